@@ -13,7 +13,13 @@ const isCompiled = process.env['CONVOY_TEST_COMPILED'] === '1';
 const sources = { alias: [{ find: /^@convoy\/([a-z]+)\/(.*)$/, replacement: `${root}packages/$1/src/$2.ts` }] };
 const resolution = isCompiled ? {} : sources;
 const plugins = isCompiled
-  ? [{ name: 'compiled sources', enforce: 'pre' as const, resolveId: (source: string, importer?: string) => compiledModule(root, source, importer) }]
+  ? [
+      {
+        name: 'compiled sources',
+        enforce: 'pre' as const,
+        resolveId: (source: string, importer?: string) => compiledModule(root, source, importer),
+      },
+    ]
   : [];
 const server = { deps: { external: [compiledPath] } };
 

@@ -17,52 +17,100 @@ async function expectDescribedAnswers(url: string, paths: readonly string[]): Pr
   expect(check('POST', '/api/v1/resume', refused.status, await refused.json())).toEqual([]);
 }
 
-test('a migration from the command line, with pause and resume (servers from 5.0)', needs({ version: [5, 0] }), async () => {
-  await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-  await loadEverything(clusters.clients.source, clusters.source, 1_000);
-  await using fleet = await clusters.startFleet();
-  const service = ['--url', fleet.coordinator.url];
+test(
+  'a migration from the command line, with pause and resume (servers from 5.0)',
+  needs({ version: [5, 0] }),
+  async () => {
+    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
+    await loadEverything(clusters.clients.source, clusters.source, 1_000);
+    await using fleet = await clusters.startFleet();
+    const service = ['--url', fleet.coordinator.url];
 
-  // The coordinator hears of it a moment after an instance is ready.
-  await expect.poll(() => convoy('progress', ...service), { timeout: 60_000 }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^IDLE\nNext: convoy check/) as string });
-  expect(await convoy('commit', ...service)).toMatchObject({ code: 1, stderr: expect.stringMatching(/\nNext: /) as string });
-  expect(await convoy('start', '--no-verification', '--wait', ...service)).toMatchObject({ code: 0, stderr: '' });
-  const watching = convoy('watch', ...service);
-  await expectDescribedAnswers(fleet.coordinator.url, ['/api/v1/progress', '/api/v1/instances', '/readyz']);
-  await expectDescribedAnswers(fleet.instances[0]?.url ?? '', ['/api/v1/progress', '/readyz']);
-  expect(await convoy('pause', '--wait', ...service)).toMatchObject({ code: 0, stdout: expect.stringContaining('Next: convoy resume') as string });
-  expect(await convoy('resume', '--wait', ...service)).toMatchObject({ code: 0, stderr: '' });
-  await untilCanCommit(fleet.coordinator.client);
-  expect(await convoy('commit', '--wait', ...service)).toMatchObject({ code: 0, stdout: expect.stringContaining('Next: point the writers at the destination') as string });
-  const watched = await watching;
-  expect(watched.code).toBe(0);
-  expect(watched.stdout).toContain('COMMITTED');
-  expect(JSON.parse((await convoy('progress', '--json', '--url', fleet.instances[0]?.url ?? '')).stdout)).toMatchObject({ state: 'COMMITTED', canWrite: true });
-  expect(await convoy('reverse', ...service)).toMatchObject({ code: 1, stderr: expect.stringContaining('notReversible') as string });
+    // The coordinator hears of it a moment after an instance is ready.
+    await expect
+      .poll(() => convoy('progress', ...service), { timeout: 60_000 })
+      .toMatchObject({ code: 0, stdout: expect.stringMatching(/^IDLE\nNext: convoy check/) as string });
+    expect(await convoy('commit', ...service)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/\nNext: /) as string,
+    });
+    expect(await convoy('start', '--no-verification', '--wait', ...service)).toMatchObject({ code: 0, stderr: '' });
+    const watching = convoy('watch', ...service);
+    await expectDescribedAnswers(fleet.coordinator.url, ['/api/v1/progress', '/api/v1/instances', '/readyz']);
+    await expectDescribedAnswers(fleet.instances[0]?.url ?? '', ['/api/v1/progress', '/readyz']);
+    expect(await convoy('pause', '--wait', ...service)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Next: convoy resume') as string,
+    });
+    expect(await convoy('resume', '--wait', ...service)).toMatchObject({ code: 0, stderr: '' });
+    await untilCanCommit(fleet.coordinator.client);
+    expect(await convoy('commit', '--wait', ...service)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Next: point the writers at the destination') as string,
+    });
+    const watched = await watching;
+    expect(watched.code).toBe(0);
+    expect(watched.stdout).toContain('COMMITTED');
+    expect(
+      JSON.parse((await convoy('progress', '--json', '--url', fleet.instances[0]?.url ?? '')).stdout),
+    ).toMatchObject({ state: 'COMMITTED', canWrite: true });
+    expect(await convoy('reverse', ...service)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('notReversible') as string,
+    });
 
-  await clusters.expectEqual();
-});
+    await clusters.expectEqual();
+  },
+);
 
-test('a check says what is in the way, and changes nothing (servers from 5.0)', needs({ version: [5, 0] }), async () => {
-  await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-  await loadEverything(clusters.clients.source, clusters.source, 500);
-  const settings = ['--cluster0', clusters.source.connectionString, '--cluster1', clusters.destination.connectionString];
+test(
+  'a check says what is in the way, and changes nothing (servers from 5.0)',
+  needs({ version: [5, 0] }),
+  async () => {
+    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
+    await loadEverything(clusters.clients.source, clusters.source, 500);
+    const settings = [
+      '--cluster0',
+      clusters.source.connectionString,
+      '--cluster1',
+      clusters.destination.connectionString,
+    ];
 
-  const free = await convoy('check', '--no-verification', ...settings);
-  expect(free).toMatchObject({ code: 0, stderr: '' });
-  expect(free.stdout).toContain(`2 shards: ${clusters.source.shardIds.join(', ')}`);
-  expect(free.stdout).toContain('A migration can start');
-  const refused = await convoy('check', '--json', '--memoryBytesMax', '64MB', ...settings);
-  expect(refused.code).toBe(1);
-  expect(JSON.parse(refused.stdout)).toMatchObject({ canStart: false, items: expect.arrayContaining([expect.objectContaining({ check: 'verification', error: 'verificationMemoryInsufficient' })]) as unknown });
-  expect((await clusters.clients.destination.db().admin().listDatabases({ nameOnly: true })).databases.map(({ name }) => name).filter((name) => !['admin', 'config', 'local'].includes(name))).toEqual([]);
-});
+    const free = await convoy('check', '--no-verification', ...settings);
+    expect(free).toMatchObject({ code: 0, stderr: '' });
+    expect(free.stdout).toContain(`2 shards: ${clusters.source.shardIds.join(', ')}`);
+    expect(free.stdout).toContain('A migration can start');
+    const refused = await convoy('check', '--json', '--memoryBytesMax', '64MB', ...settings);
+    expect(refused.code).toBe(1);
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      canStart: false,
+      items: expect.arrayContaining([
+        expect.objectContaining({ check: 'verification', error: 'verificationMemoryInsufficient' }),
+      ]) as unknown,
+    });
+    expect(
+      (await clusters.clients.destination.db().admin().listDatabases({ nameOnly: true })).databases
+        .map(({ name }) => name)
+        .filter((name) => !['admin', 'config', 'local'].includes(name)),
+    ).toEqual([]);
+  },
+);
 
 test('exit codes tell wrong usage, wrong settings and a service that is not there apart', async () => {
   expect((await convoy('no-such-command')).code).toBe(2);
   expect((await convoy('start', '--include', 'no json')).code).toBe(2);
   expect((await convoy('progress', '--url', 'http://127.0.0.1:1')).code).toBe(3);
-  expect((await convoy('check', '--cluster0', 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100', '--cluster1', 'mongodb://127.0.0.1:1')).stderr).toContain('sourceUnavailable');
+  expect(
+    (
+      await convoy(
+        'check',
+        '--cluster0',
+        'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100',
+        '--cluster1',
+        'mongodb://127.0.0.1:1',
+      )
+    ).stderr,
+  ).toContain('sourceUnavailable');
   const misconfigured = await convoy('instance', '--cluster0', 'mongodb://user:secret@127.0.0.1', '--port', 'x');
   expect(misconfigured).toMatchObject({ code: 1 });
   expect(misconfigured.stderr).toContain('cluster1');

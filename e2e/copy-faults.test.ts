@@ -19,86 +19,178 @@ interface Fault {
 }
 
 const faults: Fault[] = [
-  { name: 'cursors of the source are lost (CursorNotFound, CursorKilled)', at: 'source', data: [{ failCommands: ['getMore'], errorCode: 43 }, { failCommands: ['getMore'], errorCode: 237 }] },
-  { name: 'the primary of the source steps down and cuts connections', at: 'source', data: [{ failCommands: reads, errorCode: 10107 }, { failCommands: reads, closeConnection: true }] },
-  { name: 'the primary of the destination steps down and cuts connections', at: 'destination', data: [{ failCommands: writes, errorCode: 10107 }, { failCommands: writes, closeConnection: true }] },
-  { name: 'writes of the destination are carried out and answered with a write concern error', at: 'destination', data: [{ failCommands: writes, writeConcernError: { code: 91, codeName: 'ShutdownInProgress', errmsg: 'shutting down' } }] },
-  { name: 'the disk of the destination is full for a while', at: 'destination', data: [{ failCommands: writes, errorCode: 14031 }] },
+  {
+    name: 'cursors of the source are lost (CursorNotFound, CursorKilled)',
+    at: 'source',
+    data: [
+      { failCommands: ['getMore'], errorCode: 43 },
+      { failCommands: ['getMore'], errorCode: 237 },
+    ],
+  },
+  {
+    name: 'the primary of the source steps down and cuts connections',
+    at: 'source',
+    data: [
+      { failCommands: reads, errorCode: 10107 },
+      { failCommands: reads, closeConnection: true },
+    ],
+  },
+  {
+    name: 'the primary of the destination steps down and cuts connections',
+    at: 'destination',
+    data: [
+      { failCommands: writes, errorCode: 10107 },
+      { failCommands: writes, closeConnection: true },
+    ],
+  },
+  {
+    name: 'writes of the destination are carried out and answered with a write concern error',
+    at: 'destination',
+    data: [
+      {
+        failCommands: writes,
+        writeConcernError: { code: 91, codeName: 'ShutdownInProgress', errmsg: 'shutting down' },
+      },
+    ],
+  },
+  {
+    name: 'the disk of the destination is full for a while',
+    at: 'destination',
+    data: [{ failCommands: writes, errorCode: 14031 }],
+  },
 ];
 
 /** Of the destination alone, one after the other in one copy; with CONVOY_TEST_FULL=1 each in its own, and those of the source. */
 const sampled = faults.slice(-2);
-const sample: Fault[] = [{ name: sampled.map(({ name }) => name).join(', and '), at: 'destination', data: sampled.flatMap(({ data }) => data) }];
+const sample: Fault[] = [
+  {
+    name: sampled.map(({ name }) => name).join(', and '),
+    at: 'destination',
+    data: sampled.flatMap(({ data }) => data),
+  },
+];
 
-test.each(isFullRun ? faults : sample)('no document is lost or repeated while $name (servers from 5.0)', needs({ version: [5, 0] }), async ({ at, data }) => {
-  await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
-  await loadEverything(clusters.clients.source, clusters.source, orders);
-  await using instance = await clusters.startLoneInstance(settings);
-  await using workload = Workload.start(clusters.clients.source, orders);
+test.each(isFullRun ? faults : sample)(
+  'no document is lost or repeated while $name (servers from 5.0)',
+  needs({ version: [5, 0] }),
+  async ({ at, data }) => {
+    await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
+    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using instance = await clusters.startLoneInstance(settings);
+    await using workload = Workload.start(clusters.clients.source, orders);
 
-  await instance.client.start(defaultStart);
-  await untilProgress(instance.client, 'the copy has begun', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
-  for (const fault of data) await failTimes(clusters.clients[at], fault, 6);
-  await clusters.cutOver(instance.client, workload);
-});
+    await instance.client.start(defaultStart);
+    await untilProgress(
+      instance.client,
+      'the copy has begun',
+      ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0,
+    );
+    for (const fault of data) await failTimes(clusters.clients[at], fault, 6);
+    await clusters.cutOver(instance.client, workload);
+  },
+);
 
-test('a copy goes on when the primaries of source and destination step down for two seconds (servers from 5.0)', needs({ version: [5, 0] }), async () => {
-  await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
-  await loadEverything(clusters.clients.source, clusters.source, orders);
-  await using instance = await clusters.startLoneInstance(settings);
-  await instance.client.start(defaultStart);
-  for (const [client, bytes] of [[clusters.clients.source, 500_000], [clusters.clients.destination, 1_500_000]] as const) {
-    await untilProgress(instance.client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > bytes);
-    await client.db('admin').command({ replSetStepDown: 2, force: true });
-  }
-  await untilCanCommit(instance.client);
-  await clusters.clients.source.db('e2e').collection<{ _id: number }>('orders').updateMany({ _id: { $lt: 500 } }, { $set: { tag: 'late' } });
-  await clusters.commit(instance.client);
-});
+test(
+  'a copy goes on when the primaries of source and destination step down for two seconds (servers from 5.0)',
+  needs({ version: [5, 0] }),
+  async () => {
+    await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
+    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using instance = await clusters.startLoneInstance(settings);
+    await instance.client.start(defaultStart);
+    for (const [client, bytes] of [
+      [clusters.clients.source, 500_000],
+      [clusters.clients.destination, 1_500_000],
+    ] as const) {
+      await untilProgress(
+        instance.client,
+        'a part is copied',
+        ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > bytes,
+      );
+      await client.db('admin').command({ replSetStepDown: 2, force: true });
+    }
+    await untilCanCommit(instance.client);
+    await clusters.clients.source
+      .db('e2e')
+      .collection<{ _id: number }>('orders')
+      .updateMany({ _id: { $lt: 500 } }, { $set: { tag: 'late' } });
+    await clusters.commit(instance.client);
+  },
+);
 
-test('a disk of the destination that stays full ends the migration with its name, and what the disk took is untouched (servers from 5.0)', needs({ version: [5, 0] }), async () => {
-  await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
-  await loadEverything(clusters.clients.source, clusters.source, orders);
-  await using instance = await clusters.startLoneInstance({ ...settings, loadRateBytesPerSecond: 250_000, retry_minutes: 0.05 });
-  await instance.client.start(defaultStart);
-  await untilProgress(instance.client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 500_000);
+test(
+  'a disk of the destination that stays full ends the migration with its name, and what the disk took is untouched (servers from 5.0)',
+  needs({ version: [5, 0] }),
+  async () => {
+    await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
+    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using instance = await clusters.startLoneInstance({
+      ...settings,
+      loadRateBytesPerSecond: 250_000,
+      retry_minutes: 0.05,
+    });
+    await instance.client.start(defaultStart);
+    await untilProgress(
+      instance.client,
+      'a part is copied',
+      ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 500_000,
+    );
 
-  const admin = clusters.clients.destination.db('admin');
-  await admin.command({ configureFailPoint: 'failCommand', mode: 'alwaysOn', data: { failCommands: writes, errorCode: 14031, namespace: 'e2e.orders' } });
-  await expect(untilCanCommit(instance.client)).rejects.toMatchObject({ error: 'retriesExhausted', message: expect.stringContaining('14031') as unknown });
-  await admin.command({ configureFailPoint: 'failCommand', mode: 'off' });
-  expect(await clusters.clients.destination.db('e2e').collection('orders').countDocuments()).toBeGreaterThan(0);
-});
+    const admin = clusters.clients.destination.db('admin');
+    await admin.command({
+      configureFailPoint: 'failCommand',
+      mode: 'alwaysOn',
+      data: { failCommands: writes, errorCode: 14031, namespace: 'e2e.orders' },
+    });
+    await expect(untilCanCommit(instance.client)).rejects.toMatchObject({
+      error: 'retriesExhausted',
+      message: expect.stringContaining('14031') as unknown,
+    });
+    await admin.command({ configureFailPoint: 'failCommand', mode: 'off' });
+    expect(await clusters.clients.destination.db('e2e').collection('orders').countDocuments()).toBeGreaterThan(0);
+  },
+);
 
-test('documents of 16 MB are copied, changed meanwhile, and written again after a kill (servers from 5.0)', needs({ version: [5, 0], inFull: true }), async () => {
-  await using clusters = await Clusters.start({ source: { shards: 1 }, destination: { shards: 1 } });
-  const large = clusters.clients.source.db('e2e').collection<{ _id: number; text: string; version: number }>('large');
-  const sizeOfRest = 4 + (1 + 4 + 4) + (1 + 5 + 4 + 1) + (1 + 8 + 4) + 1;
-  const text = 'x'.repeat(16 * 1024 * 1024 - sizeOfRest);
-  for (let _id = 0; _id < 8; _id += 1) await large.insertOne({ _id, text, version: 0 });
-  await using fleet = await clusters.startFleet({ partition_seconds: 1, loadRateBytesPerSecond: 30_000_000 });
-  const { client } = fleet.coordinator;
-  const [instance] = fleet.instances;
+test(
+  'documents of 16 MB are copied, changed meanwhile, and written again after a kill (servers from 5.0)',
+  needs({ version: [5, 0], inFull: true }),
+  async () => {
+    await using clusters = await Clusters.start({ source: { shards: 1 }, destination: { shards: 1 } });
+    const large = clusters.clients.source.db('e2e').collection<{ _id: number; text: string; version: number }>('large');
+    const sizeOfRest = 4 + (1 + 4 + 4) + (1 + 5 + 4 + 1) + (1 + 8 + 4) + 1;
+    const text = 'x'.repeat(16 * 1024 * 1024 - sizeOfRest);
+    for (let _id = 0; _id < 8; _id += 1) await large.insertOne({ _id, text, version: 0 });
+    await using fleet = await clusters.startFleet({ partition_seconds: 1, loadRateBytesPerSecond: 30_000_000 });
+    const { client } = fleet.coordinator;
+    const [instance] = fleet.instances;
 
-  await client.start(defaultStart);
-  await untilProgress(client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 20_000_000);
-  await instance?.kill();
-  await large.updateMany({ _id: { $lt: 4 } }, { $inc: { version: 1 } });
-  await large.deleteOne({ _id: 5 });
-  await large.insertOne({ _id: 5, text, version: 5 });
-  await large.replaceOne({ _id: 6 }, { text, version: 6 });
-  await instance?.restart();
-  await untilCanCommit(client);
-  await large.insertOne({ _id: 9, text, version: 9 });
-  await large.updateMany({ _id: { $gte: 4 } }, { $inc: { version: 1 } });
-  expect((await clusters.commit(client)).documents).toBe(9);
-});
+    await client.start(defaultStart);
+    await untilProgress(
+      client,
+      'a part is copied',
+      ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 20_000_000,
+    );
+    await instance?.kill();
+    await large.updateMany({ _id: { $lt: 4 } }, { $inc: { version: 1 } });
+    await large.deleteOne({ _id: 5 });
+    await large.insertOne({ _id: 5, text, version: 5 });
+    await large.replaceOne({ _id: 6 }, { text, version: 6 });
+    await instance?.restart();
+    await untilCanCommit(client);
+    await large.insertOne({ _id: 9, text, version: 9 });
+    await large.updateMany({ _id: { $gte: 4 } }, { $inc: { version: 1 } });
+    expect((await clusters.commit(client)).documents).toBe(9);
+  },
+);
 
 /** Lets the next commands of a kind fail, and waits until they have. */
 async function failTimes(client: MongoClient, data: Document, times: number): Promise<void> {
   const admin = client.db('admin');
   const on = await admin.command({ configureFailPoint: 'failCommand', mode: { times }, data });
   const entered = (on['count'] as number) + times;
-  const seen = async (): Promise<number> => (await admin.command({ waitForFailPoint: 'failCommand', timesEntered: entered, maxTimeMS: 60_000 }))['ok'] as number;
+  const seen = async (): Promise<number> =>
+    (await admin.command({ waitForFailPoint: 'failCommand', timesEntered: entered, maxTimeMS: 60_000 }))[
+      'ok'
+    ] as number;
   expect(await seen()).toBe(1);
 }

@@ -46,7 +46,11 @@ async function press(page: Page, command: string, options?: unknown): Promise<vo
 async function give(page: Page, command: string, options?: unknown): Promise<void> {
   await press(page, command, options);
   await page.locator('#confirm').waitFor({ state: 'hidden', ...shownWithin });
-  await page.locator('#command-list > li').first().filter({ hasText: `${command} at` }).waitFor(shownWithin);
+  await page
+    .locator('#command-list > li')
+    .first()
+    .filter({ hasText: `${command} at` })
+    .waitFor(shownWithin);
 }
 
 async function untilState(page: Page, state: string): Promise<void> {
@@ -66,7 +70,10 @@ async function differences(page: Page, client: ContractClient): Promise<string[]
   const reported: [string, string][] = [
     [stat('Copied'), `${bytesText(copy?.estimatedCopiedBytes)} of ${bytesText(copy?.estimatedTotalBytes)}`],
     [stat('Events applied'), countText(progress.totalEventsApplied)],
-    ['#indexes [data-field="indexes"]', `${countText(indexes?.indexesBuilt)} of ${countText(indexes?.totalIndexesToBuild)}`],
+    [
+      '#indexes [data-field="indexes"]',
+      `${countText(indexes?.indexesBuilt)} of ${countText(indexes?.totalIndexesToBuild)}`,
+    ],
     ...Object.entries(verification).map(([side, { hashedDocumentCount, estimatedDocumentCount }]): [string, string] => [
       `#verifier tr[data-key="${side}" i] [data-field="documents"]`,
       `${countText(hashedDocumentCount)} of ${countText(estimatedDocumentCount)}`,
@@ -77,11 +84,15 @@ async function differences(page: Page, client: ContractClient): Promise<string[]
     ]),
   ];
   const shown = await Promise.all(reported.map(([place]) => page.locator(place).innerText(shownWithin)));
-  return reported.flatMap(([place, text], at) => (text === shown[at] ? [] : [`${place}: ${shown[at]} instead of ${text}`]));
+  return reported.flatMap(([place, text], at) =>
+    text === shown[at] ? [] : [`${place}: ${shown[at]} instead of ${text}`],
+  );
 }
 
 /** A fleet with its dashboard in a browser; what the page complains of is collected. */
-async function openDashboard(closers: Closers): Promise<{ under: FleetUnderLoad; browser: Browser; page: Page; complaints: string[] }> {
+async function openDashboard(
+  closers: Closers,
+): Promise<{ under: FleetUnderLoad; browser: Browser; page: Page; complaints: string[] }> {
   const under = closers.use(await FleetUnderLoad.start({ orders }));
   const browser = await startBrowser();
   closers.defer(() => browser.close());
@@ -119,47 +130,61 @@ async function expectRecovery(page: Page, { coordinator }: Fleet): Promise<void>
   await page.locator('#link').filter({ hasText: 'Live' }).waitFor(shownWithin);
 }
 
-test(`the dashboard shows what the API tells, every button works or says why not, and it survives its coordinator (${requirement})`, { skip }, async () => {
-  await using closers = new Closers();
-  const { under, browser, page, complaints } = await openDashboard(closers);
-  const { clusters, fleet, workload, client } = under;
+test(
+  `the dashboard shows what the API tells, every button works or says why not, and it survives its coordinator (${requirement})`,
+  { skip },
+  async () => {
+    await using closers = new Closers();
+    const { under, browser, page, complaints } = await openDashboard(closers);
+    const { clusters, fleet, workload, client } = under;
 
-  await untilRefusal(page, 'commit', 'Only in RUNNING; the fleet is IDLE.');
-  await page.locator('#do-commit').click({ force: true });
-  expect(await page.locator('#confirm').isVisible()).toBe(false);
-  await press(page, 'start', { source: 'cluster0' });
-  await page.locator('#confirm [data-field="result"]').filter({ hasText: '✕' }).waitFor(shownWithin);
-  await page.locator('#confirm [data-field="cancel"]').click(shownWithin);
-  await give(page, 'start', defaultStart);
-  await untilState(page, 'RUNNING');
-  await page.locator('#preflight li').first().waitFor(shownWithin);
+    await untilRefusal(page, 'commit', 'Only in RUNNING; the fleet is IDLE.');
+    await page.locator('#do-commit').click({ force: true });
+    expect(await page.locator('#confirm').isVisible()).toBe(false);
+    await press(page, 'start', { source: 'cluster0' });
+    await page.locator('#confirm [data-field="result"]').filter({ hasText: '✕' }).waitFor(shownWithin);
+    await page.locator('#confirm [data-field="cancel"]').click(shownWithin);
+    await give(page, 'start', defaultStart);
+    await untilState(page, 'RUNNING');
+    await page.locator('#preflight li').first().waitFor(shownWithin);
 
-  await untilCanCommit(client);
-  await expectRecovery(page, fleet);
-  await give(page, 'pause');
-  await untilState(page, 'PAUSED');
-  await untilRefusal(page, 'commit', 'Only in RUNNING; the fleet is PAUSED.');
-  await expect.poll(() => differences(page, client), shownWithin).toEqual([]);
-  for (const { name } of fleet.instances) await page.locator(`#fleet .row[data-key="${name}"] [data-field="state"]`).filter({ hasText: 'PAUSED' }).waitFor(shownWithin);
-  await page.locator('#namespaces tr').filter({ hasText: 'orders' }).filter({ hasText: '✓ copied' }).first().waitFor(shownWithin);
-  await page.locator('#chart-list canvas').first().waitFor(shownWithin);
-  await expectAccessible(page);
-  const late = await browser.newPage();
-  await late.goto(fleet.coordinator.url);
-  for (const text of ['The fleet is RUNNING.', 'The fleet is PAUSED.']) await late.locator('#timeline li').filter({ hasText: text }).first().waitFor(shownWithin);
-  await late.close();
+    await untilCanCommit(client);
+    await expectRecovery(page, fleet);
+    await give(page, 'pause');
+    await untilState(page, 'PAUSED');
+    await untilRefusal(page, 'commit', 'Only in RUNNING; the fleet is PAUSED.');
+    await expect.poll(() => differences(page, client), shownWithin).toEqual([]);
+    for (const { name } of fleet.instances)
+      await page
+        .locator(`#fleet .row[data-key="${name}"] [data-field="state"]`)
+        .filter({ hasText: 'PAUSED' })
+        .waitFor(shownWithin);
+    await page
+      .locator('#namespaces tr')
+      .filter({ hasText: 'orders' })
+      .filter({ hasText: '✓ copied' })
+      .first()
+      .waitFor(shownWithin);
+    await page.locator('#chart-list canvas').first().waitFor(shownWithin);
+    await expectAccessible(page);
+    const late = await browser.newPage();
+    await late.goto(fleet.coordinator.url);
+    for (const text of ['The fleet is RUNNING.', 'The fleet is PAUSED.'])
+      await late.locator('#timeline li').filter({ hasText: text }).first().waitFor(shownWithin);
+    await late.close();
 
-  await give(page, 'resume');
-  await workload.stop();
-  await untilCanCommit(client);
-  await give(page, 'commit');
-  await untilCommitted(client);
-  await untilState(page, 'COMMITTED');
-  await untilRefusal(page, 'pause', 'Only in RUNNING; the fleet is COMMITTED.');
-  await page.locator('#timeline li').filter({ hasText: 'The fleet is COMMITTED.' }).waitFor(shownWithin);
-  await untilRefusal(page, 'reverse', 'Not started with reversible');
-  await page.locator('#mismatches summary').click(shownWithin);
-  await page.locator('#mismatches').filter({ hasText: '✓ None is known.' }).waitFor(shownWithin);
-  expect(complaints).toEqual([]);
-  await clusters.expectEqual();
-});
+    await give(page, 'resume');
+    await workload.stop();
+    await untilCanCommit(client);
+    await give(page, 'commit');
+    await untilCommitted(client);
+    await untilState(page, 'COMMITTED');
+    await untilRefusal(page, 'pause', 'Only in RUNNING; the fleet is COMMITTED.');
+    await page.locator('#timeline li').filter({ hasText: 'The fleet is COMMITTED.' }).waitFor(shownWithin);
+    await untilRefusal(page, 'reverse', 'Not started with reversible');
+    await page.locator('#mismatches summary').click(shownWithin);
+    await page.locator('#mismatches').filter({ hasText: '✓ None is known.' }).waitFor(shownWithin);
+    expect(complaints).toEqual([]);
+    await clusters.expectEqual();
+  },
+);

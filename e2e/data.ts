@@ -1,4 +1,17 @@
-import { Binary, Decimal128, Double, Int32, Long, MaxKey, MinKey, ObjectId, Timestamp, UUID, type Document, type MongoClient } from 'mongodb';
+import {
+  Binary,
+  Decimal128,
+  Double,
+  Int32,
+  Long,
+  MaxKey,
+  MinKey,
+  ObjectId,
+  Timestamp,
+  UUID,
+  type Document,
+  type MongoClient,
+} from 'mongodb';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 
 /** Documents of one insert command. */
@@ -29,9 +42,26 @@ export const largeCollection = { database: 'e2e', name: 'orders' } as const;
 export async function loadEverything(client: MongoClient, cluster: TestCluster, orders: number): Promise<void> {
   if (cluster.kind === 'sharded') await shard(client, cluster);
   const e2e = client.db('e2e');
-  await insert(client, largeCollection.name, numbered(orders, (id) => order(id)));
-  await insert(client, 'customers', numbered(2_000, (id) => ({ _id: id, region: ['north', 'south', 'west'][id % 3], number: id % 700, name: `customer ${id}` })));
-  await insert(client, 'mixed', mixedIds().map((_id, number) => ({ _id, number })));
+  await insert(
+    client,
+    largeCollection.name,
+    numbered(orders, (id) => order(id)),
+  );
+  await insert(
+    client,
+    'customers',
+    numbered(2_000, (id) => ({
+      _id: id,
+      region: ['north', 'south', 'west'][id % 3],
+      number: id % 700,
+      name: `customer ${id}`,
+    })),
+  );
+  await insert(
+    client,
+    'mixed',
+    mixedIds().map((_id, number) => ({ _id, number })),
+  );
   await e2e.createCollection('log', { capped: true, size: 64 * 1024, max: 300 });
   for (let line = 0; line < 500; line += 1) await e2e.collection('log').insertOne({ line });
   await e2e.createCollection('strict', { validator: { value: { $gte: 0 } }, validationLevel: 'moderate' });
@@ -49,7 +79,12 @@ async function shard(client: MongoClient, cluster: TestCluster): Promise<void> {
   await admin.command({ shardCollection: 'e2e.orders', key: { _id: 'hashed' } });
   await admin.command({ shardCollection: 'e2e.customers', key: { region: 1, number: 1 } });
   await admin.command({ split: 'e2e.customers', middle: { region: 'south', number: 0 } });
-  const chunks = await client.db('config').collection('chunks').find({ 'min.region': { $exists: true } }).sort({ min: 1 }).toArray();
+  const chunks = await client
+    .db('config')
+    .collection('chunks')
+    .find({ 'min.region': { $exists: true } })
+    .sort({ min: 1 })
+    .toArray();
   for (const [index, { min, max, shard }] of chunks.entries()) {
     const to = cluster.shardIds[index % cluster.shardIds.length];
     if (shard !== to) await admin.command({ moveChunk: 'e2e.customers', bounds: [min, max], to });
@@ -58,22 +93,60 @@ async function shard(client: MongoClient, cluster: TestCluster): Promise<void> {
 
 async function createIndexes(client: MongoClient): Promise<void> {
   const e2e = client.db('e2e');
-  await e2e.collection('orders').createIndexes([{ key: { customer: 1, total: -1 } }, { key: { tag: 1 }, sparse: true }]);
-  await e2e.collection('customers').createIndexes([{ key: { name: 1 } }, { key: { number: 1 }, partialFilterExpression: { number: { $gt: 500 } } }]);
-  await e2e.collection('mixed').createIndexes([{ key: { number: 1 }, unique: true }, { key: { at: 1 }, expireAfterSeconds: 86_400 }]);
+  await e2e
+    .collection('orders')
+    .createIndexes([{ key: { customer: 1, total: -1 } }, { key: { tag: 1 }, sparse: true }]);
+  await e2e
+    .collection('customers')
+    .createIndexes([{ key: { name: 1 } }, { key: { number: 1 }, partialFilterExpression: { number: { $gt: 500 } } }]);
+  await e2e.collection('mixed').createIndexes([
+    { key: { number: 1 }, unique: true },
+    { key: { at: 1 }, expireAfterSeconds: 86_400 },
+  ]);
 }
 
 /** One order of about 1 KB. */
 export function order(id: number): Order {
-  return { _id: id, customer: id % 2_000, total: new Double(id / 8), lines: [{ article: id % 97, count: 1 }], version: 0, padding };
+  return {
+    _id: id,
+    customer: id % 2_000,
+    total: new Double(id / 8),
+    lines: [{ article: id % 97, count: 1 }],
+    version: 0,
+    padding,
+  };
 }
 
 /** One `_id` of every type that the server takes, and of every number type. */
 function mixedIds(): unknown[] {
-  const numbers = [new Int32(1), Long.fromString('9007199254740993'), new Double(2.5), new Double(NaN), Decimal128.fromString('3.25'), new Double(-Infinity)];
+  const numbers = [
+    new Int32(1),
+    Long.fromString('9007199254740993'),
+    new Double(2.5),
+    new Double(NaN),
+    Decimal128.fromString('3.25'),
+    new Double(-Infinity),
+  ];
   const texts = ['', 'text', 'ü', 'x'.repeat(2_000)];
-  const others = [null, true, new Date(0), new ObjectId('0123456789abcdef01234567'), new UUID('00112233-4455-6677-8899-aabbccddeeff'), new Binary(Buffer.from('b'))];
-  return [...numbers, ...texts, ...others, new Timestamp({ t: 1, i: 2 }), new MinKey(), new MaxKey(), {}, { a: 1, b: { c: 'x' } }, /* nested number of another type */ { a: new Double(1.5) }];
+  const others = [
+    null,
+    true,
+    new Date(0),
+    new ObjectId('0123456789abcdef01234567'),
+    new UUID('00112233-4455-6677-8899-aabbccddeeff'),
+    new Binary(Buffer.from('b')),
+  ];
+  return [
+    ...numbers,
+    ...texts,
+    ...others,
+    new Timestamp({ t: 1, i: 2 }),
+    new MinKey(),
+    new MaxKey(),
+    {},
+    { a: 1, b: { c: 'x' } },
+    /* nested number of another type */ { a: new Double(1.5) },
+  ];
 }
 
 function numbered<T>(count: number, make: (id: number) => T): T[] {
@@ -83,6 +156,9 @@ function numbered<T>(count: number, make: (id: number) => T): T[] {
 /** The server makes missing `_id`s: the driver would replace an `_id` that is null, too. */
 async function insert(client: MongoClient, collection: string, documents: readonly Document[]): Promise<void> {
   for (let from = 0; from < documents.length; from += batchDocuments) {
-    await client.db('e2e').collection(collection).insertMany(documents.slice(from, from + batchDocuments), { ordered: false, forceServerObjectId: true });
+    await client
+      .db('e2e')
+      .collection(collection)
+      .insertMany(documents.slice(from, from + batchDocuments), { ordered: false, forceServerObjectId: true });
   }
 }

@@ -12,7 +12,10 @@ const documentsMax = 200;
 const pauseDefault_ms = 10;
 
 /** What a server answers when a change is not possible just now: it is not there, or there already, or is under way. */
-const expectedCodes = new Set<unknown>([26, 27, 48, 85, 86, 68, 10107, 117, 5_807_601, 166, 20, 215, 13_388, 72, 73, 12_587, 175, 11_000, 276, 43, 237, 28_769]);
+const expectedCodes = new Set<unknown>([
+  26, 27, 48, 85, 86, 68, 10107, 117, 5_807_601, 166, 20, 215, 13_388, 72, 73, 12_587, 175, 11_000, 276, 43, 237,
+  28_769,
+]);
 
 /** A client that creates, drops, renames, shards and changes collections at random while it writes to them. */
 export class DdlWorkload implements AsyncDisposable {
@@ -82,15 +85,32 @@ export class DdlWorkload implements AsyncDisposable {
     const name = this.#random.pick(names);
     const collection = this.#db.collection<Item>(name);
     switch (this.#random.below(9)) {
-      case 0: await collection.drop(); break;
-      case 1: await collection.rename(this.#random.pick(names)); break;
-      case 2: await collection.rename(this.#random.pick(names), { dropTarget: true }); break;
-      case 3: await this.#db.createCollection(name); break;
-      case 4: await this.client.db('admin').command({ shardCollection: `moving.${name}`, key: { _id: 'hashed' } }); break;
-      case 5: await collection.aggregate([{ $limit: 50 }, { $out: this.#random.pick(names) }]).toArray(); break;
-      case 6: await collection.createIndexes([{ key: { value: 1 }, name: 'value_1' }]); break;
-      case 7: await collection.dropIndex('value_1'); break;
-      default: await this.#db.command({ collMod: name, validator: { value: { $exists: true } }, validationAction: 'warn' });
+      case 0:
+        await collection.drop();
+        break;
+      case 1:
+        await collection.rename(this.#random.pick(names));
+        break;
+      case 2:
+        await collection.rename(this.#random.pick(names), { dropTarget: true });
+        break;
+      case 3:
+        await this.#db.createCollection(name);
+        break;
+      case 4:
+        await this.client.db('admin').command({ shardCollection: `moving.${name}`, key: { _id: 'hashed' } });
+        break;
+      case 5:
+        await collection.aggregate([{ $limit: 50 }, { $out: this.#random.pick(names) }]).toArray();
+        break;
+      case 6:
+        await collection.createIndexes([{ key: { value: 1 }, name: 'value_1' }]);
+        break;
+      case 7:
+        await collection.dropIndex('value_1');
+        break;
+      default:
+        await this.#db.command({ collMod: name, validator: { value: { $exists: true } }, validationAction: 'warn' });
     }
   }
 }

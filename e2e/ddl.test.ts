@@ -14,26 +14,35 @@ async function untilChanged(workload: DdlWorkload, changes: number): Promise<voi
   await expect.poll(() => workload.changes, { timeout: 120_000 }).toBeGreaterThan(changes);
 }
 
-test.each(accesses)('a fleet follows definition changes of all kinds, during the copy and after it, and when its leader is killed: %s (servers from 5.0)', { timeout: 560_000, ...needs({ version: [5, 0] }) }, async (sourceAccess) => {
-  await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-  const { source } = clusters.clients;
-  await loadEverything(source, clusters.source, orders);
-  await source.db('admin').command({ enableSharding: 'moving' });
-  await using workload = DdlWorkload.start(source, testSeed);
-  await using fleet = await clusters.startFleet({ sourceAccess, partition_seconds: 1, loadRateBytesPerSecond: 1_000_000, catalogInterval_seconds: 1 });
+test.each(accesses)(
+  'a fleet follows definition changes of all kinds, during the copy and after it, and when its leader is killed: %s (servers from 5.0)',
+  { timeout: 560_000, ...needs({ version: [5, 0] }) },
+  async (sourceAccess) => {
+    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
+    const { source } = clusters.clients;
+    await loadEverything(source, clusters.source, orders);
+    await source.db('admin').command({ enableSharding: 'moving' });
+    await using workload = DdlWorkload.start(source, testSeed);
+    await using fleet = await clusters.startFleet({
+      sourceAccess,
+      partition_seconds: 1,
+      loadRateBytesPerSecond: 1_000_000,
+      catalogInterval_seconds: 1,
+    });
 
-  await fleet.coordinator.client.start(defaultStart);
-  await untilChanged(workload, changesMin);
-  for (const instance of fleet.instances) {
-    await instance.kill();
-    await instance.restart();
-    await untilChanged(workload, workload.changes + changesMin);
-  }
-  await workload.stop();
-  const { client } = fleet.coordinator;
-  await untilCanCommit(client);
-  // A collection that nobody has known of so far is copied first; the fleet then says that it cannot be committed yet.
-  await untilTaken(() => client.commit());
-  await untilCommitted(client);
-  await clusters.expectEqual();
-});
+    await fleet.coordinator.client.start(defaultStart);
+    await untilChanged(workload, changesMin);
+    for (const instance of fleet.instances) {
+      await instance.kill();
+      await instance.restart();
+      await untilChanged(workload, workload.changes + changesMin);
+    }
+    await workload.stop();
+    const { client } = fleet.coordinator;
+    await untilCanCommit(client);
+    // A collection that nobody has known of so far is copied first; the fleet then says that it cannot be committed yet.
+    await untilTaken(() => client.commit());
+    await untilCommitted(client);
+    await clusters.expectEqual();
+  },
+);

@@ -9,7 +9,9 @@ import { needs } from './requirements.js';
 const documents = '12000';
 
 test('the demo ends with equal clusters and a summary (servers from 5.0)', needs({ version: [5, 0] }), async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [convoyProgram, 'demo', '--documents', documents], { maxBuffer: 10_000_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, [convoyProgram, 'demo', '--documents', documents], {
+    maxBuffer: 10_000_000,
+  });
   expect(stdout).toMatch(/^ {2}copy +[\d.]+ s, [\d.]+ MB, /m);
   expect(stdout).toMatch(/^ {2}cut-over +[\d.]+ s/m);
   expect(stdout).toMatch(/^ {2}compared .*: equal$/m);

@@ -27,7 +27,9 @@ export class FleetUnderLoad implements AsyncDisposable {
   static async start({ orders, destinationShards = 2, settings }: FleetUnderLoadOptions): Promise<FleetUnderLoad> {
     const closers = new Closers();
     try {
-      const clusters = closers.use(await Clusters.start({ source: { shards: 2 }, destination: { shards: destinationShards } }));
+      const clusters = closers.use(
+        await Clusters.start({ source: { shards: 2 }, destination: { shards: destinationShards } }),
+      );
       await loadEverything(clusters.clients.source, clusters.source, orders);
       const fleet = closers.use(await clusters.startFleet(settings));
       const workload = closers.use(Workload.start(clusters.clients.source, orders));

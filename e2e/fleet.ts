@@ -64,12 +64,24 @@ export class Clusters implements AsyncDisposable {
     const { release, withUsers = false } = topologies;
     const servers = { ...(release !== undefined && { release }), withUsers };
     const start = async (name: 'source' | 'destination', oplogBytes?: number) =>
-      closers.use(await startTestCluster({ name, topology: topologies[name], folder, isHere: true, ...servers, ...(oplogBytes !== undefined && { oplogBytes }) }));
+      closers.use(
+        await startTestCluster({
+          name,
+          topology: topologies[name],
+          folder,
+          isHere: true,
+          ...servers,
+          ...(oplogBytes !== undefined && { oplogBytes }),
+        }),
+      );
     try {
       const source = await start('source', topologies.sourceOplogBytes);
       const destination = await start('destination');
       const clientsOf = (user: TestUser): Clients => {
-        const [ofSource, ofDestination] = [new MongoClient(source.connectionStringOf(user)), new MongoClient(destination.connectionStringOf(user))];
+        const [ofSource, ofDestination] = [
+          new MongoClient(source.connectionStringOf(user)),
+          new MongoClient(destination.connectionStringOf(user)),
+        ];
         closers.defer(() => Promise.all([ofSource.close(), ofDestination.close()]));
         return { source: ofSource, destination: ofDestination };
       };
@@ -85,8 +97,19 @@ export class Clusters implements AsyncDisposable {
    * @param ways how instances reach the destination, by source shard, when not directly
    * @param redis another fleet's, when it is not to have its own
    */
-  startFleet(settings: Readonly<Record<string, unknown>> = {}, ways: ReadonlyMap<string, TestCluster> = new Map(), redis?: Redis): Promise<Fleet> {
-    return startFleet({ source: this.source, destination: this.destination, folder: this.folder, settings, ways, ...(redis && { redis }) });
+  startFleet(
+    settings: Readonly<Record<string, unknown>> = {},
+    ways: ReadonlyMap<string, TestCluster> = new Map(),
+    redis?: Redis,
+  ): Promise<Fleet> {
+    return startFleet({
+      source: this.source,
+      destination: this.destination,
+      folder: this.folder,
+      settings,
+      ways,
+      ...(redis && { redis }),
+    });
   }
 
   /**
@@ -96,7 +119,14 @@ export class Clusters implements AsyncDisposable {
    */
   startInstance({ redis, name }: Fleet, id: string, { reversed = false } = {}): Promise<InstanceProcess> {
     const [source, destination] = reversed ? [this.destination, this.source] : [this.source, this.destination];
-    return InstanceProcess.start({ id, source, destination, membership: { redis: redis.url, fleet: name }, folder: this.folder, files: `${id}-more` });
+    return InstanceProcess.start({
+      id,
+      source,
+      destination,
+      membership: { redis: redis.url, fleet: name },
+      folder: this.folder,
+      files: `${id}-more`,
+    });
   }
 
   /** One instance for everything, without Redis. */
@@ -144,11 +174,18 @@ export class Clusters implements AsyncDisposable {
  * @param limit_ms for phases that are longer than usual
  * @throws Error with the last progress when it does not come to it in time
  */
-export async function untilProgress(client: ContractClient, what: string, until: (progress: Progress) => boolean, limit_ms = phaseLimit_ms): Promise<Progress> {
+export async function untilProgress(
+  client: ContractClient,
+  what: string,
+  until: (progress: Progress) => boolean,
+  limit_ms = phaseLimit_ms,
+): Promise<Progress> {
   let last: Progress | undefined;
   const read = async () => (last = (await client.progress()).progress);
   return follow(read, { what, limit_ms, until }).catch((cause: unknown) => {
-    throw cause instanceof NotInTime ? new Error(`${cause.message} Last progress: ${JSON.stringify(last)}`, { cause }) : cause;
+    throw cause instanceof NotInTime
+      ? new Error(`${cause.message} Last progress: ${JSON.stringify(last)}`, { cause })
+      : cause;
   });
 }
 
@@ -162,11 +199,19 @@ export function untilCanCommit(client: ContractClient, limit_ms?: number): Promi
  * stands where the command leads.
  */
 export async function untilTaken(command: () => Promise<unknown>): Promise<void> {
-  const send = () => command().then(() => 'taken', (error: unknown) => (error instanceof ConvoyError && error.error === 'notInThisState' ? 'taken' : String(error)));
+  const send = () =>
+    command().then(
+      () => 'taken',
+      (error: unknown) => (error instanceof ConvoyError && error.error === 'notInThisState' ? 'taken' : String(error)),
+    );
   await expect.poll(send, { timeout: 120_000, interval: 200 }).toBe('taken');
 }
 
 /** Waits for the end of the migration. */
 export function untilCommitted(client: ContractClient): Promise<Progress> {
-  return untilProgress(client, 'COMMITTED with canWrite', ({ state, canWrite }) => state === 'COMMITTED' && canWrite === true);
+  return untilProgress(
+    client,
+    'COMMITTED with canWrite',
+    ({ state, canWrite }) => state === 'COMMITTED' && canWrite === true,
+  );
 }

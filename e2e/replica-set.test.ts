@@ -6,35 +6,54 @@ import { Workload } from './workload.js';
 
 const orders = 2_000;
 
-test('a lone instance moves a replica set into another one without Redis (servers from 5.0)', needs({ version: [5, 0] }), async () => {
-  await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
-  await loadEverything(clusters.clients.source, clusters.source, orders);
-  await using instance = await clusters.startLoneInstance();
-  await using workload = Workload.start(clusters.clients.source, orders);
+test(
+  'a lone instance moves a replica set into another one without Redis (servers from 5.0)',
+  needs({ version: [5, 0] }),
+  async () => {
+    await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
+    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using instance = await clusters.startLoneInstance();
+    await using workload = Workload.start(clusters.clients.source, orders);
 
-  await instance.client.start(defaultStart);
-  const { syncID, coordinatorID } = await untilCanCommit(instance.client);
-  expect(coordinatorID).toBe(syncID);
-  await workload.stop();
-  await clusters.commit(instance.client);
-});
+    await instance.client.start(defaultStart);
+    const { syncID, coordinatorID } = await untilCanCommit(instance.client);
+    expect(coordinatorID).toBe(syncID);
+    await workload.stop();
+    await clusters.commit(instance.client);
+  },
+);
 
-test('a replica set moves into a sharded cluster, with the collections sharded that were asked for (servers from 5.0)', needs({ version: [5, 0] }), async () => {
-  await using clusters = await Clusters.start({ source: 'replicaSet', destination: { shards: 2 } });
-  await loadEverything(clusters.clients.source, clusters.source, orders);
-  await using instance = await clusters.startLoneInstance();
-  await using workload = Workload.start(clusters.clients.source, orders);
-  const shardingEntries = [{ database: 'e2e', collection: 'orders', shardCollection: { key: [{ customer: 1 as const }, { total: 1 as const }] } }];
+test(
+  'a replica set moves into a sharded cluster, with the collections sharded that were asked for (servers from 5.0)',
+  needs({ version: [5, 0] }),
+  async () => {
+    await using clusters = await Clusters.start({ source: 'replicaSet', destination: { shards: 2 } });
+    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using instance = await clusters.startLoneInstance();
+    await using workload = Workload.start(clusters.clients.source, orders);
+    const shardingEntries = [
+      {
+        database: 'e2e',
+        collection: 'orders',
+        shardCollection: { key: [{ customer: 1 as const }, { total: 1 as const }] },
+      },
+    ];
 
-  await instance.client.start({ ...defaultStart, sharding: { createSupportingIndexes: true, shardingEntries } });
-  await untilCanCommit(instance.client);
-  await workload.stop();
-  await instance.client.commit();
-  await untilCommitted(instance.client);
+    await instance.client.start({ ...defaultStart, sharding: { createSupportingIndexes: true, shardingEntries } });
+    await untilCanCommit(instance.client);
+    await workload.stop();
+    await instance.client.commit();
+    await untilCommitted(instance.client);
 
-  const sharded = await clusters.clients.destination.db('config').collection<{ _id: string }>('collections').findOne({ _id: 'e2e.orders' });
-  expect(sharded).toMatchObject({ key: { customer: 1, total: 1 } });
-  const comparison = await clusters.compare();
-  // The supporting index is all that the destination may have beyond the source.
-  expect(comparison.differences.filter((difference) => !difference.startsWith('e2e.orders: indexes differ'))).toEqual([]);
-});
+    const sharded = await clusters.clients.destination
+      .db('config')
+      .collection<{ _id: string }>('collections')
+      .findOne({ _id: 'e2e.orders' });
+    expect(sharded).toMatchObject({ key: { customer: 1, total: 1 } });
+    const comparison = await clusters.compare();
+    // The supporting index is all that the destination may have beyond the source.
+    expect(comparison.differences.filter((difference) => !difference.startsWith('e2e.orders: indexes differ'))).toEqual(
+      [],
+    );
+  },
+);

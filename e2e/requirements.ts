@@ -32,7 +32,9 @@ const isSimulated = canBeGuarded && !process.env['MONGO_BIN'];
  * Options for vitest's `test`: skips the test where the servers are not what it needs.
  * Use as `test('name', needs({ version: [5, 0] }), async () => …)`.
  */
-export function needs({ version, below, guarded: isGuarded = false, release, inFull = false }: Requirement): { skip: boolean } {
+export function needs({ version, below, guarded: isGuarded = false, release, inFull = false }: Requirement): {
+  skip: boolean;
+} {
   if (inFull && !isFullRun) return { skip: true };
   const tested = isGuarded ? presentGuarded : present;
   const isOld = isBelow(tested, version);

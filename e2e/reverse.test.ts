@@ -21,47 +21,67 @@ const directions = [
 /** Reading through the router is what the crash tests do, too. */
 const accesses = isFullRun ? ['direct', 'router'] : ['direct'];
 
-test.each(accesses)('a fleet migrates, goes back and once more forward, under writes until they are refused: access %s (servers from 6.0)', needs({ version: [6, 0], guarded: true }), async (sourceAccess) => {
-  await using clusters = await Clusters.start({ ...twoShards, ...guarded });
-  await loadEverything(clusters.clients.source, clusters.source, orders);
-  const shards = sourceAccess === 'direct' ? { cluster0: migratorCredentials, cluster1: migratorCredentials } : {};
-  await using fleet = await clusters.startFleet({ sourceAccess, shards });
-  const { client } = fleet.coordinator;
-  for (const [turn, { from, to, mapping }] of directions.entries()) {
-    await using workload = Workload.start(clusters.shoppers[from], orders, turn);
-    await expect.poll(() => workload.operations, { timeout: 100_000 }).toBeGreaterThan(writesBefore);
-    if (turn === 0) await client.start({ ...defaultStart, enableUserWriteBlocking: true, reversible: true });
-    else await client.reverse();
-    await untilCanCommit(client);
-    const { progress } = await client.progress();
-    expect(progress).toMatchObject({ canWrite: false, directionMapping: { Source: expect.stringMatching(mapping) as unknown } });
-    expect(progress.verification === null).toBe(turn > 0);
-    expect(progress.warnings?.map(({ name }) => name)).toContain('reverseNotVerified');
-    const receiver = clusters.shoppers[to].db('e2e');
-    await expect(receiver.collection('names').insertOne({ turn })).rejects.toMatchObject(refused);
-    // The definition of the cluster that is written to is what both have in the end.
-    await clusters.shoppers[from].db('e2e').collection('customers').createIndexes([{ key: { [`turn${turn}`]: 1 } }]);
-    await clusters.shoppers[from].db('e2e').collection(`made-in-turn-${turn}`).insertOne({ turn });
-    // The new collection is copied first; the fleet may then say that it cannot be committed yet.
-    await untilTaken(() => client.commit());
-    await expect(workload.ended).rejects.toMatchObject(refused);
-    for (const instance of fleet.instances) await untilCommitted(instance.client);
-    await clusters.expectEqual();
-    await expect(clusters.shoppers[from].db('e2e').collection('names').insertOne({ turn })).rejects.toMatchObject(refused);
-    expect(await receiver.collection('names').insertOne({ turn })).toMatchObject({ acknowledged: true });
-  }
-});
+test.each(accesses)(
+  'a fleet migrates, goes back and once more forward, under writes until they are refused: access %s (servers from 6.0)',
+  needs({ version: [6, 0], guarded: true }),
+  async (sourceAccess) => {
+    await using clusters = await Clusters.start({ ...twoShards, ...guarded });
+    await loadEverything(clusters.clients.source, clusters.source, orders);
+    const shards = sourceAccess === 'direct' ? { cluster0: migratorCredentials, cluster1: migratorCredentials } : {};
+    await using fleet = await clusters.startFleet({ sourceAccess, shards });
+    const { client } = fleet.coordinator;
+    for (const [turn, { from, to, mapping }] of directions.entries()) {
+      await using workload = Workload.start(clusters.shoppers[from], orders, turn);
+      await expect.poll(() => workload.operations, { timeout: 100_000 }).toBeGreaterThan(writesBefore);
+      if (turn === 0) await client.start({ ...defaultStart, enableUserWriteBlocking: true, reversible: true });
+      else await client.reverse();
+      await untilCanCommit(client);
+      const { progress } = await client.progress();
+      expect(progress).toMatchObject({
+        canWrite: false,
+        directionMapping: { Source: expect.stringMatching(mapping) as unknown },
+      });
+      expect(progress.verification === null).toBe(turn > 0);
+      expect(progress.warnings?.map(({ name }) => name)).toContain('reverseNotVerified');
+      const receiver = clusters.shoppers[to].db('e2e');
+      await expect(receiver.collection('names').insertOne({ turn })).rejects.toMatchObject(refused);
+      // The definition of the cluster that is written to is what both have in the end.
+      await clusters.shoppers[from]
+        .db('e2e')
+        .collection('customers')
+        .createIndexes([{ key: { [`turn${turn}`]: 1 } }]);
+      await clusters.shoppers[from].db('e2e').collection(`made-in-turn-${turn}`).insertOne({ turn });
+      // The new collection is copied first; the fleet may then say that it cannot be committed yet.
+      await untilTaken(() => client.commit());
+      await expect(workload.ended).rejects.toMatchObject(refused);
+      for (const instance of fleet.instances) await untilCommitted(instance.client);
+      await clusters.expectEqual();
+      await expect(clusters.shoppers[from].db('e2e').collection('names').insertOne({ turn })).rejects.toMatchObject(
+        refused,
+      );
+      expect(await receiver.collection('names').insertOne({ turn })).toMatchObject({ acknowledged: true });
+    }
+  },
+);
 
-test('before 6.0 a fleet refuses to block writes and to be reversible, and cannot be reversed (servers of 5.0)', needs({ version: [5, 0], below: [6, 0] }), async () => {
-  await using clusters = await Clusters.start(twoShards);
-  await clusters.clients.source.db('shop').collection('orders').insertOne({ n: 1 });
-  await using fleet = await clusters.startFleet();
-  const { client } = fleet.coordinator;
-  await expect(client.start({ ...defaultStart, enableUserWriteBlocking: true })).rejects.toMatchObject({ error: 'writeBlockingNeedsSource60' });
-  await expect(client.start({ ...defaultStart, enableUserWriteBlocking: true, reversible: true })).rejects.toMatchObject({ error: expect.stringMatching(/^(writeBlocking|reversible)NeedsSource60$/) as unknown });
-  expect((await client.progress()).progress.state).toBe('IDLE');
-  await client.start(defaultStart);
-  await clusters.cutOver(client);
-  await expect(client.reverse()).rejects.toMatchObject({ error: 'notReversible' });
-  expect((await client.progress()).progress).toMatchObject({ state: 'COMMITTED', canWrite: true });
-});
+test(
+  'before 6.0 a fleet refuses to block writes and to be reversible, and cannot be reversed (servers of 5.0)',
+  needs({ version: [5, 0], below: [6, 0] }),
+  async () => {
+    await using clusters = await Clusters.start(twoShards);
+    await clusters.clients.source.db('shop').collection('orders').insertOne({ n: 1 });
+    await using fleet = await clusters.startFleet();
+    const { client } = fleet.coordinator;
+    await expect(client.start({ ...defaultStart, enableUserWriteBlocking: true })).rejects.toMatchObject({
+      error: 'writeBlockingNeedsSource60',
+    });
+    await expect(
+      client.start({ ...defaultStart, enableUserWriteBlocking: true, reversible: true }),
+    ).rejects.toMatchObject({ error: expect.stringMatching(/^(writeBlocking|reversible)NeedsSource60$/) as unknown });
+    expect((await client.progress()).progress.state).toBe('IDLE');
+    await client.start(defaultStart);
+    await clusters.cutOver(client);
+    await expect(client.reverse()).rejects.toMatchObject({ error: 'notReversible' });
+    expect((await client.progress()).progress).toMatchObject({ state: 'COMMITTED', canWrite: true });
+  },
+);

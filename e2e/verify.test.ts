@@ -21,9 +21,14 @@ interface Ended {
 /** Runs `convoy` with arguments to its end; its state goes into `home`. */
 function convoy(home: string, ...args: string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [convoyProgram, ...args], { env: { ...process.env, XDG_STATE_HOME: home } }, (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
-    });
+    execFile(
+      process.execPath,
+      [convoyProgram, ...args],
+      { env: { ...process.env, XDG_STATE_HOME: home } },
+      (error, stdout, stderr) => {
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
+      },
+    );
   });
 }
 
@@ -64,7 +69,9 @@ async function load(clusters: Clusters, documents: number): Promise<void> {
     const portions = Math.ceil(documents / 5_000);
     for (let portion = 0; portion < portions; portion += 1) {
       const size = Math.min(5_000, documents - portion * 5_000);
-      await items(client).insertMany(Array.from({ length: size }, (_, index) => ({ _id: portion * 5_000 + index, secret: `hush${index}` })));
+      await items(client).insertMany(
+        Array.from({ length: size }, (_, index) => ({ _id: portion * 5_000 + index, secret: `hush${index}` })),
+      );
     }
     await items(client).createIndexes([{ key: { secret: 1 }, name: 'secret_1' }]);
   }
@@ -75,7 +82,15 @@ test('two clusters are compared from the command line, and a report says with wh
   await load(clusters, 3_000);
   const folder = newFolder();
   const [report, mismatches] = [join(folder, 'report.md'), join(folder, 'mismatches.ndjson')];
-  const both = ['verify', '--source', clusters.source.connectionString, '--destination', clusters.destination.connectionString, '--settle', '0'];
+  const both = [
+    'verify',
+    '--source',
+    clusters.source.connectionString,
+    '--destination',
+    clusters.destination.connectionString,
+    '--settle',
+    '0',
+  ];
 
   const equal = await convoy(folder, ...both, '--report', report);
   expect(equal).toMatchObject({ code: 0, stdout: expect.stringContaining('EQUAL') as string });
@@ -93,9 +108,17 @@ test('two clusters are compared from the command line, and a report says with wh
     totals: { mismatches: 2 },
     differences: [{ kind: 'index', namespace: 'shop.items', detail: 'secret_1 is missing' }],
   });
-  const lines = readFileSync(mismatches, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as unknown);
+  const lines = readFileSync(mismatches, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
   expect(lines).toMatchObject([
-    { namespace: 'shop.items', kind: 'different', _id: { $numberInt: '7' }, paths: [{ path: 'secret', kind: 'changed', sourceType: 'string', destinationType: 'string' }] },
+    {
+      namespace: 'shop.items',
+      kind: 'different',
+      _id: { $numberInt: '7' },
+      paths: [{ path: 'secret', kind: 'changed', sourceType: 'string', destinationType: 'string' }],
+    },
     { namespace: 'shop.items', kind: 'missingOnDestination', _id: { $numberInt: '8' } },
   ]);
   const text = readFileSync(report, 'utf8');
@@ -118,13 +141,26 @@ test('a comparison that is interrupted or killed goes on where it was', async ()
   const wrong = [5, 12_000, 19_000];
   await items(clusters.clients.destination).deleteMany({ _id: { $in: wrong } });
   const mismatches = join(folder, 'mismatches.ndjson');
-  const args = ['verify', '--source', clusters.source.connectionString, '--destination', clusters.destination.connectionString, '--settle', '16', '--mismatches', mismatches];
+  const args = [
+    'verify',
+    '--source',
+    clusters.source.connectionString,
+    '--destination',
+    clusters.destination.connectionString,
+    '--settle',
+    '16',
+    '--mismatches',
+    mismatches,
+  ];
   const endings = [
     { signal: 'SIGINT', steps: ['"run":1', '"step":"done"'], code: 130 },
     { signal: 'SIGKILL', steps: ['"run":2', '"step":"look"'], code: null },
   ] as const;
   for (const { signal, steps, code } of endings) {
-    const child: ChildProcess = spawn(process.execPath, [convoyProgram, ...args, '--json'], { env: { ...process.env, XDG_STATE_HOME: folder }, stdio: ['ignore', 'ignore', 'ignore'] });
+    const child: ChildProcess = spawn(process.execPath, [convoyProgram, ...args, '--json'], {
+      env: { ...process.env, XDG_STATE_HOME: folder },
+      stdio: ['ignore', 'ignore', 'ignore'],
+    });
     const ended = once(child, 'exit');
     await untilJournalHas(folder, steps);
     child.kill(signal);
@@ -136,26 +172,51 @@ test('a comparison that is interrupted or killed goes on where it was', async ()
   expect(JSON.parse(last.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
     verdict: 'different',
     runs: 3,
-    totals: { sourceDocuments: documents, destinationDocuments: documents - wrong.length, mismatches: wrong.length, suspects: 0 },
+    totals: {
+      sourceDocuments: documents,
+      destinationDocuments: documents - wrong.length,
+      mismatches: wrong.length,
+      suspects: 0,
+    },
   });
-  const ids = readFileSync(mismatches, 'utf8').trim().split('\n').map((line) => (JSON.parse(line) as { _id: { $numberInt: string } })._id.$numberInt);
+  const ids = readFileSync(mismatches, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { _id: { $numberInt: string } })._id.$numberInt);
   expect(ids).toEqual(wrong.map(String));
 });
 
-test('what a migration has moved is equal, collections of every kind included (servers from 5.0)', needs({ version: [5, 0] }), async () => {
-  await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-  const orders = 3_000;
-  await loadEverything(clusters.clients.source, clusters.source, orders);
-  await using instance = await clusters.startLoneInstance();
-  await using workload = Workload.start(clusters.clients.source, orders);
-  await instance.client.start(defaultStart);
-  await untilCanCommit(instance.client);
-  await workload.stop();
-  await clusters.commit(instance.client);
+test(
+  'what a migration has moved is equal, collections of every kind included (servers from 5.0)',
+  needs({ version: [5, 0] }),
+  async () => {
+    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
+    const orders = 3_000;
+    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using instance = await clusters.startLoneInstance();
+    await using workload = Workload.start(clusters.clients.source, orders);
+    await instance.client.start(defaultStart);
+    await untilCanCommit(instance.client);
+    await workload.stop();
+    await clusters.commit(instance.client);
 
-  const both = ['verify', '--source', clusters.source.connectionString, '--destination', clusters.destination.connectionString, '--settle', '0', '--json'];
-  const result = async () => JSON.parse((await convoy(newFolder(), ...both)).stdout.trim().split('\n').at(-1) ?? '') as unknown;
-  expect(await result()).toMatchObject({ verdict: 'equal', differences: [], notCompared: [] });
-  await clusters.clients.destination.db('e2e').collection('mixed').updateOne({ _id: NaN as never }, { $set: { number: -1 } });
-  expect(await result()).toMatchObject({ verdict: 'different', differences: [], totals: { mismatches: 1 } });
-});
+    const both = [
+      'verify',
+      '--source',
+      clusters.source.connectionString,
+      '--destination',
+      clusters.destination.connectionString,
+      '--settle',
+      '0',
+      '--json',
+    ];
+    const result = async () =>
+      JSON.parse((await convoy(newFolder(), ...both)).stdout.trim().split('\n').at(-1) ?? '') as unknown;
+    expect(await result()).toMatchObject({ verdict: 'equal', differences: [], notCompared: [] });
+    await clusters.clients.destination
+      .db('e2e')
+      .collection('mixed')
+      .updateOne({ _id: NaN as never }, { $set: { number: -1 } });
+    expect(await result()).toMatchObject({ verdict: 'different', differences: [], totals: { mismatches: 1 } });
+  },
+);

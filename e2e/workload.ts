@@ -68,11 +68,21 @@ export class Workload implements AsyncDisposable {
     const database = this.client.db(largeCollection.database);
     const orders = database.collection<Order>(largeCollection.name);
     for (let round = 0; !this.stopping.signal.aborted; round += 1) {
-      await orders.bulkWrite(Array.from({ length: operationsPerRound }, () => this.operation()), { ordered: this.random.next() < 0.5 });
-      await orders.updateOne({ _id: this.random.below(hotDocuments) }, { $inc: { version: 1 }, $push: { lines: { $each: [{ article: round, count: 2 }], $slice: -4 } } });
+      await orders.bulkWrite(
+        Array.from({ length: operationsPerRound }, () => this.operation()),
+        { ordered: this.random.next() < 0.5 },
+      );
+      await orders.updateOne(
+        { _id: this.random.below(hotDocuments) },
+        { $inc: { version: 1 }, $push: { lines: { $each: [{ article: round, count: 2 }], $slice: -4 } } },
+      );
       await database.collection('log').insertOne({ line: 1_000 + round });
-      await database.collection('customers').updateMany({ region: 'south', number: this.random.below(700) }, { $set: { seen: round } });
-      await database.collection('mixed').updateOne({ number: this.random.below(10) }, [{ $set: { 'deep.value': round, copy: '$number' } }]);
+      await database
+        .collection('customers')
+        .updateMany({ region: 'south', number: this.random.below(700) }, { $set: { seen: round } });
+      await database
+        .collection('mixed')
+        .updateOne({ number: this.random.below(10) }, [{ $set: { 'deep.value': round, copy: '$number' } }]);
       this.operations += operationsPerRound + 4;
       await delay(pause_ms, undefined, { signal: this.stopping.signal }).catch(() => undefined);
     }
@@ -80,15 +90,37 @@ export class Workload implements AsyncDisposable {
 
   private operation(): AnyBulkWriteOperation<Order> {
     const inserted = this.nextId - this.firstId;
-    const id = inserted > 0 && this.random.next() < 0.2 ? this.firstId + this.random.below(inserted) : this.random.below(this.loaded);
+    const id =
+      inserted > 0 && this.random.next() < 0.2
+        ? this.firstId + this.random.below(inserted)
+        : this.random.below(this.loaded);
     const dice = this.random.below(8);
     if (dice <= 1) return { insertOne: { document: order(this.nextId++) } };
     if (dice === 2) return { deleteOne: { filter: { _id: id } } };
-    if (dice === 3) return { replaceOne: { filter: { _id: id }, replacement: { ...order(id), replaced: this.random.below(100) }, upsert: true } };
+    if (dice === 3)
+      return {
+        replaceOne: {
+          filter: { _id: id },
+          replacement: { ...order(id), replaced: this.random.below(100) },
+          upsert: true,
+        },
+      };
     // Only where there is an array: in its absence the path would make an object, which nothing can be pushed to.
-    if (dice === 4) return { updateOne: { filter: { _id: id, 'lines.0': { $exists: true } }, update: { $unset: { padding: '' }, $set: { 'lines.0.count': this.random.below(9) } } } };
-    if (dice === 5) return { updateOne: { filter: { _id: id }, update: { $push: { lines: { article: 1, count: this.random.below(9) } } } } };
-    if (dice === 6) return { updateOne: { filter: { _id: id }, update: [{ $set: { total: { $add: ['$total', 1] }, tag: 'pipeline' } }] } };
+    if (dice === 4)
+      return {
+        updateOne: {
+          filter: { _id: id, 'lines.0': { $exists: true } },
+          update: { $unset: { padding: '' }, $set: { 'lines.0.count': this.random.below(9) } },
+        },
+      };
+    if (dice === 5)
+      return {
+        updateOne: { filter: { _id: id }, update: { $push: { lines: { article: 1, count: this.random.below(9) } } } },
+      };
+    if (dice === 6)
+      return {
+        updateOne: { filter: { _id: id }, update: [{ $set: { total: { $add: ['$total', 1] }, tag: 'pipeline' } }] },
+      };
     return { updateOne: { filter: { _id: id }, update: { $inc: { version: 1 } }, upsert: true } };
   }
 }

@@ -17,7 +17,9 @@ const ofAll = /^(package(-lock)?\.json|vitest\.config\.ts|tsconfig[^/]*\.json|te
  * @returns {{ tests: string[], left: number, linted: string[] }} test files to run, how many more the changes can touch, and what the linter has to see
  */
 export function touchedBy(since, all) {
-  const changed = git('diff', '--name-only', '-z', since).concat(git('ls-files', '--others', '--exclude-standard', '-z')).filter((path) => existsSync(join(root, path)));
+  const changed = git('diff', '--name-only', '-z', since)
+    .concat(git('ls-files', '--others', '--exclude-standard', '-z'))
+    .filter((path) => existsSync(join(root, path)));
   const files = [...new Set(git('ls-files', '-z').concat(changed))].filter((path) => existsSync(join(root, path)));
   const everyTest = files.filter((path) => isTest.test(path));
   const touched = changed.some((path) => ofAll.test(path)) ? everyTest : testsTouched(changed, files, everyTest);
@@ -30,7 +32,13 @@ function testsTouched(changed, files, everyTest) {
   const ofData = changed.filter((path) => !isModule.test(path)).flatMap((path) => readersOf(path, everyTest));
   // Those of the repository itself read all of it.
   const ofRepository = everyTest.filter((path) => path.startsWith('test/'));
-  return [...new Set([...everyTest.filter((path) => reached.has(path)), ...ofData, ...(changed.length > 0 ? ofRepository : [])])];
+  return [
+    ...new Set([
+      ...everyTest.filter((path) => reached.has(path)),
+      ...ofData,
+      ...(changed.length > 0 ? ofRepository : []),
+    ]),
+  ];
 }
 
 /** Who may read a file that is no module: the unit tests of its package. */
@@ -40,5 +48,8 @@ function readersOf(path, everyTest) {
 }
 
 function git(...args) {
-  return execFileSync('git', args, { cwd: root, maxBuffer: 64 * 1024 * 1024 }).toString().split('\0').filter(Boolean);
+  return execFileSync('git', args, { cwd: root, maxBuffer: 64 * 1024 * 1024 })
+    .toString()
+    .split('\0')
+    .filter(Boolean);
 }

@@ -27,7 +27,11 @@ export default class CountingReporter {
 function count(counts, file, test) {
   const { state, errors } = test.result();
   if (state === 'passed') counts.passed += 1;
-  else if (state === 'failed') fail(counts, failureStory({ file, name: test.fullName, message: errors?.[0]?.message ?? 'no message', meta: test.meta() }));
+  else if (state === 'failed')
+    fail(
+      counts,
+      failureStory({ file, name: test.fullName, message: errors?.[0]?.message ?? 'no message', meta: test.meta() }),
+    );
   else counts.skipped.push(`${file} > ${test.fullName}`);
 }
 

@@ -6,5 +6,7 @@ import { withSources } from './load-sources.mjs';
  * @returns {Promise<number>} exit code: 1 when something differs, 2 for arguments that are not understood, 3 without MONGO_BIN
  */
 export function runDifferential(args) {
-  return withSources('/packages/simulator/test/differential/run.ts', (differential) => differential.runDifferential(args));
+  return withSources('/packages/simulator/test/differential/run.ts', (differential) =>
+    differential.runDifferential(args),
+  );
 }

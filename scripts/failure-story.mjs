@@ -45,7 +45,9 @@ function shown(line) {
 
 function logsIn(folder) {
   try {
-    return readdirSync(folder).filter((name) => name.endsWith('.log')).sort();
+    return readdirSync(folder)
+      .filter((name) => name.endsWith('.log'))
+      .sort();
   } catch {
     return [];
   }

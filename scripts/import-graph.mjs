@@ -16,7 +16,8 @@ export function importersOf(files) {
   for (const file of files.filter((path) => /\.(ts|mts|mjs|js)$/.test(path))) {
     for (const [, specifier] of readFileSync(join(root, file), 'utf8').matchAll(specifiers)) {
       const target = sourceOf(file, specifier);
-      if (target !== undefined && known.has(target)) importers.set(target, (importers.get(target) ?? new Set()).add(file));
+      if (target !== undefined && known.has(target))
+        importers.set(target, (importers.get(target) ?? new Set()).add(file));
     }
   }
   return importers;

@@ -20,7 +20,8 @@ export function run(command, args, options = {}) {
     const child = spawn(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...options.env } });
     const forward = (/** @type {NodeJS.Signals} */ signal) => child.kill(signal);
     for (const signal of forwardedSignals) process.on(signal, forward);
-    const limit = options.limit_ms === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), options.limit_ms);
+    const limit =
+      options.limit_ms === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), options.limit_ms);
     const settle = () => {
       clearTimeout(limit);
       for (const signal of forwardedSignals) process.off(signal, forward);

@@ -17,7 +17,10 @@ const tasks = {
   differential: { projects: ['packages/testbed'], start: runDifferential },
   'test-all': { projects: [], start: runAllTests },
   sabotage: { projects: ['packages/api'], start: runSabotage },
-  'mongosh-check': { projects: ['packages/simulator'], start: (args) => runNode('packages/simulator/test/mongosh/check.mjs', args) },
+  'mongosh-check': {
+    projects: ['packages/simulator'],
+    start: (args) => runNode('packages/simulator/test/mongosh/check.mjs', args),
+  },
 };
 
 const [name = '', ...args] = process.argv.slice(2);

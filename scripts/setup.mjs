@@ -24,7 +24,9 @@ function checkNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const [majorMin, minorMin] = nodeVersionMin;
   if (major > majorMin || (major === majorMin && minor >= minorMin)) return;
-  throw new Error(`Convoy needs Node.js ${majorMin}.${minorMin} or later; this is ${process.versions.node}. Install a newer Node.js and run the command again.`);
+  throw new Error(
+    `Convoy needs Node.js ${majorMin}.${minorMin} or later; this is ${process.versions.node}. Install a newer Node.js and run the command again.`,
+  );
 }
 
 /** True when every package of the lock file lies in node_modules in the locked version, as npm's own record there says. */
@@ -42,7 +44,10 @@ function isInstalled() {
 async function installPackages() {
   const npm = process.env.npm_execpath;
   const exit = npm?.endsWith('.js') ? await runNode(npm, ['ci']) : await run('npm', ['ci']);
-  if (exit !== 0) throw new Error('The packages could not be installed: npm ci failed, its output is above. Check the connection to the package registry and run the command again.');
+  if (exit !== 0)
+    throw new Error(
+      'The packages could not be installed: npm ci failed, its output is above. Check the connection to the package registry and run the command again.',
+    );
 }
 
 async function compile(projects) {

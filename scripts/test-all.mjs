@@ -24,7 +24,8 @@ export async function runAllTests(args) {
     return 0;
   }
   const chosen = values.part === undefined ? parts : [parts[Number(values.part) - 1]];
-  if (chosen.includes(undefined)) throw new Error(`There is no part ${values.part}: the parts are 1 to ${parts.length} (--list names them).`);
+  if (chosen.includes(undefined))
+    throw new Error(`There is no part ${values.part}: the parts are 1 to ${parts.length} (--list names them).`);
   return runParts(chosen, values.part !== undefined);
 }
 
@@ -44,7 +45,10 @@ async function runParts(parts, again) {
 }
 
 function listParts() {
-  const vitest = (name, args) => ({ name, run: () => runVitest(args, { env: { CONVOY_TEST_FULL: '1' }, limit_ms: partLimit_ms }) });
+  const vitest = (name, args) => ({
+    name,
+    run: () => runVitest(args, { env: { CONVOY_TEST_FULL: '1' }, limit_ms: partLimit_ms }),
+  });
   const packages = readdirSync(join(root, 'packages')).sort();
   return [
     { name: 'lint', run: () => lint(['.'], { limit_ms: partLimit_ms }) },
@@ -59,14 +63,23 @@ function listParts() {
 function testFiles(folder) {
   if (!existsSync(join(root, folder))) return [];
   const names = readdirSync(join(root, folder), { recursive: true });
-  return names.filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules')).sort().map((name) => `${folder}/${name}`);
+  return names
+    .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
+    .sort()
+    .map((name) => `${folder}/${name}`);
 }
 
 /** Without a network to fetch the shell from, the check is skipped and says so. */
 async function checkMongosh() {
   const notFetched = 3;
   const exit = await runNode('packages/simulator/test/mongosh/check.mjs', [], { limit_ms: partLimit_ms });
-  if (exit === notFetched) return { passed: 0, failed: 0, failures: [], skipped: ['mongosh against the simulator: the shell could not be fetched'] };
+  if (exit === notFetched)
+    return {
+      passed: 0,
+      failed: 0,
+      failures: [],
+      skipped: ['mongosh against the simulator: the shell could not be fetched'],
+    };
   return countsOfProgram('mongosh against the simulator', exit);
 }
 

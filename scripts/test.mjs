@@ -23,12 +23,17 @@ export async function runTests(args) {
  * @param {string[]} args a commit from which on changes count, HEAD when there is none; `--all` for the tests of all levels
  */
 async function runChanged(args) {
-  const { values, positionals } = parseArgs({ args, options: { all: { type: 'boolean', default: false } }, allowPositionals: true });
+  const { values, positionals } = parseArgs({
+    args,
+    options: { all: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
   const { tests, left, linted } = touchedBy(positionals[0] ?? 'HEAD', values.all);
   const counts = { passed: 0, failed: 0, failures: [], skipped: [] };
   if (linted.length > 0) add(counts, await lint(linted));
   if (tests.length > 0) add(counts, await runVitest(tests));
-  if (left > 0) console.log(`${left} files of integration and end-to-end tests can be touched, too: npm test -- --changed --all`);
+  if (left > 0)
+    console.log(`${left} files of integration and end-to-end tests can be touched, too: npm test -- --changed --all`);
   return counts;
 }
 
@@ -38,12 +43,17 @@ async function runChanged(args) {
  * @param {{ limit_ms?: number }} [options]
  */
 export async function lint(paths, options) {
-  return countsOfProgram('the linter', await runNode('node_modules/eslint/bin/eslint.js', ['--no-warn-ignored', ...paths], options));
+  return countsOfProgram(
+    'the linter',
+    await runNode('node_modules/eslint/bin/eslint.js', ['--no-warn-ignored', ...paths], options),
+  );
 }
 
 /** A program that is no vitest run counts as one test. */
 export function countsOfProgram(name, exit) {
-  return exit === 0 ? { passed: 1, failed: 0, failures: [], skipped: [] } : { passed: 0, failed: 1, failures: [`${name} ended with ${exit}`], skipped: [] };
+  return exit === 0
+    ? { passed: 1, failed: 0, failures: [], skipped: [] }
+    : { passed: 0, failed: 1, failures: [`${name} ended with ${exit}`], skipped: [] };
 }
 
 /** Puts a Redis server on the PATH of the tests where the machine has none. */

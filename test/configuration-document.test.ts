@@ -15,7 +15,11 @@ interface DocumentedSetting {
 
 function documentedSettings(heading: string): DocumentedSetting[] {
   const { rows } = documentTable('docs/configuration.md', heading);
-  return rows.map(([name, environment, standard]) => ({ name: plainText(name), environment: plainText(environment), default: plainText(standard) }));
+  return rows.map(([name, environment, standard]) => ({
+    name: plainText(name),
+    environment: plainText(environment),
+    default: plainText(standard),
+  }));
 }
 
 /** A default as the document writes it, or undefined for one that there is not. */
@@ -65,8 +69,16 @@ describe('docs/configuration.md, coordinator', () => {
 
   test('variables of the environment do what flags of their settings do', () => {
     const flags: Record<string, string> = {
-      redis, fleet: 'other', port: '1234', listen: 'convoy.example', allowedHosts: 'a,b', token: 'word', viewToken: 'other',
-      allowUnauthenticated: 'true', verbosity: 'WARN', logPath: 'logs',
+      redis,
+      fleet: 'other',
+      port: '1234',
+      listen: 'convoy.example',
+      allowedHosts: 'a,b',
+      token: 'word',
+      viewToken: 'other',
+      allowUnauthenticated: 'true',
+      verbosity: 'WARN',
+      logPath: 'logs',
     };
     expect(Object.keys(flags).sort()).toEqual(documented.map(({ name }) => name).sort());
     const env = Object.fromEntries(documented.map(({ name, environment }) => [environment, flags[name]]));

@@ -7,7 +7,9 @@ import { readText } from './source-tree.js';
  * @returns header and rows; without the line between them
  */
 export function documentTable(path: string, heading: string): { header: string[]; rows: string[][] } {
-  const chapter = readText(path).split(/^## /m).find((text) => text.startsWith(`${heading}\n`));
+  const chapter = readText(path)
+    .split(/^## /m)
+    .find((text) => text.startsWith(`${heading}\n`));
   if (chapter === undefined) throw new Error(`${path} has no chapter ${heading}`);
   const lines = chapter.split('\n');
   const begin = lines.findIndex((line) => line.startsWith('|'));
@@ -17,7 +19,10 @@ export function documentTable(path: string, heading: string): { header: string[]
 }
 
 function cells(line: string): string[] {
-  return line.split('|').slice(1, -1).map((cell) => cell.trim());
+  return line
+    .split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim());
 }
 
 /** The text of a cell that is written as code, without its marks; what is not code stays as it is. */

@@ -22,7 +22,12 @@ test('a failed test is told with what an instance in its process logged: its fir
   const folder = logs.keep() ?? '';
   onTestFinished(() => rmSync(folder, { recursive: true }));
 
-  const story = failureStory({ file: 'a.test.ts', name: 'moves all', message: 'expected 200', meta: { seed: 7, logs: folder } });
+  const story = failureStory({
+    file: 'a.test.ts',
+    name: 'moves all',
+    message: 'expected 200',
+    meta: { seed: 7, logs: folder },
+  });
   expect(story.split('\n').map((line) => line.trim())).toEqual([
     'a.test.ts > moves all: expected 200',
     `logs: ${folder}`,

@@ -19,7 +19,11 @@ describe('the map of hazards', () => {
   });
 
   test('fits the sources and tests: places to be edited are there once, tests exist', () => {
-    const stale = hazards.flatMap(({ number, sabotages }) => sabotages.flatMap((sabotage) => stalenessOf(sabotage).map((reason) => `${number} ${sabotage.takesOut}: ${reason}`)));
+    const stale = hazards.flatMap(({ number, sabotages }) =>
+      sabotages.flatMap((sabotage) =>
+        stalenessOf(sabotage).map((reason) => `${number} ${sabotage.takesOut}: ${reason}`),
+      ),
+    );
     expect(stale).toEqual([]);
   });
 

@@ -46,47 +46,80 @@ describe('the Dockerfile', () => {
   test('has its build steps in one script, and runs as a user without rights', () => {
     expect(readText('Dockerfile').match(/^RUN .*$/gm)).toEqual(['RUN scripts/build-image.sh']);
     expect(readText('Dockerfile')).toMatch(/^USER node$/m);
-    expect(buildCopies().flatMap(([sources]) => sources).filter((source) => filesOf(source).length === 0)).toEqual([]);
+    expect(
+      buildCopies()
+        .flatMap(([sources]) => sources)
+        .filter((source) => filesOf(source).length === 0),
+    ).toEqual([]);
   });
 
-  test.skipIf(!full)('builds what runs, in an empty folder with what it copies (with CONVOY_TEST_FULL=1)', { timeout: installAndCompile_ms }, () => {
-    inEmptyFolder((folder) => {
-      for (const [sources, target] of buildCopies()) {
-        for (const source of sources) {
-          for (const path of filesOf(source)) {
-            const to = target === './' ? path : join(target, path.slice(source.length));
-            mkdirSync(join(folder, dirname(to)), { recursive: true });
-            cpSync(join(root, path), join(folder, to));
+  test.skipIf(!full)(
+    'builds what runs, in an empty folder with what it copies (with CONVOY_TEST_FULL=1)',
+    { timeout: installAndCompile_ms },
+    () => {
+      inEmptyFolder((folder) => {
+        for (const [sources, target] of buildCopies()) {
+          for (const source of sources) {
+            for (const path of filesOf(source)) {
+              const to = target === './' ? path : join(target, path.slice(source.length));
+              mkdirSync(join(folder, dirname(to)), { recursive: true });
+              cpSync(join(root, path), join(folder, to));
+            }
           }
         }
-      }
-      const printed = execFileSync('sh', ['scripts/build-image.sh'], { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
-      expect(printed.trim().split('\n').at(-1)).toBe('1.9.0');
-      expect(readdirSync(join(folder, 'packages/instance')).sort()).toEqual(['dist', 'package.json', 'tsconfig.json']);
-      for (const left of ['typescript', 'vitest', 'testcontainers']) expect(existsSync(join(folder, 'node_modules', left)), left).toBe(false);
-      const help = execFileSync('node_modules/.bin/convoy', ['instance', '--help'], { cwd: folder, encoding: 'utf8' });
-      expect(help).toContain('--cluster0');
-    });
-  });
+        const printed = execFileSync('sh', ['scripts/build-image.sh'], {
+          cwd: folder,
+          encoding: 'utf8',
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        expect(printed.trim().split('\n').at(-1)).toBe('1.9.0');
+        expect(readdirSync(join(folder, 'packages/instance')).sort()).toEqual([
+          'dist',
+          'package.json',
+          'tsconfig.json',
+        ]);
+        for (const left of ['typescript', 'vitest', 'testcontainers'])
+          expect(existsSync(join(folder, 'node_modules', left)), left).toBe(false);
+        const help = execFileSync('node_modules/.bin/convoy', ['instance', '--help'], {
+          cwd: folder,
+          encoding: 'utf8',
+        });
+        expect(help).toContain('--cluster0');
+      });
+    },
+  );
 });
 
 describe('docker-compose.yml', () => {
-  const config = (...args: string[]): string => execFileSync('docker-compose', [...args, '--file', join(root, 'docker-compose.yml'), 'config'], { encoding: 'utf8', env: { PATH: process.env['PATH'] } });
-
-  test.skipIf(!hasCompose)('is valid with the settings of .env.example, one instance for each shard (docker-compose)', { timeout: compose_ms }, () => {
-    inEmptyFolder((folder) => {
-      const file = join(folder, 'env');
-      writeFileSync(file, readText('.env.example').replace('CONVOY_TOKEN=', 'CONVOY_TOKEN=word'));
-      const services = config('--env-file', file, '--profile', 'two');
-      expect(services).toMatch(/- --id\n {4}- shard0/);
-      expect(services).toMatch(/- --id\n {4}- shard1/);
+  const config = (...args: string[]): string =>
+    execFileSync('docker-compose', [...args, '--file', join(root, 'docker-compose.yml'), 'config'], {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] },
     });
-  });
 
-  test.skipIf(!hasCompose)('is valid for the demo, with two simulated clusters (docker-compose)', { timeout: compose_ms }, () => {
-    const services = config('--env-file', join(root, 'docker/demo.env'), '--profile', 'demo');
-    for (const name of ['demo-source', 'demo-destination', 'coordinator', 'redis']) expect(services).toMatch(new RegExp(`^ {2}${name}:$`, 'm'));
-  });
+  test.skipIf(!hasCompose)(
+    'is valid with the settings of .env.example, one instance for each shard (docker-compose)',
+    { timeout: compose_ms },
+    () => {
+      inEmptyFolder((folder) => {
+        const file = join(folder, 'env');
+        writeFileSync(file, readText('.env.example').replace('CONVOY_TOKEN=', 'CONVOY_TOKEN=word'));
+        const services = config('--env-file', file, '--profile', 'two');
+        expect(services).toMatch(/- --id\n {4}- shard0/);
+        expect(services).toMatch(/- --id\n {4}- shard1/);
+      });
+    },
+  );
+
+  test.skipIf(!hasCompose)(
+    'is valid for the demo, with two simulated clusters (docker-compose)',
+    { timeout: compose_ms },
+    () => {
+      const services = config('--env-file', join(root, 'docker/demo.env'), '--profile', 'demo');
+      for (const name of ['demo-source', 'demo-destination', 'coordinator', 'redis'])
+        expect(services).toMatch(new RegExp(`^ {2}${name}:$`, 'm'));
+    },
+  );
 
   test.skipIf(!hasCompose)('starts nothing without a token (docker-compose)', { timeout: compose_ms }, () => {
     inEmptyFolder((folder) => {

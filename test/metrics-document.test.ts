@@ -10,7 +10,14 @@ import { documentTable, plainText } from './document-table.js';
 import { hasPromtool, promtool } from './promtool.js';
 import { readText } from './source-tree.js';
 
-const side = { estimatedDocumentCount: 10, hashedDocumentCount: 4, lagTimeSeconds: 1, phase: 'initial hashing', scannedCollectionCount: 1, totalCollectionCount: 2 } as const;
+const side = {
+  estimatedDocumentCount: 10,
+  hashedDocumentCount: 4,
+  lagTimeSeconds: 1,
+  phase: 'initial hashing',
+  scannedCollectionCount: 1,
+  totalCollectionCount: 2,
+} as const;
 
 /** With every figure that there can be. */
 const rich: Progress = {
@@ -44,7 +51,15 @@ async function instanceText(): Promise<string> {
 async function coordinatorText(): Promise<string> {
   const metrics = new CoordinatorMetrics();
   await metrics.timed('start', () => Promise.resolve());
-  return metrics.scrape(aggregateProgress(snapshot({ a: { progress: rich }, b: { progress: { lagTimeSeconds: 2 } } }), { seconds: 9, bytesPerSecond: 1, at_ms: NOW_MS, since_ms: NOW_MS, advancedAt_ms: NOW_MS }));
+  return metrics.scrape(
+    aggregateProgress(snapshot({ a: { progress: rich }, b: { progress: { lagTimeSeconds: 2 } } }), {
+      seconds: 9,
+      bytesPerSecond: 1,
+      at_ms: NOW_MS,
+      since_ms: NOW_MS,
+      advancedAt_ms: NOW_MS,
+    }),
+  );
 }
 
 /** Convoy's own names, without those that a histogram adds. */
@@ -53,7 +68,9 @@ function namesIn(text: string): string[] {
 }
 
 function documentedNames(heading: string): string[] {
-  return documentTable('docs/metrics.md', heading).rows.map(([name]) => plainText(name).replace(/\{.*\}$/, '')).sort();
+  return documentTable('docs/metrics.md', heading)
+    .rows.map(([name]) => plainText(name).replace(/\{.*\}$/, ''))
+    .sort();
 }
 
 describe('docs/metrics.md', () => {
@@ -68,9 +85,14 @@ describe('docs/metrics.md', () => {
   test('names the board and the rules, which use documented metrics alone', () => {
     const documented = new Set([...documentedNames('Instance'), ...documentedNames('Coordinator')]);
     for (const file of ['docs/monitoring/grafana-board.json', 'docs/monitoring/alerts.yml']) {
-      const used = [...readText(file).matchAll(/\bconvoy_[a-z_]+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''));
+      const used = [...readText(file).matchAll(/\bconvoy_[a-z_]+/g)].map(([name]) =>
+        name.replace(/_(bucket|sum|count)$/, ''),
+      );
       expect(used.length).toBeGreaterThan(5);
-      expect(used.filter((name) => !documented.has(name)), file).toEqual([]);
+      expect(
+        used.filter((name) => !documented.has(name)),
+        file,
+      ).toEqual([]);
     }
   });
 });
@@ -88,7 +110,11 @@ describe('the text of /metrics', () => {
       expect(lines.slice(0, -1).filter((line) => line === '')).toEqual([]);
       const counters = lines.flatMap((line) => /^# TYPE (\S+) counter$/.exec(line)?.[1] ?? []);
       expect(counters.filter((name) => name.endsWith('_total'))).toEqual([]);
-      for (const name of counters) expect(lines.some((line) => line.startsWith(`${name}_total`)), name).toBe(true);
+      for (const name of counters)
+        expect(
+          lines.some((line) => line.startsWith(`${name}_total`)),
+          name,
+        ).toBe(true);
     }
   });
 });

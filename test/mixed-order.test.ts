@@ -16,5 +16,6 @@ test('fleets are spread among the others, in the order in which they came', () =
 });
 
 test('every file runs once, whatever there is', () => {
-  for (const files of [[], ['e2e/a'], ['p/1', 'p/2'], ['e2e/a', 'e2e/b', 'p/1']]) expect(mixed(files, same).sort()).toEqual(files);
+  for (const files of [[], ['e2e/a'], ['p/1', 'p/2'], ['e2e/a', 'e2e/b', 'p/1']])
+    expect(mixed(files, same).sort()).toEqual(files);
 });

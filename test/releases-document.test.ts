@@ -30,7 +30,11 @@ describe('recorded releases', () => {
   test('are those whose servers tell their version in the corpus', () => {
     const versions = trackedFiles()
       .filter((path) => path.startsWith('packages/simulator/corpus/'))
-      .flatMap((path) => [...readText(path).matchAll(/"command":\{"buildInfo".*?"version":"(\d+\.\d+)\./g)].map(([, series = '']) => series));
+      .flatMap((path) =>
+        [...readText(path).matchAll(/"command":\{"buildInfo".*?"version":"(\d+\.\d+)\./g)].map(
+          ([, series = '']) => series,
+        ),
+      );
     expect([...new Set(versions)].sort()).toEqual(recordedSeries);
   });
 });
@@ -40,7 +44,10 @@ describe('probes', () => {
     const names = allProbes.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name))).toEqual([]);
-    for (const { name, sentence, source, otherwise } of allProbes) for (const text of [sentence, source, otherwise]) expect(text, name).not.toBe('');
-    expect(allProbes.filter(({ sentence, otherwise }) => ![sentence, otherwise].every((text) => text.endsWith('.')))).toEqual([]);
+    for (const { name, sentence, source, otherwise } of allProbes)
+      for (const text of [sentence, source, otherwise]) expect(text, name).not.toBe('');
+    expect(
+      allProbes.filter(({ sentence, otherwise }) => ![sentence, otherwise].every((text) => text.endsWith('.'))),
+    ).toEqual([]);
   });
 });

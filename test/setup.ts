@@ -17,7 +17,8 @@ fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: testSeed });
 
 /** Only whole fleets may take longer than this. */
 const integrationLimit_ms = 120_000;
-if (expect.getState().testPath?.includes('/test/integration/') === true) vi.setConfig({ testTimeout: integrationLimit_ms, hookTimeout: integrationLimit_ms });
+if (expect.getState().testPath?.includes('/test/integration/') === true)
+  vi.setConfig({ testTimeout: integrationLimit_ms, hookTimeout: integrationLimit_ms });
 else vi.resetConfig();
 
 beforeEach(({ task }) => {

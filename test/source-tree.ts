@@ -19,8 +19,14 @@ export interface Module {
 
 /** Files under version control, and new ones that are not ignored. */
 export function trackedFiles(): string[] {
-  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], { cwd: root, maxBuffer: 64 * 1024 * 1024 });
-  return listed.toString().split('\0').filter((path) => path !== '' && existsSync(join(root, path)));
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
+    cwd: root,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return listed
+    .toString()
+    .split('\0')
+    .filter((path) => path !== '' && existsSync(join(root, path)));
 }
 
 export function readText(path: string): string {
@@ -37,11 +43,17 @@ export function readModules(): Module[] {
 function readModule(path: string): Module {
   const text = readText(path);
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
-  const module: Module = { path, imports: { path: [], loaded: [], external: [] }, lines: text.split('\n').length - 1, anys: [] };
+  const module: Module = {
+    path,
+    imports: { path: [], loaded: [], external: [] },
+    lines: text.split('\n').length - 1,
+    anys: [],
+  };
   const visit = (node: ts.Node): void => {
     const specifier = importedFrom(node);
     if (specifier !== undefined) addImport(module, specifier, isForTypesAlone(node));
-    if (node.kind === ts.SyntaxKind.AnyKeyword) module.anys.push(file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1);
+    if (node.kind === ts.SyntaxKind.AnyKeyword)
+      module.anys.push(file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1);
     ts.forEachChild(node, visit);
   };
   visit(file);
@@ -50,8 +62,14 @@ function readModule(path: string): Module {
 
 /** The specifier of an import or export declaration, an import type or a dynamic import. */
 function importedFrom(node: ts.Node): string | undefined {
-  if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier)) return node.moduleSpecifier.text;
-  if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument) && ts.isStringLiteral(node.argument.literal)) return node.argument.literal.text;
+  if (
+    (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) &&
+    node.moduleSpecifier &&
+    ts.isStringLiteral(node.moduleSpecifier)
+  )
+    return node.moduleSpecifier.text;
+  if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument) && ts.isStringLiteral(node.argument.literal))
+    return node.argument.literal.text;
   if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
     const [argument] = node.arguments;
     return argument && ts.isStringLiteral(argument) ? argument.text : undefined;
@@ -66,7 +84,12 @@ function isForTypesAlone(node: ts.Node): boolean {
   if (!ts.isImportDeclaration(node) || !node.importClause) return false;
   const { phaseModifier, name, namedBindings } = node.importClause;
   if (phaseModifier === ts.SyntaxKind.TypeKeyword) return true;
-  return name === undefined && namedBindings !== undefined && ts.isNamedImports(namedBindings) && namedBindings.elements.every(({ isTypeOnly }) => isTypeOnly);
+  return (
+    name === undefined &&
+    namedBindings !== undefined &&
+    ts.isNamedImports(namedBindings) &&
+    namedBindings.elements.every(({ isTypeOnly }) => isTypeOnly)
+  );
 }
 
 function addImport({ path, imports }: Module, specifier: string, forTypesAlone: boolean): void {
@@ -87,5 +110,8 @@ function modulePath(from: string, specifier: string): string | undefined {
 }
 
 function packageName(specifier: string): string {
-  return specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
 }

@@ -17,11 +17,18 @@ function isTaken(...check: Parameters<typeof requireState>): boolean {
 test('docs/states.md says of every state which commands are taken', () => {
   const { header, rows } = documentTable('docs/states.md', 'Commands by state');
   expect(header.map(plainText)).toEqual(['State', ...commandNames]);
-  const expected = migrationStates.map((state) => [state, ...commandNames.map((command) => (isTaken(command, state) ? 'taken' : 'refused'))]);
+  const expected = migrationStates.map((state) => [
+    state,
+    ...commandNames.map((command) => (isTaken(command, state) ? 'taken' : 'refused')),
+  ]);
   expect(rows).toEqual(expected);
 });
 
 test('docs/states.md explains every state and every phase, in order', () => {
-  expect(documentTable('docs/states.md', 'What each state means').rows.map(([state]) => state)).toEqual([...migrationStates]);
-  expect(documentTable('docs/states.md', 'From start to COMMITTED').rows.map(([phase]) => plainText(phase))).toEqual([...migrationPhases]);
+  expect(documentTable('docs/states.md', 'What each state means').rows.map(([state]) => state)).toEqual([
+    ...migrationStates,
+  ]);
+  expect(documentTable('docs/states.md', 'From start to COMMITTED').rows.map(([phase]) => plainText(phase))).toEqual([
+    ...migrationPhases,
+  ]);
 });

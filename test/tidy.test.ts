@@ -38,25 +38,35 @@ describe('layers', () => {
   });
 
   test('stations of an instance do not import each other, and only lifecycle and process compose them', () => {
-    const wrong = arrows(instanceSources(), folderOf).filter(({ from, to }) => stages.includes(to) && !composers.includes(from));
+    const wrong = arrows(instanceSources(), folderOf).filter(
+      ({ from, to }) => stages.includes(to) && !composers.includes(from),
+    );
     expect(wrong.map(describeArrow)).toEqual([]);
   });
 
   test('store, cluster, catalog and bson do not import who composes them, and bson imports no folder', () => {
-    const wrong = arrows(instanceSources(), folderOf).filter(({ from, to }) => from === 'bson' || (foundations.includes(from) && composers.includes(to)));
+    const wrong = arrows(instanceSources(), folderOf).filter(
+      ({ from, to }) => from === 'bson' || (foundations.includes(from) && composers.includes(to)),
+    );
     expect(wrong.map(describeArrow)).toEqual([]);
   });
 
   test('probes, which may show the engine wrong, share with it the parsing of connection strings alone, and it asks them for their names alone', () => {
     const crossing = arrows(instanceSources(), (path) => (folderOf(path) === 'probes' ? 'probes' : 'engine'));
-    const allowed = (arrow: Arrow): boolean => arrow.target.endsWith('/cluster/driver/connection-string.ts') || folderOf(arrow.module) === 'preflight';
+    const allowed = (arrow: Arrow): boolean =>
+      arrow.target.endsWith('/cluster/driver/connection-string.ts') || folderOf(arrow.module) === 'preflight';
     expect(crossing.filter((arrow) => !allowed(arrow)).map(describeArrow)).toEqual([]);
   });
 
   test('floors of lifecycle do not import those above them', () => {
     const own = instanceSources().filter(({ path }) => folderOf(path) === 'lifecycle');
-    const inside = own.map((module) => ({ ...module, imports: { ...module.imports, path: module.imports.path.filter((path) => folderOf(path) === 'lifecycle') } }));
-    const wrong = arrows(inside, layerOf).filter(({ from, to }) => lifecycleLayers.indexOf(to) > lifecycleLayers.indexOf(from));
+    const inside = own.map((module) => ({
+      ...module,
+      imports: { ...module.imports, path: module.imports.path.filter((path) => folderOf(path) === 'lifecycle') },
+    }));
+    const wrong = arrows(inside, layerOf).filter(
+      ({ from, to }) => lifecycleLayers.indexOf(to) > lifecycleLayers.indexOf(from),
+    );
     expect(wrong.map(describeArrow)).toEqual([]);
     expect([...new Set(own.map(({ path }) => layerOf(path)))].sort()).toEqual([...lifecycleLayers].sort());
   });
@@ -67,18 +77,24 @@ describe('layers', () => {
 
   test('every import leads to a module', () => {
     const paths = new Set(modules.map(({ path }) => path));
-    const wrong = modules.flatMap(({ path, imports }) => imports.path.filter((to) => !paths.has(to) && !to.includes('/dist/')).map((to) => `${path} imports ${to}`));
+    const wrong = modules.flatMap(({ path, imports }) =>
+      imports.path.filter((to) => !paths.has(to) && !to.includes('/dist/')).map((to) => `${path} imports ${to}`),
+    );
     expect(wrong).toEqual([]);
   });
 });
 
 describe('files', () => {
   test(`have at most ${linesMax} lines`, () => {
-    expect(modules.filter(({ lines }) => lines > linesMax).map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual([]);
+    expect(modules.filter(({ lines }) => lines > linesMax).map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual(
+      [],
+    );
   });
 
   test('and folders have names that say what is in them', () => {
-    const named = trackedFiles().filter((path) => path.split('/').some((part) => forbiddenNames.test(part.replace(/(\.test)?\.[a-z]+$/, ''))));
+    const named = trackedFiles().filter((path) =>
+      path.split('/').some((part) => forbiddenNames.test(part.replace(/(\.test)?\.[a-z]+$/, ''))),
+    );
     expect(named).toEqual([]);
   });
 
@@ -88,7 +104,16 @@ describe('files', () => {
 
   test('name no path of a machine and no registry', () => {
     // In pieces, so that this file does not find itself.
-    const forbidden = new RegExp([['/wo', 'rk/'], ['/ro', 'ot/'], ['registry', '.npmjs'], ['_auth', 'Token']].map((pieces) => pieces.join('').replace('.', '\\.')).join('|'));
+    const forbidden = new RegExp(
+      [
+        ['/wo', 'rk/'],
+        ['/ro', 'ot/'],
+        ['registry', '.npmjs'],
+        ['_auth', 'Token'],
+      ]
+        .map((pieces) => pieces.join('').replace('.', '\\.'))
+        .join('|'),
+    );
     const wrong = trackedFiles().filter((path) => forbidden.test(readText(path)));
     expect(wrong).toEqual([]);
   });
@@ -98,8 +123,13 @@ describe('dependencies', () => {
   test('of sources are declared in their package', () => {
     const wrong = sources.flatMap((module) => {
       // An optional one is loaded only when it is asked for, and is not part of the image.
-      const declared = declaredBy(`packages/${packageOf(module.path)}/package.json`, ['dependencies', 'optionalDependencies']);
-      return externals(module).filter((name) => !declared.has(name)).map((name) => `${module.path} imports ${name}`);
+      const declared = declaredBy(`packages/${packageOf(module.path)}/package.json`, [
+        'dependencies',
+        'optionalDependencies',
+      ]);
+      return externals(module)
+        .filter((name) => !declared.has(name))
+        .map((name) => `${module.path} imports ${name}`);
     });
     expect(wrong).toEqual([]);
   });
@@ -111,8 +141,12 @@ describe('dependencies', () => {
     const wrong = others.flatMap((module) => {
       const [top = '', name = ''] = module.path.split('/');
       const folder = top === 'packages' ? `packages/${name}` : top;
-      const own = tracked.has(`${folder}/package.json`) ? declaredBy(`${folder}/package.json`, ['dependencies', 'devDependencies']) : new Set<string>();
-      return module.imports.external.filter((used) => !own.has(used) && !atRoot.has(used)).map((used) => `${module.path} imports ${used}`);
+      const own = tracked.has(`${folder}/package.json`)
+        ? declaredBy(`${folder}/package.json`, ['dependencies', 'devDependencies'])
+        : new Set<string>();
+      return module.imports.external
+        .filter((used) => !own.has(used) && !atRoot.has(used))
+        .map((used) => `${module.path} imports ${used}`);
     });
     expect(wrong).toEqual([]);
   });
@@ -128,7 +162,9 @@ interface Arrow {
 /** Imports that lead from one group to another. */
 function arrows(of: readonly Module[], groupOf: (path: string) => string): Arrow[] {
   return of.flatMap(({ path, imports }) =>
-    imports.path.map((target) => ({ from: groupOf(path), to: groupOf(target), module: path, target })).filter(({ from, to }) => from !== to),
+    imports.path
+      .map((target) => ({ from: groupOf(path), to: groupOf(target), module: path, target }))
+      .filter(({ from, to }) => from !== to),
   );
 }
 
@@ -154,7 +190,9 @@ function layerOf(path: string): string {
 
 function instanceSources(): Module[] {
   const own = (path: string) => path.startsWith('packages/instance/src/');
-  return sources.filter(({ path }) => own(path)).map((module) => ({ ...module, imports: { ...module.imports, path: module.imports.path.filter(own) } }));
+  return sources
+    .filter(({ path }) => own(path))
+    .map((module) => ({ ...module, imports: { ...module.imports, path: module.imports.path.filter(own) } }));
 }
 
 /** Packages that a module imports, other workspace packages included. */

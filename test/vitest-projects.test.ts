@@ -10,6 +10,8 @@ test('all tests run in one call, those first that need no cluster', () => {
 
 test('no test replaces modules: many files run in one process, which loads each module once', () => {
   expect(projects.map(({ test: { isolate } }) => isolate)).toEqual([false, false]);
-  const replacing = trackedFiles().filter((path) => path.endsWith('.ts') && /\bvi\.(mock|doMock|resetModules)\(/.test(readText(path)));
+  const replacing = trackedFiles().filter(
+    (path) => path.endsWith('.ts') && /\bvi\.(mock|doMock|resetModules)\(/.test(readText(path)),
+  );
   expect(replacing).toEqual([]);
 });

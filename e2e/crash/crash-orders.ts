@@ -29,7 +29,9 @@ export class CrashOrders implements Disposable {
 
   /** Waits until it is done, and lets all others follow a leader with whom they are to die. @returns those that are dead now */
   async untilDone(step: LeaderStep, kill: Kill, instances: readonly InstanceProcess[]): Promise<InstanceProcess[]> {
-    await expect.poll(() => this.isDone, { timeout: within_ms, interval: poll_ms, message: `the leader has done "${step}"` }).toBe(true);
+    await expect
+      .poll(() => this.isDone, { timeout: within_ms, interval: poll_ms, message: `the leader has done "${step}"` })
+      .toBe(true);
     if (kill === 'all') await Promise.all(instances.map((instance) => instance.kill()));
     const gone = (): InstanceProcess[] => instances.filter(({ pid }) => !isAlive(pid));
     const expected = { leader: 1, others: instances.length - 1, all: instances.length }[kill];

@@ -43,7 +43,9 @@ export async function migrateThroughCrashes(steps: readonly LeaderStep[], kill: 
   const writing = closers.use(new Writing(clusters.shoppers.source, documents));
   const of = (all: readonly LeaderStep[]): LeaderStep[] => steps.filter((step) => all.includes(step));
   const reversible = blocks && of(reverseSteps).length > 0;
-  await crashAt(fixture, of(beginningSteps), kill, () => client.start({ ...defaultStart, enableUserWriteBlocking: blocks, reversible }));
+  await crashAt(fixture, of(beginningSteps), kill, () =>
+    client.start({ ...defaultStart, enableUserWriteBlocking: blocks, reversible }),
+  );
   await untilCanCommit(client);
   if (blocks) expect(await takesWrites(clusters, 'destination')).toBe(false);
   else writing.stop();
@@ -53,12 +55,20 @@ export async function migrateThroughCrashes(steps: readonly LeaderStep[], kill: 
   await writing.ended;
   await clusters.expectEqual();
   if (blocks) await expectOpen(clusters, 'destination');
-  expect([await balancerMode(clusters, 'source'), await balancerMode(clusters, 'destination')]).toEqual(['full', reversible ? 'off' : 'full']);
+  expect([await balancerMode(clusters, 'source'), await balancerMode(clusters, 'destination')]).toEqual([
+    'full',
+    reversible ? 'off' : 'full',
+  ]);
   if (reversible) await reverseThroughCrashes(closers, fixture, of(reverseSteps), kill);
 }
 
 /** What was the source gets everything that was written to the other cluster since, and is open in the end. */
-async function reverseThroughCrashes(closers: Closers, fixture: Fixture, steps: readonly LeaderStep[], kill: Kill): Promise<void> {
+async function reverseThroughCrashes(
+  closers: Closers,
+  fixture: Fixture,
+  steps: readonly LeaderStep[],
+  kill: Kill,
+): Promise<void> {
   const { clusters, instances, client, orders } = fixture;
   const writing = closers.use(new Writing(clusters.shoppers.destination, 2 * writesMax));
   await crashAt(fixture, steps, kill, () => untilTaken(() => client.reverse()));
@@ -73,7 +83,9 @@ async function reverseThroughCrashes(closers: Closers, fixture: Fixture, steps: 
 }
 
 async function open(closers: Closers, isFleet: boolean): Promise<Fixture> {
-  const clusters = closers.use(await Clusters.start({ source: { shards }, destination: { shards }, ...(blocks && guarded) }));
+  const clusters = closers.use(
+    await Clusters.start({ source: { shards }, destination: { shards }, ...(blocks && guarded) }),
+  );
   const folder = ScratchFolder.create('crash');
   const orders = new CrashOrders(folder.file('order.json'));
   onTestFinished(() => {
@@ -89,7 +101,12 @@ async function open(closers: Closers, isFleet: boolean): Promise<Fixture> {
 }
 
 /** Sends what leads to the steps, and kills at each in turn. */
-async function crashAt({ orders, instances }: Fixture, steps: readonly LeaderStep[], kill: Kill, send: () => Promise<unknown>): Promise<void> {
+async function crashAt(
+  { orders, instances }: Fixture,
+  steps: readonly LeaderStep[],
+  kill: Kill,
+  send: () => Promise<unknown>,
+): Promise<void> {
   const [first, ...others] = steps;
   if (first !== undefined) orders.order(first, kill, instances);
   await send();
@@ -112,19 +129,32 @@ async function load(client: MongoClient): Promise<void> {
   const shop = client.db('shop');
   await client.db('admin').command({ enableSharding: 'shop' });
   await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
-  await shop.collection('items').createIndexes([{ key: { name: 1 }, unique: true }, { key: { at: 1 }, expireAfterSeconds: 100_000 }]);
-  await shop.collection<{ _id: number }>('orders').insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, text: 'x'.repeat(100) })));
-  await shop.collection('items').insertMany(Array.from({ length: documents }, (_, n) => ({ name: `item ${n}`, at: new Date() })));
+  await shop.collection('items').createIndexes([
+    { key: { name: 1 }, unique: true },
+    { key: { at: 1 }, expireAfterSeconds: 100_000 },
+  ]);
+  await shop
+    .collection<{ _id: number }>('orders')
+    .insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, text: 'x'.repeat(100) })));
+  await shop
+    .collection('items')
+    .insertMany(Array.from({ length: documents }, (_, n) => ({ name: `item ${n}`, at: new Date() })));
 }
 
 /** Expects the writes of users to be taken by one cluster, and refused by the other. */
 async function expectOpen(clusters: Clusters, side: Side): Promise<void> {
-  expect([await takesWrites(clusters, 'source'), await takesWrites(clusters, 'destination')]).toEqual([side === 'source', side === 'destination']);
+  expect([await takesWrites(clusters, 'source'), await takesWrites(clusters, 'destination')]).toEqual([
+    side === 'source',
+    side === 'destination',
+  ]);
 }
 
 async function takesWrites({ shoppers }: Clusters, side: Side): Promise<boolean> {
   const probe = shoppers[side].db('shop').collection<{ _id: number }>('orders');
-  return probe.insertOne({ _id: -1 }).then(async () => (await probe.deleteOne({ _id: -1 })).acknowledged, () => false);
+  return probe.insertOne({ _id: -1 }).then(
+    async () => (await probe.deleteOne({ _id: -1 })).acknowledged,
+    () => false,
+  );
 }
 
 async function balancerMode({ clients }: Clusters, side: Side): Promise<unknown> {

@@ -4,9 +4,22 @@ import { migrateThroughCrashes } from './crashed-migration.js';
 import { isFullRun } from '../requirements.js';
 
 /** Those around what cannot be taken back; with CONVOY_TEST_FULL=1 every step. */
-const sample: readonly LeaderStep[] = ['balancersRecorded', 'collectionsMade', 'sourceClosed', 'commitSealed', 'openingDecided', 'destinationOpened', 'clustersSwapped', 'attributesDeferred'];
+const sample: readonly LeaderStep[] = [
+  'balancersRecorded',
+  'collectionsMade',
+  'sourceClosed',
+  'commitSealed',
+  'openingDecided',
+  'destinationOpened',
+  'clustersSwapped',
+  'attributesDeferred',
+];
 const steps = isFullRun ? leaderSteps : sample;
 
-test('an instance alone is killed after each step of its beginning, its commit and its reverse', { timeout: 300_000 }, async () => {
-  await migrateThroughCrashes(steps, 'all', false);
-});
+test(
+  'an instance alone is killed after each step of its beginning, its commit and its reverse',
+  { timeout: 300_000 },
+  async () => {
+    await migrateThroughCrashes(steps, 'all', false);
+  },
+);

@@ -62,6 +62,8 @@ export class DdlChanges {
 
   /** Before 6.0 a collection is told of by its first document. */
   async #fill(name: string): Promise<void> {
-    await this.#db.collection<{ _id: number; value: number }>(name).insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, value: _id })));
+    await this.#db
+      .collection<{ _id: number; value: number }>(name)
+      .insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, value: _id })));
   }
 }

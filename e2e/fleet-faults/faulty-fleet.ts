@@ -46,10 +46,15 @@ export class FaultyFleet implements AsyncDisposable {
       await loadEverything(source, clusters.source, orders);
       await new DdlChanges(source).load();
       const gates = new Map<string, CommandGate>();
-      for (const id of clusters.source.shardIds) gates.set(id, closers.use(await CommandGate.open(clusters.destination)));
+      for (const id of clusters.source.shardIds)
+        gates.set(id, closers.use(await CommandGate.open(clusters.destination)));
       const ways = new Map([...gates].map(([id, gate]) => [id, gate.way(clusters.destination)]));
       const fleet = closers.use(await clusters.startFleet({ catalogInterval_seconds: 1, ...settings }, ways));
-      const members = [...gates].map(([id, gate], index) => ({ id, gate, process: fleet.instances[index] as InstanceProcess }));
+      const members = [...gates].map(([id, gate], index) => ({
+        id,
+        gate,
+        process: fleet.instances[index] as InstanceProcess,
+      }));
       return new FaultyFleet(clusters, fleet, members, closers.use(Workload.start(source, orders)), closers);
     } catch (error) {
       await closers[Symbol.asyncDispose]();
@@ -80,7 +85,9 @@ export class FaultyFleet implements AsyncDisposable {
 
   /** What is on its way from the members and does not arrive, for messages. */
   get kept(): string[] {
-    return this.members.flatMap(({ id, gate }) => gate.kept.map(({ name, database, target }) => `${id}: ${name} ${database} ${target}`));
+    return this.members.flatMap(({ id, gate }) =>
+      gate.kept.map(({ name, database, target }) => `${id}: ${name} ${database} ${target}`),
+    );
   }
 
   async untilNextLeader(after: number): Promise<void> {
@@ -133,11 +140,21 @@ export class FaultyFleet implements AsyncDisposable {
     const others = this.members.filter((member) => member !== last);
     for (const { process } of others) expect(await process.client.start(defaultStart)).toEqual({ success: true });
     const other = { ...defaultStart, excludeNamespaces: [{ database: 'elsewhere' }] };
-    await expect(last.process.client.start(other)).rejects.toMatchObject({ error: 'optionsDiffer', errorDescription: expect.stringContaining('excludeNamespaces') as string });
+    await expect(last.process.client.start(other)).rejects.toMatchObject({
+      error: 'optionsDiffer',
+      errorDescription: expect.stringContaining('excludeNamespaces') as string,
+    });
     for (const { process } of others) {
       const { progress } = await process.client.progress();
-      expect(progress).toMatchObject({ state: 'RUNNING', canCommit: false, collectionCopy: { estimatedCopiedBytes: 0, estimatedTotalBytes: 1 } });
-      expect(progress.warnings).toContainEqual({ name: 'waitingForInstances', description: expect.stringContaining(last.id) as string });
+      expect(progress).toMatchObject({
+        state: 'RUNNING',
+        canCommit: false,
+        collectionCopy: { estimatedCopiedBytes: 0, estimatedTotalBytes: 1 },
+      });
+      expect(progress.warnings).toContainEqual({
+        name: 'waitingForInstances',
+        description: expect.stringContaining(last.id) as string,
+      });
     }
     await last.process.client.start(defaultStart);
   }
@@ -150,7 +167,10 @@ export class FaultyFleet implements AsyncDisposable {
 
   /** Whether the migration is committed. */
   async isOver(): Promise<boolean> {
-    const record = await this.clusters.clients.destination.db('convoy_metadata').collection<{ phase: string }>('migration').findOne();
+    const record = await this.clusters.clients.destination
+      .db('convoy_metadata')
+      .collection<{ phase: string }>('migration')
+      .findOne();
     return record?.phase === 'committed';
   }
 
@@ -158,7 +178,8 @@ export class FaultyFleet implements AsyncDisposable {
   async succeed(former: Member): Promise<void> {
     const { destination } = this.clusters;
     const metadata = this.clusters.clients.destination.db('convoy_metadata');
-    const epochOf = async (): Promise<number> => (await metadata.collection<{ _id: string; epoch: number }>('tasks').findOne({ _id: former.id }))?.epoch ?? 0;
+    const epochOf = async (): Promise<number> =>
+      (await metadata.collection<{ _id: string; epoch: number }>('tasks').findOne({ _id: former.id }))?.epoch ?? 0;
     const before = await epochOf();
     const { id } = former;
     const gate = this.closers.use(await CommandGate.open(destination));
@@ -168,7 +189,9 @@ export class FaultyFleet implements AsyncDisposable {
     const process = await this.fleet.startSuccessor(id, gate.way(destination));
     this.#formerLogs.push(former.process.logFile);
     this.members[this.members.findIndex((one) => one.id === id)] = Object.assign(member, { process });
-    await expect.poll(async () => (await epochOf()) > before || (await this.isOver()), { timeout: within_ms }).toBe(true);
+    await expect
+      .poll(async () => (await epochOf()) > before || (await this.isOver()), { timeout: within_ms })
+      .toBe(true);
     for (const hold of this.#stepHolds) hold.remove(former);
   }
 
@@ -180,10 +203,17 @@ export class FaultyFleet implements AsyncDisposable {
     await untilCommitted(this.client);
     for (const { process } of this.members) await untilCommitted(process.client);
     await this.clusters.expectEqual();
-    expect(await this.clusters.clients.destination.db('admin').command({ balancerStatus: 1 })).toMatchObject({ mode: 'full' });
+    expect(await this.clusters.clients.destination.db('admin').command({ balancerStatus: 1 })).toMatchObject({
+      mode: 'full',
+    });
     const epochs = this.leaders.map(({ epoch }) => epoch);
     expect(epochs).toEqual([...new Set(epochs)]);
-    const described = this.#unnamed.flat().map(({ name, target, body }) => `${name} ${target} (${fieldsOf(body).map(([path]) => path).join(', ')})`);
+    const described = this.#unnamed.flat().map(
+      ({ name, target, body }) =>
+        `${name} ${target} (${fieldsOf(body)
+          .map(([path]) => path)
+          .join(', ')})`,
+    );
     expect([...new Set(described)]).toEqual([]);
   }
 

@@ -30,11 +30,15 @@ export const kill: LeaderFault = {
 /** A migration whose leader is killed in each step of one phase. */
 export function testKilledLeader(phase: FaultPhase): void {
   const { skip } = needs({ version: [5, 0], inFull: true });
-  test(`the leader is killed in each step of the phase "${phase}": seed ${testSeed} (servers from 5.0)`, { skip, timeout: testWithin_ms }, async () => {
-    await using fleet = await FaultyFleet.start();
-    const random = new Random(testSeed);
-    const steps = stepsOf(phase, fleet.clusters.destination.version[0]);
-    await reachPhase(fleet, phase, (begin) => strikeLeaderIn(fleet, kill, steps, random, begin));
-    await fleet.expectEnd();
-  });
+  test(
+    `the leader is killed in each step of the phase "${phase}": seed ${testSeed} (servers from 5.0)`,
+    { skip, timeout: testWithin_ms },
+    async () => {
+      await using fleet = await FaultyFleet.start();
+      const random = new Random(testSeed);
+      const steps = stepsOf(phase, fleet.clusters.destination.version[0]);
+      await reachPhase(fleet, phase, (begin) => strikeLeaderIn(fleet, kill, steps, random, begin));
+      await fleet.expectEnd();
+    },
+  );
 }

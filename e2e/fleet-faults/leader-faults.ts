@@ -17,7 +17,13 @@ export interface LeaderFault {
  * Does something to the leader in each of some steps, one after the other; each time another takes over.
  * @param begin brings the leader on the way to the first of them
  */
-export async function strikeLeaderIn(fleet: FaultyFleet, fault: LeaderFault, steps: readonly LeaderStep[], random: Random, begin = (): Promise<void> => Promise.resolve()): Promise<void> {
+export async function strikeLeaderIn(
+  fleet: FaultyFleet,
+  fault: LeaderFault,
+  steps: readonly LeaderStep[],
+  random: Random,
+  begin = (): Promise<void> => Promise.resolve(),
+): Promise<void> {
   const ahead = new StepsAhead(fleet, steps);
   ahead.hold();
   await begin();
@@ -32,8 +38,15 @@ export async function strikeLeaderIn(fleet: FaultyFleet, fault: LeaderFault, ste
     await fault.strike(fleet, inStep, step, random);
     ahead.leaveOut(inStep.leader);
     // What it has sent last may have ended the migration: then nothing is left to be led.
-    await expect.poll(async () => fleet.epoch > epoch || ahead.isReached || (await fleet.isOver()), { timeout: within_ms, message: `the next one leads after "${step.name}"` }).toBe(true);
-    console.log(`${inStep.leader.id} was struck where it ${step.name}; the next one leads after ${Math.round(performance.now() - struckAt_ms)} ms`);
+    await expect
+      .poll(async () => fleet.epoch > epoch || ahead.isReached || (await fleet.isOver()), {
+        timeout: within_ms,
+        message: `the next one leads after "${step.name}"`,
+      })
+      .toBe(true);
+    console.log(
+      `${inStep.leader.id} was struck where it ${step.name}; the next one leads after ${Math.round(performance.now() - struckAt_ms)} ms`,
+    );
     await fault.bringBack(fleet, inStep, step, random);
   }
 }

@@ -29,8 +29,15 @@ export function writes(collection: string, field: string, value?: unknown): Lead
 
 /** What an update sets, raises or replaces, by path; not what it only sets where there is nothing yet. */
 export function fieldsOf(body: Document): [string, unknown][] {
-  const updates = 'update' in body && typeof body['update'] === 'object' ? [body['update'] as Document] : ((body['updates'] ?? []) as Document[]).map(({ u }) => u as Document);
-  return updates.flatMap((update) => Object.entries(update).flatMap(([key, value]): [string, unknown][] => (key === '$setOnInsert' ? [] : key.startsWith('$') ? Object.entries(value as Document) : [[key, value]])));
+  const updates =
+    'update' in body && typeof body['update'] === 'object'
+      ? [body['update'] as Document]
+      : ((body['updates'] ?? []) as Document[]).map(({ u }) => u as Document);
+  return updates.flatMap((update) =>
+    Object.entries(update).flatMap(([key, value]): [string, unknown][] =>
+      key === '$setOnInsert' ? [] : key.startsWith('$') ? Object.entries(value as Document) : [[key, value]],
+    ),
+  );
 }
 
 /** A command about collections of users. */
@@ -42,15 +49,22 @@ function changes(...names: string[]): LeaderStep['matches'] {
 export const copiesDocuments = changes('insert');
 
 function administers(name: string, ofMetadata = false): LeaderStep['matches'] {
-  return (command) => command.name === name && command.database === 'admin' && command.target.startsWith(`${metadata}.`) === ofMetadata;
+  return (command) =>
+    command.name === name && command.database === 'admin' && command.target.startsWith(`${metadata}.`) === ofMetadata;
 }
 
-const commitOf = (isMeant: (commit: Document) => boolean): LeaderStep['matches'] => ({ database, target, body }) =>
-  database === metadata && target === 'migration' && fieldsOf(body).some(([path, value]) => path === 'commit' && isMeant(value as Document));
+const commitOf =
+  (isMeant: (commit: Document) => boolean): LeaderStep['matches'] =>
+  ({ database, target, body }) =>
+    database === metadata &&
+    target === 'migration' &&
+    fieldsOf(body).some(([path, value]) => path === 'commit' && isMeant(value as Document));
 
 /** A share's word about everything that was left to compare. */
 const answersLastLook: LeaderStep['matches'] = ({ database, target, body }) =>
-  database === metadata && target === 'tasks' && fieldsOf(body).some(([path, value]) => path === 'verification' && Number((value as Document)['answered']) > 0);
+  database === metadata &&
+  target === 'tasks' &&
+  fieldsOf(body).some(([path, value]) => path === 'verification' && Number((value as Document)['answered']) > 0);
 
 /** Everything that a leader sends, in the order of a migration. What is added here is killed, stalled and counted by itself. */
 export const leaderSteps = {
@@ -58,9 +72,16 @@ export const leaderSteps = {
     { name: 'takes its epoch', matches: writes('migration', 'leaderEpoch') },
     { name: 'records the balancers', matches: writes('migration', 'balancers') },
     { name: 'stops the balancer', matches: ({ name }) => name === 'balancerStop' },
-    { name: 'enables sharding for the fence', matches: ({ name, target }) => name === 'enableSharding' && target === metadata },
+    {
+      name: 'enables sharding for the fence',
+      matches: ({ name, target }) => name === 'enableSharding' && target === metadata,
+    },
     { name: 'shards the fence', matches: administers('shardCollection', true) },
-    { name: 'fills the fence', matches: ({ name, target, body }) => name === 'update' && target === 'fence' && JSON.stringify(body['updates'] ?? []).includes('$setOnInsert') },
+    {
+      name: 'fills the fence',
+      matches: ({ name, target, body }) =>
+        name === 'update' && target === 'fence' && JSON.stringify(body['updates'] ?? []).includes('$setOnInsert'),
+    },
     { name: 'stores the catalog', matches: writes('collections', 'entry') },
     { name: 'enables sharding', matches: ({ name, target }) => name === 'enableSharding' && target !== metadata },
     { name: 'makes collections', matches: changes('create') },

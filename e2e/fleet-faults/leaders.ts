@@ -25,7 +25,9 @@ export function readElections(logFiles: readonly string[]): string[] {
  */
 export function knowsReplaced(logFile: string, isOver: boolean): boolean {
   const lines = linesOf(logFile);
-  return lines.some((line) => line.includes('"error":"staleEpoch"') || (isOver && line.includes('"event":"identityTaken"')));
+  return lines.some(
+    (line) => line.includes('"error":"staleEpoch"') || (isOver && line.includes('"event":"identityTaken"')),
+  );
 }
 
 function linesOf(logFile: string): string[] {

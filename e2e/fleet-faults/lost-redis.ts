@@ -11,7 +11,12 @@ const testWithin_ms = 560_000;
 const phases = Object.keys(leaderSteps) as FaultPhase[];
 
 /** Takes Redis away from a fleet in a phase, and waits until all instances are heard, one leads and the migration goes on. */
-export async function loseRedis(fleet: FaultyFleet, phase: FaultPhase, suspend: () => void, { name, absence_ms }: { name: RedisFaultName; absence_ms: number }): Promise<void> {
+export async function loseRedis(
+  fleet: FaultyFleet,
+  phase: FaultPhase,
+  suspend: () => void,
+  { name, absence_ms }: { name: RedisFaultName; absence_ms: number },
+): Promise<void> {
   const { redis } = fleet.fleet;
   if (!(redis instanceof RedisServer)) throw new Error('This Redis cannot be taken away.');
   await redisFaults[name](redis, absence_ms);
@@ -22,7 +27,9 @@ export async function loseRedis(fleet: FaultyFleet, phase: FaultPhase, suspend: 
   await expect.poll(() => isWhole(fleet), { timeout: within_ms }).toBe(true);
   const whole_ms = since_ms();
   await expect.poll(goesOn, { timeout: within_ms }).toBe(true);
-  console.log(`Redis ${name} in the phase "${phase}": all are heard and one leads ${whole_ms} ms after it is back, the migration goes on after ${since_ms()} ms`);
+  console.log(
+    `Redis ${name} in the phase "${phase}": all are heard and one leads ${whole_ms} ms after it is back, the migration goes on after ${since_ms()} ms`,
+  );
 }
 
 /** Whether the coordinator process hears all instances, and one that leads. */

@@ -5,7 +5,11 @@ import type { FaultPhase } from './leader-steps.js';
  * Brings a migration from its start to its commit; in one phase something is done to it.
  * @param fault gets what begins the phase, where it does not begin by itself
  */
-export async function reachPhase(fleet: FaultyFleet, phase: FaultPhase, fault: (begin?: () => Promise<void>) => Promise<void>): Promise<void> {
+export async function reachPhase(
+  fleet: FaultyFleet,
+  phase: FaultPhase,
+  fault: (begin?: () => Promise<void>) => Promise<void>,
+): Promise<void> {
   if (phase === 'initialisation') await fault(() => fleet.start());
   else await fleet.start();
   if (phase === 'copy') {

@@ -40,16 +40,31 @@ export class StalledLeaders {
 
   /** Expects that nothing has been written by them since: what was on its way then was refused. */
   expectSilence(): void {
-    expect(this.#afterwards.flat().filter(hasWritten).map(({ name, database, target }) => `${name} ${database} ${target}`)).toEqual([]);
+    expect(
+      this.#afterwards
+        .flat()
+        .filter(hasWritten)
+        .map(({ name, database, target }) => `${name} ${database} ${target}`),
+    ).toEqual([]);
   }
 
-  async #goOn(fleet: FaultyFleet, { process, gate }: Member, thaws: 'first' | 'last', release: () => void): Promise<void> {
+  async #goOn(
+    fleet: FaultyFleet,
+    { process, gate }: Member,
+    thaws: 'first' | 'last',
+    release: () => void,
+  ): Promise<void> {
     const { destination } = fleet.clusters.clients;
     const before = await settledCatalog(fleet);
     const late = gate.record(isWrite);
     if (thaws === 'last') release();
     process.thaw();
-    await expect.poll(async () => knowsReplaced(process.logFile, await fleet.isOver()), { timeout: within_ms, message: 'the frozen process knows that it was replaced' }).toBe(true);
+    await expect
+      .poll(async () => knowsReplaced(process.logFile, await fleet.isOver()), {
+        timeout: within_ms,
+        message: 'the frozen process knows that it was replaced',
+      })
+      .toBe(true);
     if (thaws === 'first') release();
     this.#afterwards.push(gate.record(isWrite));
     await expect.poll(() => late.every(({ reply }) => reply !== undefined), { timeout: within_ms }).toBe(true);
@@ -62,9 +77,16 @@ export class StalledLeaders {
 async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
   const { destination } = fleet.clusters.clients;
   const look = async (): Promise<Settling> => {
-    const record = await destination.db('convoy_metadata').collection<{ phase: string; ddlChanges: { known: number; done: number } }>('migration').findOne();
+    const record = await destination
+      .db('convoy_metadata')
+      .collection<{ phase: string; ddlChanges: { known: number; done: number } }>('migration')
+      .findOne();
     const catalog = await catalogOf(destination);
-    return { isAtRest: record !== null && (fleet.kept.length > 0 || hasNothingToDo(record)), kept: fleet.kept, catalog };
+    return {
+      isAtRest: record !== null && (fleet.kept.length > 0 || hasNothingToDo(record)),
+      kept: fleet.kept,
+      catalog,
+    };
   };
   let last = await look();
   const settled = async (): Promise<boolean> => {
@@ -80,7 +102,13 @@ async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
 }
 
 /** Whether a leader changes no definitions by itself: in a commit it does, after looks that take their time. */
-function hasNothingToDo({ phase, ddlChanges }: { phase: string; ddlChanges: { known: number; done: number } }): boolean {
+function hasNothingToDo({
+  phase,
+  ddlChanges,
+}: {
+  phase: string;
+  ddlChanges: { known: number; done: number };
+}): boolean {
   return ddlChanges.known <= ddlChanges.done && !['committing', 'opening'].includes(phase);
 }
 
@@ -93,13 +121,17 @@ interface Settling {
 /** A migration whose leader is frozen and replaced in each step of one phase. */
 export function testStalledLeader(phase: FaultPhase): void {
   const { skip } = needs({ version: [5, 0], inFull: true });
-  test(`the leader is frozen and replaced in each step of the phase "${phase}": seed ${testSeed} (servers from 5.0)`, { skip, timeout: testWithin_ms }, async () => {
-    await using fleet = await FaultyFleet.start();
-    const random = new Random(testSeed);
-    const stalled = new StalledLeaders();
-    const steps = stepsOf(phase, fleet.clusters.destination.version[0]);
-    await reachPhase(fleet, phase, (begin) => strikeLeaderIn(fleet, stalled.fault, steps, random, begin));
-    await fleet.expectEnd();
-    stalled.expectSilence();
-  });
+  test(
+    `the leader is frozen and replaced in each step of the phase "${phase}": seed ${testSeed} (servers from 5.0)`,
+    { skip, timeout: testWithin_ms },
+    async () => {
+      await using fleet = await FaultyFleet.start();
+      const random = new Random(testSeed);
+      const stalled = new StalledLeaders();
+      const steps = stepsOf(phase, fleet.clusters.destination.version[0]);
+      await reachPhase(fleet, phase, (begin) => strikeLeaderIn(fleet, stalled.fault, steps, random, begin));
+      await fleet.expectEnd();
+      stalled.expectSilence();
+    },
+  );
 }

@@ -54,7 +54,10 @@ export class StepHold {
   async until(epochMin: number): Promise<LeaderInStep> {
     const reached = expect.poll(() => this.#leader(epochMin)?.id, { timeout: within_ms }).toBeDefined();
     await reached.catch((cause: unknown) => {
-      throw new Error(`No leader has come to "${this.step.name}"; what the gates keep: ${this.fleet.kept.join(', ') || 'nothing'}.`, { cause });
+      throw new Error(
+        `No leader has come to "${this.step.name}"; what the gates keep: ${this.fleet.kept.join(', ') || 'nothing'}.`,
+        { cause },
+      );
     });
     const leader = this.#leader(epochMin) as Member;
     this.#wasReached = true;

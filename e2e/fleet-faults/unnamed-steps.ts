@@ -3,13 +3,27 @@ import type { SentCommand } from '../gate/wire-messages.js';
 import { isWrite } from './write-effects.js';
 
 /** What every instance writes for its own share. */
-const ofMembers: ReadonlySet<string> = new Set(['tasks', 'partitions', 'rereads', 'fence', 'verificationPlans', 'verificationParts', 'mismatches']);
+const ofMembers: ReadonlySet<string> = new Set([
+  'tasks',
+  'partitions',
+  'rereads',
+  'fence',
+  'verificationPlans',
+  'verificationParts',
+  'mismatches',
+]);
 /** What leaders only tell operators with: nothing waits for it, and nothing fails without it. */
 const ofOperators: ReadonlySet<string> = new Set(['history']);
 /** A warning says what holds a commit; only data that violates a unique index makes a leader send it. */
 const warns = writes('migration', 'warnings');
 /** Sent between two steps, which they belong to: zones that place ranges and are taken away again. */
-const alongside: ReadonlySet<string> = new Set(['addShardToZone', 'removeShardFromZone', 'updateZoneKeyRange', 'split', 'moveChunk']);
+const alongside: ReadonlySet<string> = new Set([
+  'addShardToZone',
+  'removeShardFromZone',
+  'updateZoneKeyRange',
+  'split',
+  'moveChunk',
+]);
 const steps: readonly LeaderStep[] = Object.values(leaderSteps).flat();
 
 /** Whether a command writes or changes something that no step is named for: then the list of steps lacks one. */
@@ -18,5 +32,11 @@ export function isUnnamed(command: SentCommand): boolean {
   if (!isWrite(command) || alongside.has(name) || steps.some(({ matches }) => matches(command))) return false;
   if (database !== 'convoy_metadata') return true;
   // The first of all writes is that of the start; what former leaders have stored is removed before it is stored anew.
-  return !ofMembers.has(target) && !ofOperators.has(target) && !warns(command) && name !== 'delete' && !JSON.stringify(body).includes('$setOnInsert');
+  return (
+    !ofMembers.has(target) &&
+    !ofOperators.has(target) &&
+    !warns(command) &&
+    name !== 'delete' &&
+    !JSON.stringify(body).includes('$setOnInsert')
+  );
 }

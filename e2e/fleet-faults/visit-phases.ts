@@ -5,7 +5,11 @@ import { type FaultPhase, type LeaderStep, leaderSteps } from './leader-steps.js
 export type Visitor = (phase: FaultPhase, suspend: () => void) => Promise<void>;
 
 /** Where a fleet is kept in those phases that the leader leads through. */
-const keptAt = { initialisation: 'makes collections', ddlChanges: 'waits for consents', commit: 'waits until all are drained' } as const;
+const keptAt = {
+  initialisation: 'makes collections',
+  ddlChanges: 'waits for consents',
+  commit: 'waits until all are drained',
+} as const;
 
 /** Brings a migration from its start to its commit, and visits it in some of its phases. */
 export async function visitPhases(fleet: FaultyFleet, phases: readonly FaultPhase[], visit: Visitor): Promise<void> {

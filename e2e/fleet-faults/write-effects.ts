@@ -3,7 +3,23 @@ import type { PassedCommand } from '../gate/command-gate.js';
 import type { SentCommand } from '../gate/wire-messages.js';
 
 const writes: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'findAndModify']);
-const ddlChanges: ReadonlySet<string> = new Set(['create', 'drop', 'renameCollection', 'shardCollection', 'createIndexes', 'dropIndexes', 'collMod', 'enableSharding', 'split', 'moveChunk', 'addShardToZone', 'removeShardFromZone', 'updateZoneKeyRange', 'balancerStop', 'balancerStart']);
+const ddlChanges: ReadonlySet<string> = new Set([
+  'create',
+  'drop',
+  'renameCollection',
+  'shardCollection',
+  'createIndexes',
+  'dropIndexes',
+  'collMod',
+  'enableSharding',
+  'split',
+  'moveChunk',
+  'addShardToZone',
+  'removeShardFromZone',
+  'updateZoneKeyRange',
+  'balancerStop',
+  'balancerStart',
+]);
 
 /**
  * What a former leader may leave there: catalogs bear its epoch, and entries of the journal do not count, so that nobody
@@ -11,7 +27,14 @@ const ddlChanges: ReadonlySet<string> = new Set(['create', 'drop', 'renameCollec
  * The plan of a comparison is the first that was stored, whoever has made it; another one changes nothing.
  * The history decides about nothing.
  */
-const leftUnread: ReadonlySet<string> = new Set(['collections', 'committedCollections', 'ddlChanges', 'rereads', 'verificationPlans', 'history']);
+const leftUnread: ReadonlySet<string> = new Set([
+  'collections',
+  'committedCollections',
+  'ddlChanges',
+  'rereads',
+  'verificationPlans',
+  'history',
+]);
 
 /** Whether a command writes documents or changes definitions. */
 export function isWrite({ name }: SentCommand): boolean {

@@ -21,51 +21,60 @@ const variants = [
   { sourceAccess: 'router', when: 'after it goes on', isThawedFirst: true },
 ] as const;
 
-test.each(isFullRun ? variants : variants.slice(0, 1))('a process is frozen in the middle of a wave and replaced; its writes, which arrive $when, are refused: access $sourceAccess (servers from 5.0)', needs({ version: [5, 0] }), async ({ sourceAccess, isThawedFirst }) => {
-  await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-  const { source } = clusters.clients;
-  const orders = ordersOf[sourceAccess];
-  await loadEverything(source, clusters.source, orders);
-  const [frozenId = ''] = clusters.source.shardIds;
-  await using gate = await CommandGate.open(clusters.destination);
-  await using nextGate = await CommandGate.open(clusters.destination);
-  await using fleet = await clusters.startFleet({ sourceAccess }, new Map([[frozenId, gate.way(clusters.destination)]]));
-  const { client } = fleet.coordinator;
-  const [frozen] = fleet.instances;
-  if (frozen === undefined) throw new Error('There is no instance.');
-  await client.start(defaultStart);
-  await untilCanCommit(client);
+test.each(isFullRun ? variants : variants.slice(0, 1))(
+  'a process is frozen in the middle of a wave and replaced; its writes, which arrive $when, are refused: access $sourceAccess (servers from 5.0)',
+  needs({ version: [5, 0] }),
+  async ({ sourceAccess, isThawedFirst }) => {
+    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
+    const { source } = clusters.clients;
+    const orders = ordersOf[sourceAccess];
+    await loadEverything(source, clusters.source, orders);
+    const [frozenId = ''] = clusters.source.shardIds;
+    await using gate = await CommandGate.open(clusters.destination);
+    await using nextGate = await CommandGate.open(clusters.destination);
+    await using fleet = await clusters.startFleet(
+      { sourceAccess },
+      new Map([[frozenId, gate.way(clusters.destination)]]),
+    );
+    const { client } = fleet.coordinator;
+    const [frozen] = fleet.instances;
+    if (frozen === undefined) throw new Error('There is no instance.');
+    await client.start(defaultStart);
+    await untilCanCommit(client);
 
-  const hold = gate.hold(writesDocuments);
-  const collection = source.db(largeCollection.database).collection<Order>(largeCollection.name);
-  await changeOnce(collection, orders);
-  await expect.poll(() => hold.waiting.length, { timeout: 100_000 }).toBeGreaterThan(1);
-  frozen.freeze();
-  // The successor's first write is held up too: what is refused is refused because it has taken over, not because of later writes.
-  const nextHold = nextGate.hold(writesDocuments);
-  const successor = await fleet.startSuccessor(frozenId, nextGate.way(clusters.destination));
-  await expect.poll(() => nextHold.waiting.length, { timeout: 100_000 }).toBeGreaterThan(0);
-  const late = hold.waiting;
-  const arrive = async (): Promise<void> => {
-    hold.release();
-    await expect.poll(() => late.every(({ reply }) => reply !== undefined), { timeout: 100_000 }).toBe(true);
-  };
-  const goOn = async (): Promise<void> => {
-    frozen.thaw();
-    await fetch(`${frozen.url}${HEALTH_PATH}`);
-  };
-  for (const step of isThawedFirst ? [goOn, arrive] : [arrive, goOn]) await step();
-  await expect.poll(() => staleEpochs(frozen.logFile), { timeout: 100_000 }).not.toEqual([]);
-  expect(late.map(({ reply = {} }) => refusal(reply))).toEqual(late.map(() => ({ written: 0, codes: [transactionTooOld] })));
+    const hold = gate.hold(writesDocuments);
+    const collection = source.db(largeCollection.database).collection<Order>(largeCollection.name);
+    await changeOnce(collection, orders);
+    await expect.poll(() => hold.waiting.length, { timeout: 100_000 }).toBeGreaterThan(1);
+    frozen.freeze();
+    // The successor's first write is held up too: what is refused is refused because it has taken over, not because of later writes.
+    const nextHold = nextGate.hold(writesDocuments);
+    const successor = await fleet.startSuccessor(frozenId, nextGate.way(clusters.destination));
+    await expect.poll(() => nextHold.waiting.length, { timeout: 100_000 }).toBeGreaterThan(0);
+    const late = hold.waiting;
+    const arrive = async (): Promise<void> => {
+      hold.release();
+      await expect.poll(() => late.every(({ reply }) => reply !== undefined), { timeout: 100_000 }).toBe(true);
+    };
+    const goOn = async (): Promise<void> => {
+      frozen.thaw();
+      await fetch(`${frozen.url}${HEALTH_PATH}`);
+    };
+    for (const step of isThawedFirst ? [goOn, arrive] : [arrive, goOn]) await step();
+    await expect.poll(() => staleEpochs(frozen.logFile), { timeout: 100_000 }).not.toEqual([]);
+    expect(late.map(({ reply = {} }) => refusal(reply))).toEqual(
+      late.map(() => ({ written: 0, codes: [transactionTooOld] })),
+    );
 
-  nextHold.release();
-  await changeAgain(collection, orders);
-  await using workload = Workload.start(source, orders);
-  await expect.poll(() => workload.operations, { timeout: 100_000 }).toBeGreaterThan(200);
-  await clusters.cutOver(client, workload);
-  expect(staleEpochs(successor.logFile)).toEqual([]);
-  await expect(frozen.client.progress()).rejects.toMatchObject({ error: 'staleEpoch' });
-});
+    nextHold.release();
+    await changeAgain(collection, orders);
+    await using workload = Workload.start(source, orders);
+    await expect.poll(() => workload.operations, { timeout: 100_000 }).toBeGreaterThan(200);
+    await clusters.cutOver(client, workload);
+    expect(staleEpochs(successor.logFile)).toEqual([]);
+    await expect(frozen.client.progress()).rejects.toMatchObject({ error: 'staleEpoch' });
+  },
+);
 
 /** The documents that are touched, all over the collection. */
 function touchedOf(orders: number): number[] {
@@ -77,7 +86,8 @@ async function changeOnce(collection: Collection<Order>, orders: number): Promis
   await collection.bulkWrite(
     touchedOf(orders).map((_id, index) => {
       if (index % 4 === 0) return { deleteOne: { filter: { _id } } };
-      if (index % 4 === 1) return { updateOne: { filter: { _id }, update: { $set: { tag: 'first' }, $unset: { version: '' } } } };
+      if (index % 4 === 1)
+        return { updateOne: { filter: { _id }, update: { $set: { tag: 'first' }, $unset: { version: '' } } } };
       return { replaceOne: { filter: { _id }, replacement: { ...order(_id), tag: 'first' } } };
     }),
   );
@@ -88,7 +98,9 @@ async function changeAgain(collection: Collection<Order>, orders: number): Promi
   await collection.bulkWrite(
     touchedOf(orders).map((_id, index) => {
       if (index % 3 === 0) return { deleteOne: { filter: { _id } } };
-      return { replaceOne: { filter: { _id }, replacement: { ...order(_id), tag: 'second', version: 2 }, upsert: true } };
+      return {
+        replaceOne: { filter: { _id }, replacement: { ...order(_id), tag: 'second', version: 2 }, upsert: true },
+      };
     }),
   );
 }
@@ -107,5 +119,7 @@ function refusal(reply: Document): { written: number; codes: number[] } {
 
 /** The lines of a log that tell of a process that was replaced. */
 function staleEpochs(logFile: string): string[] {
-  return readFileSync(logFile, 'utf8').split('\n').filter((line) => line.includes('"error":"staleEpoch"'));
+  return readFileSync(logFile, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('"error":"staleEpoch"'));
 }

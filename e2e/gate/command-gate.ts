@@ -71,7 +71,11 @@ export class CommandGate implements AsyncDisposable {
 
   /** The cluster as it is reached through the gate. */
   way(cluster: TestCluster): TestCluster {
-    return { ...cluster, connectionString: `mongodb://127.0.0.1:${this.port}/`, shardConnectionString: (id) => cluster.shardConnectionString(id) };
+    return {
+      ...cluster,
+      connectionString: `mongodb://127.0.0.1:${this.port}/`,
+      shardConnectionString: (id) => cluster.shardConnectionString(id),
+    };
   }
 
   /** What waits in any of the holds. */

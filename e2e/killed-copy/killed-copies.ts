@@ -25,24 +25,40 @@ export interface KilledCopies {
 export function testKilledCopies({ sourceAccess, victims, sample }: KilledCopies): void {
   const count = isFullRun ? seedsOfFull : sample;
   const skip = needs({ version: [5, 0] }).skip || count === 0;
-  test.each(testSeeds(Math.max(1, count)))(`a copy under deletes, inserts of the same _ids and moves between shards is killed: access ${sourceAccess}, ${victims} instance(s), seed %i (servers from 5.0)`, { skip }, async (seed) => {
-    const random = new Random(seed);
-    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-    const { source } = clusters.clients;
-    await MovingWorkload.load(source, clusters.source, documents);
-    const settings = { sourceAccess, partition_seconds: 1, checkpoint_ms: random.pick([100, 1_000]), loadRateBytesPerSecond: rateBytesPerSecond };
-    await using fleet = await clusters.startFleet(settings);
-    await using workload = MovingWorkload.start(source, documents, random);
-    const { client } = fleet.coordinator;
-    const killed = victims === 2 ? fleet.instances : [random.pick(fleet.instances as [typeof fleet.instances[0], ...typeof fleet.instances])];
+  test.each(testSeeds(Math.max(1, count)))(
+    `a copy under deletes, inserts of the same _ids and moves between shards is killed: access ${sourceAccess}, ${victims} instance(s), seed %i (servers from 5.0)`,
+    { skip },
+    async (seed) => {
+      const random = new Random(seed);
+      await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
+      const { source } = clusters.clients;
+      await MovingWorkload.load(source, clusters.source, documents);
+      const settings = {
+        sourceAccess,
+        partition_seconds: 1,
+        checkpoint_ms: random.pick([100, 1_000]),
+        loadRateBytesPerSecond: rateBytesPerSecond,
+      };
+      await using fleet = await clusters.startFleet(settings);
+      await using workload = MovingWorkload.start(source, documents, random);
+      const { client } = fleet.coordinator;
+      const killed =
+        victims === 2
+          ? fleet.instances
+          : [random.pick(fleet.instances as [(typeof fleet.instances)[0], ...typeof fleet.instances])];
 
-    await client.start(defaultStart);
-    await untilProgress(client, 'the copy has begun', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
-    await delay(random.below(copyTime_ms));
-    await Promise.all(killed.map((instance) => instance.kill()));
-    const before = workload.operations;
-    await expect.poll(() => workload.operations, { timeout: 100_000 }).toBeGreaterThan(before + 100);
-    await Promise.all(killed.map((instance) => instance.restart()));
-    await clusters.cutOver(client, workload);
-  });
+      await client.start(defaultStart);
+      await untilProgress(
+        client,
+        'the copy has begun',
+        ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0,
+      );
+      await delay(random.below(copyTime_ms));
+      await Promise.all(killed.map((instance) => instance.kill()));
+      const before = workload.operations;
+      await expect.poll(() => workload.operations, { timeout: 100_000 }).toBeGreaterThan(before + 100);
+      await Promise.all(killed.map((instance) => instance.restart()));
+      await clusters.cutOver(client, workload);
+    },
+  );
 }

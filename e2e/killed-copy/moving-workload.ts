@@ -59,7 +59,9 @@ export class MovingWorkload implements AsyncDisposable {
     await admin.command({ moveChunk: `${database}.placed`, find: { place: middle }, to: second });
     for (const name of names) {
       for (let from = 0; from < documents; from += batchDocuments) {
-        const batch = Array.from({ length: Math.min(batchDocuments, documents - from) }, (_, n) => placed(from + n, (from + n) % 1_000, 0));
+        const batch = Array.from({ length: Math.min(batchDocuments, documents - from) }, (_, n) =>
+          placed(from + n, (from + n) % 1_000, 0),
+        );
         await client.db(database).collection<Placed>(name).insertMany(batch, { ordered: false });
       }
     }
@@ -107,7 +109,8 @@ export class MovingWorkload implements AsyncDisposable {
       await collection.deleteOne({ _id: id });
       gone.add(id);
     } else if (dice === 2) await this.move(collection, id, place);
-    else if (dice === 3) await collection.updateOne({ _id: id }, { $push: { steps: { $each: [this.operations], $slice: -5 } } });
+    else if (dice === 3)
+      await collection.updateOne({ _id: id }, { $push: { steps: { $each: [this.operations], $slice: -5 } } });
     else await collection.updateOne({ _id: id }, [{ $set: { version: { $add: ['$version', 1] } } }]);
   }
 

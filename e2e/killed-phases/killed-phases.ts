@@ -17,24 +17,40 @@ const testWithin_ms = 540_000;
  * equal clusters. CONVOY_TEST_SEED repeats one.
  * @param options `isSampled`: one of them runs without CONVOY_TEST_FULL=1, too
  */
-export function testKilledPhase({ phase, sourceAccess, isSampled }: { phase: keyof typeof phases; sourceAccess: 'direct' | 'router'; isSampled: boolean }): void {
+export function testKilledPhase({
+  phase,
+  sourceAccess,
+  isSampled,
+}: {
+  phase: keyof typeof phases;
+  sourceAccess: 'direct' | 'router';
+  isSampled: boolean;
+}): void {
   const skip = needs({ version: [5, 0] }).skip || !(isFullRun || isSampled);
   const { settings, load, work, reach, untilInstant, finish } = phases[phase] as Phase;
-  test.each(testSeeds(size.migrations))(`instances are killed in the phase "${phase}": access ${sourceAccess}, seed %i (servers from 5.0)`, { skip, timeout: testWithin_ms }, async (seed) => {
-    const random = new Random(seed);
-    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-    await load(clusters);
-    await using fleet = await clusters.startFleet({ sourceAccess, checkpoint_ms: random.pick([100, 1_000]), ...settings });
-    await using workload = work(clusters, random);
-    await fleet.coordinator.client.start(defaultStart);
-    await reach(clusters, fleet);
-    for (let kill = 0; kill < size.kills; kill += 1) {
-      const victims = await untilInstant(clusters, fleet, random);
-      await Promise.all(victims.map((victim) => victim.kill()));
-      const before = workload.operations;
-      await expect.poll(() => workload.operations, { timeout: 100_000 }).toBeGreaterThan(before + writesBetween);
-      await Promise.all(victims.map((victim) => victim.restart()));
-    }
-    await finish(clusters, fleet, workload);
-  });
+  test.each(testSeeds(size.migrations))(
+    `instances are killed in the phase "${phase}": access ${sourceAccess}, seed %i (servers from 5.0)`,
+    { skip, timeout: testWithin_ms },
+    async (seed) => {
+      const random = new Random(seed);
+      await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
+      await load(clusters);
+      await using fleet = await clusters.startFleet({
+        sourceAccess,
+        checkpoint_ms: random.pick([100, 1_000]),
+        ...settings,
+      });
+      await using workload = work(clusters, random);
+      await fleet.coordinator.client.start(defaultStart);
+      await reach(clusters, fleet);
+      for (let kill = 0; kill < size.kills; kill += 1) {
+        const victims = await untilInstant(clusters, fleet, random);
+        await Promise.all(victims.map((victim) => victim.kill()));
+        const before = workload.operations;
+        await expect.poll(() => workload.operations, { timeout: 100_000 }).toBeGreaterThan(before + writesBetween);
+        await Promise.all(victims.map((victim) => victim.restart()));
+      }
+      await finish(clusters, fleet, workload);
+    },
+  );
 }

@@ -26,7 +26,11 @@ const commitWithin_ms = 180_000;
 /** Changes come so slowly that the leader keeps up with them. */
 const ddlPause_ms = 50;
 /** What the leader sends to the destination for a definition change takes so long that a barrier is met. */
-const slowDdl = { failCommands: ['create', 'drop', 'renameCollection', 'shardCollection'], blockConnection: true, blockTimeMS: 300 };
+const slowDdl = {
+  failCommands: ['create', 'drop', 'renameCollection', 'shardCollection'],
+  blockConnection: true,
+  blockTimeMS: 300,
+};
 
 /** Writes to the source that go on while instances are killed. */
 export interface PhaseWorkload extends AsyncDisposable {
@@ -52,7 +56,8 @@ export interface Phase {
 /** Ends the writes and the migration. A commit is asked for until it is taken: a lag near its limit, and a collection that is found late, take canCommit back for a while. */
 async function finish(clusters: Clusters, { instances, coordinator }: Fleet, workload: PhaseWorkload): Promise<void> {
   await workload.stop();
-  for (const { client } of instances) await pollUntil('the commit is accepted', commitWithin_ms, () => tryCommit(client));
+  for (const { client } of instances)
+    await pollUntil('the commit is accepted', commitWithin_ms, () => tryCommit(client));
   await untilCommitted(coordinator.client);
   await clusters.expectEqual();
 }
@@ -70,7 +75,11 @@ function pickVictims({ instances }: Fleet, random: Random): readonly InstancePro
 }
 
 /** An instant after a figure of every victim has reached a value below `limit`. Who is not in the phase is no victim. */
-function onceAbove(series: string, limit: number, isIn: (instance: InstanceProcess) => Promise<boolean>): Phase['untilInstant'] {
+function onceAbove(
+  series: string,
+  limit: number,
+  isIn: (instance: InstanceProcess) => Promise<boolean>,
+): Phase['untilInstant'] {
   return async (_clusters, fleet, random) => {
     const value = 1 + random.below(limit);
     const picked = pickVictims(fleet, random);
@@ -82,7 +91,11 @@ function onceAbove(series: string, limit: number, isIn: (instance: InstanceProce
       const values = await Promise.all(victims.map((victim) => readMetric(victim, series)));
       return victims.length > 0 && values.every((one) => (one ?? 0) >= value) && victims;
     };
-    const victims = await pollUntil(`${series} of ${picked.length} instances is at least ${value}`, phaseWithin_ms, findVictims);
+    const victims = await pollUntil(
+      `${series} of ${picked.length} instances is at least ${value}`,
+      phaseWithin_ms,
+      findVictims,
+    );
     await delay(random.below(published_ms));
     return victims;
   };
@@ -94,8 +107,10 @@ async function hasPartitions(instance: InstanceProcess, states: readonly string[
   return counts.some((count) => (count ?? 0) > 0);
 }
 
-const copies = (instance: InstanceProcess): Promise<boolean> => hasPartitions(instance, ['waiting', 'starting', 'copying']);
-const applies = (instance: InstanceProcess): Promise<boolean> => hasPartitions(instance, ['waiting', 'starting', 'copying', 'done']);
+const copies = (instance: InstanceProcess): Promise<boolean> =>
+  hasPartitions(instance, ['waiting', 'starting', 'copying']);
+const applies = (instance: InstanceProcess): Promise<boolean> =>
+  hasPartitions(instance, ['waiting', 'starting', 'copying', 'done']);
 
 /** @returns false while the migration cannot be committed */
 async function tryCommit(client: ContractClient): Promise<boolean> {
@@ -111,7 +126,12 @@ async function tryCommit(client: ContractClient): Promise<boolean> {
 /** The phases of a migration that have series of kills. */
 export const phases = {
   /** Partitions are being copied, and events wait for them. */
-  hold: { ...moving, settings: slowCopy, reach: () => Promise.resolve(), untilInstant: onceAbove('convoy_held_events', heldMax, copies) },
+  hold: {
+    ...moving,
+    settings: slowCopy,
+    reach: () => Promise.resolve(),
+    untilInstant: onceAbove('convoy_held_events', heldMax, copies),
+  },
   /** The copy is done, and changes are applied, hundreds at a time. */
   apply: {
     ...moving,
@@ -129,11 +149,14 @@ export const phases = {
     },
     work: ({ clients }, random) => DdlWorkload.start(clients.source, random.below(2 ** 31), ddlPause_ms),
     reach: async ({ clients }) => {
-      await clients.destination.db('admin').command({ configureFailPoint: 'failCommand', mode: 'alwaysOn', data: slowDdl });
+      await clients.destination
+        .db('admin')
+        .command({ configureFailPoint: 'failCommand', mode: 'alwaysOn', data: slowDdl });
     },
     untilInstant: async ({ clients }, fleet, random) => {
       const records = clients.destination.db('convoy_metadata').collection('migration');
-      const undone = async (): Promise<boolean> => (await records.countDocuments({ $expr: { $gt: ['$definitions.known', '$definitions.done'] } })) > 0;
+      const undone = async (): Promise<boolean> =>
+        (await records.countDocuments({ $expr: { $gt: ['$definitions.known', '$definitions.done'] } })) > 0;
       do {
         await expect.poll(undone, { timeout: phaseWithin_ms, interval: 10 }).toBe(true);
         await delay(random.below(slowDdl.blockTimeMS));

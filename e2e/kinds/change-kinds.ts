@@ -7,11 +7,20 @@ import type { RawConnection } from './raw-connection.js';
  * Changes the document under every `_id` of a collection in a way that its number and the round decide: sets a field, sets one in the
  * depth and takes one away, deletes it, deletes it and inserts it again with other fields, or leaves it.
  */
-export async function changeKinds(raw: RawConnection, kind: KeyKind, ids: readonly RawId[], round: number): Promise<void> {
+export async function changeKinds(
+  raw: RawConnection,
+  kind: KeyKind,
+  ids: readonly RawId[],
+  round: number,
+): Promise<void> {
   const { name, fields } = kind;
   const of = (way: number) => idsUnder(kind, ids).filter(({ number }) => (number + round) % 6 === way);
   const filter = (id: RawId): Buffer => documentOf(id, {});
-  const update = (id: RawId, change: object): Buffer => built([['q', filter(id)], ['u', Buffer.from(BSON.serialize(change))]]);
+  const update = (id: RawId, change: object): Buffer =>
+    built([
+      ['q', filter(id)],
+      ['u', Buffer.from(BSON.serialize(change))],
+    ]);
   const removal = (id: RawId): Buffer => built([['q', filter(id)]], { limit: 1 });
   const updates = [
     ...of(0).map(({ id }) => update(id, { $set: { round, state: 'set' } })),
@@ -19,8 +28,16 @@ export async function changeKinds(raw: RawConnection, kind: KeyKind, ids: readon
   ];
   await raw.write({ update: name, $db: kindsDatabase }, 'updates', updates);
   const gone = [...of(2), ...of(3)];
-  await raw.write({ delete: name, $db: kindsDatabase }, 'deletes', gone.map(({ id }) => removal(id)));
-  await raw.insert(kindsDatabase, name, of(3).map(({ id, number }) => documentOf(id, { again: round, ...fields(number) })));
+  await raw.write(
+    { delete: name, $db: kindsDatabase },
+    'deletes',
+    gone.map(({ id }) => removal(id)),
+  );
+  await raw.insert(
+    kindsDatabase,
+    name,
+    of(3).map(({ id, number }) => documentOf(id, { again: round, ...fields(number) })),
+  );
 }
 
 /** A statement whose parts are documents of bytes, and more fields. */

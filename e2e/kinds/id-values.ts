@@ -1,4 +1,18 @@
-import { Binary, BSON, BSONSymbol, Code, Decimal128, Double, Int32, Long, MaxKey, MinKey, ObjectId, Timestamp, UUID } from 'mongodb';
+import {
+  Binary,
+  BSON,
+  BSONSymbol,
+  Code,
+  Decimal128,
+  Double,
+  Int32,
+  Long,
+  MaxKey,
+  MinKey,
+  ObjectId,
+  Timestamp,
+  UUID,
+} from 'mongodb';
 
 /** A BSON value as it stands in a document: the byte of its type and the bytes after its name. */
 export interface RawId {
@@ -29,15 +43,55 @@ export function idsOfEveryType(copies: number): RawId[] {
 /** Extremes, and values that exist only once. */
 function onlyOnes(): RawId[] {
   const values: unknown[] = [
-    null, new MinKey(), new MaxKey(), true, false,
-    new Double(-0), new Double(Infinity), Decimal128.fromString('-Infinity'), new Double(5e-324), new Double(1.7976931348623157e308),
-    new Double(2 ** 53), Long.fromString('9007199254740993'), Long.MAX_VALUE, Long.MIN_VALUE, new Int32(-2_147_483_648),
-    Decimal128.fromString('1E+6144'), Decimal128.fromString('1E-6176'), Decimal128.fromString('-3.2500'), Decimal128.fromString('9223372036854775808'),
-    '', 'ü', '\u{10400}', '\uFFFD', 'a\0b', 'x'.repeat(70_000),
-    {}, { '': '' }, new Map([['2', 1], ['1', 2]]), { a: [] }, { a: [[], {}] }, { a: { b: { c: { d: null } } } }, { a: new MinKey() }, { a: new MaxKey() },
-    { a: new Decimal128(Buffer.alloc(16)) }, { 'a.b': 1 }, { text: 'x'.repeat(40_000) }, { a: /regular/i },
-    new Binary(Buffer.alloc(0)), new Binary(Buffer.alloc(5_000)), new Date(0), new Date(-1), new Date(8_640_000_000_000_000),
-    new Timestamp(0n), new Timestamp(2n ** 64n - 1n), objectId(0), new ObjectId('ffffffffffffffffffffffff'),
+    null,
+    new MinKey(),
+    new MaxKey(),
+    true,
+    false,
+    new Double(-0),
+    new Double(Infinity),
+    Decimal128.fromString('-Infinity'),
+    new Double(5e-324),
+    new Double(1.7976931348623157e308),
+    new Double(2 ** 53),
+    Long.fromString('9007199254740993'),
+    Long.MAX_VALUE,
+    Long.MIN_VALUE,
+    new Int32(-2_147_483_648),
+    Decimal128.fromString('1E+6144'),
+    Decimal128.fromString('1E-6176'),
+    Decimal128.fromString('-3.2500'),
+    Decimal128.fromString('9223372036854775808'),
+    '',
+    'ü',
+    '\u{10400}',
+    '\uFFFD',
+    'a\0b',
+    'x'.repeat(70_000),
+    {},
+    { '': '' },
+    new Map([
+      ['2', 1],
+      ['1', 2],
+    ]),
+    { a: [] },
+    { a: [[], {}] },
+    { a: { b: { c: { d: null } } } },
+    { a: new MinKey() },
+    { a: new MaxKey() },
+    { a: new Decimal128(Buffer.alloc(16)) },
+    { 'a.b': 1 },
+    { text: 'x'.repeat(40_000) },
+    { a: /regular/i },
+    new Binary(Buffer.alloc(0)),
+    new Binary(Buffer.alloc(5_000)),
+    new Date(0),
+    new Date(-1),
+    new Date(8_640_000_000_000_000),
+    new Timestamp(0n),
+    new Timestamp(2n ** 64n - 1n),
+    objectId(0),
+    new ObjectId('ffffffffffffffffffffffff'),
   ];
   return [...values.map(idOf), quietNan()];
 }
@@ -49,10 +103,23 @@ function manyOf(n: number): RawId[] {
   const sixteen = Buffer.alloc(16, 0xab);
   sixteen.writeInt32LE(n, 6);
   const values: unknown[] = [
-    new Int32(n + 1), new Long(-n - 1), new Double(n + 0.5), Decimal128.fromString(`${n}.250`), Long.fromString('9007199254740995').add(n),
-    `string ${n}`, new BSONSymbol(`symbol ${n}`), { n, text: `text ${n}` }, { n: { n: new Double(n + 0.25), more: [n, `${n}`] } },
-    new Binary(bytes, subtypes[n % subtypes.length]), new UUID(sixteen), new Binary(sixteen, n % 2 === 0 ? oldUuidSubtype : Binary.SUBTYPE_MD5),
-    new Date(1_600_000_000_000 + n), new Timestamp({ t: 1_600_000_000 + n, i: n }), objectId(n + 1), new Code(`code ${n}`), new Code(`scoped ${n}`, { n }),
+    new Int32(n + 1),
+    new Long(-n - 1),
+    new Double(n + 0.5),
+    Decimal128.fromString(`${n}.250`),
+    Long.fromString('9007199254740995').add(n),
+    `string ${n}`,
+    new BSONSymbol(`symbol ${n}`),
+    { n, text: `text ${n}` },
+    { n: { n: new Double(n + 0.25), more: [n, `${n}`] } },
+    new Binary(bytes, subtypes[n % subtypes.length]),
+    new UUID(sixteen),
+    new Binary(sixteen, n % 2 === 0 ? oldUuidSubtype : Binary.SUBTYPE_MD5),
+    new Date(1_600_000_000_000 + n),
+    new Timestamp({ t: 1_600_000_000 + n, i: n }),
+    objectId(n + 1),
+    new Code(`code ${n}`),
+    new Code(`scoped ${n}`, { n }),
   ];
   return [...values.map(idOf), dbPointer(n)];
 }
@@ -79,7 +146,13 @@ function dbPointer(n: number): RawId {
 /** A document of bytes: the `_id` first, then the fields of `more`. */
 export function documentOf(id: RawId, more: object): Buffer {
   const rest = Buffer.from(BSON.serialize(more));
-  const body = Buffer.concat([Buffer.alloc(4), Buffer.from([id.type]), Buffer.from('_id\0'), id.bytes, rest.subarray(4)]);
+  const body = Buffer.concat([
+    Buffer.alloc(4),
+    Buffer.from([id.type]),
+    Buffer.from('_id\0'),
+    id.bytes,
+    rest.subarray(4),
+  ]);
   body.writeInt32LE(body.length);
   return body;
 }

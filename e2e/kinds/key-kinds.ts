@@ -27,7 +27,14 @@ const loaded = { state: 'loaded' };
 /** Documents without `region`, without `number`, with null in their place, and without both. */
 function withGaps(number: number): Document {
   const region = { region: regions[number % 3] };
-  const gaps: Document[] = [{}, region, { number: new Int32(number) }, { region: null, number: new Int32(number) }, { ...region, number: null }, { ...region, number: new Int32(number) }];
+  const gaps: Document[] = [
+    {},
+    region,
+    { number: new Int32(number) },
+    { region: null, number: new Int32(number) },
+    { ...region, number: null },
+    { ...region, number: new Int32(number) },
+  ];
   return { ...loaded, ...gaps[number % gaps.length] };
 }
 
@@ -65,7 +72,11 @@ export async function loadKinds(client: MongoClient, cluster: TestCluster, ids: 
     if (key === null) await client.db(kindsDatabase).createCollection(name);
     else await admin.command({ shardCollection: namespace, key });
     if (middle !== null) await admin.command({ split: namespace, middle });
-    await raw.insert(kindsDatabase, name, idsUnder(kind, ids).map(({ id, number }) => documentOf(id, fields(number))));
+    await raw.insert(
+      kindsDatabase,
+      name,
+      idsUnder(kind, ids).map(({ id, number }) => documentOf(id, fields(number))),
+    );
     if (key !== null) await plantOrphans(client, cluster, name);
   }
 }
@@ -73,14 +84,20 @@ export async function loadKinds(client: MongoClient, cluster: TestCluster, ids: 
 /** Moves the last chunk, whose range deletion is suspended: the documents stay where they were, and later changes do not all reach them. */
 async function plantOrphans(client: MongoClient, cluster: TestCluster, name: string): Promise<void> {
   const config = client.db('config');
-  const row = await config.collection<{ _id: string; uuid: unknown }>('collections').findOne({ _id: `${kindsDatabase}.${name}` });
+  const row = await config
+    .collection<{ _id: string; uuid: unknown }>('collections')
+    .findOne({ _id: `${kindsDatabase}.${name}` });
   const chunks = await config.collection('chunks').find({ uuid: row?.uuid }).sort({ min: 1 }).toArray();
   const chunk = chunks.at(-1);
   if (chunk === undefined) throw new Error(`${name} has no chunks.`);
   const [from = '', to = ''] = cluster.shardIds;
   const admin = client.db('admin');
   const before = await countOnShards(cluster, name);
-  await admin.command({ moveChunk: `${kindsDatabase}.${name}`, bounds: [chunk['min'], chunk['max']], to: chunk['shard'] === to ? from : to });
+  await admin.command({
+    moveChunk: `${kindsDatabase}.${name}`,
+    bounds: [chunk['min'], chunk['max']],
+    to: chunk['shard'] === to ? from : to,
+  });
   if ((await countOnShards(cluster, name)) <= before) throw new Error(`Moving a chunk of ${name} has left no orphans.`);
 }
 

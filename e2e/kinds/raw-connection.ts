@@ -48,7 +48,8 @@ export class RawConnection implements AsyncDisposable {
     for (let from = 0; from < statements.length; from += statementsMax) {
       const body = BSON.serialize({ ...command, ordered: true, writeConcern: { w: 'majority' } });
       const reply = await this.send(body, field, statements.slice(from, from + statementsMax));
-      if (reply['ok'] !== 1 || reply['writeErrors'] !== undefined) throw new Error(`${Object.keys(command)[0] ?? ''}: ${JSON.stringify(reply).slice(0, 1_000)}`);
+      if (reply['ok'] !== 1 || reply['writeErrors'] !== undefined)
+        throw new Error(`${Object.keys(command)[0] ?? ''}: ${JSON.stringify(reply).slice(0, 1_000)}`);
       written += reply['n'] as number;
     }
     return written;

@@ -37,8 +37,15 @@ export class Filling implements AsyncDisposable {
   private async run(orders: Collection<Order>): Promise<void> {
     let next_ms = performance.now();
     for (let count = 0; !this.isStopping; count += documentsPerRound) {
-      const round = Array.from({ length: documentsPerRound }, (_, index) => ({ _id: firstId + ((count + index) % documents), replaced: count }));
-      await orders.bulkWrite(round.map(({ _id, replaced }) => ({ replaceOne: { filter: { _id }, replacement: { replaced, padding: text }, upsert: true } })));
+      const round = Array.from({ length: documentsPerRound }, (_, index) => ({
+        _id: firstId + ((count + index) % documents),
+        replaced: count,
+      }));
+      await orders.bulkWrite(
+        round.map(({ _id, replaced }) => ({
+          replaceOne: { filter: { _id }, replacement: { replaced, padding: text }, upsert: true },
+        })),
+      );
       // What it was kept from writing is not made up for: all at once it would push out what nobody had the time to read.
       next_ms = Math.max(next_ms + round_ms, performance.now());
       await delay(Math.max(0, next_ms - performance.now()));

@@ -14,66 +14,98 @@ const megabyte = 2 ** 20;
  * With CONVOY_TEST_FULL=1 the copy takes minutes, and the oplog holds half a minute of writes. Otherwise the copy takes one, and the
  * oplog holds some seconds, for which an instance may be kept from reading on a busy machine.
  */
-const size = isFullRun ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000 } : { orders: 5_000, oplogBytes: 4 * megabyte, loadRateBytesPerSecond: 75_000 };
+const size = isFullRun
+  ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000 }
+  : { orders: 5_000, oplogBytes: 4 * megabyte, loadRateBytesPerSecond: 75_000 };
 /** Only a copy that takes so many times what the oplog holds proves something. */
 const oplogsPerCopy = 5;
 const copyWithin_ms = 400_000;
 const testWithin_ms = 560_000;
 const accesses = isFullRun ? ['direct', 'router'] : ['direct'];
 
-test('a copy takes many times longer than the oplog holds writes (servers from 5.0)', { ...needs({ version: [5, 0] }), timeout: testWithin_ms }, async () => {
-  await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 }, sourceOplogBytes: size.oplogBytes });
-  const { source } = clusters.clients;
-  await loadEverything(source, clusters.source, size.orders);
-  await using fleet = await clusters.startFleet({ partition_seconds: 2, loadRateBytesPerSecond: size.loadRateBytesPerSecond });
-  await using workload = Workload.start(source, size.orders);
-  await using filling = new Filling(source);
-  const { client } = fleet.coordinator;
-  await client.start(defaultStart);
-  await untilProgress(client, 'the copy has begun', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
-  const begun = await oplogEdges(clusters.source);
-  await untilCanCommit(client, copyWithin_ms);
+test(
+  'a copy takes many times longer than the oplog holds writes (servers from 5.0)',
+  { ...needs({ version: [5, 0] }), timeout: testWithin_ms },
+  async () => {
+    await using clusters = await Clusters.start({
+      source: { shards: 2 },
+      destination: { shards: 2 },
+      sourceOplogBytes: size.oplogBytes,
+    });
+    const { source } = clusters.clients;
+    await loadEverything(source, clusters.source, size.orders);
+    await using fleet = await clusters.startFleet({
+      partition_seconds: 2,
+      loadRateBytesPerSecond: size.loadRateBytesPerSecond,
+    });
+    await using workload = Workload.start(source, size.orders);
+    await using filling = new Filling(source);
+    const { client } = fleet.coordinator;
+    await client.start(defaultStart);
+    await untilProgress(
+      client,
+      'the copy has begun',
+      ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0,
+    );
+    const begun = await oplogEdges(clusters.source);
+    await untilCanCommit(client, copyWithin_ms);
 
-  for (const [shard, { oldest, latest }] of (await oplogEdges(clusters.source)).entries()) {
-    const copy_seconds = latest.t - (begun[shard]?.latest.t ?? latest.t);
-    console.log(`shard ${shard}: the copy took ${copy_seconds} s, the oplog holds ${latest.t - oldest.t} s`);
-    expect((latest.t - oldest.t) * oplogsPerCopy).toBeLessThan(copy_seconds);
-  }
-  await filling.stop();
-  await clusters.cutOver(client, workload);
-});
+    for (const [shard, { oldest, latest }] of (await oplogEdges(clusters.source)).entries()) {
+      const copy_seconds = latest.t - (begun[shard]?.latest.t ?? latest.t);
+      console.log(`shard ${shard}: the copy took ${copy_seconds} s, the oplog holds ${latest.t - oldest.t} s`);
+      expect((latest.t - oldest.t) * oplogsPerCopy).toBeLessThan(copy_seconds);
+    }
+    await filling.stop();
+    await clusters.cutOver(client, workload);
+  },
+);
 
-test.each(accesses)('a pause outlasts the oplog: every instance says so by name, with the times: access %s (servers from 5.0)', needs({ version: [5, 0] }), async (sourceAccess) => {
-  await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 }, sourceOplogBytes: megabyte });
-  const { source } = clusters.clients;
-  await loadEverything(source, clusters.source, 500);
-  await using fleet = await clusters.startFleet({ sourceAccess });
-  const { client } = fleet.coordinator;
-  await client.start(defaultStart);
-  await untilCanCommit(client);
-  await client.pause();
-  await untilProgress(client, 'PAUSED', ({ state }) => state === 'PAUSED');
+test.each(accesses)(
+  'a pause outlasts the oplog: every instance says so by name, with the times: access %s (servers from 5.0)',
+  needs({ version: [5, 0] }),
+  async (sourceAccess) => {
+    await using clusters = await Clusters.start({
+      source: { shards: 2 },
+      destination: { shards: 2 },
+      sourceOplogBytes: megabyte,
+    });
+    const { source } = clusters.clients;
+    await loadEverything(source, clusters.source, 500);
+    await using fleet = await clusters.startFleet({ sourceAccess });
+    const { client } = fleet.coordinator;
+    await client.start(defaultStart);
+    await untilCanCommit(client);
+    await client.pause();
+    await untilProgress(client, 'PAUSED', ({ state }) => state === 'PAUSED');
 
-  const { $clusterTime } = await source.db('admin').command({ ping: 1 });
-  const { clusterTime } = $clusterTime as { clusterTime: Timestamp };
-  await using filling = new Filling(source);
-  const isForgotten = async (): Promise<boolean> => (await oplogEdges(clusters.source)).every(({ oldest }) => oldest.greaterThan(clusterTime));
-  await expect.poll(isForgotten, { timeout: 100_000 }).toBe(true);
-  await filling.stop();
+    const { $clusterTime } = await source.db('admin').command({ ping: 1 });
+    const { clusterTime } = $clusterTime as { clusterTime: Timestamp };
+    await using filling = new Filling(source);
+    const isForgotten = async (): Promise<boolean> =>
+      (await oplogEdges(clusters.source)).every(({ oldest }) => oldest.greaterThan(clusterTime));
+    await expect.poll(isForgotten, { timeout: 100_000 }).toBe(true);
+    await filling.stop();
 
-  await resume(client);
-  const reported = sourceAccess === 'direct' ? 'The oplog reaches back to 20' : 'does not reach back that far';
-  for (const service of [...fleet.instances, fleet.coordinator]) {
-    const failure = untilProgress(service.client, 'the failure', () => false);
-    await expect(failure).rejects.toMatchObject({ error: 'oplogHistoryLost', message: expect.stringContaining(reported) as unknown });
-  }
-});
+    await resume(client);
+    const reported = sourceAccess === 'direct' ? 'The oplog reaches back to 20' : 'does not reach back that far';
+    for (const service of [...fleet.instances, fleet.coordinator]) {
+      const failure = untilProgress(service.client, 'the failure', () => false);
+      await expect(failure).rejects.toMatchObject({
+        error: 'oplogHistoryLost',
+        message: expect.stringContaining(reported) as unknown,
+      });
+    }
+  },
+);
 
 /** An instance may have failed before another one has heard of the command: that one refuses it. */
 async function resume(client: ContractClient): Promise<void> {
   const refusals = await client.resume().then(
     () => [],
-    (error: unknown) => (error instanceof ConvoyError ? error.instances : undefined)?.flatMap((result) => (result.success ? [] : [result.error])) ?? [String(error)],
+    (error: unknown) =>
+      (error instanceof ConvoyError ? error.instances : undefined)?.flatMap((result) =>
+        result.success ? [] : [result.error],
+      ) ?? [String(error)],
   );
   expect(refusals.filter((refusal) => refusal !== 'migrationFailed')).toEqual([]);
 }

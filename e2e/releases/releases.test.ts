@@ -21,49 +21,67 @@ const copiedBytes = 100_000;
 const buildAborted = 276;
 
 for (const { release, access } of variants) {
-  test(`one migration goes through what servers do in their own way: ${release}, access ${access} (servers of ${release})`, needs({ version: [5, 0], guarded: true, release }), async () => {
-    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 }, release, withUsers: true });
-    const { source } = clusters.clients;
-    const canBlock = release !== '5.0';
-    await stopExpiry(clusters.source);
-    await loadSource(source, clusters.source);
-    if (release === '8.0' && access === 'direct') await allowDirectReads(clusters.source);
-    await using fleet = await clusters.startFleet({ ...slowCopy, shards: { cluster0: migratorCredentials } });
-    const { client } = fleet.coordinator;
+  test(
+    `one migration goes through what servers do in their own way: ${release}, access ${access} (servers of ${release})`,
+    needs({ version: [5, 0], guarded: true, release }),
+    async () => {
+      await using clusters = await Clusters.start({
+        source: { shards: 2 },
+        destination: { shards: 2 },
+        release,
+        withUsers: true,
+      });
+      const { source } = clusters.clients;
+      const canBlock = release !== '5.0';
+      await stopExpiry(clusters.source);
+      await loadSource(source, clusters.source);
+      if (release === '8.0' && access === 'direct') await allowDirectReads(clusters.source);
+      await using fleet = await clusters.startFleet({ ...slowCopy, shards: { cluster0: migratorCredentials } });
+      const { client } = fleet.coordinator;
 
-    await client.start({ ...defaultStart, enableUserWriteBlocking: canBlock });
-    const copying = await untilProgress(client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > copiedBytes);
-    expect(copying.info).toBe('collection copy');
-    expect(copying.warnings?.some(({ name }) => name === 'sourceReadThroughRouter')).toBe(access === 'router');
-    await source.db(database).collection('large').rename('largeRenamed');
-    await untilCanCommit(client);
-    await runDdl(source, clusters.source);
-    await changeDocuments(source);
-    await holdBuilds(clusters.source, 'alwaysOn');
-    const building = buildIndex(source);
-    if (!canBlock) await holdBuilds(clusters.source, 'off');
-    if (!canBlock) await building;
-    await untilCanCommit(client);
+      await client.start({ ...defaultStart, enableUserWriteBlocking: canBlock });
+      const copying = await untilProgress(
+        client,
+        'a part is copied',
+        ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > copiedBytes,
+      );
+      expect(copying.info).toBe('collection copy');
+      expect(copying.warnings?.some(({ name }) => name === 'sourceReadThroughRouter')).toBe(access === 'router');
+      await source.db(database).collection('large').rename('largeRenamed');
+      await untilCanCommit(client);
+      await runDdl(source, clusters.source);
+      await changeDocuments(source);
+      await holdBuilds(clusters.source, 'alwaysOn');
+      const building = buildIndex(source);
+      if (!canBlock) await holdBuilds(clusters.source, 'off');
+      if (!canBlock) await building;
+      await untilCanCommit(client);
 
-    const late = await openTransaction(clusters.shoppers.source);
-    await stopExpiry(clusters.destination);
-    await untilTaken(() => client.commit());
-    await untilProgress(client, 'COMMITTING', ({ state }) => state === 'COMMITTING');
-    await late.commit();
-    if (canBlock) expect(await building).toBe(buildAborted);
-    expect((await untilCommitted(client)).verification).not.toBeNull();
-    await holdBuilds(clusters.source, 'off');
-    await clusters.expectEqual();
-    const copied = clusters.clients.destination.db(database);
-    expect(await copied.collection('sessions').countDocuments({ late: true })).toBe(1);
-    expect(await copied.collection('gaps').countDocuments({ sk: { $type: 'undefined' } })).toBe(2);
-  });
+      const late = await openTransaction(clusters.shoppers.source);
+      await stopExpiry(clusters.destination);
+      await untilTaken(() => client.commit());
+      await untilProgress(client, 'COMMITTING', ({ state }) => state === 'COMMITTING');
+      await late.commit();
+      if (canBlock) expect(await building).toBe(buildAborted);
+      expect((await untilCommitted(client)).verification).not.toBeNull();
+      await holdBuilds(clusters.source, 'off');
+      await clusters.expectEqual();
+      const copied = clusters.clients.destination.db(database);
+      expect(await copied.collection('sessions').countDocuments({ late: true })).toBe(1);
+      expect(await copied.collection('gaps').countDocuments({ sk: { $type: 'undefined' } })).toBe(2);
+    },
+  );
 }
 
 /** @returns once the index is built, 0, or the code of what has ended it */
 function buildIndex(client: MongoClient): Promise<unknown> {
-  const building = client.db(database).command({ createIndexes: 'built', indexes: [{ key: { text: 1 }, name: 'text_1' }] });
-  return building.then(() => 0, (error: unknown) => (error as { code?: unknown }).code);
+  const building = client
+    .db(database)
+    .command({ createIndexes: 'built', indexes: [{ key: { text: 1 }, name: 'text_1' }] });
+  return building.then(
+    () => 0,
+    (error: unknown) => (error as { code?: unknown }).code,
+  );
 }
 
 /** A user's transaction that has written and is still open. */

@@ -33,12 +33,18 @@ export async function loadSource(client: MongoClient, cluster: TestCluster): Pro
   for (const name of ['large', 'dropped', 'renamed', 'gaps', 'built']) await shardOverBoth(client, cluster, name);
   const shop = client.db(database);
   await shop.collection<Item>('large').insertMany(numbered(largeDocuments));
-  for (const name of ['dropped', 'renamed', 'built']) await shop.collection<Item>(name).insertMany(numbered(smallDocuments));
+  for (const name of ['dropped', 'renamed', 'built'])
+    await shop.collection<Item>(name).insertMany(numbered(smallDocuments));
   await insertGaps(client, cluster);
-  await shop.collection<Item>('sessions').insertMany(Array.from({ length: smallDocuments }, (_, n) => ({ _id: n, at: longAgo })));
+  await shop
+    .collection<Item>('sessions')
+    .insertMany(Array.from({ length: smallDocuments }, (_, n) => ({ _id: n, at: longAgo })));
   await shop.collection('sessions').createIndexes([{ key: { at: 1 }, name: 'at_1', expireAfterSeconds: 60 }]);
   await shop.createCollection('oldView', { viewOn: 'large', pipeline: [] });
-  await client.db(movedDatabase).collection<Item>('items').insertMany(Array.from({ length: smallDocuments }, (_, n) => ({ _id: n })));
+  await client
+    .db(movedDatabase)
+    .collection<Item>('items')
+    .insertMany(Array.from({ length: smallDocuments }, (_, n) => ({ _id: n })));
 }
 
 /** Below 20 on one shard, from 20 on on the other; what has no number lies below. */
@@ -49,16 +55,27 @@ async function shardOverBoth(client: MongoClient, cluster: TestCluster, name: st
   const middle = name === 'large' ? largeDocuments / 2 : smallDocuments / 2;
   await admin.command({ shardCollection: namespace, key: { [shardKeyField]: 1 } });
   await admin.command({ split: namespace, middle: { [shardKeyField]: middle } });
-  const { primary } = (await client.db('config').collection<{ _id: string; primary: string }>('databases').findOne({ _id: database })) ?? {};
+  const { primary } =
+    (await client.db('config').collection<{ _id: string; primary: string }>('databases').findOne({ _id: database })) ??
+    {};
   await admin.command({ moveChunk: namespace, find: { [shardKeyField]: middle }, to: primary === low ? high : low });
 }
 
 /** Documents whose shard key is missing, null and undefined; three of each, one of which is changed and one deleted later. */
 async function insertGaps(client: MongoClient, cluster: TestCluster): Promise<void> {
   const kinds = ['missing', 'null', 'undefined'] as const;
-  const documents = (kind: string): Item[] => ['stays', 'changes', 'goes'].map((fate) => ({ _id: `${kind} ${fate}`, ...(kind === 'missing' ? {} : { [shardKeyField]: null }), fate }));
+  const documents = (kind: string): Item[] =>
+    ['stays', 'changes', 'goes'].map((fate) => ({
+      _id: `${kind} ${fate}`,
+      ...(kind === 'missing' ? {} : { [shardKeyField]: null }),
+      fate,
+    }));
   await using relay = await UndefinedRelay.open(cluster.connectionStringOf('root'), shardKeyField);
-  for (const kind of kinds) await (kind === 'undefined' ? relay.client : client).db(database).collection<Item>('gaps').insertMany(documents(kind));
+  for (const kind of kinds)
+    await (kind === 'undefined' ? relay.client : client)
+      .db(database)
+      .collection<Item>('gaps')
+      .insertMany(documents(kind));
 }
 
 /** Changes documents of every collection that is still there, and one at a zero time, which only an update leaves as it is. */
@@ -66,8 +83,12 @@ export async function changeDocuments(client: MongoClient): Promise<void> {
   const shop = client.db(database);
   await shop.collection('gaps').updateMany({ fate: 'changes' }, { $set: { changed: 1 } });
   await shop.collection('gaps').deleteMany({ fate: 'goes' });
-  await shop.collection('largeRenamed').updateMany({ [shardKeyField]: { $lt: 50 } }, { $set: { changed: 1 }, $unset: { text: '' } });
-  await shop.collection('built').updateOne({ [shardKeyField]: 1 }, [{ $set: { zero: { $literal: new Timestamp(0n) } } }]);
+  await shop
+    .collection('largeRenamed')
+    .updateMany({ [shardKeyField]: { $lt: 50 } }, { $set: { changed: 1 }, $unset: { text: '' } });
+  await shop
+    .collection('built')
+    .updateOne({ [shardKeyField]: 1 }, [{ $set: { zero: { $literal: new Timestamp(0n) } } }]);
   await client.db(movedDatabase).collection<Item>('items').insertOne({ _id: smallDocuments });
 }
 
@@ -78,8 +99,14 @@ export async function runDdl(client: MongoClient, cluster: TestCluster): Promise
   await shop.collection('renamed').rename('renamedLater');
   await shop.createCollection('newView', { viewOn: 'largeRenamed', pipeline: [{ $match: { [shardKeyField]: 1 } }] });
   await shop.collection('oldView').drop();
-  const { primary } = (await client.db('config').collection<{ _id: string; primary: string }>('databases').findOne({ _id: movedDatabase })) ?? {};
-  await client.db('admin').command({ movePrimary: movedDatabase, to: cluster.shardIds.find((id) => id !== primary) ?? '' });
+  const { primary } =
+    (await client
+      .db('config')
+      .collection<{ _id: string; primary: string }>('databases')
+      .findOne({ _id: movedDatabase })) ?? {};
+  await client
+    .db('admin')
+    .command({ movePrimary: movedDatabase, to: cluster.shardIds.find((id) => id !== primary) ?? '' });
 }
 
 /** Keeps servers from deleting what has expired, where they do. */

@@ -47,6 +47,7 @@ export class UndefinedRelay implements AsyncDisposable {
 /** The same bytes with `undefined` for every null of the field. */
 function withUndefined(bytes: Buffer, field: string): Buffer {
   const element = Buffer.concat([Buffer.from([nullType]), Buffer.from(`${field}\0`)]);
-  for (let at = bytes.indexOf(element); at !== -1; at = bytes.indexOf(element, at + 1)) bytes.writeUInt8(undefinedType, at);
+  for (let at = bytes.indexOf(element); at !== -1; at = bytes.indexOf(element, at + 1))
+    bytes.writeUInt8(undefinedType, at);
   return bytes;
 }

@@ -9,7 +9,8 @@ export const sessionsMax = 4;
 
 /** One write of a user. `id`, `k` and `n` are numbers that stand for an `_id`, a shard key value and a content. */
 export interface WriteAction {
-  readonly kind: 'insert' | 'update' | 'updateMany' | 'replace' | 'delete' | 'deleteMany' | 'move' | 'findAndModify' | 'bulk';
+  readonly kind:
+    'insert' | 'update' | 'updateMany' | 'replace' | 'delete' | 'deleteMany' | 'move' | 'findAndModify' | 'bulk';
   readonly collection: string;
   readonly id: number;
   readonly k: number;
@@ -25,7 +26,10 @@ export interface TransactionAction {
 }
 
 /** Something that a session does at a time. */
-export type Action = (WriteAction | TransactionAction | DdlAction) & { readonly at_ms: number; readonly session: number };
+export type Action = (WriteAction | TransactionAction | DdlAction) & {
+  readonly at_ms: number;
+  readonly session: number;
+};
 
 /** Does what users do; what the server refuses is passed over. */
 export class Actor {
@@ -71,7 +75,10 @@ function ownId(id: number, place: number): number {
 async function write(action: WriteAction, session: User): Promise<void> {
   const { collection, id, k, n } = action;
   const filter = { _id: idOf(id) };
-  const updated = (u: unknown, more: Document = {}, q: Document = filter): Document => ({ update: collection, updates: [{ q, u, ...more }] });
+  const updated = (u: unknown, more: Document = {}, q: Document = filter): Document => ({
+    update: collection,
+    updates: [{ q, u, ...more }],
+  });
   switch (action.kind) {
     case 'insert':
       await session.command(database, { insert: collection, documents: [documentOf(id, k, n)] });
@@ -83,7 +90,10 @@ async function write(action: WriteAction, session: User): Promise<void> {
       await session.command(database, updated(updateOf(n), { multi: true }, { k: keyOf(k) }));
       return;
     case 'replace':
-      await session.command(database, updated(documentOf(id, k, n), { upsert: n % 2 === 0 }, { ...filter, k: keyOf(k) }));
+      await session.command(
+        database,
+        updated(documentOf(id, k, n), { upsert: n % 2 === 0 }, { ...filter, k: keyOf(k) }),
+      );
       return;
     case 'delete':
       await session.command(database, { delete: collection, deletes: [{ q: filter, limit: 1 }] });
@@ -95,11 +105,23 @@ async function write(action: WriteAction, session: User): Promise<void> {
       await move(action, session);
       return;
     case 'findAndModify':
-      await session.command(database, { findAndModify: collection, query: { ...filter, k: keyOf(k) }, update: updateOf(n) });
+      await session.command(database, {
+        findAndModify: collection,
+        query: { ...filter, k: keyOf(k) },
+        update: updateOf(n),
+      });
       return;
     case 'bulk':
-      await session.command(database, { insert: collection, documents: [0, 1, 2].map((step) => documentOf(id + step, k, n + step)), ordered: n % 2 === 0 });
-      await session.command(database, { delete: collection, deletes: [0, 1].map((step) => ({ q: { _id: idOf(id + step) }, limit: 1 })), ordered: false });
+      await session.command(database, {
+        insert: collection,
+        documents: [0, 1, 2].map((step) => documentOf(id + step, k, n + step)),
+        ordered: n % 2 === 0,
+      });
+      await session.command(database, {
+        delete: collection,
+        deletes: [0, 1].map((step) => ({ q: { _id: idOf(id + step) }, limit: 1 })),
+        ordered: false,
+      });
   }
 }
 
@@ -107,7 +129,12 @@ async function write(action: WriteAction, session: User): Promise<void> {
 async function move({ collection, id, k, n }: WriteAction, session: User): Promise<void> {
   const [found] = await session.documents(database, { find: collection, filter: { _id: idOf(id) }, limit: 1 });
   if (found === undefined) return;
-  const q = { _id: found['_id'] as unknown, k: found['k'] as unknown, m: found['m'] as unknown, u: found['u'] as unknown };
+  const q = {
+    _id: found['_id'] as unknown,
+    k: found['k'] as unknown,
+    m: found['m'] as unknown,
+    u: found['u'] as unknown,
+  };
   const $set = { k: keyOf(k), v: n };
   await session.retryable(database, { update: collection, updates: [{ q: withoutUndefined(q), u: { $set } }] });
 }

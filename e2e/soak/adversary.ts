@@ -16,7 +16,14 @@ export interface Weather {
 }
 
 /** Nothing goes wrong. */
-export const fairWeather: Weather = { late: 0, lateMax_ms: 0, lostRequest: 0, lostAnswer: 0, lateRequest: 0, refused: 0 };
+export const fairWeather: Weather = {
+  late: 0,
+  lateMax_ms: 0,
+  lostRequest: 0,
+  lostAnswer: 0,
+  lateRequest: 0,
+  refused: 0,
+};
 
 /** What kind of call it is: what may happen to it depends on that. */
 export type CallKind = 'command' | 'fencedWrite' | 'open' | 'openAtTime' | 'getMore' | 'getMoreAtTime';

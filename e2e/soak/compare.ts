@@ -10,7 +10,8 @@ type Contents = Map<string, readonly string[]>;
 /** What is not equal on two clusters: definitions, indexes, shard keys, and documents byte for byte. */
 export async function differences(source: User, destination: User): Promise<string[]> {
   const [first, second] = [await contentsOf(source), await contentsOf(destination)];
-  for (const [part, index] of await keptIndexes(source)) first.set(part, [...(first.get(part) ?? []), text(index)].sort());
+  for (const [part, index] of await keptIndexes(source))
+    first.set(part, [...(first.get(part) ?? []), text(index)].sort());
   const found: string[] = [];
   for (const part of new Set([...first.keys(), ...second.keys()])) {
     found.push(...different(part, first.get(part) ?? [], second.get(part) ?? []));
@@ -21,7 +22,8 @@ export async function differences(source: User, destination: User): Promise<stri
 function different(part: string, source: readonly string[], destination: readonly string[]): string[] {
   const missing = without(source, destination);
   const foreign = without(destination, source);
-  const ordered = missing.length === 0 && foreign.length === 0 && source.some((text, index) => text !== destination[index]);
+  const ordered =
+    missing.length === 0 && foreign.length === 0 && source.some((text, index) => text !== destination[index]);
   return [
     ...missing.map((text) => `${part}: only on the source: ${text}`),
     ...foreign.map((text) => `${part}: only on the destination: ${text}`),
@@ -42,14 +44,17 @@ function without(texts: readonly string[], others: readonly string[]): string[] 
 
 async function contentsOf(user: User): Promise<Contents> {
   const contents: Contents = new Map();
-  const { databases } = (await user.command('admin', { listDatabases: 1, nameOnly: true })) as { databases: { name: string }[] };
+  const { databases } = (await user.command('admin', { listDatabases: 1, nameOnly: true })) as {
+    databases: { name: string }[];
+  };
   for (const { name } of databases) {
     if (!serverDatabases.has(name)) await addDatabase(contents, name, user);
   }
   const sharded = await user.documents('config', { find: 'collections', filter: { dropped: { $ne: true } } });
   for (const { _id, key, unique } of sharded) {
     const namespace = String(_id);
-    if (!serverDatabases.has(namespace.split('.')[0] ?? '')) contents.set(`${namespace} shard key`, [text({ key: key as unknown, unique: unique as unknown })]);
+    if (!serverDatabases.has(namespace.split('.')[0] ?? ''))
+      contents.set(`${namespace} shard key`, [text({ key: key as unknown, unique: unique as unknown })]);
   }
   return contents;
 }
@@ -57,13 +62,24 @@ async function contentsOf(user: User): Promise<Contents> {
 /** A shard key whose index was dropped on the source keeps one on the destination. */
 async function keptIndexes(source: User): Promise<[string, Document][]> {
   const kept: [string, Document][] = [];
-  for (const { _id, key, unique } of await source.documents('config', { find: 'collections', filter: { dropped: { $ne: true } } })) {
+  for (const { _id, key, unique } of await source.documents('config', {
+    find: 'collections',
+    filter: { dropped: { $ne: true } },
+  })) {
     const [database = '', name = ''] = String(_id).split('.');
     const fields = Object.entries(key as Document).map(([field, order]) => [field, String(order)] as const);
     if (serverDatabases.has(database) || fields.flat().join() === '_id,1') continue;
     const present = await source.documents(database, { listIndexes: name });
     if (present.some((index) => isLeantOn(index, fields, unique === true))) continue;
-    kept.push([`${String(_id)} indexes`, sorted({ v: 2, key: key as unknown, name: fields.flat().join('_'), ...(unique === true ? { unique: true } : {}) })]);
+    kept.push([
+      `${String(_id)} indexes`,
+      sorted({
+        v: 2,
+        key: key as unknown,
+        name: fields.flat().join('_'),
+        ...(unique === true ? { unique: true } : {}),
+      }),
+    ]);
   }
   return kept;
 }
@@ -82,7 +98,10 @@ async function addDatabase(contents: Contents, database: string, user: User): Pr
     const options = effective(listed['options'] as Document);
     contents.set(`${namespace} options`, [text({ type: listed['type'] as unknown, options: sorted(options) })]);
     if (listed['type'] !== 'collection' || name.startsWith('system.')) continue;
-    contents.set(`${namespace} indexes`, (await user.documents(database, { listIndexes: name })).map((index) => text(sorted(index))).sort());
+    contents.set(
+      `${namespace} indexes`,
+      (await user.documents(database, { listIndexes: name })).map((index) => text(sorted(index))).sort(),
+    );
     const documents = (await user.documents(database, { find: name })).map(text);
     contents.set(namespace, options['capped'] === undefined ? documents.sort() : documents);
   }
@@ -91,7 +110,9 @@ async function addDatabase(contents: Contents, database: string, user: User): Pr
 /** Without what says nothing: how strictly a validator is to be applied that is not there. */
 function effective(options: Document): Document {
   if (options['validator'] !== undefined) return options;
-  return Object.fromEntries(Object.entries(options).filter(([name]) => name !== 'validationLevel' && name !== 'validationAction'));
+  return Object.fromEntries(
+    Object.entries(options).filter(([name]) => name !== 'validationLevel' && name !== 'validationAction'),
+  );
 }
 
 /** Fields in the order of their names: options have no order of their own. */

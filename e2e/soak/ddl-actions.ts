@@ -28,7 +28,18 @@ export interface DdlAction {
 }
 
 export const ddlKinds: readonly DdlAction['kind'][] = [
-  'create', 'drop', 'rename', 'dropDatabase', 'createIndex', 'dropIndex', 'collMod', 'view', 'out', 'convertToCapped', 'shardCollection', 'writeAside',
+  'create',
+  'drop',
+  'rename',
+  'dropDatabase',
+  'createIndex',
+  'dropIndex',
+  'collMod',
+  'view',
+  'out',
+  'convertToCapped',
+  'shardCollection',
+  'writeAside',
 ];
 
 const createOptions: readonly Document[] = [
@@ -63,7 +74,11 @@ export async function runDdl({ kind, collection, other, n }: DdlAction, session:
       await session.command(database, { drop: collection });
       return;
     case 'rename':
-      await session.command('admin', { renameCollection: namespace, to: `${database}.${other}`, dropTarget: n % 2 === 0 });
+      await session.command('admin', {
+        renameCollection: namespace,
+        to: `${database}.${other}`,
+        dropTarget: n % 2 === 0,
+      });
       return;
     case 'dropDatabase':
       await session.command(passingDatabase, { dropDatabase: 1 });
@@ -75,7 +90,10 @@ export async function runDdl({ kind, collection, other, n }: DdlAction, session:
       await session.command(database, { createIndexes: collection, indexes: [indexes[n % indexes.length]] });
       return;
     case 'dropIndex':
-      await session.command(database, { dropIndexes: collection, index: n % 11 === 0 ? '*' : n % 5 === 0 ? ['v', 'when'] : (indexes[n % indexes.length]?.['name'] as string) });
+      await session.command(database, {
+        dropIndexes: collection,
+        index: n % 11 === 0 ? '*' : n % 5 === 0 ? ['v', 'when'] : (indexes[n % indexes.length]?.['name'] as string),
+      });
       return;
     case 'collMod':
       await session.command(database, collMod(collection, n));
@@ -84,7 +102,11 @@ export async function runDdl({ kind, collection, other, n }: DdlAction, session:
       await changeView(other, collection, n, session);
       return;
     case 'out':
-      await session.command(database, { aggregate: collection, pipeline: [{ $match: { v: { $lt: n } } }, { $out: other }], cursor: {} });
+      await session.command(database, {
+        aggregate: collection,
+        pipeline: [{ $match: { v: { $lt: n } } }, { $out: other }],
+        cursor: {},
+      });
       return;
     case 'convertToCapped':
       await session.command(database, { convertToCapped: collection, size: 16_384 });

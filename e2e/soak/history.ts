@@ -60,7 +60,8 @@ const commit_ms = 8_000;
 /** Earlier ones cannot be read at one time, and are refused as sources. */
 const releases: readonly ReleaseSeries[] = ['5.0', '6.0', '7.0', '8.0'];
 
-const chance = (max: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: 100 }).map((percent) => (percent / 100) * max);
+const chance = (max: number): fc.Arbitrary<number> =>
+  fc.integer({ min: 0, max: 100 }).map((percent) => (percent / 100) * max);
 
 const weather: fc.Arbitrary<Weather> = fc.oneof(
   fc.constant({ late: 0, lateMax_ms: 0, lostRequest: 0, lostAnswer: 0, lateRequest: 0, refused: 0 }),
@@ -76,34 +77,36 @@ const weather: fc.Arbitrary<Weather> = fc.oneof(
 
 const names = sourceCollections.map(({ name }) => name);
 
-const stage = (ddlChanges: fc.Arbitrary<boolean>): fc.Arbitrary<Stage> => fc
-  .record({
-    sourceShards: fc.integer({ min: 1, max: 4 }),
-    destinationShards: fc.integer({ min: 1, max: 3 }),
-    equal: fc.boolean(),
-    sourceRelease: fc.constantFrom(...releases),
-    newer: fc.integer({ min: 0, max: 3 }),
-    access: fc.constantFrom('direct' as const, 'router' as const),
-    lone: fc.boolean(),
-    collections: fc.subarray(names, { minLength: 1, maxLength: 5 }),
-    ddlChanges,
-    loaded: fc.constantFrom(0, 20, 60, 200),
-    readers: fc.integer({ min: 1, max: 4 }),
-    writers: fc.integer({ min: 1, max: 4 }),
-    applyWorkers: fc.integer({ min: 1, max: 4 }),
-    partition_seconds: fc.constantFrom(1, 1, 20),
-    loadRate: fc.constantFrom(65_536, 65_536, 1_048_576),
-    noop_ms: fc.constantFrom(1_000, 10_000),
-    writing_ms: fc.constantFrom(...durations_ms),
-    weather,
-    messagesLost: chance(0.5),
-    seed: fc.nat(),
-  })
-  .map(({ equal, newer, ...rest }) => ({
-    ...rest,
-    destinationShards: equal ? rest.sourceShards : rest.destinationShards,
-    destinationRelease: releases[Math.min(releases.length - 1, releases.indexOf(rest.sourceRelease) + newer)] ?? rest.sourceRelease,
-  }));
+const stage = (ddlChanges: fc.Arbitrary<boolean>): fc.Arbitrary<Stage> =>
+  fc
+    .record({
+      sourceShards: fc.integer({ min: 1, max: 4 }),
+      destinationShards: fc.integer({ min: 1, max: 3 }),
+      equal: fc.boolean(),
+      sourceRelease: fc.constantFrom(...releases),
+      newer: fc.integer({ min: 0, max: 3 }),
+      access: fc.constantFrom('direct' as const, 'router' as const),
+      lone: fc.boolean(),
+      collections: fc.subarray(names, { minLength: 1, maxLength: 5 }),
+      ddlChanges,
+      loaded: fc.constantFrom(0, 20, 60, 200),
+      readers: fc.integer({ min: 1, max: 4 }),
+      writers: fc.integer({ min: 1, max: 4 }),
+      applyWorkers: fc.integer({ min: 1, max: 4 }),
+      partition_seconds: fc.constantFrom(1, 1, 20),
+      loadRate: fc.constantFrom(65_536, 65_536, 1_048_576),
+      noop_ms: fc.constantFrom(1_000, 10_000),
+      writing_ms: fc.constantFrom(...durations_ms),
+      weather,
+      messagesLost: chance(0.5),
+      seed: fc.nat(),
+    })
+    .map(({ equal, newer, ...rest }) => ({
+      ...rest,
+      destinationShards: equal ? rest.sourceShards : rest.destinationShards,
+      destinationRelease:
+        releases[Math.min(releases.length - 1, releases.indexOf(rest.sourceRelease) + newer)] ?? rest.sourceRelease,
+    }));
 
 const idNumber = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 0, max: plainIdsFrom - 1 }) },
@@ -114,15 +117,29 @@ const idNumber = fc.oneof(
 const kinds: fc.Arbitrary<WriteAction['kind']> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom('insert' as const, 'update' as const) },
   { weight: 3, arbitrary: fc.constantFrom('move' as const, 'delete' as const, 'replace' as const) },
-  { weight: 1, arbitrary: fc.constantFrom('updateMany' as const, 'deleteMany' as const, 'findAndModify' as const, 'bulk' as const) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('updateMany' as const, 'deleteMany' as const, 'findAndModify' as const, 'bulk' as const),
+  },
 );
 
 function write(collections: readonly string[]): fc.Arbitrary<WriteAction> {
-  return fc.record({ kind: kinds, collection: fc.constantFrom(...collections), id: idNumber, k: fc.nat(9), n: fc.nat(5_000) });
+  return fc.record({
+    kind: kinds,
+    collection: fc.constantFrom(...collections),
+    id: idNumber,
+    k: fc.nat(9),
+    n: fc.nat(5_000),
+  });
 }
 
 function ddlChange(collections: readonly string[]): fc.Arbitrary<DdlAction> {
-  return fc.record({ kind: fc.constantFrom(...ddlKinds), collection: fc.constantFrom(...collections), other: fc.constantFrom(...collections), n: fc.nat(1_000) });
+  return fc.record({
+    kind: fc.constantFrom(...ddlKinds),
+    collection: fc.constantFrom(...collections),
+    other: fc.constantFrom(...collections),
+    n: fc.nat(1_000),
+  });
 }
 
 function action(chosen: Stage): fc.Arbitrary<Action> {
@@ -135,14 +152,28 @@ function action(chosen: Stage): fc.Arbitrary<Action> {
     commits: fc.boolean(),
   });
   const place = { at_ms: fc.integer({ min: -2_000, max: writing_ms }), session: fc.nat(sessionsMax - 1) };
-  const what = fc.oneof({ weight: 9, arbitrary: write(collections) }, { weight: 1, arbitrary: transaction }, { weight: ddlChanges ? 1 : 0, arbitrary: ddlChange(collections) });
+  const what = fc.oneof(
+    { weight: 9, arbitrary: write(collections) },
+    { weight: 1, arbitrary: transaction },
+    { weight: ddlChanges ? 1 : 0, arbitrary: ddlChange(collections) },
+  );
   return fc.tuple(fc.record(place), what).map(([when, one]) => ({ ...when, ...one }));
 }
 
 function incidents(within_ms: number, lasts_ms: number, countMax: number): fc.Arbitrary<Incident[]> {
   return fc.array(
     fc.record({
-      kind: fc.constantFrom<Incident['kind']>('kill', 'kill', 'freeze', 'elect', 'elect', 'pause', 'stepDownSource', 'stepDownDestination', 'cut'),
+      kind: fc.constantFrom<Incident['kind']>(
+        'kill',
+        'kill',
+        'freeze',
+        'elect',
+        'elect',
+        'pause',
+        'stepDownSource',
+        'stepDownDestination',
+        'cut',
+      ),
       at_ms: fc.integer({ min: 0, max: within_ms }),
       who: fc.nat(3),
       lasts_ms: fc.integer({ min: 100, max: lasts_ms }),
@@ -184,6 +215,7 @@ export function parametersOf({ seed, path }: HistoryChoice): { seed: number; pat
 export function historyOf(choice: HistoryChoice): History {
   // A property takes its values as a tuple: only so its paths lead to the same ones.
   const [sample] = fc.sample(fc.tuple(histories(choice.ddlChanges)), { ...parametersOf(choice), numRuns: 1 });
-  if (sample === undefined) throw new RangeError(`There is no history at the path ${choice.path ?? ''} of the seed ${choice.seed}.`);
+  if (sample === undefined)
+    throw new RangeError(`There is no history at the path ${choice.path ?? ''} of the seed ${choice.seed}.`);
   return sample[0];
 }

@@ -82,7 +82,9 @@ export class Members {
 
   /** The last progress that was seen of every instance, for a failure. */
   description(): string {
-    return this.#seen.map((progress, place) => `${this.#current[place]?.id ?? ''}: ${JSON.stringify(progress)}`).join('\n');
+    return this.#seen
+      .map((progress, place) => `${this.#current[place]?.id ?? ''}: ${JSON.stringify(progress)}`)
+      .join('\n');
   }
 
   async untilCommitted(): Promise<void> {
@@ -143,7 +145,8 @@ export class Members {
     if (lagTimeSeconds !== null && lagTimeSeconds < 0) throw new Error(`negative lag: ${lagTimeSeconds}`);
     if (collectionCopy === null) return;
     const { estimatedCopiedBytes, estimatedTotalBytes } = collectionCopy;
-    if (estimatedCopiedBytes > estimatedTotalBytes) throw new Error(`copied ${estimatedCopiedBytes} of ${estimatedTotalBytes} bytes`);
+    if (estimatedCopiedBytes > estimatedTotalBytes)
+      throw new Error(`copied ${estimatedCopiedBytes} of ${estimatedTotalBytes} bytes`);
   }
 
   async #watchLeader(): Promise<void> {
@@ -176,7 +179,9 @@ export class Members {
         clusters.source.shardMembers[who % clusters.source.shardMembers.length]?.control.stepDown(lasts_ms / 1000);
         return;
       case 'stepDownDestination':
-        clusters.destination.shardMembers[who % clusters.destination.shardMembers.length]?.control.stepDown(lasts_ms / 1000);
+        clusters.destination.shardMembers[who % clusters.destination.shardMembers.length]?.control.stepDown(
+          lasts_ms / 1000,
+        );
         return;
       case 'cut':
         instance.adversary.weather = { ...instance.adversary.weather, lostAnswer: 0.5, lostRequest: 0.5 };
@@ -202,7 +207,9 @@ export class Members {
     if (this.#paused) return;
     this.#paused = true;
     const paused = this.#current.filter(({ state, migrationState }) => state.running && migrationState === 'RUNNING');
-    await Promise.all(paused.map((instance) => Promise.race([instance.pause().catch(refusedForNow), this.world.time.sleep(lasts_ms)])));
+    await Promise.all(
+      paused.map((instance) => Promise.race([instance.pause().catch(refusedForNow), this.world.time.sleep(lasts_ms)])),
+    );
     await this.world.time.sleep(lasts_ms);
     await this.#resumeAll();
     this.#paused = false;
@@ -211,7 +218,8 @@ export class Members {
   async #resumeAll(): Promise<void> {
     for (let place = 0; place < this.#current.length; place += 1) {
       const instance = this.#current[place];
-      if (instance?.migrationState === 'PAUSED') await Promise.race([instance.resume().catch(refusedForNow), this.world.time.sleep(answer_ms)]);
+      if (instance?.migrationState === 'PAUSED')
+        await Promise.race([instance.resume().catch(refusedForNow), this.world.time.sleep(answer_ms)]);
     }
   }
 }

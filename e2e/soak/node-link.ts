@@ -32,8 +32,14 @@ export class NodeLink {
     if (!this.running()) throw new MongoNetworkError('connection refused');
     const body = BSON.serialize({ ...command, $db: database });
     const connection = { connection: this.#connection, signal };
-    const own = new Map([...(sequences ?? [])].map(([field, documents]) => [field, documents.map((document) => Buffer.from(document))]));
-    const reply = await runCommand(this.server.served, () => ({ ...parseCommand(body, own), ...connection }), connection).catch((error: unknown) => {
+    const own = new Map(
+      [...(sequences ?? [])].map(([field, documents]) => [field, documents.map((document) => Buffer.from(document))]),
+    );
+    const reply = await runCommand(
+      this.server.served,
+      () => ({ ...parseCommand(body, own), ...connection }),
+      connection,
+    ).catch((error: unknown) => {
       throw new MongoNetworkError('connection closed', { cause: error as Error });
     });
     return encodeDocument(reply);

@@ -23,16 +23,27 @@ const errorsKept = 5;
  * Plays one history; what fails is printed with the log's last errors, and as small as it could be made.
  * @returns null when it has failed
  */
-export async function playHistory(choice: HistoryChoice, { verbose, shrinks }: PlayOptions): Promise<HistoryStats | null> {
+export async function playHistory(
+  choice: HistoryChoice,
+  { verbose, shrinks }: PlayOptions,
+): Promise<HistoryStats | null> {
   const started_ms = performance.now();
   const errors = new LastErrors();
   try {
-    const stats = await runHistory(historyOf(choice), verbose ? { verbosity: 'DEBUG', write: (line) => console.log(line) } : errors);
+    const stats = await runHistory(
+      historyOf(choice),
+      verbose ? { verbosity: 'DEBUG', write: (line) => console.log(line) } : errors,
+    );
     const took_ms = performance.now() - started_ms;
-    if (verbose || took_ms > slow_ms) console.log(`seed ${choice.seed}: ${(stats.simulated_ms / 1000).toFixed(0)} s, ${stats.steps} steps in ${took_ms.toFixed(0)} ms`);
+    if (verbose || took_ms > slow_ms)
+      console.log(
+        `seed ${choice.seed}: ${(stats.simulated_ms / 1000).toFixed(0)} s, ${stats.steps} steps in ${took_ms.toFixed(0)} ms`,
+      );
     return stats;
   } catch (error) {
-    console.log(`seed ${choice.seed} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    console.log(
+      `seed ${choice.seed} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
     for (const line of errors.lines) console.log(`  ${line}`);
     if (shrinks) await shrink(choice);
     return null;
@@ -60,13 +71,18 @@ async function shrink(choice: HistoryChoice): Promise<void> {
     tried += 1;
     await runHistory(history, new LastErrors());
   });
-  const { counterexample, counterexamplePath, errorInstance } = await fc.check(property, { ...parametersOf(choice), numRuns: 1 });
+  const { counterexample, counterexamplePath, errorInstance } = await fc.check(property, {
+    ...parametersOf(choice),
+    numRuns: 1,
+  });
   if (counterexamplePath === null) {
     console.log(`seed ${choice.seed} has not failed a second time`);
     return;
   }
   const [history] = counterexample;
-  console.log(`smallest of ${tried} histories that were tried: ${history.actions.length} actions, ${history.incidents.length + history.incidentsAtCommit.length} incidents; it fails with: ${errorInstance instanceof Error ? errorInstance.message : String(errorInstance)}`);
+  console.log(
+    `smallest of ${tried} histories that were tried: ${history.actions.length} actions, ${history.incidents.length + history.incidentsAtCommit.length} incidents; it fails with: ${errorInstance instanceof Error ? errorInstance.message : String(errorInstance)}`,
+  );
   console.log(JSON.stringify(history, null, 1));
   const ddlChanges = choice.ddlChanges === null ? '' : ` --definitions ${choice.ddlChanges ? 'yes' : 'no'}`;
   console.log(`played again by: npm run soak -- --seed ${choice.seed}${ddlChanges} --path ${counterexamplePath}`);

@@ -32,7 +32,9 @@ async function cut({ name, key, cuts }: SourceCollection, { sourceShards }: Stag
     const bound = middle(key ?? {}, field, at);
     await user.command('admin', { split: `${database}.${name}`, middle: bound });
     const to = `shard${(index + 1) % sourceShards}`;
-    await user.command('admin', { moveChunk: `${database}.${name}`, bounds: [bound, nextBound(key ?? {})], to }).catch(passOver);
+    await user
+      .command('admin', { moveChunk: `${database}.${name}`, bounds: [bound, nextBound(key ?? {})], to })
+      .catch(passOver);
   }
 }
 

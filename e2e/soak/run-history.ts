@@ -38,12 +38,17 @@ export async function runHistory(history: History, log: SoakLog): Promise<Histor
   const time = VirtualTime.install(epoch_ms, new Random(stage.seed));
   try {
     const shared = { noopIntervalMs: stage.noop_ms, balancerRoundMs: 0 };
-    const start = (shards: number, version: History['stage']['sourceRelease']) => time.run(startCluster({ ...shared, shards, version }), false);
-    const clusters = { source: await start(stage.sourceShards, stage.sourceRelease), destination: await start(stage.destinationShards, stage.destinationRelease) };
+    const start = (shards: number, version: History['stage']['sourceRelease']) =>
+      time.run(startCluster({ ...shared, shards, version }), false);
+    const clusters = {
+      source: await start(stage.sourceShards, stage.sourceRelease),
+      destination: await start(stage.destinationShards, stage.destinationRelease),
+    };
     try {
       await time.run(
         play(history, clusters, time, log).catch(async (error: unknown) => {
-          if (log.verbosity === 'DEBUG') await writeMetadata(new UserSession(routerLink(clusters.destination), time, 102), log);
+          if (log.verbosity === 'DEBUG')
+            await writeMetadata(new UserSession(routerLink(clusters.destination), time, 102), log);
           throw error;
         }),
       );
@@ -65,7 +70,12 @@ async function play(history: History, clusters: Clusters, time: VirtualTime, log
   const fleet = new SoakFleet(time, new Adversary(new Random(random.below(2 ** 31))));
   const members = new Members({ stage, time, fleet, clusters, random, log });
   const started_ms = time.elapsed_ms + 2_000;
-  const writing = write(history, time, started_ms, (place) => new UserSession(routerLink(clusters.source), time, place));
+  const writing = write(
+    history,
+    time,
+    started_ms,
+    (place) => new UserSession(routerLink(clusters.source), time, place),
+  );
   writing.catch(() => undefined);
   await time.sleep(started_ms - time.elapsed_ms);
   members.begin();

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { CallOptions, NodeClient, RawBatch, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '@convoy/instance/cluster/node-client';
+import type {
+  CallOptions,
+  NodeClient,
+  RawBatch,
+  RawCursor,
+  RawWrite,
+  WriteOutcome,
+  WriteTicket,
+} from '@convoy/instance/cluster/node-client';
 import { writeCommand, writeOutcome } from '@convoy/instance/cluster/driver/write-command';
 import { Binary, BSON, type Document, Long, MongoNetworkError, MongoServerError, type Timestamp } from 'mongodb';
 import type { Adversary, CallKind } from './adversary.js';
@@ -36,16 +44,31 @@ export class SoakNodeClient implements NodeClient {
     const lsid = { id: new Binary(Buffer.from(randomUUID().replaceAll('-', ''), 'hex'), Binary.SUBTYPE_UUID) };
     const atTime = (command['readConcern'] as Document | undefined)?.['level'] === 'snapshot' ? 'AtTime' : '';
     const read = async (body: Document, how: CallOptions): Promise<CursorReply> =>
-      answer(BSON.deserialize(await this.#call(`${body['getMore'] === undefined ? 'open' : 'getMore'}${atTime}`, { database, command: { ...limited(body, how), lsid } }, how), rawReply)) as unknown as CursorReply;
+      answer(
+        BSON.deserialize(
+          await this.#call(
+            `${body['getMore'] === undefined ? 'open' : 'getMore'}${atTime}`,
+            { database, command: { ...limited(body, how), lsid } },
+            how,
+          ),
+          rawReply,
+        ),
+      ) as unknown as CursorReply;
     const reply = await read(command, options);
     return new SoakCursor(read, reply, this.isRouter, batchLimit(command, options));
   }
 
   async write(write: RawWrite, ticket: WriteTicket | null, options: CallOptions): Promise<WriteOutcome> {
     const field = fieldOfKind[write.kind];
-    const command: Document = Object.fromEntries(Object.entries(writeCommand(write, ticket)).filter(([name]) => name !== field));
+    const command: Document = Object.fromEntries(
+      Object.entries(writeCommand(write, ticket)).filter(([name]) => name !== field),
+    );
     if (ticket !== null) command['lsid'] = { id: new Binary(ticket.lsid, Binary.SUBTYPE_UUID) };
-    const message = { database: write.database, command: limited(command, options), sequences: new Map([[field, write.statements]]) };
+    const message = {
+      database: write.database,
+      command: limited(command, options),
+      sequences: new Map([[field, write.statements]]),
+    };
     const bytes = await this.#call(ticket === null ? 'command' : 'fencedWrite', message, options);
     return writeOutcome(answer(BSON.deserialize(bytes)), write);
   }
@@ -102,9 +125,16 @@ export class SoakNodeClient implements NodeClient {
       case 'lostRequest':
         throw lost();
       case 'refused':
-        throw new MongoServerError({ ok: 0, code: fate.code, errmsg: 'refused by the adversary', codeName: `Code${fate.code}` });
+        throw new MongoServerError({
+          ok: 0,
+          code: fate.code,
+          errmsg: 'refused by the adversary',
+          codeName: `Code${fate.code}`,
+        });
       case 'lateRequest':
-        void time.sleep(fate.lateBy_ms).then(() => this.link.send(message, new AbortController().signal).catch(() => undefined));
+        void time
+          .sleep(fate.lateBy_ms)
+          .then(() => this.link.send(message, new AbortController().signal).catch(() => undefined));
         throw lost();
       case 'lostAnswer':
         await this.link.send(message, connection);
@@ -159,7 +189,10 @@ class SoakCursor implements RawCursor {
   async next(options: CallOptions): Promise<RawBatch> {
     if (!this.open) throw new Error('The cursor has ended: nothing more can be read from it');
     const limit = options.batchDocumentsMax ?? this.batchDocumentsMax;
-    const reply = await this.read({ getMore: this.#id, collection: this.#collection, ...(limit === null ? {} : { batchSize: limit }) }, options);
+    const reply = await this.read(
+      { getMore: this.#id, collection: this.#collection, ...(limit === null ? {} : { batchSize: limit }) },
+      options,
+    );
     if (!this.#closed) this.#id = reply.cursor.id;
     return batchOf(reply, this.isRouter);
   }
@@ -169,7 +202,9 @@ class SoakCursor implements RawCursor {
     const id = this.#id;
     this.#closed = true;
     this.#id = Long.ZERO;
-    await this.read({ killCursors: this.#collection, cursors: [id] }, { signal: new AbortController().signal }).catch(() => undefined);
+    await this.read({ killCursors: this.#collection, cursors: [id] }, { signal: new AbortController().signal }).catch(
+      () => undefined,
+    );
   }
 }
 

@@ -22,11 +22,23 @@ export async function connectInProcess(
 ): Promise<ClusterClient> {
   const router = new SoakNodeClient(`${name} router`, routerLink(simulated), true, around);
   const call = { signal };
-  const [releases, clusterId, addresses] = await Promise.all([readReleases(router, call), shardedClusterId(router, call), listShards(router, call)]);
+  const [releases, clusterId, addresses] = await Promise.all([
+    readReleases(router, call),
+    shardedClusterId(router, call),
+    listShards(router, call),
+  ]);
   const shards = new Map<string, NodeClient>();
   if (access === 'direct') {
     for (const member of simulated.shardMembers) {
-      shards.set(member.id, new SoakNodeClient(`${name} ${member.id}`, new NodeLink(member.server, () => member.control.running), false, around));
+      shards.set(
+        member.id,
+        new SoakNodeClient(
+          `${name} ${member.id}`,
+          new NodeLink(member.server, () => member.control.running),
+          false,
+          around,
+        ),
+      );
     }
   }
   const clientOf = (id: string): NodeClient => {

@@ -124,7 +124,9 @@ export class Seat implements Fleet {
 
   reports(): ReadonlyMap<string, SeenReport> {
     const now_ms = this.time.elapsed_ms;
-    return new Map([...this.#reports].map(([id, seen]) => [id, { ...seen, fresh: now_ms - seen.reportedAt_ms < lease_ms }]));
+    return new Map(
+      [...this.#reports].map(([id, seen]) => [id, { ...seen, fresh: now_ms - seen.reportedAt_ms < lease_ms }]),
+    );
   }
 
   leader(): Leader | null {

@@ -70,14 +70,22 @@ export class SoakInstance {
     });
     const clock = processClock(time, this.state, new Random(random.below(2 ** 31)));
     const name = `${id}#${incarnation}`;
-    const stream = { write: (line: string) => world.log.write(`${(time.elapsed_ms / 1000).toFixed(3)} ${name} ${line.trimEnd()}`) };
+    const stream = {
+      write: (line: string) => world.log.write(`${(time.elapsed_ms / 1000).toFixed(3)} ${name} ${line.trimEnd()}`),
+    };
     const logger = createLogger({ verbosity: world.log.verbosity, stream });
     const runtime = createRuntime(config, clock, logger, new Metrics({ processMetrics: false }));
     const identity = { id, syncID: id, incarnation: String(incarnation), release: '1.9.0' };
     const around = { time, adversary: this.adversary, state: this.state };
     this.#seat = world.fleet.seat(this.state);
     this.#instance = new SyncInstance(runtime, this.#seat, identity, (_config, cluster, access, signal) =>
-      connectInProcess(cluster, cluster === 'cluster0' ? clusters.source : clusters.destination, access, around, signal),
+      connectInProcess(
+        cluster,
+        cluster === 'cluster0' ? clusters.source : clusters.destination,
+        access,
+        around,
+        signal,
+      ),
     );
     this.#opened = this.#seat.join(identity).then(() => this.#instance.open());
     this.#opened.catch(() => undefined);

@@ -52,6 +52,8 @@ class SoakRun {
     }
     const seconds = ((performance.now() - this.#started_ms) / 1000).toFixed(0);
     const names = this.failed.length === 0 ? '' : ` (seeds ${this.failed.slice(0, 20).join(', ')})`;
-    console.log(`${this.passed} histories passed, ${this.failed.length} failed${names}; ${(this.#simulated_ms / 3_600_000).toFixed(1)} simulated hours in ${seconds} s`);
+    console.log(
+      `${this.passed} histories passed, ${this.failed.length} failed${names}; ${(this.#simulated_ms / 3_600_000).toFixed(1)} simulated hours in ${seconds} s`,
+    );
   }
 }

@@ -18,13 +18,20 @@ export interface User {
 }
 
 /** All documents of a user's cursor. */
-export async function documentsOf(user: Pick<User, 'command'>, database: string, command: Document): Promise<Document[]> {
+export async function documentsOf(
+  user: Pick<User, 'command'>,
+  database: string,
+  command: Document,
+): Promise<Document[]> {
   const { cursor } = (await user.command(database, command)) as { cursor: { firstBatch: Document[]; id: unknown } };
   const collection = String(command['find'] ?? command['aggregate'] ?? '$cmd');
   const found = [...cursor.firstBatch];
   let id = Long.fromString(String(cursor.id));
   while (!id.isZero()) {
-    const next = (await user.command(database, { getMore: id, collection }))['cursor'] as { nextBatch: Document[]; id: unknown };
+    const next = (await user.command(database, { getMore: id, collection }))['cursor'] as {
+      nextBatch: Document[];
+      id: unknown;
+    };
     found.push(...next.nextBatch);
     id = Long.fromString(String(next.id));
   }

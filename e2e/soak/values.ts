@@ -1,4 +1,15 @@
-import { Binary, BSONSymbol, Decimal128, type Document, Double, Int32, Long, MaxKey, ObjectId, Timestamp } from 'mongodb';
+import {
+  Binary,
+  BSONSymbol,
+  Decimal128,
+  type Document,
+  Double,
+  Int32,
+  Long,
+  MaxKey,
+  ObjectId,
+  Timestamp,
+} from 'mongodb';
 
 /** `_id`s that are special to an index: of several types, equal though different in bytes, or at the ends of the order. */
 const specialIds: readonly unknown[] = [

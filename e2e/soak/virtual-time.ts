@@ -97,7 +97,8 @@ export class VirtualTime {
       }
       idleSince_ms ??= this.#realNow();
       idleTurns += 1;
-      if (idleTurns > idleTurnsMax && this.#realNow() - idleSince_ms > idleMax_ms) throw new Error('nothing happens any more, and somebody still waits');
+      if (idleTurns > idleTurnsMax && this.#realNow() - idleSince_ms > idleMax_ms)
+        throw new Error('nothing happens any more, and somebody still waits');
     }
     return promise;
   }
@@ -148,7 +149,11 @@ export class VirtualTime {
       this.#replace(target, 'setImmediate', immediate);
     }
     this.#replace(timersPromises, 'setTimeout', this.#delay);
-    this.#replace(timersPromises, 'setImmediate', (value: unknown) => new Promise((resolve) => this.#immediates.push(() => resolve(value))));
+    this.#replace(
+      timersPromises,
+      'setImmediate',
+      (value: unknown) => new Promise((resolve) => this.#immediates.push(() => resolve(value))),
+    );
   }
 
   readonly #delay = (delay_ms = 0, value?: unknown, { signal }: { signal?: AbortSignal } = {}): Promise<unknown> =>
@@ -161,10 +166,14 @@ export class VirtualTime {
         this.#queue.remove(timer);
         if (signal !== undefined) reject(abortError(signal));
       };
-      const timer = this.#queue.add(this.#now_ms + Math.max(1, delay_ms), () => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve(value);
-      }, null);
+      const timer = this.#queue.add(
+        this.#now_ms + Math.max(1, delay_ms),
+        () => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve(value);
+        },
+        null,
+      );
       signal?.addEventListener('abort', onAbort, { once: true });
     });
 
@@ -187,7 +196,10 @@ export class VirtualTime {
 }
 
 function abortError(signal: AbortSignal): Error {
-  return Object.assign(new Error('The operation was aborted', { cause: signal.reason }), { name: 'AbortError', code: 'ABORT_ERR' });
+  return Object.assign(new Error('The operation was aborted', { cause: signal.reason }), {
+    name: 'AbortError',
+    code: 'ABORT_ERR',
+  });
 }
 
 /** Version 4, as the process's own source makes them. */

@@ -8,7 +8,12 @@ import type { User } from './user.js';
  * @param begun_ms when the history begins, on the clock
  * @param userOf the user of a session by its place; their ids of sessions differ
  */
-export async function write({ actions, stage }: History, clock: Clock, started_ms: number, userOf: (place: number) => User): Promise<void> {
+export async function write(
+  { actions, stage }: History,
+  clock: Clock,
+  started_ms: number,
+  userOf: (place: number) => User,
+): Promise<void> {
   const distinctIds = stage.sourceShards !== stage.destinationShards;
   const inOrder = [...actions].sort((one, other) => one.at_ms - other.at_ms);
   const sessions = Array.from({ length: sessionsMax }, async (_, place) => {

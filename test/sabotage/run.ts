@@ -31,7 +31,10 @@ type Verdict = 'noticed' | 'NOT NOTICED' | 'stale' | 'failing before' | 'not jud
  * @returns exit code: 0 when every sabotage was noticed
  */
 export async function runSabotage(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { only: { type: 'string' }, part: { type: 'string' }, document: { type: 'boolean' } } });
+  const { values } = parseArgs({
+    args,
+    options: { only: { type: 'string' }, part: { type: 'string' }, document: { type: 'boolean' } },
+  });
   if (values.document === true) {
     writeFileSync(join(root, documentPath), hazardsDocument(hazards));
     return 0;
@@ -65,7 +68,8 @@ function chosen(only: string | undefined, part: string | undefined): Task[] {
   const some = hazards.filter(({ number }) => numbers === null || numbers.has(number));
   const tasks = some.flatMap((hazard) => hazard.sabotages.map((sabotage) => ({ hazard, sabotage })));
   const [position, parts] = part === undefined ? [1, 1] : part.split('/').map(Number);
-  if (position === undefined || parts === undefined || !(position >= 1 && position <= parts)) throw new Error('A part is written as 2/6: the second of six.');
+  if (position === undefined || parts === undefined || !(position >= 1 && position <= parts))
+    throw new Error('A part is written as 2/6: the second of six.');
   return tasks.filter((_, index) => index % parts === position - 1);
 }
 
@@ -73,11 +77,17 @@ async function judged({ sabotage }: Task, sandbox: Sandbox): Promise<{ verdict: 
   const stale = stalenessOf(sabotage);
   if (stale.length > 0) return { verdict: 'stale', detail: stale.join('; ') };
   const { results, hung } = await sandbox.sabotaged(sabotage, () => runTests(sandbox.folder, sabotage.tests));
-  const titlesOf = (result: string): string => [...results].filter(([, one]) => one === result).map(([{ title }]) => title).join('; ');
+  const titlesOf = (result: string): string =>
+    [...results]
+      .filter(([, one]) => one === result)
+      .map(([{ title }]) => title)
+      .join('; ');
   if (titlesOf('passed') !== '') return { verdict: 'NOT NOTICED', detail: titlesOf('passed') };
   if (!hung && titlesOf('notRun') !== '') return { verdict: 'not judged', detail: `not run: ${titlesOf('notRun')}` };
   const failing = await failingBefore(sabotage.tests, sandbox);
-  return failing.length === 0 ? { verdict: 'noticed', detail: hung ? 'the run hung' : '' } : { verdict: 'failing before', detail: failing.join('; ') };
+  return failing.length === 0
+    ? { verdict: 'noticed', detail: hung ? 'the run hung' : '' }
+    : { verdict: 'failing before', detail: failing.join('; ') };
 }
 
 /** Tests that were seen to pass without any sabotage, as `file title`. */

@@ -3,9 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../source-tree.js';
 import type { Sabotage } from './hazard.js';
+import { snippetPlaces } from './snippet.js';
 
 /** What tests read. Compiled files are left out: tests import the sources. */
-const copied = ['packages', 'e2e', 'test', 'docs', 'scripts', 'package.json', 'vitest.config.ts', 'tsconfig.json', 'tsconfig.base.json', 'tsconfig.test.json'];
+const copied = [
+  'packages',
+  'e2e',
+  'test',
+  'docs',
+  'scripts',
+  'package.json',
+  'vitest.config.ts',
+  'tsconfig.json',
+  'tsconfig.base.json',
+  'tsconfig.test.json',
+];
 const leftOut = /\/(node_modules|dist|\.cache)(\/|$)/;
 
 /** A test run that was just killed may still have made a file. */
@@ -18,7 +30,11 @@ export class Sandbox {
 
   constructor() {
     process.once('exit', this.#onExit);
-    for (const name of copied) cpSync(join(root, name), join(this.folder, name), { recursive: true, filter: (path) => !leftOut.test(path.slice(root.length - 1)) });
+    for (const name of copied)
+      cpSync(join(root, name), join(this.folder, name), {
+        recursive: true,
+        filter: (path) => !leftOut.test(path.slice(root.length - 1)),
+      });
     symlinkSync(join(root, 'node_modules'), join(this.folder, 'node_modules'));
   }
 
@@ -26,7 +42,8 @@ export class Sandbox {
   async sabotaged<T>(sabotage: Sabotage, action: () => Promise<T>): Promise<T> {
     const file = join(this.folder, sabotage.file);
     const before = readFileSync(file, 'utf8');
-    writeFileSync(file, before.replace(sabotage.find, () => sabotage.replace));
+    const [place = { from: 0, to: 0 }] = snippetPlaces(before, sabotage.find);
+    writeFileSync(file, before.slice(0, place.from) + sabotage.replace + before.slice(place.to));
     try {
       return await action();
     } finally {

@@ -3,17 +3,21 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { readText, root } from '../source-tree.js';
 import type { NamedTest, Sabotage } from './hazard.js';
+import { snippetPlaces } from './snippet.js';
 
 /** Why a sabotage no longer fits the sources and tests, each in one sentence; empty when it does. */
 export function stalenessOf(sabotage: Sabotage): string[] {
   const { file, find, replace, symbol, tests } = sabotage;
   if (!existsSync(join(root, file))) return [`there is no ${file}`];
   const text = readText(file);
-  const count = text.split(find).length - 1;
+  const places = snippetPlaces(text, find);
+  const count = places.length;
   return [
     ...(count === 1 ? [] : [`${file} has ${count} times: ${find}`]),
     ...(find === replace ? ['it changes nothing'] : []),
-    ...(count !== 1 || isWithin(symbol, sourceOf(file, text), text.indexOf(find)) ? [] : [`${file} has it outside of ${symbol}: ${find}`]),
+    ...(count !== 1 || isWithin(symbol, sourceOf(file, text), places[0]?.from ?? 0)
+      ? []
+      : [`${file} has it outside of ${symbol}: ${find}`]),
     ...(tests.length === 0 ? ['it names no test'] : []),
     ...tests.flatMap(missingTest),
   ];
@@ -23,7 +27,10 @@ export function stalenessOf(sabotage: Sabotage): string[] {
 function isWithin(symbol: string, source: ts.SourceFile, position: number): boolean {
   const search = (node: ts.Node): boolean => {
     if (position < node.pos || position >= node.end) return false;
-    const name = ts.getNameOfDeclaration(node as ts.Declaration)?.getText().replace(/^#/, '');
+    const name = ts
+      .getNameOfDeclaration(node as ts.Declaration)
+      ?.getText()
+      .replace(/^#/, '');
     return name === symbol || (ts.forEachChild(node, (child) => search(child) || undefined) ?? false);
   };
   return search(source);

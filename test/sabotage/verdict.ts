@@ -32,14 +32,21 @@ export async function runTests(folder: string, tests: readonly NamedTest[]): Pro
 
 /** A title's placeholders (`%s`, `$name`) stand for anything. */
 function patternOf(title: string): string {
-  return title.split(/%[sdifjoO#]|\$[\w.]+/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*');
+  return title
+    .split(/%[sdifjoO#]|\$[\w.]+/)
+    .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    .join('.*');
 }
 
 /** @returns whether it had to be killed */
 function vitest(folder: string, args: readonly string[]): Promise<boolean> {
   return new Promise((resolve, reject) => {
     // A group of its own: workers that are in an endless loop do not notice that the process that started them is gone.
-    const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args], { cwd: folder, stdio: 'ignore', detached: true });
+    const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args], {
+      cwd: folder,
+      stdio: 'ignore',
+      detached: true,
+    });
     const kill = (): void => {
       if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
     };
@@ -70,7 +77,10 @@ function readReport(output: string): Report {
 function resultOf({ file, title }: NamedTest, report: Report, folder: string): TestResult {
   const pattern = new RegExp(`^${patternOf(title)}$`);
   const ofFile = report.testResults.filter(({ name }) => name.endsWith(`/${file}`) && name.startsWith(folder));
-  const statuses = ofFile.flatMap(({ assertionResults }) => assertionResults).filter((one) => pattern.test(one.title)).map(({ status }) => status);
+  const statuses = ofFile
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter((one) => pattern.test(one.title))
+    .map(({ status }) => status);
   if (statuses.includes('failed')) return 'failed';
   return statuses.includes('passed') ? 'passed' : 'notRun';
 }

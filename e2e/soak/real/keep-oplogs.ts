@@ -6,12 +6,21 @@ import { type RealClusters, realSides } from './real-clusters.js';
 
 /** Puts what the oplogs of all shards say about the users' database beside the logs: who wrote what, and in which order. */
 export async function keepOplogs(clusters: RealClusters, folder: ScratchFolder): Promise<void> {
-  const isOfUsers = { $or: [{ ns: { $regex: `^${database}\\.` } }, { 'o.applyOps.ns': { $regex: `^${database}\\.` } }] };
+  const isOfUsers = {
+    $or: [{ ns: { $regex: `^${database}\\.` } }, { 'o.applyOps.ns': { $regex: `^${database}\\.` } }],
+  };
   for (const side of realSides) {
     for (const shardId of clusters[side].shardIds) {
       await using shard = new MongoClient(clusters[side].shardConnectionString(shardId));
-      const entries = await shard.db('local').collection('oplog.rs').find(isOfUsers, { promoteValues: false }).toArray();
-      writeFileSync(folder.file(`oplog-${side}-${shardId}.jsonl`), entries.map((entry) => `${BSON.EJSON.stringify(entry, { relaxed: false })}\n`).join(''));
+      const entries = await shard
+        .db('local')
+        .collection('oplog.rs')
+        .find(isOfUsers, { promoteValues: false })
+        .toArray();
+      writeFileSync(
+        folder.file(`oplog-${side}-${shardId}.jsonl`),
+        entries.map((entry) => `${BSON.EJSON.stringify(entry, { relaxed: false })}\n`).join(''),
+      );
     }
   }
 }

@@ -28,14 +28,20 @@ export class RealClusters implements AsyncDisposable {
   static async start(folder: ScratchFolder): Promise<RealClusters> {
     const closers = new Closers();
     try {
-      const start = async (name: Side) => closers.use(await startTestCluster({ name, topology: { shards: realShards }, folder }));
+      const start = async (name: Side) =>
+        closers.use(await startTestCluster({ name, topology: { shards: realShards }, folder }));
       const [source, destination] = await Promise.all([start('source'), start('destination')]);
       const clientTo = ({ connectionString }: TestCluster): MongoClient => {
         const client = new MongoClient(connectionString);
         closers.defer(() => client.close());
         return client;
       };
-      return new RealClusters(source, destination, { source: clientTo(source), destination: clientTo(destination) }, closers);
+      return new RealClusters(
+        source,
+        destination,
+        { source: clientTo(source), destination: clientTo(destination) },
+        closers,
+      );
     } catch (error) {
       await closers[Symbol.asyncDispose]();
       throw error;
@@ -60,8 +66,14 @@ export class RealClusters implements AsyncDisposable {
     const shardId = cluster.shardIds[who % cluster.shardIds.length] ?? '';
     await using member = new MongoClient(cluster.shardConnectionString(shardId));
     const admin = member.db('admin');
-    await admin.command({ replSetStepDown: Math.max(1, Math.round(lasts_ms / 1000)), force: true }).catch(() => undefined);
-    await pollUntil('the shard has a primary', primaryWithin_ms, async () => (await admin.command({ hello: 1 }))['isWritablePrimary'] === true);
+    await admin
+      .command({ replSetStepDown: Math.max(1, Math.round(lasts_ms / 1000)), force: true })
+      .catch(() => undefined);
+    await pollUntil(
+      'the shard has a primary',
+      primaryWithin_ms,
+      async () => (await admin.command({ hello: 1 }))['isWritablePrimary'] === true,
+    );
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -8,8 +8,14 @@ import { runRealHistory } from './run-real-history.js';
 /** One with a fleet, one with an instance alone. */
 const seeds = [3, 6];
 
-test.for(seeds)('the destination of the random history of seed %i equals its source, with processes and in real time (servers from 5.0)', needs({ version: [5, 0], inFull: true }), async (seed) => {
-  using folder = ScratchFolder.create('soak');
-  await using clusters = await RealClusters.start(folder);
-  await expect(runRealHistory(realHistoryOf({ seed, ddlChanges: null, path: null }), clusters)).resolves.toBeUndefined();
-});
+test.for(seeds)(
+  'the destination of the random history of seed %i equals its source, with processes and in real time (servers from 5.0)',
+  needs({ version: [5, 0], inFull: true }),
+  async (seed) => {
+    using folder = ScratchFolder.create('soak');
+    await using clusters = await RealClusters.start(folder);
+    await expect(
+      runRealHistory(realHistoryOf({ seed, ddlChanges: null, path: null }), clusters),
+    ).resolves.toBeUndefined();
+  },
+);

@@ -16,14 +16,18 @@ export function realHistoryOf(choice: HistoryChoice): History {
   return {
     stage: { ...stage, sourceShards: realShards, destinationShards: realShards, writing_ms: stage.writing_ms * scale },
     actions: actions.map((action) => shortened(action, scale)),
-    incidents: incidents.slice(0, incidentsMax).map((incident) => ({ ...brief(incident), at_ms: incident.at_ms * scale })),
+    incidents: incidents
+      .slice(0, incidentsMax)
+      .map((incident) => ({ ...brief(incident), at_ms: incident.at_ms * scale })),
     incidentsAtCommit: incidentsAtCommit.slice(0, 1).map(brief),
   };
 }
 
 function shortened(action: Action, scale: number): Action {
   const at_ms = action.at_ms > 0 ? action.at_ms * scale : action.at_ms;
-  return action.kind === 'transaction' ? { ...action, at_ms, pause_ms: Math.min(action.pause_ms, pauseMax_ms) } : { ...action, at_ms };
+  return action.kind === 'transaction'
+    ? { ...action, at_ms, pause_ms: Math.min(action.pause_ms, pauseMax_ms) }
+    : { ...action, at_ms };
 }
 
 function brief(incident: Incident): Incident {

@@ -34,7 +34,16 @@ export class RealMembers implements AsyncDisposable {
   /** Starts one instance for everything, or a fleet with its coordinator and its Redis, as the stage has it. */
   static async start(stage: Stage, clusters: RealClusters, folder: ScratchFolder): Promise<RealMembers> {
     const { readers, writers, applyWorkers, partition_seconds, loadRate, access, lone } = stage;
-    const settings = { readers, writers, applyWorkers, partition_seconds, loadRateBytesPerSecond: loadRate, sourceAccess: access, checkpoint_ms: 300, catalogInterval_seconds: 2 };
+    const settings = {
+      readers,
+      writers,
+      applyWorkers,
+      partition_seconds,
+      loadRateBytesPerSecond: loadRate,
+      sourceAccess: access,
+      checkpoint_ms: 300,
+      catalogInterval_seconds: 2,
+    };
     const closers = new Closers();
     const options = { source: clusters.source, destination: clusters.destination, folder, settings };
     if (lone) {
@@ -75,7 +84,12 @@ export class RealMembers implements AsyncDisposable {
   async #until(what: string, until: (progress: Progress) => boolean): Promise<void> {
     let last: Progress | undefined;
     try {
-      await follow(() => this.#progress(), { what, limit_ms: patience_ms, until, show: (progress) => (last = progress) });
+      await follow(() => this.#progress(), {
+        what,
+        limit_ms: patience_ms,
+        until,
+        show: (progress) => (last = progress),
+      });
     } catch (error) {
       throw new Error(`${String(error)}; the last progress: ${JSON.stringify(last)}`, { cause: error });
     }
@@ -84,7 +98,8 @@ export class RealMembers implements AsyncDisposable {
   /** What the service says. A pause may be stored by a process that died before the resume came: operators send it again, as the warning asks. */
   async #progress(): Promise<Progress> {
     const { progress } = await this.client.progress();
-    if (progress.warnings?.some(({ name }) => name === 'mixedStates') === true) await this.client.resume().catch(passOver);
+    if (progress.warnings?.some(({ name }) => name === 'mixedStates') === true)
+      await this.client.resume().catch(passOver);
     return progress;
   }
 

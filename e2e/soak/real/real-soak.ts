@@ -40,7 +40,11 @@ class RealSoak {
 
   #goesOn(): boolean {
     const { historiesMax, limit_ms, keepsGoing } = this.options;
-    return this.#given < historiesMax && performance.now() - this.#started_ms < limit_ms && (keepsGoing || this.failed.length === 0);
+    return (
+      this.#given < historiesMax &&
+      performance.now() - this.#started_ms < limit_ms &&
+      (keepsGoing || this.failed.length === 0)
+    );
   }
 
   /** @returns whether it has passed, and the clusters can be used again */
@@ -55,7 +59,9 @@ class RealSoak {
       this.passed += 1;
     } catch (error) {
       this.failed.push(seed);
-      console.log(`seed ${seed} failed on ${clusters.source.backend} ${clusters.source.version.join('.')}: ${String(error)}`);
+      console.log(
+        `seed ${seed} failed on ${clusters.source.backend} ${clusters.source.version.join('.')}: ${String(error)}`,
+      );
     }
     const seconds = ((performance.now() - started_ms) / 1000).toFixed(1);
     const names = this.failed.length === 0 ? '' : ` (seeds ${this.failed.join(', ')})`;

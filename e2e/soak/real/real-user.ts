@@ -14,7 +14,10 @@ export class RealUser implements User, AsyncDisposable {
   }
 
   async command(database: string, command: Document): Promise<Document> {
-    const reply = await this.client.db(database).command(command, { ...asStored, session: this.#session }).catch(refused);
+    const reply = await this.client
+      .db(database)
+      .command(command, { ...asStored, session: this.#session })
+      .catch(refused);
     const [failed] = (reply['writeErrors'] as Document[] | undefined) ?? [];
     if (failed !== undefined) throw new RefusedByServer(failed);
     return reply;
@@ -40,9 +43,11 @@ export class RealUser implements User, AsyncDisposable {
 
   async end(how: 'commitTransaction' | 'abortTransaction'): Promise<void> {
     if (!this.#session.inTransaction()) return;
-    await (how === 'commitTransaction' ? this.#session.commitTransaction() : this.#session.abortTransaction()).catch((error: unknown) => {
-      if (!(error instanceof MongoError)) throw error;
-    });
+    await (how === 'commitTransaction' ? this.#session.commitTransaction() : this.#session.abortTransaction()).catch(
+      (error: unknown) => {
+        if (!(error instanceof MongoError)) throw error;
+      },
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -63,7 +63,8 @@ async function play(history: History, clusters: RealClusters, folder: ScratchFol
   await members.untilCommitted();
   await using onDestination = new RealUser(destination);
   const found = await differences(user, onDestination);
-  if (found.length > 0) throw new Error(['the clusters differ:', ...found.map((text) => text.slice(0, differenceTextMax))].join('\n'));
+  if (found.length > 0)
+    throw new Error(['the clusters differ:', ...found.map((text) => text.slice(0, differenceTextMax))].join('\n'));
 }
 
 /** Everybody's time, from now on. */

@@ -18,7 +18,8 @@ try {
 /** Says what went wrong, if that was not said already, and gives the exit code. */
 async function report(error: unknown): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-  if (error instanceof Interrupted || (error instanceof Error && error.cause instanceof Interrupted)) return exitCodes.interrupted;
+  if (error instanceof Interrupted || (error instanceof Error && error.cause instanceof Interrupted))
+    return exitCodes.interrupted;
   if (error instanceof ConvoyError) {
     console.error(errorLines(error).join('\n'));
     return ['instanceUnreachable', 'requestTimedOut'].includes(error.error) ? exitCodes.unreachable : exitCodes.failed;

@@ -11,6 +11,13 @@ import { updateHazards } from './updates.js';
 
 /** All hazards in the order of their numbers. */
 export const hazards: readonly Hazard[] = [
-  ...streamHazards, ...orderHazards, ...updateHazards, ...limitHazards, ...copyHazards,
-  ...ddlHazards, ...shardingHazards, ...processHazards, ...commitHazards,
+  ...streamHazards,
+  ...orderHazards,
+  ...updateHazards,
+  ...limitHazards,
+  ...copyHazards,
+  ...ddlHazards,
+  ...shardingHazards,
+  ...processHazards,
+  ...commitHazards,
 ].sort((a, b) => a.number - b.number);

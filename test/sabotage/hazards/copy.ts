@@ -6,7 +6,8 @@ export const copyHazards: readonly Hazard[] = [
   {
     number: 34,
     hazard: 'Range queries are type-bracketed: mixed types of `_id` are skipped silently, NaN is corrupted',
-    handling: 'Partitions are ranges of the `_id` index from MinKey to MaxKey, read by `min`, `max` and `hint`; values are compared here as the index does.',
+    handling:
+      'Partitions are ranges of the `_id` index from MinKey to MaxKey, read by `min`, `max` and `hint`; values are compared here as the index does.',
     sabotages: [
       {
         takesOut: 'index bounds, for a filter',
@@ -36,8 +37,10 @@ export const copyHazards: readonly Hazard[] = [
   },
   {
     number: 74,
-    hazard: 'A document whose `_id` is MaxKey lies outside every range given by `min` and `max`: their bounds are exclusive there',
-    handling: 'A range that begins in the middle and has no upper bound is read to its end by a second find, for MaxKey alone; in the copy and in the verifier. No partition ends at MaxKey but the last.',
+    hazard:
+      'A document whose `_id` is MaxKey lies outside every range given by `min` and `max`: their bounds are exclusive there',
+    handling:
+      'A range that begins in the middle and has no upper bound is read to its end by a second find, for MaxKey alone; in the copy and in the verifier. No partition ends at MaxKey but the last.',
     sabotages: [
       {
         takesOut: 'the second find',
@@ -70,8 +73,10 @@ export const copyHazards: readonly Hazard[] = [
   },
   {
     number: 75,
-    hazard: 'A router answers under a name that is gone as if its collection were empty, and states the time of the read all the same',
-    handling: 'What was read by a name counts only once all definition changes are known that were made until the reading ended; beyond the commit time, of whose changes nobody is told, the name is looked up once more. A change that becomes known meanwhile breaks the wait off: it may be the one that is waited for.',
+    hazard:
+      'A router answers under a name that is gone as if its collection were empty, and states the time of the read all the same',
+    handling:
+      'What was read by a name counts only once all definition changes are known that were made until the reading ended; beyond the commit time, of whose changes nobody is told, the name is looked up once more. A change that becomes known meanwhile breaks the wait off: it may be the one that is waited for.',
     sabotages: [
       {
         takesOut: 'the wait of a partition',
@@ -79,7 +84,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'attemptCopy',
         find: "if (table.collection.readBy !== 'uuid') await deps.untilNamed(table.collection, stop);",
         replace: '',
-        tests: [integrationTest('ddl/renamed-while-read.test.ts', 'collections that are renamed while a router reads them arrive whole')],
+        tests: [
+          integrationTest(
+            'ddl/renamed-while-read.test.ts',
+            'collections that are renamed while a router reads them arrive whole',
+          ),
+        ],
       },
       {
         takesOut: 'the UUID that the name has to stand for',
@@ -87,7 +97,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'readTarget',
         find: '{ find: name, collectionUUID: binary }',
         replace: '{ find: name }',
-        tests: [instanceTest('copy/reading-by-uuid.test.ts', 'a shard is read by the UUID of the collection, a router by its name, from 6.0 on of that UUID')],
+        tests: [
+          instanceTest(
+            'copy/reading-by-uuid.test.ts',
+            'a shard is read by the UUID of the collection, a router by its name, from 6.0 on of that UUID',
+          ),
+        ],
       },
       {
         takesOut: 'the end of that wait for the change it stands in the way of',
@@ -95,13 +110,19 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'suspend',
         find: 'this.stages.rereader.suspend(uuid);',
         replace: '',
-        tests: [instanceTest('lifecycle/task/task-ddl.test.ts', 'is let go of by lanes, copier and repairer in the moment in which the share learns of it')],
+        tests: [
+          instanceTest(
+            'lifecycle/task/task-ddl.test.ts',
+            'is let go of by lanes, copier and repairer in the moment in which the share learns of it',
+          ),
+        ],
       },
     ],
   },
   {
     number: 76,
-    hazard: 'A read by UUID takes the privilege `useUUID`, the identity of a replica set `replSetGetConfig`: without them all checks pass and the copy is refused',
+    hazard:
+      'A read by UUID takes the privilege `useUUID`, the identity of a replica set `replSetGetConfig`: without them all checks pass and the copy is refused',
     handling: 'The probe reads a shard by UUID as the copy does; preflight checks both privileges and names them.',
     sabotages: [
       {
@@ -110,7 +131,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'probeShard',
         find: '{ find: collection, limit: 1 }',
         replace: "{ find: collection.toString('hex'), limit: 1 }",
-        tests: [integrationTest('cluster/direct-privileges.test.ts', 'a shard whose user may not read by UUID is not read directly, and the privilege is named')],
+        tests: [
+          integrationTest(
+            'cluster/direct-privileges.test.ts',
+            'a shard whose user may not read by UUID is not read directly, and the privilege is named',
+          ),
+        ],
       },
       {
         takesOut: 'the privilege of the check',
@@ -126,7 +152,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'replicaSetId',
         find: 'if (codeOf(error) !== unauthorizedCode) throw error;',
         replace: 'if (codeOf(error) !== null) throw error;',
-        tests: [integrationTest('cluster/direct-privileges.test.ts', 'a shard whose user may not read by UUID is not read directly, and the privilege is named')],
+        tests: [
+          integrationTest(
+            'cluster/direct-privileges.test.ts',
+            'a shard whose user may not read by UUID is not read directly, and the privilege is named',
+          ),
+        ],
       },
     ],
   },
@@ -157,7 +188,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'owns',
         find: 'return this.ownerOf(document, source) === shard;',
         replace: 'return this.ownerOf(document, source) !== undefined && shard !== undefined;',
-        tests: [instanceTest('lifecycle/task/task-collections.test.ts', 'with direct access a share is what its shard owns, whatever bounds are stored')],
+        tests: [
+          instanceTest(
+            'lifecycle/task/task-collections.test.ts',
+            'with direct access a share is what its shard owns, whatever bounds are stored',
+          ),
+        ],
       },
     ],
   },
@@ -172,7 +208,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'open',
         find: 'target: readTarget(this.collection),',
         replace: 'target: { find: this.collection.name },',
-        tests: [instanceTest('copy/reading-by-uuid.test.ts', 'a shard is read by the UUID of the collection, a router by its name, from 6.0 on of that UUID')],
+        tests: [
+          instanceTest(
+            'copy/reading-by-uuid.test.ts',
+            'a shard is read by the UUID of the collection, a router by its name, from 6.0 on of that UUID',
+          ),
+        ],
       },
       {
         takesOut: 'the reading above the last definition change',
@@ -180,7 +221,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'beginReading',
         find: ', table.collection.notBefore]',
         replace: ']',
-        tests: [instanceTest('copy/reading-after-ddl.test.ts', 'a collection is read above the last definition change that concerns it')],
+        tests: [
+          instanceTest(
+            'copy/reading-after-ddl.test.ts',
+            'a collection is read above the last definition change that concerns it',
+          ),
+        ],
       },
       {
         takesOut: 'the look for the time of a read',
@@ -196,14 +242,20 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'readByIds',
         find: 'const open = hasTime ? openAtTime : openPresent;',
         replace: 'const open = hasTime ? openPresent : openPresent;',
-        tests: [instanceTest('reread/absent-collection.test.ts', 'a reading of a collection that was not there decides nothing')],
+        tests: [
+          instanceTest(
+            'reread/absent-collection.test.ts',
+            'a reading of a collection that was not there decides nothing',
+          ),
+        ],
       },
     ],
   },
   {
     number: 37,
     hazard: 'Stale or zero statistics on sharded collections',
-    handling: 'Estimates never divide; without one the copy begins with small batches, and the total is what was copied in the end.',
+    handling:
+      'Estimates never divide; without one the copy begins with small batches, and the total is what was copied in the end.',
     sabotages: [
       {
         takesOut: 'the size of batches of which nothing is known',
@@ -219,7 +271,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'describe',
         find: 'documentBytes: entry.documentCount > 0 ? entry.sizeBytes / entry.documentCount : 0,',
         replace: 'documentBytes: entry.sizeBytes / entry.documentCount,',
-        tests: [instanceTest('lifecycle/task/unknown-sizes.test.ts', 'a collection whose statistics say nothing has documents of unknown size')],
+        tests: [
+          instanceTest(
+            'lifecycle/task/unknown-sizes.test.ts',
+            'a collection whose statistics say nothing has documents of unknown size',
+          ),
+        ],
       },
       {
         takesOut: 'the bound of what was copied by the total',
@@ -227,7 +284,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'collectionCopyOf',
         find: 'Math.min(copied, total)',
         replace: 'copied',
-        tests: [instanceTest('lifecycle/progress/progress-view.test.ts', 'is never more than the total, whatever was estimated and copied')],
+        tests: [
+          instanceTest(
+            'lifecycle/progress/progress-view.test.ts',
+            'is never more than the total, whatever was estimated and copied',
+          ),
+        ],
       },
     ],
   },
@@ -242,7 +304,9 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'open',
         find: 'sort: { $natural: 1 },',
         replace: 'sort: { _id: 1 },',
-        tests: [instanceTest('copy/capped.test.ts', 'is read in natural order and written in order, one insert at a time')],
+        tests: [
+          instanceTest('copy/capped.test.ts', 'is read in natural order and written in order, one insert at a time'),
+        ],
       },
       {
         takesOut: 'the one insert in flight',
@@ -250,7 +314,9 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'copyInOrder',
         find: 'await insertInOrder(table, batch.documents, deps, hard);',
         replace: 'void insertInOrder(table, batch.documents, deps, hard);',
-        tests: [instanceTest('copy/capped.test.ts', 'is read in natural order and written in order, one insert at a time')],
+        tests: [
+          instanceTest('copy/capped.test.ts', 'is read in natural order and written in order, one insert at a time'),
+        ],
       },
       {
         takesOut: 'the order of inserts',
@@ -258,7 +324,9 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'insertInOrder',
         find: 'ordered: true }',
         replace: 'ordered: false }',
-        tests: [instanceTest('copy/capped.test.ts', 'is read in natural order and written in order, one insert at a time')],
+        tests: [
+          instanceTest('copy/capped.test.ts', 'is read in natural order and written in order, one insert at a time'),
+        ],
       },
       {
         takesOut: 'the one lane',
@@ -266,7 +334,9 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'workerOf',
         find: 'collection.capped ? collection.uuid : workerClass',
         replace: 'workerClass',
-        tests: [instanceTest('apply/capped-worker.test.ts', 'all events of a capped collection go to one lane, in order')],
+        tests: [
+          instanceTest('apply/capped-worker.test.ts', 'all events of a capped collection go to one lane, in order'),
+        ],
       },
     ],
   },
@@ -281,7 +351,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'taskCollection',
         find: "if (followed.entry.type !== 'collection') return null;",
         replace: '',
-        tests: [integrationTest('kinds/views.test.ts', 'views on views, of collections that do not exist, of sharded ones and with a collation')],
+        tests: [
+          integrationTest(
+            'kinds/views.test.ts',
+            'views on views, of collections that do not exist, of sharded ones and with a collation',
+          ),
+        ],
       },
     ],
   },
@@ -304,7 +379,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'portableIndex',
         find: "typeof index.v === 'number' && index.v < INDEX_VERSION",
         replace: "typeof index.v === 'number' && index.v < 0",
-        tests: [instanceTest('catalog/index-spec.test.ts', 'warns of what it changes and stays silent about what says nothing')],
+        tests: [
+          instanceTest(
+            'catalog/index-spec.test.ts',
+            'warns of what it changes and stays silent about what says nothing',
+          ),
+        ],
       },
     ],
   },
@@ -319,7 +399,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'isReservedCollection',
         find: "collection.startsWith('system.') && collection !== 'system.js'",
         replace: "collection === 'system.views'",
-        tests: [instanceTest('catalog/namespace-filter.test.ts', 'includes everything but reserved names when nothing is selected')],
+        tests: [
+          instanceTest(
+            'catalog/namespace-filter.test.ts',
+            'includes everything but reserved names when nothing is selected',
+          ),
+        ],
       },
       {
         takesOut: 'the exception for `system.js`',
@@ -327,14 +412,21 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'isReservedCollection',
         find: " && collection !== 'system.js'",
         replace: '',
-        tests: [instanceTest('catalog/namespace-filter.test.ts', 'includes everything but reserved names when nothing is selected')],
+        tests: [
+          instanceTest(
+            'catalog/namespace-filter.test.ts',
+            'includes everything but reserved names when nothing is selected',
+          ),
+        ],
       },
     ],
   },
   {
     number: 77,
-    hazard: 'A router leaves the first `$` field out of every document that it brings into an order, and refuses documents that are too large beside the values of the order',
-    handling: 'Through a router, what is read in order is asked for inside of a field. Documents that are too large beside their `_id` are read by it.',
+    hazard:
+      'A router leaves the first `$` field out of every document that it brings into an order, and refuses documents that are too large beside the values of the order',
+    handling:
+      'Through a router, what is read in order is asked for inside of a field. Documents that are too large beside their `_id` are read by it.',
     sabotages: [
       {
         takesOut: 'the reading inside of a field, and by `_id`s',
@@ -344,7 +436,10 @@ export const copyHazards: readonly Hazard[] = [
         replace: 'this.isRouter && isOrderedReading({ ...command, find: undefined })',
         tests: [
           integrationTest('cluster/reading.test.ts', 'brings every field, also those whose names begin with $'),
-          integrationTest('cluster/reading.test.ts', 'brings documents that are too large beside their _id to be ordered, in batches of %i'),
+          integrationTest(
+            'cluster/reading.test.ts',
+            'brings documents that are too large beside their _id to be ordered, in batches of %i',
+          ),
         ],
       },
       {
@@ -352,15 +447,23 @@ export const copyHazards: readonly Hazard[] = [
         file: instance('cluster/driver/ordered-reading.ts'),
         symbol: 'next',
         find: 'const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
-        replace: 'throw error;\n      const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
-        tests: [integrationTest('cluster/reading.test.ts', 'brings documents that are too large beside their _id to be ordered, in batches of %i')],
+        replace:
+          'throw error;\n      const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
+        tests: [
+          integrationTest(
+            'cluster/reading.test.ts',
+            'brings documents that are too large beside their _id to be ordered, in batches of %i',
+          ),
+        ],
       },
     ],
   },
   {
     number: 81,
-    hazard: 'From 7.0 on a read at a time below a rename finds the collection under its old name; a router asks the shards of today for it, and shows a part of what was sharded',
-    handling: 'Shards are read by UUID. What a router reads by a name is never trusted before the changes are known that were made until the reading ended, also where the read names the UUID.',
+    hazard:
+      'From 7.0 on a read at a time below a rename finds the collection under its old name; a router asks the shards of today for it, and shows a part of what was sharded',
+    handling:
+      'Shards are read by UUID. What a router reads by a name is never trusted before the changes are known that were made until the reading ended, also where the read names the UUID.',
     sabotages: [
       {
         takesOut: 'the wait where the read names the UUID',
@@ -368,7 +471,12 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'attemptCopy',
         find: "if (table.collection.readBy !== 'uuid') await deps.untilNamed",
         replace: "if (table.collection.readBy === 'name') await deps.untilNamed",
-        tests: [instanceTest('copy/copy-partition.test.ts', 'what was read by a name counts only once its changes are known, and is read again when there is one: %s')],
+        tests: [
+          instanceTest(
+            'copy/copy-partition.test.ts',
+            'what was read by a name counts only once its changes are known, and is read again when there is one: %s',
+          ),
+        ],
       },
     ],
   },

@@ -14,7 +14,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'ensureCreated',
         find: 'if (present !== null) return present;',
         replace: 'if (present !== null) await destination.router.command(database, { drop: name }, { signal });',
-        tests: [instanceTest('catalog/make/create-collections.test.ts', 'takes over an empty collection of the same form and refuses one of another')],
+        tests: [
+          instanceTest(
+            'catalog/make/create-collections.test.ts',
+            'takes over an empty collection of the same form and refuses one of another',
+          ),
+        ],
       },
       {
         takesOut: 'the look whether a collection in the way stands for another one',
@@ -37,7 +42,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'readIndexes',
         find: 'clients.map((client) => listIndexes(client, listed.database, listed.name, signal))',
         replace: 'clients.map(() => listIndexes(clients[0] as NodeClient, listed.database, listed.name, signal))',
-        tests: [instanceTest('catalog/read/read-catalog.test.ts', 'are found on the shards themselves where they can be reached')],
+        tests: [
+          instanceTest(
+            'catalog/read/read-catalog.test.ts',
+            'are found on the shards themselves where they can be reached',
+          ),
+        ],
       },
       {
         takesOut: 'the question to all shards through a router',
@@ -45,7 +55,9 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'readIndexes',
         find: 'return { indexes, inconsistent: compared?.inconsistent ?? [] };',
         replace: 'return { indexes, inconsistent: compared === null ? [] : [] };',
-        tests: [instanceTest('catalog/read/read-catalog.test.ts', 'are found through the router by $indexStats otherwise')],
+        tests: [
+          instanceTest('catalog/read/read-catalog.test.ts', 'are found through the router by $indexStats otherwise'),
+        ],
       },
       {
         takesOut: 'the refusal of the start',
@@ -53,14 +65,20 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'checkSourceCatalog',
         find: 'if (report.inconsistentIndexes.length > 0) {',
         replace: 'if (report.inconsistentIndexes.length > 1000) {',
-        tests: [instanceTest('preflight/check-source-catalog.test.ts', 'indexes about which the shards disagree are refused by their names')],
+        tests: [
+          instanceTest(
+            'preflight/check-source-catalog.test.ts',
+            'indexes about which the shards disagree are refused by their names',
+          ),
+        ],
       },
     ],
   },
   {
     number: 47,
     hazard: '`prepareUnique`, TTL and hidden are left in their temporary form after the cut-over',
-    handling: 'The commit compares both catalogs in their final form and fails with the difference. The verifier looks once more at the documents between that and the opening.',
+    handling:
+      'The commit compares both catalogs in their final form and fails with the difference. The verifier looks once more at the documents between that and the opening.',
     sabotages: [
       {
         takesOut: 'the comparison at the commit',
@@ -68,7 +86,9 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'refuseDifferences',
         find: 'if (differences.length === 0) return;',
         replace: 'if (differences.length >= 0) return;',
-        tests: [instanceTest('lifecycle/leader/commit.test.ts', 'is refused when the destination has kept a temporary form')],
+        tests: [
+          instanceTest('lifecycle/leader/commit.test.ts', 'is refused when the destination has kept a temporary form'),
+        ],
       },
       {
         takesOut: 'the final form of what is compared',
@@ -91,14 +111,20 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'comparableOptions',
         find: 'Math.ceil(options.size / CAPPED_SIZE_UNIT_BYTES) * CAPPED_SIZE_UNIT_BYTES',
         replace: 'options.size + 0 * CAPPED_SIZE_UNIT_BYTES',
-        tests: [instanceTest('catalog/plan/compare-catalogs.test.ts', 'finds other options, and takes rounded capped sizes and spelt-out defaults for equal')],
+        tests: [
+          instanceTest(
+            'catalog/plan/compare-catalogs.test.ts',
+            'finds other options, and takes rounded capped sizes and spelt-out defaults for equal',
+          ),
+        ],
       },
     ],
   },
   {
     number: 49,
     hazard: 'Routers have stale caches',
-    handling: 'The routing of the destination is read anew before the copy; statements that a router gave up are sent again.',
+    handling:
+      'The routing of the destination is read anew before the copy; statements that a router gave up are sent again.',
     sabotages: [
       {
         takesOut: 'the new reading',
@@ -121,14 +147,15 @@ export const ddlHazards: readonly Hazard[] = [
   {
     number: 50,
     hazard: 'Shard-key updates, missing shard-key fields (null), a collation beside the shard key',
-    handling: 'Filters hold the full document key, null for what is missing, under the simple collation; changes of the key are read anew.',
+    handling:
+      'Filters hold the full document key, null for what is missing, under the simple collation; changes of the key are read anew.',
     sabotages: [
       {
         takesOut: 'the null',
         file: instance('bson/shard-key.ts'),
         symbol: 'plainValue',
         find: 'return element === null ? nullValue : rawValue(bytes, element);',
-        replace: "return element === null ? hashedValue(nullValue) : rawValue(bytes, element);",
+        replace: 'return element === null ? hashedValue(nullValue) : rawValue(bytes, element);',
         tests: [instanceTest('bson/shard-key.test.ts', 'takes dotted fields by their path, and null for missing ones')],
       },
       {
@@ -137,7 +164,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'statementsOf',
         find: 'collection.collated && collection.destinationKey.length > 0',
         replace: 'collection.collated && collection.destinationKey.length > 100',
-        tests: [instanceTest('apply/batch-sending.test.ts', 'filters of a sharded collection with a collation say the simple one')],
+        tests: [
+          instanceTest(
+            'apply/batch-sending.test.ts',
+            'filters of a sharded collection with a collation say the simple one',
+          ),
+        ],
       },
       {
         takesOut: 'the simple collation of the copy',
@@ -145,7 +177,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'upsertStatement',
         find: 'collated && destinationKey.length > 0',
         replace: 'collated && destinationKey.length > 100',
-        tests: [instanceTest('copy/partition-writer.test.ts', 'filters of a sharded collection with a collation say the simple one')],
+        tests: [
+          instanceTest(
+            'copy/partition-writer.test.ts',
+            'filters of a sharded collection with a collation say the simple one',
+          ),
+        ],
       },
       {
         takesOut: 'the doubt about changes of the shard key',
@@ -176,7 +213,8 @@ export const ddlHazards: readonly Hazard[] = [
   {
     number: 19,
     hazard: 'Definition changes race data changes, on one shard and across the fleet: each shard shows its own `drop`',
-    handling: "The journal has one entry of all shards' copies; nothing is routed beyond what it knows; every share lets go of the collections concerned and consents before the leader applies an entry, once.",
+    handling:
+      "The journal has one entry of all shards' copies; nothing is routed beyond what it knows; every share lets go of the collections concerned and consents before the leader applies an entry, once.",
     sabotages: [
       {
         takesOut: 'the wait for the copies of all shards',
@@ -184,7 +222,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'takeCopy',
         find: 'if (one.copies >= one.copiesExpected) await this.#complete(one, signal);',
         replace: 'await this.#complete(one, signal);',
-        tests: [instanceTest('ddl/ddl-tracker.test.ts', 'are one entry at the time of the last; until then the horizon stays below the first')],
+        tests: [
+          instanceTest(
+            'ddl/ddl-tracker.test.ts',
+            'are one entry at the time of the last; until then the horizon stays below the first',
+          ),
+        ],
       },
       {
         takesOut: 'what was done until copies are no longer waited for',
@@ -192,7 +235,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'settle',
         find: 'else if (readBelow > one.includedTo) {',
         replace: 'else {',
-        tests: [instanceTest('ddl/ddl-tracker.test.ts', 'are waited for no longer once the catalog shows the change and everything up to a time above it was read')],
+        tests: [
+          instanceTest(
+            'ddl/ddl-tracker.test.ts',
+            'are waited for no longer once the catalog shows the change and everything up to a time above it was read',
+          ),
+        ],
       },
       {
         takesOut: 'what is known before a collection is entered that streams do not show',
@@ -200,7 +248,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'takeUnknown',
         find: 'await deps.untilKnown(time, signal);',
         replace: '',
-        tests: [instanceTest('ddl/take-unknown.test.ts', 'waits for the stream to tell of a rename up to the time, which then says what it is')],
+        tests: [
+          instanceTest(
+            'ddl/take-unknown.test.ts',
+            'waits for the stream to tell of a rename up to the time, which then says what it is',
+          ),
+        ],
       },
       {
         takesOut: 'the horizon from what is routed',
@@ -208,15 +261,26 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'limit',
         find: 'return this.#ceiling !== null && this.#ceiling < below ? this.#ceiling : below;',
         replace: 'return this.#ceiling ?? below + 2n ** 60n;',
-        tests: [instanceTest('apply/event-dispatcher.test.ts', 'keeps events at and above it, which count in the budget, until it has moved on')],
+        tests: [
+          instanceTest(
+            'apply/event-dispatcher.test.ts',
+            'keeps events at and above it, which count in the budget, until it has moved on',
+          ),
+        ],
       },
       {
         takesOut: 'the reading of entries before their horizon counts',
         file: instance('lifecycle/task/follow-ddl.ts'),
         symbol: 'readJournal',
         find: 'this.sync.ddlChanges.learn(await this.source.readAfter(this.#read, known, stop));',
-        replace: 'void this.source.readAfter(this.#read, known, stop).then((read) => this.sync.ddlChanges.learn(read));',
-        tests: [instanceTest('lifecycle/task/follow-ddl.test.ts', 'heeds the entries below a horizon before it routes up to it')],
+        replace:
+          'void this.source.readAfter(this.#read, known, stop).then((read) => this.sync.ddlChanges.learn(read));',
+        tests: [
+          instanceTest(
+            'lifecycle/task/follow-ddl.test.ts',
+            'heeds the entries below a horizon before it routes up to it',
+          ),
+        ],
       },
       {
         takesOut: 'the letting go before a consent',
@@ -224,7 +288,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'answer',
         find: 'await this.sync.ddlChanges.quiet(stop);',
         replace: '',
-        tests: [instanceTest('lifecycle/task/follow-ddl.test.ts', 'consents only when nothing is under way of what it has let go of')],
+        tests: [
+          instanceTest(
+            'lifecycle/task/follow-ddl.test.ts',
+            'consents only when nothing is under way of what it has let go of',
+          ),
+        ],
       },
       {
         takesOut: 'waves under way from what a consent waits for',
@@ -232,7 +301,9 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'quiet',
         find: 'await applyWorkers.answered(uuid, signal);',
         replace: 'void applyWorkers;',
-        tests: [instanceTest('lifecycle/task/task-ddl.test.ts', 'is quiet once copies, waves and repairs of it are answered')],
+        tests: [
+          instanceTest('lifecycle/task/task-ddl.test.ts', 'is quiet once copies, waves and repairs of it are answered'),
+        ],
       },
       {
         takesOut: 'copies under way from what a consent waits for',
@@ -240,7 +311,9 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'quiet',
         find: 'await copier.quiet(uuid, signal);',
         replace: 'void copier;',
-        tests: [instanceTest('lifecycle/task/task-ddl.test.ts', 'is quiet once copies, waves and repairs of it are answered')],
+        tests: [
+          instanceTest('lifecycle/task/task-ddl.test.ts', 'is quiet once copies, waves and repairs of it are answered'),
+        ],
       },
       {
         takesOut: 'the setting aside of waiting events',
@@ -248,7 +321,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'suspend',
         find: 'this.stages.applyWorkers.park(uuid);',
         replace: '',
-        tests: [instanceTest('lifecycle/task/task-ddl.test.ts', 'is let go of by lanes, copier and repairer in the moment in which the share learns of it')],
+        tests: [
+          instanceTest(
+            'lifecycle/task/task-ddl.test.ts',
+            'is let go of by lanes, copier and repairer in the moment in which the share learns of it',
+          ),
+        ],
       },
       {
         takesOut: 'the wait for all consents',
@@ -256,7 +334,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'apply',
         find: 'acknowledged >= ddlChange.ordinal',
         replace: 'acknowledged >= ddlChange.ordinal - 1',
-        tests: [instanceTest('lifecycle/leader/ddl-leader.test.ts', 'a change is applied only when every share has consented')],
+        tests: [
+          instanceTest(
+            'lifecycle/leader/ddl-leader.test.ts',
+            'a change is applied only when every share has consented',
+          ),
+        ],
       },
     ],
   },
@@ -279,7 +362,9 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'drop',
         find: 'if (!isOutdated(error)) throw error;',
         replace: 'throw error;',
-        tests: [instanceTest('ddl/apply-ddl-change.test.ts', 'that an earlier sending has carried out is done (code %i)')],
+        tests: [
+          instanceTest('ddl/apply-ddl-change.test.ts', 'that an earlier sending has carried out is done (code %i)'),
+        ],
       },
       {
         takesOut: 'the acceptance of a name that a collection has already',
@@ -310,7 +395,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'takeCopy',
         find: "if (event.operation === 'rename') await this.#takeRenamedStranger(event, signal);",
         replace: '',
-        tests: [instanceTest('ddl/ddl-tracker.test.ts', 'into it is a creation, which drops a followed collection of the name')],
+        tests: [
+          instanceTest(
+            'ddl/ddl-tracker.test.ts',
+            'into it is a creation, which drops a followed collection of the name',
+          ),
+        ],
       },
       {
         takesOut: 'the drop of the target',
@@ -325,7 +415,7 @@ export const ddlHazards: readonly Hazard[] = [
   {
     number: 45,
     hazard: '`dropDatabase` under a collection filter',
-    handling: 'It is the drops of its collections, each by UUID; those that are not followed are nobody\'s.',
+    handling: "It is the drops of its collections, each by UUID; those that are not followed are nobody's.",
     sabotages: [
       {
         takesOut: 'the single drops',
@@ -333,7 +423,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'applyDdlChange',
         find: 'await dropRecorded(deps, database, uuid, signal);\n  return null;',
         replace: 'await deps.destination.router.command(database, { dropDatabase: 1 }, { signal });\n  return null;',
-        tests: [instanceTest('ddl/apply-ddl-change.test.ts', 'takes the collection away that stands for the one of the source, and no other of the database')],
+        tests: [
+          instanceTest(
+            'ddl/apply-ddl-change.test.ts',
+            'takes the collection away that stands for the one of the source, and no other of the database',
+          ),
+        ],
       },
     ],
   },
@@ -348,14 +443,20 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'findByUuid',
         find: 'return listed.find((row) => row.uuid === uuid) ?? null;',
         replace: 'return listed.find((row) => row.uuid !== undefined) ?? null;',
-        tests: [instanceTest('ddl/apply-ddl-change.test.ts', 'that is replayed leaves alone what was made under the name since')],
+        tests: [
+          instanceTest(
+            'ddl/apply-ddl-change.test.ts',
+            'that is replayed leaves alone what was made under the name since',
+          ),
+        ],
       },
     ],
   },
   {
     number: 86,
     hazard: 'Servers move a collection to another shard under a new UUID, or tell of what this release does not know',
-    handling: '`moveCollection` and `movePrimary` make a new collection in the place of the old, which is copied anew. What is not known is a reason to look at the catalog.',
+    handling:
+      '`moveCollection` and `movePrimary` make a new collection in the place of the old, which is copied anew. What is not known is a reason to look at the catalog.',
     sabotages: [
       {
         takesOut: 'the provenance of a resharding',
@@ -363,7 +464,9 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'movedTo',
         find: "return operation === 'reshardCollection' && provenance === 'moveCollection' ? uuidHex(reshardUUID) || null : null;",
         replace: 'return provenance === operation ? uuidHex(reshardUUID) : null;',
-        tests: [instanceTest('ddl/ddl-stream.test.ts', 'tells by its provenance whether a collection was only moved: %s')],
+        tests: [
+          instanceTest('ddl/ddl-stream.test.ts', 'tells by its provenance whether a collection was only moved: %s'),
+        ],
       },
       {
         takesOut: 'the new collection in the place of the old',
@@ -371,7 +474,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'take',
         find: 'if (movedTo !== null) {',
         replace: 'if (movedTo === operation) {',
-        tests: [instanceTest('ddl/ddl-tracker.test.ts', 'by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its place before or after')],
+        tests: [
+          instanceTest(
+            'ddl/ddl-tracker.test.ts',
+            'by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its place before or after',
+          ),
+        ],
       },
       {
         takesOut: 'the look at the catalog for what is not known',
@@ -379,7 +487,12 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'take',
         find: '      this.#refuseNewShardKey(event);\n      this.deps.onTrigger();',
         replace: '      this.#refuseNewShardKey(event);',
-        tests: [instanceTest('ddl/ddl-tracker.test.ts', 'an event of the kind %s, which says nothing of documents, leads to a look at the catalog')],
+        tests: [
+          instanceTest(
+            'ddl/ddl-tracker.test.ts',
+            'an event of the kind %s, which says nothing of documents, leads to a look at the catalog',
+          ),
+        ],
       },
     ],
   },

@@ -5,8 +5,10 @@ import { instance, instanceTest, integrationTest } from '../places.js';
 export const orderHazards: readonly Hazard[] = [
   {
     number: 12,
-    hazard: 'A shard-key change is a delete on one shard and an insert on another, read by two instances at different lags',
-    handling: 'Filters carry the full document key; a write that meets another document never overwrites it, but asks the source; whoever owns an outdated document removes it.',
+    hazard:
+      'A shard-key change is a delete on one shard and an insert on another, read by two instances at different lags',
+    handling:
+      'Filters carry the full document key; a write that meets another document never overwrites it, but asks the source; whoever owns an outdated document removes it.',
     sabotages: [
       {
         takesOut: 'the shard key from filters',
@@ -21,8 +23,11 @@ export const orderHazards: readonly Hazard[] = [
         file: instance('apply/send-batch.ts'),
         symbol: 'sendPart',
         find: 'const rereadRequests = outcome.failures.map((failure) => rereadOf(bulk, failure));',
-        replace: 'const rereadRequests = outcome.failures.filter(({ code }) => code !== 11000).map((failure) => rereadOf(bulk, failure));',
-        tests: [instanceTest('apply/apply-worker.test.ts', 'from a duplicate key is durable before the wave counts as done')],
+        replace:
+          'const rereadRequests = outcome.failures.filter(({ code }) => code !== 11000).map((failure) => rereadOf(bulk, failure));',
+        tests: [
+          instanceTest('apply/apply-worker.test.ts', 'from a duplicate key is durable before the wave counts as done'),
+        ],
       },
       {
         takesOut: 'the doubt about a replacement under another shard key',
@@ -53,7 +58,8 @@ export const orderHazards: readonly Hazard[] = [
   {
     number: 13,
     hazard: "A chunk migration moves a document's later events to another shard's stream",
-    handling: 'Both balancers are stopped, and at rest, before the start time is taken; chunks that have moved since end the migration.',
+    handling:
+      'Both balancers are stopped, and at rest, before the start time is taken; chunks that have moved since end the migration.',
     sabotages: [
       {
         takesOut: 'the wait for what is under way',
@@ -77,7 +83,12 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'initialise',
         find: 'await stopBalancers(deps, leaderEpoch, signal);',
         replace: 'void stopBalancers;',
-        tests: [integrationTest('contract/balancers.test.ts', 'balancers rest from before the copy to the commit, and run again afterwards')],
+        tests: [
+          integrationTest(
+            'contract/balancers.test.ts',
+            'balancers rest from before the copy to the commit, and run again afterwards',
+          ),
+        ],
       },
       {
         takesOut: 'moved chunks from what a comparison of catalogs finds',
@@ -100,7 +111,8 @@ export const orderHazards: readonly Hazard[] = [
   {
     number: 14,
     hazard: 'The same `_id` lives on two source shards',
-    handling: 'Both are kept where the destination can hold them; where it cannot, the migration ends by name, with the namespace.',
+    handling:
+      'Both are kept where the destination can hold them; where it cannot, the migration ends by name, with the namespace.',
     sabotages: [
       {
         takesOut: 'the end of the migration',
@@ -131,7 +143,12 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'routed',
         find: 'workerClass: idClass(event.id, collection.collated)',
         replace: "workerClass: Buffer.from(event.id.bytes).toString('hex') + (idClass === undefined ? '' : '')",
-        tests: [instanceTest('apply/event-dispatcher.test.ts', 'events of one id class go to one lane, whatever the bytes of their _id')],
+        tests: [
+          instanceTest(
+            'apply/event-dispatcher.test.ts',
+            'events of one id class go to one lane, whatever the bytes of their _id',
+          ),
+        ],
       },
     ],
   },
@@ -146,7 +163,12 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'deferAttributes',
         find: 'index.unique === true && !keepsUnique(index);',
         replace: 'index.unique === true && !keepsUnique(index) && index.name === undefined;',
-        tests: [instanceTest('catalog/make/create-collections.test.ts', 'builds unique indexes plain under another name, TTL switched off, hidden visible')],
+        tests: [
+          instanceTest(
+            'catalog/make/create-collections.test.ts',
+            'builds unique indexes plain under another name, TTL switched off, hidden visible',
+          ),
+        ],
       },
       {
         takesOut: 'the making unique at the commit',
@@ -154,7 +176,12 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'restoreAttributes',
         find: 'restoreUnique(restoring, collection));',
         replace: 'Promise.resolve([restoreUnique, collection].slice(2) as never[]));',
-        tests: [instanceTest('catalog/make/create-collections.test.ts', 'brings every index into its final form on version %i')],
+        tests: [
+          instanceTest(
+            'catalog/make/create-collections.test.ts',
+            'brings every index into its final form on version %i',
+          ),
+        ],
       },
       {
         takesOut: 'the keys met twice that a router hands on from its shards',
@@ -162,7 +189,12 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'repliesOf',
         find: 'Object.values(own.raw ?? {})',
         replace: 'Object.values(own.raw ?? {}).slice(0, 0)',
-        tests: [integrationTest('lifecycle/held-commit.test.ts', 'hold the commit until they are removed, and are listed, also after a restart (destination %s)')],
+        tests: [
+          integrationTest(
+            'lifecycle/held-commit.test.ts',
+            'hold the commit until they are removed, and are listed, also after a restart (destination %s)',
+          ),
+        ],
       },
       {
         takesOut: '`prepareUnique` before the conversion',
@@ -170,7 +202,12 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'makeUnique',
         find: 'await changeIndex(client, plan.entry, { name, prepareUnique: true }, signal);',
         replace: '',
-        tests: [instanceTest('catalog/make/create-collections.test.ts', 'brings every index into its final form on version %i')],
+        tests: [
+          instanceTest(
+            'catalog/make/create-collections.test.ts',
+            'brings every index into its final form on version %i',
+          ),
+        ],
       },
     ],
   },
@@ -193,14 +230,21 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'sendPart',
         find: 'return bulk.collection.capped ? await restOfOrdered(bulk, outcome, destination, signal, rereadRequests) : rereadRequests;',
         replace: 'void restOfOrdered;\n  return rereadRequests;',
-        tests: [instanceTest('apply/batch-sending.test.ts', 'that met a duplicate key of a capped collection is gone on with behind it')],
+        tests: [
+          instanceTest(
+            'apply/batch-sending.test.ts',
+            'that met a duplicate key of a capped collection is gone on with behind it',
+          ),
+        ],
       },
     ],
   },
   {
     number: 18,
-    hazard: 'Transactions: their changes become visible together, prepared ones before the time of their events, and may span a commit point',
-    handling: 'Deltas of transactions that a reading may have seen already are in doubt; nothing above the commit time is routed. A transaction has one time on each shard; row 60 says what keeps it whole over several.',
+    hazard:
+      'Transactions: their changes become visible together, prepared ones before the time of their events, and may span a commit point',
+    handling:
+      'Deltas of transactions that a reading may have seen already are in doubt; nothing above the commit time is routed. A transaction has one time on each shard; row 60 says what keeps it whole over several.',
     sabotages: [
       {
         takesOut: 'the doubt about prepared transactions',
@@ -216,7 +260,12 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'boundsOf',
         find: 'if (!event.inTransaction && !collection.capped) return bounds;',
         replace: 'if (event.time > 0n) return bounds;',
-        tests: [instanceTest('apply/apply-worker.test.ts', "concerns transactions up to the end of a repair's reading, also when the key left the set meanwhile")],
+        tests: [
+          instanceTest(
+            'apply/apply-worker.test.ts',
+            "concerns transactions up to the end of a repair's reading, also when the key left the set meanwhile",
+          ),
+        ],
       },
       {
         takesOut: 'the limit of what is routed at the commit time',
@@ -224,7 +273,12 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'limit',
         find: 'return this.#ceiling !== null && this.#ceiling < below ? this.#ceiling : below;',
         replace: 'return below;',
-        tests: [instanceTest('apply/event-dispatcher.test.ts', 'keeps later events and the position below it, until a later one is set')],
+        tests: [
+          instanceTest(
+            'apply/event-dispatcher.test.ts',
+            'keeps later events and the position below it, until a later one is set',
+          ),
+        ],
       },
     ],
   },

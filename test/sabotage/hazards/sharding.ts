@@ -1,18 +1,34 @@
 import type { Hazard } from '../hazard.js';
 import { instance, instanceTest, integrationTest } from '../places.js';
 
-const movedAndBack = instanceTest('catalog/plan/compare-catalogs.test.ts', 'tells what has moved there and back by versions and times, and not splits, merges, renames and what was stored without them');
-const thereAndBack = integrationTest('lifecycle/returned-chunk.test.ts', 'a chunk that has moved there and back ends the migration by name %s');
-const keepsOrder = instanceTest('catalog/read/read-catalog.test.ts', 'keeps the order of fields whose names look like numbers, wherever it decides, also when it is stored');
+const movedAndBack = instanceTest(
+  'catalog/plan/compare-catalogs.test.ts',
+  'tells what has moved there and back by versions and times, and not splits, merges, renames and what was stored without them',
+);
+const thereAndBack = integrationTest(
+  'lifecycle/returned-chunk.test.ts',
+  'a chunk that has moved there and back ends the migration by name %s',
+);
+const keepsOrder = instanceTest(
+  'catalog/read/read-catalog.test.ts',
+  'keeps the order of fields whose names look like numbers, wherever it decides, also when it is stored',
+);
 
-const undefinedKeys = [integrationTest('kinds/undefined-shard-keys.test.ts', 'documents whose shard-key value is undefined, null or missing are copied, followed, read anew and verified: %s')];
+const undefinedKeys = [
+  integrationTest(
+    'kinds/undefined-shard-keys.test.ts',
+    'documents whose shard-key value is undefined, null or missing are copied, followed, read anew and verified: %s',
+  ),
+];
 
 /** Chunks, shard keys and what else has an order. */
 export const shardingHazards: readonly Hazard[] = [
   {
     number: 84,
-    hazard: 'The value of a shard key is undefined: no query may name it, no upsert can give it, and null means it too before 8.0',
-    handling: 'Filters of whole keys ask for undefined by its type, and except it from null. What would be put is read anew, removed and inserted.',
+    hazard:
+      'The value of a shard key is undefined: no query may name it, no upsert can give it, and null means it too before 8.0',
+    handling:
+      'Filters of whole keys ask for undefined by its type, and except it from null. What would be put is read anew, removed and inserted.',
     sabotages: [
       {
         takesOut: 'the question for the type',
@@ -20,7 +36,10 @@ export const shardingHazards: readonly Hazard[] = [
         symbol: 'addCondition',
         find: 'if (value.type === elementType.undefined) builder',
         replace: 'if (value.type === elementType.undefined && field.length === 0) builder',
-        tests: [instanceTest('bson/shard-key.test.ts', 'asks for undefined by its type, since no query may name it'), ...undefinedKeys],
+        tests: [
+          instanceTest('bson/shard-key.test.ts', 'asks for undefined by its type, since no query may name it'),
+          ...undefinedKeys,
+        ],
       },
       {
         takesOut: 'the exception from null',
@@ -28,7 +47,12 @@ export const shardingHazards: readonly Hazard[] = [
         symbol: 'addCondition',
         find: 'else if (value.type === elementType.null) builder',
         replace: 'else if (value.type === elementType.null && field.length === 0) builder',
-        tests: [instanceTest('bson/shard-key.test.ts', 'matches a missing field by null, and never undefined, which is null to servers before 8.0: %j')],
+        tests: [
+          instanceTest(
+            'bson/shard-key.test.ts',
+            'matches a missing field by null, and never undefined, which is null to servers before 8.0: %j',
+          ),
+        ],
       },
       {
         takesOut: 'the rule that keys of events are filters only where their values stand for themselves',
@@ -36,7 +60,12 @@ export const shardingHazards: readonly Hazard[] = [
         symbol: 'isFilter',
         find: '|| !isPlainCondition(type)) return false;',
         replace: '|| (isPlainCondition(type) && false)) return false;',
-        tests: [instanceTest('apply/batch-limits.test.ts', 'a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by the type of its value')],
+        tests: [
+          instanceTest(
+            'apply/batch-limits.test.ts',
+            'a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by the type of its value',
+          ),
+        ],
       },
       {
         takesOut: 'the reading anew of what no upsert can name',
@@ -45,8 +74,14 @@ export const shardingHazards: readonly Hazard[] = [
         find: 'return hasUndefinedKey(document, destinationKey) ?',
         replace: 'return hasUndefinedKey(document, destinationKey) && document.length === 0 ?',
         tests: [
-          instanceTest('apply/batch-limits.test.ts', 'a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by the type of its value'),
-          instanceTest('copy/copy-limits.test.ts', 'a document whose shard key no upsert can name is not put, but read anew'),
+          instanceTest(
+            'apply/batch-limits.test.ts',
+            'a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by the type of its value',
+          ),
+          instanceTest(
+            'copy/copy-limits.test.ts',
+            'a document whose shard key no upsert can name is not put, but read anew',
+          ),
           ...undefinedKeys,
         ],
       },
@@ -56,14 +91,21 @@ export const shardingHazards: readonly Hazard[] = [
         symbol: 'timesOf',
         find: 'if (step.document === null || !hasZeroTimestamp(step.document)) return [];',
         replace: 'if (step.document === null || hasZeroTimestamp(step.document)) return [];',
-        tests: [instanceTest('reread/rereader.test.ts', 'whose shard key no upsert can name is inserted, once what was there is removed, and its zero timestamp put back')],
+        tests: [
+          instanceTest(
+            'reread/rereader.test.ts',
+            'whose shard key no upsert can name is inserted, once what was there is removed, and its zero timestamp put back',
+          ),
+        ],
       },
     ],
   },
   {
     number: 91,
-    hazard: '`movePrimary` shows the creation of a collection on its new shard before its documents come, which it shows nobody, and `moveCollection` may show its event before the cluster knows the new place: what is read in between is empty',
-    handling: 'A creation in the place of a collection that stands is on its way. It is entered once the catalog shows it there, at a time above everything that was done before.',
+    hazard:
+      '`movePrimary` shows the creation of a collection on its new shard before its documents come, which it shows nobody, and `moveCollection` may show its event before the cluster knows the new place: what is read in between is empty',
+    handling:
+      'A creation in the place of a collection that stands is on its way. It is entered once the catalog shows it there, at a time above everything that was done before.',
     sabotages: [
       {
         takesOut: 'the waiting for the catalog',
@@ -72,8 +114,14 @@ export const shardingHazards: readonly Hazard[] = [
         find: 'standing === undefined || standing.uuid === uuid',
         replace: 'standing === undefined || standing.name === name',
         tests: [
-          instanceTest('ddl/ddl-tracker.test.ts', 'by movePrimary is on its way while the old one stands: its creation is shown before its documents come, which are not'),
-          instanceTest('ddl/ddl-tracker.test.ts', 'by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its place before or after'),
+          instanceTest(
+            'ddl/ddl-tracker.test.ts',
+            'by movePrimary is on its way while the old one stands: its creation is shown before its documents come, which are not',
+          ),
+          instanceTest(
+            'ddl/ddl-tracker.test.ts',
+            'by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its place before or after',
+          ),
         ],
       },
       {
@@ -82,14 +130,21 @@ export const shardingHazards: readonly Hazard[] = [
         symbol: 'arrivedOf',
         find: 'return awaited.filter(({ uuid }) => present.has(uuid));',
         replace: 'return awaited.filter(({ uuid }) => present.has(uuid) && uuid === null);',
-        tests: [instanceTest('ddl/take-unknown.test.ts', 'a collection on its way has come once the catalog shows it, until it is entered')],
+        tests: [
+          instanceTest(
+            'ddl/take-unknown.test.ts',
+            'a collection on its way has come once the catalog shows it, until it is entered',
+          ),
+        ],
       },
     ],
   },
   {
     number: 62,
-    hazard: 'A chunk moves away and back between two looks at the catalog: its owners are as they were, and what was changed meanwhile is on no stream that is read for it',
-    handling: 'Readings are compared by the versions of chunks and the time since which each belongs to its shard, and by the version of each database, not by owners alone. The first look that finds a move ends the migration by name, the last one before the opening at the latest.',
+    hazard:
+      'A chunk moves away and back between two looks at the catalog: its owners are as they were, and what was changed meanwhile is on no stream that is read for it',
+    handling:
+      'Readings are compared by the versions of chunks and the time since which each belongs to its shard, and by the version of each database, not by owners alone. The first look that finds a move ends the migration by name, the last one before the opening at the latest.',
     sabotages: [
       {
         takesOut: 'the versions and times of chunks',
@@ -105,7 +160,13 @@ export const shardingHazards: readonly Hazard[] = [
         symbol: 'hasMoved',
         find: '(chunk.version?.t ?? 0) > version.t && chunk.ownedSince?.greaterThan(ownedSince) !== false',
         replace: '(chunk.version?.t ?? 0) > version.t',
-        tests: [movedAndBack, integrationTest('lifecycle/returned-chunk.test.ts', 'a split, a merge and a rename of a sharded collection end nothing')],
+        tests: [
+          movedAndBack,
+          integrationTest(
+            'lifecycle/returned-chunk.test.ts',
+            'a split, a merge and a rename of a sharded collection end nothing',
+          ),
+        ],
       },
       {
         takesOut: 'the versions of databases',
@@ -113,14 +174,22 @@ export const shardingHazards: readonly Hazard[] = [
         symbol: 'entryChanges',
         find: '|| hasReturned(before, entry)',
         replace: '|| (hasReturned(before, entry) && false)',
-        tests: [movedAndBack, integrationTest('lifecycle/returned-chunk.test.ts', 'a primary that has moved there and back ends the migration by name')],
+        tests: [
+          movedAndBack,
+          integrationTest(
+            'lifecycle/returned-chunk.test.ts',
+            'a primary that has moved there and back ends the migration by name',
+          ),
+        ],
       },
     ],
   },
   {
     number: 64,
-    hazard: 'A bound or a key whose field names look like numbers is reordered by a JavaScript object, and JavaScript has no date beyond the year 275760: documents belong to nobody',
-    handling: 'Bounds stay bytes; keys, filters, validators and pipelines are Maps that are encoded to the same bytes again. What the driver cannot write is not sent: ranges that meet there are placed as one, and definitions with such values are refused by name.',
+    hazard:
+      'A bound or a key whose field names look like numbers is reordered by a JavaScript object, and JavaScript has no date beyond the year 275760: documents belong to nobody',
+    handling:
+      'Bounds stay bytes; keys, filters, validators and pipelines are Maps that are encoded to the same bytes again. What the driver cannot write is not sent: ranges that meet there are placed as one, and definitions with such values are refused by name.',
     sabotages: [
       {
         takesOut: 'the bytes of bounds',
@@ -136,14 +205,18 @@ export const shardingHazards: readonly Hazard[] = [
         symbol: 'decodeKey',
         find: 'return new Map([...elementsOf(bytes)].map((element) => [element.name, plainValue(rawValue(bytes, element))]));',
         replace: 'return new Map(Object.entries(BSON.deserialize(bytes)));',
-        tests: [keepsOrder, instanceTest('catalog/index-spec.test.ts', 'names the fields of a text index at their place')],
+        tests: [
+          keepsOrder,
+          instanceTest('catalog/index-spec.test.ts', 'names the fields of a text index at their place'),
+        ],
       },
       {
         takesOut: 'the order within filters, validators and pipelines',
         file: instance('catalog/read/decode-catalog.ts'),
         symbol: 'exactValue',
         find: 'return isLossless(value) ? losslessValue(value) : ownedValue(value);',
-        replace: 'return isLossless(value) ? new Map(Object.entries(losslessValue(value) as object)) : ownedValue(value);',
+        replace:
+          'return isLossless(value) ? new Map(Object.entries(losslessValue(value) as object)) : ownedValue(value);',
         tests: [keepsOrder],
       },
       {
@@ -151,7 +224,8 @@ export const shardingHazards: readonly Hazard[] = [
         file: instance('catalog/stored-catalog.ts'),
         symbol: 'restoredEntry',
         find: 'chunk[bound] = boundIn(raw[position] ?? noDocument, bound);',
-        replace: 'chunk[bound] = Buffer.from(BSON.serialize(BSON.deserialize(boundIn(raw[position] ?? noDocument, bound))));',
+        replace:
+          'chunk[bound] = Buffer.from(BSON.serialize(BSON.deserialize(boundIn(raw[position] ?? noDocument, bound))));',
         tests: [keepsOrder],
       },
       {
@@ -159,8 +233,14 @@ export const shardingHazards: readonly Hazard[] = [
         file: instance('catalog/plan/distribution.ts'),
         symbol: 'sendableRanges',
         find: 'if (last === undefined || isLossless(new RawValue(elementType.document, chunk.min))) ranges',
-        replace: 'if (last === undefined || isLossless(new RawValue(elementType.document, chunk.min)) || ranges.length > 0) ranges',
-        tests: [instanceTest('catalog/plan/distribution.test.ts', 'keeps the bytes of bounds, and joins ranges that meet at one that the driver cannot write')],
+        replace:
+          'if (last === undefined || isLossless(new RawValue(elementType.document, chunk.min)) || ranges.length > 0) ranges',
+        tests: [
+          instanceTest(
+            'catalog/plan/distribution.test.ts',
+            'keeps the bytes of bounds, and joins ranges that meet at one that the driver cannot write',
+          ),
+        ],
       },
       {
         takesOut: 'the refusal of definitions that the driver cannot write',
@@ -168,7 +248,12 @@ export const shardingHazards: readonly Hazard[] = [
         symbol: 'refuseUnsupported',
         find: 'if (unsendable.length > 0) {',
         replace: 'if (unsendable.length > 1000) {',
-        tests: [instanceTest('preflight/check-source-catalog.test.ts', 'what the driver cannot write again is refused by name: a validator or pipeline, and a filter of an index')],
+        tests: [
+          instanceTest(
+            'preflight/check-source-catalog.test.ts',
+            'what the driver cannot write again is refused by name: a validator or pipeline, and a filter of an index',
+          ),
+        ],
       },
     ],
   },

@@ -6,7 +6,8 @@ export const streamHazards: readonly Hazard[] = [
   {
     number: 1,
     hazard: 'A write in flight at the start lands below the start time and is seen by neither copy nor stream',
-    handling: 'The start time lies above notes on all shards; a partition is read at one time, which is at least every event of its range that was dropped.',
+    handling:
+      'The start time lies above notes on all shards; a partition is read at one time, which is at least every event of its range that was dropped.',
     sabotages: [
       {
         takesOut: 'notes on all shards for a time above everything',
@@ -30,7 +31,9 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'beginReading',
         find: 'highestTime([deps.position(), partition.dropped, ',
         replace: 'highestTime([deps.position(), ',
-        tests: [instanceTest('copy/partitions.test.ts', 'is at least %s, and reached by the stream before anything is read')],
+        tests: [
+          instanceTest('copy/partitions.test.ts', 'is at least %s, and reached by the stream before anything is read'),
+        ],
       },
     ],
   },
@@ -45,7 +48,12 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'actionOf',
         find: "event.time <= bounds.watermark ? 'upsert' : 'insert'",
         replace: "'insert'",
-        tests: [instanceTest('apply/action.test.ts', 'inserts what is new, and puts what may have been applied before a restart')],
+        tests: [
+          instanceTest(
+            'apply/action.test.ts',
+            'inserts what is new, and puts what may have been applied before a restart',
+          ),
+        ],
       },
       {
         takesOut: 'the doubt about events that a reopened stream shows again',
@@ -63,7 +71,8 @@ export const streamHazards: readonly Hazard[] = [
   {
     number: 3,
     hazard: 'The clock of the lag is not the point from which it is safe to resume',
-    handling: 'The checkpoint is the smallest of the first event that is not durable, what repairs hold, and the reading time of every partition being copied.',
+    handling:
+      'The checkpoint is the smallest of the first event that is not durable, what repairs hold, and the reading time of every partition being copied.',
     sabotages: [
       {
         takesOut: 'events that are not durable from the checkpoint',
@@ -79,7 +88,12 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'time',
         find: "if (state === 'starting' || state === 'copying') lower(readTime);",
         replace: 'void [state, readTime];',
-        tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'stays at the reading time of a partition that is being copied')],
+        tests: [
+          instanceTest(
+            'lifecycle/task/checkpoint.test.ts',
+            'stays at the reading time of a partition that is being copied',
+          ),
+        ],
       },
       {
         takesOut: 'events that are under way from the first that is not durable',
@@ -87,7 +101,12 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'oldestMoving',
         find: 'const inFlight = this.#inFlight === null || this.#inFlight.events.length === 0 ? null : this.#inFlight.first;',
         replace: 'const inFlight = null as bigint | null;',
-        tests: [instanceTest('apply/apply-worker.test.ts', 'keeps its bytes and its earliest time until everything in it is durable')],
+        tests: [
+          instanceTest(
+            'apply/apply-worker.test.ts',
+            'keeps its bytes and its earliest time until everything in it is durable',
+          ),
+        ],
       },
     ],
   },
@@ -101,9 +120,13 @@ export const streamHazards: readonly Hazard[] = [
         file: instance('apply/apply-workers.ts'),
         symbol: 'oldest',
         find: 'return this.#workers.map((worker) => worker.oldest()).reduce(earlier, null);',
-        replace: 'return this.#workers.map((worker) => worker.oldest()).reduce((a, b) => (earlier(a, b) === a ? b : a), null);',
+        replace:
+          'return this.#workers.map((worker) => worker.oldest()).reduce((a, b) => (earlier(a, b) === a ? b : a), null);',
         tests: [
-          instanceTest('apply/apply-worker.test.ts', 'are flushed up to a time once nothing earlier is left in any of them'),
+          instanceTest(
+            'apply/apply-worker.test.ts',
+            'are flushed up to a time once nothing earlier is left in any of them',
+          ),
           instanceTest('lifecycle/task/checkpoint.test.ts', 'stays at the event of a stalled lane while others go on'),
         ],
       },
@@ -136,7 +159,12 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'drained',
         find: 'await wakeSource(deps, signal);\n    await untilOrFor',
         replace: 'await untilOrFor',
-        tests: [instanceTest('lifecycle/leader/commit-rounds.test.ts', 'is passed by idle streams because the source is given notes meanwhile')],
+        tests: [
+          instanceTest(
+            'lifecycle/leader/commit-rounds.test.ts',
+            'is passed by idle streams because the source is given notes meanwhile',
+          ),
+        ],
       },
     ],
   },
@@ -158,7 +186,8 @@ export const streamHazards: readonly Hazard[] = [
   {
     number: 7,
     hazard: 'The history of the stream is lost (ChangeStreamHistoryLost, CappedPositionLost)',
-    handling: 'Ends the migration with a name of its own and the time where the stream would have to go on; never retried.',
+    handling:
+      'Ends the migration with a name of its own and the time where the stream would have to go on; never retried.',
     sabotages: [
       {
         takesOut: 'the name',
@@ -166,7 +195,9 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'read',
         find: "if (classify(error) === 'historyLost') throw await historyLost([this.client], this.#readBelow, signal);",
         replace: 'void historyLost;',
-        tests: [instanceTest('apply/change-stream-reader.test.ts', 'ends by name when the oplog no longer reaches back')],
+        tests: [
+          instanceTest('apply/change-stream-reader.test.ts', 'ends by name when the oplog no longer reaches back'),
+        ],
       },
       {
         takesOut: 'CappedPositionLost and ChangeStreamHistoryLost from what no repetition mends',
@@ -189,7 +220,12 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'openRecordedSource',
         find: 'if (source.clusterId === clusterId) return source;',
         replace: 'if (source.clusterId !== "") return source;',
-        tests: [integrationTest('contract/start-in-a-fleet.test.ts', 'refuses a destination that holds a migration from another source')],
+        tests: [
+          integrationTest(
+            'contract/start-in-a-fleet.test.ts',
+            'refuses a destination that holds a migration from another source',
+          ),
+        ],
       },
       {
         takesOut: 'the comparison when the migration is joined',
@@ -197,14 +233,17 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'refuseOtherMigration',
         find: "if (!sameClusters) throw new ConvoyError('migrationExists');",
         replace: 'void sameClusters;',
-        tests: [instanceTest('store/metadata.test.ts', 'is joined by instances with the same options and clusters only')],
+        tests: [
+          instanceTest('store/metadata.test.ts', 'is joined by instances with the same options and clusters only'),
+        ],
       },
     ],
   },
   {
     number: 9,
     hazard: "The driver's own resumption of a stream can go back to an older token",
-    handling: 'The cursor is our own (`aggregate` and `getMore`); it is opened again at the token of the last batch, and the driver retries nothing.',
+    handling:
+      'The cursor is our own (`aggregate` and `getMore`); it is opened again at the token of the last batch, and the driver retries nothing.',
     sabotages: [
       {
         takesOut: 'the time of the last batch at the reopening',
@@ -212,7 +251,12 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'open',
         find: 'timestampOf(this.#readBelow)',
         replace: 'timestampOf(this.startAt)',
-        tests: [instanceTest('apply/change-stream-reader.test.ts', 'never goes back, and goes on by time after a lost cursor, saying that events come again')],
+        tests: [
+          instanceTest(
+            'apply/change-stream-reader.test.ts',
+            'never goes back, and goes on by time after a lost cursor, saying that events come again',
+          ),
+        ],
       },
       {
         takesOut: 'the switching off of what the driver repeats by itself',
@@ -220,14 +264,17 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'clientOptions',
         find: 'retryReads: false, retryWrites: false',
         replace: 'retryReads: true, retryWrites: true',
-        tests: [instanceTest('cluster/driver/client-options.test.ts', 'leave repetitions to the one policy of the instance')],
+        tests: [
+          instanceTest('cluster/driver/client-options.test.ts', 'leave repetitions to the one policy of the instance'),
+        ],
       },
     ],
   },
   {
     number: 10,
     hazard: 'Two processes with the same identity both apply',
-    handling: 'Every owner takes an epoch in the metadata database, and every state write is conditional on it; the loser stops.',
+    handling:
+      'Every owner takes an epoch in the metadata database, and every state write is conditional on it; the loser stops.',
     sabotages: [
       {
         takesOut: "the epoch from the condition of a share's writes",
@@ -235,7 +282,12 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'update',
         find: '{ _id: taskId, epoch }',
         replace: '{ _id: taskId }',
-        tests: [instanceTest('store/metadata.test.ts', 'gets a new epoch with every owner, keeps its sessions, and refuses former owners')],
+        tests: [
+          instanceTest(
+            'store/metadata.test.ts',
+            'gets a new epoch with every owner, keeps its sessions, and refuses former owners',
+          ),
+        ],
       },
       {
         takesOut: "the epoch from the condition of the leader's writes",
@@ -250,7 +302,8 @@ export const streamHazards: readonly Hazard[] = [
   {
     number: 11,
     hazard: 'A commit while events are still to come drops the tail',
-    handling: 'The commit takes a time of the source, drains every share past it, and takes a later one as long as later writes are seen.',
+    handling:
+      'The commit takes a time of the source, drains every share past it, and takes a later one as long as later writes are seen.',
     sabotages: [
       {
         takesOut: 'the wait until the stream has passed the commit time',
@@ -274,7 +327,12 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'drainRounds',
         find: 'if (lateWrites(watch.view, catalog) > 0) continue;',
         replace: '',
-        tests: [instanceTest('lifecycle/leader/commit-rounds.test.ts', 'is a later one while the source shows writes above the last')],
+        tests: [
+          instanceTest(
+            'lifecycle/leader/commit-rounds.test.ts',
+            'is a later one while the source shows writes above the last',
+          ),
+        ],
       },
       {
         takesOut: 'the last look before the destination is opened',
@@ -282,14 +340,21 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'commit',
         find: 'await refuseLateWrites(deps, leaderEpoch, catalog, signal);',
         replace: 'void refuseLateWrites;',
-        tests: [instanceTest('lifecycle/leader/commit.test.ts', 'is refused when a share has seen writes after the commit time')],
+        tests: [
+          instanceTest(
+            'lifecycle/leader/commit.test.ts',
+            'is refused when a share has seen writes after the commit time',
+          ),
+        ],
       },
     ],
   },
   {
     number: 73,
-    hazard: 'Before 6.0 an event that fits into no reply ends every stream of a router, whatever its stages leave out: that of definition changes and those of the verifier',
-    handling: 'Definition changes are read from each shard itself, where it may be asked. The verifier takes what it has missed for unknown, and compares again.',
+    hazard:
+      'Before 6.0 an event that fits into no reply ends every stream of a router, whatever its stages leave out: that of definition changes and those of the verifier',
+    handling:
+      'Definition changes are read from each shard itself, where it may be asked. The verifier takes what it has missed for unknown, and compares again.',
     open: 'a source that is read through its router alone.',
     sabotages: [
       {
@@ -299,8 +364,14 @@ export const streamHazards: readonly Hazard[] = [
         find: "const shards = kind === 'sharded' && !isAtLeast(version, 6, 0) ? this.#shards() : [];",
         replace: "const shards: NodeClient[] = kind === 'sharded' && !isAtLeast(version, 0, 0) ? this.#shards() : [];",
         tests: [
-          instanceTest('ddl/ddl-stream.test.ts', 'reads each shard itself before 6.0 where it may, and brings what is below the times of all, in order'),
-          integrationTest('kinds/large-events.test.ts', 'between sharded clusters a document whose event fits into no reply arrives, and what comes behind it is verified'),
+          instanceTest(
+            'ddl/ddl-stream.test.ts',
+            'reads each shard itself before 6.0 where it may, and brings what is below the times of all, in order',
+          ),
+          integrationTest(
+            'kinds/large-events.test.ts',
+            'between sharded clusters a document whose event fits into no reply arrives, and what comes behind it is verified',
+          ),
         ],
       },
       {
@@ -309,15 +380,25 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'next',
         find: 'this.#parts.length > 1 && time >= readBelow;',
         replace: 'this.#parts.length > 9 && time >= readBelow;',
-        tests: [instanceTest('ddl/ddl-stream.test.ts', 'reads each shard itself before 6.0 where it may, and brings what is below the times of all, in order')],
+        tests: [
+          instanceTest(
+            'ddl/ddl-stream.test.ts',
+            'reads each shard itself before 6.0 where it may, and brings what is below the times of all, in order',
+          ),
+        ],
       },
       {
         takesOut: 'the comparison after events that the verifier could not read',
         file: instance('verify/embedded/touched-stream.ts'),
         symbol: 'read',
-        find: " || isEventTooLarge(error)) throw new TouchesLostError();",
-        replace: " || (isEventTooLarge(error) && signal.aborted)) throw new TouchesLostError();",
-        tests: [integrationTest('kinds/large-events.test.ts', 'between sharded clusters a document whose event fits into no reply arrives, and what comes behind it is verified')],
+        find: ' || isEventTooLarge(error)) throw new TouchesLostError();',
+        replace: ' || (isEventTooLarge(error) && signal.aborted)) throw new TouchesLostError();',
+        tests: [
+          integrationTest(
+            'kinds/large-events.test.ts',
+            'between sharded clusters a document whose event fits into no reply arrives, and what comes behind it is verified',
+          ),
+        ],
       },
     ],
   },

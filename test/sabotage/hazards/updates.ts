@@ -6,7 +6,8 @@ export const updateHazards: readonly Hazard[] = [
   {
     number: 20,
     hazard: 'A delta that is applied to a newer document fails or misplaces (codes 28, 29)',
-    handling: 'Only events after the reading time of their partition, or of their repaired key, are applied; a delta that the server refuses goes to repair.',
+    handling:
+      'Only events after the reading time of their partition, or of their repaired key, are applied; a delta that the server refuses goes to repair.',
     sabotages: [
       {
         takesOut: 'the lower bound of the time at which a range with too many doubtful keys is copied anew',
@@ -14,7 +15,12 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'begin',
         find: 'if (latest > partition.dropped) partition.dropped = latest;',
         replace: 'void latest;',
-        tests: [instanceTest('lifecycle/task/reread-relief.test.ts', 'has it copied at a time that is not below any event that was routed, once its keys are gone')],
+        tests: [
+          instanceTest(
+            'lifecycle/task/reread-relief.test.ts',
+            'has it copied at a time that is not below any event that was routed, once its keys are gone',
+          ),
+        ],
       },
       {
         takesOut: 'the stored state of such a range before it counts',
@@ -22,7 +28,12 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'begin',
         find: 'await table.persist();',
         replace: 'void table.persist;',
-        tests: [instanceTest('lifecycle/task/reread-relief.test.ts', 'gives up the partition with most of its keys, durably first')],
+        tests: [
+          instanceTest(
+            'lifecycle/task/reread-relief.test.ts',
+            'gives up the partition with most of its keys, durably first',
+          ),
+        ],
       },
       {
         takesOut: 'the comparison with the reading time',
@@ -30,7 +41,9 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'place',
         find: 'const seen = partition.readTime !== null && event.time <= partition.readTime;',
         replace: 'const seen = partition.readTime !== null && event.time < partition.readTime;',
-        tests: [instanceTest('apply/event-dispatcher.test.ts', 'at or below the reading time is dropped while it is %s')],
+        tests: [
+          instanceTest('apply/event-dispatcher.test.ts', 'at or below the reading time is dropped while it is %s'),
+        ],
       },
       {
         takesOut: 'the time of the reading of a repaired key',
@@ -38,7 +51,12 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'absorb',
         find: "isIncluded(event, collection, this.#readings.get(key)) ? 'dropped' : false",
         replace: 'false',
-        tests: [instanceTest('apply/apply-worker.test.ts', 'events that the reading of their key has included do nothing when they come to be applied after the repair')],
+        tests: [
+          instanceTest(
+            'apply/apply-worker.test.ts',
+            'events that the reading of their key has included do nothing when they come to be applied after the repair',
+          ),
+        ],
       },
       {
         takesOut: 'the repair of refused deltas',
@@ -53,7 +71,8 @@ export const updateHazards: readonly Hazard[] = [
   {
     number: 21,
     hazard: 'Truncated arrays together with sets on the same array',
-    handling: 'Each change is a stage of its own where one could disturb the other; a truncation keeps the first elements.',
+    handling:
+      'Each change is a stage of its own where one could disturb the other; a truncation keeps the first elements.',
     sabotages: [
       {
         takesOut: 'truncations',
@@ -69,7 +88,12 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'pathOf',
         find: "return text.includes('.') ? null : [text];",
         replace: "return text.split('.');",
-        tests: [instanceTest('apply/delta.test.ts', 'with a truncated array inside of something cannot be replayed exactly where paths are not told apart')],
+        tests: [
+          instanceTest(
+            'apply/delta.test.ts',
+            'with a truncated array inside of something cannot be replayed exactly where paths are not told apart',
+          ),
+        ],
       },
     ],
   },
@@ -99,7 +123,8 @@ export const updateHazards: readonly Hazard[] = [
   {
     number: 23,
     hazard: '`a.0` is an array index or a field name; field names hold dots or begin with `$`',
-    handling: 'Paths are read by the parts that the server tells, from 6.1 on; ambiguous ones are read anew before; names that need care are named literally, and documents are written as literal values.',
+    handling:
+      'Paths are read by the parts that the server tells, from 6.1 on; ambiguous ones are read anew before; names that need care are named literally, and documents are written as literal values.',
     sabotages: [
       {
         takesOut: 'dots from what is ambiguous',
@@ -123,7 +148,12 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'isPlainName',
         find: "!name.startsWith('$') && ",
         replace: '',
-        tests: [instanceTest('apply/delta.test.ts', 'with a name that %s is replayed by an expression that names it literally')],
+        tests: [
+          instanceTest(
+            'apply/delta.test.ts',
+            'with a name that %s is replayed by an expression that names it literally',
+          ),
+        ],
       },
       {
         takesOut: 'the pipeline that keeps whole documents as they are',
@@ -131,7 +161,9 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'replaceStatement',
         find: "    .begin('$replaceWith')\n    .document('$literal', document)\n    .end()",
         replace: "    .document('$replaceWith', document)",
-        tests: [instanceTest('bson/build.test.ts', 'replace whole documents by a pipeline that keeps them as they are')],
+        tests: [
+          instanceTest('bson/build.test.ts', 'replace whole documents by a pipeline that keeps them as they are'),
+        ],
       },
       {
         takesOut: 'the literal form of values that are set',
@@ -139,7 +171,12 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'writeValue',
         find: "builder.begin(name).raw('$literal', value).end();",
         replace: 'builder.raw(name, value);',
-        tests: [instanceTest('apply/delta.test.ts', 'with a name that %s is replayed by an expression that names it literally')],
+        tests: [
+          instanceTest(
+            'apply/delta.test.ts',
+            'with a name that %s is replayed by an expression that names it literally',
+          ),
+        ],
       },
     ],
   },
@@ -162,14 +199,20 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'rereadBatch',
         find: "await sendSteps('delete', removals(collection, entries, upserts, present), collection, deps, hard);",
         replace: 'void removals;',
-        tests: [instanceTest('reread/rereader.test.ts', 'whose document is gone is deleted under the key that it has on the destination')],
+        tests: [
+          instanceTest(
+            'reread/rereader.test.ts',
+            'whose document is gone is deleted under the key that it has on the destination',
+          ),
+        ],
       },
     ],
   },
   {
     number: 25,
     hazard: 'The order of fields drifts when sets are replayed',
-    handling: "Deltas are pipelines, which keep the source's order; several fields are set in the order in which the updates have added them.",
+    handling:
+      "Deltas are pipelines, which keep the source's order; several fields are set in the order in which the updates have added them.",
     sabotages: [
       {
         takesOut: 'the order in which several updates have added fields',
@@ -177,7 +220,12 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'writeFolded',
         find: 'of set.values()) builder.copiedAsLiteral',
         replace: 'of [...set.values()].reverse()) builder.copiedAsLiteral',
-        tests: [instanceTest('apply/delta.test.ts', 'are folded into one set and one unset, each field at the place of its first value')],
+        tests: [
+          instanceTest(
+            'apply/delta.test.ts',
+            'are folded into one set and one unset, each field at the place of its first value',
+          ),
+        ],
       },
       {
         takesOut: 'the place of fields that are changed in a document on its way',
@@ -200,7 +248,9 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'wholeDocument',
         find: "hasZeroTimestamp(document) ? 'upsert' : kind",
         replace: 'kind',
-        tests: [instanceTest('apply/action.test.ts', 'puts a document with Timestamp(0,0), which an insert would change')],
+        tests: [
+          instanceTest('apply/action.test.ts', 'puts a document with Timestamp(0,0), which an insert would change'),
+        ],
       },
       {
         takesOut: 'the pipeline for folded events',
@@ -216,13 +266,19 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'sorted',
         find: 'documents.map(hasZeroTimestamp)',
         replace: 'documents.map((document) => document.length === 0 && hasZeroTimestamp(document))',
-        tests: [instanceTest('copy/partition-writer.test.ts', 'puts documents with Timestamp(0,0), which an insert would change')],
+        tests: [
+          instanceTest(
+            'copy/partition-writer.test.ts',
+            'puts documents with Timestamp(0,0), which an insert would change',
+          ),
+        ],
       },
     ],
   },
   {
     number: 59,
-    hazard: 'A field that one update takes out and a later one sets moves to the end of its document; within one pipeline a server keeps its place',
+    hazard:
+      'A field that one update takes out and a later one sets moves to the end of its document; within one pipeline a server keeps its place',
     handling: 'Such updates are not folded into one pipeline: the later one is sent when the earlier one is answered.',
     sabotages: [
       {
@@ -231,7 +287,12 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'mergeDeltas',
         find: 'if (earlier.removed.size > 0 && later.steps.some((step) => setsAnyOf(step, earlier.removed))) return null;',
         replace: '',
-        tests: [instanceTest('apply/delta.test.ts', 'are two updates when the later one sets %s that the earlier one takes out')],
+        tests: [
+          instanceTest(
+            'apply/delta.test.ts',
+            'are two updates when the later one sets %s that the earlier one takes out',
+          ),
+        ],
       },
       {
         takesOut: 'the fields that updates in between have left alone',
@@ -239,25 +300,38 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'mergeDeltas',
         find: 'const removed = later.removed.size === 0 ? earlier.removed : new Set([...earlier.removed, ...later.removed]);',
         replace: 'const { removed } = later;',
-        tests: [instanceTest('apply/delta.test.ts', 'are two updates when the later one sets %s that the earlier one takes out')],
+        tests: [
+          instanceTest(
+            'apply/delta.test.ts',
+            'are two updates when the later one sets %s that the earlier one takes out',
+          ),
+        ],
       },
     ],
   },
   {
     number: 63,
     hazard: 'Field names and texts that are no UTF-8 are rewritten with U+FFFD, or make malformed BSON',
-    handling: 'A text stands for exactly its bytes, and is written as these. What the driver would have to encode it does not get.',
+    handling:
+      'A text stands for exactly its bytes, and is written as these. What the driver would have to encode it does not get.',
     sabotages: [
       {
         takesOut: 'the bytes when names are read',
         file: instance('bson/utf8.ts'),
         symbol: 'decodeUtf8',
         find: 'return text.includes(replacement) ? decodeBytes(bytes.subarray(start, end)) : text;',
-        replace: 'return text.includes(replacement) && text.length === 0 ? decodeBytes(bytes.subarray(start, end)) : text;',
+        replace:
+          'return text.includes(replacement) && text.length === 0 ? decodeBytes(bytes.subarray(start, end)) : text;',
         tests: [
           instanceTest('bson/utf8.test.ts', 'any bytes come back from their text'),
-          instanceTest('apply/changed-document.test.ts', 'keeps the bytes of names that are no UTF-8, and tells them apart'),
-          instanceTest('apply/delta.test.ts', 'keep the bytes of names that are no UTF-8, whatever has to be written anew'),
+          instanceTest(
+            'apply/changed-document.test.ts',
+            'keeps the bytes of names that are no UTF-8, and tells them apart',
+          ),
+          instanceTest(
+            'apply/delta.test.ts',
+            'keep the bytes of names that are no UTF-8, whatever has to be written anew',
+          ),
         ],
       },
       {
@@ -267,8 +341,14 @@ export const updateHazards: readonly Hazard[] = [
         find: 'encodeUtf8(name).copy(this.buffer, nameStart)',
         replace: "this.buffer.write(name, nameStart, 'utf8')",
         tests: [
-          instanceTest('apply/changed-document.test.ts', 'keeps the bytes of names that are no UTF-8, and tells them apart'),
-          instanceTest('apply/delta.test.ts', 'keep the bytes of names that are no UTF-8, whatever has to be written anew'),
+          instanceTest(
+            'apply/changed-document.test.ts',
+            'keeps the bytes of names that are no UTF-8, and tells them apart',
+          ),
+          instanceTest(
+            'apply/delta.test.ts',
+            'keep the bytes of names that are no UTF-8, whatever has to be written anew',
+          ),
         ],
       },
       {
@@ -277,7 +357,12 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'decodedStatements',
         find: 'if (isLossless(new RawValue(elementType.document, statement))) return',
         replace: 'if (isLossless(new RawValue(elementType.document, statement)) || statement.length > 0) return',
-        tests: [instanceTest('cluster/driver/driver-sequence.test.ts', 'are refused on the public way when the driver would change them')],
+        tests: [
+          instanceTest(
+            'cluster/driver/driver-sequence.test.ts',
+            'are refused on the public way when the driver would change them',
+          ),
+        ],
       },
     ],
   },

@@ -104,7 +104,8 @@ export class ContractClient {
     const failure = failureOf(reply);
     if (failure !== undefined) throw failure;
     const value = readReply(reply, schema);
-    if (value === undefined) throw new ConvoyError('unexpectedReply', `The reply of ${path} has another shape than the contract's.`);
+    if (value === undefined)
+      throw new ConvoyError('unexpectedReply', `The reply of ${path} has another shape than the contract's.`);
     return value;
   }
 }

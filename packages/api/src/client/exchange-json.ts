@@ -36,7 +36,8 @@ async function readText(response: Response): Promise<string> {
   for await (const chunk of response.body ?? []) {
     const part = chunk as Uint8Array;
     bytes += part.byteLength;
-    if (bytes > REPLY_BYTES_MAX) throw new ConvoyError('unexpectedReply', `The reply is longer than ${REPLY_BYTES_MAX} bytes.`);
+    if (bytes > REPLY_BYTES_MAX)
+      throw new ConvoyError('unexpectedReply', `The reply is longer than ${REPLY_BYTES_MAX} bytes.`);
     text += decoder.decode(part, { stream: true });
   }
   return text + decoder.decode();
@@ -57,7 +58,11 @@ export async function exchangeJson(exchange: JsonExchange): Promise<unknown> {
     if (cause instanceof ConvoyError) throw cause;
     exchange.signal?.throwIfAborted();
     if (timeLimit.aborted) {
-      throw new ConvoyError('requestTimedOut', `No reply came within ${exchange.timeout_ms} ms; read progress to see the state.`, { cause });
+      throw new ConvoyError(
+        'requestTimedOut',
+        `No reply came within ${exchange.timeout_ms} ms; read progress to see the state.`,
+        { cause },
+      );
     }
     throw new ConvoyError('instanceUnreachable', undefined, { cause });
   }

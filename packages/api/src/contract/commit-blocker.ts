@@ -39,7 +39,10 @@ export const commitBlockerSchema = z
   .object({
     instance: z.string().meta({ description: 'The instance that is not ready.' }),
     reason: z.enum(reasons),
-    value: stat.meta({ description: 'Seconds of lag, verifierLag and silent, documents of verifying and mismatches; null for the others.' }),
+    value: stat.meta({
+      description:
+        'Seconds of lag, verifierLag and silent, documents of verifying and mismatches; null for the others.',
+    }),
     limit: stat.meta({ description: 'From where on it would not matter.' }),
     description: z.string().meta({ description: 'The same in words.' }),
   })
@@ -52,7 +55,11 @@ export type CommitBlocker = z.output<typeof commitBlockerSchema>;
 export type OwnBlocker = Omit<CommitBlocker, 'instance'>;
 
 /** @param figures in the reason's unit; left out where it has none */
-export function blockedBy(reason: CommitBlockerReason, description: string, stats: Partial<Pick<CommitBlocker, 'value' | 'limit'>> = {}): OwnBlocker {
+export function blockedBy(
+  reason: CommitBlockerReason,
+  description: string,
+  stats: Partial<Pick<CommitBlocker, 'value' | 'limit'>> = {},
+): OwnBlocker {
   return { reason, value: stats.value ?? null, limit: stats.limit ?? null, description };
 }
 
@@ -61,7 +68,11 @@ export function blockedBy(reason: CommitBlockerReason, description: string, stat
  * @param told its `commitBlockers`
  * @param otherwise what is said of it where it names nothing
  */
-export function reportedBlockers(instance: string, reported: readonly CommitBlocker[] | null, otherwise: OwnBlocker): CommitBlocker[] {
+export function reportedBlockers(
+  instance: string,
+  reported: readonly CommitBlocker[] | null,
+  otherwise: OwnBlocker,
+): CommitBlocker[] {
   const own = (reported ?? []).filter((blocker) => blocker.instance === instance);
   return own.length > 0 ? own : [{ instance, ...otherwise }];
 }

@@ -20,7 +20,9 @@ const nameSchema = z.string().min(1, 'must not be empty');
 export const namespaceSelectorSchema = z
   .strictObject({
     database: nameSchema.optional().meta({ description: 'Name of one database.' }),
-    databaseRegex: patternSchema.optional().meta({ description: 'Selects databases by pattern, in place of database.' }),
+    databaseRegex: patternSchema
+      .optional()
+      .meta({ description: 'Selects databases by pattern, in place of database.' }),
     collections: z
       .array(nameSchema)
       .min(1, 'must name at least one collection, leave it out to select all')
@@ -35,8 +37,7 @@ export const namespaceSelectorSchema = z
     if (selector.database !== undefined && selector.databaseRegex !== undefined) {
       context.addIssue({ code: 'custom', path: ['databaseRegex'], message: 'cannot be given together with database' });
     }
-  })
-  ;
+  });
 
 /** A list of selectors. An empty list is the same as none: it filters nothing. */
 export const namespaceFilterSchema = z.array(namespaceSelectorSchema).default([]);

@@ -11,40 +11,36 @@ const count = z.int().nonnegative().nullable();
 export const instanceProblems = ['missing', 'silent', 'unexpected', 'otherRelease', 'otherClusters'] as const;
 
 /** One instance as a row of the fleet's progress. What an instance has not told is null. */
-export const fleetInstanceSchema = z
-  .object({
-    id: z.string().meta({ description: 'Name of its source shard, or single for an instance that works alone.' }),
-    syncID: z.string().nullable(),
-    release: z.string().nullable(),
-    problems: z.array(z.enum(instanceProblems)).meta({ description: 'What sets it apart from the rest of its fleet.' }),
-    reachable: z.boolean().meta({ description: 'Whether its heartbeat is in time.' }),
-    secondsSinceHeartbeat: count,
-    state: z.enum(migrationStates).nullable(),
-    canCommit: z.boolean(),
-    info: z.string().nullable(),
-    lagTimeSeconds: count,
-    totalEventsApplied: count,
-    eventsPerSecond: rate,
-    estimatedCopiedBytes: count,
-    copyBytesPerSecond: rate,
-    error: z.string().nullable().meta({ description: 'Name of the failure that ended its migration.' }),
-    errorDescription: z.string().nullable(),
-  })
-  ;
+export const fleetInstanceSchema = z.object({
+  id: z.string().meta({ description: 'Name of its source shard, or single for an instance that works alone.' }),
+  syncID: z.string().nullable(),
+  release: z.string().nullable(),
+  problems: z.array(z.enum(instanceProblems)).meta({ description: 'What sets it apart from the rest of its fleet.' }),
+  reachable: z.boolean().meta({ description: 'Whether its heartbeat is in time.' }),
+  secondsSinceHeartbeat: count,
+  state: z.enum(migrationStates).nullable(),
+  canCommit: z.boolean(),
+  info: z.string().nullable(),
+  lagTimeSeconds: count,
+  totalEventsApplied: count,
+  eventsPerSecond: rate,
+  estimatedCopiedBytes: count,
+  copyBytesPerSecond: rate,
+  error: z.string().nullable().meta({ description: 'Name of the failure that ended its migration.' }),
+  errorDescription: z.string().nullable(),
+});
 
 /** The reply of `GET /api/v1/instances`. */
 export const instancesReplySchema = z.object({ success: z.literal(true), instances: z.array(fleetInstanceSchema) });
 
 /** The `progress` document of the fleet API: the contract's fields for the whole, and what makes it up. */
-export const fleetProgressSchema = progressSchema
-  .extend({
-    instances: z.array(fleetInstanceSchema).nullable(),
-    percent: z.number().min(0).max(100).nullable().meta({ description: 'Copied bytes of all instances by the total.' }),
-    copyBytesPerSecond: rate,
-    eventsPerSecond: rate,
-    secondsRemaining: count.meta({ description: 'Estimated seconds to the end of the copy; null when unknown.' }),
-  })
-  ;
+export const fleetProgressSchema = progressSchema.extend({
+  instances: z.array(fleetInstanceSchema).nullable(),
+  percent: z.number().min(0).max(100).nullable().meta({ description: 'Copied bytes of all instances by the total.' }),
+  copyBytesPerSecond: rate,
+  eventsPerSecond: rate,
+  secondsRemaining: count.meta({ description: 'Estimated seconds to the end of the copy; null when unknown.' }),
+});
 
 /** One of `instanceProblems`. */
 export type InstanceProblem = (typeof instanceProblems)[number];

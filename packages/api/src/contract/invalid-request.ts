@@ -26,7 +26,10 @@ function hasTooManyValues(body: unknown): boolean {
 }
 
 /** A zod schema's message for a missing field, in the words of the contract. */
-function missingFieldMessage(issue: { readonly code?: string | undefined; readonly input?: unknown }): string | undefined {
+function missingFieldMessage(issue: {
+  readonly code?: string | undefined;
+  readonly input?: unknown;
+}): string | undefined {
   return issue.code === 'invalid_type' && issue.input === undefined ? 'is required' : undefined;
 }
 

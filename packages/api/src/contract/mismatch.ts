@@ -2,7 +2,18 @@ import { z } from 'zod';
 import { ConvoyError } from '../errors/convoy-error.js';
 
 /** What can be wrong: the first four with a document, the others with a namespace. */
-export const mismatchKinds = ['missingOnDestination', 'extraOnDestination', 'different', 'duplicate', 'missing', 'extra', 'options', 'index', 'shardKey', 'order'] as const;
+export const mismatchKinds = [
+  'missingOnDestination',
+  'extraOnDestination',
+  'different',
+  'duplicate',
+  'missing',
+  'extra',
+  'options',
+  'index',
+  'shardKey',
+  'order',
+] as const;
 
 const pathSchema = z.object({
   path: z.string().meta({ description: 'Names on the way to the field, joined by dots; empty: the whole document.' }),
@@ -18,7 +29,12 @@ export const mismatchSchema = z
     kind: z.enum(mismatchKinds),
     _id: z.unknown().meta({ description: 'Canonical extended JSON; null where a namespace differs.' }),
     paths: z.array(pathSchema),
-    detail: z.string().nullable().meta({ description: 'What differs about a namespace, or the unique index whose key documents share; null for others.' }),
+    detail: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'What differs about a namespace, or the unique index whose key documents share; null for others.',
+      }),
     firstSeen: z.string(),
     lastSeen: z.string(),
     looks: z.int().positive().meta({ description: 'How often it was found to differ.' }),
@@ -45,5 +61,8 @@ export type MismatchQuery = z.output<typeof querySchema>;
 export function parseMismatchQuery(query: unknown): MismatchQuery {
   const parsed = querySchema.safeParse(query);
   if (parsed.success) return parsed.data;
-  throw new ConvoyError('invalidRequest', `Of the parameters there are kind (${mismatchKinds.join(', ')}), namespace and limit (1 to ${limitMax}).`);
+  throw new ConvoyError(
+    'invalidRequest',
+    `Of the parameters there are kind (${mismatchKinds.join(', ')}), namespace and limit (1 to ${limitMax}).`,
+  );
 }

@@ -24,7 +24,9 @@ const optionNames = [
  * out or not, and whatever the order of fields, selectors, collections and sharding entries.
  */
 export function optionsDigest(request: StartRequest): string {
-  return createHash('sha256').update(canonicalJson(normaliseStartRequest(request))).digest('hex');
+  return createHash('sha256')
+    .update(canonicalJson(normaliseStartRequest(request)))
+    .digest('hex');
 }
 
 /**

@@ -3,7 +3,15 @@ import { commitBlockerSchema } from './commit-blocker.js';
 import { verificationPhases } from './verification.js';
 
 /** The states of an instance, from the least to the most advanced; PAUSED and REVERSING stand beside RUNNING. */
-export const migrationStates = ['INITIALIZING', 'IDLE', 'RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED', 'REVERSING'] as const;
+export const migrationStates = [
+  'INITIALIZING',
+  'IDLE',
+  'RUNNING',
+  'PAUSED',
+  'COMMITTING',
+  'COMMITTED',
+  'REVERSING',
+] as const;
 
 /** State of an instance or a fleet. */
 export type MigrationState = (typeof migrationStates)[number];
@@ -27,42 +35,41 @@ const clusterLinkSchema = z.object({
 });
 
 /** A condition that an operator should know of; the migration goes on. */
-export const warningSchema = z
-  .object({
-    name: z.string().meta({ description: 'Stable name, for example waitingForInstances.' }),
-    description: z.string(),
-  })
-  ;
+export const warningSchema = z.object({
+  name: z.string().meta({ description: 'Stable name, for example waitingForInstances.' }),
+  description: z.string(),
+});
 
 /** The `progress` document. In IDLE every field but `state` and `canCommit` is null. */
-export const progressSchema = z
-  .object({
-    state: z.enum(migrationStates),
-    canCommit: z.boolean(),
-    canWrite: z.boolean().nullable(),
-    info: z.string().nullable().meta({ description: 'The phase in words.' }),
-    lagTimeSeconds: nullableCount.meta({ description: 'Null when paused, 0 once committed.' }),
-    totalEventsApplied: nullableCount,
-    collectionCopy: z.object({ estimatedTotalBytes: count, estimatedCopiedBytes: count }).nullable(),
-    directionMapping: z.object({ Source: z.string(), Destination: z.string() }).nullable(),
-    syncID: z.string().nullable(),
-    coordinatorID: z.string().nullable(),
-    verification: z.object({ source: verificationSideSchema, destination: verificationSideSchema }).nullable(),
-    ceaStage: z.string().nullable().meta({ description: 'Stage of the change event application.' }),
-    lag: z
-      .object({ overallLagSeconds: nullableCount, crudLagSeconds: nullableCount, ddlLagSeconds: nullableCount })
-      .nullable(),
-    indexBuilding: z
-      .object({ indexesBuilt: count, totalIndexesToBuild: count, collectionsFinished: count, collectionsTotal: count })
-      .nullable(),
-    source: clusterLinkSchema.nullable(),
-    destination: clusterLinkSchema.nullable(),
-    estimatedOplogTimeRemaining: z.string().nullable().meta({ description: 'In words, for example "12 hours".' }),
-    estimatedSecondsToCEACatchup: nullableCount,
-    warnings: z.array(warningSchema).nullable(),
-    commitBlockers: z.array(commitBlockerSchema).nullable().meta({ description: 'What keeps canCommit false; null unless RUNNING or PAUSED.' }),
-  })
-  ;
+export const progressSchema = z.object({
+  state: z.enum(migrationStates),
+  canCommit: z.boolean(),
+  canWrite: z.boolean().nullable(),
+  info: z.string().nullable().meta({ description: 'The phase in words.' }),
+  lagTimeSeconds: nullableCount.meta({ description: 'Null when paused, 0 once committed.' }),
+  totalEventsApplied: nullableCount,
+  collectionCopy: z.object({ estimatedTotalBytes: count, estimatedCopiedBytes: count }).nullable(),
+  directionMapping: z.object({ Source: z.string(), Destination: z.string() }).nullable(),
+  syncID: z.string().nullable(),
+  coordinatorID: z.string().nullable(),
+  verification: z.object({ source: verificationSideSchema, destination: verificationSideSchema }).nullable(),
+  ceaStage: z.string().nullable().meta({ description: 'Stage of the change event application.' }),
+  lag: z
+    .object({ overallLagSeconds: nullableCount, crudLagSeconds: nullableCount, ddlLagSeconds: nullableCount })
+    .nullable(),
+  indexBuilding: z
+    .object({ indexesBuilt: count, totalIndexesToBuild: count, collectionsFinished: count, collectionsTotal: count })
+    .nullable(),
+  source: clusterLinkSchema.nullable(),
+  destination: clusterLinkSchema.nullable(),
+  estimatedOplogTimeRemaining: z.string().nullable().meta({ description: 'In words, for example "12 hours".' }),
+  estimatedSecondsToCEACatchup: nullableCount,
+  warnings: z.array(warningSchema).nullable(),
+  commitBlockers: z
+    .array(commitBlockerSchema)
+    .nullable()
+    .meta({ description: 'What keeps canCommit false; null unless RUNNING or PAUSED.' }),
+});
 
 /** What `GET /api/v1/progress` reports of one instance. */
 export type Progress = z.output<typeof progressSchema>;

@@ -11,7 +11,12 @@ export const failureReplySchema = z.object({
   success: z.literal(false),
   error: z.string().meta({ description: 'Stable name of the failure, listed in docs/errors.md.' }),
   errorDescription: z.string().meta({ description: 'What was found and what to do.' }),
-  instances: z.array(instanceResultSchema).optional().meta({ description: 'What each instance has answered to a command that was sent to a fleet, in the order of ids.' }),
+  instances: z
+    .array(instanceResultSchema)
+    .optional()
+    .meta({
+      description: 'What each instance has answered to a command that was sent to a fleet, in the order of ids.',
+    }),
 });
 
 /** The reply of a command that was accepted. */
@@ -27,5 +32,10 @@ export interface ProgressReply<Report extends Progress = Progress> {
 /** The failure body of an error; its cause, stack and message stay in the process. */
 export function failureReply(error: ConvoyError): FailureReply {
   const { instances } = error;
-  return { success: false, error: error.error, errorDescription: error.errorDescription, ...(instances !== undefined && { instances: [...instances] }) };
+  return {
+    success: false,
+    error: error.error,
+    errorDescription: error.errorDescription,
+    ...(instances !== undefined && { instances: [...instances] }),
+  };
 }

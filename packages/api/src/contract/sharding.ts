@@ -56,12 +56,10 @@ const shardingEntriesSchema = z.array(shardingEntrySchema).superRefine((entries,
 });
 
 /** The `sharding` document: how a replica set's collections are sharded on the destination. */
-export const shardingSchema = z
-  .strictObject({
-    createSupportingIndexes: z.boolean().default(false).meta({ description: 'Create missing supporting indexes.' }),
-    shardingEntries: shardingEntriesSchema.meta({ description: 'Collections to shard; all others stay unsharded.' }),
-  })
-  ;
+export const shardingSchema = z.strictObject({
+  createSupportingIndexes: z.boolean().default(false).meta({ description: 'Create missing supporting indexes.' }),
+  shardingEntries: shardingEntriesSchema.meta({ description: 'Collections to shard; all others stay unsharded.' }),
+});
 
 /** Normalised `sharding` document. */
 export type Sharding = z.output<typeof shardingSchema>;

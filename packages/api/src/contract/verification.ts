@@ -1,11 +1,9 @@
 import { z } from 'zod';
 
 /** The `verification` document of a start request. */
-export const verificationSchema = z
-  .strictObject({
-    enabled: z.boolean().default(true).meta({ description: 'Whether the embedded verifier runs.' }),
-  })
-  ;
+export const verificationSchema = z.strictObject({
+  enabled: z.boolean().default(true).meta({ description: 'Whether the embedded verifier runs.' }),
+});
 
 /** Normalised `verification` document. */
 export type VerificationOptions = z.output<typeof verificationSchema>;

@@ -15,7 +15,11 @@ export const namespacesReplySchema = z.object({
   total: count,
   matching: count.meta({ description: 'How many match the search.' }),
   offset: count.meta({ description: 'Place of the first row among them.' }),
-  rows: z.array(namespacePartSchema.extend({ instances: count.meta({ description: 'Instances that take part in the collection.' }) })),
+  rows: z.array(
+    namespacePartSchema.extend({
+      instances: count.meta({ description: 'Instances that take part in the collection.' }),
+    }),
+  ),
   others: z
     .object({ collections: count, totalBytes: count, copiedBytes: count, copiedDocuments: count })
     .meta({ description: 'Sums of those that match and are not among the rows.' }),
@@ -33,7 +37,10 @@ export const commandsReplySchema = z.object({
       at_ms: z.number(),
       name: z.enum(commandNames),
       success: z.boolean(),
-      results: z.record(z.string(), z.object({ success: z.boolean(), error: z.string().optional(), errorDescription: z.string().optional() })),
+      results: z.record(
+        z.string(),
+        z.object({ success: z.boolean(), error: z.string().optional(), errorDescription: z.string().optional() }),
+      ),
     }),
   ),
 });

@@ -1,4 +1,13 @@
-import type { CommandResult, Fleet, FleetCommand, FleetNews, InstanceIdentity, InstanceReport, Leader, SeenReport } from './fleet.js';
+import type {
+  CommandResult,
+  Fleet,
+  FleetCommand,
+  FleetNews,
+  InstanceIdentity,
+  InstanceReport,
+  Leader,
+  SeenReport,
+} from './fleet.js';
 import { Watchers } from './watchers.js';
 
 /** The fleet of an instance that runs alone: it leads itself, hears nobody else and needs no Redis. */

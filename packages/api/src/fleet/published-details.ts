@@ -29,7 +29,14 @@ export const preflightDetailsSchema = z.object({
   at_ms: z.number(),
   canStart: z.boolean(),
   items: z
-    .array(z.object({ check: z.string(), result: z.enum(['passed', 'warning', 'failed', 'unchecked']), error: z.string().nullable(), description: z.string() }))
+    .array(
+      z.object({
+        check: z.string(),
+        result: z.enum(['passed', 'warning', 'failed', 'unchecked']),
+        error: z.string().nullable(),
+        description: z.string(),
+      }),
+    )
     .max(100),
 });
 
@@ -37,7 +44,11 @@ export const preflightDetailsSchema = z.object({
  * What is posted for those who ask, besides reports: too large to be told several times a second. `namespaces` and
  * `preflight` are each instance's own; the `history` is the fleet's and posted by the leader.
  */
-export const detailSchemas = { namespaces: namespacesDetailsSchema, preflight: preflightDetailsSchema, history: historySchema };
+export const detailSchemas = {
+  namespaces: namespacesDetailsSchema,
+  preflight: preflightDetailsSchema,
+  history: historySchema,
+};
 
 /** What a post is about. */
 export type DetailTopic = keyof typeof detailSchemas;

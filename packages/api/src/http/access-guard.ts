@@ -106,7 +106,10 @@ function isOpen({ routeOptions }: FastifyRequest, { openPrefixes = [] }: AccessS
  */
 export function checkAccessSettings(settings: AccessSettings): void {
   if (settings.viewToken !== undefined && (settings.token === undefined || settings.token === settings.viewToken)) {
-    throw new ConvoyError('invalidConfiguration', 'viewToken: needs a token that may command, and another one than that');
+    throw new ConvoyError(
+      'invalidConfiguration',
+      'viewToken: needs a token that may command, and another one than that',
+    );
   }
   if (settings.token === '') throw new ConvoyError('invalidConfiguration', 'token: must not be empty');
   if (isLoopbackHost(settings.listen) || settings.token !== undefined || settings.allowUnauthenticated) return;
@@ -133,7 +136,8 @@ export function useAccessGuard(app: FastifyInstance, settings: AccessSettings): 
       }
       done();
     } catch (error) {
-      if (error instanceof ConvoyError && error.error === 'unauthorized') void reply.header('www-authenticate', 'Bearer');
+      if (error instanceof ConvoyError && error.error === 'unauthorized')
+        void reply.header('www-authenticate', 'Bearer');
       done(error as ConvoyError);
     }
   });

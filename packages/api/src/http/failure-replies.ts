@@ -10,7 +10,9 @@ const frameworkErrorNames: Readonly<Record<string, ErrorName>> = {
 };
 
 function isFrameworkError(thrown: unknown): thrown is FastifyError {
-  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' && thrown.code.startsWith('FST_');
+  return (
+    thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' && thrown.code.startsWith('FST_')
+  );
 }
 
 /** The failure behind a thrown value; a refusal of the framework is the client's, all else unknown is our own. */

@@ -7,7 +7,13 @@ import { progressSchema, verificationSideSchema, warningSchema } from '../contra
 import { failureReplySchema, successReplySchema } from '../contract/reply.js';
 import { shardingSchema } from '../contract/sharding.js';
 import { startRequestSchema } from '../contract/start-request.js';
-import { accessReplySchema, commandsReplySchema, historyReplySchema, namespacesReplySchema, preflightReplySchema } from '../contract/watching.js';
+import {
+  accessReplySchema,
+  commandsReplySchema,
+  historyReplySchema,
+  namespacesReplySchema,
+  preflightReplySchema,
+} from '../contract/watching.js';
 import { verificationSchema } from '../contract/verification.js';
 
 /** A JSON Schema (draft 2020-12) as plain data. */
@@ -46,7 +52,9 @@ function replySchemas(scope: ProgressScope): Record<string, z.ZodType> {
     Warning: warningSchema,
     Mismatch: mismatchSchema,
     ...(scope === 'fleet' ? { FleetInstance: fleetInstanceSchema, InstancesReply: instancesReplySchema } : {}),
-    ...(scope === 'fleet' ? { FleetInstance: fleetInstanceSchema, InstancesReply: instancesReplySchema, ...watchingSchemas } : {}),
+    ...(scope === 'fleet'
+      ? { FleetInstance: fleetInstanceSchema, InstancesReply: instancesReplySchema, ...watchingSchemas }
+      : {}),
   };
 }
 

@@ -25,6 +25,10 @@ export function metricsReply(accept: string | undefined, text: string): MetricsR
 function openMetrics(text: string): string {
   const lines = text.split('\n').filter((line) => line !== '');
   const counters = new Set(lines.flatMap((line) => /^# TYPE (\S+)_total counter$/.exec(line)?.[1] ?? []));
-  const named = lines.map((line) => line.replace(/^(# (?:TYPE|HELP) )(\S+)_total /, (whole, begin: string, name: string) => (counters.has(name) ? `${begin}${name} ` : whole)));
+  const named = lines.map((line) =>
+    line.replace(/^(# (?:TYPE|HELP) )(\S+)_total /, (whole, begin: string, name: string) =>
+      counters.has(name) ? `${begin}${name} ` : whole,
+    ),
+  );
   return `${named.join('\n')}\n# EOF\n`;
 }

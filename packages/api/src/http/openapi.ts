@@ -10,7 +10,12 @@ const CONTRACT_VERSION = '1.9.0';
 /** The part of an OpenAPI 3.1 document that Convoy fills in. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string; readonly description: string; readonly license: { readonly name: string; readonly identifier: string } };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description: string;
+    readonly license: { readonly name: string; readonly identifier: string };
+  };
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
@@ -40,7 +45,17 @@ function describeOperation(operation: Operation): Record<string, unknown> {
     operationId: operation.operationId,
     summary: operation.summary,
     ...(operation.body === undefined ? {} : { requestBody: { required: false, ...contentOf(operation.body) } }),
-    ...(operation.parameters === undefined ? {} : { parameters: operation.parameters.map(({ name, type, description }) => ({ name, in: 'query', required: false, description, schema: { type } })) }),
+    ...(operation.parameters === undefined
+      ? {}
+      : {
+          parameters: operation.parameters.map(({ name, type, description }) => ({
+            name,
+            in: 'query',
+            required: false,
+            description,
+            schema: { type },
+          })),
+        }),
     responses: {
       200: { description: 'Success.', ...contentOf(operation.reply, operation.mediaType) },
       ...(Object.fromEntries(failures) as Record<string, unknown>),

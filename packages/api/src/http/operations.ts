@@ -38,11 +38,26 @@ export interface Operation {
   /** Name of the request body's schema in `contractJsonSchemas`. */
   readonly body?: 'StartRequest' | 'CommandBody';
   /** Name of the success body's schema. */
-  readonly reply: 'SuccessReply' | 'ProgressReply' | 'InstancesReply' | 'Mismatch' | 'HistoryReply' | 'NamespacesReply' | 'PreflightReply' | 'CommandsReply' | 'AccessReply' | 'OpenApiDocument' | 'Text';
+  readonly reply:
+    | 'SuccessReply'
+    | 'ProgressReply'
+    | 'InstancesReply'
+    | 'Mismatch'
+    | 'HistoryReply'
+    | 'NamespacesReply'
+    | 'PreflightReply'
+    | 'CommandsReply'
+    | 'AccessReply'
+    | 'OpenApiDocument'
+    | 'Text';
   /** Media type of the success body, where it is not JSON. */
   readonly mediaType?: string;
   /** Its query parameters; all may be left out. */
-  readonly parameters?: readonly { readonly name: string; readonly type: 'string' | 'integer'; readonly description: string }[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly type: 'string' | 'integer';
+    readonly description: string;
+  }[];
   /** Statuses of its failures. */
   readonly failures: readonly number[];
 }
@@ -60,27 +75,48 @@ const accessFailures = [401, 403, 500];
 /** What the dashboard reads. */
 const watchingOperations: readonly Operation[] = (
   [
-    ['history', 'HistoryReply', 'The course of the migration: its figures at 720 moments at most, and what has happened.', [503]],
-    ['namespaces', 'NamespacesReply', 'What is copied of each collection, active and large ones first; takes offset, limit (200 at most) and search.', [503]],
+    [
+      'history',
+      'HistoryReply',
+      'The course of the migration: its figures at 720 moments at most, and what has happened.',
+      [503],
+    ],
+    [
+      'namespaces',
+      'NamespacesReply',
+      'What is copied of each collection, active and large ones first; takes offset, limit (200 at most) and search.',
+      [503],
+    ],
     ['preflight', 'PreflightReply', 'What the last checks before a start have found, by instance.', [503]],
-    ['commands', 'CommandsReply', 'The last commands that were sent through this process, with the answer of each instance.', []],
+    [
+      'commands',
+      'CommandsReply',
+      'The last commands that were sent through this process, with the answer of each instance.',
+      [],
+    ],
     ['access', 'AccessReply', 'Whether the token of the request may command.', []],
   ] as const
-).map(([name, reply, summary, failures]) => ({ scope: 'fleet', method: 'get', path: `/api/v1/${name}`, operationId: name, summary, reply, failures: [...failures, ...accessFailures] }));
+).map(([name, reply, summary, failures]) => ({
+  scope: 'fleet',
+  method: 'get',
+  path: `/api/v1/${name}`,
+  operationId: name,
+  summary,
+  reply,
+  failures: [...failures, ...accessFailures],
+}));
 
 /** Every operation of instances and coordinators, in the order of the OpenAPI document. */
 const operations: readonly Operation[] = [
-  ...commandNames.map(
-    (command): Operation => ({
-      method: 'post',
-      path: commandPath(command),
-      operationId: command,
-      summary: commandSummaries[command],
-      body: command === 'start' ? 'StartRequest' : 'CommandBody',
-      reply: 'SuccessReply',
-      failures: [400, 409, 413, 422, 503, ...accessFailures],
-    }),
-  ),
+  ...commandNames.map((command): Operation => ({
+    method: 'post',
+    path: commandPath(command),
+    operationId: command,
+    summary: commandSummaries[command],
+    body: command === 'start' ? 'StartRequest' : 'CommandBody',
+    reply: 'SuccessReply',
+    failures: [400, 409, 413, 422, 503, ...accessFailures],
+  })),
   {
     method: 'get',
     path: PROGRESS_PATH,
@@ -103,7 +139,8 @@ const operations: readonly Operation[] = [
     method: 'get',
     path: EVENTS_PATH,
     operationId: 'events',
-    summary: 'Server-sent events named progress, each with the whole progress of the fleet; ids grow, so that Last-Event-ID may be sent.',
+    summary:
+      'Server-sent events named progress, each with the whole progress of the fleet; ids grow, so that Last-Event-ID may be sent.',
     reply: 'Text',
     mediaType: 'text/event-stream',
     failures: [503, ...accessFailures],
@@ -132,7 +169,8 @@ const operations: readonly Operation[] = [
     method: 'get',
     path: MISMATCHES_PATH,
     operationId: 'mismatches',
-    summary: 'What the embedded verifier has found to differ, one JSON object a line; also once the migration has failed.',
+    summary:
+      'What the embedded verifier has found to differ, one JSON object a line; also once the migration has failed.',
     parameters: [
       { name: 'kind', type: 'string', description: 'Only differences of this kind.' },
       { name: 'namespace', type: 'string', description: 'Only those of this database.collection.' },

@@ -17,7 +17,13 @@ export interface MeasuredProcess {
  * Runs it until it has printed its result, a document that begins with `seconds` or `measured`.
  * @throws Error when it ends before, or takes longer than its limit
  */
-export async function runMeasured<Result>({ name, script, order, limit_ms, logFile }: MeasuredProcess): Promise<Result> {
+export async function runMeasured<Result>({
+  name,
+  script,
+  order,
+  limit_ms,
+  logFile,
+}: MeasuredProcess): Promise<Result> {
   await using child = await Child.start({
     name,
     command: process.execPath,

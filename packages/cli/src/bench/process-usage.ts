@@ -16,7 +16,10 @@ export interface ProcessUsage {
  */
 export function readUsage(pids: readonly number[]): ProcessUsage {
   const each = pids.map((pid) => ({ cpu: cpuSeconds(pid), memory: peakMemory(pid) }));
-  return { cpu_seconds: each.reduce((sum, { cpu }) => sum + cpu, 0), peakMemoryBytes: Math.max(0, ...each.map(({ memory }) => memory)) };
+  return {
+    cpu_seconds: each.reduce((sum, { cpu }) => sum + cpu, 0),
+    peakMemoryBytes: Math.max(0, ...each.map(({ memory }) => memory)),
+  };
 }
 
 /** Notes the CPU time of processes. @returns tells the time of the busiest of them since; they must still run */

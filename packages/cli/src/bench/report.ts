@@ -17,10 +17,20 @@ export function reportOf(benchmark: string, rows: Row[]): BenchmarkReport {
 
 /** The rows as a table of text. */
 export function tableLines({ benchmark, commit: revision, machine: where, rows }: BenchmarkReport): string[] {
-  const cells = rows.map((row) => [row.case, row.metric, formatValue(row.value), row.unit, row.goal === undefined ? '' : `${row.goal} ${row.met ? 'met' : 'MISSED'}`]);
+  const cells = rows.map((row) => [
+    row.case,
+    row.metric,
+    formatValue(row.value),
+    row.unit,
+    row.goal === undefined ? '' : `${row.goal} ${row.met ? 'met' : 'MISSED'}`,
+  ]);
   const table = [['case', 'metric', 'value', 'unit', 'goal'], ...cells];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  const aligned = (row: string[]) => row.map((cell, column) => (column === 2 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join('  ').trimEnd();
+  const aligned = (row: string[]) =>
+    row
+      .map((cell, column) => (column === 2 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd();
   return [`${benchmark} at ${revision} on ${where}`, ...table.map(aligned)];
 }
 
@@ -30,7 +40,8 @@ function formatValue(value: number): string {
 
 function commit(): string {
   try {
-    const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    const git = (...args: string[]) =>
+      execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
     return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain') === '' ? '' : '+changes');
   } catch {
     return 'unknown';

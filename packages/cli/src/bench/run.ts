@@ -16,13 +16,30 @@ import { simulatorBenchmark } from './simulator/simulator.js';
 import { verifyBenchmark } from './verify/verify.js';
 import { reportOf, tableLines } from './report.js';
 
-const benchmarks: readonly Benchmark[] = [copyBenchmark, copyCollectionsBenchmark, copyChunksBenchmark, applyBenchmark, steadyBenchmark, cutOverBenchmark, fleetBenchmark, simulatorBenchmark, verifyBenchmark, dashboardBenchmark];
+const benchmarks: readonly Benchmark[] = [
+  copyBenchmark,
+  copyCollectionsBenchmark,
+  copyChunksBenchmark,
+  applyBenchmark,
+  steadyBenchmark,
+  cutOverBenchmark,
+  fleetBenchmark,
+  simulatorBenchmark,
+  verifyBenchmark,
+  dashboardBenchmark,
+];
 
 const program = new Command('bench')
-  .description(['Runs a benchmark and prints its figures.', ...benchmarks.map(({ name, description }) => `  ${name}: ${description}`)].join('\n'))
+  .description(
+    [
+      'Runs a benchmark and prints its figures.',
+      ...benchmarks.map(({ name, description }) => `  ${name}: ${description}`),
+    ].join('\n'),
+  )
   .argument('<name>', 'which one', (name) => {
     const found = benchmarks.find((benchmark) => benchmark.name === name);
-    if (found === undefined) throw new InvalidArgumentError(`There are: ${benchmarks.map((benchmark) => benchmark.name).join(', ')}.`);
+    if (found === undefined)
+      throw new InvalidArgumentError(`There are: ${benchmarks.map((benchmark) => benchmark.name).join(', ')}.`);
     return found;
   })
   .option('--json <file>', 'write the figures to this file too')

@@ -19,7 +19,9 @@ export function addCheckCommand(program: Command): void {
       const { parseInstanceConfig } = await import('@convoy/instance/config/instance-config');
       const { preflight } = await import('@convoy/instance/lifecycle/commands/preflight');
       const flags = Object.fromEntries(Object.keys(checkedSettings).map((setting) => [setting, options[setting]]));
-      const config = parseInstanceConfig(sourcesOf({ ...flags, ...(options.config !== undefined && { config: options.config }) }));
+      const config = parseInstanceConfig(
+        sourcesOf({ ...flags, ...(options.config !== undefined && { config: options.config }) }),
+      );
       const report = await preflight(config, parseStartRequest(startBody(options)), interruption());
       console.log(options.json ? JSON.stringify(report) : preflightLines(report).join('\n'));
       if (!report.canStart) process.exitCode = exitCodes.failed;

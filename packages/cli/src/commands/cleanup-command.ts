@@ -25,7 +25,8 @@ export function addCleanupCommands(program: Command): void {
         steps = plan.steps.length;
         return agreeTo(plan, yes === true, signal);
       };
-      if (!(await cleanUp(await configOf(flags), requireClusterName(destination), agree, signal))) process.exitCode = exitCodes.failed;
+      if (!(await cleanUp(await configOf(flags), requireClusterName(destination), agree, signal)))
+        process.exitCode = exitCodes.failed;
       else if (steps > 0) console.log('Done. Instances that still run are started anew before another migration.');
     });
   addSettings(program.command('unblock').description('let users write to a cluster again'), clusterSettings)

@@ -4,7 +4,11 @@ import { fishCompletion } from '../completion/fish.js';
 import { wordsOf, type CompletionWords } from '../completion/words.js';
 import { zshCompletion } from '../completion/zsh.js';
 
-const shells: Readonly<Record<string, (words: CompletionWords) => string>> = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
+const shells: Readonly<Record<string, (words: CompletionWords) => string>> = {
+  bash: bashCompletion,
+  zsh: zshCompletion,
+  fish: fishCompletion,
+};
 
 /** Adds `convoy completion`: prints a script that a shell reads once, so that no key waits for a process to start. */
 export function addCompletionCommand(program: Command): void {
@@ -12,7 +16,10 @@ export function addCompletionCommand(program: Command): void {
     .command('completion')
     .description('print the completion for a shell')
     .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(shells)))
-    .addHelpText('after', '\nbash: source <(convoy completion bash)\nzsh:  source <(convoy completion zsh)\nfish: convoy completion fish | source')
+    .addHelpText(
+      'after',
+      '\nbash: source <(convoy completion bash)\nzsh:  source <(convoy completion zsh)\nfish: convoy completion fish | source',
+    )
     .action((shell: string) => {
       process.stdout.write(shells[shell]?.(wordsOf(program)) ?? '');
     });

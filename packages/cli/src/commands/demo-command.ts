@@ -24,13 +24,25 @@ export function addDemoCommand(program: Command): void {
     .command('demo')
     .description('move real data between two local clusters, and compare them')
     .option('--shards <n>', 'shards of the source', wholeNumber(1, shardsMax), 2)
-    .option('--dst-shards <n>', 'shards of the destination (as many as the source when left out)', wholeNumber(1, shardsMax))
-    .option('--documents <n>', `documents to load, ${formatCount(documentsMax)} at most`, wholeNumber(documentsMin, documentsMax), documentsDefault)
+    .option(
+      '--dst-shards <n>',
+      'shards of the destination (as many as the source when left out)',
+      wholeNumber(1, shardsMax),
+    )
+    .option(
+      '--documents <n>',
+      `documents to load, ${formatCount(documentsMax)} at most`,
+      wholeNumber(documentsMin, documentsMax),
+      documentsDefault,
+    )
     .option('--no-workload', 'without writes while the data moves')
     .option('--keep', 'leave everything running at the end and print the addresses')
     .action(async ({ shards, dstShards, documents, workload, keep }: DemoFlags) => {
       const { runDemo } = await import('../demo/demo.js');
-      const equal = await runDemo({ shards, destinationShards: dstShards ?? shards, documents, workload, keep: keep ?? false }, interruption());
+      const equal = await runDemo(
+        { shards, destinationShards: dstShards ?? shards, documents, workload, keep: keep ?? false },
+        interruption(),
+      );
       process.exitCode = equal ? exitCodes.done : exitCodes.failed;
     });
 }

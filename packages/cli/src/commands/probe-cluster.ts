@@ -51,11 +51,17 @@ export async function probeCluster(flags: ProbeFlags): Promise<number> {
 
 function chosenProbes(only: readonly string[] | undefined): readonly Probe[] {
   const unknown = only?.find((name) => !allProbes.some((probe) => probe.name === name));
-  if (unknown !== undefined) throw new ConvoyError('invalidRequest', `There is no probe ${unknown}; convoy probe --list names all.`);
+  if (unknown !== undefined)
+    throw new ConvoyError('invalidRequest', `There is no probe ${unknown}; convoy probe --list names all.`);
   return only === undefined ? allProbes : allProbes.filter(({ name }) => only.includes(name));
 }
 
-async function tried(flags: ProbeFlags, reached: Reached, probes: readonly Probe[], signal: AbortSignal): Promise<ProbeReport> {
+async function tried(
+  flags: ProbeFlags,
+  reached: Reached,
+  probes: readonly Probe[],
+  signal: AbortSignal,
+): Promise<ProbeReport> {
   const recording = flags.record === undefined ? null : new Recording(reached);
   const isShown = flags.json !== true;
   const report = await runProbes({
@@ -78,11 +84,17 @@ async function connected(flags: ProbeFlags, signal: AbortSignal): Promise<Reache
   const isNamed = isClusterName(cluster);
   const given = isNamed ? { cluster0: flags.cluster0, cluster1: flags.cluster1 } : { cluster0, cluster1 };
   const shards = flags.shards === undefined ? {} : { shards: flags.shards };
-  const config = parseInstanceConfig(sourcesOf({ ...given, ...shards, ...(flags.config !== undefined && { config: flags.config }) }));
+  const config = parseInstanceConfig(
+    sourcesOf({ ...given, ...shards, ...(flags.config !== undefined && { config: flags.config }) }),
+  );
   const name = isNamed ? cluster : 'cluster0';
   const login = config.shards[name];
   try {
-    return await reach(config[name].reveal(), login === undefined ? undefined : { ...login, password: login.password.reveal() }, signal);
+    return await reach(
+      config[name].reveal(),
+      login === undefined ? undefined : { ...login, password: login.password.reveal() },
+      signal,
+    );
   } catch (error) {
     const failure = connectionFailure(error);
     if (failure === null) throw error;

@@ -9,11 +9,30 @@ const closeLimit_ms = 8_000;
 
 /** Adds `convoy instance` and `convoy coordinator`. */
 export function addProcessCommands(program: Command): void {
-  processCommand(program, 'instance', 'run an instance: sync one source shard, or a whole cluster alone', instanceSettings).action((flags: Flags) => serve('instance', async () => (await import('./instance-service.js')).startInstance(flags)));
-  processCommand(program, 'coordinator', 'run a coordinator: serve the API of the whole fleet', coordinatorSettings).action((flags: Flags) => serve('coordinator', async () => (await import('./coordinator-service.js')).startCoordinator(flags)));
+  processCommand(
+    program,
+    'instance',
+    'run an instance: sync one source shard, or a whole cluster alone',
+    instanceSettings,
+  ).action((flags: Flags) =>
+    serve('instance', async () => (await import('./instance-service.js')).startInstance(flags)),
+  );
+  processCommand(
+    program,
+    'coordinator',
+    'run a coordinator: serve the API of the whole fleet',
+    coordinatorSettings,
+  ).action((flags: Flags) =>
+    serve('coordinator', async () => (await import('./coordinator-service.js')).startCoordinator(flags)),
+  );
 }
 
-function processCommand(program: Command, name: string, description: string, settings: Readonly<Record<string, string>>): Command {
+function processCommand(
+  program: Command,
+  name: string,
+  description: string,
+  settings: Readonly<Record<string, string>>,
+): Command {
   return addSettings(program.command(name).description(description), settings);
 }
 

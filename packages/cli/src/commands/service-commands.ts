@@ -11,10 +11,12 @@ export function addServiceCommands(program: Command): void {
     .option('--json', 'print the reply as it is')
     .action(async (options: ServiceOptions & { json?: boolean }) => {
       const progress = await readProgress(clientOf(options));
-      console.log(options.json ? JSON.stringify(progress) : [...progressBlock(progress), nextStep(progress)].join('\n'));
+      console.log(
+        options.json ? JSON.stringify(progress) : [...progressBlock(progress), nextStep(progress)].join('\n'),
+      );
     });
-  serviceCommand(program, 'watch', 'show the progress until the migration is committed').action((options: ServiceOptions) =>
-    watchUntil(clientOf(options), 'COMMITTED', ({ state }) => state === 'COMMITTED'),
+  serviceCommand(program, 'watch', 'show the progress until the migration is committed').action(
+    (options: ServiceOptions) => watchUntil(clientOf(options), 'COMMITTED', ({ state }) => state === 'COMMITTED'),
   );
 }
 

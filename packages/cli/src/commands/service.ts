@@ -17,7 +17,9 @@ export function serviceCommand(program: Command, name: string, description: stri
   return program
     .command(name)
     .description(description)
-    .addOption(new Option('--url <url>', 'address of the coordinator, or of an instance').env('CONVOY_URL').default(defaultUrl))
+    .addOption(
+      new Option('--url <url>', 'address of the coordinator, or of an instance').env('CONVOY_URL').default(defaultUrl),
+    )
     .addOption(new Option('--token <token>', 'bearer token').env('CONVOY_TOKEN'));
 }
 

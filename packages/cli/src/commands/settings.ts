@@ -52,12 +52,20 @@ export type Flags = Readonly<Record<string, unknown>> & { readonly config?: stri
 
 /** Adds a flag for each setting, and one for the file. */
 export function addSettings(command: Command, settings: Readonly<Record<string, string>>): Command {
-  command.option('--config <file>', 'JSON file with settings, which variables of the environment and flags stand above');
-  for (const [setting, text] of Object.entries(settings)) command.option(setting === 'allowUnauthenticated' ? `--${setting}` : `--${setting} <value>`, text);
+  command.option(
+    '--config <file>',
+    'JSON file with settings, which variables of the environment and flags stand above',
+  );
+  for (const [setting, text] of Object.entries(settings))
+    command.option(setting === 'allowUnauthenticated' ? `--${setting}` : `--${setting} <value>`, text);
   return command;
 }
 
 /** File, environment and flags: the later ones count more. */
-export function sourcesOf({ config, ...flags }: Flags): { file?: unknown; env: NodeJS.ProcessEnv; flags: Readonly<Record<string, unknown>> } {
+export function sourcesOf({ config, ...flags }: Flags): {
+  file?: unknown;
+  env: NodeJS.ProcessEnv;
+  flags: Readonly<Record<string, unknown>>;
+} {
   return { ...(config !== undefined && { file: readConfigFile(config) }), env: process.env, flags };
 }

@@ -22,11 +22,18 @@ const defaultClusters = { source: 'cluster0', destination: 'cluster1' };
 /** Adds the flags of a start request to a command. */
 export function addStartOptions(command: Command): Command {
   return command
-    .option('--options-file <file>', 'JSON file with the body of a start; the other flags stand above it', parseJsonFile)
+    .option(
+      '--options-file <file>',
+      'JSON file with the body of a start; the other flags stand above it',
+      parseJsonFile,
+    )
     .option('--source <cluster>', 'name of the source cluster (cluster0)')
     .option('--destination <cluster>', 'name of the destination cluster (cluster1)')
     .addOption(new Option('--build-indexes <when>', 'when indexes are built').choices(['beforeDataCopy', 'never']))
-    .option('--enable-user-write-blocking', 'block writes on the destination until the commit, and on the source from then on')
+    .option(
+      '--enable-user-write-blocking',
+      'block writes on the destination until the commit, and on the source from then on',
+    )
     .option('--reversible', 'allow a reverse after the commit')
     .option('--no-verification', 'do without the embedded verifier')
     .option('--include <json>', 'includeNamespaces, as JSON or @file', parseJson)
@@ -36,7 +43,8 @@ export function addStartOptions(command: Command): Command {
 
 /** The request with only those fields that were asked for, so that the service's defaults hold for the others. */
 export function startBody(options: StartOptions): StartRequestBody {
-  const { source, destination, buildIndexes, enableUserWriteBlocking, reversible, include, exclude, sharding } = options;
+  const { source, destination, buildIndexes, enableUserWriteBlocking, reversible, include, exclude, sharding } =
+    options;
   return {
     ...defaultClusters,
     ...options.optionsFile,
@@ -63,6 +71,7 @@ export function parseJson(text: string): unknown {
 
 function parseJsonFile(path: string): Partial<StartRequestBody> {
   const value = parseJson(`@${path}`);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new InvalidArgumentError('It must hold one JSON object.');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new InvalidArgumentError('It must hold one JSON object.');
   return value;
 }

@@ -67,11 +67,25 @@ export async function verify(flags: VerifyFlags): Promise<EndedComparison> {
 /** @throws ConvoyError `invalidConfiguration`, `invalidRequest`, `clusterUnknown` */
 function requestOf(flags: VerifyFlags): ComparisonRequest {
   const names = [flags.source, flags.destination].filter(isClusterName).length;
-  if (names === 1) throw new ConvoyError('invalidConfiguration', 'Give --source and --destination both as connection strings, or both by name.');
-  const given = names === 2 ? { cluster0: flags.cluster0, cluster1: flags.cluster1 } : { cluster0: flags.source, cluster1: flags.destination };
-  const config = parseInstanceConfig(sourcesOf({ ...given, ...(flags.config !== undefined && { config: flags.config }) }));
+  if (names === 1)
+    throw new ConvoyError(
+      'invalidConfiguration',
+      'Give --source and --destination both as connection strings, or both by name.',
+    );
+  const given =
+    names === 2
+      ? { cluster0: flags.cluster0, cluster1: flags.cluster1 }
+      : { cluster0: flags.source, cluster1: flags.destination };
+  const config = parseInstanceConfig(
+    sourcesOf({ ...given, ...(flags.config !== undefined && { config: flags.config }) }),
+  );
   const [source, destination] = names === 2 ? [flags.source, flags.destination] : ['cluster0', 'cluster1'];
-  const { includeNamespaces, excludeNamespaces } = parseStartRequest({ source, destination, includeNamespaces: flags.include ?? [], excludeNamespaces: flags.exclude ?? [] });
+  const { includeNamespaces, excludeNamespaces } = parseStartRequest({
+    source,
+    destination,
+    includeNamespaces: flags.include ?? [],
+    excludeNamespaces: flags.exclude ?? [],
+  });
   return {
     config,
     source: requireClusterName(source),
@@ -90,15 +104,28 @@ function requestOf(flags: VerifyFlags): ComparisonRequest {
 }
 
 /** Writes the result and the files that were asked for. */
-async function write(ended: EndedComparison, mismatches: () => AsyncIterable<DescribedMismatch>, flags: VerifyFlags, { filter, options }: ComparisonRequest): Promise<void> {
+async function write(
+  ended: EndedComparison,
+  mismatches: () => AsyncIterable<DescribedMismatch>,
+  flags: VerifyFlags,
+  { filter, options }: ComparisonRequest,
+): Promise<void> {
   if (flags.mismatches !== undefined) await writeLines(flags.mismatches, mismatches());
   const first: DescribedMismatch[] = [];
   for await (const mismatch of mismatches()) {
     first.push(mismatch);
     if (first.length >= reportedMax) break;
   }
-  if (flags.report !== undefined) writeFileSync(flags.report, verifyReport(ended, { filter, options, shown: first, mismatchFile: flags.mismatches ?? null }));
-  console.log(flags.json ? JSON.stringify({ event: 'result', ...ended }) : resultLines(ended, first.slice(0, shownMax)).join('\n'));
+  if (flags.report !== undefined)
+    writeFileSync(
+      flags.report,
+      verifyReport(ended, { filter, options, shown: first, mismatchFile: flags.mismatches ?? null }),
+    );
+  console.log(
+    flags.json
+      ? JSON.stringify({ event: 'result', ...ended })
+      : resultLines(ended, first.slice(0, shownMax)).join('\n'),
+  );
 }
 
 async function writeLines(path: string, values: AsyncIterable<object>): Promise<void> {

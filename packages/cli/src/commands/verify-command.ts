@@ -14,13 +14,27 @@ const generationsDefault = 20;
 export function addVerifyCommand(program: Command): void {
   const command = program.command('verify').description('compare two clusters, document by document');
   addSettings(command, { cluster0, cluster1 })
-    .option('--source <cluster>', 'connection string of one cluster, or cluster0 or cluster1 of the settings', 'cluster0')
+    .option(
+      '--source <cluster>',
+      'connection string of one cluster, or cluster0 or cluster1 of the settings',
+      'cluster0',
+    )
     .option('--destination <cluster>', 'the same of the cluster that should be its equal', 'cluster1')
     .option('--include <json>', 'includeNamespaces, as JSON or @file', parseJson)
     .option('--exclude <json>', 'excludeNamespaces, as JSON or @file', parseJson)
     .option('--no-shard-keys', 'the destination is meant to have other shard keys')
-    .option('--settle <seconds>', 'how long both sides of a document must stand still and differ before it counts', number(0, 86_400), 30)
-    .option('--generations <n>', 'how often what differs is looked at again at most', wholeNumber(looksForProof, 1_000), generationsDefault)
+    .option(
+      '--settle <seconds>',
+      'how long both sides of a document must stand still and differ before it counts',
+      number(0, 86_400),
+      30,
+    )
+    .option(
+      '--generations <n>',
+      'how often what differs is looked at again at most',
+      wholeNumber(looksForProof, 1_000),
+      generationsDefault,
+    )
     .option('--readers <n>', 'ranges that are compared at once', wholeNumber(1, 64), 4)
     .option('--state <folder>', 'where the state is kept until the end (a folder of the user)')
     .option('--restart', 'begin anew instead of going on with an earlier run that was ended')

@@ -24,7 +24,12 @@ export function addWait(command: Command, what: string): Command {
  * Shows the progress until a condition holds, and says what to do next.
  * @throws ConvoyError when the migration has failed or the service stays silent, `NotInTime`, `Interrupted` as the cause
  */
-export async function watchUntil(client: ContractClient, what: string, until: (progress: ShownProgress) => boolean, wait: number | true = true): Promise<void> {
+export async function watchUntil(
+  client: ContractClient,
+  what: string,
+  until: (progress: ShownProgress) => boolean,
+  wait: number | true = true,
+): Promise<void> {
   const signal = interruption('The migration goes on. Follow it with: convoy watch');
   const view = new LiveView(process.stdout);
   try {

@@ -27,7 +27,14 @@ function valueCases({ name, options }: CommandWords): string[] {
   const chosen = taking.filter(({ values }) => values.length > 0);
   const free = taking.filter(({ values }) => values.length === 0);
   return [
-    ...chosen.map(({ flag, values }) => `    "${name} ${flag}") COMPREPLY=($(compgen -W "${values.join(' ')}" -- "$current")); return ;;`),
-    ...(free.length === 0 ? [] : [`    ${free.map(({ flag }) => `"${name} ${flag}"`).join('|')}) COMPREPLY=($(compgen -f -- "$current")); return ;;`]),
+    ...chosen.map(
+      ({ flag, values }) =>
+        `    "${name} ${flag}") COMPREPLY=($(compgen -W "${values.join(' ')}" -- "$current")); return ;;`,
+    ),
+    ...(free.length === 0
+      ? []
+      : [
+          `    ${free.map(({ flag }) => `"${name} ${flag}"`).join('|')}) COMPREPLY=($(compgen -f -- "$current")); return ;;`,
+        ]),
   ];
 }

@@ -3,7 +3,8 @@ import type { CompletionWords, OptionWords } from './words.js';
 /** A script for fish: commands and options with what they do. */
 export function fishCompletion({ program, commands }: CompletionWords): string {
   const lines = [`# Completion of ${program} for fish.`, `complete -c ${program} -f`];
-  for (const { name, description } of commands) lines.push(`complete -c ${program} -n __fish_use_subcommand -a ${name} -d ${quoted(description)}`);
+  for (const { name, description } of commands)
+    lines.push(`complete -c ${program} -n __fish_use_subcommand -a ${name} -d ${quoted(description)}`);
   for (const { name, values, options } of commands) {
     const seen = `complete -c ${program} -n '__fish_seen_subcommand_from ${name}'`;
     lines.push(...options.map((option) => `${seen} ${optionText(option)}`));

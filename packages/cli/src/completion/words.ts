@@ -36,7 +36,12 @@ export function wordsOf(program: Command): CompletionWords {
   };
 }
 
-const helpOption: OptionWords = { flag: '--help', description: 'display help for command', takesValue: false, values: [] };
+const helpOption: OptionWords = {
+  flag: '--help',
+  description: 'display help for command',
+  takesValue: false,
+  values: [],
+};
 
 function optionWords({ long, description, required, argChoices }: Option): OptionWords {
   return { flag: long ?? '', description, takesValue: required, values: argChoices ?? [] };

@@ -23,7 +23,11 @@ if [ "$funcstack[1]" = _${program} ]; then _${program} "$@"; else compdef _${pro
 
 function commandCase({ name, values, options }: CommandWords): string {
   const specs = [...options.map(optionSpec), ...(values.length === 0 ? [] : [`1:value:(${values.join(' ')})`])];
-  return [`    ${name})`, '      shift words; (( CURRENT-- ))', `      _arguments ${specs.map(quoted).join(' ')} ;;`].join('\n');
+  return [
+    `    ${name})`,
+    '      shift words; (( CURRENT-- ))',
+    `      _arguments ${specs.map(quoted).join(' ')} ;;`,
+  ].join('\n');
 }
 
 function optionSpec({ flag, description, takesValue, values }: OptionWords): string {

@@ -29,7 +29,11 @@ interface Entry {
 const otherDatabases = new Set(['admin', 'config', 'local', 'convoy_metadata']);
 
 /** Compares collections and views, their options, indexes and shard keys. */
-export async function compareCatalogs(source: MongoClient, destination: MongoClient, namespaces?: ReadonlySet<string>): Promise<CatalogOutcome> {
+export async function compareCatalogs(
+  source: MongoClient,
+  destination: MongoClient,
+  namespaces?: ReadonlySet<string>,
+): Promise<CatalogOutcome> {
   const [left, right] = await Promise.all([readCatalog(source, namespaces), readCatalog(destination, namespaces)]);
   const bothSharded = (await isSharded(source)) && (await isSharded(destination));
   const outcome: CatalogOutcome = { collections: [], differences: [] };
@@ -42,11 +46,19 @@ export async function compareCatalogs(source: MongoClient, destination: MongoCli
     const parts = ['type', 'options', 'indexes', ...(bothSharded ? (['shardKey'] as const) : [])] as const;
     for (const part of parts) {
       if (isDeepStrictEqual(entry[part], counterpart[part])) continue;
-      outcome.differences.push(`${namespace}: ${part} differ: ${JSON.stringify(entry[part])} on the source, ${JSON.stringify(counterpart[part])} on the destination`);
+      outcome.differences.push(
+        `${namespace}: ${part} differ: ${JSON.stringify(entry[part])} on the source, ${JSON.stringify(counterpart[part])} on the destination`,
+      );
     }
-    if (entry.type === 'collection') outcome.collections.push({ database: entry.database, name: entry.name, capped: entry.options['capped'] === true });
+    if (entry.type === 'collection')
+      outcome.collections.push({
+        database: entry.database,
+        name: entry.name,
+        capped: entry.options['capped'] === true,
+      });
   }
-  for (const namespace of right.keys()) if (!left.has(namespace)) outcome.differences.push(`${namespace} is only on the destination`);
+  for (const namespace of right.keys())
+    if (!left.has(namespace)) outcome.differences.push(`${namespace} is only on the destination`);
   return outcome;
 }
 
@@ -57,25 +69,48 @@ async function readCatalog(client: MongoClient, namespaces?: ReadonlySet<string>
   for (const { name: database } of databases.filter(({ name }) => !otherDatabases.has(name))) {
     for (const info of await client.db(database).listCollections({}, { nameOnly: false }).toArray()) {
       const namespace = `${database}.${info.name}`;
-      if ((info.name.startsWith('system.') && info.name !== 'system.js') || (namespaces && !namespaces.has(namespace))) continue;
+      if ((info.name.startsWith('system.') && info.name !== 'system.js') || (namespaces && !namespaces.has(namespace)))
+        continue;
       const type = info.type ?? 'collection';
       const indexes = type === 'view' ? {} : await readIndexes(client, database, info.name);
-      catalog.set(namespace, { database, name: info.name, type, options: info.options ?? {}, indexes, shardKey: shardKeys.get(namespace) ?? null });
+      catalog.set(namespace, {
+        database,
+        name: info.name,
+        type,
+        options: info.options ?? {},
+        indexes,
+        shardKey: shardKeys.get(namespace) ?? null,
+      });
     }
   }
   return catalog;
 }
 
-async function readIndexes(client: MongoClient, database: string, collection: string): Promise<Record<string, Document>> {
+async function readIndexes(
+  client: MongoClient,
+  database: string,
+  collection: string,
+): Promise<Record<string, Document>> {
   const indexes = await client.db(database).collection(collection).listIndexes().toArray();
   // `ns` was dropped in 4.4; index versions are the server's choice.
-  const described = indexes.map(({ ns: _ns, v: _v, key, ...index }: Document) => [index['name'], { ...index, key: Object.entries(key as Document) }] as const);
+  const described = indexes.map(
+    ({ ns: _ns, v: _v, key, ...index }: Document) =>
+      [index['name'], { ...index, key: Object.entries(key as Document) }] as const,
+  );
   return Object.fromEntries(described) as Record<string, Document>;
 }
 
 async function readShardKeys(client: MongoClient): Promise<Map<string, Document>> {
-  const entries = await client.db('config').collection<{ _id: string; key?: Document; unique?: boolean; dropped?: boolean }>('collections').find().toArray();
-  return new Map(entries.filter(({ key, dropped }) => key !== undefined && !dropped).map(({ _id, key, unique }) => [_id, { key: Object.entries(key ?? {}), unique: unique ?? false }]));
+  const entries = await client
+    .db('config')
+    .collection<{ _id: string; key?: Document; unique?: boolean; dropped?: boolean }>('collections')
+    .find()
+    .toArray();
+  return new Map(
+    entries
+      .filter(({ key, dropped }) => key !== undefined && !dropped)
+      .map(({ _id, key, unique }) => [_id, { key: Object.entries(key ?? {}), unique: unique ?? false }]),
+  );
 }
 
 async function isSharded(client: MongoClient): Promise<boolean> {

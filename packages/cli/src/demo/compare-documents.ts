@@ -19,7 +19,11 @@ const differencesMax = 20;
  * where they differ, documents are paired by `_id`, so that a missing one does not make all later ones different.
  * @param orderCounts whether the same documents in another order are a difference
  */
-export async function compareDocuments(source: AsyncIterable<Uint8Array>, destination: AsyncIterable<Uint8Array>, orderCounts = false): Promise<DocumentsOutcome> {
+export async function compareDocuments(
+  source: AsyncIterable<Uint8Array>,
+  destination: AsyncIterable<Uint8Array>,
+  orderCounts = false,
+): Promise<DocumentsOutcome> {
   const outcome: DocumentsOutcome = { documents: 0, bytes: 0, differences: [] };
   const unmatched = new Unmatched();
   const left = source[Symbol.asyncIterator]();
@@ -38,7 +42,8 @@ export async function compareDocuments(source: AsyncIterable<Uint8Array>, destin
   }
   await Promise.all([left.return?.(), right.return?.()]);
   outcome.differences = unmatched.differences().slice(0, differencesMax);
-  if (orderCounts && unmatched.wasUsed && outcome.differences.length === 0) outcome.differences.push('the documents come in another order');
+  if (orderCounts && unmatched.wasUsed && outcome.differences.length === 0)
+    outcome.differences.push('the documents come in another order');
   return outcome;
 }
 
@@ -72,7 +77,8 @@ class Unmatched {
     for (const id of new Set([...source.keys(), ...destination.keys()])) {
       const left = source.get(id) ?? [];
       const right = destination.get(id) ?? [];
-      for (let index = 0; index < Math.max(left.length, right.length); index += 1) differences.push(`document ${id} ${describe(left[index], right[index])}`);
+      for (let index = 0; index < Math.max(left.length, right.length); index += 1)
+        differences.push(`document ${id} ${describe(left[index], right[index])}`);
     }
     return differences;
   }
@@ -90,7 +96,9 @@ function describe(source: Uint8Array | undefined, destination: Uint8Array | unde
 /** Every field as canonical extended JSON, which shows types. */
 function fieldsOf(document: Uint8Array): Map<string, string> {
   const fields = BSON.deserialize(document, { promoteValues: false }) as Record<string, unknown>;
-  return new Map(Object.entries(fields).map(([name, value]) => [name, BSON.EJSON.stringify(value, { relaxed: false })]));
+  return new Map(
+    Object.entries(fields).map(([name, value]) => [name, BSON.EJSON.stringify(value, { relaxed: false })]),
+  );
 }
 
 /** The `_id` with its type, as canonical extended JSON. */

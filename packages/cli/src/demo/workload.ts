@@ -60,7 +60,10 @@ export class Workload {
     const begin = performance.now();
     for (let bulks = 0; !this.stopping.signal.aborted; bulks += 1) {
       await this.waitUntil(begin + (bulks * bulkOperations * 1000) / this.options.operationsPerSecond);
-      await measurements.bulkWrite(Array.from({ length: bulkOperations }, () => this.operation()), { ordered: false });
+      await measurements.bulkWrite(
+        Array.from({ length: bulkOperations }, () => this.operation()),
+        { ordered: false },
+      );
       await changes.insertOne({ at: new Date(), what: 'workload', batch: bulks });
       this.counts.inserts += 1;
     }

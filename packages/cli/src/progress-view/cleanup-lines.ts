@@ -3,5 +3,12 @@ import type { CleanupPlan } from '@convoy/instance/lifecycle/commands/clean-up';
 /** What a cleanup has found and will do, for people. */
 export function cleanupLines({ found, steps, remarks }: CleanupPlan): string[] {
   if (found === null) return ['There is nothing to clean up.', ...remarks];
-  return [found, '', 'A cleanup will:', ...steps.map(({ description }, index) => `  ${index + 1}. ${description}`), ...(remarks.length > 0 ? ['', ...remarks] : []), ''];
+  return [
+    found,
+    '',
+    'A cleanup will:',
+    ...steps.map(({ description }, index) => `  ${index + 1}. ${description}`),
+    ...(remarks.length > 0 ? ['', ...remarks] : []),
+    '',
+  ];
 }

@@ -34,8 +34,12 @@ export class ComparisonView {
   #show(): void {
     const progress = this.progress();
     this.#measure(progress.totals.bytes);
-    if (this.asJson) this.output.write(`${JSON.stringify({ event: 'progress', ...progress, bytesPerSecond: Math.round(this.#rate) })}\n`);
-    else if (this.#drawn) this.output.write(`\r\u001b[2K${comparisonLine(progress, this.#rate).slice(0, (this.output.columns ?? 80) - 1)}`);
+    if (this.asJson)
+      this.output.write(
+        `${JSON.stringify({ event: 'progress', ...progress, bytesPerSecond: Math.round(this.#rate) })}\n`,
+      );
+    else if (this.#drawn)
+      this.output.write(`\r\u001b[2K${comparisonLine(progress, this.#rate).slice(0, (this.output.columns ?? 80) - 1)}`);
     else this.output.write(`${comparisonLine(progress, this.#rate)}\n`);
   }
 

@@ -8,7 +8,9 @@ const stepByState: Readonly<Record<MigrationState, (progress: ShownProgress) => 
   PAUSED: () => 'convoy resume',
   COMMITTING: () => 'wait for COMMITTED; do not write to either cluster yet',
   COMMITTED: ({ canWrite }) =>
-    canWrite === true ? 'point the writers at the destination; when it is certain that nothing goes back, convoy cleanup' : 'wait until canWrite is true',
+    canWrite === true
+      ? 'point the writers at the destination; when it is certain that nothing goes back, convoy cleanup'
+      : 'wait until canWrite is true',
   REVERSING: (progress) => runningStep(progress),
 };
 
@@ -21,5 +23,7 @@ function runningStep({ canCommit, warnings }: ShownProgress): string {
   const isWarnedOf = (warning: string): boolean => warnings?.some(({ name }) => name === warning) ?? false;
   if (isWarnedOf('waitingForInstances')) return 'start the instances that the warning names';
   if (isWarnedOf('instancesSilent')) return 'look after the instances that the warning names';
-  return canCommit ? 'stop the writers of the source, then convoy commit' : 'wait until a commit is possible (canCommit)';
+  return canCommit
+    ? 'stop the writers of the source, then convoy commit'
+    : 'wait until a commit is possible (canCommit)';
 }

@@ -4,5 +4,7 @@ import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-
 export function optionLines(given: StartRequestBody, whole: StartRequest): string[] {
   const names = Object.keys(whole) as (keyof StartRequest)[];
   const width = Math.max(...names.map((name) => name.length));
-  return names.map((name) => `  ${name.padEnd(width)}  ${JSON.stringify(whole[name])}${given[name] === undefined ? ' (default)' : ''}`);
+  return names.map(
+    (name) => `  ${name.padEnd(width)}  ${JSON.stringify(whole[name])}${given[name] === undefined ? ' (default)' : ''}`,
+  );
 }

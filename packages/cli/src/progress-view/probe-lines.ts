@@ -18,9 +18,20 @@ export function findingLine(finding: Finding): string {
 }
 
 /** What the run comes to, for people: what does not hold in full, then counts. */
-export function reportLines({ findings, version, topology, hasUsers, duration_ms, removed, kept, left }: ProbeReport): string[] {
+export function reportLines({
+  findings,
+  version,
+  topology,
+  hasUsers,
+  duration_ms,
+  removed,
+  kept,
+  left,
+}: ProbeReport): string[] {
   const wrong = findings.flatMap((finding) => (finding.outcome === 'doesNotHold' ? ['', ...wrongLines(finding)] : []));
-  const counts = (['holds', 'doesNotHold', 'notTried'] as const).map((outcome) => findings.filter((finding) => finding.outcome === outcome).length);
+  const counts = (['holds', 'doesNotHold', 'notTried'] as const).map(
+    (outcome) => findings.filter((finding) => finding.outcome === outcome).length,
+  );
   const [holds = 0, doNotHold = 0, notTried = 0] = counts;
   const servers = `${topology === 'sharded' ? 'Sharded cluster' : 'Replica set'}, ${version}, ${hasUsers ? 'with' : 'without'} access control`;
   return [
@@ -29,15 +40,27 @@ export function reportLines({ findings, version, topology, hasUsers, duration_ms
     `${servers}: ${holds} hold, ${doNotHold} do not, ${notTried} were not tried; ${(duration_ms / 1000).toFixed(1)} s.`,
     ...removed.map((name) => `Removed ${name}, which an earlier run had left behind.`),
     ...kept.map((name) => `Left ${name} alone: its run may still go on.`),
-    ...(left === null ? [] : [`The scratch database ${left} could not be removed: drop it, or have the next run do it.`]),
+    ...(left === null
+      ? []
+      : [`The scratch database ${left} could not be removed: drop it, or have the next run do it.`]),
   ];
 }
 
-function wrongLines({ name, sentence, otherwise, expected, answered }: Extract<Finding, { outcome: 'doesNotHold' }>): string[] {
+function wrongLines({
+  name,
+  sentence,
+  otherwise,
+  expected,
+  answered,
+}: Extract<Finding, { outcome: 'doesNotHold' }>): string[] {
   return [`${name}: ${sentence}`, `  expected  ${expected}`, `  answered  ${answered}`, `  ${otherwise}`];
 }
 
 /** All probes with their sentences, and what they are about. */
 export function listLines(probes: readonly Probe[]): string[] {
-  return probes.flatMap((probe) => [probe.name, `  ${probe.sentence}`, `  releases: ${releasesText(probe)}; servers: ${needsText(probe)}; from ${probe.source}`]);
+  return probes.flatMap((probe) => [
+    probe.name,
+    `  ${probe.sentence}`,
+    `  releases: ${releasesText(probe)}; servers: ${needsText(probe)}; from ${probe.source}`,
+  ]);
 }

@@ -12,7 +12,11 @@ export type ShownProgress = Progress & Partial<FleetProgress>;
 export function progressLine(progress: ShownProgress): string {
   const copy = progress.collectionCopy;
   const parts = [progress.state, progress.info ?? undefined];
-  if (copy) parts.push(`${percentOf(progress).toFixed(1)} %`, `${formatBytes(copy.estimatedCopiedBytes)} of ${formatBytes(copy.estimatedTotalBytes)}`);
+  if (copy)
+    parts.push(
+      `${percentOf(progress).toFixed(1)} %`,
+      `${formatBytes(copy.estimatedCopiedBytes)} of ${formatBytes(copy.estimatedTotalBytes)}`,
+    );
   parts.push(...ratesAndLag(progress));
   for (const warning of progress.warnings ?? []) parts.push(`warning ${warning.name}`);
   return parts.filter((part) => part !== undefined).join(' · ');
@@ -21,12 +25,16 @@ export function progressLine(progress: ShownProgress): string {
 /** Several lines for a terminal: the whole, a bar, one line for each instance, warnings. */
 export function progressBlock(progress: ShownProgress): string[] {
   const copy = progress.collectionCopy;
-  const head = [progress.state, progress.info ?? undefined, ...ratesAndLag(progress)].filter((part) => part !== undefined).join(' · ');
+  const head = [progress.state, progress.info ?? undefined, ...ratesAndLag(progress)]
+    .filter((part) => part !== undefined)
+    .join(' · ');
   const lines = [head];
   if (copy) {
     const remaining = !progress.secondsRemaining ? '' : `, ${formatSeconds(progress.secondsRemaining)} left`;
     const bytes = `${formatBytes(copy.estimatedCopiedBytes)} of ${formatBytes(copy.estimatedTotalBytes)}`;
-    lines.push(`${formatBar(percentOf(progress), barWidth)} ${percentOf(progress).toFixed(1)} % (${bytes}${remaining})`);
+    lines.push(
+      `${formatBar(percentOf(progress), barWidth)} ${percentOf(progress).toFixed(1)} % (${bytes}${remaining})`,
+    );
   }
   lines.push(...indexLine(progress), ...verifierLine(progress), ...oplogLine(progress));
   for (const instance of progress.instances ?? []) lines.push(instanceLine(instance));
@@ -38,13 +46,17 @@ export function progressBlock(progress: ShownProgress): string[] {
 /** Why no commit would be taken, once all is copied: before that it goes without saying. */
 function blockerLines({ commitBlockers }: ShownProgress): string[] {
   const blockers = commitBlockers ?? [];
-  return blockers.some(({ reason }) => reason === 'copying' || reason === 'notStarted') ? [] : blockers.map((blocker) => `no commit yet: ${blockerText(blocker)}`);
+  return blockers.some(({ reason }) => reason === 'copying' || reason === 'notStarted')
+    ? []
+    : blockers.map((blocker) => `no commit yet: ${blockerText(blocker)}`);
 }
 
 /** Only while there is something left to build. */
 function indexLine({ indexBuilding }: ShownProgress): string[] {
   if (!indexBuilding || indexBuilding.indexesBuilt >= indexBuilding.totalIndexesToBuild) return [];
-  return [`indexes: ${formatCount(indexBuilding.indexesBuilt)} of ${formatCount(indexBuilding.totalIndexesToBuild)} built`];
+  return [
+    `indexes: ${formatCount(indexBuilding.indexesBuilt)} of ${formatCount(indexBuilding.totalIndexesToBuild)} built`,
+  ];
 }
 
 function verifierLine({ verification }: ShownProgress): string[] {
@@ -55,7 +67,9 @@ function verifierLine({ verification }: ShownProgress): string[] {
 }
 
 function oplogLine({ estimatedOplogTimeRemaining }: ShownProgress): string[] {
-  return estimatedOplogTimeRemaining === null ? [] : [`time left in the source's oplog: ${estimatedOplogTimeRemaining}`];
+  return estimatedOplogTimeRemaining === null
+    ? []
+    : [`time left in the source's oplog: ${estimatedOplogTimeRemaining}`];
 }
 
 function instanceLine(instance: FleetInstance): string {
@@ -79,7 +93,10 @@ interface Rates {
 function ratesAndLag({ copyBytesPerSecond, eventsPerSecond, totalEventsApplied, lagTimeSeconds }: Rates): string[] {
   const parts: string[] = [];
   if (copyBytesPerSecond) parts.push(`${formatBytes(copyBytesPerSecond)}/s`);
-  if (totalEventsApplied !== null) parts.push(`${formatCount(totalEventsApplied)} events${eventsPerSecond ? ` (${formatCount(eventsPerSecond)}/s)` : ''}`);
+  if (totalEventsApplied !== null)
+    parts.push(
+      `${formatCount(totalEventsApplied)} events${eventsPerSecond ? ` (${formatCount(eventsPerSecond)}/s)` : ''}`,
+    );
   if (lagTimeSeconds !== null) parts.push(`lag ${lagTimeSeconds} s`);
   return parts;
 }
@@ -87,5 +104,7 @@ function ratesAndLag({ copyBytesPerSecond, eventsPerSecond, totalEventsApplied, 
 /** The fleet's own figure, or the copied part of an instance alone. */
 function percentOf({ percent, collectionCopy }: ShownProgress): number {
   if (percent != null) return percent;
-  return collectionCopy ? (100 * collectionCopy.estimatedCopiedBytes) / Math.max(collectionCopy.estimatedTotalBytes, 1) : 0;
+  return collectionCopy
+    ? (100 * collectionCopy.estimatedCopiedBytes) / Math.max(collectionCopy.estimatedTotalBytes, 1)
+    : 0;
 }

@@ -6,7 +6,8 @@ import { formatBytes, formatCount } from './quantity.js';
 const verdictWords: Readonly<Record<EndedComparison['verdict'], string>> = {
   equal: 'EQUAL: everything that was compared is the same on both sides.',
   different: 'DIFFERENT: source and destination are not the same.',
-  undecided: 'UNDECIDED: some documents changed each time they were looked at and were never the same; stop the writes and run it again.',
+  undecided:
+    'UNDECIDED: some documents changed each time they were looked at and were never the same; stop the writes and run it again.',
   incomplete: 'INCOMPLETE: what was compared is the same, but not everything could be compared.',
 };
 
@@ -16,9 +17,13 @@ export function verdictLine({ verdict }: EndedComparison): string {
 }
 
 /** One line that says how far a comparison is. */
-export function comparisonLine({ phase, totals, generation, estimatedDocuments }: ComparisonProgress, bytesPerSecond: number): string {
+export function comparisonLine(
+  { phase, totals, generation, estimatedDocuments }: ComparisonProgress,
+  bytesPerSecond: number,
+): string {
   const compared = Math.max(totals.sourceDocuments, totals.destinationDocuments);
-  const percent = estimatedDocuments === 0 ? '' : ` (${Math.min(100, (100 * compared) / estimatedDocuments).toFixed(1)} %)`;
+  const percent =
+    estimatedDocuments === 0 ? '' : ` (${Math.min(100, (100 * compared) / estimatedDocuments).toFixed(1)} %)`;
   const parts = [
     phase === 'looking again' ? `${phase}, generation ${generation}` : phase,
     `${formatCount(compared)} of about ${formatCount(estimatedDocuments)} documents${percent}`,
@@ -38,10 +43,16 @@ export function mismatchLine({ namespace, kind, _id, paths, proven }: DescribedM
 function pathText({ path, kind, sourceType, destinationType }: PathDifference): string {
   const name = path === '' ? 'the document' : path;
   switch (kind) {
-    case 'order': return `order of fields in ${name}`;
-    case 'missingOnDestination': return `${name} is missing (${sourceType})`;
-    case 'extraOnDestination': return `${name} is extra (${destinationType})`;
-    case 'changed': return sourceType === destinationType ? `${name} (${sourceType})` : `${name} (${sourceType}, on the destination ${destinationType})`;
+    case 'order':
+      return `order of fields in ${name}`;
+    case 'missingOnDestination':
+      return `${name} is missing (${sourceType})`;
+    case 'extraOnDestination':
+      return `${name} is extra (${destinationType})`;
+    case 'changed':
+      return sourceType === destinationType
+        ? `${name} (${sourceType})`
+        : `${name} (${sourceType}, on the destination ${destinationType})`;
   }
 }
 

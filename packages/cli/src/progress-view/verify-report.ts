@@ -21,7 +21,14 @@ export function verifyReport(ended: EndedComparison, context: ReportContext): st
     ['# Comparison of two MongoDB clusters', '', `**${verdictLine(ended)}**`],
     ['## What was compared', '', ...comparedLines(ended, context)],
     ['## How', '', ...ruleLines(ended, context.options)],
-    ['## Definitions', '', ...listOr('No differences.', ended.differences.map(({ kind, namespace, detail }) => `${code(namespace)} ${kind}: ${detail}`))],
+    [
+      '## Definitions',
+      '',
+      ...listOr(
+        'No differences.',
+        ended.differences.map(({ kind, namespace, detail }) => `${code(namespace)} ${kind}: ${detail}`),
+      ),
+    ],
     ['## Documents', '', ...documentLines(ended, context)],
     ['## Not compared', '', ...notComparedLines(ended)],
   ];
@@ -45,14 +52,19 @@ function clusterText({ host, kind, version, clusterId, shards }: DescribedCluste
   return `${kind === 'sharded' ? `sharded cluster of ${shards} shards` : 'replica set'} at ${host}, MongoDB ${version}, cluster id ${clusterId}`;
 }
 
-function ruleLines({ generations, shardKeysCompared }: EndedComparison, { rule, generationsMax }: ComparisonOptions): string[] {
+function ruleLines(
+  { generations, shardKeysCompared }: EndedComparison,
+  { rule, generationsMax }: ComparisonOptions,
+): string[] {
   return [
     'Every document of both sides was read at majority through the routers, without orphans, and compared byte for byte: values, types, and the order of fields; in capped collections the order of insertion too.',
     'Each was compared as it was at one moment between begin and end; what was written to it later is covered only if no more was written after the begin.',
     '',
     `What differed was looked at again, ${generations} times (${generationsMax} at most). A difference is proven when neither side had changed for ${rule.settle_ms / 1000} s and over ${rule.looksMin} looks.`,
     '',
-    shardKeysCompared ? 'Shard keys were compared.' : 'Shard keys were not compared: one side is a replica set, or they were said to differ.',
+    shardKeysCompared
+      ? 'Shard keys were compared.'
+      : 'Shard keys were not compared: one side is a replica set, or they were said to differ.',
   ];
 }
 
@@ -63,7 +75,13 @@ function documentLines({ totals }: EndedComparison, { shown, mismatchFile }: Rep
     `- ${formatCount(totals.suspects)} undecided: they kept changing and were never the same`,
     `- ${formatCount(totals.agreed)} differed at first and were the same at a later look`,
   ];
-  if (shown.length > 0) lines.push('', `The first ${formatCount(shown.length)} of ${formatCount(all)}:`, '', ...shown.map((mismatch) => `- ${mismatchLine(mismatch)}`));
+  if (shown.length > 0)
+    lines.push(
+      '',
+      `The first ${formatCount(shown.length)} of ${formatCount(all)}:`,
+      '',
+      ...shown.map((mismatch) => `- ${mismatchLine(mismatch)}`),
+    );
   if (mismatchFile !== null) lines.push('', `All of them are in ${code(mismatchFile)}.`);
   return lines;
 }

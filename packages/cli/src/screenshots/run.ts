@@ -46,7 +46,8 @@ async function takePictures(folder: string): Promise<void> {
   const pages = await Promise.all(pictures.map((picture) => open(browser, url, picture)));
   const client = new ContractClient(url);
   const read = async (): Promise<FleetProgress> => (await client.fleetProgress()).progress;
-  const isHalfWay = ({ info, percent }: FleetProgress): boolean => info === 'collection copy' && (percent ?? 0) >= percentMin;
+  const isHalfWay = ({ info, percent }: FleetProgress): boolean =>
+    info === 'collection copy' && (percent ?? 0) >= percentMin;
   await follow(read, { what: `${percentMin} % of the copy`, limit_ms: copyWithin_ms, until: isHalfWay });
   mkdirSync(folder, { recursive: true });
   // At the same time: on a quiet machine the copy is over within seconds.
@@ -55,7 +56,8 @@ async function takePictures(folder: string): Promise<void> {
 }
 
 function keep(path: string, png: Buffer): void {
-  if (png.length === 0 || png.length > pictureBytesMax) throw new Error(`${path} has ${png.length} bytes; ${pictureBytesMax} are the limit.`);
+  if (png.length === 0 || png.length > pictureBytesMax)
+    throw new Error(`${path} has ${png.length} bytes; ${pictureBytesMax} are the limit.`);
   writeFileSync(path, png);
   console.log(`${path}: ${Math.round(png.length / 1000)} kB`);
 }
@@ -79,7 +81,8 @@ async function open(browser: Browser, url: string, { colorScheme, width, height,
 }
 
 async function take(page: Page): Promise<Buffer> {
-  for (const drawn of ['#fleet .row', '#chart-list canvas', '#timeline li']) await page.locator(drawn).first().waitFor({ timeout: shownWithin_ms });
+  for (const drawn of ['#fleet .row', '#chart-list canvas', '#timeline li'])
+    await page.locator(drawn).first().waitFor({ timeout: shownWithin_ms });
   return page.screenshot();
 }
 

@@ -5,7 +5,10 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 const PROBLEMS_NAMED_MAX = 30;
 
 /** A schema's message for a missing value; its own one for everything else. */
-export function messageOfMissing(issue: { readonly code?: string | undefined; readonly input?: unknown }): string | undefined {
+export function messageOfMissing(issue: {
+  readonly code?: string | undefined;
+  readonly input?: unknown;
+}): string | undefined {
   return issue.code === 'invalid_type' && issue.input === undefined ? 'is required' : undefined;
 }
 

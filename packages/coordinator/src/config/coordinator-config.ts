@@ -14,7 +14,10 @@ const verbosities = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as cons
 
 const configSchema = z.strictObject({
   redis: redisSchema,
-  fleet: z.string().refine(isFleetName, 'must be 1 to 64 letters, digits, dots, dashes or underscores').default('default'),
+  fleet: z
+    .string()
+    .refine(isFleetName, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
+    .default('default'),
   port: z.int().min(0).max(65_535).default(COORDINATOR_PORT_DEFAULT),
   listen: z.string().min(1, 'must not be empty').default('127.0.0.1'),
   allowedHosts: z.array(z.string().min(1, 'must not be empty')).max(100).default([]),
@@ -69,7 +72,10 @@ function typedValue(field: string, value: unknown): unknown {
 }
 
 function fromEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
-  const given = Object.entries(environmentNames).map(([field, name]): [string, string | undefined] => [field, env[name]]);
+  const given = Object.entries(environmentNames).map(([field, name]): [string, string | undefined] => [
+    field,
+    env[name],
+  ]);
   return Object.fromEntries(given.filter(([, value]) => value !== undefined && value !== ''));
 }
 
@@ -77,7 +83,11 @@ function fromEnvironment(env: Readonly<Record<string, string | undefined>>): Rec
  * Merges file, environment and flags into one configuration.
  * @throws ConvoyError `invalidConfiguration` that names every wrong value by its path and shows none
  */
-export function parseCoordinatorConfig({ file = {}, env = {}, flags = {} }: CoordinatorConfigSources): CoordinatorConfig {
+export function parseCoordinatorConfig({
+  file = {},
+  env = {},
+  flags = {},
+}: CoordinatorConfigSources): CoordinatorConfig {
   if (typeof file !== 'object' || file === null || Array.isArray(file)) {
     throw new ConvoyError('invalidConfiguration', 'configuration: the file must contain one JSON object.');
   }

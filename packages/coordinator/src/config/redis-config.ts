@@ -6,7 +6,10 @@ import { messageOfMissing, parseConfig } from './config-problems.js';
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
-const secret = z.string().min(1, 'must not be empty').transform((text) => new Secret(text));
+const secret = z
+  .string()
+  .min(1, 'must not be empty')
+  .transform((text) => new Secret(text));
 const host = z.string().min(1, 'must not be empty');
 const port = z.int().min(1).max(65_535);
 const redisAddress = z.strictObject({ host, port: port.default(REDIS_PORT) });
@@ -33,7 +36,11 @@ const objectSchema = z.strictObject({
   password: secret.optional(),
   database: z.int().min(0).max(10_000).optional(),
   tls: z.union([z.boolean(), tlsSchema]).optional(),
-  keyPrefix: z.string().max(100).regex(/^[^{}]*$/, 'must not contain braces').default(''),
+  keyPrefix: z
+    .string()
+    .max(100)
+    .regex(/^[^{}]*$/, 'must not contain braces')
+    .default(''),
 });
 
 type RedisObject = z.output<typeof objectSchema>;
@@ -90,9 +97,12 @@ function settingsOf(fields: RedisObject, problem: (path: string, message: string
 }
 
 /** A URL stands for an object that has nothing else. */
-const writtenSchema = z.union([z.string().transform((url): Record<string, unknown> => ({ url })), z.record(z.string(), z.unknown())], {
-  error: ({ input }) => (input === undefined ? 'is required' : 'must be a URL or an object'),
-});
+const writtenSchema = z.union(
+  [z.string().transform((url): Record<string, unknown> => ({ url })), z.record(z.string(), z.unknown())],
+  {
+    error: ({ input }) => (input === undefined ? 'is required' : 'must be a URL or an object'),
+  },
+);
 
 /** Reads `redis` of a configuration: a URL, or an object with a URL, a host, Sentinels or the nodes of a cluster. */
 export const redisSchema = writtenSchema.transform((value, deps): RedisSettings => {

@@ -9,7 +9,8 @@ const gone = { $gone: true } as const;
  * @returns undefined when they are equal
  */
 export function changeBetween(before: Json | undefined, after: Json): Json | undefined {
-  if (!isObject(before) || !isObject(after)) return JSON.stringify(before) === JSON.stringify(after) ? undefined : after;
+  if (!isObject(before) || !isObject(after))
+    return JSON.stringify(before) === JSON.stringify(after) ? undefined : after;
   const changed = new Map<string, Json>();
   for (const [key, value] of Object.entries(after)) {
     const change = Object.hasOwn(before, key) ? changeBetween(before[key], value) : value;

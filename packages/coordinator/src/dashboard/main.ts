@@ -58,7 +58,8 @@ async function readCommands(): Promise<void> {
 
 /** The cut-over as it is with what is known now. */
 function showActions(): void {
-  if (latest !== null) showCutOver(cutOverView(latest, mayCommand !== false, isLive, reverseRefusal(latest, evidence)), press);
+  if (latest !== null)
+    showCutOver(cutOverView(latest, mayCommand !== false, isLive, reverseRefusal(latest, evidence)), press);
 }
 
 function press(action: ActionView): void {
@@ -123,14 +124,20 @@ function showLink(): void {
   setAttribute(link, 'data-tone', isFresh && hears ? 'good' : 'bad');
   setAttribute(document.body, 'data-stale', isFresh ? null : 'yes');
   if (isFresh) setText(link, hears ? '● Live' : '▲ Live, but Redis is lost: figures are the last known');
-  else setText(link, latest === null ? '◌ Connecting …' : `✕ Stale: last heard ${durationText(age_seconds)} ago, connecting …`);
+  else
+    setText(
+      link,
+      latest === null ? '◌ Connecting …' : `✕ Stale: last heard ${durationText(age_seconds)} ago, connecting …`,
+    );
 }
 
 /** Asks for what is not in the stream. What cannot be had is asked for again the next time, and a slow service is not asked twice at once. */
 function refresh(): void {
   if (document.hidden || !isLive || isReading) return;
   isReading = true;
-  readBeside().catch(() => undefined).finally(() => (isReading = false));
+  readBeside()
+    .catch(() => undefined)
+    .finally(() => (isReading = false));
 }
 
 async function readBeside(): Promise<void> {

@@ -41,7 +41,12 @@ export interface NamespacesReply {
   readonly offset: number;
   readonly rows: readonly NamespaceView[];
   /** Sums of those that match and are not among the rows, and of those that the instances did not name. */
-  readonly others: { readonly collections: number; readonly totalBytes: number; readonly copiedBytes: number; readonly copiedDocuments: number };
+  readonly others: {
+    readonly collections: number;
+    readonly totalBytes: number;
+    readonly copiedBytes: number;
+    readonly copiedDocuments: number;
+  };
 }
 
 /** One entry of the reply of `GET /api/v1/commands`. */
@@ -50,5 +55,7 @@ export interface CommandView {
   readonly at_ms: number;
   readonly name: string;
   readonly success: boolean;
-  readonly results: Readonly<Record<string, { readonly success: boolean; readonly error?: string; readonly errorDescription?: string }>>;
+  readonly results: Readonly<
+    Record<string, { readonly success: boolean; readonly error?: string; readonly errorDescription?: string }>
+  >;
 }

@@ -26,11 +26,16 @@ function errorOfWhole(results: readonly CommandResult[]): ErrorName {
 
 /** What a command has done that only some have accepted, and what to do next. */
 const partialOutcomes: Readonly<Record<CommandName, string>> = {
-  start: 'Those that accepted have recorded the options and wait; nothing is copied before all have. Remove the reasons, then send the same start again: it goes to the others alone.',
-  pause: 'Those that accepted are PAUSED, the others go on. Send pause again for the others, or resume for those that are paused.',
-  resume: 'Those that accepted are RUNNING, the others stay as they are. Send resume again: it goes to the others alone.',
-  commit: 'Those that accepted have recorded it and do not take it back; the commit begins when all have. Remove the reasons, then send commit again: it goes to the others alone.',
-  reverse: 'Those that accepted have recorded it and do not take it back; the reverse begins when all have. Remove the reasons, then send reverse again: it goes to the others alone.',
+  start:
+    'Those that accepted have recorded the options and wait; nothing is copied before all have. Remove the reasons, then send the same start again: it goes to the others alone.',
+  pause:
+    'Those that accepted are PAUSED, the others go on. Send pause again for the others, or resume for those that are paused.',
+  resume:
+    'Those that accepted are RUNNING, the others stay as they are. Send resume again: it goes to the others alone.',
+  commit:
+    'Those that accepted have recorded it and do not take it back; the commit begins when all have. Remove the reasons, then send commit again: it goes to the others alone.',
+  reverse:
+    'Those that accepted have recorded it and do not take it back; the reverse begins when all have. Remove the reasons, then send reverse again: it goes to the others alone.',
 };
 
 /** An instance that is late may be carrying the command out; one that takes it later does not. */
@@ -53,10 +58,18 @@ const RESULTS_NAMED_MAX = 50;
  */
 export function outcomeFailure({ name, success, results }: CommandOutcome): ConvoyError | null {
   if (success) return null;
-  const instances = [...results].map(([id, result]): InstanceResult => ({ id, ...result })).sort((a, b) => (a.id < b.id ? -1 : 1));
-  const lines = instances.map((each) => (each.success ? `${each.id}: accepted` : `${each.id}: ${each.error} (${each.errorDescription})`));
+  const instances = [...results]
+    .map(([id, result]): InstanceResult => ({ id, ...result }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const lines = instances.map((each) =>
+    each.success ? `${each.id}: accepted` : `${each.id}: ${each.error} (${each.errorDescription})`,
+  );
   const more = lines.length > RESULTS_NAMED_MAX ? `; and ${lines.length - RESULTS_NAMED_MAX} more` : '';
   const all = [...results.values()];
   const listed = lines.slice(0, RESULTS_NAMED_MAX).join('; ') + more;
-  return new ConvoyError(errorOfWhole(all), `${name} was not accepted by every instance. ${listed}. ${consequence(name, all)}`, { instances });
+  return new ConvoyError(
+    errorOfWhole(all),
+    `${name} was not accepted by every instance. ${listed}. ${consequence(name, all)}`,
+    { instances },
+  );
 }

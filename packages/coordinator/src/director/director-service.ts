@@ -45,14 +45,18 @@ export class DirectorService implements ContractService<FleetProgress> {
     const { failure, progress, instances } = this.#director.progress();
     if (failure !== null) return Promise.reject(new ConvoyError(failure.error, failure.errorDescription));
     if (instances.length === 0) {
-      return Promise.reject(new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered; start the instances first.'));
+      return Promise.reject(
+        new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered; start the instances first.'),
+      );
     }
     return Promise.resolve(progress);
   }
 
   /** As far as the instances' reports hold them; each instance reports the first ones of the whole fleet, and shows all of them itself. */
   async *mismatches({ kind, namespace, limit }: MismatchQuery): AsyncGenerator<Mismatch> {
-    const matching = this.#director.mismatches().filter((one) => (kind ?? one.kind) === one.kind && (namespace ?? one.namespace) === one.namespace);
+    const matching = this.#director
+      .mismatches()
+      .filter((one) => (kind ?? one.kind) === one.kind && (namespace ?? one.namespace) === one.namespace);
     await Promise.resolve();
     yield* matching.slice(0, limit);
   }

@@ -77,8 +77,18 @@ export class FleetDirector {
     this.#details = new DetailsReader(this.#connection, keys, timings.redisCall_ms);
     const patient = this.#connections.patient();
     const common = { keys, timings, clock: this.#clock, logger: this.#logger };
-    this.#view = new FleetView({ ...common, hearsAll: true, connection: this.#connection, subscriber: this.#connections.subscriber() });
-    this.#sender = new CommandSender({ connection: patient, keys, redisCall_ms: timings.redisCall_ms, logger: this.#logger });
+    this.#view = new FleetView({
+      ...common,
+      hearsAll: true,
+      connection: this.#connection,
+      subscriber: this.#connections.subscriber(),
+    });
+    this.#sender = new CommandSender({
+      connection: patient,
+      keys,
+      redisCall_ms: timings.redisCall_ms,
+      logger: this.#logger,
+    });
     this.#last = new LastCommands(this.#clock, timings.identityLease_ms);
     this.#leaderTask = new PeriodicTask(timings.leaderLease_ms / RENEWALS_PER_LEASE, () => this.#askForLeader());
   }
@@ -112,9 +122,18 @@ export class FleetDirector {
     const reports = this.#view.reports();
     const monotonic_ms = this.#clock.monotonic_ms();
     const silent_ms = new Map(
-      [...reports.keys()].map((id) => [id, monotonic_ms - (this.#view.board.heardAt_ms(id) ?? Number.NEGATIVE_INFINITY)]),
+      [...reports.keys()].map((id) => [
+        id,
+        monotonic_ms - (this.#view.board.heardAt_ms(id) ?? Number.NEGATIVE_INFINITY),
+      ]),
     );
-    return { reports, leader: this.#view.leader(), silent_ms, now_ms: this.#clock.now_ms(), isConnected: this.isConnected() };
+    return {
+      reports,
+      leader: this.#view.leader(),
+      silent_ms,
+      now_ms: this.#clock.now_ms(),
+      isConnected: this.isConnected(),
+    };
   }
 
   /** The figures of the whole fleet. */
@@ -148,7 +167,8 @@ export class FleetDirector {
     const snapshot = this.snapshot();
     const members = membersOf(snapshot);
     const ids = [...members.registeredIds, ...members.missingIds];
-    if (ids.length === 0) throw new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered; start the instances first.');
+    if (ids.length === 0)
+      throw new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered; start the instances first.');
     if (name === 'start') refuseOtherClusters(members);
     const open = withoutFollowed({ name, body }, ids, snapshot, this.#last);
     const sent = await this.#sender.send({ commandId, name, body }, open, this.#commandLimit_ms);
@@ -156,7 +176,10 @@ export class FleetDirector {
     const results = new Map(ids.map((id) => [id, sent.get(id) ?? { success: true as const }]));
     const success = [...results.values()].every((result) => result.success);
     this.#note({ commandId, name, success, results });
-    this.#logger.info({ event: 'commandSent', command: name, commandId, instances: ids.length, success }, 'command sent to the fleet');
+    this.#logger.info(
+      { event: 'commandSent', command: name, commandId, instances: ids.length, success },
+      'command sent to the fleet',
+    );
     return { commandId, name, success, results };
   }
 
@@ -187,7 +210,8 @@ export class FleetDirector {
    * @throws ConvoyError `redisUnavailable`
    */
   async *namespaceDetails(): AsyncGenerator<PublishedDetails['namespaces']> {
-    for await (const [, publishDetails] of this.#details.each('namespaces', [...this.#view.reports().keys()])) yield publishDetails;
+    for await (const [, publishDetails] of this.#details.each('namespaces', [...this.#view.reports().keys()]))
+      yield publishDetails;
   }
 
   /** How many commands this process has sent. */
@@ -211,7 +235,10 @@ export class FleetDirector {
     try {
       await this.#view.refreshLeader();
     } catch (error) {
-      this.#logger.debug({ event: 'leaderUnknown', reason: redisFailureReason(error) }, 'the leader could not be asked for');
+      this.#logger.debug(
+        { event: 'leaderUnknown', reason: redisFailureReason(error) },
+        'the leader could not be asked for',
+      );
     }
   }
 }

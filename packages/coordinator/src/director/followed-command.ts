@@ -43,7 +43,12 @@ export function withoutFollowed(
 }
 
 /** What leads back to where an instance was before. */
-const opposites: Partial<Record<CommandName, CommandName>> = { pause: 'resume', resume: 'pause', commit: 'reverse', reverse: 'commit' };
+const opposites: Partial<Record<CommandName, CommandName>> = {
+  pause: 'resume',
+  resume: 'pause',
+  commit: 'reverse',
+  reverse: 'commit',
+};
 
 /** The last command that each instance has accepted, for as long as a report may be older than it. */
 export class LastCommands {
@@ -66,6 +71,8 @@ export class LastCommands {
   /** Whether the last command that the instance has accepted undoes this one, and was accepted lately. */
   isOpposite(id: string, name: CommandName): boolean {
     const last = this.#byId.get(id);
-    return last !== undefined && last.name === opposites[name] && this.#clock.monotonic_ms() - last.at_ms <= this.#lease_ms;
+    return (
+      last !== undefined && last.name === opposites[name] && this.#clock.monotonic_ms() - last.at_ms <= this.#lease_ms
+    );
   }
 }

@@ -5,5 +5,8 @@ import type { Members } from '../progress/members.js';
 export function refuseOtherClusters({ otherClustersIds }: Members): void {
   if (otherClustersIds.length === 0) return;
   const ids = otherClustersIds.join(', ');
-  throw new ConvoyError('wrongCluster', `Instances that are configured with other clusters than the rest: ${ids}; give all the same cluster0 and cluster1. Nothing was sent.`);
+  throw new ConvoyError(
+    'wrongCluster',
+    `Instances that are configured with other clusters than the rest: ${ids}; give all the same cluster0 and cluster1. Nothing was sent.`,
+  );
 }

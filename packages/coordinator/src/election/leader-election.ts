@@ -88,7 +88,10 @@ export class LeaderElection {
       this.#setHeld(holder?.incarnation === candidate.incarnation ? sentAt_ms + lease_ms : Number.NEGATIVE_INFINITY);
     } catch (error) {
       this.#pace.pause();
-      logger.debug({ event: 'campaignFailed', reason: redisFailureReason(error) }, 'the leader lease could not be asked for');
+      logger.debug(
+        { event: 'campaignFailed', reason: redisFailureReason(error) },
+        'the leader lease could not be asked for',
+      );
     }
   }
 
@@ -106,11 +109,15 @@ export class LeaderElection {
     this.#heldUntil_ms = this.#suspended ? Number.NEGATIVE_INFINITY : heldUntil_ms;
     const leading = this.isLeader();
     clearTimeout(this.#lapse);
-    if (leading) this.#lapse = setTimeout(() => this.#setHeld(heldUntil_ms), heldUntil_ms - this.#parts.clock.monotonic_ms() + 1);
+    if (leading)
+      this.#lapse = setTimeout(() => this.#setHeld(heldUntil_ms), heldUntil_ms - this.#parts.clock.monotonic_ms() + 1);
     if (leading === this.#leading) return;
     this.#leading = leading;
     const { logger, candidate, watchers } = this.#parts;
-    logger.info({ event: leading ? 'leaderElected' : 'leaderLost', id: candidate.id }, leading ? 'leads the fleet' : 'leads no longer');
+    logger.info(
+      { event: leading ? 'leaderElected' : 'leaderLost', id: candidate.id },
+      leading ? 'leads the fleet' : 'leads no longer',
+    );
     watchers.notify('leader');
   }
 }

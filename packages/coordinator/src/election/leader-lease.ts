@@ -61,7 +61,10 @@ export class LeaderLease {
   async campaign(candidate: LeaseHolder, lease_ms: number): Promise<LeaseHolder | null> {
     const value = encodeLease(candidate);
     const { leader, leaderChannel } = this.#keys;
-    const holder = await callRedis(this.#connection.eval(CAMPAIGN, 1, leader, value, lease_ms, leaderChannel), this.#limit_ms);
+    const holder = await callRedis(
+      this.#connection.eval(CAMPAIGN, 1, leader, value, lease_ms, leaderChannel),
+      this.#limit_ms,
+    );
     return decodeLease(String(holder));
   }
 

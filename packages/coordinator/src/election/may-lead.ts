@@ -11,7 +11,10 @@ export function mayLead(id: string, reports: ReadonlyMap<string, SeenReport>): b
   if (!isAsked(id, expectedIds)) return false;
   const own = reports.get(id);
   if (own === undefined) return true;
-  return [...reports].every(([other, { fresh, report }]) => other === id || !fresh || abilityOf(report) <= abilityOf(own.report) || !isAsked(other, expectedIds));
+  return [...reports].every(
+    ([other, { fresh, report }]) =>
+      other === id || !fresh || abilityOf(report) <= abilityOf(own.report) || !isAsked(other, expectedIds),
+  );
 }
 
 /** Who is not asked for does not lead either. */

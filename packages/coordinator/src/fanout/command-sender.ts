@@ -22,7 +22,11 @@ export interface CommandSenderDependencies {
  * What an instance returns for a command, or null when it does not within the limit, or its job has failed (it stalled).
  * BullMQ's own wait is not used: it loses the rejection when the connection breaks, which would end the process.
  */
-function nextAnswer(events: QueueEvents, commandId: string, limit_ms: number): { value: Promise<unknown>; cancel: () => void } {
+function nextAnswer(
+  events: QueueEvents,
+  commandId: string,
+  limit_ms: number,
+): { value: Promise<unknown>; cancel: () => void } {
   let timer: NodeJS.Timeout | undefined;
   const value = new Promise<unknown>((resolve) => {
     timer = setTimeout(() => resolve(null), limit_ms);
@@ -54,16 +58,28 @@ export class CommandSender {
     const sentAt_ms = await callRedis(redisTime_ms(this.#parts.connection, this.#parts.keys), this.#parts.redisCall_ms);
     const data: CommandJobData = { name: command.name, body: command.body, expiresAt_ms: sentAt_ms + limit_ms };
     const results = await Promise.all(
-      ids.map(async (id): Promise<[string, CommandResult]> => [id, await this.#sendTo(id, command.commandId, data, sentAt_ms, limit_ms)]),
+      ids.map(async (id): Promise<[string, CommandResult]> => [
+        id,
+        await this.#sendTo(id, command.commandId, data, sentAt_ms, limit_ms),
+      ]),
     );
     return new Map(results);
   }
 
-  async #sendTo(id: string, commandId: string, data: CommandJobData, sentAt_ms: number, limit_ms: number): Promise<CommandResult> {
+  async #sendTo(
+    id: string,
+    commandId: string,
+    data: CommandJobData,
+    sentAt_ms: number,
+    limit_ms: number,
+  ): Promise<CommandResult> {
     const { connection, keys } = this.#parts;
     const name = keys.queueName(id);
     const common = { connection, prefix: keys.queuePrefix };
-    const queue = new Queue<CommandJobData, CommandResult>(name, { ...common, streams: { events: { maxLen: EVENTS_RETAINED } } });
+    const queue = new Queue<CommandJobData, CommandResult>(name, {
+      ...common,
+      streams: { events: { maxLen: EVENTS_RETAINED } },
+    });
     // Read from the moment of sending, so that no event is missed however fast the instance answers.
     const events = new QueueEvents(name, { ...common, lastEventId: `${sentAt_ms}-0` });
     queue.on('error', this.#onError);
@@ -97,10 +113,16 @@ export class CommandSender {
       answer.cancel();
     }
     logger.debug({ event: 'commandUnanswered', commandId }, 'no result in time');
-    throw new ConvoyError('commandTimedOut', `The instance has not answered within ${limit_ms} ms; read progress, then repeat the command.`);
+    throw new ConvoyError(
+      'commandTimedOut',
+      `The instance has not answered within ${limit_ms} ms; read progress, then repeat the command.`,
+    );
   }
 
   readonly #onError = (error: Error): void => {
-    this.#parts.logger.debug({ event: 'commandQueueFailed', reason: redisFailureReason(error) }, 'a command queue failed, it is retried');
+    this.#parts.logger.debug(
+      { event: 'commandQueueFailed', reason: redisFailureReason(error) },
+      'a command queue failed, it is retried',
+    );
   };
 }

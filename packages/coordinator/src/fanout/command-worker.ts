@@ -41,13 +41,20 @@ export class CommandWorker {
 
   constructor(parts: CommandWorkerDependencies) {
     this.#parts = parts;
-    this.#worker = new Worker<unknown, CommandResult>(parts.keys.queueName(parts.instanceId), (job) => this.#process(job), {
-      connection: parts.connection,
-      prefix: parts.keys.queuePrefix,
-      concurrency: 1,
-    });
+    this.#worker = new Worker<unknown, CommandResult>(
+      parts.keys.queueName(parts.instanceId),
+      (job) => this.#process(job),
+      {
+        connection: parts.connection,
+        prefix: parts.keys.queuePrefix,
+        concurrency: 1,
+      },
+    );
     this.#worker.on('error', (error) => {
-      parts.logger.debug({ event: 'commandQueueFailed', reason: redisFailureReason(error) }, 'the command queue failed, it is retried');
+      parts.logger.debug(
+        { event: 'commandQueueFailed', reason: redisFailureReason(error) },
+        'the command queue failed, it is retried',
+      );
     });
   }
 
@@ -71,7 +78,10 @@ export class CommandWorker {
       return result;
     } catch (thrown) {
       const error = toConvoyError(thrown);
-      logger.warn({ event: 'commandFailed', command: name, commandId, error: error.error, err: error.cause }, 'command failed');
+      logger.warn(
+        { event: 'commandFailed', command: name, commandId, error: error.error, err: error.cause },
+        'command failed',
+      );
       if (error.retry === 'automatic' && job.attemptsMade + 1 < ATTEMPTS_MAX) throw error;
       return { success: false, error: error.error, errorDescription: error.errorDescription };
     }

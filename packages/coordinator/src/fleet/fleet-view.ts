@@ -116,7 +116,10 @@ export class FleetView {
   async #listen(): Promise<void> {
     const { subscriber, keys, timings, hearsAll } = this.#parts;
     const channels = [keys.departuresChannel, keys.leaderChannel, keys.wakeChannel, keys.ddlWatermarkChannel];
-    await callRedis(subscriber.subscribe(...channels, ...(hearsAll ? [keys.reportsChannel] : [])), timings.redisCall_ms);
+    await callRedis(
+      subscriber.subscribe(...channels, ...(hearsAll ? [keys.reportsChannel] : [])),
+      timings.redisCall_ms,
+    );
     this.#peers.forget();
     await this.#load();
     await this.refreshLeader();
@@ -137,7 +140,10 @@ export class FleetView {
   }
 
   #logUnheard(error: unknown): void {
-    this.#parts.logger.debug({ event: 'listenFailed', reason: redisFailureReason(error) }, 'reports could not be loaded, the next look brings them');
+    this.#parts.logger.debug(
+      { event: 'listenFailed', reason: redisFailureReason(error) },
+      'reports could not be loaded, the next look brings them',
+    );
   }
 
   #onMessage(channel: string, text: string): void {
@@ -171,6 +177,9 @@ export class FleetView {
   #logUnreadable(): void {
     if (this.#unreadableLogged) return;
     this.#unreadableLogged = true;
-    this.#parts.logger.warn({ event: 'unreadableReport' }, 'a report could not be read; do all processes have the same release?');
+    this.#parts.logger.warn(
+      { event: 'unreadableReport' },
+      'a report could not be read; do all processes have the same release?',
+    );
   }
 }

@@ -1,5 +1,14 @@
 import type { Logger } from 'pino';
-import type { CommandResult, Fleet, FleetCommand, FleetNews, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import type {
+  CommandResult,
+  Fleet,
+  FleetCommand,
+  FleetNews,
+  InstanceIdentity,
+  InstanceReport,
+  Leader,
+  SeenReport,
+} from '@convoy/api/fleet/fleet';
 import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import { LeaderElection, RENEWALS_PER_LEASE } from '../election/leader-election.js';
 import { LeaderLease } from '../election/leader-lease.js';
@@ -79,7 +88,11 @@ export class RedisFleet implements Fleet {
     });
     this.#details = new DetailsPublisher(this.#connection, this.#keys, this.#timings);
     this.#wakes = new ThrottledPublisher(this.#connection, this.#keys.wakeChannel, this.#timings.publishGap_ms);
-    this.#ddlWatermarks = new ThrottledPublisher(this.#connection, this.#keys.ddlWatermarkChannel, this.#timings.publishGap_ms);
+    this.#ddlWatermarks = new ThrottledPublisher(
+      this.#connection,
+      this.#keys.ddlWatermarkChannel,
+      this.#timings.publishGap_ms,
+    );
   }
 
   /**
@@ -96,7 +109,12 @@ export class RedisFleet implements Fleet {
       throw error;
     }
     this.#view.own(identity);
-    this.#membership = { identity, lease, heartbeat: this.#makeHeartbeat(identity), election: this.#makeElection(identity) };
+    this.#membership = {
+      identity,
+      lease,
+      heartbeat: this.#makeHeartbeat(identity),
+      election: this.#makeElection(identity),
+    };
     this.#membership.heartbeat.start();
     this.#membership.election.start();
     this.#logger.info({ event: 'fleetJoined', id: identity.id, incarnation: identity.incarnation }, 'joined the fleet');
@@ -131,7 +149,8 @@ export class RedisFleet implements Fleet {
   }
 
   serve(handler: (command: FleetCommand) => Promise<CommandResult>): void {
-    if (this.#membership === null || this.#handler !== null) throw new Error('commands are served once, after the fleet was joined');
+    if (this.#membership === null || this.#handler !== null)
+      throw new Error('commands are served once, after the fleet was joined');
     this.#handler = handler;
     this.#startWorker(this.#membership.identity.id);
   }
@@ -173,7 +192,10 @@ export class RedisFleet implements Fleet {
       await release();
       this.#logger.info({ event: 'givenBack', what }, 'leaves the fleet');
     } catch (error) {
-      this.#logger.warn({ event: 'leaveFailed', what, reason: redisFailureReason(error) }, 'a lease could not be given back, it runs out');
+      this.#logger.warn(
+        { event: 'leaveFailed', what, reason: redisFailureReason(error) },
+        'a lease could not be given back, it runs out',
+      );
     }
   }
 
@@ -193,7 +215,11 @@ export class RedisFleet implements Fleet {
   #makeElection({ id, syncID, incarnation }: InstanceIdentity): LeaderElection {
     const lease_ms = this.#timings.leaderLease_ms;
     return new LeaderElection({
-      lease: new LeaderLease(this.#connection, this.#keys, Math.min(this.#timings.redisCall_ms, lease_ms / RENEWALS_PER_LEASE)),
+      lease: new LeaderLease(
+        this.#connection,
+        this.#keys,
+        Math.min(this.#timings.redisCall_ms, lease_ms / RENEWALS_PER_LEASE),
+      ),
       lease_ms,
       candidate: { id, syncID, incarnation },
       view: this.#view.leaderView,
@@ -209,7 +235,11 @@ export class RedisFleet implements Fleet {
     if (this.#membership === null || this.#left) return;
     const { identity, election } = this.#membership;
     if (held) this.#logger.warn({ event: 'identityRegained', id: identity.id }, 'the id is this process’s again');
-    else this.#logger.error({ event: 'identityTaken', id: identity.id }, 'another process has taken the id; stop one of them');
+    else
+      this.#logger.error(
+        { event: 'identityTaken', id: identity.id },
+        'another process has taken the id; stop one of them',
+      );
     election.suspend(!held);
     if (held && this.#handler !== null) this.#startWorker(identity.id);
     else void this.#stopWorker();

@@ -122,7 +122,10 @@ export class Heartbeat {
       onRoster(roster, askedAt_ms);
     } catch (error) {
       this.#hasNews ||= hadNews;
-      logger.debug({ event: 'heartbeatFailed', reason: redisFailureReason(error) }, 'heartbeat failed, the next one follows');
+      logger.debug(
+        { event: 'heartbeatFailed', reason: redisFailureReason(error) },
+        'heartbeat failed, the next one follows',
+      );
     }
   }
 

@@ -55,7 +55,10 @@ export class IdentityLease {
       left_ms = seen_ms;
       await pause(this.#timings.identityLease_ms / LOOKS_PER_LEASE);
     }
-    throw new ConvoyError('identityTaken', `A live process already has the id ${this.#identity.id}; stop it or configure another id.`);
+    throw new ConvoyError(
+      'identityTaken',
+      `A live process already has the id ${this.#identity.id}; stop it or configure another id.`,
+    );
   }
 
   /** Gives the lease back, unless another process has it, and tells the others of the departure. */
@@ -65,12 +68,17 @@ export class IdentityLease {
     const { departuresChannel } = this.#keys;
     const keys = [this.#keys.identity(id), this.#keys.left(id)];
     const message = encodeLeft(id, incarnation);
-    await callRedis(this.#connection.eval(RELEASE, 2, ...keys, incarnation, reportRetention_ms, departuresChannel, message), redisCall_ms);
+    await callRedis(
+      this.#connection.eval(RELEASE, 2, ...keys, incarnation, reportRetention_ms, departuresChannel, message),
+      redisCall_ms,
+    );
   }
 
   async #claimOnce(): Promise<number> {
     const { identityLease_ms, redisCall_ms } = this.#timings;
     const key = this.#keys.identity(this.#identity.id);
-    return Number(await callRedis(this.#connection.eval(CLAIM, 1, key, this.#identity.incarnation, identityLease_ms), redisCall_ms));
+    return Number(
+      await callRedis(this.#connection.eval(CLAIM, 1, key, this.#identity.incarnation, identityLease_ms), redisCall_ms),
+    );
   }
 }

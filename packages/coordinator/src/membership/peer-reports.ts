@@ -54,7 +54,10 @@ export class PeerReports {
 
   async #readTexts(ids: readonly string[]): Promise<{ reports: (string | null)[]; left: (string | null)[] }> {
     const { connection, keys, limit_ms } = this.#parts;
-    const read = Promise.all([connection.mget(ids.map((id) => keys.report(id))), connection.mget(ids.map((id) => keys.left(id)))]);
+    const read = Promise.all([
+      connection.mget(ids.map((id) => keys.report(id))),
+      connection.mget(ids.map((id) => keys.left(id))),
+    ]);
     const [reports, left] = await callRedis(read, limit_ms);
     return { reports, left };
   }

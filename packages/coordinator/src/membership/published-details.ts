@@ -25,7 +25,11 @@ export class DetailsPublisher {
   readonly #waiting = new Map<DetailTopic, { readonly id: string; readonly content: unknown }>();
   readonly #sending = new Set<DetailTopic>();
 
-  constructor(connection: RedisConnection, keys: FleetKeys, timings: { readonly reportRetention_ms: number; readonly redisCall_ms: number }) {
+  constructor(
+    connection: RedisConnection,
+    keys: FleetKeys,
+    timings: { readonly reportRetention_ms: number; readonly redisCall_ms: number },
+  ) {
     this.#connection = connection;
     this.#keys = keys;
     this.#retention_ms = timings.reportRetention_ms;
@@ -49,7 +53,9 @@ export class DetailsPublisher {
       const packed = await pack(JSON.stringify(next.content));
       const key = this.#keys.details(topic, ownerOf(topic, next.id));
       // Lost ones are posted again by those who post.
-      await callRedis(this.#connection.set(key, packed, 'PX', this.#retention_ms), this.#limit_ms).catch(() => undefined);
+      await callRedis(this.#connection.set(key, packed, 'PX', this.#retention_ms), this.#limit_ms).catch(
+        () => undefined,
+      );
     }
     this.#sending.delete(topic);
   }
@@ -71,7 +77,10 @@ export class DetailsReader {
    * The latest post of each instance, by id; those that have none or an unreadable one are left out.
    * @throws ConvoyError `redisUnavailable`
    */
-  async read<Topic extends DetailTopic>(topic: Topic, ids: readonly string[]): Promise<Map<string, PublishedDetails[Topic]>> {
+  async read<Topic extends DetailTopic>(
+    topic: Topic,
+    ids: readonly string[],
+  ): Promise<Map<string, PublishedDetails[Topic]>> {
     const found = new Map<string, PublishedDetails[Topic]>();
     for await (const [id, details] of this.each(topic, ids)) found.set(id, details);
     return found;
@@ -81,9 +90,15 @@ export class DetailsReader {
    * The same one after the other, for posts that are large together.
    * @throws ConvoyError `redisUnavailable`
    */
-  async *each<Topic extends DetailTopic>(topic: Topic, ids: readonly string[]): AsyncGenerator<[id: string, details: PublishedDetails[Topic]]> {
+  async *each<Topic extends DetailTopic>(
+    topic: Topic,
+    ids: readonly string[],
+  ): AsyncGenerator<[id: string, details: PublishedDetails[Topic]]> {
     if (ids.length === 0) return;
-    const texts = await callRedis(this.#connection.mgetBuffer(ids.map((id) => this.#keys.details(topic, ownerOf(topic, id)))), this.#limit_ms);
+    const texts = await callRedis(
+      this.#connection.mgetBuffer(ids.map((id) => this.#keys.details(topic, ownerOf(topic, id)))),
+      this.#limit_ms,
+    );
     for (const [at, id] of ids.entries()) {
       const packed = texts[at] ?? null;
       const details = packed === null ? null : await decodeDetails(topic, packed);
@@ -92,7 +107,10 @@ export class DetailsReader {
   }
 }
 
-async function decodeDetails<Topic extends DetailTopic>(topic: Topic, packed: Buffer): Promise<PublishedDetails[Topic] | null> {
+async function decodeDetails<Topic extends DetailTopic>(
+  topic: Topic,
+  packed: Buffer,
+): Promise<PublishedDetails[Topic] | null> {
   try {
     const text = (await unpack(packed, { maxOutputLength: DETAILS_BYTES_MAX })).toString('utf8');
     return (detailSchemas[topic].safeParse(JSON.parse(text)).data as PublishedDetails[Topic] | undefined) ?? null;

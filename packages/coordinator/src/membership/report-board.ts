@@ -64,7 +64,8 @@ export class ReportBoard {
     const known = this.#entries.get(id);
     if (known === undefined && this.#entries.size >= INSTANCES_MAX) return;
     if (known?.seen.report.identity.incarnation === incarnation) {
-      if (sequence >= known.sequence) this.#put(id, { ...known, sequence, seen: { ...known.seen, report, reportedAt_ms } });
+      if (sequence >= known.sequence)
+        this.#put(id, { ...known, sequence, seen: { ...known.seen, report, reportedAt_ms } });
       this.alive(id, heardAt_ms);
       return;
     }
@@ -81,7 +82,11 @@ export class ReportBoard {
     if (entry === undefined || heardAt_ms <= Math.max(entry.heardAt_ms, entry.leftAt_ms)) return;
     if (entry.leftAt_ms > entry.heardAt_ms) entry.pace.pause();
     entry.pace.beat(heardAt_ms);
-    this.#put(id, { ...entry, heardAt_ms, seen: { ...entry.seen, fresh: this.#isFresh({ heardAt_ms, pace: entry.pace }) } });
+    this.#put(id, {
+      ...entry,
+      heardAt_ms,
+      seen: { ...entry.seen, fresh: this.#isFresh({ heardAt_ms, pace: entry.pace }) },
+    });
   }
 
   /** Marks the reports of those who have been silent for too long. Call it at intervals. */
@@ -111,6 +116,7 @@ export class ReportBoard {
     if (before === entry.seen) return;
     this.#reports = null;
     // A sign of life without news is nothing to wake anybody for.
-    if (before?.fresh !== entry.seen.fresh || !isDeepStrictEqual(before.report, entry.seen.report)) this.#watchers.notify('report');
+    if (before?.fresh !== entry.seen.fresh || !isDeepStrictEqual(before.report, entry.seen.report))
+      this.#watchers.notify('report');
   }
 }

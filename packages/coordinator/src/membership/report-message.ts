@@ -18,9 +18,7 @@ const identitySchema = z.object({
 const reportSchema = z.object({
   identity: identitySchema,
   state: z.enum(migrationStates),
-  failure: z
-    .object({ error: z.string().refine(isErrorName), errorDescription: z.string() })
-    .nullable(),
+  failure: z.object({ error: z.string().refine(isErrorName), errorDescription: z.string() }).nullable(),
   ready: z.object({ canCommit: z.boolean(), canWrite: z.boolean() }),
   expectedIds: z.array(z.string()),
   clusterIds: z.object({ cluster0: z.string(), cluster1: z.string() }).nullable(),

@@ -44,7 +44,11 @@ export function decodeRoster(reply: unknown): Roster | null {
  * @param limit_ms how long it may take
  * @throws ConvoyError `redisUnavailable`
  */
-export async function loadRoster(connection: RedisConnection, { members, news }: FleetKeys, limit_ms: number): Promise<Roster> {
+export async function loadRoster(
+  connection: RedisConnection,
+  { members, news }: FleetKeys,
+  limit_ms: number,
+): Promise<Roster> {
   const reply = await callRedis(connection.eval(READ, 2, members, news), limit_ms);
   return decodeRoster(reply) ?? { now_ms: 0, heartbeats: new Map(), news: new Map() };
 }

@@ -31,13 +31,25 @@ function urlOf({ address, port, family }: AddressInfo): string {
  * Starts a coordinator: listens to the fleet and serves its API. It holds no state, so it may end and begin at any time.
  * @throws ConvoyError `redisUnavailable`, `invalidConfiguration`, `addressTaken`
  */
-export async function runCoordinator(config: CoordinatorConfig, options: CoordinatorProcessOptions): Promise<RunningCoordinator> {
+export async function runCoordinator(
+  config: CoordinatorConfig,
+  options: CoordinatorProcessOptions,
+): Promise<RunningCoordinator> {
   const { logger, signal, timings } = options;
   signal?.throwIfAborted();
-  const director = new FleetDirector({ redis: config.redis, fleet: config.fleet, logger, ...(timings === undefined ? {} : { timings }) });
+  const director = new FleetDirector({
+    redis: config.redis,
+    fleet: config.fleet,
+    logger,
+    ...(timings === undefined ? {} : { timings }),
+  });
   await director.open();
   try {
-    const app = await createCoordinatorApp({ director, logger, access: { ...config, token: config.token?.reveal(), viewToken: config.viewToken?.reveal() } });
+    const app = await createCoordinatorApp({
+      director,
+      logger,
+      access: { ...config, token: config.token?.reveal(), viewToken: config.viewToken?.reveal() },
+    });
     await listenOn(app, config);
     const url = urlOf(app.server.address() as AddressInfo);
     logger.info({ event: 'coordinatorStarted', fleet: config.fleet, url }, 'coordinator listens');

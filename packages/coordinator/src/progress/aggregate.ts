@@ -90,7 +90,10 @@ function contractFields(members: Members, state: MigrationState, snapshot: Fleet
     syncID: leader?.syncID ?? null,
     coordinatorID: leader?.syncID ?? null,
     verification: fleetVerification(progresses),
-    ceaStage: earliestOf(Object.values(ceaStages), progresses.map((progress) => progress.ceaStage)),
+    ceaStage: earliestOf(
+      Object.values(ceaStages),
+      progresses.map((progress) => progress.ceaStage),
+    ),
     lag: fleetLag(progresses),
     indexBuilding: leadersOwn(members, (progress) => progress.indexBuilding),
     source: slowestLink(progresses, 'source'),
@@ -110,7 +113,10 @@ function fleetFailure(reports: readonly InstanceReport[]): Failure | null {
   const others = failed.filter(({ failure }) => failure.error !== first.error);
   if (others.length === 0) return first;
   const named = others.map(({ id, failure }) => `${id}: ${failure.error}`).join(', ');
-  return { error: first.error, errorDescription: `${first.errorDescription} Other instances have failed as well (${named}).` };
+  return {
+    error: first.error,
+    errorDescription: `${first.errorDescription} Other instances have failed as well (${named}).`,
+  };
 }
 
 /**

@@ -5,7 +5,10 @@ import type { FleetSnapshot, Members } from './members.js';
 
 /** What keeps a commit of the fleet from being taken: what each instance says of itself, and what only a look at all shows. */
 export function fleetBlockers(members: Members, snapshot: FleetSnapshot): CommitBlocker[] {
-  const missing = members.missingIds.map((instance) => ({ instance, ...blockedBy('missing', 'it was never heard of; start it') }));
+  const missing = members.missingIds.map((instance) => ({
+    instance,
+    ...blockedBy('missing', 'it was never heard of; start it'),
+  }));
   return [...missing, ...members.seen.flatMap((seen) => blockersOf(seen, snapshot))];
 }
 

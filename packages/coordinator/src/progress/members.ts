@@ -55,7 +55,9 @@ export function membersOf({ reports, leader, silent_ms }: FleetSnapshot): Member
   const all = [...reports.entries()].sort(([left], [right]) => (left < right ? -1 : 1));
   const living = all.filter(([, { fresh }]) => fresh);
   const isLately = (id: string): boolean => (silent_ms.get(id) ?? Number.POSITIVE_INFINITY) <= SILENCE_COUNTED_MS;
-  const counted = all.filter(([id, { fresh }]) => (expectedIds.length > 0 ? expectedIds.includes(id) : fresh || isLately(id)));
+  const counted = all.filter(([id, { fresh }]) =>
+    expectedIds.length > 0 ? expectedIds.includes(id) : fresh || isLately(id),
+  );
   const seen = (counted.length > 0 ? counted : all).map(([, one]) => one);
   const livingReports = living.map(([, { report }]) => report);
   const releases = outliers(livingReports, leader, releaseOf);

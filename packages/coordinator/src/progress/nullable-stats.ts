@@ -11,7 +11,10 @@ export function sumOf(stats: readonly (number | null | undefined)[]): number | n
 
 /** The largest of the known figures; null when there is none. */
 export function maxOf(stats: readonly (number | null | undefined)[]): number | null {
-  return known(stats).reduce<number | null>((largest, stat) => (largest === null ? stat : Math.max(largest, stat)), null);
+  return known(stats).reduce<number | null>(
+    (largest, stat) => (largest === null ? stat : Math.max(largest, stat)),
+    null,
+  );
 }
 
 /** The first known value; null when there is none. */
@@ -23,10 +26,16 @@ export function firstOf<Value>(values: readonly (Value | null | undefined)[]): V
  * The value that stands first in a fixed order; values outside of it count as later than all others.
  * @returns null when no value is known
  */
-export function earliestOf<Value extends string>(order: readonly string[], values: readonly (Value | null | undefined)[]): Value | null {
+export function earliestOf<Value extends string>(
+  order: readonly string[],
+  values: readonly (Value | null | undefined)[],
+): Value | null {
   const rank = (value: Value): number => {
     const at = order.indexOf(value);
     return at === -1 ? order.length : at;
   };
-  return known(values).reduce<Value | null>((first, value) => (first === null || rank(value) < rank(first) ? value : first), null);
+  return known(values).reduce<Value | null>(
+    (first, value) => (first === null || rank(value) < rank(first) ? value : first),
+    null,
+  );
 }

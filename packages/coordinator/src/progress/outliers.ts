@@ -14,7 +14,8 @@ export type ReadTrait = (report: InstanceReport) => string | null;
 export const releaseOf: ReadTrait = ({ identity }) => identity.release;
 
 /** The two configured clusters by their own ids. */
-export const clustersOf: ReadTrait = ({ clusterIds }) => (clusterIds === null ? null : `${clusterIds.cluster0} ${clusterIds.cluster1}`);
+export const clustersOf: ReadTrait = ({ clusterIds }) =>
+  clusterIds === null ? null : `${clusterIds.cluster0} ${clusterIds.cluster1}`;
 
 /**
  * Who differs from what most have; where as many have one thing as another, from what the leader has.
@@ -27,7 +28,9 @@ export function outliers(reports: readonly InstanceReport[], leader: Leader | nu
     if (trait !== null) idsByTrait.set(trait, [...(idsByTrait.get(trait) ?? []), report.identity.id]);
   }
   const isLeaders = (ids: readonly string[]): number => (leader !== null && ids.includes(leader.id) ? 1 : 0);
-  const groups = [...idsByTrait].sort(([, left], [, right]) => right.length - left.length || isLeaders(right) - isLeaders(left));
+  const groups = [...idsByTrait].sort(
+    ([, left], [, right]) => right.length - left.length || isLeaders(right) - isLeaders(left),
+  );
   const [usual, ...odd] = groups;
   return { usual: usual?.[0] ?? null, ids: odd.flatMap(([, ids]) => ids).sort() };
 }

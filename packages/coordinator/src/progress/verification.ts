@@ -7,7 +7,10 @@ function foldSides(sides: readonly VerificationSideProgress[]): VerificationSide
     estimatedDocumentCount: sumOf(sides.map((side) => side.estimatedDocumentCount)),
     hashedDocumentCount: sumOf(sides.map((side) => side.hashedDocumentCount)),
     lagTimeSeconds: maxOf(sides.map((side) => side.lagTimeSeconds)),
-    phase: earliestOf(verificationPhases, sides.map((side) => side.phase)),
+    phase: earliestOf(
+      verificationPhases,
+      sides.map((side) => side.phase),
+    ),
     scannedCollectionCount: sumOf(sides.map((side) => side.scannedCollectionCount)),
     totalCollectionCount: sumOf(sides.map((side) => side.totalCollectionCount)),
   };

@@ -23,10 +23,26 @@ function ofMembership(members: Members): Warning[] {
   const usual = members.usualRelease ?? 'unknown';
   return [
     ...about('waitingForInstances', members.missingIds, (ids) => `Instances that were never seen: ${ids}; start them.`),
-    ...about('instancesSilent', silentIds, (ids) => `Instances without a heartbeat: ${ids}; their figures are the last known ones.`),
-    ...about('instancesUnexpected', members.unexpectedIds, (ids) => `Instances that the source has no shard for: ${ids}; stop them.`),
-    ...about('releasesDiffer', members.otherReleaseIds, (ids) => `Instances of another release than ${usual}: ${ids}; give all the same.`),
-    ...about('clustersDiffer', members.otherClustersIds, (ids) => `Instances that are configured with other clusters than the rest: ${ids}; give all the same.`),
+    ...about(
+      'instancesSilent',
+      silentIds,
+      (ids) => `Instances without a heartbeat: ${ids}; their figures are the last known ones.`,
+    ),
+    ...about(
+      'instancesUnexpected',
+      members.unexpectedIds,
+      (ids) => `Instances that the source has no shard for: ${ids}; stop them.`,
+    ),
+    ...about(
+      'releasesDiffer',
+      members.otherReleaseIds,
+      (ids) => `Instances of another release than ${usual}: ${ids}; give all the same.`,
+    ),
+    ...about(
+      'clustersDiffer',
+      members.otherClustersIds,
+      (ids) => `Instances that are configured with other clusters than the rest: ${ids}; give all the same.`,
+    ),
   ];
 }
 

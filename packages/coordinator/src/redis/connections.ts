@@ -68,7 +68,9 @@ function connect(settings: RedisSettings, commandRetries: number | null, more: R
     sentinelRetryStrategy: reconnectPause,
     ...(topology.sentinelUsername === undefined ? {} : { sentinelUsername: topology.sentinelUsername.reveal() }),
     ...(topology.sentinelPassword === undefined ? {} : { sentinelPassword: topology.sentinelPassword.reveal() }),
-    ...(settings.tls === undefined ? {} : { sentinelTLS: tlsOptions(settings.tls), enableTLSForSentinelMode: true, Connector: TlsSentinelConnector }),
+    ...(settings.tls === undefined
+      ? {}
+      : { sentinelTLS: tlsOptions(settings.tls), enableTLSForSentinelMode: true, Connector: TlsSentinelConnector }),
   });
 }
 
@@ -121,7 +123,10 @@ export class RedisConnections {
   readonly onError = (error: unknown): void => {
     if (this.#outageLogged) return;
     this.#outageLogged = true;
-    this.#logger.warn({ event: 'redisUnavailable', reason: redisFailureReason(error) }, 'Redis cannot be used, it is retried');
+    this.#logger.warn(
+      { event: 'redisUnavailable', reason: redisFailureReason(error) },
+      'Redis cannot be used, it is retried',
+    );
   };
 
   /** Closes all connections at once, without waiting for replies. */

@@ -60,5 +60,7 @@ export class HangWatch {
 
 /** What has come over the present connection so far; undefined while there is none, and for a cluster, which has many. */
 function bytesHeard(connection: RedisConnection): number | undefined {
-  return connection instanceof Redis && ['connect', 'ready'].includes(connection.status) ? connection.stream.bytesRead : undefined;
+  return connection instanceof Redis && ['connect', 'ready'].includes(connection.status)
+    ? connection.stream.bytesRead
+    : undefined;
 }

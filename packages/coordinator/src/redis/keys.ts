@@ -50,7 +50,10 @@ export function isFleetName(name: string): boolean {
  */
 export function fleetKeys(fleet: string, keyPrefix: string): FleetKeys {
   if (!isFleetName(fleet)) {
-    throw new ConvoyError('invalidConfiguration', 'fleet: must be 1 to 64 letters, digits, dots, dashes or underscores.');
+    throw new ConvoyError(
+      'invalidConfiguration',
+      'fleet: must be 1 to 64 letters, digits, dots, dashes or underscores.',
+    );
   }
   const root = `${keyPrefix}{convoy:${fleet}}`;
   return {

@@ -8,7 +8,8 @@ const REPLY_CODE = /^[A-Z][A-Z0-9]{2,31}\b/;
  * addresses, so nothing but a code of the system or of the server is taken over.
  */
 export function redisFailureReason(thrown: unknown): string {
-  if (thrown instanceof ConvoyError) return thrown.cause === undefined ? thrown.error : redisFailureReason(thrown.cause);
+  if (thrown instanceof ConvoyError)
+    return thrown.cause === undefined ? thrown.error : redisFailureReason(thrown.cause);
   if (!(thrown instanceof Error)) return 'unknown';
   const code: unknown = 'code' in thrown ? thrown.code : undefined;
   if (typeof code === 'string') return code;
@@ -26,7 +27,10 @@ export async function callRedis<Reply>(call: Promise<Reply>, limit_ms: number): 
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
     // Of both that wait, the timer would be seen before the socket.
-    timer = setTimeout(() => setImmediate(() => reject(Object.assign(new Error('no reply in time'), { code: 'TIMEOUT' }))), limit_ms);
+    timer = setTimeout(
+      () => setImmediate(() => reject(Object.assign(new Error('no reply in time'), { code: 'TIMEOUT' }))),
+      limit_ms,
+    );
   });
   try {
     return await Promise.race([call, limit]);
@@ -39,7 +43,11 @@ export async function callRedis<Reply>(call: Promise<Reply>, limit_ms: number): 
 
 function redisUnavailable(cause: unknown): ConvoyError {
   const reason = redisFailureReason(cause);
-  return new ConvoyError('redisUnavailable', `Redis cannot be used (${reason}); it is retried, and no data is lost meanwhile.`, {
-    cause,
-  });
+  return new ConvoyError(
+    'redisUnavailable',
+    `Redis cannot be used (${reason}); it is retried, and no data is lost meanwhile.`,
+    {
+      cause,
+    },
+  );
 }

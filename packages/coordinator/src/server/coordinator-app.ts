@@ -25,10 +25,15 @@ function serveEvents(app: FastifyInstance, events: ProgressEvents): void {
     done();
   });
   app.get(EVENTS_PATH, (request, reply) => {
-    if (!events.hasRoom()) throw new ConvoyError('notReady', 'Too many clients watch the progress already; try again later.');
+    if (!events.hasRoom())
+      throw new ConvoyError('notReady', 'Too many clients watch the progress already; try again later.');
     const lastEventId = request.headers['last-event-id'];
     reply.hijack();
-    reply.raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
+    reply.raw.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    });
     events.add(reply.raw, typeof lastEventId === 'string' ? lastEventId : undefined);
   });
 }
@@ -38,7 +43,11 @@ function serveEvents(app: FastifyInstance, events: ProgressEvents): void {
  * event stream, health and metrics. More routes may be added.
  * @throws ConvoyError `invalidConfiguration` for access settings that would let anybody in
  */
-export async function createCoordinatorApp({ director, access, logger }: CoordinatorAppOptions): Promise<FastifyInstance> {
+export async function createCoordinatorApp({
+  director,
+  access,
+  logger,
+}: CoordinatorAppOptions): Promise<FastifyInstance> {
   const metrics = new CoordinatorMetrics();
   const guarded = { ...access, openPrefixes: DASHBOARD_PREFIXES };
   const app = await createHttpApp({
@@ -46,7 +55,8 @@ export async function createCoordinatorApp({ director, access, logger }: Coordin
     scope: 'fleet',
     access: guarded,
     isReady: () => director.isConnected(),
-    whyNotReady: () => 'Redis does not answer this coordinator, so that no command would reach an instance; it is retried.',
+    whyNotReady: () =>
+      'Redis does not answer this coordinator, so that no command would reach an instance; it is retried.',
     logger,
   });
   serveEvents(app, new ProgressEvents(director, Date.now()));

@@ -24,21 +24,56 @@ const metrics: readonly Metric[] = [
   single('convoy_fleet_instances', 'Instances that were ever heard of.', ({ instances }) => instances.length),
   single('convoy_fleet_failed', '1 when the migration has failed.', ({ failure }) => (failure === null ? 0 : 1)),
   single('convoy_fleet_can_commit', '1 when a commit will succeed.', ({ progress }) => (progress.canCommit ? 1 : 0)),
-  single('convoy_fleet_can_write', '1 when the destination may be written to.', ({ progress }) => (progress.canWrite === true ? 1 : 0)),
+  single('convoy_fleet_can_write', '1 when the destination may be written to.', ({ progress }) =>
+    progress.canWrite === true ? 1 : 0,
+  ),
   single('convoy_fleet_lag_seconds', 'Largest lag of any instance.', ({ progress }) => progress.lagTimeSeconds),
-  single('convoy_fleet_overall_lag_seconds', 'Largest overall lag of any instance, definition changes included.', ({ progress }) => progress.lag?.overallLagSeconds ?? null),
-  single('convoy_fleet_definition_lag_seconds', 'Largest lag of any instance in definition changes.', ({ progress }) => progress.lag?.ddlLagSeconds ?? null),
-  single('convoy_fleet_events_applied', 'Change events applied by all instances.', ({ progress }) => progress.totalEventsApplied),
-  single('convoy_fleet_events_per_second', 'Change events applied per second.', ({ progress }) => progress.eventsPerSecond),
-  single('convoy_fleet_copy_total_bytes', 'Estimated bytes to copy.', ({ progress }) => progress.collectionCopy?.estimatedTotalBytes ?? null),
-  single('convoy_fleet_copied_bytes', 'Estimated bytes copied.', ({ progress }) => progress.collectionCopy?.estimatedCopiedBytes ?? null),
-  single('convoy_fleet_copy_bytes_per_second', 'Bytes copied per second.', ({ progress }) => progress.copyBytesPerSecond),
-  single('convoy_fleet_copy_seconds_remaining', 'Estimated seconds to the end of the copy.', ({ progress }) => progress.secondsRemaining),
+  single(
+    'convoy_fleet_overall_lag_seconds',
+    'Largest overall lag of any instance, definition changes included.',
+    ({ progress }) => progress.lag?.overallLagSeconds ?? null,
+  ),
+  single(
+    'convoy_fleet_definition_lag_seconds',
+    'Largest lag of any instance in definition changes.',
+    ({ progress }) => progress.lag?.ddlLagSeconds ?? null,
+  ),
+  single(
+    'convoy_fleet_events_applied',
+    'Change events applied by all instances.',
+    ({ progress }) => progress.totalEventsApplied,
+  ),
+  single(
+    'convoy_fleet_events_per_second',
+    'Change events applied per second.',
+    ({ progress }) => progress.eventsPerSecond,
+  ),
+  single(
+    'convoy_fleet_copy_total_bytes',
+    'Estimated bytes to copy.',
+    ({ progress }) => progress.collectionCopy?.estimatedTotalBytes ?? null,
+  ),
+  single(
+    'convoy_fleet_copied_bytes',
+    'Estimated bytes copied.',
+    ({ progress }) => progress.collectionCopy?.estimatedCopiedBytes ?? null,
+  ),
+  single(
+    'convoy_fleet_copy_bytes_per_second',
+    'Bytes copied per second.',
+    ({ progress }) => progress.copyBytesPerSecond,
+  ),
+  single(
+    'convoy_fleet_copy_seconds_remaining',
+    'Estimated seconds to the end of the copy.',
+    ({ progress }) => progress.secondsRemaining,
+  ),
   {
     name: 'convoy_fleet_state',
     help: '1 for the present state of the fleet.',
     labelNames: ['state'],
-    read: ({ progress }) => migrationStates.map((state) => ({ labels: { state }, value: state === progress.state ? 1 : 0 })),
+    read: ({ progress }) =>
+      migrationStates.map((state) => ({ labels: { state }, value: state === progress.state ? 1 : 0 })),
   },
   {
     name: 'convoy_fleet_indexes',
@@ -49,7 +84,10 @@ const metrics: readonly Metric[] = [
         ? []
         : [
             { labels: { state: 'built' }, value: indexBuilding.indexesBuilt },
-            { labels: { state: 'waiting' }, value: Math.max(0, indexBuilding.totalIndexesToBuild - indexBuilding.indexesBuilt) },
+            {
+              labels: { state: 'waiting' },
+              value: Math.max(0, indexBuilding.totalIndexesToBuild - indexBuilding.indexesBuilt),
+            },
           ],
   },
   {
@@ -68,14 +106,21 @@ const metrics: readonly Metric[] = [
     labelNames: ['name'],
     read: ({ progress }) => {
       const names = (progress.warnings ?? []).map(({ name }) => name);
-      return [...new Set(names)].map((name) => ({ labels: { name }, value: names.filter((one) => one === name).length }));
+      return [...new Set(names)].map((name) => ({
+        labels: { name },
+        value: names.filter((one) => one === name).length,
+      }));
     },
   },
   {
     name: 'convoy_fleet_leader',
     help: '1 for the instance that leads the fleet.',
     labelNames: ['id'],
-    read: ({ progress, instances }) => instances.map(({ id, syncID }) => ({ labels: { id }, value: syncID !== null && syncID === progress.coordinatorID ? 1 : 0 })),
+    read: ({ progress, instances }) =>
+      instances.map(({ id, syncID }) => ({
+        labels: { id },
+        value: syncID !== null && syncID === progress.coordinatorID ? 1 : 0,
+      })),
   },
   {
     name: 'convoy_instance_reachable',

@@ -7,7 +7,10 @@ const CACHED_PER_READING = 10;
  * Reads something again only when what was read last is old. Those who ask while it is read wait for the same reading.
  * @param read its failures are passed on, and tried again like everything else
  */
-export function cached<Value>(read: () => Promise<Value>, now_ms: () => number = () => performance.now()): () => Promise<Value> {
+export function cached<Value>(
+  read: () => Promise<Value>,
+  now_ms: () => number = () => performance.now(),
+): () => Promise<Value> {
   let last: Promise<Value> | null = null;
   let until_ms = Infinity;
   return () => {

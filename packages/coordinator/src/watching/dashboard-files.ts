@@ -38,7 +38,12 @@ export async function serveDashboard(app: FastifyInstance): Promise<void> {
     // What is compiled lies in dist, also for tests, which run the sources.
     const modules = { root: `${packageFolder}dist/dashboard`, prefix: '/dashboard/modules/', decorateReply: false };
     await files.register(fastifyStatic, { ...options, ...modules });
-    await files.register(fastifyStatic, { ...options, root: charts, prefix: '/dashboard/charts/', decorateReply: false });
+    await files.register(fastifyStatic, {
+      ...options,
+      root: charts,
+      prefix: '/dashboard/charts/',
+      decorateReply: false,
+    });
     files.get('/', (_request, reply) => reply.sendFile('dashboard.html'));
   });
 }
@@ -46,7 +51,9 @@ export async function serveDashboard(app: FastifyInstance): Promise<void> {
 function refusalOf(thrown: unknown): unknown {
   const status = thrown instanceof Error && 'statusCode' in thrown ? thrown.statusCode : undefined;
   if (typeof status !== 'number' || status < 400 || status >= 500) return thrown;
-  return new ConvoyError(HEADER_STATUSES.includes(status) ? 'invalidHttpRequest' : 'unknownPath', undefined, { cause: thrown });
+  return new ConvoyError(HEADER_STATUSES.includes(status) ? 'invalidHttpRequest' : 'unknownPath', undefined, {
+    cause: thrown,
+  });
 }
 
 function setHeaders(response: { setHeader: (name: string, value: string) => void }): void {

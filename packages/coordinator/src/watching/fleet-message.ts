@@ -26,7 +26,11 @@ export function fleetMessage(director: Pick<FleetDirector, 'snapshot' | 'progres
     leaderId: leader?.id ?? null,
     expectedIds: expectedIdsOf(reports),
     failure,
-    progress: { ...fields, eventsPerSecond: whole(fields.eventsPerSecond), copyBytesPerSecond: whole(fields.copyBytesPerSecond) },
+    progress: {
+      ...fields,
+      eventsPerSecond: whole(fields.eventsPerSecond),
+      copyBytesPerSecond: whole(fields.copyBytesPerSecond),
+    },
     instances: Object.fromEntries(views),
     commandsSent: director.commandsSent,
   };

@@ -24,25 +24,42 @@ export interface MergedNamespaces {
 }
 
 /** The collections of all instances as one list: those being copied first, then the largest. One post is held at a time. */
-export async function mergeNamespaces(details: AsyncIterable<PublishedDetails['namespaces']> | Iterable<PublishedDetails['namespaces']>): Promise<MergedNamespaces> {
+export async function mergeNamespaces(
+  details: AsyncIterable<PublishedDetails['namespaces']> | Iterable<PublishedDetails['namespaces']>,
+): Promise<MergedNamespaces> {
   const byName = new Map<string, NamespaceView>();
   let unnamed = nothing;
   for await (const { rows, others } of details) {
     unnamed = { ...addSums(unnamed, others), collections: Math.max(unnamed.collections, others.collections) };
     for (const part of rows) byName.set(part.namespace, addPart(byName.get(part.namespace), part));
   }
-  const rows = [...byName.values()].sort((a, b) => activity(b) - activity(a) || b.totalBytes - a.totalBytes || (a.namespace < b.namespace ? -1 : 1));
+  const rows = [...byName.values()].sort(
+    (a, b) => activity(b) - activity(a) || b.totalBytes - a.totalBytes || (a.namespace < b.namespace ? -1 : 1),
+  );
   return { rows, unnamed };
 }
 
 /** One page of them, and the sums of the rest. */
-export function pageOfNamespaces({ rows, unnamed }: MergedNamespaces, { offset, limit, search }: NamespacesQuery): NamespacesReply {
+export function pageOfNamespaces(
+  { rows, unnamed }: MergedNamespaces,
+  { offset, limit, search }: NamespacesQuery,
+): NamespacesReply {
   const wanted = search.toLowerCase();
   const matching = wanted === '' ? rows : rows.filter(({ namespace }) => namespace.toLowerCase().includes(wanted));
   const page = matching.slice(offset, offset + Math.min(limit, NAMESPACE_ROWS_MAX));
   const rest = [...matching.slice(0, offset), ...matching.slice(offset + page.length)];
-  const others = rest.reduce((sums, row) => addSums(sums, { ...row, collections: 1 }), wanted === '' ? unnamed : nothing);
-  return { success: true, total: rows.length + unnamed.collections, matching: matching.length, offset, rows: page, others };
+  const others = rest.reduce(
+    (sums, row) => addSums(sums, { ...row, collections: 1 }),
+    wanted === '' ? unnamed : nothing,
+  );
+  return {
+    success: true,
+    total: rows.length + unnamed.collections,
+    matching: matching.length,
+    offset,
+    rows: page,
+    others,
+  };
 }
 
 function activity({ partitions }: NamespacePart): number {

@@ -24,18 +24,29 @@ export function serveWatching(app: FastifyInstance, director: FleetDirector, acc
   const namespaces = cached(() => mergeNamespaces(director.namespaceDetails()));
   const preflight = cached(async () => Object.fromEntries(await director.details('preflight')));
   app.addHook('onSend', (request, reply, _payload, done) => {
-    if (request.url.startsWith('/api/') && !reply.hasHeader('cache-control')) void reply.header('cache-control', 'no-store');
+    if (request.url.startsWith('/api/') && !reply.hasHeader('cache-control'))
+      void reply.header('cache-control', 'no-store');
     done();
   });
   app.get('/api/v1/history', async () => ({ success: true, history: await history() }));
-  app.get('/api/v1/namespaces', async ({ query }) => pageOfNamespaces(await namespaces(), namespacesQuerySchema.parse(query)));
+  app.get('/api/v1/namespaces', async ({ query }) =>
+    pageOfNamespaces(await namespaces(), namespacesQuerySchema.parse(query)),
+  );
   app.get('/api/v1/preflight', async () => ({ success: true, reports: await preflight() }));
   app.get('/api/v1/commands', () => ({ success: true, commands: commandViews(director) }));
   app.get('/api/v1/access', (request) => ({ success: true, mayCommand: mayCommand(request, access) }));
 }
 
 function commandViews(director: FleetDirector): CommandView[] {
-  return director.commands().map(({ commandId, at_ms, name, success, results }) => ({ commandId, at_ms, name, success, results: Object.fromEntries(results) }));
+  return director
+    .commands()
+    .map(({ commandId, at_ms, name, success, results }) => ({
+      commandId,
+      at_ms,
+      name,
+      success,
+      results: Object.fromEntries(results),
+    }));
 }
 
 function serveChanges(app: FastifyInstance, director: FleetDirector): void {
@@ -45,9 +56,14 @@ function serveChanges(app: FastifyInstance, director: FleetDirector): void {
     done();
   });
   app.get('/api/v1/watch', (_request, reply) => {
-    if (!changes.hasRoom()) throw new ConvoyError('notReady', 'Too many pages watch the fleet already; try again later.');
+    if (!changes.hasRoom())
+      throw new ConvoyError('notReady', 'Too many pages watch the fleet already; try again later.');
     reply.hijack();
-    reply.raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
+    reply.raw.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    });
     changes.add(reply.raw);
   });
 }

@@ -27,7 +27,13 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     name = fleetName();
     handled.length = 0;
     group = new TestMembers(redis.settings, name);
-    director = new FleetDirector({ redis: redis.settings, fleet: name, logger: silent, timings: shortTimings, commandLimit_ms: answersWithin_ms });
+    director = new FleetDirector({
+      redis: redis.settings,
+      fleet: name,
+      logger: silent,
+      timings: shortTimings,
+      commandLimit_ms: answersWithin_ms,
+    });
     await director.open();
   });
   afterEach(async () => {
@@ -35,7 +41,10 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
   });
 
   /** Joins instances that note what they are told and answer with what the function says. */
-  async function serving(ids: readonly string[], answer: (id: string) => Promise<CommandResult> = () => Promise.resolve(accepted)): Promise<void> {
+  async function serving(
+    ids: readonly string[],
+    answer: (id: string) => Promise<CommandResult> = () => Promise.resolve(accepted),
+  ): Promise<void> {
     for (const id of ids) {
       const { fleet } = await group.join(id);
       fleet.serve((command) => {
@@ -55,7 +64,9 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
       expect(command).toEqual({ commandId: outcome.commandId, name: 'start', body: { source: 'cluster0' } });
     }
     const queues = (await redis.client.keys(`{convoy:${name}}:queues:*:meta`)).sort();
-    expect(queues).toEqual(['shard%3A1', 'shard0', 'shard2'].map((id) => `{convoy:${name}}:queues:commands-${id}:meta`));
+    expect(queues).toEqual(
+      ['shard%3A1', 'shard0', 'shard2'].map((id) => `{convoy:${name}}:queues:commands-${id}:meta`),
+    );
   });
 
   it('that do not end hold up the leave of a leader, not the election of the next', async () => {
@@ -82,7 +93,9 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
 
   it('say which instances refused and why', async () => {
     await serving(['shard0', 'shard1'], (id) =>
-      Promise.resolve(id === 'shard0' ? accepted : { success: false, error: 'optionsDiffer', errorDescription: 'Other options.' }),
+      Promise.resolve(
+        id === 'shard0' ? accepted : { success: false, error: 'optionsDiffer', errorDescription: 'Other options.' },
+      ),
     );
     const outcome = await director.command('commit', {});
     expect(outcome.success).toBe(false);
@@ -147,7 +160,13 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
   it('time out per instance, and are not carried out after that', async () => {
     await serving(['shard0']);
     const { fleet } = await group.join('shard1');
-    const impatient = new FleetDirector({ redis: redis.settings, fleet: name, logger: silent, timings: shortTimings, commandLimit_ms: lateAfter_ms });
+    const impatient = new FleetDirector({
+      redis: redis.settings,
+      fleet: name,
+      logger: silent,
+      timings: shortTimings,
+      commandLimit_ms: lateAfter_ms,
+    });
     await impatient.open();
     await until(impatient, 'both', () => impatient.snapshot().reports.size === 2);
     const outcome = await impatient.command('pause', {}, 'late');

@@ -30,7 +30,10 @@ async function* messagesOf(response: IncomingMessage): AsyncGenerator<string, un
 }
 
 /** A stream of server-sent events. */
-async function openEvents(url: string, lastEventId?: string): Promise<{ next: () => Promise<{ id: string; data: ProgressData }>; close: () => void }> {
+async function openEvents(
+  url: string,
+  lastEventId?: string,
+): Promise<{ next: () => Promise<{ id: string; data: ProgressData }>; close: () => void }> {
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
   const sent = request(`${url}/api/v1/events`, { headers }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -80,8 +83,13 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
 
   it('says which address is taken, and by which setting another is given', async () => {
     const port = Number(new URL(coordinator.url).port);
-    const expected = { error: 'addressTaken', errorDescription: expect.stringMatching(new RegExp(`127\\.0\\.0\\.1:${port}.*--port`)) as unknown };
-    await expect(runCoordinator({ ...config, port }, { logger: silent, timings: shortTimings })).rejects.toMatchObject(expected);
+    const expected = {
+      error: 'addressTaken',
+      errorDescription: expect.stringMatching(new RegExp(`127\\.0\\.0\\.1:${port}.*--port`)) as unknown,
+    };
+    await expect(runCoordinator({ ...config, port }, { logger: silent, timings: shortTimings })).rejects.toMatchObject(
+      expected,
+    );
   });
 
   async function joinTwo(): Promise<void> {
@@ -107,8 +115,14 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     expect(await call('/healthz')).toMatchObject({ status: 200 });
     expect(await call('/readyz')).toMatchObject({ status: 200 });
     expect(await call('/api/v1/instances')).toEqual({ status: 200, body: { success: true, instances: [] } });
-    expect(await call('/api/v1/progress')).toMatchObject({ status: 503, body: { success: false, error: 'fleetIncomplete' } });
-    expect(await call('/api/v1/pause', { method: 'POST' })).toMatchObject({ status: 503, body: { error: 'fleetIncomplete' } });
+    expect(await call('/api/v1/progress')).toMatchObject({
+      status: 503,
+      body: { success: false, error: 'fleetIncomplete' },
+    });
+    expect(await call('/api/v1/pause', { method: 'POST' })).toMatchObject({
+      status: 503,
+      body: { error: 'fleetIncomplete' },
+    });
   });
 
   it('validates a start before it is sent to anybody', async () => {
@@ -120,12 +134,19 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     expect(await call('/api/v1/start', { method: 'POST', body })).toEqual({ status: 200, body: { success: true } });
     expect(handled).toHaveLength(2);
     expect(handled[0]).toEqual(handled[1]);
-    expect(handled[0]?.body).toMatchObject({ source: 'cluster0', destination: 'cluster1', buildIndexes: 'beforeDataCopy' });
+    expect(handled[0]?.body).toMatchObject({
+      source: 'cluster0',
+      destination: 'cluster1',
+      buildIndexes: 'beforeDataCopy',
+    });
   });
 
   it('answers the progress of the whole, or its failure', async () => {
     await joinTwo();
-    expect(await call('/api/v1/progress')).toMatchObject({ status: 200, body: { progress: { state: 'IDLE', syncID: null } } });
+    expect(await call('/api/v1/progress')).toMatchObject({
+      status: 200,
+      body: { progress: { state: 'IDLE', syncID: null } },
+    });
     const [one] = members as [TestMember];
     const events = await openEvents(coordinator.url);
     const failure = { error: 'oplogHistoryLost', errorDescription: 'Lost.' } as const;
@@ -134,7 +155,9 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     while ((await events.next()).data.failure === null);
     events.close();
     expect(await call('/api/v1/progress')).toEqual({ status: 409, body: { success: false, ...failure } });
-    expect(await call('/api/v1/instances')).toMatchObject({ body: { instances: [{ id: 'shard0', error: 'oplogHistoryLost' }, { id: 'shard1' }] } });
+    expect(await call('/api/v1/instances')).toMatchObject({
+      body: { instances: [{ id: 'shard0', error: 'oplogHistoryLost' }, { id: 'shard1' }] },
+    });
   });
 
   it('streams every change, and on return what was missed', async () => {
@@ -169,8 +192,23 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     while ((await events.next()).data.instances.length < 2);
     events.close();
     const { status, body } = await call('/api/v1/pause', { method: 'POST' });
-    expect({ status, body }).toMatchObject({ status: 409, body: { success: false, error: 'commandFailedOnInstances', instances: [{ id: 'shard0', success: true }, { id: 'shard1', ...refusal }] } });
-    await expect(new ContractClient(coordinator.url).pause()).rejects.toMatchObject({ instances: [{ id: 'shard0', success: true }, { id: 'shard1', ...refusal }] });
+    expect({ status, body }).toMatchObject({
+      status: 409,
+      body: {
+        success: false,
+        error: 'commandFailedOnInstances',
+        instances: [
+          { id: 'shard0', success: true },
+          { id: 'shard1', ...refusal },
+        ],
+      },
+    });
+    await expect(new ContractClient(coordinator.url).pause()).rejects.toMatchObject({
+      instances: [
+        { id: 'shard0', success: true },
+        { id: 'shard1', ...refusal },
+      ],
+    });
   });
 
   it('serves its figures to Prometheus and describes the fleet’s API', async () => {
@@ -204,7 +242,12 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     await joinTwo();
     const second = await runCoordinator(config, { logger: silent, timings: shortTimings });
     const response = await fetch(`${second.url}/api/v1/instances`);
-    expect(await response.json()).toMatchObject({ instances: [{ id: 'shard0', reachable: true }, { id: 'shard1', reachable: true }] });
+    expect(await response.json()).toMatchObject({
+      instances: [
+        { id: 'shard0', reachable: true },
+        { id: 'shard1', reachable: true },
+      ],
+    });
     await second.close();
   });
 

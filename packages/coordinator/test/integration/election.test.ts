@@ -76,7 +76,8 @@ describe.skipIf(!hasRedis)(hasRedis ? 'election' : `election ${withoutRedis}`, (
     await until(second.fleet, 'the leader', () => second.fleet.leader()?.id === 'shard0');
     await until(third.fleet, 'the leader', () => third.fleet.leader()?.id === 'shard0');
     let both = false;
-    for (const { fleet } of [first, second, third]) fleet.watch(() => (both ||= leaders([first, second, third]).length > 1));
+    for (const { fleet } of [first, second, third])
+      fleet.watch(() => (both ||= leaders([first, second, third]).length > 1));
     way.cut();
     await until(second.fleet, 'the take-over', () => ![undefined, 'shard0'].includes(second.fleet.leader()?.id));
     expect(first.fleet.isLeader()).toBe(false);

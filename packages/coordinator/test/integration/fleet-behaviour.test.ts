@@ -13,5 +13,8 @@ describe.skipIf(!hasRedis)(hasRedis ? 'over Redis' : withoutRedis, () => {
   afterAll(async () => {
     await redis.close();
   });
-  describeFleet('RedisFleet', () => new RedisFleet({ redis: redis.settings, fleet: fleetName(), logger: pino({ level: 'silent' }) }));
+  describeFleet(
+    'RedisFleet',
+    () => new RedisFleet({ redis: redis.settings, fleet: fleetName(), logger: pino({ level: 'silent' }) }),
+  );
 });

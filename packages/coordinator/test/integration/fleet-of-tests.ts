@@ -61,7 +61,12 @@ export class TestMembers {
   }
 
   make(timings: Partial<FleetTimings> = {}, logger = silent): RedisFleet {
-    const fleet = new RedisFleet({ redis: this.#settings, fleet: this.#fleet, logger, timings: { ...shortTimings, ...timings } });
+    const fleet = new RedisFleet({
+      redis: this.#settings,
+      fleet: this.#fleet,
+      logger,
+      timings: { ...shortTimings, ...timings },
+    });
     this.#made.push(fleet);
     return fleet;
   }

@@ -25,7 +25,13 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
     const fleet = fleetName();
     group = new TestMembers(redis.settings, fleet);
     members = await Promise.all(['shard0', 'shard1'].map((id) => group.join(id)));
-    director = new FleetDirector({ redis: redis.settings, fleet, logger: silent, timings: { ...shortTimings, redisCall_ms: 3_000 }, commandLimit_ms: 60_000 });
+    director = new FleetDirector({
+      redis: redis.settings,
+      fleet,
+      logger: silent,
+      timings: { ...shortTimings, redisCall_ms: 3_000 },
+      commandLimit_ms: 60_000,
+    });
     await director.open();
     await until(director, 'both', () => director.snapshot().reports.size === 2 && director.snapshot().leader !== null);
     for (const { fleet: member } of members) await until(member, 'both', () => member.reports().size === 2);
@@ -51,7 +57,10 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
   /** Whether the leases and stored reports are there again. */
   async function expectRebuilt(): Promise<void> {
     const [one, other] = members as [TestMember, TestMember];
-    for (const [reporter, reader] of [[one, other], [other, one]] as const) {
+    for (const [reporter, reader] of [
+      [one, other],
+      [other, one],
+    ] as const) {
       reporter.fleet.report(idleReport(reporter.identity, { step: 'after' }));
       const read = (): string | null | undefined => reader.fleet.reports().get(reporter.identity.id)?.report.step;
       await until(reader.fleet, 'the report after', () => read() === 'after');
@@ -59,7 +68,9 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
     await until(anyMember, 'a leader', () => members.filter(({ fleet }) => fleet.isLeader()).length === 1);
     const late = await group.join('shard2');
     expect([...late.fleet.reports().keys()]).toEqual(expect.arrayContaining(['shard0', 'shard1']));
-    await expect(group.make().join({ ...one.identity, incarnation: 'second' })).rejects.toMatchObject({ error: 'identityTaken' });
+    await expect(group.make().join({ ...one.identity, incarnation: 'second' })).rejects.toMatchObject({
+      error: 'identityTaken',
+    });
     await late.fleet.leave();
   }
 

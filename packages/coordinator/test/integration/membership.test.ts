@@ -127,7 +127,11 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     await until(watcher.fleet, 'a later report', () => watcher.fleet.reports().has('shard2'));
     expect(seen()).toEqual({ incarnation: died.identity.incarnation, fresh: false });
     successor.report(idleReport(next));
-    await until(watcher.fleet, 'its first report', () => seen()?.incarnation === next.incarnation && seen()?.fresh === true);
+    await until(
+      watcher.fleet,
+      'its first report',
+      () => seen()?.incarnation === next.incarnation && seen()?.fresh === true,
+    );
   });
 
   it('stops the process whose id another has taken, until it is free again', async () => {
@@ -175,7 +179,11 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
       sender.fleet.report(idleReport(sender.identity, { step: `step ${at}` }));
       if (at % 10 === 0) await new Promise(setImmediate);
     }
-    await until(receiver.fleet, 'the last report', () => receiver.fleet.reports().get('shard0')?.report.step === 'step 499');
+    await until(
+      receiver.fleet,
+      'the last report',
+      () => receiver.fleet.reports().get('shard0')?.report.step === 'step 499',
+    );
     const elapsed_ms = performance.now() - startedAt_ms;
     expect(published).toBeLessThanOrEqual(3 + elapsed_ms / 50);
     subscriber.disconnect();

@@ -49,7 +49,10 @@ async function startFleet(settings: RedisSettings, fleet = fleetName()): Promise
 async function expectWorks({ members, director, handled }: SmallFleet, step: string): Promise<void> {
   const [one, other] = members as [TestMember, TestMember];
   for (const { fleet, identity } of members) fleet.report(idleReport(identity, { step }));
-  for (const [watching, id] of [[one, 'shard1'], [other, 'shard0']] as const) {
+  for (const [watching, id] of [
+    [one, 'shard1'],
+    [other, 'shard0'],
+  ] as const) {
     await until(watching.fleet, 'the report', () => watching.fleet.reports().get(id)?.report.step === step);
     await until(watching.fleet, 'the leader', () => watching.fleet.leader() !== null);
   }
@@ -63,7 +66,10 @@ async function expectWorks({ members, director, handled }: SmallFleet, step: str
   unwatch();
   await until(director, 'both', () => director.progress().instances.filter(({ reachable }) => reachable).length === 2);
   handled.length = 0;
-  expect(Object.fromEntries((await director.command('pause', {})).results)).toEqual({ shard0: { success: true }, shard1: { success: true } });
+  expect(Object.fromEntries((await director.command('pause', {})).results)).toEqual({
+    shard0: { success: true },
+    shard1: { success: true },
+  });
   expect(handled.sort()).toEqual(['shard0 pause', 'shard1 pause']);
 }
 
@@ -92,14 +98,17 @@ onRedis('a fleet finds the next primary when its primary behind Sentinels is fro
 
 onRedis('a fleet lives on one node of a Redis Cluster, another fleet beside it', async () => {
   await using redis = await startClusterRedis();
-  for (const node of redis.nodes) await node.call('ACL', 'SETUSER', ...documentedRights(), ...documentedClusterRights());
+  for (const node of redis.nodes)
+    await node.call('ACL', 'SETUSER', ...documentedRights(), ...documentedClusterRights());
   const settings = { ...redis.settings, ...few };
   const name = fleetName();
   await using fleet = await startFleet(settings, name);
   await using beside = await startFleet(settings);
   await expectWorks(fleet, 'here');
   await expectWorks(beside, 'there');
-  const counts = await Promise.all(redis.nodes.map(async (node) => (await node.keys(`team:{convoy:${name}}:*`)).length));
+  const counts = await Promise.all(
+    redis.nodes.map(async (node) => (await node.keys(`team:{convoy:${name}}:*`)).length),
+  );
   expect(counts.filter((count) => count > 0)).toHaveLength(1);
 });
 
@@ -109,12 +118,22 @@ onRedis('a fleet speaks TLS, with certificates of both sides, and refuses a serv
   const name = fleetName();
   await using fleet = await startFleet(parseRedisSettings({ url, tls }), name);
   await expectWorks(fleet, 'encrypted');
-  const bySentinel = new FleetDirector({ redis: parseRedisSettings({ sentinels: [sentinel], primaryName: 'fleet', tls }), fleet: name, logger: silent, timings });
+  const bySentinel = new FleetDirector({
+    redis: parseRedisSettings({ sentinels: [sentinel], primaryName: 'fleet', tls }),
+    fleet: name,
+    logger: silent,
+    timings,
+  });
   await bySentinel.open();
   expect(bySentinel.instances()).toHaveLength(2);
   await bySentinel.close();
   const { certFile, keyFile } = tls;
-  const stranger = new FleetDirector({ redis: parseRedisSettings({ url, tls: { certFile, keyFile } }), fleet: fleetName(), logger: silent, timings: shortTimings });
+  const stranger = new FleetDirector({
+    redis: parseRedisSettings({ url, tls: { certFile, keyFile } }),
+    fleet: fleetName(),
+    logger: silent,
+    timings: shortTimings,
+  });
   await expect(stranger.open()).rejects.toMatchObject({ error: 'redisUnavailable' });
   await stranger.close();
 });

@@ -43,11 +43,20 @@ class Servers implements AsyncDisposable {
 }
 
 /** A primary with a replica, watched by a Sentinel that finds a death within a second. */
-export async function startSentinelRedis(): Promise<RedisLayout & { readonly primary: ChildProcess; failedOver(): Promise<void> }> {
+export async function startSentinelRedis(): Promise<
+  RedisLayout & { readonly primary: ChildProcess; failedOver(): Promise<void> }
+> {
   const servers = new Servers();
   const [primaryPort, replicaPort, sentinelPort] = [await freePort(), await freePort(), await freePort()];
   const primary = await servers.start(serverArgs(primaryPort, servers.folder));
-  await servers.start([...serverArgs(replicaPort, servers.folder), '--replicaof', host, String(primaryPort), '--repl-diskless-sync-delay', '0']);
+  await servers.start([
+    ...serverArgs(replicaPort, servers.folder),
+    '--replicaof',
+    host,
+    String(primaryPort),
+    '--repl-diskless-sync-delay',
+    '0',
+  ]);
   const config = servers.write('sentinel.conf', [
     `port ${sentinelPort}`,
     `bind ${host}`,
@@ -83,7 +92,14 @@ export async function startClusterRedis(): Promise<RedisLayout & { readonly node
   const nodes: { port: number; busPort: number; client: Redis }[] = [];
   for (let at = 0; at < CLUSTER_NODES; at += 1) {
     const [port, busPort] = [await freePort(), await freePort()];
-    const cluster = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-config-file', `nodes-${port}.conf`];
+    const cluster = [
+      '--cluster-enabled',
+      'yes',
+      '--cluster-port',
+      String(busPort),
+      '--cluster-config-file',
+      `nodes-${port}.conf`,
+    ];
     await servers.start([...serverArgs(port, servers.folder), ...cluster]);
     nodes.push({ port, busPort, client: new Redis(port, host) });
   }
@@ -93,7 +109,9 @@ export async function startClusterRedis(): Promise<RedisLayout & { readonly node
     for (const other of nodes) await client.call('CLUSTER', 'MEET', host, String(other.port), String(other.busPort));
   }
   for (const { client } of nodes) {
-    await waitUntil('the cluster is complete', async () => /cluster_state:ok[^]*cluster_known_nodes:3/.test(String(await client.call('CLUSTER', 'INFO'))));
+    await waitUntil('the cluster is complete', async () =>
+      /cluster_state:ok[^]*cluster_known_nodes:3/.test(String(await client.call('CLUSTER', 'INFO'))),
+    );
   }
   return {
     settings: parseRedisSettings({ nodes: nodes.map(({ port }) => ({ host, port })) }),
@@ -134,17 +152,49 @@ export interface TlsRedis extends AsyncDisposable {
 export async function startTlsRedis(): Promise<TlsRedis> {
   const servers = new Servers();
   const file = (name: string): string => join(servers.folder, name);
-  const [caKey, caFile, keyFile, request, certFile] = [file('ca.key'), file('ca.crt'), file('redis.key'), file('redis.csr'), file('redis.crt')];
+  const [caKey, caFile, keyFile, request, certFile] = [
+    file('ca.key'),
+    file('ca.crt'),
+    file('redis.key'),
+    file('redis.csr'),
+    file('redis.crt'),
+  ];
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   openssl(['req', '-x509', ...newKey, '-keyout', caKey, '-out', caFile, '-days', '2', '-subj', '/CN=Test authority']);
   openssl(['req', ...newKey, '-keyout', keyFile, '-out', request, '-subj', '/CN=localhost']);
   const extension = servers.write('redis.ext', [`subjectAltName=IP:${host}`]);
-  openssl(['x509', '-req', '-in', request, '-CA', caFile, '-CAkey', caKey, '-CAcreateserial', '-out', certFile, '-days', '2', '-extfile', extension]);
+  openssl([
+    'x509',
+    '-req',
+    '-in',
+    request,
+    '-CA',
+    caFile,
+    '-CAkey',
+    caKey,
+    '-CAcreateserial',
+    '-out',
+    certFile,
+    '-days',
+    '2',
+    '-extfile',
+    extension,
+  ]);
   const [port, sentinelPort] = [await freePort(), await freePort()];
   const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-ca-cert-file', caFile];
   await servers.start([...serverArgs(0, servers.folder), '--tls-port', String(port), ...files]);
   const config = servers.write('sentinel.conf', [`dir ${servers.folder}`, `sentinel monitor fleet ${host} ${port} 1`]);
-  await servers.start([config, '--sentinel', '--port', '0', '--tls-port', String(sentinelPort), '--tls-replication', 'yes', ...files]);
+  await servers.start([
+    config,
+    '--sentinel',
+    '--port',
+    '0',
+    '--tls-port',
+    String(sentinelPort),
+    '--tls-replication',
+    'yes',
+    ...files,
+  ]);
   return {
     url: `rediss://${host}:${port}`,
     sentinel: { host, port: sentinelPort },

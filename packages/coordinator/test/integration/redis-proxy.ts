@@ -31,7 +31,10 @@ export async function openRedisProxy(settings: RedisSettings): Promise<RedisProx
     }
     connectionsMade += 1;
     const outward = connect(target.port, target.host);
-    for (const [from, to] of [[inward, outward], [outward, inward]] as const) {
+    for (const [from, to] of [
+      [inward, outward],
+      [outward, inward],
+    ] as const) {
       sockets.add(from);
       from.pipe(to);
       from.on('error', () => to.destroy());

@@ -32,7 +32,11 @@ export interface ReplayBounds {
 }
 
 /** Turns one event into its exact action, or says why there is none. */
-export function actionOf(event: ChangeEvent, collection: SyncedCollection, bounds: ReplayBounds): Action | RereadRequest {
+export function actionOf(
+  event: ChangeEvent,
+  collection: SyncedCollection,
+  bounds: ReplayBounds,
+): Action | RereadRequest {
   // The change of an orphan must not reach the live document of the same key.
   if (collection.showsOrphans && event.operation !== 'insert') return { kind: 'reread', reason: 'orphanEvent' };
   switch (event.operation) {
@@ -57,7 +61,9 @@ function keyFilter(event: ChangeEvent, collection: SyncedCollection): Uint8Array
   const known = collection.sourceKey.length > 0 || collection.destinationKey.length === 0;
   const key = known ? collection.destinationKey : [];
   // Nearly always the event's own document key is the filter already.
-  return isFilter(event.documentKey, key) ? event.documentKey : fullKeyFilter(event.documentKey, key, event.id, 'documentKey');
+  return isFilter(event.documentKey, key)
+    ? event.documentKey
+    : fullKeyFilter(event.documentKey, key, event.id, 'documentKey');
 }
 
 /** Whether a document key has just the fields of the shard key, with values that stand for themselves, and then `_id`. */
@@ -73,12 +79,18 @@ function isFilter(documentKey: Uint8Array, key: readonly ShardKeyField[]): boole
   return documentKey[elementEnd(documentKey, documentKey[at] ?? 0, at + 1 + '_id'.length + 1)] === 0;
 }
 
-function wholeDocument(event: ChangeEvent, collection: SyncedCollection, kind: 'insert' | 'upsert'): Action | RereadRequest {
+function wholeDocument(
+  event: ChangeEvent,
+  collection: SyncedCollection,
+  kind: 'insert' | 'upsert',
+): Action | RereadRequest {
   const document = event.fullDocument;
   if (document === null) return { kind: 'reread', reason: 'inexactDelta' };
   const key = collection.destinationKey;
   // The document key of a replacement is the one before, and that of an insert may be `_id` alone: the shard key is taken from the document.
-  const filter = key.every(({ field }) => field === '_id') ? keyFilter(event, collection) : fullKeyFilter(document, key, event.id);
+  const filter = key.every(({ field }) => field === '_id')
+    ? keyFilter(event, collection)
+    : fullKeyFilter(document, key, event.id);
   return { kind: hasZeroTimestamp(document) ? 'upsert' : kind, document, filter };
 }
 
@@ -132,7 +144,9 @@ function withDelta(earlier: Action, later: Action & { kind: 'delta' }): Action |
     case 'insert':
     case 'upsert': {
       const document = changedDocument(earlier.document, later.delta);
-      return document === null ? null : { ...earlier, kind: hasZeroTimestamp(document) ? 'upsert' : earlier.kind, document };
+      return document === null
+        ? null
+        : { ...earlier, kind: hasZeroTimestamp(document) ? 'upsert' : earlier.kind, document };
     }
   }
 }

@@ -60,7 +60,10 @@ export class ApplyWorkers {
 
   /** Runs all lanes until the stop signal; rejects with the first failure. */
   async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
-    await runTogether(stop, this.#workers.map((worker) => (signal) => worker.run(signal, hard)));
+    await runTogether(
+      stop,
+      this.#workers.map((worker) => (signal) => worker.run(signal, hard)),
+    );
   }
 
   #workerOf({ collection, workerClass }: RoutedEvent): ApplyWorker {

@@ -28,7 +28,9 @@ const batchDocumentsMax = 10_000;
 /** Far more than other events have, and less than half of 16 MB. */
 const largePartBytes = 4 * 1024 * 1024;
 /** Leaves out what makes events large; keys of events without it are read anew. */
-const withoutLargeParts = [{ $addFields: { fullDocument: unlessLarge('$fullDocument'), updateDescription: unlessLarge('$updateDescription') } }];
+const withoutLargeParts = [
+  { $addFields: { fullDocument: unlessLarge('$fullDocument'), updateDescription: unlessLarge('$updateDescription') } },
+];
 
 /** One step of the stream: events in order, and the time up to which nothing more can come. */
 export interface StreamStep {

@@ -72,7 +72,13 @@ function pathChanged(document: Uint8Array, change: PathChange, depth: number): U
 }
 
 /** Writes an element on the change's path; false when the path does not lead on from it. */
-function writeChanged(builder: DocumentBuilder, document: Uint8Array, element: NamedElement, change: PathChange, depth: number): boolean {
+function writeChanged(
+  builder: DocumentBuilder,
+  document: Uint8Array,
+  element: NamedElement,
+  change: PathChange,
+  depth: number,
+): boolean {
   const next = change.path[depth + 1];
   if (next === undefined && change.kind === 'unset') return true;
   if (next === undefined && change.value !== undefined) {

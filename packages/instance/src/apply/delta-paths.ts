@@ -1,5 +1,13 @@
 import { elementType } from '../bson/element-type.js';
-import { elementsOf, findElement, rawValue, type RawValue, readDocument, readNumber, readString } from '../bson/scan.js';
+import {
+  elementsOf,
+  findElement,
+  rawValue,
+  type RawValue,
+  readDocument,
+  readNumber,
+  readString,
+} from '../bson/scan.js';
 
 /** A field's name, or an array's index. */
 export type PathPart = string | number;
@@ -41,7 +49,8 @@ export function pathChanges({ updated, removed, truncated, disambiguated }: Desc
     return true;
   };
   if (updated !== null) {
-    for (const element of elementsOf(updated)) if (!add(element.name, { kind: 'set', value: rawValue(updated, element) })) return null;
+    for (const element of elementsOf(updated))
+      if (!add(element.name, { kind: 'set', value: rawValue(updated, element) })) return null;
   }
   if (truncated !== null) {
     for (const element of elementsOf(truncated)) {
@@ -70,9 +79,12 @@ function truncation(bytes: Uint8Array): { field: string; newSize: number } {
 function pathOf(text: string, disambiguated: Uint8Array | null): PathPart[] | null {
   if (disambiguated === null) return text.includes('.') ? null : [text];
   const stated = findElement(disambiguated, text);
-  if (stated === null) return text.split('.').map((part, depth) => (depth > 0 && indexText.test(part) ? Number(part) : part));
+  if (stated === null)
+    return text.split('.').map((part, depth) => (depth > 0 && indexText.test(part) ? Number(part) : part));
   const parts = readDocument(disambiguated, stated);
-  return [...elementsOf(parts)].map((part) => (part.type === elementType.string ? readString(parts, part) : readNumber(parts, part)));
+  return [...elementsOf(parts)].map((part) =>
+    part.type === elementType.string ? readString(parts, part) : readNumber(parts, part),
+  );
 }
 
 /** A path as one text; names hold no zero byte. A name and an index that read the same are the same here. */

@@ -80,7 +80,8 @@ function writeFolded(stages: StageWriter, steps: readonly FieldsStep[]): void {
   const set = new Map<string, { source: Uint8Array; element: NamedElement }>();
   const unset = new Set<string>();
   for (const { updated, removed } of steps) {
-    if (updated !== null) for (const element of elementsOf(updated)) set.set(element.name, { source: updated, element });
+    if (updated !== null)
+      for (const element of elementsOf(updated)) set.set(element.name, { source: updated, element });
     if (removed !== null) for (const element of elementsOf(removed)) unset.add(readString(removed, element));
   }
   if (set.size > 0) {
@@ -126,7 +127,10 @@ function plainRun(changes: readonly PathChange[], from: number): PathChange[] {
 
 function writePlainRun(builder: DocumentBuilder, run: readonly PathChange[]): void {
   if (run[0]?.kind === 'unset') {
-    writeNames(builder, run.map(({ path }) => path.join('.')));
+    writeNames(
+      builder,
+      run.map(({ path }) => path.join('.')),
+    );
     return;
   }
   builder.begin('$set');

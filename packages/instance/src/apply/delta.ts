@@ -1,4 +1,13 @@
-import { cstringEnd, elementEnd, elementsOf, findElement, isNamed, type RawElement, readDocument, readString } from '../bson/scan.js';
+import {
+  cstringEnd,
+  elementEnd,
+  elementsOf,
+  findElement,
+  isNamed,
+  type RawElement,
+  readDocument,
+  readString,
+} from '../bson/scan.js';
 import type { ShardKeyField } from '../bson/shard-key.js';
 import { isPlainName, type PathChange, pathChanges, pathKey, touchesPath } from './delta-paths.js';
 import { isWithinLevels } from './path-stage.js';
@@ -42,14 +51,20 @@ export function exactDelta(updateDescription: Uint8Array): Delta | null {
   const bytes = updateDescription.length;
   if (bytes > deltaBytesMax) return null;
   const description = describe(updateDescription);
-  const view = (element: RawElement | undefined): Uint8Array | null => (element === undefined || isEmpty(element) ? null : readDocument(updateDescription, element));
+  const view = (element: RawElement | undefined): Uint8Array | null =>
+    element === undefined || isEmpty(element) ? null : readDocument(updateDescription, element);
   const updated = view(description.updatedFields);
   const removed = view(description.removedFields);
   const truncated = view(description.truncatedArrays);
   if (removed !== null && updated !== null && isAnySetAndRemoved(updated, removed)) return null;
   const names = removed === null ? [] : [...elementsOf(removed)].map((element) => readString(removed, element));
   if (truncated === null && isPlain(updated) && names.every(isPlainName)) {
-    return { steps: [{ form: 'fields', updated, removed }], bytes, stages: stagesOfFields, removed: names.length === 0 ? nothing : new Set(names) };
+    return {
+      steps: [{ form: 'fields', updated, removed }],
+      bytes,
+      stages: stagesOfFields,
+      removed: names.length === 0 ? nothing : new Set(names),
+    };
   }
   const { disambiguatedPaths } = description;
   const disambiguated = disambiguatedPaths === undefined ? null : readDocument(updateDescription, disambiguatedPaths);
@@ -61,7 +76,7 @@ export function exactDelta(updateDescription: Uint8Array): Delta | null {
 
 function describe(bytes: Uint8Array): Description {
   const description: Description = {};
-  for (let at = 4; bytes[at] !== 0; ) {
+  for (let at = 4; bytes[at] !== 0;) {
     const type = bytes[at] ?? 0;
     const nameStart = at + 1;
     const start = cstringEnd(bytes, nameStart) + 1;
@@ -78,7 +93,8 @@ function isEmpty({ start, end }: RawElement): boolean {
 }
 
 function isAnySetAndRemoved(updated: Uint8Array, removed: Uint8Array): boolean {
-  for (const element of elementsOf(removed)) if (findElement(updated, readString(removed, element)) !== null) return true;
+  for (const element of elementsOf(removed))
+    if (findElement(updated, readString(removed, element)) !== null) return true;
   return false;
 }
 
@@ -87,7 +103,7 @@ const [dollar, dot] = [0x24, 0x2e];
 /** Whether all names of a document are plain: looked at as bytes, because nearly all updates are answered here. */
 function isPlain(fields: Uint8Array | null): boolean {
   if (fields === null) return true;
-  for (let at = 4; fields[at] !== 0; ) {
+  for (let at = 4; fields[at] !== 0;) {
     const nameEnd = plainNameEnd(fields, at + 1);
     if (nameEnd === null) return false;
     at = elementEnd(fields, fields[at] ?? 0, nameEnd + 1);
@@ -134,7 +150,8 @@ export function mergeDeltas(earlier: Delta, later: Delta): Delta | null {
 
 /** Whether a step sets one of the paths, or something inside of one. */
 function setsAnyOf(step: DeltaStep, paths: ReadonlySet<string>): boolean {
-  if (step.form === 'paths') return step.changes.some(({ path }) => path.some((_, depth) => paths.has(pathKey(path.slice(0, depth + 1)))));
+  if (step.form === 'paths')
+    return step.changes.some(({ path }) => path.some((_, depth) => paths.has(pathKey(path.slice(0, depth + 1)))));
   if (step.updated !== null) for (const { name } of elementsOf(step.updated)) if (paths.has(name)) return true;
   return false;
 }

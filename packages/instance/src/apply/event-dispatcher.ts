@@ -168,7 +168,8 @@ export class EventDispatcher {
   #routeOrKeep(bytes: Uint8Array): void {
     const event = parseEvent(bytes);
     if (this.#ahead.length === 0 && event.event.time <= this.#limit()) this.#routeOne(event);
-    else if (this.#isOfInterest(event)) this.#ahead.push(event, event.kind === 'data' ? event.event.bytes : bytes.length, this.#isWrite(event));
+    else if (this.#isOfInterest(event))
+      this.#ahead.push(event, event.kind === 'data' ? event.event.bytes : bytes.length, this.#isWrite(event));
   }
 
   /** Users may write as they like to what is not migrated while a commit waits: it must not fill the budget, and keep the stream from being read. */
@@ -241,7 +242,13 @@ export class EventDispatcher {
   }
 
   #routed(event: ChangeEvent, collection: SyncedCollection, readEnd: bigint | null, removes: boolean): RoutedEvent {
-    return { event, collection, workerClass: idClass(event.id, collection.collated), bounds: this.#boundsUpTo(readEnd), removes };
+    return {
+      event,
+      collection,
+      workerClass: idClass(event.id, collection.collated),
+      bounds: this.#boundsUpTo(readEnd),
+      removes,
+    };
   }
 
   /** Events beside each other mostly have the same. */
@@ -265,6 +272,7 @@ export class EventDispatcher {
 function isOwned(event: ChangeEvent, collection: SyncedCollection): boolean {
   if (event.operation !== 'insert') return collection.owns(event.documentKey, 'documentKey');
   // Too large for a reply: a shard shows no inserts but its own, and a router divides by `_id`.
-  if (event.fullDocument === null) return collection.readBy === 'uuid' || collection.owns(event.documentKey, 'documentKey');
+  if (event.fullDocument === null)
+    return collection.readBy === 'uuid' || collection.owns(event.documentKey, 'documentKey');
   return collection.owns(event.fullDocument, 'document');
 }

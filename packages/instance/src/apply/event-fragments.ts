@@ -14,7 +14,8 @@ export class EventFragments {
 
   /** The events of a batch, those put together included; what is not complete waits for the next one. */
   assembled(documents: readonly Uint8Array[]): readonly Uint8Array[] {
-    const isWhole = this.#parts.length === 0 && documents.every((document) => findElement(document, splitField) === null);
+    const isWhole =
+      this.#parts.length === 0 && documents.every((document) => findElement(document, splitField) === null);
     if (isWhole) return documents;
     return documents.flatMap((document) => this.#taken(document) ?? []);
   }
@@ -23,7 +24,8 @@ export class EventFragments {
     const split = findElement(document, splitField);
     if (split === null) return document;
     const { fragment, of } = placeOf(readDocument(document, split));
-    if (fragment !== this.#parts.length + 1) throw new RangeError('The parts of a large change event came in another order');
+    if (fragment !== this.#parts.length + 1)
+      throw new RangeError('The parts of a large change event came in another order');
     // A view would keep the whole reply.
     this.#parts.push(Buffer.from(document));
     if (fragment < of) return null;
@@ -35,7 +37,8 @@ export class EventFragments {
 
 function placeOf(split: Uint8Array): { fragment: number; of: number } {
   const [fragment, of] = ['fragment', 'of'].map((name) => findElement(split, name));
-  if (fragment === null || fragment === undefined || of === null || of === undefined) throw new RangeError('A part of a change event does not say which it is');
+  if (fragment === null || fragment === undefined || of === null || of === undefined)
+    throw new RangeError('A part of a change event does not say which it is');
   return { fragment: readNumber(split, fragment), of: readNumber(split, of) };
 }
 
@@ -44,7 +47,8 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   const builder = new DocumentBuilder(parts.reduce((bytes, part) => bytes + part.length, 0));
   for (const [index, part] of parts.entries()) {
     for (const element of elementsOf(part)) {
-      if (element.name !== splitField && (index === 0 || element.name !== tokenField)) builder.raw(element.name, rawValue(part, element));
+      if (element.name !== splitField && (index === 0 || element.name !== tokenField))
+        builder.raw(element.name, rawValue(part, element));
     }
   }
   return builder.finish();

@@ -1,5 +1,15 @@
 import { elementType } from '../bson/element-type.js';
-import { bufferOf, cstringEnd, elementEnd, findElement, isNamed, type RawElement, rawValue, readDocument, readString } from '../bson/scan.js';
+import {
+  bufferOf,
+  cstringEnd,
+  elementEnd,
+  findElement,
+  isNamed,
+  type RawElement,
+  rawValue,
+  readDocument,
+  readString,
+} from '../bson/scan.js';
 import { tokenUuidPlace } from '../cluster/change-stream.js';
 import type { ChangeEvent, DataOperation } from '../store/change-event.js';
 
@@ -15,7 +25,8 @@ export interface DdlEvent {
 }
 
 /** A change event as the stations take it. */
-export type StreamEvent = { kind: 'data'; event: ChangeEvent; database: string; name: string } | { kind: 'ddlChange'; event: DdlEvent };
+export type StreamEvent =
+  { kind: 'data'; event: ChangeEvent; database: string; name: string } | { kind: 'ddlChange'; event: DdlEvent };
 
 const dataOperations: readonly DataOperation[] = ['insert', 'update', 'replace', 'delete'];
 
@@ -26,7 +37,18 @@ const uuidBytes = 16;
 const eventObjects_bytes = 600;
 
 /** The top-level fields of an event that are looked at. */
-const fieldNames = ['_id', 'operationType', 'clusterTime', 'ns', 'to', 'documentKey', 'fullDocument', 'updateDescription', 'txnNumber', 'collectionUUID'] as const;
+const fieldNames = [
+  '_id',
+  'operationType',
+  'clusterTime',
+  'ns',
+  'to',
+  'documentKey',
+  'fullDocument',
+  'updateDescription',
+  'txnNumber',
+  'collectionUUID',
+] as const;
 type EventField = (typeof fieldNames)[number];
 
 /** Where they lie in the event's bytes. */
@@ -40,7 +62,10 @@ const places = Object.fromEntries(fieldNames.map((name) => [name, { type: absent
 const allPlaces = Object.values(places);
 
 /** By the length of the name: a field that is not looked at mostly costs one comparison. */
-const namesByLength: readonly (readonly EventField[])[] = Array.from({ length: 1 + Math.max(...fieldNames.map(({ length }) => length)) }, (_, length) => fieldNames.filter((name) => name.length === length));
+const namesByLength: readonly (readonly EventField[])[] = Array.from(
+  { length: 1 + Math.max(...fieldNames.map(({ length }) => length)) },
+  (_, length) => fieldNames.filter((name) => name.length === length),
+);
 
 /**
  * Reads one change event from its bytes in one pass, without decoding documents.
@@ -53,7 +78,10 @@ export function parseEvent(bytes: Uint8Array): StreamEvent {
   const operation = dataOperation(bytes, required(fields, 'operationType'));
   if (operation === null) {
     const to = fields.to.type === absent ? null : readNamespace(bytes, fields.to);
-    return { kind: 'ddlChange', event: { operation: readString(bytes, required(fields, 'operationType')), time, database, name, to } };
+    return {
+      kind: 'ddlChange',
+      event: { operation: readString(bytes, required(fields, 'operationType')), time, database, name, to },
+    };
   }
   const documentKey = readDocument(bytes, required(fields, 'documentKey'));
   const idElement = findElement(documentKey, '_id');
@@ -137,7 +165,8 @@ class Remembered<Value> {
 
   /** The value of these bytes, read only when they are others than last time. */
   of(buffer: Buffer, start: number, end: number, read: (bytes: Buffer) => Value): Value {
-    if (this.#value !== null && this.#bytes.length === end - start && this.#bytes.compare(buffer, start, end) === 0) return this.#value;
+    if (this.#value !== null && this.#bytes.length === end - start && this.#bytes.compare(buffer, start, end) === 0)
+      return this.#value;
     this.#bytes = Buffer.from(buffer.subarray(start, end));
     this.#value = read(this.#bytes);
     return this.#value;
@@ -170,7 +199,8 @@ function namespaceOf(namespace: Buffer): EventNamespace {
 /** From 6.0 on the event says it; before, it stands in the resume token. */
 function collectionUuid(bytes: Uint8Array, fields: EventFields): string {
   const stated = fields.collectionUUID;
-  if (stated.type !== absent) return lastUuid.of(bufferOf(bytes), stated.end - uuidBytes, stated.end, (uuid) => uuid.toString('hex'));
+  if (stated.type !== absent)
+    return lastUuid.of(bufferOf(bytes), stated.end - uuidBytes, stated.end, (uuid) => uuid.toString('hex'));
   const token = required(fields, '_id');
   const place = tokenUuidPlace(bytes, token.start, token.end);
   if (place === null) throw new RangeError('a resume token without collection UUID');

@@ -55,7 +55,11 @@ export class EventsAhead {
 
   /** Forgets the events at and after a time, which are read once more. */
   cutFrom(time: bigint): void {
-    for (let last = this.#events.at(-1); last !== undefined && last.event.event.time >= time; last = this.#events.at(-1)) {
+    for (
+      let last = this.#events.at(-1);
+      last !== undefined && last.event.event.time >= time;
+      last = this.#events.at(-1)
+    ) {
       this.#events.pop();
       this.budget.give(last.bytes);
     }
@@ -68,7 +72,8 @@ export class EventsAhead {
     for (let index = this.#head; index < this.#events.length; index += 1) {
       const ahead = this.#events[index];
       if (ahead?.isWrite !== true || ahead.event.event.time <= time) continue;
-      if (ahead.event.kind === 'data' && ahead.event.event.operation === 'delete') deletedIn.add(ahead.event.event.uuid);
+      if (ahead.event.kind === 'data' && ahead.event.event.operation === 'delete')
+        deletedIn.add(ahead.event.event.uuid);
       else writes += 1;
     }
     return { writes, deletedIn };

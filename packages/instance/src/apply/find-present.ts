@@ -12,15 +12,28 @@ import type { BatchItem } from './write-batch.js';
  * Finds out which statements of one bulk have a document on the destination, by their full keys.
  * @returns null when that cannot be asked for
  */
-export type FindPresent = (collection: SyncedCollection, items: readonly BatchItem[], signal: AbortSignal) => Promise<ReadonlySet<BatchItem> | null>;
+export type FindPresent = (
+  collection: SyncedCollection,
+  items: readonly BatchItem[],
+  signal: AbortSignal,
+) => Promise<ReadonlySet<BatchItem> | null>;
 
 /** Asks the destination at majority, which shows what every answered write has left. Of the documents only the keys are read. */
 export function presentOn(destination: NodeClient, retrying: Retrying): FindPresent {
   return async (collection, items, signal) => {
     const ids = items.map(({ id }) => id);
     if (!ids.every(isLossless)) return null;
-    const command = { find: collection.name, filter: { _id: { $in: ids.map(losslessValue) } }, projection: keyFields(collection), readConcern: { level: 'majority' } };
-    const keys = await retrying('look for documents of updates', () => readKeys(destination, collection, command, signal), signal).catch((error: unknown) => {
+    const command = {
+      find: collection.name,
+      filter: { _id: { $in: ids.map(losslessValue) } },
+      projection: keyFields(collection),
+      readConcern: { level: 'majority' },
+    };
+    const keys = await retrying(
+      'look for documents of updates',
+      () => readKeys(destination, collection, command, signal),
+      signal,
+    ).catch((error: unknown) => {
       if (!['snapshotTooOld', 'catalogChanged'].includes(classify(error))) throw error;
       return null;
     });
@@ -32,7 +45,12 @@ function keyFields({ destinationKey }: SyncedCollection): Document {
   return Object.fromEntries([...destinationKey.map(({ field }) => field), '_id'].map((field) => [field, 1]));
 }
 
-async function readKeys(destination: NodeClient, collection: SyncedCollection, command: Document, signal: AbortSignal): Promise<Set<string>> {
+async function readKeys(
+  destination: NodeClient,
+  collection: SyncedCollection,
+  command: Document,
+  signal: AbortSignal,
+): Promise<Set<string>> {
   const cursor = await destination.openCursor(collection.database, command, { signal });
   const keys = new Set<string>();
   try {

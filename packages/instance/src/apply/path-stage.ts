@@ -14,7 +14,10 @@ const innermostLevels = 7;
 export function isWithinLevels(change: PathChange): boolean {
   if (isPlainPath(change)) return true;
   const { path, value } = change;
-  const levelsLeft = path.reduce<number>((left, part) => left - (typeof part === 'number' ? 5 : 4), stageLevelsMax - innermostLevels);
+  const levelsLeft = path.reduce<number>(
+    (left, part) => left - (typeof part === 'number' ? 5 : 4),
+    stageLevelsMax - innermostLevels,
+  );
   if (levelsLeft < 0 || value === undefined) return levelsLeft >= 0;
   return value.bytes.length < levelsLeft * levelMin_bytes || levelsOf(value.type, value.bytes) <= levelsLeft;
 }
@@ -22,7 +25,8 @@ export function isWithinLevels(change: PathChange): boolean {
 function levelsOf(type: number, bytes: Uint8Array): number {
   if (type !== elementType.document && type !== elementType.array) return 0;
   let deepest = 0;
-  for (const element of elementsOf(bytes)) deepest = Math.max(deepest, levelsOf(element.type, bytes.subarray(element.start, element.end)));
+  for (const element of elementsOf(bytes))
+    deepest = Math.max(deepest, levelsOf(element.type, bytes.subarray(element.start, element.end)));
   return 1 + deepest;
 }
 
@@ -46,16 +50,26 @@ function writeChanged(builder: DocumentBuilder, name: string, input: string, cha
   const part = change.path[depth];
   if (part === undefined) writeValue(builder, name, input, change);
   else if (typeof part === 'number') writeElementChanged(builder, name, input, change, depth, part);
-  else if (change.kind === 'unset' && depth === change.path.length - 1) writeFieldCall(builder, name, '$unsetField', part, input, () => undefined);
+  else if (change.kind === 'unset' && depth === change.path.length - 1)
+    writeFieldCall(builder, name, '$unsetField', part, input, () => undefined);
   else {
     writeFieldCall(builder, name, '$setField', part, input, () => {
-      writeInner(builder, 'value', change, depth, (field) => writeFieldCall(builder, field, '$getField', part, input, () => undefined));
+      writeInner(builder, 'value', change, depth, (field) =>
+        writeFieldCall(builder, field, '$getField', part, input, () => undefined),
+      );
     });
   }
 }
 
 /** `[…input up to the index, changed element, …rest]`; what an array is too short for is filled up with nulls. */
-function writeElementChanged(builder: DocumentBuilder, name: string, input: string, change: PathChange, depth: number, index: number): void {
+function writeElementChanged(
+  builder: DocumentBuilder,
+  name: string,
+  input: string,
+  change: PathChange,
+  depth: number,
+  index: number,
+): void {
   const parts: ((part: string) => void)[] = [];
   if (index > 0) {
     parts.push(
@@ -65,10 +79,19 @@ function writeElementChanged(builder: DocumentBuilder, name: string, input: stri
   }
   parts.push((part) => {
     builder.begin(part, elementType.array);
-    writeInner(builder, '0', change, depth, (field) => writeCall(builder, field, '$arrayElemAt', () => builder.string('0', input).int32('1', index)));
+    writeInner(builder, '0', change, depth, (field) =>
+      writeCall(builder, field, '$arrayElemAt', () => builder.string('0', input).int32('1', index)),
+    );
     builder.end();
   });
-  parts.push((part) => writeCall(builder, part, '$slice', () => builder.string('0', input).int32('1', index + 1).int32('2', toTheEnd)));
+  parts.push((part) =>
+    writeCall(builder, part, '$slice', () =>
+      builder
+        .string('0', input)
+        .int32('1', index + 1)
+        .int32('2', toTheEnd),
+    ),
+  );
   builder.begin(name).begin('$concatArrays', elementType.array);
   parts.forEach((write, position) => write(String(position)));
   builder.end().end();
@@ -82,7 +105,13 @@ function writeNulls(builder: DocumentBuilder, name: string, input: string, size:
 }
 
 /** Writes what is one part further on the path: a set needs nothing of what was there, everything else has it as a variable. */
-function writeInner(builder: DocumentBuilder, name: string, change: PathChange, depth: number, writeBefore: (field: string) => void): void {
+function writeInner(
+  builder: DocumentBuilder,
+  name: string,
+  change: PathChange,
+  depth: number,
+  writeBefore: (field: string) => void,
+): void {
   const isLast = depth === change.path.length - 1;
   if (isLast && change.kind === 'set') {
     writeValue(builder, name, '', change);
@@ -100,13 +129,25 @@ function writeInner(builder: DocumentBuilder, name: string, change: PathChange, 
  * Writes, as the field `name`, the changed thing itself: the value of a set, or what a truncation leaves of an array.
  * @param input what it was before, as the text of an expression
  */
-export function writeValue(builder: DocumentBuilder, name: string, input: string, { value, newSize = 0 }: PathChange): void {
+export function writeValue(
+  builder: DocumentBuilder,
+  name: string,
+  input: string,
+  { value, newSize = 0 }: PathChange,
+): void {
   if (value !== undefined) builder.begin(name).raw('$literal', value).end();
   else if (newSize === 0) builder.begin(name).begin('$literal', elementType.array).end().end();
   else writeCall(builder, name, '$slice', () => builder.string('0', input).int32('1', newSize));
 }
 
-function writeFieldCall(builder: DocumentBuilder, name: string, operator: '$getField' | '$setField' | '$unsetField', field: PathPart, input: string, writeMore: () => void): void {
+function writeFieldCall(
+  builder: DocumentBuilder,
+  name: string,
+  operator: '$getField' | '$setField' | '$unsetField',
+  field: PathPart,
+  input: string,
+  writeMore: () => void,
+): void {
   builder.begin(name).begin(operator).begin('field').string('$literal', String(field)).end().string('input', input);
   writeMore();
   builder.end().end();

@@ -1,5 +1,11 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { deleteStatement, DocumentBuilder, replaceStatement, type StatementOptions, updateStatement } from '../bson/build.js';
+import {
+  deleteStatement,
+  DocumentBuilder,
+  replaceStatement,
+  type StatementOptions,
+  updateStatement,
+} from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
 import type { RawWrite, WriteFailure, WriteOutcome } from '../cluster/node-client.js';
 import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-limits.js';
@@ -15,7 +21,13 @@ import type { WriteBatch, BatchItem } from './write-batch.js';
 const illegalOperationCode = 20;
 const cannotRemoveCodes = new Set([illegalOperationCode, 10_089]);
 /** Removing a field that no document has tells whether a document is there, and changes nothing. */
-const presenceProbe = new DocumentBuilder().begin('0').begin('$unset', elementType.array).string('0', 'convoy_presence_probe').end().end().finish();
+const presenceProbe = new DocumentBuilder()
+  .begin('0')
+  .begin('$unset', elementType.array)
+  .string('0', 'convoy_presence_probe')
+  .end()
+  .end()
+  .finish();
 /** Statements of a bulk are written one behind the other into buffers of this size: far more than most need, far less than a wave may have. */
 const statementBuffer_bytes = 64 * 1024;
 
@@ -38,9 +50,15 @@ export interface BatchDestination {
  * Sends a wave as one bulk command per collection and kind, all in flight together, and waits for all answers.
  * @returns the keys whose statement could not take its exact effect; they are to be read anew
  */
-export async function sendBatch(batch: WriteBatch, destination: BatchDestination, signal: AbortSignal): Promise<RereadRequest[]> {
+export async function sendBatch(
+  batch: WriteBatch,
+  destination: BatchDestination,
+  signal: AbortSignal,
+): Promise<RereadRequest[]> {
   const rereadRequests = await Promise.all(
-    bulksOf(batch).map((bulk) => (bulk.collection.capped ? sendCapped(bulk, destination, signal) : sendBulk(bulk, destination, signal))),
+    bulksOf(batch).map((bulk) =>
+      bulk.collection.capped ? sendCapped(bulk, destination, signal) : sendBulk(bulk, destination, signal),
+    ),
   );
   return rereadRequests.flat();
 }
@@ -89,8 +107,15 @@ async function removeCapped(bulk: Bulk, writer: FencedWriter, signal: AbortSigna
 }
 
 /** @throws ConvoyError `writeRefused` when the destination still has one of the documents */
-async function refusePresent(bulk: Bulk, items: readonly BatchItem[], writer: FencedWriter, signal: AbortSignal): Promise<void> {
-  const statements = items.map(({ action }) => updateStatement(action.filter, { pipeline: presenceProbe }, { simpleCollation: false }));
+async function refusePresent(
+  bulk: Bulk,
+  items: readonly BatchItem[],
+  writer: FencedWriter,
+  signal: AbortSignal,
+): Promise<void> {
+  const statements = items.map(({ action }) =>
+    updateStatement(action.filter, { pipeline: presenceProbe }, { simpleCollation: false }),
+  );
   const outcome = await writer.write({ ...writeOf({ ...bulk, kind: 'upsert' }, statements), ordered: false }, signal);
   if (outcome.n > 0) throw writeRefused(bulk.collection, illegalOperationCode);
 }
@@ -98,7 +123,11 @@ async function refusePresent(bulk: Bulk, items: readonly BatchItem[], writer: Fe
 /** Sends a bulk in commands of bounded bytes, one after the other: deltas grow to many times their events when they become pipelines. */
 async function sendBulk(bulk: Bulk, destination: BatchDestination, signal: AbortSignal): Promise<RereadRequest[]> {
   const rereadRequests: RereadRequest[] = [];
-  for (const part of partsWithin(statementsOf(bulk, rereadRequests), ({ statement }) => statement.length, bulkBytesMax)) {
+  for (const part of partsWithin(
+    statementsOf(bulk, rereadRequests),
+    ({ statement }) => statement.length,
+    bulkBytesMax,
+  )) {
     const items = part.map(({ item }) => item);
     const statements = part.map(({ statement }) => statement);
     rereadRequests.push(...(await sendPart({ ...bulk, items }, statements, destination, signal)));
@@ -106,20 +135,36 @@ async function sendBulk(bulk: Bulk, destination: BatchDestination, signal: Abort
   return rereadRequests;
 }
 
-async function sendPart(bulk: Bulk, statements: readonly Uint8Array[], destination: BatchDestination, signal: AbortSignal): Promise<RereadRequest[]> {
+async function sendPart(
+  bulk: Bulk,
+  statements: readonly Uint8Array[],
+  destination: BatchDestination,
+  signal: AbortSignal,
+): Promise<RereadRequest[]> {
   const outcome = await destination.writer.write(writeOf(bulk, statements), signal);
   const rereadRequests = outcome.failures.map((failure) => rereadOf(bulk, failure));
   const unmatched = bulk.items.length - outcome.n - outcome.failures.length;
   // The ordered command of a capped collection stops at a failure: what came after it has not matched either.
-  if (bulk.kind === 'delta' && unmatched > 0) return bulk.collection.capped ? allOf(bulk) : [...rereadRequests, ...(await unmatchedOf(bulk, outcome, unmatched, destination, signal))];
-  return bulk.collection.capped ? await restOfOrdered(bulk, outcome, destination, signal, rereadRequests) : rereadRequests;
+  if (bulk.kind === 'delta' && unmatched > 0)
+    return bulk.collection.capped
+      ? allOf(bulk)
+      : [...rereadRequests, ...(await unmatchedOf(bulk, outcome, unmatched, destination, signal))];
+  return bulk.collection.capped
+    ? await restOfOrdered(bulk, outcome, destination, signal, rereadRequests)
+    : rereadRequests;
 }
 
 /**
  * The deltas of a bulk that have matched nothing, of which the reply tells only how many they are: those whose documents are not there.
  * When that does not add up, all of them.
  */
-async function unmatchedOf(bulk: Bulk, { failures }: WriteOutcome, unmatched: number, { findPresent }: BatchDestination, signal: AbortSignal): Promise<RereadRequest[]> {
+async function unmatchedOf(
+  bulk: Bulk,
+  { failures }: WriteOutcome,
+  unmatched: number,
+  { findPresent }: BatchDestination,
+  signal: AbortSignal,
+): Promise<RereadRequest[]> {
   const failed = new Set(failures.map((failure) => itemOf(bulk.items, failure)));
   const others = bulk.items.filter((item) => !failed.has(item));
   const present = await findPresent(bulk.collection, others, signal);
@@ -154,7 +199,10 @@ function writeOf({ collection, kind }: Bulk, statements: readonly Uint8Array[]):
  * The statements of a bulk, each made when it is asked for: all of them at once may take far more memory than their events.
  * @param doubts takes the keys whose statement no server takes
  */
-function* statementsOf({ collection, kind, items }: Bulk, rereadRequests: RereadRequest[]): Generator<{ item: BatchItem; statement: Uint8Array }> {
+function* statementsOf(
+  { collection, kind, items }: Bulk,
+  rereadRequests: RereadRequest[],
+): Generator<{ item: BatchItem; statement: Uint8Array }> {
   const options: StatementOptions = {
     simpleCollation: collection.collated && collection.destinationKey.length > 0,
     ...(kind === 'insert' ? {} : { builder: new DocumentBuilder(statementBuffer_bytes) }),

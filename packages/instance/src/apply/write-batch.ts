@@ -97,7 +97,12 @@ export function composeBatch(queue: WaitingEvents, deps: BatchDependencies): Wri
 }
 
 /** Finds an event's place in the wave, or its key's in the repair set; `later` when it has to wait for the next wave. */
-function place(routed: RoutedEvent, items: BatchItems, batch: WriteBatch, deps: BatchDependencies): RereadRequest | null | 'later' {
+function place(
+  routed: RoutedEvent,
+  items: BatchItems,
+  batch: WriteBatch,
+  deps: BatchDependencies,
+): RereadRequest | null | 'later' {
   const { event, collection } = routed;
   const absorbed = deps.rereads.absorb(event, collection);
   if (absorbed === 'buffered') return null;

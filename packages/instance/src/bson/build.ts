@@ -25,7 +25,11 @@ export class DocumentBuilder {
   }
 
   /** An embedded document or, said by `type`, array. */
-  document(name: string, bytes: Uint8Array, type: typeof elementType.document | typeof elementType.array = elementType.document): this {
+  document(
+    name: string,
+    bytes: Uint8Array,
+    type: typeof elementType.document | typeof elementType.array = elementType.document,
+  ): this {
     return this.element(name, type, bytes);
   }
 
@@ -127,7 +131,8 @@ export class DocumentBuilder {
 
   /** Bytes as they are; there is room for them. */
   private bytes(source: Uint8Array, start: number, end: number): this {
-    if (end - start < nativeCopyMin_bytes) for (let at = start; at < end; at += 1) this.buffer[this.length++] = source[at] ?? 0;
+    if (end - start < nativeCopyMin_bytes)
+      for (let at = start; at < end; at += 1) this.buffer[this.length++] = source[at] ?? 0;
     else {
       bufferOf(source).copy(this.buffer, this.length, start, end);
       this.length += end - start;
@@ -154,7 +159,9 @@ export class DocumentBuilder {
     const needed = this.length + size + this.openedAt.length;
     if (needed <= this.buffer.length) return;
     const used = this.length - this.start;
-    const grown = Buffer.allocUnsafe(Math.max(needed - this.start, this.start === 0 ? this.buffer.length * 2 : this.buffer.length));
+    const grown = Buffer.allocUnsafe(
+      Math.max(needed - this.start, this.start === 0 ? this.buffer.length * 2 : this.buffer.length),
+    );
     this.buffer.copy(grown, 0, this.start, this.length);
     this.openedAt = this.openedAt.map((at) => at - this.start);
     this.start = 0;

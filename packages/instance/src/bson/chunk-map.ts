@@ -32,7 +32,10 @@ export class ChunkMap {
     chunks: readonly ChunkBounds[],
   ) {
     if (chunks.length === 0) throw new RangeError('A sharded collection has at least one chunk');
-    const ranges = chunks.map(({ min, shard }) => ({ min: key.map(({ field }) => findValue(min, field) ?? nullValue), shard }));
+    const ranges = chunks.map(({ min, shard }) => ({
+      min: key.map(({ field }) => findValue(min, field) ?? nullValue),
+      shard,
+    }));
     this.ranges = ranges.sort((a, b) => compareKeys(a.min, b.min));
     const [field] = key;
     const isHashed = key.length === 1 && field?.hashed === true;

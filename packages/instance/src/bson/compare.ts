@@ -21,20 +21,28 @@ export function compareDocuments(a: Uint8Array, b: Uint8Array): number {
 
 function compareSamePlace(a: RawValue, b: RawValue, place: number): number {
   switch (place) {
-    case canonical.number: return compareNumbers(a, b);
+    case canonical.number:
+      return compareNumbers(a, b);
     case canonical.string:
-    case canonical.code: return compareTexts(a.bytes, b.bytes);
-    case canonical.document: return compareFields(a.bytes, b.bytes, true);
-    case canonical.array: return compareFields(a.bytes, b.bytes, false);
+    case canonical.code:
+      return compareTexts(a.bytes, b.bytes);
+    case canonical.document:
+      return compareFields(a.bytes, b.bytes, true);
+    case canonical.array:
+      return compareFields(a.bytes, b.bytes, false);
     case canonical.binary:
-    case canonical.dbPointer: return compareSizedBytes(a.bytes, b.bytes);
+    case canonical.dbPointer:
+      return compareSizedBytes(a.bytes, b.bytes);
     case canonical.date:
       return compareBigints(bufferOf(a.bytes).readBigInt64LE(0), bufferOf(b.bytes).readBigInt64LE(0));
     case canonical.timestamp:
       return compareBigints(bufferOf(a.bytes).readBigUInt64LE(0), bufferOf(b.bytes).readBigUInt64LE(0));
-    case canonical.regex: return compareRegexes(a.bytes, b.bytes);
-    case canonical.codeWithScope: return compareScopedCode(a.bytes, b.bytes);
-    default: return Buffer.compare(a.bytes, b.bytes);
+    case canonical.regex:
+      return compareRegexes(a.bytes, b.bytes);
+    case canonical.codeWithScope:
+      return compareScopedCode(a.bytes, b.bytes);
+    default:
+      return Buffer.compare(a.bytes, b.bytes);
   }
 }
 
@@ -55,13 +63,19 @@ function compareSizedBytes(a: Uint8Array, b: Uint8Array): number {
 function compareRegexes(a: Uint8Array, b: Uint8Array): number {
   const patternA = cstringEnd(a, 0);
   const patternB = cstringEnd(b, 0);
-  return Buffer.compare(a.subarray(0, patternA), b.subarray(0, patternB)) || Buffer.compare(a.subarray(patternA), b.subarray(patternB));
+  return (
+    Buffer.compare(a.subarray(0, patternA), b.subarray(0, patternB)) ||
+    Buffer.compare(a.subarray(patternA), b.subarray(patternB))
+  );
 }
 
 function compareScopedCode(a: Uint8Array, b: Uint8Array): number {
   const scopeA = 8 + int32At(a, 4);
   const scopeB = 8 + int32At(b, 4);
-  return compareTexts(a.subarray(4, scopeA), b.subarray(4, scopeB)) || compareFields(a.subarray(scopeA), b.subarray(scopeB), true);
+  return (
+    compareTexts(a.subarray(4, scopeA), b.subarray(4, scopeB)) ||
+    compareFields(a.subarray(scopeA), b.subarray(scopeB), true)
+  );
 }
 
 function compareFields(a: Uint8Array, b: Uint8Array, withNames: boolean): number {

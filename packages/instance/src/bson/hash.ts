@@ -43,8 +43,10 @@ function inputOfPlain(bytes: Uint8Array, { type, start, end }: RawElement): numb
     case elementType.decimal:
     case elementType.document:
     case elementType.array:
-    case elementType.codeWithScope: return 0;
-    case elementType.int32: return inputOfInteger(int32At(bytes, start));
+    case elementType.codeWithScope:
+      return 0;
+    case elementType.int32:
+      return inputOfInteger(int32At(bytes, start));
     case elementType.double: {
       const whole = Math.trunc(bufferOf(bytes).readDoubleLE(start));
       return Number.isSafeInteger(whole) ? inputOfInteger(whole) : 0;

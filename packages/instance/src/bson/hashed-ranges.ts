@@ -13,7 +13,9 @@ export class HashedRanges {
 
   /** @param lowest the lower bound of each range, ascending: whole numbers, and MinKey for the lowest */
   constructor(lowest: readonly (RawValue | undefined)[]) {
-    const hashes = lowest.map((bound) => (bound === undefined || bound.type === elementType.minKey ? hashMin : integerForHash(bound)));
+    const hashes = lowest.map((bound) =>
+      bound === undefined || bound.type === elementType.minKey ? hashMin : integerForHash(bound),
+    );
     this.#high = Int32Array.from(hashes, (hash) => Number(hash >> 32n));
     this.#low = Uint32Array.from(hashes, (hash) => Number(hash & 0xffff_ffffn));
   }

@@ -33,13 +33,19 @@ function classText(value: RawValue): string {
     case elementType.int32:
     case elementType.long:
     case elementType.double:
-    case elementType.decimal: return `#${numberText(value)}`;
+    case elementType.decimal:
+      return `#${numberText(value)}`;
     case elementType.string:
-    case elementType.symbol: return sized('"', value.bytes, 4, value.bytes.length - 1);
-    case elementType.document: return `{${fieldsText(value.bytes, true)}}`;
-    case elementType.array: return `[${fieldsText(value.bytes, false)}]`;
-    case elementType.codeWithScope: return scopedCodeText(value.bytes);
-    default: return sized(`t${canonicalType(value.type)}:`, value.bytes, 0, value.bytes.length);
+    case elementType.symbol:
+      return sized('"', value.bytes, 4, value.bytes.length - 1);
+    case elementType.document:
+      return `{${fieldsText(value.bytes, true)}}`;
+    case elementType.array:
+      return `[${fieldsText(value.bytes, false)}]`;
+    case elementType.codeWithScope:
+      return scopedCodeText(value.bytes);
+    default:
+      return sized(`t${canonicalType(value.type)}:`, value.bytes, 0, value.bytes.length);
   }
 }
 

@@ -20,7 +20,8 @@ export function losslessDocument(bytes: Uint8Array): Map<string, unknown> {
 /** A value decoded so that encoding it again gives the same bytes. */
 export function losslessValue(value: RawValue): unknown {
   if (value.type === elementType.document) return losslessDocument(value.bytes);
-  if (value.type === elementType.array) return [...elementsOf(value.bytes)].map((element) => losslessValue(rawValue(value.bytes, element)));
+  if (value.type === elementType.array)
+    return [...elementsOf(value.bytes)].map((element) => losslessValue(rawValue(value.bytes, element)));
   return decodeValue(value);
 }
 

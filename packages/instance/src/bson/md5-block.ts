@@ -2,10 +2,18 @@
 export const md5BlockBytesMax = 55;
 
 /** How far each round's four steps rotate, and the fractions of sines that they add (RFC 1321, 3.4). */
-const rotations = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]] as const;
+const rotations = [
+  [7, 12, 17, 22],
+  [5, 9, 14, 20],
+  [4, 11, 16, 23],
+  [6, 10, 15, 21],
+] as const;
 const rotationOfStep = Uint8Array.from({ length: 64 }, (_, step) => rotations[(step >> 4) as 0][(step & 3) as 0]);
 const sineOfStep = Int32Array.from({ length: 64 }, (_, step) => Math.floor(Math.abs(Math.sin(step + 1)) * 2 ** 32) | 0);
-const wordOfStep = Uint8Array.from({ length: 64 }, (_, step) => [step, 5 * step + 1, 3 * step + 5, 7 * step].map((word) => word & 15)[step >> 4] ?? 0);
+const wordOfStep = Uint8Array.from(
+  { length: 64 },
+  (_, step) => [step, 5 * step + 1, 3 * step + 5, 7 * step].map((word) => word & 15)[step >> 4] ?? 0,
+);
 
 const block = new Uint8Array(64);
 const view = new DataView(block.buffer);
@@ -53,7 +61,8 @@ function digest(bytes: number, result: Halves): void {
   let c = 0x98badcfe | 0;
   let d = 0x10325476;
   for (let step = 0; step < 64; step += 1) {
-    const mixed = step < 16 ? (b & c) | (~b & d) : step < 32 ? (d & b) | (~d & c) : step < 48 ? b ^ c ^ d : c ^ (b | ~d);
+    const mixed =
+      step < 16 ? (b & c) | (~b & d) : step < 32 ? (d & b) | (~d & c) : step < 48 ? b ^ c ^ d : c ^ (b | ~d);
     const sum = (a + mixed + (sineOfStep[step] ?? 0) + (words[wordOfStep[step] ?? 0] ?? 0)) | 0;
     const bits = rotationOfStep[step] ?? 0;
     a = d;

@@ -19,9 +19,12 @@ function longOf(value: RawValue): bigint {
 /** The value of any number in decimal, doubles rounded to 34 digits. */
 function exactNumber(value: RawValue): ExactNumber | Extreme {
   switch (value.type) {
-    case elementType.int32: return normalised(BigInt(int32At(value.bytes, 0)), 0);
-    case elementType.long: return normalised(longOf(value), 0);
-    case elementType.decimal: return exactDecimal(bufferOf(value.bytes));
+    case elementType.int32:
+      return normalised(BigInt(int32At(value.bytes, 0)), 0);
+    case elementType.long:
+      return normalised(longOf(value), 0);
+    case elementType.decimal:
+      return exactDecimal(bufferOf(value.bytes));
     default: {
       const double = doubleOf(value);
       if (Number.isNaN(double)) return 'NaN';
@@ -34,10 +37,14 @@ function exactNumber(value: RawValue): ExactNumber | Extreme {
 /** A number of any type but decimal as JavaScript has it: 64-bit integers as bigint, so that nothing is lost. */
 function binaryNumber(value: RawValue): number | bigint | null {
   switch (value.type) {
-    case elementType.int32: return int32At(value.bytes, 0);
-    case elementType.double: return doubleOf(value);
-    case elementType.long: return longOf(value);
-    default: return null;
+    case elementType.int32:
+      return int32At(value.bytes, 0);
+    case elementType.double:
+      return doubleOf(value);
+    case elementType.long:
+      return longOf(value);
+    default:
+      return null;
   }
 }
 

@@ -43,25 +43,37 @@ function valueEnd(bytes: Uint8Array, type: number, start: number): number {
     case elementType.double:
     case elementType.date:
     case elementType.timestamp:
-    case elementType.long: return start + 8;
+    case elementType.long:
+      return start + 8;
     case elementType.string:
     case elementType.code:
-    case elementType.symbol: return start + 4 + int32At(bytes, start);
+    case elementType.symbol:
+      return start + 4 + int32At(bytes, start);
     case elementType.document:
     case elementType.array:
-    case elementType.codeWithScope: return start + int32At(bytes, start);
-    case elementType.binary: return start + 5 + int32At(bytes, start);
+    case elementType.codeWithScope:
+      return start + int32At(bytes, start);
+    case elementType.binary:
+      return start + 5 + int32At(bytes, start);
     case elementType.undefined:
     case elementType.null:
     case elementType.minKey:
-    case elementType.maxKey: return start;
-    case elementType.objectId: return start + 12;
-    case elementType.bool: return start + 1;
-    case elementType.regex: return cstringEnd(bytes, cstringEnd(bytes, start) + 1) + 1;
-    case elementType.dbPointer: return start + 4 + int32At(bytes, start) + 12;
-    case elementType.int32: return start + 4;
-    case elementType.decimal: return start + 16;
-    default: throw new RangeError(`Malformed BSON: unknown type 0x${type.toString(16)}`);
+    case elementType.maxKey:
+      return start;
+    case elementType.objectId:
+      return start + 12;
+    case elementType.bool:
+      return start + 1;
+    case elementType.regex:
+      return cstringEnd(bytes, cstringEnd(bytes, start) + 1) + 1;
+    case elementType.dbPointer:
+      return start + 4 + int32At(bytes, start) + 12;
+    case elementType.int32:
+      return start + 4;
+    case elementType.decimal:
+      return start + 16;
+    default:
+      throw new RangeError(`Malformed BSON: unknown type 0x${type.toString(16)}`);
   }
 }
 
@@ -156,17 +168,23 @@ export function readTimestamp(bytes: Uint8Array, element: RawElement): bigint {
 /** A number of any type but decimal as a JavaScript number; 64-bit integers lose what does not fit. */
 export function readNumber(bytes: Uint8Array, element: RawElement): number {
   switch (element.type) {
-    case elementType.int32: return int32At(bytes, element.start);
-    case elementType.double: return bufferOf(bytes).readDoubleLE(element.start);
-    case elementType.long: return Number(bufferOf(bytes).readBigInt64LE(element.start));
-    default: throw new TypeError(`Unexpected BSON type 0x${element.type.toString(16)}`);
+    case elementType.int32:
+      return int32At(bytes, element.start);
+    case elementType.double:
+      return bufferOf(bytes).readDoubleLE(element.start);
+    case elementType.long:
+      return Number(bufferOf(bytes).readBigInt64LE(element.start));
+    default:
+      throw new TypeError(`Unexpected BSON type 0x${element.type.toString(16)}`);
   }
 }
 
 /** An integer of 32 or 64 bits. */
 export function readInt(bytes: Uint8Array, element: RawElement): bigint {
   expectType(element, elementType.int32, elementType.long);
-  return element.type === elementType.int32 ? BigInt(int32At(bytes, element.start)) : bufferOf(bytes).readBigInt64LE(element.start);
+  return element.type === elementType.int32
+    ? BigInt(int32At(bytes, element.start))
+    : bufferOf(bytes).readBigInt64LE(element.start);
 }
 
 export function readBool(bytes: Uint8Array, element: RawElement): boolean {

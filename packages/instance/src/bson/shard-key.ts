@@ -42,7 +42,11 @@ function hashedValue(value: RawValue): RawValue {
  * The shard key of a document as chunk bounds compare it: a missing field counts as null, a hashed field as its hash.
  * @param document BSON of a document or, said by `source`, of a change event's document key
  */
-export function shardKeyOf(document: Uint8Array, key: readonly ShardKeyField[], source: KeySource = 'document'): RawValue[] {
+export function shardKeyOf(
+  document: Uint8Array,
+  key: readonly ShardKeyField[],
+  source: KeySource = 'document',
+): RawValue[] {
   return key.map(({ field, hashed }) => {
     const value = plainValue(document, field, source);
     return hashed ? hashedValue(value) : value;
@@ -83,7 +87,8 @@ export function fullKeyFilter(
 
 function addCondition(builder: DocumentBuilder, field: string, value: RawValue): void {
   if (value.type === elementType.undefined) builder.begin(field).int32('$type', elementType.undefined).end();
-  else if (value.type === elementType.null) builder.begin(field).raw('$eq', value).begin('$not').int32('$type', elementType.undefined).end().end();
+  else if (value.type === elementType.null)
+    builder.begin(field).raw('$eq', value).begin('$not').int32('$type', elementType.undefined).end().end();
   else builder.raw(field, value);
 }
 

@@ -26,15 +26,20 @@ export function isWellFormed(text: string): boolean {
 /** The bytes of a text. */
 export function encodeUtf8(text: string): Buffer {
   if (isWellFormed(text)) return Buffer.from(text);
-  return Buffer.concat(Array.from(text, (character) => (isWellFormed(character) ? Buffer.from(character) : Buffer.of(character.charCodeAt(0) - loneSurrogates))));
+  return Buffer.concat(
+    Array.from(text, (character) =>
+      isWellFormed(character) ? Buffer.from(character) : Buffer.of(character.charCodeAt(0) - loneSurrogates),
+    ),
+  );
 }
 
 function decodeBytes(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString();
   let text = '';
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const length = sequenceLength(bytes, at);
-    text += length === 0 ? String.fromCharCode(loneSurrogates + (bytes[at] ?? 0)) : bytes.toString('utf8', at, at + length);
+    text +=
+      length === 0 ? String.fromCharCode(loneSurrogates + (bytes[at] ?? 0)) : bytes.toString('utf8', at, at + length);
     at += Math.max(1, length);
   }
   return text;

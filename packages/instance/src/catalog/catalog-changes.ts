@@ -12,7 +12,13 @@ export type CatalogChange =
   /** The same collection (by UUID) under another name. */
   | { kind: 'renamed'; before: CatalogEntry; entry: CatalogEntry }
   | { kind: 'options'; before: CatalogEntry; entry: CatalogEntry }
-  | { kind: 'indexes'; entry: CatalogEntry; added: Document[]; dropped: Document[]; modified: { before: Document; after: Document }[] }
+  | {
+      kind: 'indexes';
+      entry: CatalogEntry;
+      added: Document[];
+      dropped: Document[];
+      modified: { before: Document; after: Document }[];
+    }
   /** Sharded, resharded, refined or unsharded. */
   | { kind: 'shardKey'; before: CatalogEntry; entry: CatalogEntry }
   /** Chunks of a sharded collection have moved, also there and back. Splits and merges alone are no change. */
@@ -28,7 +34,9 @@ export type CatalogChange =
 export function catalogChanges(before: Catalog, after: Catalog): CatalogChange[] {
   const earlier = new Map(before.map((entry) => [identityOf(entry), entry]));
   const later = new Map(after.map((entry) => [identityOf(entry), entry]));
-  const dropped = before.filter((entry) => !later.has(identityOf(entry))).map((entry): CatalogChange => ({ kind: 'dropped', entry }));
+  const dropped = before
+    .filter((entry) => !later.has(identityOf(entry)))
+    .map((entry): CatalogChange => ({ kind: 'dropped', entry }));
   const renamed: CatalogChange[] = [];
   const others: CatalogChange[] = [];
   for (const entry of after) {
@@ -55,7 +63,8 @@ function entryChanges(before: CatalogEntry, entry: CatalogEntry): CatalogChange[
   if (indexes !== null) changes.push(indexes);
   if (!sameShardKey(before.sharding, entry.sharding)) changes.push({ kind: 'shardKey', before, entry });
   else if (!sameOwners(before.sharding, entry.sharding)) changes.push({ kind: 'chunksMoved', before, entry });
-  if (before.primaryShard !== entry.primaryShard || hasReturned(before, entry)) changes.push({ kind: 'primaryShard', before, entry });
+  if (before.primaryShard !== entry.primaryShard || hasReturned(before, entry))
+    changes.push({ kind: 'primaryShard', before, entry });
   return changes;
 }
 
@@ -83,11 +92,18 @@ function sameShardKey(a: Sharding | null, b: Sharding | null): boolean {
 
 /** Whether the database's primary is where it was, and has been elsewhere meanwhile. */
 function hasReturned(before: CatalogEntry, entry: CatalogEntry): boolean {
-  return before.primaryVersion !== undefined && entry.primaryVersion !== undefined && before.primaryVersion !== entry.primaryVersion;
+  return (
+    before.primaryVersion !== undefined &&
+    entry.primaryVersion !== undefined &&
+    before.primaryVersion !== entry.primaryVersion
+  );
 }
 
 function sameOwners(a: Sharding | null, b: Sharding | null): boolean {
   if (hasMoved(a?.chunks ?? [], b?.chunks ?? [])) return false;
-  const owners = (sharding: Sharding | null): string => ownershipRanges(sharding?.chunks ?? []).map((range) => canonicalText({ ...range })).join('\n');
+  const owners = (sharding: Sharding | null): string =>
+    ownershipRanges(sharding?.chunks ?? [])
+      .map((range) => canonicalText({ ...range }))
+      .join('\n');
   return owners(a) === owners(b);
 }

@@ -18,12 +18,20 @@ export function ownershipRanges(chunks: readonly Chunk[]): Chunk[] {
  * `collMod`, `clearJumboFlag`; 5.0.7 and later) leaves the time.
  */
 export function hasMoved(before: readonly Chunk[], after: readonly Chunk[]): boolean {
-  const [version, ownedSince] = [greatest(before.map((chunk) => chunk.version)), greatest(before.map((chunk) => chunk.ownedSince))];
+  const [version, ownedSince] = [
+    greatest(before.map((chunk) => chunk.version)),
+    greatest(before.map((chunk) => chunk.ownedSince)),
+  ];
   // Stored by an earlier release.
   if (version === null || ownedSince === null) return false;
-  return after.some((chunk) => (chunk.version?.t ?? 0) > version.t && chunk.ownedSince?.greaterThan(ownedSince) !== false);
+  return after.some(
+    (chunk) => (chunk.version?.t ?? 0) > version.t && chunk.ownedSince?.greaterThan(ownedSince) !== false,
+  );
 }
 
 function greatest(times: readonly (Timestamp | undefined)[]): Timestamp | null {
-  return times.reduce<Timestamp | null>((most, time) => (time === undefined || most?.greaterThan(time) === true ? most : time), null);
+  return times.reduce<Timestamp | null>(
+    (most, time) => (time === undefined || most?.greaterThan(time) === true ? most : time),
+    null,
+  );
 }

@@ -7,12 +7,30 @@ import { withoutFields } from './without-fields.js';
 
 /** Options of `create` that mean the same on every cluster. Others belong to one server's storage or past. */
 const PORTABLE_OPTIONS: ReadonlySet<string> = new Set([
-  'capped', 'size', 'max', 'collation', 'validator', 'validationLevel', 'validationAction', 'viewOn', 'pipeline',
-  'clusteredIndex', 'changeStreamPreAndPostImages', 'encryptedFields', 'expireAfterSeconds',
+  'capped',
+  'size',
+  'max',
+  'collation',
+  'validator',
+  'validationLevel',
+  'validationAction',
+  'viewOn',
+  'pipeline',
+  'clusteredIndex',
+  'changeStreamPreAndPostImages',
+  'encryptedFields',
+  'expireAfterSeconds',
 ]);
 
 /** Options that old servers show and that carry no meaning for a new collection. */
-const SILENT_OPTIONS: ReadonlySet<string> = new Set(['flags', 'temp', 'uuid', 'idIndex', 'recordIdsReplicated', 'autoIndexId']);
+const SILENT_OPTIONS: ReadonlySet<string> = new Set([
+  'flags',
+  'temp',
+  'uuid',
+  'idIndex',
+  'recordIdsReplicated',
+  'autoIndexId',
+]);
 
 /** Capped sizes were rounded up to multiples of this before 6.0 and no longer are. */
 const CAPPED_SIZE_UNIT_BYTES = 256;
@@ -48,7 +66,9 @@ export function optionDifferences(expected: CatalogEntry, found: CatalogEntry, f
   const a = comparableOptions(expected, form);
   const b = comparableOptions(found, form);
   const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
-  return names.filter((name) => canonicalText({ value: a[name] as unknown }) !== canonicalText({ value: b[name] as unknown }));
+  return names.filter(
+    (name) => canonicalText({ value: a[name] as unknown }) !== canonicalText({ value: b[name] as unknown }),
+  );
 }
 
 function comparableOptions(entry: CatalogEntry, form: 'temporary' | 'final'): Document {
@@ -63,7 +83,8 @@ function comparableOptions(entry: CatalogEntry, form: 'temporary' | 'final'): Do
   // Some releases spell the defaults out.
   if (options.validationLevel === 'strict') delete comparable.validationLevel;
   if (options.validationAction === 'error') delete comparable.validationAction;
-  if ((options.changeStreamPreAndPostImages as Document | undefined)?.enabled !== true) delete comparable.changeStreamPreAndPostImages;
+  if ((options.changeStreamPreAndPostImages as Document | undefined)?.enabled !== true)
+    delete comparable.changeStreamPreAndPostImages;
   return comparable;
 }
 

@@ -23,6 +23,9 @@ function ddlChangeOf(entry: CatalogEntry): Record<string, unknown> {
     primaryShard,
     options: canonicalText(options),
     indexes: indexes.map(canonicalText).sort(),
-    sharding: sharding === null ? null : { key: sharding.key, unique: sharding.unique, owners: ownershipRanges(sharding.chunks) },
+    sharding:
+      sharding === null
+        ? null
+        : { key: sharding.key, unique: sharding.unique, owners: ownershipRanges(sharding.chunks) },
   };
 }

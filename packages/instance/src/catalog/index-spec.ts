@@ -8,9 +8,25 @@ import { type KeyPattern, keyOf, sameKey } from './key-pattern.js';
 
 /** Attributes of an index that every supported server takes in `createIndexes`. */
 const PORTABLE_ATTRIBUTES: ReadonlySet<string> = new Set([
-  'key', 'name', 'unique', 'sparse', 'hidden', 'prepareUnique', 'partialFilterExpression', 'expireAfterSeconds', 'collation',
-  'wildcardProjection', 'weights', 'default_language', 'language_override', 'textIndexVersion', '2dsphereIndexVersion',
-  'bits', 'min', 'max', 'bucketSize',
+  'key',
+  'name',
+  'unique',
+  'sparse',
+  'hidden',
+  'prepareUnique',
+  'partialFilterExpression',
+  'expireAfterSeconds',
+  'collation',
+  'wildcardProjection',
+  'weights',
+  'default_language',
+  'language_override',
+  'textIndexVersion',
+  '2dsphereIndexVersion',
+  'bits',
+  'min',
+  'max',
+  'bucketSize',
 ]);
 
 /** Attributes that are there when true and say nothing otherwise. */
@@ -24,7 +40,12 @@ const INDEX_TYPES: ReadonlySet<unknown> = new Set(['text', 'hashed', '2d', '2dsp
 
 /** Attributes by which the server tells indexes on one collection apart. */
 const SIGNATURE_ATTRIBUTES: ReadonlySet<string> = new Set([
-  'key', 'collation', 'partialFilterExpression', 'sparse', 'unique', 'wildcardProjection',
+  'key',
+  'collation',
+  'partialFilterExpression',
+  'sparse',
+  'unique',
+  'wildcardProjection',
 ]);
 
 /** What `collMod` takes and the TTL monitor never reaches: the greatest 32-bit number of seconds (recorded, 15-attributes). */
@@ -49,17 +70,26 @@ export function portableIndex(namespace: string, index: Document): { index: Docu
     warnings.push({ name, description: `Index ${String(index.name)} of ${namespace} ${what}.` });
   };
   const attributes = Object.entries(index) as [string, unknown][];
-  const kept = attributes.filter(([attribute, value]) => PORTABLE_ATTRIBUTES.has(attribute) && !isUnsetFlag(attribute, value));
-  const portable: Document = Object.fromEntries(kept.map(([attribute, value]) => [attribute, FLAGS.has(attribute) ? true : value]));
-  const dropped = attributes.map(([attribute]) => attribute).filter((attribute) => !PORTABLE_ATTRIBUTES.has(attribute) && !SILENT_ATTRIBUTES.has(attribute));
+  const kept = attributes.filter(
+    ([attribute, value]) => PORTABLE_ATTRIBUTES.has(attribute) && !isUnsetFlag(attribute, value),
+  );
+  const portable: Document = Object.fromEntries(
+    kept.map(([attribute, value]) => [attribute, FLAGS.has(attribute) ? true : value]),
+  );
+  const dropped = attributes
+    .map(([attribute]) => attribute)
+    .filter((attribute) => !PORTABLE_ATTRIBUTES.has(attribute) && !SILENT_ATTRIBUTES.has(attribute));
   if (dropped.length > 0) warn('indexAttributeDropped', `is built without ${dropped.join(', ')}`);
-  if (typeof index.v === 'number' && index.v < INDEX_VERSION) warn('indexVersionRaised', `has version ${index.v} and is built with version ${INDEX_VERSION}`);
+  if (typeof index.v === 'number' && index.v < INDEX_VERSION)
+    warn('indexVersionRaised', `has version ${index.v} and is built with version ${INDEX_VERSION}`);
   portable.key = portableKey(keyOf(index));
-  if (!sameKey(keyOf(portable), keyOf(index))) warn('indexDirectionNormalised', 'has legacy directions, which are built as ascending');
+  if (!sameKey(keyOf(portable), keyOf(index)))
+    warn('indexDirectionNormalised', 'has legacy directions, which are built as ascending');
   if ('collation' in portable) portable.collation = portableCollation(portable.collation as Document);
   if ('expireAfterSeconds' in portable) {
     portable.expireAfterSeconds = legalTtl(portable.expireAfterSeconds);
-    if (portable.expireAfterSeconds !== index.expireAfterSeconds) warn('ttlNormalised', 'has an expireAfterSeconds that is no whole number in range');
+    if (portable.expireAfterSeconds !== index.expireAfterSeconds)
+      warn('ttlNormalised', 'has an expireAfterSeconds that is no whole number in range');
   }
   return { index: portable, warnings };
 }
@@ -69,7 +99,8 @@ export function indexObstacle(index: Document): string | null {
   const fields = [...keyOf(index)];
   if (fields.some(([, value]) => value === 'geoHaystack')) return 'geoHaystack indexes ended with version 4.4';
   if (!fields.every(([field]) => isWellFormed(field))) return 'a field of its key has a name that is no UTF-8';
-  if (Object.values(index).some((value) => value instanceof RawValue)) return 'its filter holds a value that Convoy cannot send in a command';
+  if (Object.values(index).some((value) => value instanceof RawValue))
+    return 'its filter holds a value that Convoy cannot send in a command';
   return null;
 }
 
@@ -89,7 +120,8 @@ export function indexSignature(index: Document): string {
  */
 export function buildSpecification(index: Document, collectionCollation: unknown, now_seconds: number): Document {
   const specification: Document = { ...index, key: writtenKey(index) };
-  if (collectionCollation !== undefined && specification.collation === undefined) specification.collation = { locale: 'simple' };
+  if (collectionCollation !== undefined && specification.collation === undefined)
+    specification.collation = { locale: 'simple' };
   if (specification.expireAfterSeconds === TTL_OFF_SECONDS) {
     specification.expireAfterSeconds = Math.floor(now_seconds) - TTL_MARGIN_SECONDS;
   }

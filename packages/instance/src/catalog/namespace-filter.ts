@@ -88,7 +88,10 @@ function compilePattern({ pattern, options }: NamePattern): NameTest {
   for (const letter of options) {
     const flag = OPTION_FLAGS[letter];
     if (flag === undefined) {
-      throw new ConvoyError('filterPatternInvalid', `The option letter ${letter} of the pattern ${quoted(pattern)} is not available; use i, m and s.`);
+      throw new ConvoyError(
+        'filterPatternInvalid',
+        `The option letter ${letter} of the pattern ${quoted(pattern)} is not available; use i, m and s.`,
+      );
     }
     flags |= flag;
   }

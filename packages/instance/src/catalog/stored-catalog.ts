@@ -41,5 +41,7 @@ function embedded(bytes: Uint8Array, ...path: readonly string[]): Uint8Array {
 function boundIn(chunk: Uint8Array, name: 'min' | 'max'): Uint8Array {
   const element = findElement(chunk, name);
   if (element === null) return noDocument;
-  return Buffer.from(element.type === elementType.binary ? chunk.subarray(element.start + 5, element.end) : readDocument(chunk, element));
+  return Buffer.from(
+    element.type === elementType.binary ? chunk.subarray(element.start + 5, element.end) : readDocument(chunk, element),
+  );
 }

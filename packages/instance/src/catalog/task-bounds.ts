@@ -16,9 +16,18 @@ const samplesPerTask = 32;
  * a router, from a random sample. All instances have to have the same ones: they are found once and stored.
  * @returns none when the collection is to stay with one share: it is small, capped, or its `_id`s cannot be compared here
  */
-export async function sampleTaskBounds(source: ClusterClient, entry: CatalogEntry, signal: AbortSignal): Promise<Binary[]> {
+export async function sampleTaskBounds(
+  source: ClusterClient,
+  entry: CatalogEntry,
+  signal: AbortSignal,
+): Promise<Binary[]> {
   const tasks = source.shardIds.length;
-  const isDivided = entry.type === 'collection' && tasks > 1 && entry.sizeBytes >= dividedBytesMin && entry.options.capped !== true && !isCollated(entry);
+  const isDivided =
+    entry.type === 'collection' &&
+    tasks > 1 &&
+    entry.sizeBytes >= dividedBytesMin &&
+    entry.options.capped !== true &&
+    !isCollated(entry);
   if (!isDivided) return [];
   const sample = await sampleIdsIfGiven(source.router, entry, tasks * samplesPerTask, signal);
   return evenBounds(sample, tasks).map(storedValue);

@@ -35,12 +35,23 @@ export class UniqueIndexViolated extends ConvoyError {
 }
 
 function describe(violations: readonly UniqueViolation[]): string {
-  const named = violations.slice(0, namedMax).map(({ namespace, index }) => `Documents of ${namespace} on the destination violate the unique index ${index}.`);
-  return [...named, ...(violations.length > namedMax ? [`So do those of ${violations.length - namedMax} more indexes.`] : [])].join(' ');
+  const named = violations
+    .slice(0, namedMax)
+    .map(({ namespace, index }) => `Documents of ${namespace} on the destination violate the unique index ${index}.`);
+  return [
+    ...named,
+    ...(violations.length > namedMax ? [`So do those of ${violations.length - namedMax} more indexes.`] : []),
+  ].join(' ');
 }
 
 /** What a server's refusal to make an index unique says; null when it says something else. */
-export async function violationOf(client: NodeClient, plan: CollectionPlan, index: Document, failure: unknown, signal: AbortSignal): Promise<UniqueViolation | null> {
+export async function violationOf(
+  client: NodeClient,
+  plan: CollectionPlan,
+  index: Document,
+  failure: unknown,
+  signal: AbortSignal,
+): Promise<UniqueViolation | null> {
   if (!(failure instanceof MongoServerError)) return null;
   if (failure.code !== serverCode.duplicateKey && failure.code !== serverCode.cannotConvertIndexToUnique) return null;
   const ids: unknown[] = [];
@@ -64,12 +75,26 @@ function repliesOf({ errorResponse }: MongoServerError): FoundKeys[] {
 }
 
 /** A build, as before 6.0, ends at the first key that it meets twice. Under a collation its value is no field's, and nothing is found. */
-async function idsUnder(client: NodeClient, plan: CollectionPlan, index: Document, keyValue: Document, signal: AbortSignal): Promise<unknown[]> {
+async function idsUnder(
+  client: NodeClient,
+  plan: CollectionPlan,
+  index: Document,
+  keyValue: Document,
+  signal: AbortSignal,
+): Promise<unknown[]> {
   const { database, name } = plan.entry;
   const fields = Object.entries(keyValue).map(([path, value]) => ({ [path]: { $eq: value as unknown } }));
   const { partialFilterExpression, collation } = index as { partialFilterExpression?: Document; collation?: Document };
   const filter = { $and: [...fields, ...(partialFilterExpression === undefined ? [] : [partialFilterExpression])] };
-  const command = { find: name, filter, projection: { _id: 1 }, limit: idsMax, batchSize: idsMax, singleBatch: true, ...(collation && { collation }) };
+  const command = {
+    find: name,
+    filter,
+    projection: { _id: 1 },
+    limit: idsMax,
+    batchSize: idsMax,
+    singleBatch: true,
+    ...(collation && { collation }),
+  };
   const reply = await client.command(database, command, { signal });
   return (reply.cursor as { firstBatch: { _id: unknown }[] }).firstBatch.map(({ _id }) => _id);
 }

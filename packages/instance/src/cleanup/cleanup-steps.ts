@@ -42,9 +42,17 @@ export interface Remains {
  */
 export function cleanupSteps(remains: Remains): CleanupStep[] {
   const { zones, destination, records } = remains;
-  const steps = remains.record === null ? [] : remains.record.phase === 'committed' ? endReversalSteps(remains, remains.record) : abandonSteps(remains, remains.record);
+  const steps =
+    remains.record === null
+      ? []
+      : remains.record.phase === 'committed'
+        ? endReversalSteps(remains, remains.record)
+        : abandonSteps(remains, remains.record);
   if (zones.ranges.length + zones.shards.length > 0) {
-    steps.push({ description: `Remove ${zones.ranges.length} zone ranges of Convoy from ${destination.name}.`, run: (signal) => removeLeftoverZones(destination, zones, signal) });
+    steps.push({
+      description: `Remove ${zones.ranges.length} zone ranges of Convoy from ${destination.name}.`,
+      run: (signal) => removeLeftoverZones(destination, zones, signal),
+    });
   }
   steps.push(...dropSteps(remains));
   return steps.map((step, index) => ({
@@ -63,18 +71,26 @@ export function cleanupSteps(remains: Remains): CleanupStep[] {
  */
 async function giveUp(records: MigrationRecords, planned: MigrationRecord, signal: AbortSignal): Promise<void> {
   if (planned.phase === 'committed') {
-    if (planned.reversal && !(await records.endReversal(signal))) throw new ConvoyError('migrationLives', 'The migration is being reversed since the plan was made.');
+    if (planned.reversal && !(await records.endReversal(signal)))
+      throw new ConvoyError('migrationLives', 'The migration is being reversed since the plan was made.');
     return;
   }
   if (planned.failure !== null) return;
   await records.fail({ error: 'migrationFailed', errorDescription: 'It was given up with convoy cleanup.' }, signal);
   const record = await records.read(signal);
-  if (record !== null && record.phase !== planned.phase) throw new ConvoyError('migrationLives', 'The migration has gone on since the plan was made. Run the cleanup again.');
+  if (record !== null && record.phase !== planned.phase)
+    throw new ConvoyError(
+      'migrationLives',
+      'The migration has gone on since the plan was made. Run the cleanup again.',
+    );
 }
 
 function refuseAtWork(record: MigrationRecord | null): void {
   if (record === null || record.failure !== null || record.phase === 'committed') return;
-  throw new ConvoyError('migrationLives', 'A migration has been begun since the plan was made: let it end, or stop all its instances first.');
+  throw new ConvoyError(
+    'migrationLives',
+    'A migration has been begun since the plan was made: let it end, or stop all its instances first.',
+  );
 }
 
 /** The users that a migration needs may drop collections, and not databases; one without collections is none. */
@@ -90,10 +106,16 @@ async function dropMetadata({ router }: ClusterClient, names: readonly string[],
 
 /** The one with the migration's record goes last. */
 function dropSteps({ home, other, metadata }: Remains): CleanupStep[] {
-  const places = [{ cluster: other, names: metadata.other }, { cluster: home, names: metadata.home }];
+  const places = [
+    { cluster: other, names: metadata.other },
+    { cluster: home, names: metadata.home },
+  ];
   return places.flatMap(({ cluster, names }) => {
     if (cluster === null || names.length === 0) return [];
-    return { description: `Drop all collections of ${metadataDatabase} on ${cluster.name}.`, run: (signal) => dropMetadata(cluster, names, signal) };
+    return {
+      description: `Drop all collections of ${metadataDatabase} on ${cluster.name}.`,
+      run: (signal) => dropMetadata(cluster, names, signal),
+    };
   });
 }
 
@@ -103,23 +125,38 @@ function endReversalSteps({ destination }: Remains, { reversal, balancers }: Mig
 }
 
 function startBalancer(cluster: ClusterClient): CleanupStep {
-  return { description: `Start the balancer of ${cluster.name}, which was on before the migration.`, run: (signal) => restoreBalancer(cluster, { enabled: true, busy: false }, { signal }) };
+  return {
+    description: `Start the balancer of ${cluster.name}, which was on before the migration.`,
+    run: (signal) => restoreBalancer(cluster, { enabled: true, busy: false }, { signal }),
+  };
 }
 
 /** Of a migration that has not come to its end: nobody may go on with it, and the clusters become what they were. */
 function abandonSteps(remains: Remains, record: MigrationRecord): CleanupStep[] {
   const { source, destination } = remains;
   const sides = [
-    { cluster: source, blocked: record.phase === 'committing' && !record.sourceReleased, balanced: record.balancers?.source === true },
+    {
+      cluster: source,
+      blocked: record.phase === 'committing' && !record.sourceReleased,
+      balanced: record.balancers?.source === true,
+    },
     // What was the source before a reverse was closed by its commit, and stays so.
     { cluster: destination, blocked: turnsOf(record) === 0, balanced: record.balancers?.destination === true },
   ];
-  const steps: CleanupStep[] = [{ description: 'Keep processes of the migration that are frozen or cut off from writing any more.', run: (signal) => fenceOwners(remains, signal) }];
+  const steps: CleanupStep[] = [
+    {
+      description: 'Keep processes of the migration that are frozen or cut off from writing any more.',
+      run: (signal) => fenceOwners(remains, signal),
+    },
+  ];
   for (const { cluster, blocked, balanced } of sides) {
     if (cluster === null) continue;
     if (balanced) steps.push(startBalancer(cluster));
     if (blocked && record.options.enableUserWriteBlocking) {
-      steps.push({ description: `Allow the writes of users on ${cluster.name}.`, run: (signal) => remains.allowWrites(cluster, signal) });
+      steps.push({
+        description: `Allow the writes of users on ${cluster.name}.`,
+        run: (signal) => remains.allowWrites(cluster, signal),
+      });
     }
   }
   return steps;
@@ -132,6 +169,10 @@ async function fenceOwners({ records, tasks, destination, retrying }: Remains, s
   for (const { _id } of await tasks.readAll(signal)) {
     const task = await tasks.take(_id, { syncID: _id, incarnation: 'cleanup' }, 0, signal);
     if (Number(present.n) < destination.shardIds.length) continue;
-    await fence.stopFormerOwner(task.sessions.map((session) => session.value()), task.epoch, signal);
+    await fence.stopFormerOwner(
+      task.sessions.map((session) => session.value()),
+      task.epoch,
+      signal,
+    );
   }
 }

@@ -17,13 +17,20 @@ export async function findLeftoverZones(destination: ClusterClient, signal: Abor
   if (destination.kind !== 'sharded') return { ranges: [], shards: [] };
   const ranges = await readConfig(destination.router, { find: 'tags', filter: { tag: ownZone } }, signal);
   const tagged = await readConfig(destination.router, { find: 'shards', filter: { tags: ownZone } }, signal);
-  const shards = tagged.flatMap(({ _id, tags }) => (tags as string[]).filter((tag) => tag.startsWith('convoy_')).map((zone) => ({ shard: String(_id), zone })));
+  const shards = tagged.flatMap(({ _id, tags }) =>
+    (tags as string[]).filter((tag) => tag.startsWith('convoy_')).map((zone) => ({ shard: String(_id), zone })),
+  );
   return { ranges, shards };
 }
 
 /** Removes them. May be repeated. */
-export async function removeLeftoverZones(destination: ClusterClient, { ranges, shards }: LeftoverZones, signal: AbortSignal): Promise<void> {
+export async function removeLeftoverZones(
+  destination: ClusterClient,
+  { ranges, shards }: LeftoverZones,
+  signal: AbortSignal,
+): Promise<void> {
   const { router } = destination;
-  for (const { ns, min, max } of ranges) await setZone(destination, String(ns), { min: min as Uint8Array, max: max as Uint8Array }, null, signal);
+  for (const { ns, min, max } of ranges)
+    await setZone(destination, String(ns), { min: min as Uint8Array, max: max as Uint8Array }, null, signal);
   for (const { shard, zone } of shards) await router.command('admin', { removeShardFromZone: shard, zone }, { signal });
 }

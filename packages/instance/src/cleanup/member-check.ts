@@ -10,7 +10,12 @@ const poll_ms = 200;
  * @param answerWithin_ms how long an answer may take
  * @returns the shares whose process has answered, as soon as any has; none after the time
  */
-export async function checkMembers(records: MigrationRecords, tasks: TaskRecords, answerWithin_ms: number, signal: AbortSignal): Promise<string[]> {
+export async function checkMembers(
+  records: MigrationRecords,
+  tasks: TaskRecords,
+  answerWithin_ms: number,
+  signal: AbortSignal,
+): Promise<string[]> {
   const call = randomUUID();
   await records.checkMembers(call, signal);
   const end_ms = performance.now() + answerWithin_ms;

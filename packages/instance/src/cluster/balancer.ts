@@ -37,7 +37,10 @@ export async function readBalancer(cluster: ClusterClient, options: CallOptions)
  * @returns the state before, for `restoreBalancer`; null for replica sets
  * @throws ConvoyError `balancerStillRunning` when it does not come to rest within the limit
  */
-export async function stopBalancer(cluster: ClusterClient, options: StopBalancerOptions): Promise<BalancerState | null> {
+export async function stopBalancer(
+  cluster: ClusterClient,
+  options: StopBalancerOptions,
+): Promise<BalancerState | null> {
   const before = await readBalancer(cluster, options);
   if (before === null) return null;
   await cluster.router.command('admin', { balancerStop: 1 }, { ...options, maxTime_ms: stop_ms });
@@ -52,13 +55,21 @@ export async function stopBalancer(cluster: ClusterClient, options: StopBalancer
 }
 
 /** Starts the balancer again if it was on. */
-export async function restoreBalancer(cluster: ClusterClient, before: BalancerState | null, options: CallOptions): Promise<void> {
-  if (before?.enabled === true) await cluster.router.command('admin', { balancerStart: 1 }, { maxTime_ms: stop_ms, ...options });
+export async function restoreBalancer(
+  cluster: ClusterClient,
+  before: BalancerState | null,
+  options: CallOptions,
+): Promise<void> {
+  if (before?.enabled === true)
+    await cluster.router.command('admin', { balancerStart: 1 }, { maxTime_ms: stop_ms, ...options });
 }
 
 function stillRunning(cluster: ClusterClient, state: BalancerState | null): ConvoyError {
   const what = state?.enabled === true ? 'was started again by somebody else' : 'is still moving chunks';
-  return new ConvoyError('balancerStillRunning', `The balancer of ${cluster.name} ${what}; stop it and wait for its round to end.`);
+  return new ConvoyError(
+    'balancerStillRunning',
+    `The balancer of ${cluster.name} ${what}; stop it and wait for its round to end.`,
+  );
 }
 
 /** The config server notes migrations in `migrations`; up to 5.0 they also hold a lock on their collection. */

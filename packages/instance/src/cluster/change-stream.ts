@@ -73,7 +73,8 @@ const uuidSearchFrom = timestampMark.length + timeDigits;
  */
 export function tokenTime(data: string): bigint {
   const digits = data.slice(timestampMark.length, uuidSearchFrom);
-  if (!data.startsWith(timestampMark) || !/^[0-9A-Fa-f]{16}$/.test(digits)) throw new RangeError('A resume token has an unknown form');
+  if (!data.startsWith(timestampMark) || !/^[0-9A-Fa-f]{16}$/.test(digits))
+    throw new RangeError('A resume token has an unknown form');
   return BigInt(`0x${digits}`);
 }
 

@@ -32,7 +32,10 @@ export function highestTime(times: Iterable<bigint>): bigint {
 export function operationTimeOf(reply: Document): bigint {
   const time: unknown = reply['operationTime'];
   if (time instanceof Timestamp) return timeOf(time);
-  throw new ConvoyError('unsupportedTopology', 'A server answered without operation time; it must be a member of a replica set or sharded cluster.');
+  throw new ConvoyError(
+    'unsupportedTopology',
+    'A server answered without operation time; it must be a member of a replica set or sharded cluster.',
+  );
 }
 
 /** The highest cluster time that the answering node knows of. */
@@ -75,7 +78,11 @@ export async function wakeStreams(cluster: ClusterClient, options: CallOptions):
 }
 
 /** @returns false where notes are not known, or the user may not append any */
-async function noteUnlessLocked(cluster: ClusterClient, clients: readonly NodeClient[], options: CallOptions): Promise<boolean> {
+async function noteUnlessLocked(
+  cluster: ClusterClient,
+  clients: readonly NodeClient[],
+  options: CallOptions,
+): Promise<boolean> {
   return (await noteOn(cluster, clients, (client) => unlessLocked(() => appendNote(client, options)))) !== null;
 }
 
@@ -98,7 +105,11 @@ function noteClients(cluster: ClusterClient): NodeClient[] {
 }
 
 /** @returns the highest time of the notes; null where notes are not known, or the user may not append any */
-async function noteOn(cluster: ClusterClient, clients: readonly NodeClient[], note: (client: NodeClient) => Promise<bigint | null>): Promise<bigint | null> {
+async function noteOn(
+  cluster: ClusterClient,
+  clients: readonly NodeClient[],
+  note: (client: NodeClient) => Promise<bigint | null>,
+): Promise<bigint | null> {
   if (!takesNotes(cluster)) return null;
   return unlessUnauthorized(async () => highestTime((await Promise.all(clients.map(note))).map((time) => time ?? 0n)));
 }
@@ -131,7 +142,11 @@ async function advanceShards(router: NodeClient, time: bigint, options: CallOpti
   const pipeline = [{ $changeStream: { allChangesForCluster: true } }];
   const readConcern = { level: 'majority', afterClusterTime: timestampOf(time) };
   try {
-    const stream = await router.openCursor('admin', { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern }, options);
+    const stream = await router.openCursor(
+      'admin',
+      { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern },
+      options,
+    );
     await stream.close();
   } catch (error) {
     if (codeOf(error) === null) throw error;

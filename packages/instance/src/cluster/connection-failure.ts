@@ -17,21 +17,28 @@ type Explanation = Pick<ConnectionFailure, 'cause' | 'advice'>;
 const dnsAdvice = 'Check the host names in its connection string, and the DNS of this machine.';
 const networkAdvice = 'Check its host and port, and the network and firewalls between this machine and the server.';
 const authorityAdvice = 'Name the authority that signed it with tlsCAFile in the connection string.';
-const tlsAdvice = 'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not.';
+const tlsAdvice =
+  'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not.';
 
 /** By the code of the system's, the resolver's or the TLS library's error. */
 const explanations: Readonly<Record<string, Explanation>> = {
   ENOTFOUND: { cause: 'the host name is unknown', advice: dnsAdvice },
   ENODATA: { cause: 'the host name has no such DNS record', advice: dnsAdvice },
   EAI_AGAIN: { cause: 'the DNS server does not answer', advice: dnsAdvice },
-  ECONNREFUSED: { cause: 'the connection was refused', advice: 'Check the port, and that the server runs and listens on this address.' },
+  ECONNREFUSED: {
+    cause: 'the connection was refused',
+    advice: 'Check the port, and that the server runs and listens on this address.',
+  },
   EHOSTUNREACH: { cause: 'there is no route to the host', advice: networkAdvice },
   ENETUNREACH: { cause: 'there is no route to the network', advice: networkAdvice },
   ETIMEDOUT: { cause: 'the host does not answer', advice: networkAdvice },
   ECONNRESET: { cause: 'the connection was ended while it was made', advice: tlsAdvice },
   EPROTO: { cause: 'the TLS handshake failed', advice: tlsAdvice },
   ERR_SSL_WRONG_VERSION_NUMBER: { cause: 'the server does not speak TLS', advice: tlsAdvice },
-  ERR_TLS_CERT_ALTNAME_INVALID: { cause: 'the certificate is for another host name', advice: 'Use the host name that the certificate has.' },
+  ERR_TLS_CERT_ALTNAME_INVALID: {
+    cause: 'the certificate is for another host name',
+    advice: 'Use the host name that the certificate has.',
+  },
   CERT_HAS_EXPIRED: { cause: 'the certificate has expired', advice: 'Renew the certificate of the server.' },
   DEPTH_ZERO_SELF_SIGNED_CERT: { cause: 'the certificate is self-signed', advice: authorityAdvice },
   SELF_SIGNED_CERT_IN_CHAIN: { cause: 'the certificate has an unknown authority', advice: authorityAdvice },
@@ -43,14 +50,16 @@ const explanations: Readonly<Record<string, Explanation>> = {
 /** The driver says no more than that the connection was closed: so servers that require TLS treat plain connections. */
 const closed: Explanation = {
   cause: 'the server closed the connection',
-  advice: 'Check that the port is that of a MongoDB server, and add tls=true to the connection string if it requires TLS.',
+  advice:
+    'Check that the port is that of a MongoDB server, and add tls=true to the connection string if it requires TLS.',
 };
 
 /** A login that is refused. */
 export const loginRefused: ConnectionFailure = {
   host: null,
   cause: 'the server refused user or password (AuthenticationFailed)',
-  advice: 'Check user, password and authSource; in a connection string, @ : / ? # [ ] and % of a password are percent-encoded, as %40 for @.',
+  advice:
+    'Check user, password and authSource; in a connection string, @ : / ? # [ ] and % of a password are percent-encoded, as %40 for @.',
 };
 
 /**
@@ -81,12 +90,15 @@ export function unreachable(what: string, { host, cause, advice }: ConnectionFai
 /** A failure to connect as the one of a command, for its user; every other error as it is. */
 export function asUnavailable(role: 'source' | 'destination', name: string, error: unknown): unknown {
   const failure = connectionFailure(error);
-  return failure === null ? error : new ConvoyError(`${role}Unavailable`, unreachable(`The ${role} ${name}`, failure), { cause: error });
+  return failure === null
+    ? error
+    : new ConvoyError(`${role}Unavailable`, unreachable(`The ${role} ${name}`, failure), { cause: error });
 }
 
 /** The first server that was tried in vain, and what happened to it. */
 function failedServer(error: MongoServerSelectionError): [string | null, Error[]] {
-  for (const [host, { error: failure }] of error.reason?.servers ?? []) if (failure !== null) return [host, causesOf(failure)];
+  for (const [host, { error: failure }] of error.reason?.servers ?? [])
+    if (failure !== null) return [host, causesOf(failure)];
   return [null, causesOf(error.cause)];
 }
 

@@ -1,5 +1,13 @@
 import { setMaxListeners } from 'node:events';
-import type { CallOptions, ClusterClient, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from './node-client.js';
+import type {
+  CallOptions,
+  ClusterClient,
+  NodeClient,
+  RawCursor,
+  RawWrite,
+  WriteOutcome,
+  WriteTicket,
+} from './node-client.js';
 import { callsParallelMax, untilAborted } from './within.js';
 
 /** What is known of a cluster before it is connected to. */
@@ -23,8 +31,17 @@ export class DeferredCluster implements ClusterClient {
   #opened: ClusterClient | null = null;
 
   /** @param connect tries it once */
-  constructor(known: KnownCluster, private readonly connect: Opening) {
-    ({ name: this.name, clusterId: this.clusterId, displayHost: this.displayHost, access: this.access, shardIds: this.shardIds } = known);
+  constructor(
+    known: KnownCluster,
+    private readonly connect: Opening,
+  ) {
+    ({
+      name: this.name,
+      clusterId: this.clusterId,
+      displayHost: this.displayHost,
+      access: this.access,
+      shardIds: this.shardIds,
+    } = known);
     setMaxListeners(callsParallelMax, this.#closing.signal);
     this.router = this.#client('router', ({ router }) => router);
   }

@@ -1,4 +1,10 @@
-import { MongoDriverError, MongoNetworkError, MongoServerError, MongoServerSelectionError, MongoSystemError } from 'mongodb';
+import {
+  MongoDriverError,
+  MongoNetworkError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoSystemError,
+} from 'mongodb';
 import { NoAnswerError } from './call-scope.js';
 
 /** What a failure means for whoever met it. */
@@ -149,11 +155,19 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
   outcomeUnknown: { IncompleteTransactionHistory: historyIncompleteCode },
   duplicateKey: { DuplicateKey: duplicateKeyCode, DuplicateKeyOnUpdate: 11001, DuplicateKeyInCappedCollection: 12582 },
   notFound: { NamespaceNotFound: 26, IndexNotFound: 27 },
-  unauthorized: { UserNotFound: 11, Unauthorized: unauthorizedCode, AuthenticationFailed: authenticationFailedCode, ReauthenticationRequired: 391, AtlasError: 8000 },
+  unauthorized: {
+    UserNotFound: 11,
+    Unauthorized: unauthorizedCode,
+    AuthenticationFailed: authenticationFailedCode,
+    ReauthenticationRequired: 391,
+    AtlasError: 8000,
+  },
 };
 
 const kindByCode = new Map<number, FailureKind>(
-  Object.entries(codesByKind).flatMap(([kind, codes]) => Object.values(codes).map((code) => [code, kind as FailureKind] as const)),
+  Object.entries(codesByKind).flatMap(([kind, codes]) =>
+    Object.values(codes).map((code) => [code, kind as FailureKind] as const),
+  ),
 );
 
 /** What an error code of the server means, also one of a single write. */
@@ -195,7 +209,14 @@ function isPoolBusy(error: unknown): boolean {
 }
 
 /** What Node.js says of a socket that has ended: the driver passes some of it on as it is, as when it writes to one that was just ended. */
-const socketCodes: ReadonlySet<unknown> = new Set(['EPIPE', 'ECONNRESET', 'ECONNABORTED', 'ECONNREFUSED', 'ETIMEDOUT', 'ERR_STREAM_DESTROYED']);
+const socketCodes: ReadonlySet<unknown> = new Set([
+  'EPIPE',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ETIMEDOUT',
+  'ERR_STREAM_DESTROYED',
+]);
 
 /** True when nothing is known about whether the node has carried the call out. */
 export function isNetworkFailure(error: unknown): boolean {
@@ -208,7 +229,10 @@ export function isNetworkFailure(error: unknown): boolean {
   );
 }
 
-const shutdownCodes = new Set([codesByKind.retryable['ShutdownInProgress'], codesByKind.retryable['InterruptedAtShutdown']]);
+const shutdownCodes = new Set([
+  codesByKind.retryable['ShutdownInProgress'],
+  codesByKind.retryable['InterruptedAtShutdown'],
+]);
 
 /** True when a failure speaks against the node itself: no connection, no answer, or it is being shut down. */
 export function losesConnection(error: unknown): boolean {

@@ -9,11 +9,21 @@ import { readOldest } from './oplog-window.js';
  * @param doors to shards; routers do not show oplogs
  * @param position the time from which the change stream has to be read
  */
-export async function historyLost(clients: readonly NodeClient[], position: bigint, signal: AbortSignal): Promise<ConvoyError> {
+export async function historyLost(
+  clients: readonly NodeClient[],
+  position: bigint,
+  signal: AbortSignal,
+): Promise<ConvoyError> {
   const reaches = await Promise.all(clients.map((client) => reachOf(client, signal)));
   const reported = reaches.filter((reach) => reach !== null);
-  const reach = reported.length === 0 ? 'The oplog of the source does not reach back that far.' : `The oplog reaches back to ${reported.join(', ')}.`;
-  return new ConvoyError('oplogHistoryLost', `The change stream has to go on from ${textOf(secondsOf(position))}. ${reach} Start anew with a larger oplog.`);
+  const reach =
+    reported.length === 0
+      ? 'The oplog of the source does not reach back that far.'
+      : `The oplog reaches back to ${reported.join(', ')}.`;
+  return new ConvoyError(
+    'oplogHistoryLost',
+    `The change stream has to go on from ${textOf(secondsOf(position))}. ${reach} Start anew with a larger oplog.`,
+  );
 }
 
 /** Null when the oplog cannot be read: what is told then is told without it. */

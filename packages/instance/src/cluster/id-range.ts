@@ -20,9 +20,15 @@ export type OpenFind = (command: Document, options: CallOptions) => Promise<RawC
  * @param command a find without filter, order and bounds
  * @throws as `open`, also from the cursor's `next`
  */
-export async function openIdRange(open: OpenFind, command: Document, { min, max }: IdBounds, options: CallOptions): Promise<RawCursor> {
+export async function openIdRange(
+  open: OpenFind,
+  command: Document,
+  { min, max }: IdBounds,
+  options: CallOptions,
+): Promise<RawCursor> {
   const inOrder = { ...command, hint: { _id: 1 }, sort: { _id: 1 } };
-  const last: OpenLast = (call) => open({ ...inOrder, filter: { _id: { $gte: new MaxKey() } } }, { ...options, ...call });
+  const last: OpenLast = (call) =>
+    open({ ...inOrder, filter: { _id: { $gte: new MaxKey() } } }, { ...options, ...call });
   if (min?.type === elementType.maxKey) return last(options);
   const lower = min === undefined || min.type === elementType.minKey ? {} : { min: { _id: losslessValue(min) } };
   const upper = max === undefined || max.type === elementType.maxKey ? {} : { max: { _id: losslessValue(max) } };

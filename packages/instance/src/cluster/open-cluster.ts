@@ -2,14 +2,29 @@ import { MongoClient, type ReadPreferenceMode } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { clientOptions, type ConnectionSettings } from './driver/client-options.js';
 import { ClientRing } from './driver/client-ring.js';
-import { displayHost, parseConnectionString, redirected, resolveSeeds, type ConnectionParts, type Redirection } from './driver/connection-string.js';
+import {
+  displayHost,
+  parseConnectionString,
+  redirected,
+  resolveSeeds,
+  type ConnectionParts,
+  type Redirection,
+} from './driver/connection-string.js';
 import type { ClusterClient, NodeClient } from './node-client.js';
 import { DriverNodeClient } from './driver/driver-node-client.js';
 import { loginRefused, unreachable } from './connection-failure.js';
 import { authenticationFailedCode, codeOf, failureName } from './failure.js';
 import { MemberClients } from './driver/member-clients.js';
 import { directRoleRelease, probeShard } from './probe-shard.js';
-import { listShards, nodeKind, readReleases, replicaSetId, shardedClusterId, type NodeKind, type ShardAddress } from './topology.js';
+import {
+  listShards,
+  nodeKind,
+  readReleases,
+  replicaSetId,
+  shardedClusterId,
+  type NodeKind,
+  type ShardAddress,
+} from './topology.js';
 
 /** Credentials for logging in to the shards themselves. */
 export interface ShardCredentials {
@@ -60,10 +75,15 @@ export async function openCluster(
     if (kind.kind === 'router') return await openSharded(opening, wrap(seeds));
     await seeds.close();
     if (kind.kind === 'member') return await openReplicaSet(opening, kind.setName);
-    throw new ConvoyError('unsupportedTopology', `${name} is a standalone server; it must be a replica set or sharded cluster.`);
+    throw new ConvoyError(
+      'unsupportedTopology',
+      `${name} is a standalone server; it must be a replica set or sharded cluster.`,
+    );
   } catch (error) {
     await seeds.close();
-    throw codeOf(error) === authenticationFailedCode ? new ConvoyError('authenticationFailed', unreachable(name, loginRefused), { cause: error }) : error;
+    throw codeOf(error) === authenticationFailedCode
+      ? new ConvoyError('authenticationFailed', unreachable(name, loginRefused), { cause: error })
+      : error;
   }
 }
 
@@ -76,7 +96,12 @@ function seedClient({ name, parts, options }: Opening): NodeClient {
     const text = redirected(parts, { hosts: [host], options: oneAddress });
     return () => new MongoClient(text, clientOptions(options, parts.options));
   });
-  return new DriverNodeClient({ label: `${name} router`, ring: new ClientRing(makers), readPreference: preferenceOf(options), isRouter: true });
+  return new DriverNodeClient({
+    label: `${name} router`,
+    ring: new ClientRing(makers),
+    readPreference: preferenceOf(options),
+    isRouter: true,
+  });
 }
 
 /** Asks the seeds one after another until one answers; the door stays with that one. */
@@ -101,7 +126,9 @@ async function openSharded(opening: Opening, router: NodeClient): Promise<Cluste
     const clusterId = await shardedClusterId(router, call);
     const addresses = await listShards(router, call);
     if (options.direct) for (const address of addresses) shards.set(address.id, wrap(shardClient(opening, address)));
-    await Promise.all([...shards].map(([id, client]) => probed(`${id} of ${name}`, client, releases.version, options.signal)));
+    await Promise.all(
+      [...shards].map(([id, client]) => probed(`${id} of ${name}`, client, releases.version, options.signal)),
+    );
     return {
       name,
       kind: 'sharded',
@@ -128,7 +155,11 @@ async function openReplicaSet(opening: Opening, setName: string): Promise<Cluste
   // Whoever asks for one connection (through a tunnel, say) cannot reach the members by their own names.
   const alone = parts.options.get('directConnection') === 'true';
   const redirection = { hosts: parts.hosts, options: alone ? {} : { replicaSet: setName } };
-  const client = wrap(alone ? memberClient(`${name} member`, opening, redirection) : setClient(`${name} replica set`, opening, redirection));
+  const client = wrap(
+    alone
+      ? memberClient(`${name} member`, opening, redirection)
+      : setClient(`${name} replica set`, opening, redirection),
+  );
   const call = { signal: options.signal };
   try {
     const releases = await readReleases(client, call);
@@ -164,7 +195,11 @@ function shardClient(opening: Opening, address: ShardAddress): NodeClient {
 
 function memberClient(label: string, { parts, options }: Opening, redirection: Redirection): NodeClient {
   const text = redirected(parts, redirection);
-  return new DriverNodeClient({ label, ring: new ClientRing([() => new MongoClient(text, clientOptions(options, parts.options))]), readPreference: null });
+  return new DriverNodeClient({
+    label,
+    ring: new ClientRing([() => new MongoClient(text, clientOptions(options, parts.options))]),
+    readPreference: null,
+  });
 }
 
 /** A door that follows a replica set's primary, and reads from other members when asked to. */
@@ -182,13 +217,22 @@ function preferenceOf({ readPreference = null }: OpenClusterOptions): ReadPrefer
   return readPreference === 'primary' ? null : readPreference;
 }
 
-async function probed(shard: string, client: NodeClient, [release]: ClusterClient['version'], signal: AbortSignal): Promise<void> {
+async function probed(
+  shard: string,
+  client: NodeClient,
+  [release]: ClusterClient['version'],
+  signal: AbortSignal,
+): Promise<void> {
   try {
     await probeShard(client, { signal });
   } catch (error) {
     signal.throwIfAborted();
-    const reading = 'give credentials of a user who may find, changeStream and listIndexes on every database and useUUID on the cluster';
-    const role = release < directRoleRelease ? '' : ', and has the role directShardOperations there: db.getSiblingDB("admin").grantRolesToUser(USER, ["directShardOperations"])';
+    const reading =
+      'give credentials of a user who may find, changeStream and listIndexes on every database and useUUID on the cluster';
+    const role =
+      release < directRoleRelease
+        ? ''
+        : ', and has the role directShardOperations there: db.getSiblingDB("admin").grantRolesToUser(USER, ["directShardOperations"])';
     const description = `Shard ${shard} cannot be read directly: ${failureName(error)}; make it reachable and ${reading}${role}.`;
     throw new ConvoyError('shardsNotReachable', description, { cause: error });
   }

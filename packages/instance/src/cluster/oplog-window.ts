@@ -23,7 +23,11 @@ export interface OplogWindow {
  * @throws what the door throws, for example that the user may not read `local.oplog.rs`
  */
 export async function readOplogWindow(client: NodeClient, signal: AbortSignal): Promise<OplogWindow> {
-  const [first, last, fullness] = await Promise.all([edge_seconds(client, 1, signal), edge_seconds(client, -1, signal), readFullness(client, signal)]);
+  const [first, last, fullness] = await Promise.all([
+    edge_seconds(client, 1, signal),
+    edge_seconds(client, -1, signal),
+    readFullness(client, signal),
+  ]);
   return { newest_seconds: last ?? 0, covered_seconds: first === null || last === null ? 0 : last - first, fullness };
 }
 
@@ -51,9 +55,13 @@ async function edge_seconds(client: NodeClient, direction: 1 | -1, signal: Abort
 
 /** 1 when the server does not say. */
 async function readFullness(client: NodeClient, signal: AbortSignal): Promise<number> {
-  const pipeline = [{ $collStats: { storageStats: {} } }, { $project: { 'storageStats.maxSize': 1, 'storageStats.size': 1 } }];
+  const pipeline = [
+    { $collStats: { storageStats: {} } },
+    { $project: { 'storageStats.maxSize': 1, 'storageStats.size': 1 } },
+  ];
   const reply = await client.command('local', { aggregate: 'oplog.rs', pipeline, cursor: {} }, { signal });
-  const row = (reply.cursor as { firstBatch: Document[] }).firstBatch[0] as { storageStats?: { size?: number; maxSize?: number } } | undefined;
+  const row = (reply.cursor as { firstBatch: Document[] }).firstBatch[0] as
+    { storageStats?: { size?: number; maxSize?: number } } | undefined;
   const task = Number(row?.storageStats?.size) / Number(row?.storageStats?.maxSize);
   return Number.isFinite(task) && task > 0 ? Math.min(1, task) : 1;
 }

@@ -23,9 +23,11 @@ export async function probeShard(client: NodeClient, options: CallOptions): Prom
   );
   await stream.close();
   const collection = new Binary(randomBytes(16), Binary.SUBTYPE_UUID);
-  const read = await openPresent(client, 'convoy_metadata', { find: collection, limit: 1 }, limited).catch((error: unknown) => {
-    // Who may not read by UUID is refused before the collection is looked for.
-    if (!(error instanceof CollectionAbsentError)) throw error;
-  });
+  const read = await openPresent(client, 'convoy_metadata', { find: collection, limit: 1 }, limited).catch(
+    (error: unknown) => {
+      // Who may not read by UUID is refused before the collection is looked for.
+      if (!(error instanceof CollectionAbsentError)) throw error;
+    },
+  );
   await read?.close();
 }

@@ -87,10 +87,12 @@ export async function retrying<T>(
       const elapsed_ms = now_ms - failingSince_ms;
       if (elapsed_ms >= policy.limit_ms) throw exhausted(what, failures, elapsed_ms, error);
       policy.onRetry({ what, attempt, elapsed_ms, failure: failureName(error) });
-      await policy.sleep(Math.min(backoff_ms(policy, failures), policy.limit_ms - elapsed_ms), signal).catch((reason: unknown) => {
-        signal.throwIfAborted();
-        throw reason;
-      });
+      await policy
+        .sleep(Math.min(backoff_ms(policy, failures), policy.limit_ms - elapsed_ms), signal)
+        .catch((reason: unknown) => {
+          signal.throwIfAborted();
+          throw reason;
+        });
     }
   }
 }

@@ -6,8 +6,18 @@ import { codeOf } from './failure.js';
  * `_id`s of documents that the server draws at random, in no order.
  * @throws the server's error, for example 28799 when its random cursor finds the same documents again and again
  */
-export async function sampleIds(client: NodeClient, database: string, collection: string, size: number, signal: AbortSignal): Promise<RawValue[]> {
-  const command = { aggregate: collection, pipeline: [{ $sample: { size } }, { $project: { _id: 1 } }], cursor: { batchSize: size } };
+export async function sampleIds(
+  client: NodeClient,
+  database: string,
+  collection: string,
+  size: number,
+  signal: AbortSignal,
+): Promise<RawValue[]> {
+  const command = {
+    aggregate: collection,
+    pipeline: [{ $sample: { size } }, { $project: { _id: 1 } }],
+    cursor: { batchSize: size },
+  };
   const cursor = await client.openCursor(database, command, { signal });
   await cursor.close();
   return cursor.first.documents.flatMap((document) => {
@@ -17,7 +27,12 @@ export async function sampleIds(client: NodeClient, database: string, collection
 }
 
 /** As `sampleIds`, where sampling is for speed alone: none when the server refuses. */
-export async function sampleIdsIfGiven(client: NodeClient, { database, name }: { database: string; name: string }, size: number, signal: AbortSignal): Promise<RawValue[]> {
+export async function sampleIdsIfGiven(
+  client: NodeClient,
+  { database, name }: { database: string; name: string },
+  size: number,
+  signal: AbortSignal,
+): Promise<RawValue[]> {
   try {
     return await sampleIds(client, database, name, size, signal);
   } catch (error) {

@@ -14,7 +14,15 @@ export interface ReadTarget {
  * servers refuse a name that stands for another UUID, or for none (361, CollectionUUIDMismatch).
  * @param collection its UUID as 32 hexadecimal digits
  */
-export function readTarget({ readBy, name, uuid }: { readBy: 'uuid' | 'name' | 'nameOfUuid'; name: string; uuid: string }): ReadTarget {
+export function readTarget({
+  readBy,
+  name,
+  uuid,
+}: {
+  readBy: 'uuid' | 'name' | 'nameOfUuid';
+  name: string;
+  uuid: string;
+}): ReadTarget {
   if (readBy === 'name') return { find: name };
   const binary = new Binary(Buffer.from(uuid, 'hex'), Binary.SUBTYPE_UUID);
   return readBy === 'uuid' ? { find: binary } : { find: name, collectionUUID: binary };
@@ -38,7 +46,10 @@ export interface SnapshotReadOptions extends IdBounds {
 export function openSnapshotCursor(client: NodeClient, options: SnapshotReadOptions): Promise<RawCursor> {
   const { database, signal, maxTime_ms } = options;
   const open: OpenFind = (command, call) => openAtTime(client, database, command, call);
-  return openIdRange(open, findCommand(options), options, { signal, ...(maxTime_ms === undefined ? {} : { maxTime_ms }) });
+  return openIdRange(open, findCommand(options), options, {
+    signal,
+    ...(maxTime_ms === undefined ? {} : { maxTime_ms }),
+  });
 }
 
 /**
@@ -47,7 +58,12 @@ export function openSnapshotCursor(client: NodeClient, options: SnapshotReadOpti
  * without `atClusterTime`), or is not there any more: servers look a UUID up among the collections of today; the server's
  * error for times that are not readable (see `classify`)
  */
-export async function openAtTime(client: NodeClient, database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+export async function openAtTime(
+  client: NodeClient,
+  database: string,
+  command: Document,
+  options: CallOptions,
+): Promise<RawCursor> {
   const cursor = await openPresent(client, database, command, options);
   if (cursor.first.atClusterTime !== undefined) return cursor;
   await cursor.close();
@@ -58,14 +74,21 @@ export async function openAtTime(client: NodeClient, database: string, command: 
  * Opens a cursor on a collection of today.
  * @throws CollectionAbsentError when a UUID names none any more
  */
-export function openPresent(client: NodeClient, database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+export function openPresent(
+  client: NodeClient,
+  database: string,
+  command: Document,
+  options: CallOptions,
+): Promise<RawCursor> {
   return client.openCursor(database, command, options).catch((error: unknown) => {
     throw classify(error) === 'notFound' ? absent(database, error) : error;
   });
 }
 
 function absent(database: string, cause?: unknown): CollectionAbsentError {
-  return new CollectionAbsentError(`The collection did not exist in database ${database} at the time of the read`, { cause });
+  return new CollectionAbsentError(`The collection did not exist in database ${database} at the time of the read`, {
+    cause,
+  });
 }
 
 function findCommand({ target, batchSize, at }: SnapshotReadOptions): Document {

@@ -41,14 +41,20 @@ function isUnknownCommand(error: unknown): boolean {
  * and lowered before the first one. Where it may not be read, the node that was asked stands for all.
  * @throws ConvoyError `unsupportedServerVersion` below 4.4
  */
-export async function readReleases(client: NodeClient, options: CallOptions): Promise<Pick<ClusterClient, 'version' | 'newerBinary'>> {
+export async function readReleases(
+  client: NodeClient,
+  options: CallOptions,
+): Promise<Pick<ClusterClient, 'version' | 'newerBinary'>> {
   const info = await client.command('admin', { buildInfo: 1 }, options);
   const [major = 0, minor = 0, patch = 0] = info['versionArray'] as number[];
   const binary: Version = [major, minor, patch];
   const shared = (await readFeatureVersion(client, options))?.version ?? null;
   const version = shared !== null && isOlder(shared, binary) ? shared : binary;
   if (isOlder(version, oldestVersion)) {
-    throw new ConvoyError('unsupportedServerVersion', `${client.label} runs ${version.join('.')}; Convoy needs ${oldestVersion.slice(0, 2).join('.')} or later.`);
+    throw new ConvoyError(
+      'unsupportedServerVersion',
+      `${client.label} runs ${version.join('.')}; Convoy needs ${oldestVersion.slice(0, 2).join('.')} or later.`,
+    );
   }
   return version === binary ? { version } : { version, newerBinary: binary };
 }
@@ -68,11 +74,19 @@ export async function readFeatureVersion(client: NodeClient, options: CallOption
   const row = await featureVersionRow(client, options);
   const [major, minor] = String(row?.['version']).split('.').map(Number);
   if (row === null || major === undefined || minor === undefined || Number.isNaN(major + minor)) return null;
-  return { version: [major, minor, 0], isChanging: row['targetVersion'] !== undefined || row['previousVersion'] !== undefined };
+  return {
+    version: [major, minor, 0],
+    isChanging: row['targetVersion'] !== undefined || row['previousVersion'] !== undefined,
+  };
 }
 
 async function featureVersionRow(client: NodeClient, options: CallOptions): Promise<Document | null> {
-  const command = { find: 'system.version', filter: { _id: 'featureCompatibilityVersion' }, limit: 1, singleBatch: true };
+  const command = {
+    find: 'system.version',
+    filter: { _id: 'featureCompatibilityVersion' },
+    limit: 1,
+    singleBatch: true,
+  };
   try {
     const reply = await client.command('admin', command, options);
     return (reply['cursor'] as { firstBatch: Document[] }).firstBatch[0] ?? null;
@@ -107,7 +121,11 @@ export async function shardedClusterId(router: NodeClient, options: CallOptions)
 export async function replicaSetId(client: NodeClient, options: CallOptions): Promise<string> {
   const reply = await client.command('admin', { replSetGetConfig: 1 }, options).catch((error: unknown) => {
     if (codeOf(error) !== unauthorizedCode) throw error;
-    throw new ConvoyError('permissionMissing', `The user of ${client.label} lacks replSetGetConfig on the cluster; grant it, for example by the role clusterMonitor.`, { cause: error });
+    throw new ConvoyError(
+      'permissionMissing',
+      `The user of ${client.label} lacks replSetGetConfig on the cluster; grant it, for example by the role clusterMonitor.`,
+      { cause: error },
+    );
   });
   const settings = (reply['config'] as Document)['settings'] as Document | undefined;
   return hexId(settings?.['replicaSetId'], client);
@@ -115,7 +133,10 @@ export async function replicaSetId(client: NodeClient, options: CallOptions): Pr
 
 function hexId(id: unknown, client: NodeClient): string {
   if (id instanceof ObjectId) return id.toHexString();
-  throw new ConvoyError('unsupportedTopology', `${client.label} has no cluster id; it must be a replica set or sharded cluster.`);
+  throw new ConvoyError(
+    'unsupportedTopology',
+    `${client.label} has no cluster id; it must be a replica set or sharded cluster.`,
+  );
 }
 
 /** The shards of a cluster in the router's order. */

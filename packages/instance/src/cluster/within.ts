@@ -19,12 +19,20 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
  * Gives work so long, also work that does not heed its signal at once.
  * @throws NoAnswerError when the time is over; the signal's reason; what the work throws
  */
-export async function within<T>(limit_ms: number, clock: Pick<Clock, 'sleep'>, work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+export async function within<T>(
+  limit_ms: number,
+  clock: Pick<Clock, 'sleep'>,
+  work: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
   const [late, done] = [new AbortController(), new AbortController()];
   const each = AbortSignal.any([signal, late.signal]);
   setMaxListeners(callsParallelMax, each);
   const waiting = clock.sleep(limit_ms, AbortSignal.any([signal, done.signal]));
-  void waiting.then(() => late.abort(new NoAnswerError(`No answer within ${limit_ms} ms`)), () => undefined);
+  void waiting.then(
+    () => late.abort(new NoAnswerError(`No answer within ${limit_ms} ms`)),
+    () => undefined,
+  );
   try {
     return await untilAborted(work(each), each);
   } finally {

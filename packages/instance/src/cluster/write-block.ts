@@ -27,7 +27,10 @@ export async function setWriteBlock(cluster: ClusterClient, blocked: boolean, op
 }
 
 /** The block that a cluster shows; null where none stands or none can be seen. */
-export async function standingBlock({ kind, router }: ClusterClient, options: CallOptions): Promise<StandingBlock | null> {
+export async function standingBlock(
+  { kind, router }: ClusterClient,
+  options: CallOptions,
+): Promise<StandingBlock | null> {
   try {
     return kind === 'replicaSet' ? await blockOfReplicaSet(router, options) : await blockOfShards(router, options);
   } catch (error) {
@@ -38,9 +41,15 @@ export async function standingBlock({ kind, router }: ClusterClient, options: Ca
 
 async function blockOfReplicaSet(router: NodeClient, options: CallOptions): Promise<StandingBlock | null> {
   const { repl } = await router.command('admin', { serverStatus: 1 }, options);
-  const { userWriteBlockMode, userWriteBlockReason = 0 } = (repl ?? {}) as { userWriteBlockMode?: number; userWriteBlockReason?: number };
+  const { userWriteBlockMode, userWriteBlockReason = 0 } = (repl ?? {}) as {
+    userWriteBlockMode?: number;
+    userWriteBlockReason?: number;
+  };
   if (userWriteBlockMode !== standingMode) return null;
-  return { foreignReason: userWriteBlockReason === 0 ? null : (reasons[userWriteBlockReason] ?? `number ${userWriteBlockReason}`) };
+  return {
+    foreignReason:
+      userWriteBlockReason === 0 ? null : (reasons[userWriteBlockReason] ?? `number ${userWriteBlockReason}`),
+  };
 }
 
 /**
@@ -57,6 +66,10 @@ async function blockOfShards(router: NodeClient, options: CallOptions): Promise<
 }
 
 async function firstIn(router: NodeClient, collection: string, options: CallOptions): Promise<Document | null> {
-  const reply = await router.command('config', { find: collection, limit: 1, singleBatch: true, readConcern: { level: 'majority' } }, options);
+  const reply = await router.command(
+    'config',
+    { find: collection, limit: 1, singleBatch: true, readConcern: { level: 'majority' } },
+    options,
+  );
   return (reply.cursor as { firstBatch: Document[] }).firstBatch[0] ?? null;
 }

@@ -1,6 +1,15 @@
 import { z } from 'zod';
 
-const unitBytes: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 };
+const unitBytes: Readonly<Record<string, number>> = {
+  '': 1,
+  b: 1,
+  kb: 2 ** 10,
+  mb: 2 ** 20,
+  gb: 2 ** 30,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+};
 const pattern = /^(\d{1,15})\s*([a-z]{0,3})$/i;
 
 /** Bytes of a text like `128MB` or `1GiB`; units are powers of 1024. Undefined when it is none. */

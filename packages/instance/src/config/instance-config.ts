@@ -40,11 +40,16 @@ export function environmentName(setting: string): string {
 function typedValue(setting: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   switch (textKinds[setting as keyof InstanceConfig]) {
-    case 'number': return /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
-    case 'boolean': return { true: true, false: false }[value] ?? value;
-    case 'list': return value.split(',').map((part) => part.trim());
-    case 'json': return parsedJson(value);
-    case undefined: return value;
+    case 'number':
+      return /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+    case 'boolean':
+      return { true: true, false: false }[value] ?? value;
+    case 'list':
+      return value.split(',').map((part) => part.trim());
+    case 'json':
+      return parsedJson(value);
+    case undefined:
+      return value;
   }
 }
 
@@ -100,7 +105,10 @@ function checkSyncUser(config: InstanceConfig): void {
   if (config.syncUser === undefined) return;
   for (const name of ['cluster0', 'cluster1'] as const) {
     if (userOf(config[name].reveal()) === config.syncUser) continue;
-    throw new ConvoyError('syncUserMismatch', `${name}: the connection string has another user than syncUser; make them agree.`);
+    throw new ConvoyError(
+      'syncUserMismatch',
+      `${name}: the connection string has another user than syncUser; make them agree.`,
+    );
   }
 }
 
@@ -121,6 +129,7 @@ export function parseInstanceConfig(sources: InstanceConfigSources): InstanceCon
 }
 
 function deepFrozen<T extends object>(value: T): T {
-  for (const inner of Object.values(value) as unknown[]) if (typeof inner === 'object' && inner !== null) deepFrozen(inner);
+  for (const inner of Object.values(value) as unknown[])
+    if (typeof inner === 'object' && inner !== null) deepFrozen(inner);
   return Object.freeze(value);
 }

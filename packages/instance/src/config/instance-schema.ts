@@ -40,14 +40,24 @@ export const instanceSchema = z.strictObject({
   cluster0: connectionString,
   cluster1: connectionString,
   /** Shard of the source that this instance is for; a lone instance has none. */
-  id: z.string().regex(/^[^\s:/]{1,64}$/, 'must be 1 to 64 characters without spaces, colons and slashes').optional(),
+  id: z
+    .string()
+    .regex(/^[^\s:/]{1,64}$/, 'must be 1 to 64 characters without spaces, colons and slashes')
+    .optional(),
   /** As the coordinator's settings have it: a URL or an object, checked by whoever connects. */
   redis: z.union([text.transform((value) => new Secret(value)), z.record(z.string(), z.unknown())]).optional(),
-  fleet: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores').default('default'),
+  fleet: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
+    .default('default'),
   port: z.int().min(0).max(65_535).default(INSTANCE_PORT_DEFAULT),
   listen: text.default('127.0.0.1'),
   allowedHosts: z.array(text).max(100).default([]),
-  token: z.string().regex(/^\S+$/, 'must be one word').transform((value) => new Secret(value)).optional(),
+  token: z
+    .string()
+    .regex(/^\S+$/, 'must be one word')
+    .transform((value) => new Secret(value))
+    .optional(),
   allowUnauthenticated: z.boolean().default(false),
   syncUser: text.optional(),
   /** Credentials for the shards themselves, by cluster. */
@@ -65,7 +75,11 @@ export const instanceSchema = z.strictObject({
   checkpoint_ms: z.int().min(100).max(60_000).default(1_000),
   /** Indexes, options and views of both clusters are compared this often; from 6.0 on also when the source tells of a change. */
   catalogInterval_seconds: z.number().min(1).max(3_600).default(30),
-  retry_minutes: z.number().min(0).max(24 * 60).default(30),
+  retry_minutes: z
+    .number()
+    .min(0)
+    .max(24 * 60)
+    .default(30),
   /** Upper bound of what is read from the source per second; none when left out. */
   loadRateBytesPerSecond: byteSizeSchema(64 * 1024, 2 ** 40).optional(),
   logPath: text.optional(),

@@ -25,7 +25,11 @@ export interface Copying {
  * Copies a partition in as many attempts as it takes, each once the stream is not far behind.
  * @throws what `attempt` throws and does not pass, `tooMany` when there have been enough
  */
-export async function untilCopied({ attempt, passes, tooMany }: Copying, deps: Pick<CopyDependencies, 'clock' | 'untilReady'>, stop: AbortSignal): Promise<void> {
+export async function untilCopied(
+  { attempt, passes, tooMany }: Copying,
+  deps: Pick<CopyDependencies, 'clock' | 'untilReady'>,
+  stop: AbortSignal,
+): Promise<void> {
   const attempts = new Attempts(deps.clock);
   for (;;) {
     await deps.untilReady(stop);

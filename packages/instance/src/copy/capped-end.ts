@@ -95,7 +95,8 @@ export class CappedEnds {
     if (waiting.last === null) return;
     const ofLast = isOf(waiting);
     const operations = partition.buffered.filter(ofLast).map(({ operation }) => operation);
-    if (operations.includes('delete') || operations.filter((operation) => operation === 'insert').length > 1) throw new UncertainEnd();
+    if (operations.includes('delete') || operations.filter((operation) => operation === 'insert').length > 1)
+      throw new UncertainEnd();
     const insertOfLast = partition.buffered.findIndex((event) => event.operation === 'insert' && ofLast(event));
     if (insertOfLast < 0 && waiting.forgotten) throw new UncertainEnd();
     this.#drop(partition, insertOfLast, () => true);
@@ -121,7 +122,8 @@ export class CappedEnds {
 
 /** Whether an event is about the last copied document, or another one of its `_id`, before the reading has ended. */
 function isOf({ last, end }: CappedReading): (event: ChangeEvent) => boolean {
-  return ({ id, time }) => last !== null && time <= end && id.type === last.type && Buffer.compare(id.bytes, last.bytes) === 0;
+  return ({ id, time }) =>
+    last !== null && time <= end && id.type === last.type && Buffer.compare(id.bytes, last.bytes) === 0;
 }
 
 function idText({ type, bytes }: RawValue): string {

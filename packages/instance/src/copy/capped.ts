@@ -29,8 +29,10 @@ export async function copyCapped(
   hard: AbortSignal,
 ): Promise<void> {
   const copying = {
-    attempt: () => deps.retrying('copy a capped collection', () => attemptCapped(table, partition, deps, stop, hard), stop),
-    passes: (error: unknown) => error instanceof UncertainEnd || ['historyLost', 'catalogChanged'].includes(classify(error)),
+    attempt: () =>
+      deps.retrying('copy a capped collection', () => attemptCapped(table, partition, deps, stop, hard), stop),
+    passes: (error: unknown) =>
+      error instanceof UncertainEnd || ['historyLost', 'catalogChanged'].includes(classify(error)),
     tooMany: () => tooBusy(table.collection),
   };
   await untilCopied(copying, deps, stop);
@@ -67,7 +69,11 @@ async function copyInOrder(
   hard: AbortSignal,
 ): Promise<CappedReading> {
   const size = new BatchSize(table.collection.documentBytes ?? 0);
-  const cursor = await deps.retrying('read a capped collection', () => open(table, deps, begin, size.documents, stop), stop);
+  const cursor = await deps.retrying(
+    'read a capped collection',
+    () => open(table, deps, begin, size.documents, stop),
+    stop,
+  );
   let last: RawValue | null = null;
   let end = begin;
   try {
@@ -86,7 +92,13 @@ async function copyInOrder(
   }
 }
 
-function open(table: PartitionTable, deps: CopyDependencies, begin: bigint, batchSize: number, signal: AbortSignal): Promise<RawCursor> {
+function open(
+  table: PartitionTable,
+  deps: CopyDependencies,
+  begin: bigint,
+  batchSize: number,
+  signal: AbortSignal,
+): Promise<RawCursor> {
   const { database, name } = table.collection;
   const command = {
     find: name,
@@ -114,7 +126,10 @@ async function insertInOrder(
 }
 
 /** Statements in the documents' order, neighbours of one kind together. */
-function runsOf(documents: readonly Uint8Array[], collection: SyncedCollection): { kind: 'insert' | 'update'; statements: Uint8Array[] }[] {
+function runsOf(
+  documents: readonly Uint8Array[],
+  collection: SyncedCollection,
+): { kind: 'insert' | 'update'; statements: Uint8Array[] }[] {
   const runs: { kind: 'insert' | 'update'; statements: Uint8Array[] }[] = [];
   for (const document of documents) {
     const kind = hasZeroTimestamp(document) ? 'update' : 'insert';

@@ -77,7 +77,8 @@ export class Copier {
   /** Breaks the copying of a collection off: its partitions wait, dirty, until it is taken up again. */
   suspend(uuid: string): void {
     this.#suspend.add(uuid);
-    for (const { table, suspend } of this.#attempts.values()) if (table.collection.uuid === uuid) suspend.abort(new ConvoyError('notReady', 'let go'));
+    for (const { table, suspend } of this.#attempts.values())
+      if (table.collection.uuid === uuid) suspend.abort(new ConvoyError('notReady', 'let go'));
   }
 
   resume(uuid: string): void {
@@ -92,7 +93,10 @@ export class Copier {
 
   /** Resolves once nothing of the collection is being copied and every write of it was answered. */
   async quiet(uuid: string, signal: AbortSignal): Promise<void> {
-    await this.#changed.until(() => ![...this.#attempts.values()].some(({ table }) => table.collection.uuid === uuid), signal);
+    await this.#changed.until(
+      () => ![...this.#attempts.values()].some(({ table }) => table.collection.uuid === uuid),
+      signal,
+    );
   }
 
   async #read(stop: AbortSignal, hard: AbortSignal): Promise<void> {
@@ -116,7 +120,8 @@ export class Copier {
     try {
       await copy(table, partition, this.deps, AbortSignal.any([stop, suspend.signal]), hard);
     } catch (error) {
-      const isFailure = stop.aborted || partition.closing || (error instanceof ConvoyError && error !== suspend.signal.reason);
+      const isFailure =
+        stop.aborted || partition.closing || (error instanceof ConvoyError && error !== suspend.signal.reason);
       if (!suspend.signal.aborted || isFailure) throw error;
     }
   }
@@ -138,7 +143,9 @@ export class Copier {
     for (let index = first; index < this.#tables.length; index += 1) {
       const table = this.#tables[index];
       if (table === undefined || this.#suspend.has(table.collection.uuid) || this.#isTooLate(table)) continue;
-      const partition = table.partitions.find((each) => each.state === 'waiting' && !each.reopening && !this.#attempts.has(each));
+      const partition = table.partitions.find(
+        (each) => each.state === 'waiting' && !each.reopening && !this.#attempts.has(each),
+      );
       if (partition !== undefined) return { table, partition };
     }
     return null;

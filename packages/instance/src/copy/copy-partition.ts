@@ -96,8 +96,18 @@ function refuseUnfenced(error: unknown): void {
  * what the collection is called. Later events are held from now on, and the reading waits until everything up to its time
  * has been routed.
  */
-export async function beginReading(table: PartitionTable, partition: Partition, deps: CopyDependencies, stop: AbortSignal): Promise<bigint> {
-  const readTime = highestTime([deps.position(), partition.dropped, partition.readTime ?? 0n, table.collection.notBefore]);
+export async function beginReading(
+  table: PartitionTable,
+  partition: Partition,
+  deps: CopyDependencies,
+  stop: AbortSignal,
+): Promise<bigint> {
+  const readTime = highestTime([
+    deps.position(),
+    partition.dropped,
+    partition.readTime ?? 0n,
+    table.collection.notBefore,
+  ]);
   partition.readTime = readTime;
   partition.bytes = 0;
   partition.documents = 0;
@@ -129,7 +139,13 @@ async function pump(attempt: Attempt): Promise<Partition | null> {
     if (documents === null) break;
     const first = documents[0];
     const late = deps.clock.monotonic_ms() >= closeAt_ms;
-    if (late && first !== undefined && lastSent !== null && differ(lastSent, first) && isBoundary(idOf(first), table.collection)) {
+    if (
+      late &&
+      first !== undefined &&
+      lastSent !== null &&
+      differ(lastSent, first) &&
+      isBoundary(idOf(first), table.collection)
+    ) {
       await writer.finish();
       return splitOff(attempt, idOf(first));
     }
@@ -159,7 +175,11 @@ function differ(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /** Everything is acknowledged: one durable write makes the partition done (and its rest waiting), then its events go on. */
-export async function closePartition(table: PartitionTable, partition: Partition, deps: CopyDependencies): Promise<void> {
+export async function closePartition(
+  table: PartitionTable,
+  partition: Partition,
+  deps: CopyDependencies,
+): Promise<void> {
   partition.closing = true;
   await table.persist();
   partition.state = 'done';
@@ -172,7 +192,9 @@ export async function closePartition(table: PartitionTable, partition: Partition
 
 function tooManyAttempts(table: PartitionTable): ConvoyError {
   const { database, name, collated } = table.collection;
-  const otherwise = collated ? '; under its collation, _ids with strings are read all at once' : ' or lower partition_seconds';
+  const otherwise = collated
+    ? '; under its collation, _ids with strings are read all at once'
+    : ' or lower partition_seconds';
   return new ConvoyError(
     'retriesExhausted',
     `A part of ${database}.${name} could not be read at one time in many attempts. Enlarge minSnapshotHistoryWindowInSeconds on the source${otherwise}.`,

@@ -104,7 +104,10 @@ export class PartitionReader {
     return documents.filter((document) => {
       const id = idOf(document);
       const order = compareRaw(id, from);
-      return (order > 0 || (order === 0 && readsFromAgain)) && (upper.type === elementType.maxKey || compareRaw(id, upper) < 0);
+      return (
+        (order > 0 || (order === 0 && readsFromAgain)) &&
+        (upper.type === elementType.maxKey || compareRaw(id, upper) < 0)
+      );
     });
   }
 

@@ -64,7 +64,10 @@ export class PartitionWriter {
     if (this.replaces) return { inserts: [], upserts: documents };
     const isUpsert = documents.map(hasZeroTimestamp);
     if (!isUpsert.includes(true)) return { inserts: documents, upserts: [] };
-    return { inserts: documents.filter((_, index) => !isUpsert[index]), upserts: documents.filter((_, index) => isUpsert[index]) };
+    return {
+      inserts: documents.filter((_, index) => !isUpsert[index]),
+      upserts: documents.filter((_, index) => isUpsert[index]),
+    };
   }
 
   /** Replaces what is there; what no statement can put is for the repair. */
@@ -77,7 +80,13 @@ export class PartitionWriter {
       rereadRequests.push(this.#reread(document, reason));
       return [];
     });
-    if (fitting.length > 0) await this.#bulk('update', fitting.map(({ document }) => document), fitting.map(({ statement }) => statement), signal);
+    if (fitting.length > 0)
+      await this.#bulk(
+        'update',
+        fitting.map(({ document }) => document),
+        fitting.map(({ statement }) => statement),
+        signal,
+      );
     if (rereadRequests.length > 0) await this.deps.rereads.add(rereadRequests);
   }
 
@@ -89,7 +98,10 @@ export class PartitionWriter {
   ): Promise<void> {
     const { database, name } = this.collection;
     const { writer, concurrency } = this.deps;
-    const outcome = await concurrency.writes.run(() => writer.write({ database, collection: name, kind, statements, ordered: false }, signal), signal);
+    const outcome = await concurrency.writes.run(
+      () => writer.write({ database, collection: name, kind, statements, ordered: false }, signal),
+      signal,
+    );
     await this.deps.rereads.add(this.#rereadRequests(outcome, documents));
   }
 

@@ -51,7 +51,12 @@ function isInside(id: RawValue, { lower, upper }: IdRange): boolean {
 }
 
 /** None when the server's random cursor finds the same documents again and again: one reader then begins at the start. */
-async function sampled(shard: NodeClient, { database, name }: SyncedCollection, size: number, signal: AbortSignal): Promise<RawValue[]> {
+async function sampled(
+  shard: NodeClient,
+  { database, name }: SyncedCollection,
+  size: number,
+  signal: AbortSignal,
+): Promise<RawValue[]> {
   try {
     return await sampleIds(shard, database, name, size, signal);
   } catch (error) {

@@ -7,7 +7,12 @@ import type { UuidPairs } from '../store/uuid-pairs.js';
  * @param followed collections as they stand on the destination
  * @param found what the destination has by now, of their databases at least
  */
-export async function adoptCapped(pairs: UuidPairs, followed: Iterable<CatalogEntry>, found: readonly { uuid: string; database: string; name: string }[], signal: AbortSignal): Promise<void> {
+export async function adoptCapped(
+  pairs: UuidPairs,
+  followed: Iterable<CatalogEntry>,
+  found: readonly { uuid: string; database: string; name: string }[],
+  signal: AbortSignal,
+): Promise<void> {
   const present = new Set(found.map(({ uuid }) => uuid));
   for (const { uuid, database, name, options } of followed) {
     if (options.capped !== true || present.has(pairs.destinationOf(uuid) ?? '')) continue;

@@ -26,7 +26,11 @@ export interface ApplyDdlDependencies extends DestinationDependencies {
  * @returns the collection as it stands on the destination; null when it was dropped or never came to be
  * @throws what the doors and `createCollections` throw
  */
-export async function applyDdlChange(deps: ApplyDdlDependencies, ddlChange: DdlChange, signal: AbortSignal): Promise<CatalogEntry | null> {
+export async function applyDdlChange(
+  deps: ApplyDdlDependencies,
+  ddlChange: DdlChange,
+  signal: AbortSignal,
+): Promise<CatalogEntry | null> {
   const { operation, uuid, database, name, to, droppedUuid } = ddlChange;
   await adoptConcerned(deps, ddlChange, signal);
   if (droppedUuid !== null) await dropRecorded(deps, (to ?? ddlChange).database, droppedUuid, signal);
@@ -43,7 +47,11 @@ export async function applyDdlChange(deps: ApplyDdlDependencies, ddlChange: DdlC
 }
 
 /** Makes an empty collection under the entry's name, as the source has it by now under whatever name. */
-async function make(deps: ApplyDdlDependencies, { database, name, uuid }: DdlChange, signal: AbortSignal): Promise<CatalogEntry | null> {
+async function make(
+  deps: ApplyDdlDependencies,
+  { database, name, uuid }: DdlChange,
+  signal: AbortSignal,
+): Promise<CatalogEntry | null> {
   const { destination, filter, pairs } = deps;
   // What stands there is to be made anew, or was made by an earlier try and may have another form by now.
   await dropRecorded(deps, database, uuid, signal);
@@ -60,7 +68,11 @@ async function make(deps: ApplyDdlDependencies, { database, name, uuid }: DdlCha
 }
 
 /** Capped collections may have another UUID by now than was recorded. */
-async function adoptConcerned(deps: ApplyDdlDependencies, { uuid, droppedUuid, database, to }: DdlChange, signal: AbortSignal): Promise<void> {
+async function adoptConcerned(
+  deps: ApplyDdlDependencies,
+  { uuid, droppedUuid, database, to }: DdlChange,
+  signal: AbortSignal,
+): Promise<void> {
   const concerned = [uuid, droppedUuid].flatMap((one) => (one === null ? [] : (deps.entryOf(one) ?? [])));
   if (!concerned.some(({ options }) => options.capped === true)) return;
   for (const each of new Set([database, (to ?? { database }).database])) {

@@ -19,6 +19,7 @@ export function refuseCatalogChanges(changes: readonly CatalogChange[]): void {
   if (changes.some((change) => change.kind === 'chunksMoved')) {
     throw new ConvoyError('chunkMigrationSeen', `${found} Stop every balancer and start anew.`);
   }
-  if (changes.some((change) => change.kind === 'primaryShard')) throw new ConvoyError('primaryShardChanged', `${found} Start anew.`);
+  if (changes.some((change) => change.kind === 'primaryShard'))
+    throw new ConvoyError('primaryShardChanged', `${found} Start anew.`);
   throw new ConvoyError('shardKeyChanged', `${found} Start anew.`);
 }

@@ -67,7 +67,9 @@ export class DdlLedger {
 
   /** Whether the collection is still to be made: nobody knows yet how it will look. */
   isToBeMade(uuid: string): boolean {
-    return this.#undone.some((ddlChange) => ddlChange.uuid === uuid && (ddlChange.operation === 'create' || ddlChange.operation === 'restart'));
+    return this.#undone.some(
+      (ddlChange) => ddlChange.uuid === uuid && (ddlChange.operation === 'create' || ddlChange.operation === 'restart'),
+    );
   }
 
   /** Whether the collection stands unsharded on the destination, and is not to be made anew. */
@@ -100,7 +102,12 @@ export class DdlLedger {
     await this.#serially(async () => {
       const ddlChange = this.#undone[0];
       if (ddlChange === undefined) return;
-      await this.journal.finish(this.leaderEpoch, ddlChange.ordinal, result === null ? null : storedEntry(result), signal);
+      await this.journal.finish(
+        this.leaderEpoch,
+        ddlChange.ordinal,
+        result === null ? null : storedEntry(result),
+        signal,
+      );
       this.#undone.shift();
       this.#settle(ddlChange, result);
       this.changed.changed();

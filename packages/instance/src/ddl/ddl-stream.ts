@@ -72,7 +72,9 @@ export class DdlStream {
   /** @throws ConvoyError `oplogHistoryLost` when the oplog no longer reaches back to the position */
   async next(signal: AbortSignal): Promise<DdlStep> {
     await this.retrying('read definition changes', () => this.#read(signal), signal);
-    const readBelow = this.#parts.map((part) => part.readBelow).reduce((lowest, time) => (time < lowest ? time : lowest));
+    const readBelow = this.#parts
+      .map((part) => part.readBelow)
+      .reduce((lowest, time) => (time < lowest ? time : lowest));
     const isAhead = ({ time }: DdlEvent): boolean => this.#parts.length > 1 && time >= readBelow;
     const events = this.#parts.flatMap(({ ahead }) => ahead.filter((event) => !isAhead(event)));
     for (const part of this.#parts) part.ahead = part.ahead.filter(isAhead);

@@ -79,7 +79,10 @@ export class DdlTracker {
     if (includedTo !== null && event.time <= includedTo) return;
     if (movedTo !== null) {
       await this.#takeCreation({ ...event, uuid: movedTo }, signal);
-    } else if (uuid === null || (operation !== 'drop' && operation !== 'rename' && operation !== 'create' && operation !== 'shardCollection')) {
+    } else if (
+      uuid === null ||
+      (operation !== 'drop' && operation !== 'rename' && operation !== 'create' && operation !== 'shardCollection')
+    ) {
       this.#refuseNewShardKey(event);
       this.deps.onTrigger();
     } else if (operation === 'create') {
@@ -133,13 +136,21 @@ export class DdlTracker {
     if (one.copies >= one.copiesExpected) await this.#complete(one, signal);
   }
 
-  async #begin(event: DdlEvent & { uuid: string }, collection: FollowedCollection, signal: AbortSignal): Promise<Incomplete> {
+  async #begin(
+    event: DdlEvent & { uuid: string },
+    collection: FollowedCollection,
+    signal: AbortSignal,
+  ): Promise<Incomplete> {
     const { deps } = this;
     const chunks = deps.ledger.entries.get(event.uuid)?.sharding?.chunks ?? [];
     const copies = Math.max(1, new Set(chunks.map((chunk) => chunk.shard)).size);
     const stands = copies > 1 && !deps.showsEachCopy;
     const one = {
-      event, collection, first: event.time, last: event.time, copies: 0,
+      event,
+      collection,
+      first: event.time,
+      last: event.time,
+      copies: 0,
       copiesExpected: stands ? Infinity : copies,
       since_ms: deps.monotonic_ms(),
       includedTo: stands ? await deps.timeAboveAll(signal) : null,
@@ -156,7 +167,8 @@ export class DdlTracker {
       const { uuid, database, name } = collection;
       const found = { uuid, database, name, to: null, droppedUuid: null, time: timestampOf(last) };
       const { to } = event;
-      if (event.operation === 'drop' || to === null || !filter.includes(to.database, to.name)) return { ...found, operation: 'drop' };
+      if (event.operation === 'drop' || to === null || !filter.includes(to.database, to.name))
+        return { ...found, operation: 'drop' };
       if (isAt(collection, to)) return null;
       return { ...found, operation: 'rename', to, droppedUuid: followed.at(to.database, to.name)?.uuid ?? null };
     }, signal);
@@ -164,10 +176,16 @@ export class DdlTracker {
   }
 
   /** A collection that was not followed comes under a name that is: `$out`, `convertToCapped`, or from outside of the filter. */
-  async #takeRenamedStranger({ uuid, to, time, database, name }: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
+  async #takeRenamedStranger(
+    { uuid, to, time, database, name }: DdlEvent & { uuid: string },
+    signal: AbortSignal,
+  ): Promise<void> {
     if (to === null || !this.deps.filter.includes(to.database, to.name)) return;
     if (this.deps.shardsReplicaSet && renamedAcrossDatabases.test(name)) {
-      throw new ConvoyError('renameAcrossDatabases', `A collection was renamed into another database, to ${to.database}.${to.name}, which a migration from a replica set to a sharded cluster does not support. Start anew.`);
+      throw new ConvoyError(
+        'renameAcrossDatabases',
+        `A collection was renamed into another database, to ${to.database}.${to.name}, which a migration from a replica set to a sharded cluster does not support. Start anew.`,
+      );
     }
     if (name.startsWith(reshardedPrefix)) throw shardKeyChanged(`${database}.${to.name}`, 'resharded');
     await this.#addCreation(uuid, to, time, signal);
@@ -181,7 +199,12 @@ export class DdlTracker {
     else this.arriving.set(uuid, { uuid, database, name });
   }
 
-  async #addCreation(uuid: string, { database, name }: { database: string; name: string }, time: bigint, signal: AbortSignal): Promise<void> {
+  async #addCreation(
+    uuid: string,
+    { database, name }: { database: string; name: string },
+    time: bigint,
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.deps.ledger.add((followed) => creationOf(followed, { uuid, database, name }, timestampOf(time)), signal);
   }
 
@@ -189,7 +212,10 @@ export class DdlTracker {
   async #takeSharding({ uuid, time }: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
     const { ledger } = this.deps;
     await this.#untilApplied(uuid, signal);
-    await ledger.add((followed) => (ledger.isUnsharded(uuid) ? restartOf(followed, uuid, timestampOf(time)) : null), signal);
+    await ledger.add(
+      (followed) => (ledger.isUnsharded(uuid) ? restartOf(followed, uuid, timestampOf(time)) : null),
+      signal,
+    );
   }
 
   /** On how many shards a new collection is, is known when it was made. */
@@ -201,7 +227,11 @@ export class DdlTracker {
   #refuseNewShardKey({ operation, uuid, database, name }: DdlEvent): void {
     if (operation !== 'reshardCollection' && operation !== 'refineCollectionShardKey') return;
     const isFollowed = uuid !== null && this.deps.ledger.followed.get(uuid) !== undefined;
-    if (isFollowed || this.deps.filter.includes(database, name)) throw shardKeyChanged(`${database}.${name}`, operation === 'reshardCollection' ? 'resharded' : 'given a refined shard key');
+    if (isFollowed || this.deps.filter.includes(database, name))
+      throw shardKeyChanged(
+        `${database}.${name}`,
+        operation === 'reshardCollection' ? 'resharded' : 'given a refined shard key',
+      );
   }
 }
 

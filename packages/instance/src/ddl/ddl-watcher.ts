@@ -46,7 +46,14 @@ export class DdlWatcher {
   /** Reads until the signal; rejects with the first failure. */
   async run(signal: AbortSignal): Promise<void> {
     const { source, retrying, isIdle, isAwaited } = this.deps;
-    const stream = new DdlStream(source, retrying, () => this.#ddlWatermark, () => this.#tracker.forget(), isIdle, isAwaited);
+    const stream = new DdlStream(
+      source,
+      retrying,
+      () => this.#ddlWatermark,
+      () => this.#tracker.forget(),
+      isIdle,
+      isAwaited,
+    );
     try {
       for (;;) {
         const { events, readBelow } = await stream.next(signal);

@@ -19,7 +19,12 @@ export interface DestinationDependencies {
 }
 
 /** Drops the collection that stands for one of the source, by its recorded UUID; one that is gone stays so. */
-export async function dropRecorded(deps: DestinationDependencies, database: string, sourceUuid: string, signal: AbortSignal): Promise<void> {
+export async function dropRecorded(
+  deps: DestinationDependencies,
+  database: string,
+  sourceUuid: string,
+  signal: AbortSignal,
+): Promise<void> {
   const uuid = deps.pairs.destinationOf(sourceUuid);
   if (uuid === null) return;
   const present = await findByUuid(deps, database, uuid, signal);
@@ -31,11 +36,19 @@ export async function dropRecorded(deps: DestinationDependencies, database: stri
  * leavings of a former leader or a view.
  * @throws ConvoyError `internalError` when a collection that is followed stands there
  */
-export async function clearName(deps: DestinationDependencies, database: string, name: string, signal: AbortSignal): Promise<void> {
+export async function clearName(
+  deps: DestinationDependencies,
+  database: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
   const [present] = await listCollections(deps.destination.router, database, signal, name);
   if (present === undefined) return;
   if (present.type === 'collection' && deps.pairs.isRecorded(present.uuid)) {
-    throw new ConvoyError('internalError', `${namespaceOf(present)} on the destination still stands for another collection.`);
+    throw new ConvoyError(
+      'internalError',
+      `${namespaceOf(present)} on the destination still stands for another collection.`,
+    );
   }
   await drop(deps, present, signal);
 }
@@ -54,7 +67,12 @@ export async function renameRecorded(
   if (present === null || (present.database === to.database && present.name === to.name)) return;
   await clearName(deps, to.database, to.name, signal);
   await deps.confirm(signal);
-  const command = { renameCollection: namespaceOf(present), to: namespaceOf(to), ...meaning(deps, present), writeConcern: { w: 'majority' } };
+  const command = {
+    renameCollection: namespaceOf(present),
+    to: namespaceOf(to),
+    ...meaning(deps, present),
+    writeConcern: { w: 'majority' },
+  };
   try {
     await deps.destination.router.command('admin', command, { signal });
   } catch (error) {
@@ -64,13 +82,22 @@ export async function renameRecorded(
 }
 
 /** The collection of a UUID, whatever it is called. */
-export async function findByUuid(deps: DestinationDependencies, database: string, uuid: string, signal: AbortSignal): Promise<ListedNamespace | null> {
+export async function findByUuid(
+  deps: DestinationDependencies,
+  database: string,
+  uuid: string,
+  signal: AbortSignal,
+): Promise<ListedNamespace | null> {
   const listed = await listCollections(deps.destination.router, database, signal);
   return listed.find((row) => row.uuid === uuid) ?? null;
 }
 
 /** Drops a collection or view as it was listed; what has gone or was made anew since is left alone. */
-export async function drop(deps: Pick<DestinationDependencies, 'destination' | 'confirm'>, listed: Pick<ListedNamespace, 'database' | 'name' | 'uuid'>, signal: AbortSignal): Promise<void> {
+export async function drop(
+  deps: Pick<DestinationDependencies, 'destination' | 'confirm'>,
+  listed: Pick<ListedNamespace, 'database' | 'name' | 'uuid'>,
+  signal: AbortSignal,
+): Promise<void> {
   await deps.confirm(signal);
   const command = { drop: listed.name, ...meaning(deps, listed), writeConcern: { w: 'majority' } };
   try {
@@ -81,7 +108,10 @@ export async function drop(deps: Pick<DestinationDependencies, 'destination' | '
 }
 
 /** Names the collection that a command means, where the server looks at it. */
-export function meaning({ destination }: Pick<DestinationDependencies, 'destination'>, { uuid }: { uuid: string }): Document {
+export function meaning(
+  { destination }: Pick<DestinationDependencies, 'destination'>,
+  { uuid }: { uuid: string },
+): Document {
   if (uuid === '' || destination.version[0] < checksUuidRelease) return {};
   return { collectionUUID: new BSON.UUID(uuid) };
 }

@@ -49,13 +49,29 @@ export class FollowedCollections {
 }
 
 /** A collection that nobody knew yet, in the place of whatever is followed under its name; null when it is followed. */
-export function creationOf(followed: FollowedCollections, { uuid, database, name }: FollowedCollection, time: Timestamp): FoundDdlChange | null {
+export function creationOf(
+  followed: FollowedCollections,
+  { uuid, database, name }: FollowedCollection,
+  time: Timestamp,
+): FoundDdlChange | null {
   if (followed.get(uuid) !== undefined) return null;
-  return { operation: 'create', uuid, database, name, to: null, droppedUuid: followed.at(database, name)?.uuid ?? null, time };
+  return {
+    operation: 'create',
+    uuid,
+    database,
+    name,
+    to: null,
+    droppedUuid: followed.at(database, name)?.uuid ?? null,
+    time,
+  };
 }
 
 /** A collection that came and went before anybody followed it: those who wait to hear of it do. Null when it is followed. */
-export function absenceOf(followed: FollowedCollections, collection: FollowedCollection, time: Timestamp): FoundDdlChange | null {
+export function absenceOf(
+  followed: FollowedCollections,
+  collection: FollowedCollection,
+  time: Timestamp,
+): FoundDdlChange | null {
   if (followed.get(collection.uuid) !== undefined) return null;
   return { ...collection, operation: 'drop', to: null, droppedUuid: null, time };
 }

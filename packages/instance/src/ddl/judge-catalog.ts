@@ -32,12 +32,28 @@ export function judgeCatalog({ now, found, time, isSettled, ledger, pairs }: Jud
   const changes = catalogChanges([...ledger.entries.values()], now).filter(({ entry }) => entry.type === 'collection');
   refuseCatalogChanges(changes.filter((change) => isRefused(change, ledger)));
   const at = timestampOf(time);
-  const created = changes.filter(({ kind, entry }) => kind === 'created' && !ledger.isChanging(entry.uuid)).map(({ entry }) => entry);
-  const sharded = changes.filter((change) => change.kind === 'shardKey' && !ledger.isChanging(change.entry.uuid)).map(({ entry }) => entry.uuid);
+  const created = changes
+    .filter(({ kind, entry }) => kind === 'created' && !ledger.isChanging(entry.uuid))
+    .map(({ entry }) => entry);
+  const sharded = changes
+    .filter((change) => change.kind === 'shardKey' && !ledger.isChanging(change.entry.uuid))
+    .map(({ entry }) => entry.uuid);
   return [
-    ...created.map((entry): Judge => (followed) => creationOf(followed, entry, at)),
-    ...sharded.map((uuid): Judge => (followed) => (ledger.isUnsharded(uuid) ? restartOf(followed, uuid, at) : null)),
-    ...(isSettled ? lost(now, found, ledger, pairs) : []).map((uuid): Judge => (followed) => (ledger.isChanging(uuid) ? null : restartOf(followed, uuid, at))),
+    ...created.map(
+      (entry): Judge =>
+        (followed) =>
+          creationOf(followed, entry, at),
+    ),
+    ...sharded.map(
+      (uuid): Judge =>
+        (followed) =>
+          ledger.isUnsharded(uuid) ? restartOf(followed, uuid, at) : null,
+    ),
+    ...(isSettled ? lost(now, found, ledger, pairs) : []).map(
+      (uuid): Judge =>
+        (followed) =>
+          ledger.isChanging(uuid) ? null : restartOf(followed, uuid, at),
+    ),
   ];
 }
 
@@ -45,7 +61,9 @@ export function judgeCatalog({ now, found, time, isSettled, ledger, pairs }: Jud
 function lost(now: Catalog, found: Catalog, ledger: DdlLedger, pairs: Pick<UuidPairs, 'destinationOf'>): string[] {
   const present = new Set(found.map(({ uuid }) => uuid));
   // Capped ones are made anew by whoever copies them.
-  const followed = now.filter(({ uuid, type, options }) => type === 'collection' && options.capped !== true && ledger.entries.has(uuid));
+  const followed = now.filter(
+    ({ uuid, type, options }) => type === 'collection' && options.capped !== true && ledger.entries.has(uuid),
+  );
   return followed.map(({ uuid }) => uuid).filter((uuid) => !present.has(pairs.destinationOf(uuid) ?? ''));
 }
 

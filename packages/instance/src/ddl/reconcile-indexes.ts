@@ -18,17 +18,33 @@ type ReconcileDependencies = Pick<DestinationDependencies, 'destination' | 'conf
  * @param found the collection as the destination has it
  * @throws as `buildIndexes`; the server's error when an index cannot be dropped
  */
-export async function reconcileIndexes(deps: ReconcileDependencies, plan: CollectionPlan, found: CatalogEntry, signal: AbortSignal): Promise<void> {
+export async function reconcileIndexes(
+  deps: ReconcileDependencies,
+  plan: CollectionPlan,
+  found: CatalogEntry,
+  signal: AbortSignal,
+): Promise<void> {
   const wanted = plan.indexes.flatMap(({ temporary }): Document[] => (temporary === null ? [] : [temporary]));
   const byName = new Map(wanted.map((index) => [index.name as string, index]));
-  const present = found.indexes.filter((index) => !isIdIndex(index)).map((index): Document => portableIndex(namespaceOf(found), index).index);
+  const present = found.indexes
+    .filter((index) => !isIdIndex(index))
+    .map((index): Document => portableIndex(namespaceOf(found), index).index);
   const surplus = present.filter((index) => !isWanted(index, byName));
-  const missing = wanted.filter((index) => !present.some((there) => there.name === index.name && isBuiltAs(there, index)));
-  const isInTheWay = (index: Document): boolean => byName.has(index.name as string) || missing.some((one) => indexSignature(one) === indexSignature(index));
-  const building = { client: deps.destination.router, signal, confirm: () => deps.confirm(signal), meaning: meaning(deps, found) };
+  const missing = wanted.filter(
+    (index) => !present.some((there) => there.name === index.name && isBuiltAs(there, index)),
+  );
+  const isInTheWay = (index: Document): boolean =>
+    byName.has(index.name as string) || missing.some((one) => indexSignature(one) === indexSignature(index));
+  const building = {
+    client: deps.destination.router,
+    signal,
+    confirm: () => deps.confirm(signal),
+    meaning: meaning(deps, found),
+  };
   for (const index of surplus.filter(isInTheWay)) await dropSurplus(building, found, index.name as string);
   await buildIndexes(building, plan, wanted);
-  for (const index of surplus.filter((one) => !isInTheWay(one))) await dropSurplus(building, found, index.name as string);
+  for (const index of surplus.filter((one) => !isInTheWay(one)))
+    await dropSurplus(building, found, index.name as string);
 }
 
 function isWanted(index: Document, wanted: ReadonlyMap<string, Document>): boolean {

@@ -10,11 +10,25 @@ const changesSizesRelease = 6;
  * Brings the options of a collection on the destination to the source's, as far as `collMod` goes. What it cannot change
  * (a capped size before 6.0) stays, and is named by the comparison at the commit.
  */
-export async function reconcileOptions({ destination, confirm }: Pick<DestinationDependencies, 'destination' | 'confirm'>, source: CatalogEntry, found: CatalogEntry, signal: AbortSignal): Promise<void> {
+export async function reconcileOptions(
+  { destination, confirm }: Pick<DestinationDependencies, 'destination' | 'confirm'>,
+  source: CatalogEntry,
+  found: CatalogEntry,
+  signal: AbortSignal,
+): Promise<void> {
   const differing = new Set(optionDifferences(source, found, 'temporary'));
-  const changes = optionChanges(portableOptions(source).options, differing, destination.version[0] >= changesSizesRelease);
+  const changes = optionChanges(
+    portableOptions(source).options,
+    differing,
+    destination.version[0] >= changesSizesRelease,
+  );
   if (Object.keys(changes).length === 0) return;
-  const command = { collMod: found.name, ...changes, ...meaning({ destination }, found), writeConcern: { w: 'majority' } };
+  const command = {
+    collMod: found.name,
+    ...changes,
+    ...meaning({ destination }, found),
+    writeConcern: { w: 'majority' },
+  };
   await confirm(signal);
   await destination.router.command(found.database, command, { signal });
 }
@@ -23,11 +37,15 @@ export async function reconcileOptions({ destination, confirm }: Pick<Destinatio
 function optionChanges(options: Document, differing: ReadonlySet<string>, changesSizes: boolean): Document {
   const changes: Document = {};
   if (differing.has('validator')) changes.validator = (options.validator as Document | undefined) ?? {};
-  if (differing.has('validationLevel')) changes.validationLevel = (options.validationLevel as string | undefined) ?? 'strict';
-  if (differing.has('validationAction')) changes.validationAction = (options.validationAction as string | undefined) ?? 'error';
+  if (differing.has('validationLevel'))
+    changes.validationLevel = (options.validationLevel as string | undefined) ?? 'strict';
+  if (differing.has('validationAction'))
+    changes.validationAction = (options.validationAction as string | undefined) ?? 'error';
   if (!changesSizes) return changes;
   if (differing.has('changeStreamPreAndPostImages')) {
-    changes.changeStreamPreAndPostImages = (options.changeStreamPreAndPostImages as Document | undefined) ?? { enabled: false };
+    changes.changeStreamPreAndPostImages = (options.changeStreamPreAndPostImages as Document | undefined) ?? {
+      enabled: false,
+    };
   }
   if (differing.has('size')) changes.cappedSize = options.size as unknown;
   // Zero is no limit.

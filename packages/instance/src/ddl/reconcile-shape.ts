@@ -31,7 +31,12 @@ export interface ShapeDependencies extends DestinationDependencies {
  * @param found the destination's catalog with the same filter
  * @throws what the doors throw; `indexNotSupported` when the destination refuses an index
  */
-export async function reconcileShape(deps: ShapeDependencies, source: Catalog, found: Catalog, signal: AbortSignal): Promise<void> {
+export async function reconcileShape(
+  deps: ShapeDependencies,
+  source: Catalog,
+  found: Catalog,
+  signal: AbortSignal,
+): Promise<void> {
   const planned = (entry: CatalogEntry) => planCollection(entry, deps).plan;
   const present = new Map(found.map((entry) => [entry.uuid, entry]));
   const pairs = source.flatMap((entry) => {
@@ -59,7 +64,13 @@ async function dropStrays(deps: ShapeDependencies, found: Catalog, signal: Abort
   }
 }
 
-async function dropStray(deps: ShapeDependencies, database: string, uuid: string, name: string, signal: AbortSignal): Promise<void> {
+async function dropStray(
+  deps: ShapeDependencies,
+  database: string,
+  uuid: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
   if (deps.pairs.isRecorded(uuid)) return;
   const listed = await findByUuid(deps, database, uuid, signal);
   if (listed?.name !== name) return;

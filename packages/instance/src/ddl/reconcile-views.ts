@@ -16,7 +16,12 @@ export interface ViewsDependencies extends DestinationDependencies {
  * Brings the views of the destination to the source's: makes, changes and drops them. A name that a collection still has
  * is left to the journal. Views on views need no order: servers take a view of what is not there.
  */
-export async function reconcileViews(deps: ViewsDependencies, source: Catalog, found: Catalog, signal: AbortSignal): Promise<void> {
+export async function reconcileViews(
+  deps: ViewsDependencies,
+  source: Catalog,
+  found: Catalog,
+  signal: AbortSignal,
+): Promise<void> {
   const wanted = new Map(source.filter(({ type }) => type === 'view').map((view) => [namespaceOf(view), view]));
   const present = new Map(found.map((entry) => [namespaceOf(entry), entry]));
   for (const [namespace, entry] of present) {
@@ -29,12 +34,22 @@ export async function reconcileViews(deps: ViewsDependencies, source: Catalog, f
   }
 }
 
-async function changeView(deps: ViewsDependencies, view: CatalogEntry, there: CatalogEntry, signal: AbortSignal): Promise<void> {
+async function changeView(
+  deps: ViewsDependencies,
+  view: CatalogEntry,
+  there: CatalogEntry,
+  signal: AbortSignal,
+): Promise<void> {
   const differing = optionDifferences(view, there, 'temporary');
   if (differing.length === 0) return;
   if (differing.every((option) => option === 'viewOn' || option === 'pipeline')) {
     const { viewOn, pipeline } = portableOptions(view).options;
-    const command = { collMod: view.name, viewOn: viewOn as unknown, pipeline: pipeline as unknown, writeConcern: { w: 'majority' } };
+    const command = {
+      collMod: view.name,
+      viewOn: viewOn as unknown,
+      pipeline: pipeline as unknown,
+      writeConcern: { w: 'majority' },
+    };
     await deps.confirm(signal);
     await deps.destination.router.command(view.database, command, { signal });
     return;

@@ -11,15 +11,26 @@ const functionsCollection = 'system.js';
  * are compared when all shares have drained; functions are few and small.
  * @throws ConvoyError `ddlNotSupported` naming the databases whose functions differ; otherwise what the doors throw
  */
-export async function refuseFunctionChanges(source: ClusterClient, destination: ClusterClient, catalog: Catalog, signal: AbortSignal): Promise<void> {
+export async function refuseFunctionChanges(
+  source: ClusterClient,
+  destination: ClusterClient,
+  catalog: Catalog,
+  signal: AbortSignal,
+): Promise<void> {
   const changed: string[] = [];
   for (const { database, name } of catalog) {
     if (name !== functionsCollection) continue;
-    const [wanted, found] = await Promise.all([readFunctions(source, database, signal), readFunctions(destination, database, signal)]);
+    const [wanted, found] = await Promise.all([
+      readFunctions(source, database, signal),
+      readFunctions(destination, database, signal),
+    ]);
     if (wanted.join() !== found.join()) changed.push(database);
   }
   if (changed.length === 0) return;
-  throw new ConvoyError('ddlNotSupported', `Functions in system.js were changed after they were copied, which change streams do not show: ${changed.join(', ')}. Start anew, or exclude system.js and copy it by hand.`);
+  throw new ConvoyError(
+    'ddlNotSupported',
+    `Functions in system.js were changed after they were copied, which change streams do not show: ${changed.join(', ')}. Start anew, or exclude system.js and copy it by hand.`,
+  );
 }
 
 /** All functions in order of `_id`, each as text of its bytes. */

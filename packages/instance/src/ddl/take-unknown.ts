@@ -23,7 +23,11 @@ export interface UnknownDependencies {
  * creations. So come those that take the place of others, once they have. The entry includes everything up to its time, so a collection is taken only under a name that it had before
  * that time and still has when all changes up to it are known: one that is renamed meanwhile is looked at again.
  */
-export async function takeUnknown(deps: UnknownDependencies, unknown: readonly FollowedCollection[], signal: AbortSignal): Promise<void> {
+export async function takeUnknown(
+  deps: UnknownDependencies,
+  unknown: readonly FollowedCollection[],
+  signal: AbortSignal,
+): Promise<void> {
   const strangers = unknown.filter(({ uuid }) => deps.ledger.journalledTo(uuid) === null);
   if (strangers.length === 0) return;
   const before = await presentNames(deps, strangers, signal);
@@ -33,18 +37,29 @@ export async function takeUnknown(deps: UnknownDependencies, unknown: readonly F
   for (const { uuid, database, name } of strangers) {
     const present = before.get(uuid);
     if (present !== after.get(uuid)) continue;
-    await deps.add((followed) => judge(deps, followed, { uuid, database, name: present ?? name }, present !== undefined, time), signal);
+    await deps.add(
+      (followed) => judge(deps, followed, { uuid, database, name: present ?? name }, present !== undefined, time),
+      signal,
+    );
   }
 }
 
 /** Those of the collections on their way that have come: the source's catalog shows them, and nobody knows them yet. */
-export async function arrivedOf(deps: Pick<UnknownDependencies, 'ledger' | 'namesOf'>, arriving: Iterable<FollowedCollection>, signal: AbortSignal): Promise<FollowedCollection[]> {
+export async function arrivedOf(
+  deps: Pick<UnknownDependencies, 'ledger' | 'namesOf'>,
+  arriving: Iterable<FollowedCollection>,
+  signal: AbortSignal,
+): Promise<FollowedCollection[]> {
   const awaited = [...arriving].filter(({ uuid }) => deps.ledger.journalledTo(uuid) === null);
   const present = await presentNames(deps, awaited, signal);
   return awaited.filter(({ uuid }) => present.has(uuid));
 }
 
-async function presentNames(deps: Pick<UnknownDependencies, 'namesOf'>, strangers: readonly FollowedCollection[], signal: AbortSignal): Promise<Map<string, string>> {
+async function presentNames(
+  deps: Pick<UnknownDependencies, 'namesOf'>,
+  strangers: readonly FollowedCollection[],
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   for (const database of new Set(strangers.map((stranger) => stranger.database))) {
     for (const [uuid, name] of await deps.namesOf(database, signal)) names.set(uuid, name);
@@ -52,7 +67,13 @@ async function presentNames(deps: Pick<UnknownDependencies, 'namesOf'>, stranger
   return names;
 }
 
-function judge({ ledger, filter }: UnknownDependencies, followed: FollowedCollections, collection: FollowedCollection, isThere: boolean, time: bigint): FoundDdlChange | null {
+function judge(
+  { ledger, filter }: UnknownDependencies,
+  followed: FollowedCollections,
+  collection: FollowedCollection,
+  isThere: boolean,
+  time: bigint,
+): FoundDdlChange | null {
   const { uuid, database, name } = collection;
   if (ledger.journalledTo(uuid) !== null) return null;
   // One that is gone takes no name from whoever bears it by now.

@@ -25,18 +25,26 @@ export interface FleetLook {
  * Looks at the reports of a fleet.
  * @param expectedIds those whose reports make up the whole; while one of them is unknown nothing is common
  */
-export function lookAt(reports: ReadonlyMap<string, SeenReport>, expectedIds: readonly string[], leader: Leader | null): FleetLook {
+export function lookAt(
+  reports: ReadonlyMap<string, SeenReport>,
+  expectedIds: readonly string[],
+  leader: Leader | null,
+): FleetLook {
   const seen = expectedIds.flatMap((id) => reports.get(id) ?? []);
   const complete = seen.length === expectedIds.length && seen.length > 0;
   const reported = seen.map(({ report }) => report);
   return {
-    instances: new Map(seen.map(({ report, fresh }) => [report.identity.id, { incarnation: report.identity.incarnation, fresh }])),
+    instances: new Map(
+      seen.map(({ report, fresh }) => [report.identity.id, { incarnation: report.identity.incarnation, fresh }]),
+    ),
     state: complete ? common(reported.map(({ state }) => state)) : null,
     info: complete ? common(reported.map(({ progress }) => progress.info)) : null,
     canCommit: complete ? common(reported.map(({ ready, state }) => ready.canCommit && state === 'RUNNING')) : null,
     leaderId: leader?.id ?? null,
     failure: reported.find(({ failure }) => failure !== null)?.failure ?? null,
-    warnings: new Map(reported.flatMap(({ progress }) => (progress.warnings ?? []).map(({ name, description }) => [name, description]))),
+    warnings: new Map(
+      reported.flatMap(({ progress }) => (progress.warnings ?? []).map(({ name, description }) => [name, description])),
+    ),
   };
 }
 
@@ -46,7 +54,11 @@ function common<Value>(values: readonly Value[]): Value | null {
 }
 
 /** The figures of a fleet at one moment; what an instance has not told makes the sum unknown. */
-export function pointOf(reports: ReadonlyMap<string, SeenReport>, expectedIds: readonly string[], at_ms: number): HistoryPoint {
+export function pointOf(
+  reports: ReadonlyMap<string, SeenReport>,
+  expectedIds: readonly string[],
+  at_ms: number,
+): HistoryPoint {
   const reported = expectedIds.map((id) => reports.get(id)?.report);
   const sum = (stat: (report: SeenReport['report']) => number | null | undefined): number | null => {
     const stats = reported.map((report) => (report === undefined ? undefined : stat(report)));

@@ -1,4 +1,10 @@
-import { HISTORY_POINTS_MAX, TIMELINE_ENTRIES_MAX, type History, type HistoryPoint, type TimelineEntry } from '@convoy/api/contract/history';
+import {
+  HISTORY_POINTS_MAX,
+  TIMELINE_ENTRIES_MAX,
+  type History,
+  type HistoryPoint,
+  type TimelineEntry,
+} from '@convoy/api/contract/history';
 
 /** Time between two points at the beginning: a quarter of an hour later it doubles for the first time. */
 const firstInterval_ms = 2_000;
@@ -45,7 +51,10 @@ function largest(left: number | null, right: number | null): number | null {
 /** Takes entries in; at the bound those after the first few make room. */
 export function withEntries(history: History, entries: readonly TimelineEntry[]): History {
   if (entries.length === 0) return history;
-  const timeline = [...history.timeline, ...entries.map((entry) => ({ ...entry, text: entry.text.slice(0, textCharactersMax) }))];
+  const timeline = [
+    ...history.timeline,
+    ...entries.map((entry) => ({ ...entry, text: entry.text.slice(0, textCharactersMax) })),
+  ];
   const surplus = Math.max(0, timeline.length - TIMELINE_ENTRIES_MAX);
   if (surplus > 0) timeline.splice(firstEntriesKept, surplus);
   return { ...history, timeline, entriesDropped: history.entriesDropped + surplus };

@@ -14,7 +14,15 @@ import { MigrationRecords, type MigrationRecord } from '../store/migration-recor
 import { listenersMax } from '../store/run-together.js';
 import { TaskRecords } from '../store/task-record.js';
 import { raiseRelease, takeOverRelease } from '../store/take-over-release.js';
-import { type Connect, connectConfigured, deferredSource, mayLackSource, openRecordedSource, openSource, requireClusterName } from './migration/clusters.js';
+import {
+  type Connect,
+  connectConfigured,
+  deferredSource,
+  mayLackSource,
+  openRecordedSource,
+  openSource,
+  requireClusterName,
+} from './migration/clusters.js';
 import { ConfiguredClusters } from './migration/configured-clusters.js';
 import { refuseRecorded, unreachable } from './commands/command-refusals.js';
 import { IdleDetector } from './leader/idle.js';
@@ -87,9 +95,11 @@ export class SyncInstance implements ContractService {
 
   /** Why it does not, in words that anybody may read. */
   get whyNotReady(): string {
-    if (this.#startFailure !== null) return `The instance cannot begin (${this.#startFailure.error}); progress and its log say more.`;
+    if (this.#startFailure !== null)
+      return `The instance cannot begin (${this.#startFailure.error}); progress and its log say more.`;
     const { refusal, waitingFor } = this.#clusters;
-    if (refusal !== null) return `${refusal}, and the other cluster has not told yet whether the instance can do without it; the log says more.`;
+    if (refusal !== null)
+      return `${refusal}, and the other cluster has not told yet whether the instance can do without it; the log says more.`;
     if (waitingFor !== '') return `${waitingFor} The instance tries again.`;
     return 'The instance connects to both clusters and looks for the migration that it takes part in; try again shortly.';
   }
@@ -152,7 +162,14 @@ export class SyncInstance implements ContractService {
       await this.#clusters.reach(requireClusterName(record.source.name), signal);
       this.#nextSource ??= await openNextSource(this.runtime, record, this.connect, signal);
       const records = new MigrationRecords(this.#metadata(run.deps.home));
-      await checkReverse({ runtime: this.runtime, records, former: run.deps.source, next: this.#nextSource, record, signal });
+      await checkReverse({
+        runtime: this.runtime,
+        records,
+        former: run.deps.source,
+        next: this.#nextSource,
+        record,
+        signal,
+      });
       await run.requestReverse();
     });
   }
@@ -166,7 +183,14 @@ export class SyncInstance implements ContractService {
 
   async *mismatches(query: MismatchQuery): AsyncGenerator<Mismatch> {
     const run = this.#run;
-    if (run !== null) yield* readMismatches(this.#metadata(run.deps.home), run.view.record, run.failure !== null, query, this.#ending.signal);
+    if (run !== null)
+      yield* readMismatches(
+        this.#metadata(run.deps.home),
+        run.view.record,
+        run.failure !== null,
+        query,
+        this.#ending.signal,
+      );
   }
 
   /** Ends cleanly: stations finish what is in flight, identity and connections are given back. */
@@ -196,14 +220,33 @@ export class SyncInstance implements ContractService {
       this.runtime.logger.info({ event: 'command', command: name }, 'command taken');
       this.#publish();
     });
-    this.#commands = result.then(() => timer({ result: 'accepted' }), () => timer({ result: 'refused' }));
+    this.#commands = result.then(
+      () => timer({ result: 'accepted' }),
+      () => timer({ result: 'refused' }),
+    );
     return result;
   }
 
-  async #begin(request: StartRequest, source: ClusterClient, destination: ClusterClient, recorded: MigrationRecord | null, signal: AbortSignal): Promise<void> {
+  async #begin(
+    request: StartRequest,
+    source: ClusterClient,
+    destination: ClusterClient,
+    recorded: MigrationRecord | null,
+    signal: AbortSignal,
+  ): Promise<void> {
     const ownIds = this.#ownIds(source);
     const { runtime, fleet, identity, connect } = this;
-    const record = await recordMigration({ runtime, fleet, release: identity.release, connect, request, source, destination, recorded, signal });
+    const record = await recordMigration({
+      runtime,
+      fleet,
+      release: identity.release,
+      connect,
+      request,
+      source,
+      destination,
+      recorded,
+      signal,
+    });
     const tasks = new TaskRecords(this.#metadata(destination));
     const owner = { syncID: identity.syncID, incarnation: identity.incarnation };
     for (const id of ownIds) await tasks.take(id, owner, writeSessionsMax(runtime.config), signal);
@@ -218,7 +261,9 @@ export class SyncInstance implements ContractService {
       if (record === null || homeOf(record).name !== name) continue;
       refuseNewerRelease(record.release, this.identity.release);
       if (homeOf(record).clusterId !== home.clusterId) throw new ConvoyError('wrongCluster');
-      const source = mayLackSource(record) ? deferredSource(this.runtime, record, this.connect) : await openRecordedSource(this.runtime, record, signal, this.connect);
+      const source = mayLackSource(record)
+        ? deferredSource(this.runtime, record, this.connect)
+        : await openRecordedSource(this.runtime, record, signal, this.connect);
       const ownIds = this.#ownIds(source, record);
       const tasks = await new TaskRecords(metadata).readAll(signal);
       const started = ownIds.every((id) => tasks.some((task) => task._id === id && task.started));
@@ -228,7 +273,12 @@ export class SyncInstance implements ContractService {
     }
   }
 
-  async #go(record: MigrationRecord, source: ClusterClient, ownIds: readonly string[], signal: AbortSignal): Promise<void> {
+  async #go(
+    record: MigrationRecord,
+    source: ClusterClient,
+    ownIds: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
     const home = this.#clusters.get(requireClusterName(homeOf(record).name));
     const destination = await this.#clusters.reach(requireClusterName(record.destination.name), signal);
     const tasks = await new TaskRecords(this.#metadata(home)).readAll(signal);
@@ -280,7 +330,10 @@ export class SyncInstance implements ContractService {
     const taskIds = record?.taskIds ?? source.shardIds;
     if (id === undefined) return taskIds;
     if (taskIds.includes(id)) return [id];
-    throw new ConvoyError('shardUnknown', `The configured id ${id} is not a shard of the source; it has: ${taskIds.join(', ')}.`);
+    throw new ConvoyError(
+      'shardUnknown',
+      `The configured id ${id} is not a shard of the source; it has: ${taskIds.join(', ')}.`,
+    );
   }
 
   #metadata(destination: ClusterClient): Metadata {
@@ -304,7 +357,13 @@ export class SyncInstance implements ContractService {
 
   #present(): Progress {
     const run = this.#run;
-    if (!this.#isInitialized) return { ...idleProgress(), state: 'INITIALIZING', info: progressInfo.initializing, warnings: this.#clusters.warnings };
+    if (!this.#isInitialized)
+      return {
+        ...idleProgress(),
+        state: 'INITIALIZING',
+        info: progressInfo.initializing,
+        warnings: this.#clusters.warnings,
+      };
     if (run === null || this.#observer === null) return idleProgress();
     return progressOf({
       state: run.state,
@@ -334,9 +393,16 @@ export class SyncInstance implements ContractService {
 
   async #report(): Promise<void> {
     for (;;) {
-      this.#reported.refresh(this.#run?.view ?? null, this.runtime.clock.monotonic_ms(), (query) => this.mismatches(query));
+      this.#reported.refresh(this.#run?.view ?? null, this.runtime.clock.monotonic_ms(), (query) =>
+        this.mismatches(query),
+      );
       this.#publish();
-      await reportPause(this.#run?.watch ?? null, this.runtime, this.#isIdle() ? idleReport_ms : report_ms, this.#ending.signal);
+      await reportPause(
+        this.#run?.watch ?? null,
+        this.runtime,
+        this.#isIdle() ? idleReport_ms : report_ms,
+        this.#ending.signal,
+      );
     }
   }
 
@@ -351,7 +417,11 @@ export class SyncInstance implements ContractService {
     this.#observer?.observe();
     if (this.#observer !== null) publishObserved(this.runtime.metrics, this.#observer.seen);
     const progress = this.#present();
-    const standing = { hasFailed: this.#failure() !== null, leads: this.fleet.isLeader(), leaderEpoch: run?.view.record.leaderEpoch ?? null };
+    const standing = {
+      hasFailed: this.#failure() !== null,
+      leads: this.fleet.isLeader(),
+      leaderEpoch: run?.view.record.leaderEpoch ?? null,
+    };
     publishProgress(this.runtime.metrics, progress, standing);
     this.#published = publishMetrics(this.runtime.metrics, this.state, run?.stats ?? [], this.#published);
     this.fleet.report(

@@ -22,7 +22,8 @@ export interface LoggedError {
 const CAUSES_MAX = 5;
 
 /** The head of a server's message about a duplicate key; the values of the key come after it. */
-const duplicateHead = /^E11000 duplicate key error collection: (?<namespace>.+?) index: (?<index>.+?)(?: +collation: .*?)? dup key: /;
+const duplicateHead =
+  /^E11000 duplicate key error collection: (?<namespace>.+?) index: (?<index>.+?)(?: +collation: .*?)? dup key: /;
 
 /**
  * The one place where a thrown value becomes something that is logged or shown. It takes over what is known to be free

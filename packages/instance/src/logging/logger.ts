@@ -20,7 +20,13 @@ export interface LoggerSettings {
  */
 export function createLogger(settings: LoggerSettings): Logger {
   const { logPath, verbosity } = settings;
-  const stream = settings.stream ?? destination(logPath === undefined ? { dest: 1, sync: false } : { dest: join(logPath, 'convoy.log'), mkdir: true, sync: false });
+  const stream =
+    settings.stream ??
+    destination(
+      logPath === undefined
+        ? { dest: 1, sync: false }
+        : { dest: join(logPath, 'convoy.log'), mkdir: true, sync: false },
+    );
   return pino(
     {
       level: verbosity.toLowerCase(),
@@ -42,7 +48,9 @@ function withoutErrors(fields: Record<string, unknown>): Record<string, unknown>
 
 /** Gives an error that is logged alone its message, and its text where a message names it: the logger would take its own. */
 function withMessage(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
-  const [first, ...rest] = (args as unknown[]).map((value, at) => (at > 0 && value instanceof Error ? errorText(value) : value));
+  const [first, ...rest] = (args as unknown[]).map((value, at) =>
+    at > 0 && value instanceof Error ? errorText(value) : value,
+  );
   const error = first instanceof Error ? first : (first as { err?: unknown } | null)?.err;
   const fields = first instanceof Error ? { err: first } : first;
   const message = rest.length === 0 && error instanceof Error ? [errorText(error)] : rest;

@@ -8,7 +8,13 @@ export function redacted(line: string): string {
 }
 
 /** Fields that are left out wherever they stand at the first two levels of a log entry. */
-export const secretFields = ['password', 'token', 'user', 'username', 'userinfo', 'connectionString', 'uri', 'credentials'].flatMap((name) => [
-  name,
-  `*.${name}`,
-]);
+export const secretFields = [
+  'password',
+  'token',
+  'user',
+  'username',
+  'userinfo',
+  'connectionString',
+  'uri',
+  'credentials',
+].flatMap((name) => [name, `*.${name}`]);

@@ -9,11 +9,21 @@ const commandBuckets_seconds = [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30];
 export class Metrics {
   readonly registry = new Registry();
 
-  readonly copiedBytes = this.counter('convoy_copied_bytes_total', 'Bytes of documents copied and acknowledged by the destination.');
-  readonly copiedDocuments = this.counter('convoy_copied_documents_total', 'Documents copied and acknowledged by the destination.');
+  readonly copiedBytes = this.counter(
+    'convoy_copied_bytes_total',
+    'Bytes of documents copied and acknowledged by the destination.',
+  );
+  readonly copiedDocuments = this.counter(
+    'convoy_copied_documents_total',
+    'Documents copied and acknowledged by the destination.',
+  );
   readonly readEvents = this.counter('convoy_read_events_total', 'Change events read from the source.');
   readonly appliedEvents = this.counter('convoy_applied_events_total', 'Change events applied to the destination.');
-  readonly rereads = this.counter('convoy_repairs_total', 'Keys read anew from the source, by the reason of the doubt.', ['reason']);
+  readonly rereads = this.counter(
+    'convoy_repairs_total',
+    'Keys read anew from the source, by the reason of the doubt.',
+    ['reason'],
+  );
   readonly retries = this.counter('convoy_retries_total', 'Operations tried again, by the kind of work.', ['what']);
   readonly commandDuration = new Histogram({
     name: 'convoy_command_duration_seconds',
@@ -23,29 +33,72 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  readonly overallLag = this.gauge('convoy_overall_lag_seconds', 'The larger of the lags of documents and of definition changes; NaN while unknown.');
-  readonly lag = this.gauge('convoy_lag_seconds', 'Cluster time between the source and what is applied to the destination.');
-  readonly readLag = this.gauge('convoy_read_lag_seconds', 'Cluster time between the source and what was read of its changes.');
-  readonly ddlLag = this.gauge('convoy_definition_lag_seconds', 'Cluster time between the source and what is known and applied of its definition changes; NaN while unknown.');
-  readonly oplogRemaining = this.gauge('convoy_oplog_remaining_seconds', 'Time until an oplog of the source forgets what is still to be applied; NaN while unknown.');
+  readonly overallLag = this.gauge(
+    'convoy_overall_lag_seconds',
+    'The larger of the lags of documents and of definition changes; NaN while unknown.',
+  );
+  readonly lag = this.gauge(
+    'convoy_lag_seconds',
+    'Cluster time between the source and what is applied to the destination.',
+  );
+  readonly readLag = this.gauge(
+    'convoy_read_lag_seconds',
+    'Cluster time between the source and what was read of its changes.',
+  );
+  readonly ddlLag = this.gauge(
+    'convoy_definition_lag_seconds',
+    'Cluster time between the source and what is known and applied of its definition changes; NaN while unknown.',
+  );
+  readonly oplogRemaining = this.gauge(
+    'convoy_oplog_remaining_seconds',
+    'Time until an oplog of the source forgets what is still to be applied; NaN while unknown.',
+  );
   readonly pings = this.gauge('convoy_ping_seconds', 'Round trip to a cluster; NaN without an answer.', ['cluster']);
   readonly rereadSet = this.gauge('convoy_repair_set_keys', 'Keys that wait for being read anew.');
   readonly partitions = this.gauge('convoy_partitions', 'Partitions of the copy by state.', ['state']);
-  readonly bufferedBytes = this.gauge('convoy_buffered_bytes', 'Bytes of change events and documents that are held or on their way to the destination.');
-  readonly bufferedEvents = this.gauge('convoy_held_events', 'Change events that wait until the part of the copy that their document is in is done.');
+  readonly bufferedBytes = this.gauge(
+    'convoy_buffered_bytes',
+    'Bytes of change events and documents that are held or on their way to the destination.',
+  );
+  readonly bufferedEvents = this.gauge(
+    'convoy_held_events',
+    'Change events that wait until the part of the copy that their document is in is done.',
+  );
   readonly bufferBytesMax = this.gauge('convoy_buffer_limit_bytes', 'Upper bound of all buffers together.');
-  readonly state = this.gauge('convoy_state', 'One for the present state of the instance, zero for the others.', ['state']);
+  readonly state = this.gauge('convoy_state', 'One for the present state of the instance, zero for the others.', [
+    'state',
+  ]);
   readonly failed = this.gauge('convoy_failed', 'One when the migration has failed.');
   readonly canCommit = this.gauge('convoy_can_commit', 'One when a commit would be accepted.');
   readonly canWrite = this.gauge('convoy_can_write', 'One when users may write to the destination.');
-  readonly copySize = this.gauge('convoy_copy_size_bytes', 'Estimated bytes to copy, over all instances; NaN while unknown.');
-  readonly indexes = this.gauge('convoy_indexes', 'Indexes that the destination gets, by what has become of them.', ['state']);
+  readonly copySize = this.gauge(
+    'convoy_copy_size_bytes',
+    'Estimated bytes to copy, over all instances; NaN while unknown.',
+  );
+  readonly indexes = this.gauge('convoy_indexes', 'Indexes that the destination gets, by what has become of them.', [
+    'state',
+  ]);
   readonly warnings = this.gauge('convoy_warnings', 'Warnings that progress shows, by name.', ['name']);
   readonly isLeader = this.gauge('convoy_leader', 'One while this instance leads its fleet.');
-  readonly epoch = this.gauge('convoy_leader_epoch', 'Epoch of the leader as this instance knows it; grows with every election that acted.');
-  readonly verifiedDocuments = this.gauge('convoy_verification_documents', 'Documents of a cluster as the embedded verifier counts them.', ['cluster', 'state']);
-  readonly verifiedCollections = this.gauge('convoy_verification_collections', 'Collections of a cluster as the embedded verifier counts them.', ['cluster', 'state']);
-  readonly verificationLag = this.gauge('convoy_verification_lag_seconds', 'How far the embedded verifier is behind a cluster.', ['cluster']);
+  readonly epoch = this.gauge(
+    'convoy_leader_epoch',
+    'Epoch of the leader as this instance knows it; grows with every election that acted.',
+  );
+  readonly verifiedDocuments = this.gauge(
+    'convoy_verification_documents',
+    'Documents of a cluster as the embedded verifier counts them.',
+    ['cluster', 'state'],
+  );
+  readonly verifiedCollections = this.gauge(
+    'convoy_verification_collections',
+    'Collections of a cluster as the embedded verifier counts them.',
+    ['cluster', 'state'],
+  );
+  readonly verificationLag = this.gauge(
+    'convoy_verification_lag_seconds',
+    'How far the embedded verifier is behind a cluster.',
+    ['cluster'],
+  );
 
   /** @param options `processMetrics`: also those of the process and of Node.js (memory, event loop); not in unit tests */
   constructor(options: { processMetrics: boolean }) {

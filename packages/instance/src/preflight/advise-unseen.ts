@@ -5,9 +5,13 @@ import type { Advice } from './examination.js';
 
 /** Names the probes of releases that were never recorded: what is known of these is from documents alone. */
 export function adviseUnseen(source: ClusterClient, destination: ClusterClient): Advice {
-  const unseen = [source, destination].map((cluster) => ({ cluster, probes: unseenProbes(binaryVersion(cluster), cluster.kind) }));
+  const unseen = [source, destination].map((cluster) => ({
+    cluster,
+    probes: unseenProbes(binaryVersion(cluster), cluster.kind),
+  }));
   const named = unseen.filter(({ probes }) => probes.length > 0);
-  if (named.length === 0) return { result: 'passed', description: `Servers of ${recordedSeries.join(', ')} were recorded.` };
+  if (named.length === 0)
+    return { result: 'passed', description: `Servers of ${recordedSeries.join(', ')} were recorded.` };
   const clusters = named.map(({ cluster }) => `${cluster.name} (${binaryVersion(cluster).join('.')})`).join(' and ');
   const probes = [...new Set(named.flatMap((one) => one.probes))];
   return {

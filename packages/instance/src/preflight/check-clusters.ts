@@ -14,19 +14,34 @@ const READS_AT_A_TIME: Version = [5, 0, 0];
  */
 export function checkClusters(source: ClusterClient, destination: ClusterClient): void {
   if (source.clusterId === destination.clusterId) {
-    throw new ConvoyError('sourceEqualsDestination', `${source.name} and ${destination.name} lead to the same cluster; configure two different ones.`);
+    throw new ConvoyError(
+      'sourceEqualsDestination',
+      `${source.name} and ${destination.name} lead to the same cluster; configure two different ones.`,
+    );
   }
   const [from, to] = [binaryVersion(source), binaryVersion(destination)];
   if (isOlder(from, OLDEST_VERSION)) {
-    throw new ConvoyError('unsupportedServerVersion', `The source ${source.name} runs ${releaseText(from)}; Convoy needs ${releaseText(OLDEST_VERSION)} or later.`);
+    throw new ConvoyError(
+      'unsupportedServerVersion',
+      `The source ${source.name} runs ${releaseText(from)}; Convoy needs ${releaseText(OLDEST_VERSION)} or later.`,
+    );
   }
   if (isOlder(from, READS_AT_A_TIME)) {
-    throw new ConvoyError('featureNotAvailable', `The source ${source.name} runs ${releaseText(from)}, which cannot be read at one time outside transactions; this release needs ${releaseText(READS_AT_A_TIME)} or later.`);
+    throw new ConvoyError(
+      'featureNotAvailable',
+      `The source ${source.name} runs ${releaseText(from)}, which cannot be read at one time outside transactions; this release needs ${releaseText(READS_AT_A_TIME)} or later.`,
+    );
   }
   if (isOlder(to, from)) {
-    throw new ConvoyError('unsupportedServerVersion', `The destination ${destination.name} runs ${releaseText(to)}, an older release than the source's ${releaseText(from)}; upgrade it.`);
+    throw new ConvoyError(
+      'unsupportedServerVersion',
+      `The destination ${destination.name} runs ${releaseText(to)}, an older release than the source's ${releaseText(from)}; upgrade it.`,
+    );
   }
   if (source.kind === 'sharded' && destination.kind === 'replicaSet') {
-    throw new ConvoyError('unsupportedTopology', 'A sharded cluster cannot be migrated to a replica set; choose a sharded destination.');
+    throw new ConvoyError(
+      'unsupportedTopology',
+      'A sharded cluster cannot be migrated to a replica set; choose a sharded destination.',
+    );
   }
 }

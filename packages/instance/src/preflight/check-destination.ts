@@ -35,10 +35,15 @@ export async function checkDestination(
   const present = await listNamespaces(destination.router, filter, signal);
   checkForms(present, sourceCatalog);
   const collections = present.filter((row) => row.type === 'collection');
-  const full = await mapBounded(collections, COLLECTIONS_PARALLEL, (row) => holdsDocuments(destination.router, row, signal));
+  const full = await mapBounded(collections, COLLECTIONS_PARALLEL, (row) =>
+    holdsDocuments(destination.router, row, signal),
+  );
   const names = collections.filter((_, position) => full[position]).map(namespaceOf);
   if (names.length > 0) {
-    throw new ConvoyError('destinationNotEmpty', `The destination already has documents in ${nameSome(names)}; drop them or choose an empty cluster.`);
+    throw new ConvoyError(
+      'destinationNotEmpty',
+      `The destination already has documents in ${nameSome(names)}; drop them or choose an empty cluster.`,
+    );
   }
   if (destination.kind === 'sharded') await checkZones(destination, filter, signal);
 }
@@ -54,7 +59,10 @@ function checkDatabaseCase(databases: readonly string[], sourceCatalog: Catalog)
   const wanted = [...new Set(sourceCatalog.map((entry) => entry.database))];
   const clashes = wanted.filter((name) => (byLowerCase.get(name.toLowerCase()) ?? name) !== name);
   if (clashes.length === 0) return;
-  throw new ConvoyError('destinationNotEmpty', `The destination has databases whose names differ only in case from ${nameSome(clashes)}; drop them.`);
+  throw new ConvoyError(
+    'destinationNotEmpty',
+    `The destination has databases whose names differ only in case from ${nameSome(clashes)}; drop them.`,
+  );
 }
 
 function checkForms(present: readonly ListedNamespace[], sourceCatalog: Catalog): void {
@@ -62,10 +70,15 @@ function checkForms(present: readonly ListedNamespace[], sourceCatalog: Catalog)
   const unlike = present.filter((row) => {
     const entry = expected.get(namespaceOf(row));
     if (entry === undefined) return row.type === 'view';
-    return row.type !== entry.type || optionDifferences(entry, { ...entry, options: row.options }, 'temporary').length > 0;
+    return (
+      row.type !== entry.type || optionDifferences(entry, { ...entry, options: row.options }, 'temporary').length > 0
+    );
   });
   if (unlike.length === 0) return;
-  throw new ConvoyError('destinationNotEmpty', `The destination has collections or views in another form than the source: ${nameSome(unlike.map(namespaceOf))}. Drop them.`);
+  throw new ConvoyError(
+    'destinationNotEmpty',
+    `The destination has collections or views in another form than the source: ${nameSome(unlike.map(namespaceOf))}. Drop them.`,
+  );
 }
 
 async function checkZones(destination: ClusterClient, filter: NamespaceFilter, signal: AbortSignal): Promise<void> {
@@ -75,7 +88,10 @@ async function checkZones(destination: ClusterClient, filter: NamespaceFilter, s
     .map((range) => String(range.ns))
     .filter((namespace) => isIncluded(filter, namespace));
   if (names.length === 0) return;
-  throw new ConvoyError('destinationNotEmpty', `The destination has zone ranges for ${nameSome([...new Set(names)])}; remove them, since the source's distribution is placed by zones.`);
+  throw new ConvoyError(
+    'destinationNotEmpty',
+    `The destination has zone ranges for ${nameSome([...new Set(names)])}; remove them, since the source's distribution is placed by zones.`,
+  );
 }
 
 function isIncluded(filter: NamespaceFilter, namespace: string): boolean {

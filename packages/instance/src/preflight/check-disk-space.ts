@@ -12,13 +12,25 @@ const DATABASES_ASKED_MAX = 8;
  * Whether the destination's disks can hold what the source's documents take. Storage is compressed, so the documents'
  * own size is an upper bound; indexes come on top.
  */
-export async function checkDiskSpace(destination: ClusterClient, catalog: Catalog, signal: AbortSignal): Promise<Advice> {
+export async function checkDiskSpace(
+  destination: ClusterClient,
+  catalog: Catalog,
+  signal: AbortSignal,
+): Promise<Advice> {
   const free = await freeBytes(destination, signal);
-  if (free === null) return { result: 'unchecked', description: 'Not checked: the destination does not show its file systems before it has a database.' };
+  if (free === null)
+    return {
+      result: 'unchecked',
+      description: 'Not checked: the destination does not show its file systems before it has a database.',
+    };
   const needed = catalog.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const sentence = `The source's documents take ${gigabytes(needed)} uncompressed; the destination's disks have ${gigabytes(free)} free.`;
   if (needed <= free) return { result: 'passed', description: sentence };
-  return { result: 'warning', name: 'diskSpaceShort', description: `${sentence} Make sure that compression closes the gap, or add space.` };
+  return {
+    result: 'warning',
+    name: 'diskSpaceShort',
+    description: `${sentence} Make sure that compression closes the gap, or add space.`,
+  };
 }
 
 /** Free bytes of all file systems that the shards report (several on one disk count it several times); null when none does. */
@@ -29,7 +41,8 @@ async function freeBytes(destination: ClusterClient, signal: AbortSignal): Promi
     const reply = await destination.router.command(name, { dbStats: 1 }, { signal });
     const shards = reply.raw === undefined ? [reply] : Object.values(reply.raw as Record<string, Document>);
     const known = shards.filter(({ fsTotalSize }) => Number(fsTotalSize) > 0);
-    if (known.length > 0) return known.reduce((sum, { fsTotalSize, fsUsedSize }) => sum + Number(fsTotalSize) - Number(fsUsedSize), 0);
+    if (known.length > 0)
+      return known.reduce((sum, { fsTotalSize, fsUsedSize }) => sum + Number(fsTotalSize) - Number(fsUsedSize), 0);
   }
   return null;
 }

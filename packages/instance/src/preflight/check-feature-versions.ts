@@ -28,32 +28,54 @@ export async function checkFeatureVersions(
   { enableUserWriteBlocking }: Pick<StartRequest, 'enableUserWriteBlocking'>,
   signal: AbortSignal,
 ): Promise<FeatureVersions> {
-  const versions = { source: await settledVersion(source, signal), destination: await settledVersion(destination, signal) };
+  const versions = {
+    source: await settledVersion(source, signal),
+    destination: await settledVersion(destination, signal),
+  };
   if (versions.source !== null && isOlder(versions.source, readsAtATime)) {
-    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of the source is ${releaseText(versions.source)}; set it to ${releaseText(readsAtATime)} or later.`);
+    throw new ConvoyError(
+      'unsupportedServerVersion',
+      `The featureCompatibilityVersion of the source is ${releaseText(versions.source)}; set it to ${releaseText(readsAtATime)} or later.`,
+    );
   }
   if (versions.source !== null && versions.destination !== null && isOlder(versions.destination, versions.source)) {
-    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of the destination is ${releaseText(versions.destination)}, below the source's ${releaseText(versions.source)}; raise it there.`);
+    throw new ConvoyError(
+      'unsupportedServerVersion',
+      `The featureCompatibilityVersion of the destination is ${releaseText(versions.destination)}, below the source's ${releaseText(versions.source)}; raise it there.`,
+    );
   }
   if (enableUserWriteBlocking && versions.source !== null && isOlder(versions.source, blocksWrites)) {
-    throw new ConvoyError('writeBlockingNeedsSource60', `The featureCompatibilityVersion of the source is ${releaseText(versions.source)}, which cannot block writes; set it to ${releaseText(blocksWrites)} or later, or leave out enableUserWriteBlocking.`);
+    throw new ConvoyError(
+      'writeBlockingNeedsSource60',
+      `The featureCompatibilityVersion of the source is ${releaseText(versions.source)}, which cannot block writes; set it to ${releaseText(blocksWrites)} or later, or leave out enableUserWriteBlocking.`,
+    );
   }
   return versions;
 }
 
 /** One sentence about both. */
 export function describeFeatureVersions({ source, destination }: FeatureVersions): Advice | string {
-  if (source !== null && destination !== null) return `featureCompatibilityVersion ${releaseText(source)} on the source, ${releaseText(destination)} on the destination.`;
-  return { result: 'unchecked', description: 'Not checked: the users may not read admin.system.version on both clusters.' };
+  if (source !== null && destination !== null)
+    return `featureCompatibilityVersion ${releaseText(source)} on the source, ${releaseText(destination)} on the destination.`;
+  return {
+    result: 'unchecked',
+    description: 'Not checked: the users may not read admin.system.version on both clusters.',
+  };
 }
 
 async function settledVersion({ name, router, version }: ClusterClient, signal: AbortSignal): Promise<Version | null> {
   const found = await readFeatureVersion(router, { signal });
   if (found?.isChanging === true) {
-    throw new ConvoyError('unsupportedServerVersion', `${name} is between two feature compatibility versions; finish the upgrade or downgrade first.`);
+    throw new ConvoyError(
+      'unsupportedServerVersion',
+      `${name} is between two feature compatibility versions; finish the upgrade or downgrade first.`,
+    );
   }
   if (found !== null && isOlder(found.version, version)) {
-    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of ${name} was lowered to ${releaseText(found.version)} since Convoy connected to it; restart Convoy's processes.`);
+    throw new ConvoyError(
+      'unsupportedServerVersion',
+      `The featureCompatibilityVersion of ${name} was lowered to ${releaseText(found.version)} since Convoy connected to it; restart Convoy's processes.`,
+    );
   }
   return found?.version ?? null;
 }

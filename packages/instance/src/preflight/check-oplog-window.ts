@@ -19,14 +19,22 @@ interface ShardWindow {
 
 /** How long the source's shards remember what nobody has read. */
 export async function checkOplogWindow(source: ClusterClient, signal: AbortSignal): Promise<Advice> {
-  if (source.access === 'router') return { result: 'unchecked', description: 'Not checked: the source is read through its router, which does not show the oplogs of the shards.' };
+  if (source.access === 'router')
+    return {
+      result: 'unchecked',
+      description: 'Not checked: the source is read through its router, which does not show the oplogs of the shards.',
+    };
   const windows = await Promise.all(source.shardIds.map((id) => readWindow(id, source.shard(id), signal)));
   const unread = windows.filter(({ window_seconds }) => window_seconds === null);
   if (unread.length > 0) {
-    return { result: 'unchecked', description: `Not checked: ${nameSome(unread.map(({ shard, refusal }) => `${shard} did not show its oplog: ${refusal}`))}.` };
+    return {
+      result: 'unchecked',
+      description: `Not checked: ${nameSome(unread.map(({ shard, refusal }) => `${shard} did not show its oplog: ${refusal}`))}.`,
+    };
   }
   const short = windows.filter(({ window_seconds }) => (window_seconds ?? 0) < WINDOW_RECOMMENDED_SECONDS);
-  const named = (some: ShardWindow[]): string => nameSome(some.map(({ shard, window_seconds }) => `${shard} ${duration(window_seconds ?? 0)}`));
+  const named = (some: ShardWindow[]): string =>
+    nameSome(some.map(({ shard, window_seconds }) => `${shard} ${duration(window_seconds ?? 0)}`));
   if (short.length === 0) return { result: 'passed', description: `The oplogs reach back: ${named(windows)}.` };
   return {
     result: 'warning',

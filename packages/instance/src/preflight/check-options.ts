@@ -11,7 +11,8 @@ import { writeBlockVersion } from '../cluster/write-block.js';
 export function checkOptions(source: ClusterClient, destination: ClusterClient, request: StartRequest): void {
   checkShardingOption(source, destination, request);
   checkReversible(source, destination, request);
-  if (request.enableUserWriteBlocking && binaryVersion(source)[0] < writeBlockVersion) throw new ConvoyError('writeBlockingNeedsSource60');
+  if (request.enableUserWriteBlocking && binaryVersion(source)[0] < writeBlockVersion)
+    throw new ConvoyError('writeBlockingNeedsSource60');
 }
 
 function checkShardingOption(source: ClusterClient, destination: ClusterClient, request: StartRequest): void {

@@ -75,17 +75,46 @@ export async function reportStart(input: StartCheck): Promise<PreflightReport> {
 }
 
 /** What needs the source's catalog. */
-const CATALOG_CHECKS: readonly CheckName[] = ['collections', 'sharding', 'verification', 'destination', 'matched', 'diskSpace', 'equalIds'];
+const CATALOG_CHECKS: readonly CheckName[] = [
+  'collections',
+  'sharding',
+  'verification',
+  'destination',
+  'matched',
+  'diskSpace',
+  'equalIds',
+];
 
 /** @returns the catalog to migrate; undefined when a refusal stood in the way of reading it */
 async function examine(input: StartCheck, examination: Examination): Promise<Catalog | undefined> {
   const { source, destination, request, signal } = input;
-  await examination.require('clusters', () => checkClusters(source, destination), () => describeClusters(source, destination));
+  await examination.require(
+    'clusters',
+    () => checkClusters(source, destination),
+    () => describeClusters(source, destination),
+  );
   await examination.advise('recordedReleases', () => Promise.resolve(adviseUnseen(source, destination)));
-  await examination.require('options', () => checkOptions(source, destination, request), () => 'The options fit the versions and topologies.');
-  const filter = await examination.require('filter', () => compileNamespaceFilter(request), () => 'The filter is well-formed.');
-  await examination.require('featureCompatibilityVersion', () => checkFeatureVersions(source, destination, request, signal), describeFeatureVersions);
-  const users = { syncUser: input.syncUser, blocksWrites: request.enableUserWriteBlocking, reverses: request.reversible, verifies: request.verification.enabled };
+  await examination.require(
+    'options',
+    () => checkOptions(source, destination, request),
+    () => 'The options fit the versions and topologies.',
+  );
+  const filter = await examination.require(
+    'filter',
+    () => compileNamespaceFilter(request),
+    () => 'The filter is well-formed.',
+  );
+  await examination.require(
+    'featureCompatibilityVersion',
+    () => checkFeatureVersions(source, destination, request, signal),
+    describeFeatureVersions,
+  );
+  const users = {
+    syncUser: input.syncUser,
+    blocksWrites: request.enableUserWriteBlocking,
+    reverses: request.reversible,
+    verifies: request.verification.enabled,
+  };
   await examination.require('privileges', () => checkUsers(source, destination, users, signal), describeUsers);
   const catalog = filter === undefined ? undefined : await examineCatalog(input, filter, examination);
   if (filter === undefined) for (const check of CATALOG_CHECKS) examination.skip(check);
@@ -94,15 +123,35 @@ async function examine(input: StartCheck, examination: Examination): Promise<Cat
   return catalog;
 }
 
-async function examineCatalog(input: StartCheck, filter: NamespaceFilter, examination: Examination): Promise<Catalog | undefined> {
+async function examineCatalog(
+  input: StartCheck,
+  filter: NamespaceFilter,
+  examination: Examination,
+): Promise<Catalog | undefined> {
   const { source, destination, request, signal } = input;
   const report = await readSettledCatalog(source, filter, input.clock ?? systemClock, signal);
-  await examination.require('collections', () => checkSourceCatalog(report), () => 'Every collection, view and index can be migrated.');
-  const catalog = await examination.require('sharding', () => shardedAsAsked(report, request, filter), () => describeSharding(request));
+  await examination.require(
+    'collections',
+    () => checkSourceCatalog(report),
+    () => 'Every collection, view and index can be migrated.',
+  );
+  const catalog = await examination.require(
+    'sharding',
+    () => shardedAsAsked(report, request, filter),
+    () => describeSharding(request),
+  );
   const planned = catalog ?? report.catalog;
-  await examination.require('verification', () => checkVerification(input, planned), () => describeVerification(request));
+  await examination.require(
+    'verification',
+    () => checkVerification(input, planned),
+    () => describeVerification(request),
+  );
   if (input.alreadyRecorded !== true) {
-    await examination.require('destination', () => checkDestination(destination, planned, filter, signal), () => 'The destination is free for what is to be migrated.');
+    await examination.require(
+      'destination',
+      () => checkDestination(destination, planned, filter, signal),
+      () => 'The destination is free for what is to be migrated.',
+    );
   }
   await examination.advise('matched', () => Promise.resolve(adviseMatched(planned, request)));
   await examination.advise('diskSpace', () => checkDiskSpace(destination, planned, signal));

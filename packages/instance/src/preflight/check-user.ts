@@ -5,7 +5,15 @@ import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
 import type { Advice } from './examination.js';
 import { nameSome } from '../catalog/name-some.js';
 import {
-  destinationBlockPrivileges, destinationPrivileges, missingPrivileges, notePrivileges, type RequiredPrivilege, shardPrivileges, sourceBlockPrivileges, sourcePrivileges, verifiedPrivileges,
+  destinationBlockPrivileges,
+  destinationPrivileges,
+  missingPrivileges,
+  notePrivileges,
+  type RequiredPrivilege,
+  shardPrivileges,
+  sourceBlockPrivileges,
+  sourcePrivileges,
+  verifiedPrivileges,
 } from './required-privileges.js';
 
 /** Missing privileges named in one description. */
@@ -39,17 +47,34 @@ export interface WantedUsers {
  * `reverses`: it may be reversed; `verifies`: it is verified
  * @throws ConvoyError `syncUserMismatch` or `permissionMissing`; descriptions name privileges, never users
  */
-export async function checkUsers(source: ClusterClient, destination: ClusterClient, wanted: WantedUsers, signal: AbortSignal): Promise<CheckedUsers> {
+export async function checkUsers(
+  source: ClusterClient,
+  destination: ClusterClient,
+  wanted: WantedUsers,
+  signal: AbortSignal,
+): Promise<CheckedUsers> {
   const { syncUser, blocksWrites, reverses, verifies } = wanted;
-  const user = await checkUser(source, [...asSource(source, blocksWrites), ...(reverses ? asDestination(source, blocksWrites) : [])], syncUser, signal);
+  const user = await checkUser(
+    source,
+    [...asSource(source, blocksWrites), ...(reverses ? asDestination(source, blocksWrites) : [])],
+    syncUser,
+    signal,
+  );
   const shards = await Promise.all(shardsOf(source).map((id) => checkShardUser(source, id, signal)));
-  const asWriter = [...asDestination(destination, blocksWrites), ...(reverses ? asSource(destination, blocksWrites) : verifies ? verifiedPrivileges : [])];
+  const asWriter = [
+    ...asDestination(destination, blocksWrites),
+    ...(reverses ? asSource(destination, blocksWrites) : verifies ? verifiedPrivileges : []),
+  ];
   const writer = await checkUser(destination, asWriter, syncUser, signal);
-  if (blocksWrites && writer === null) throw nobodyLoggedIn(`the destination ${destination.name}`, 'enableUserWriteBlocking');
-  if (reverses && user === null) throw nobodyLoggedIn(`the source ${source.name}, which a reverse writes to`, 'reversible');
+  if (blocksWrites && writer === null)
+    throw nobodyLoggedIn(`the destination ${destination.name}`, 'enableUserWriteBlocking');
+  if (reverses && user === null)
+    throw nobodyLoggedIn(`the source ${source.name}, which a reverse writes to`, 'reversible');
   if (!takesNotes(source)) return { withoutNotes: [] };
   const noted = shards.length > 0 ? shards : [{ where: source.name, user }];
-  return { withoutNotes: noted.filter((one) => missingOf(one.user, notePrivileges).length > 0).map(({ where }) => where) };
+  return {
+    withoutNotes: noted.filter((one) => missingOf(one.user, notePrivileges).length > 0).map(({ where }) => where),
+  };
 }
 
 function asSource({ kind }: ClusterClient, blocksWrites: boolean): RequiredPrivilege[] {
@@ -61,7 +86,10 @@ function asDestination({ kind }: ClusterClient, blocksWrites: boolean): Required
 }
 
 function nobodyLoggedIn(where: string, option: string): ConvoyError {
-  return new ConvoyError('permissionMissing', `Nobody is logged in to ${where}: while it blocks the writes of users it would block Convoy's too. Turn access control on there and give its user bypassWriteBlockingMode, or leave out ${option}.`);
+  return new ConvoyError(
+    'permissionMissing',
+    `Nobody is logged in to ${where}: while it blocks the writes of users it would block Convoy's too. Turn access control on there and give its user bypassWriteBlockingMode, or leave out ${option}.`,
+  );
 }
 
 /** What there is to say about users that may do everything that is needed. */
@@ -79,16 +107,28 @@ function shardsOf(source: ClusterClient): readonly string[] {
   return source.access === 'direct' && source.kind === 'sharded' ? source.shardIds : [];
 }
 
-async function checkUser(cluster: ClusterClient, required: readonly RequiredPrivilege[], syncUser: string | undefined, signal: AbortSignal): Promise<LoggedIn | null> {
+async function checkUser(
+  cluster: ClusterClient,
+  required: readonly RequiredPrivilege[],
+  syncUser: string | undefined,
+  signal: AbortSignal,
+): Promise<LoggedIn | null> {
   const user = await loggedIn(cluster.router, signal);
   if (syncUser !== undefined && user?.names.includes(syncUser) !== true) {
-    throw new ConvoyError('syncUserMismatch', `The connection string of ${cluster.name} has another user than the configured syncUser; make them agree.`);
+    throw new ConvoyError(
+      'syncUserMismatch',
+      `The connection string of ${cluster.name} has another user than the configured syncUser; make them agree.`,
+    );
   }
   refuseMissing(cluster.name, missingOf(user, required));
   return user;
 }
 
-async function checkShardUser(source: ClusterClient, id: string, signal: AbortSignal): Promise<{ where: string; user: LoggedIn | null }> {
+async function checkShardUser(
+  source: ClusterClient,
+  id: string,
+  signal: AbortSignal,
+): Promise<{ where: string; user: LoggedIn | null }> {
   const where = `${id} of ${source.name}`;
   const user = await loggedIn(source.shard(id), signal);
   refuseMissing(where, missingOf(user, shardPrivileges(source.version)));
@@ -100,7 +140,10 @@ async function loggedIn(client: NodeClient, signal: AbortSignal): Promise<Logged
   const info = reply.authInfo as Document;
   const users = (info.authenticatedUsers as { user: string }[] | undefined) ?? [];
   if (users.length === 0) return null;
-  return { names: users.map(({ user }) => user), privileges: (info.authenticatedUserPrivileges as Document[] | undefined) ?? [] };
+  return {
+    names: users.map(({ user }) => user),
+    privileges: (info.authenticatedUserPrivileges as Document[] | undefined) ?? [],
+  };
 }
 
 function missingOf(user: LoggedIn | null, required: readonly RequiredPrivilege[]): string[] {

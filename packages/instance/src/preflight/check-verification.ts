@@ -32,7 +32,10 @@ export async function checkVerification(check: VerificationCheck, catalog: Catal
   const { source, destination, request, memoryBytesMax, signal } = check;
   if (!request.verification.enabled) return;
   if (memoryBytesMax !== undefined && memoryBytesMax < verifiedMemoryBytesMin) {
-    throw new ConvoyError('verificationMemoryInsufficient', `memoryBytesMax is ${memoryBytesMax}; the verifier needs at least ${verifiedMemoryBytesMin}. Raise it or start with verification.enabled false.`);
+    throw new ConvoyError(
+      'verificationMemoryInsufficient',
+      `memoryBytesMax is ${memoryBytesMax}; the verifier needs at least ${verifiedMemoryBytesMin}. Raise it or start with verification.enabled false.`,
+    );
   }
   refuseExpiring(request, catalog);
   for (const cluster of [source, destination]) await probe(cluster, signal);
@@ -42,28 +45,50 @@ export async function checkVerification(check: VerificationCheck, catalog: Catal
 export function describeVerification({ verification, reversible }: StartRequest): Advice | string {
   if (!verification.enabled) return 'The migration is not verified.';
   if (!reversible) return 'Both clusters show what the verifier has to see.';
-  return { result: 'warning', name: 'reverseNotVerified', description: 'The verifier works in the first direction alone: a reverse is not verified.' };
+  return {
+    result: 'warning',
+    name: 'reverseNotVerified',
+    description: 'The verifier works in the first direction alone: a reverse is not verified.',
+  };
 }
 
 /**
  * Without indexes the destination does not expire what the source does.
  * @throws ConvoyError `ttlCollectionWithVerification`
  */
-export function refuseExpiring({ verification, buildIndexes }: Pick<StartRequest, 'verification' | 'buildIndexes'>, catalog: Catalog): void {
+export function refuseExpiring(
+  { verification, buildIndexes }: Pick<StartRequest, 'verification' | 'buildIndexes'>,
+  catalog: Catalog,
+): void {
   if (!verification.enabled || buildIndexes !== 'never') return;
-  const expiring = catalog.filter(({ indexes }) => indexes.some(({ expireAfterSeconds }) => expireAfterSeconds !== undefined));
+  const expiring = catalog.filter(({ indexes }) =>
+    indexes.some(({ expireAfterSeconds }) => expireAfterSeconds !== undefined),
+  );
   if (expiring.length === 0) return;
-  throw new ConvoyError('ttlCollectionWithVerification', `With buildIndexes "never" the verifier cannot follow collections with TTL indexes: ${nameSome(expiring.map(namespaceOf))}. Start with verification.enabled false.`);
+  throw new ConvoyError(
+    'ttlCollectionWithVerification',
+    `With buildIndexes "never" the verifier cannot follow collections with TTL indexes: ${nameSome(expiring.map(namespaceOf))}. Start with verification.enabled false.`,
+  );
 }
 
 /** Opens what the verifier needs: a stream of the whole cluster. */
 async function probe({ name, router, version }: ClusterClient, signal: AbortSignal): Promise<void> {
   try {
     const startAtOperationTime = timestampOf(await currentTime(router, { signal }));
-    const stream = await openChangeStream(router, { startAtOperationTime, batchDocumentsMax: 1, signal, allChangesForCluster: true, version });
+    const stream = await openChangeStream(router, {
+      startAtOperationTime,
+      batchDocumentsMax: 1,
+      signal,
+      allChangesForCluster: true,
+      version,
+    });
     await stream.close();
   } catch (error) {
     if (codeOf(error) === null) throw error;
-    throw new ConvoyError('verificationNotSupported', `${name} does not show a change stream of the whole cluster, which the verifier reads: ${failureName(error)}. Start with verification.enabled false.`, { cause: error });
+    throw new ConvoyError(
+      'verificationNotSupported',
+      `${name} does not show a change stream of the whole cluster, which the verifier reads: ${failureName(error)}. Start with verification.enabled false.`,
+      { cause: error },
+    );
   }
 }

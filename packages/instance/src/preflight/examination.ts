@@ -5,8 +5,7 @@ import type { CheckName, PreflightItem, PreflightReport } from './report.js';
 
 /** What a check that cannot refuse a start has found. */
 export type Advice =
-  | { result: 'passed' | 'unchecked'; description: string }
-  | { result: 'warning'; name: string; description: string };
+  { result: 'passed' | 'unchecked'; description: string } | { result: 'warning'; name: string; description: string };
 
 /** Runs checks one after the other and keeps what each has found. */
 export class Examination {
@@ -30,14 +29,19 @@ export class Examination {
    * @returns what it found out; undefined after a refusal
    * @throws ConvoyError the refusal, where the examination ends at the first one; whatever else the check throws
    */
-  async require<T>(check: CheckName, examine: () => T | Promise<T>, describe: (found: T) => Advice | string): Promise<T | undefined> {
+  async require<T>(
+    check: CheckName,
+    examine: () => T | Promise<T>,
+    describe: (found: T) => Advice | string,
+  ): Promise<T | undefined> {
     try {
       const found = await examine();
       const advice = describe(found);
       this.#note(check, typeof advice === 'string' ? { result: 'passed', description: advice } : advice);
       return found;
     } catch (error) {
-      if (error instanceof ConvoyError) this.#items.push({ check, result: 'failed', error: error.error, description: error.errorDescription });
+      if (error instanceof ConvoyError)
+        this.#items.push({ check, result: 'failed', error: error.error, description: error.errorDescription });
       if (this.onRefusal === 'throw' || !(error instanceof ConvoyError)) throw error;
       return undefined;
     }
@@ -47,7 +51,10 @@ export class Examination {
   async advise(check: CheckName, examine: () => Promise<Advice>): Promise<void> {
     const advice = await examine().catch((error: unknown): Advice => {
       if (codeOf(error) === null) throw error;
-      return { result: 'unchecked', description: `Not checked, because a server refused to show it: ${failureName(error)}.` };
+      return {
+        result: 'unchecked',
+        description: `Not checked, because a server refused to show it: ${failureName(error)}.`,
+      };
     });
     this.#note(check, advice);
   }

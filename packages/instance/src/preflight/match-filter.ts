@@ -9,7 +9,9 @@ export function unmatchedParts(catalog: Catalog, { includeNamespaces }: StartReq
     if (!matchesAny(catalog, selector)) return [inWords(selector)];
     const { database, collections = [] } = selector;
     if (database === undefined) return [];
-    return collections.filter((name) => !catalog.some((entry) => entry.database === database && entry.name === name)).map((name) => `${database}.${name}`);
+    return collections
+      .filter((name) => !catalog.some((entry) => entry.database === database && entry.name === name))
+      .map((name) => `${database}.${name}`);
   });
 }
 
@@ -34,10 +36,12 @@ function pattern(of: NamePattern): string {
  */
 export function viewsWithoutSources(catalog: Catalog): string[] {
   const present = new Set(catalog.map(namespaceOf));
-  return catalog.filter(({ type }) => type === 'view').flatMap((view) => {
-    const absent = [...sourcesOf(view)].filter((source) => !present.has(source));
-    return absent.length === 0 ? [] : [`${namespaceOf(view)} (reads ${absent.join(', ')})`];
-  });
+  return catalog
+    .filter(({ type }) => type === 'view')
+    .flatMap((view) => {
+      const absent = [...sourcesOf(view)].filter((source) => !present.has(source));
+      return absent.length === 0 ? [] : [`${namespaceOf(view)} (reads ${absent.join(', ')})`];
+    });
 }
 
 /** Namespaces that a view reads: what it is on, and what the stages of its pipeline join. All lie in its database. */
@@ -52,7 +56,8 @@ function addJoined(value: unknown, names: Set<string>): void {
   if (Array.isArray(value)) value.forEach((inner) => addJoined(inner, names));
   if (!(value instanceof Map)) return;
   for (const [field, inner] of value as ReadonlyMap<string, unknown>) {
-    const joined: unknown = joinFields[field] === undefined || !(inner instanceof Map) ? null : inner.get(joinFields[field]);
+    const joined: unknown =
+      joinFields[field] === undefined || !(inner instanceof Map) ? null : inner.get(joinFields[field]);
     for (const name of [joined, field === '$unionWith' ? inner : null]) if (typeof name === 'string') names.add(name);
     addJoined(inner, names);
   }

@@ -2,8 +2,21 @@ import type { ErrorName } from '@convoy/api/errors/table';
 
 /** What is checked before a start, in the order in which it is. */
 export const checkNames = [
-  'clusters', 'recordedReleases', 'options', 'filter', 'featureCompatibilityVersion', 'privileges', 'collections', 'sharding', 'verification', 'destination', 'matched',
-  'diskSpace', 'equalIds', 'balancers', 'oplogWindow',
+  'clusters',
+  'recordedReleases',
+  'options',
+  'filter',
+  'featureCompatibilityVersion',
+  'privileges',
+  'collections',
+  'sharding',
+  'verification',
+  'destination',
+  'matched',
+  'diskSpace',
+  'equalIds',
+  'balancers',
+  'oplogWindow',
 ] as const;
 
 export type CheckName = (typeof checkNames)[number];

@@ -56,8 +56,19 @@ export const notePrivileges: readonly RequiredPrivilege[] = [{ resource: 'cluste
 
 /** Documents, and the definitions that are made and followed: `dropDatabase` is followed as its drops. */
 const WRITE_ACTIONS = [
-  'find', 'insert', 'update', 'remove', 'bypassDocumentValidation', 'createCollection', 'dropCollection', 'createIndex',
-  'dropIndex', 'collMod', 'renameCollectionSameDB', 'listCollections', 'listIndexes',
+  'find',
+  'insert',
+  'update',
+  'remove',
+  'bypassDocumentValidation',
+  'createCollection',
+  'dropCollection',
+  'createIndex',
+  'dropIndex',
+  'collMod',
+  'renameCollectionSameDB',
+  'listCollections',
+  'listIndexes',
 ];
 
 /** Writing everything; on sharded clusters also sharding, and placing chunks by zones (`clusterManager`, `readWriteAnyDatabase`, `restore`). */
@@ -74,13 +85,19 @@ export const destinationPrivileges: Readonly<Record<'sharded' | 'replicaSet', re
 };
 
 /** What the verifier reads of the destination beside its documents: what is written to it. */
-export const verifiedPrivileges: readonly RequiredPrivilege[] = [{ resource: 'everyDatabase', actions: ['changeStream'] }];
+export const verifiedPrivileges: readonly RequiredPrivilege[] = [
+  { resource: 'everyDatabase', actions: ['changeStream'] },
+];
 
 /** Blocking the writes of users (`backup` or `restore`). */
-export const sourceBlockPrivileges: readonly RequiredPrivilege[] = [{ resource: 'cluster', actions: ['setUserWriteBlockMode'] }];
+export const sourceBlockPrivileges: readonly RequiredPrivilege[] = [
+  { resource: 'cluster', actions: ['setUserWriteBlockMode'] },
+];
 
 /** Blocking the writes of users and going on with one's own (`restore`). */
-export const destinationBlockPrivileges: readonly RequiredPrivilege[] = [{ resource: 'cluster', actions: ['setUserWriteBlockMode', 'bypassWriteBlockingMode'] }];
+export const destinationBlockPrivileges: readonly RequiredPrivilege[] = [
+  { resource: 'cluster', actions: ['setUserWriteBlockMode', 'bypassWriteBlockingMode'] },
+];
 
 /**
  * What of the required privileges a user lacks.
@@ -89,7 +106,11 @@ export const destinationBlockPrivileges: readonly RequiredPrivilege[] = [{ resou
  */
 export function missingPrivileges(granted: readonly Document[], required: readonly RequiredPrivilege[]): string[] {
   return required.flatMap(({ resource, actions }) => {
-    const has = new Set(granted.filter((grant) => covers(grant.resource as Document, resource)).flatMap((grant) => grant.actions as string[]));
+    const has = new Set(
+      granted
+        .filter((grant) => covers(grant.resource as Document, resource))
+        .flatMap((grant) => grant.actions as string[]),
+    );
     if (has.has('anyAction')) return [];
     return actions.filter((action) => !has.has(action)).map((action) => `${action} on ${RESOURCE_NAMES[resource]}`);
   });

@@ -13,7 +13,12 @@ const pauses_ms = [100, 400, 1_500] as const;
  * disagreement.
  * @throws what the door throws
  */
-export async function readSettledCatalog(source: ClusterClient, filter: NamespaceFilter, clock: Pick<Clock, 'sleep'>, signal: AbortSignal): Promise<CatalogReport> {
+export async function readSettledCatalog(
+  source: ClusterClient,
+  filter: NamespaceFilter,
+  clock: Pick<Clock, 'sleep'>,
+  signal: AbortSignal,
+): Promise<CatalogReport> {
   let report = await readCatalogReport(source, filter, signal);
   let lasting = report.inconsistentIndexes;
   for (const pause_ms of pauses_ms) {

@@ -17,7 +17,7 @@ import { exactDocuments } from './writes/exact-documents.js';
 
 /** Probes by what they are about, in the order in which they are tried and printed. */
 export const probesByTopic: Readonly<Record<string, readonly Probe[]>> = {
-  'Clusters': clusters,
+  Clusters: clusters,
   'Cluster times': clusterTimes,
   'Reads at one time': readsAtATime,
   'Reads by UUID': readsByUuid,
@@ -25,12 +25,12 @@ export const probesByTopic: Readonly<Record<string, readonly Probe[]>> = {
   'Events of documents': documentEvents,
   'Positions of streams': streamPositions,
   'Events of definitions': ddlEvents,
-  'Definitions': catalogs,
+  Definitions: catalogs,
   'Bulk writes': bulkWrites,
   'Exact documents': exactDocuments,
   'Numbered writes': numberedWrites,
-  'Transactions': transactions,
-  'Privileges': privileges,
+  Transactions: transactions,
+  Privileges: privileges,
   'Write blocks': writeBlocks,
 };
 

@@ -13,6 +13,7 @@ export const recordedSeries: readonly string[] = recordedVersions.map(([major, m
  */
 export function unseenProbes(version: Version, topology: Topology): string[] {
   if (recordedSeries.includes(version.slice(0, 2).join('.'))) return [];
-  const isAbout = (probe: { topology?: Topology }): boolean => probe.topology === undefined || probe.topology === topology;
+  const isAbout = (probe: { topology?: Topology }): boolean =>
+    probe.topology === undefined || probe.topology === topology;
   return allProbes.filter((probe) => isFor(probe, version) && isAbout(probe)).map(({ name }) => name);
 }

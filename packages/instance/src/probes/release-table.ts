@@ -23,5 +23,12 @@ function runText(probe: Probe): string {
 
 /** A probe's row of docs/releases.md: fact, releases, servers, source, name, releases that it was run on. */
 export function releaseCells(probe: Probe): string[] {
-  return [probe.sentence.replaceAll('|', '\\|'), releasesText(probe), needsText(probe), probe.source, `\`${probe.name}\``, runText(probe)];
+  return [
+    probe.sentence.replaceAll('|', '\\|'),
+    releasesText(probe),
+    needsText(probe),
+    probe.source,
+    `\`${probe.name}\``,
+    runText(probe),
+  ];
 }

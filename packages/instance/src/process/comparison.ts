@@ -8,7 +8,12 @@ import { binaryVersion } from '../cluster/topology.js';
 import { retrying, type RetryNotice, retryPolicy } from '../cluster/retry.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
 import { type ClusterName, connectConfigured } from '../lifecycle/migration/clusters.js';
-import { compareClusters, type ComparisonFilter, comparisonIdentity, type ComparisonOutcome } from '../verify/standalone/compare-clusters.js';
+import {
+  compareClusters,
+  type ComparisonFilter,
+  comparisonIdentity,
+  type ComparisonOutcome,
+} from '../verify/standalone/compare-clusters.js';
 import type { ComparisonOptions, ComparisonPhase } from '../verify/standalone/comparison-dependencies.js';
 import { ComparisonState, type ComparisonTotals } from '../verify/standalone/comparison-state.js';
 import type { DescribedMismatch } from '../verify/standalone/described-mismatch.js';
@@ -69,7 +74,11 @@ export interface ComparisonObserver {
  * Compares two clusters without a migration; nothing is written to either.
  * @throws ConvoyError `sourceUnavailable`, `destinationUnavailable` and as `compareClusters`; what connecting throws
  */
-export async function runComparison(request: ComparisonRequest, observer: ComparisonObserver, signal: AbortSignal): Promise<EndedComparison> {
+export async function runComparison(
+  request: ComparisonRequest,
+  observer: ComparisonObserver,
+  signal: AbortSignal,
+): Promise<EndedComparison> {
   const { config, filter } = request;
   const source = await connected(config, 'source', request.source, signal);
   try {
@@ -101,8 +110,18 @@ async function compareIn(
   await using state = await ComparisonState.open(folder);
   let phase: ComparisonPhase = 'planning';
   const resumed = state.plan !== null;
-  observer.began(() => ({ phase, totals: { ...state.totals }, generation: state.generation.number, ...estimatesOf(state), folder, resumed }));
-  const policy = retryPolicy({ limit_ms: config.retry_minutes * minute_ms, onRetry: (notice) => observer.retry(notice) });
+  observer.began(() => ({
+    phase,
+    totals: { ...state.totals },
+    generation: state.generation.number,
+    ...estimatesOf(state),
+    folder,
+    resumed,
+  }));
+  const policy = retryPolicy({
+    limit_ms: config.retry_minutes * minute_ms,
+    onRetry: (notice) => observer.retry(notice),
+  });
   const outcome = await compareClusters(
     {
       ...clusters,
@@ -127,7 +146,9 @@ async function* mismatchesOf(state: ComparisonState, now_ms: number): AsyncGener
   yield* state.undecided(now_ms);
 }
 
-function estimatesOf({ plan }: ComparisonState): Pick<ComparisonProgress, 'collections' | 'estimatedDocuments' | 'estimatedBytes'> {
+function estimatesOf({
+  plan,
+}: ComparisonState): Pick<ComparisonProgress, 'collections' | 'estimatedDocuments' | 'estimatedBytes'> {
   const collections = plan?.collections ?? [];
   return {
     collections: collections.length,
@@ -155,7 +176,12 @@ function isRetryable(error: unknown): boolean {
   return ['retryable', 'cursorLost', 'catalogChanged'].includes(classify(error));
 }
 
-async function connected(config: InstanceConfig, role: 'source' | 'destination', name: ClusterName, signal: AbortSignal): Promise<ClusterClient> {
+async function connected(
+  config: InstanceConfig,
+  role: 'source' | 'destination',
+  name: ClusterName,
+  signal: AbortSignal,
+): Promise<ClusterClient> {
   try {
     return await connectConfigured(config, name, 'router', signal);
   } catch (error) {

@@ -28,7 +28,10 @@ const loneId = 'single';
  * @param fleet its way to its peers; closed with the instance
  * @throws ConvoyError `identityTaken` while another process with the same id lives, `addressTaken`; the identity is then given back
  */
-export async function runInstance(config: InstanceConfig, options: { fleet: Fleet; logger: Logger }): Promise<RunningInstance> {
+export async function runInstance(
+  config: InstanceConfig,
+  options: { fleet: Fleet; logger: Logger },
+): Promise<RunningInstance> {
   const { fleet, logger } = options;
   const metrics = new Metrics({ processMetrics: true });
   const runtime = createRuntime(config, systemClock, logger, metrics);

@@ -36,7 +36,9 @@ export async function readSource(
   signal: AbortSignal,
 ): Promise<SourceReading> {
   const at = timestampOf(readTime);
-  const readConcern = collection.capped ? { level: 'majority', afterClusterTime: at } : { level: 'snapshot', atClusterTime: at };
+  const readConcern = collection.capped
+    ? { level: 'majority', afterClusterTime: at }
+    : { level: 'snapshot', atClusterTime: at };
   return readByIds(shard, collection, { ...readTarget(collection), readConcern }, entries, readTime, signal);
 }
 
@@ -70,7 +72,8 @@ async function readByIds(
   readTime: bigint,
   signal: AbortSignal,
 ): Promise<SourceReading> {
-  if (entries.length > 1 && idBytes(entries) > commandBytesMax) throw new ReadingTooLargeError(`the _ids of ${entries.length} keys take more than ${commandBytesMax} bytes`);
+  if (entries.length > 1 && idBytes(entries) > commandBytesMax)
+    throw new ReadingTooLargeError(`the _ids of ${entries.length} keys take more than ${commandBytesMax} bytes`);
   const filter = idFilter(entries.map((entry) => entry.id));
   const wanted = new Set(entries.map((entry) => entry.idClass));
   const hasTime = (command.readConcern as Document).atClusterTime !== undefined;
@@ -84,7 +87,8 @@ async function readByIds(
       if (batch.operationTime !== undefined) readEnd = highestTime([readEnd, timeOf(batch.operationTime)]);
       for (const document of batch.documents) sortIn(documents, document, wanted);
       bytes += batch.bytes;
-      if (bytes > readingBytesMax && entries.length > 1) throw new ReadingTooLargeError(`documents of ${entries.length} keys take more than ${readingBytesMax} bytes`);
+      if (bytes > readingBytesMax && entries.length > 1)
+        throw new ReadingTooLargeError(`documents of ${entries.length} keys take more than ${readingBytesMax} bytes`);
       if (!cursor.open) return { documents, readEnd };
     }
   } finally {

@@ -82,7 +82,8 @@ export async function rereadBatch(
   await sendSteps('update', upserts, collection, deps, hard, blocked);
   await sendSteps('insert', inserts, collection, deps, hard, blocked);
   await sendSteps('update', timesOf(collection, inserts), collection, deps, hard, blocked);
-  const keysOf = (entry: RereadEntry) => (present.get(entry.idClass) ?? []).map((document) => keyOf(collection, document));
+  const keysOf = (entry: RereadEntry) =>
+    (present.get(entry.idClass) ?? []).map((document) => keyOf(collection, document));
   return {
     reread: entries.filter((entry) => !blocked.has(entry)),
     blocked: [...blocked].map(([entry, refused]) => ({ entry, refused, present: keysOf(entry) })),
@@ -95,14 +96,30 @@ export async function rereadBatch(
  * that were made until the reading ended.
  * @throws CollectionAbsentError when there is one of this collection
  */
-async function knownAs(collection: SyncedCollection, entries: readonly RereadEntry[], deps: RereadDependencies, stop: AbortSignal): Promise<void> {
+async function knownAs(
+  collection: SyncedCollection,
+  entries: readonly RereadEntry[],
+  deps: RereadDependencies,
+  stop: AbortSignal,
+): Promise<void> {
   await deps.untilNamed(collection, stop);
-  if (!entries.every((entry) => deps.mayRead(entry))) throw new CollectionAbsentError('The collection may have had another name during the reading');
+  if (!entries.every((entry) => deps.mayRead(entry)))
+    throw new CollectionAbsentError('The collection may have had another name during the reading');
 }
 
 /** Deletes the share's documents of some keys, whatever the source has: a copy to come brings what is there. */
-export async function removeDocuments(collection: SyncedCollection, entries: readonly RereadEntry[], deps: RereadDependencies, stop: AbortSignal, hard: AbortSignal): Promise<void> {
-  const present = await deps.retrying('read doubtful documents on the destination', () => readDestination(deps.destination, collection, entries, stop), stop);
+export async function removeDocuments(
+  collection: SyncedCollection,
+  entries: readonly RereadEntry[],
+  deps: RereadDependencies,
+  stop: AbortSignal,
+  hard: AbortSignal,
+): Promise<void> {
+  const present = await deps.retrying(
+    'read doubtful documents on the destination',
+    () => readDestination(deps.destination, collection, entries, stop),
+    stop,
+  );
   await sendSteps('delete', removals(collection, entries, [], present), collection, deps, hard);
 }
 
@@ -139,7 +156,8 @@ function writings(
     for (const document of ownDocuments(collection, documents.get(entry.idClass))) {
       const key = keyOf(collection, document);
       const statement = replaceStatement(key, document, collationOf(collection));
-      if (collection.capped || rereadOfUpsert(statement, document, collection) === null) writing.upserts.push({ entry, key, document, statement });
+      if (collection.capped || rereadOfUpsert(statement, document, collection) === null)
+        writing.upserts.push({ entry, key, document, statement });
       else writing.inserts.push({ entry, key, document, statement: document });
     }
   }
@@ -176,7 +194,8 @@ function collationOf(collection: SyncedCollection): { simpleCollation: boolean }
  */
 async function writeKnown(write: RawWrite, { writer }: RereadDependencies, hard: AbortSignal): Promise<WriteOutcome> {
   const outcome = await writer.write(write, hard);
-  if (outcome.failures.some(({ code }) => code === historyIncompleteCode)) throw new RetryableStatement(historyIncompleteCode);
+  if (outcome.failures.some(({ code }) => code === historyIncompleteCode))
+    throw new RetryableStatement(historyIncompleteCode);
   return outcome;
 }
 
@@ -201,7 +220,10 @@ async function sendSteps(
       if (step === undefined) throw new ConvoyError('internalError', 'A reply named a statement that was not sent.');
       const reason = rereadOfRefusal(collection, code);
       if (reason === null || step.document === null) throw writeRefused(collection, code);
-      blocked.set(step.entry, [...(blocked.get(step.entry) ?? []), { key: step.key, document: step.document, code, reason }]);
+      blocked.set(step.entry, [
+        ...(blocked.get(step.entry) ?? []),
+        { key: step.key, document: step.document, code, reason },
+      ]);
     }
   }
 }

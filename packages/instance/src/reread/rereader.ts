@@ -136,7 +136,10 @@ export class Rereader {
     if (entry.attempts < attemptsBeforeQuestion) return;
     if (!(await this.#areAllLive(blocked, stop))) return;
     const { database, name } = entry.collection;
-    throw new ConvoyError('duplicateIdAcrossShards', `${database}.${name} holds documents with the same _id on several shards, which the destination cannot hold both. Remove one of each and start anew.`);
+    throw new ConvoyError(
+      'duplicateIdAcrossShards',
+      `${database}.${name} holds documents with the same _id on several shards, which the destination cannot hold both. Remove one of each and start anew.`,
+    );
   }
 
   /** An index that is ahead takes what later readings find, however far they are behind; what the source has just now it never will. */
@@ -144,7 +147,11 @@ export class Rereader {
     const { retrying, source } = this.deps;
     const byIndex = refused.filter(({ reason }) => reason === 'indexKeys');
     if (byIndex.length === 0) return;
-    const live = await retrying('look for refused documents', () => readEverywhere(source, entry.collection, entry, stop), stop);
+    const live = await retrying(
+      'look for refused documents',
+      () => readEverywhere(source, entry.collection, entry, stop),
+      stop,
+    );
     const lasting = byIndex.find(({ document }) => live.some((one) => Buffer.compare(one, document) === 0));
     if (lasting !== undefined) throw writeRefused(entry.collection, lasting.code);
   }
@@ -156,8 +163,14 @@ export class Rereader {
   async #areAllLive({ entry, refused, present }: BlockedEntry, stop: AbortSignal): Promise<boolean> {
     const { collection, idClass } = entry;
     const { retrying, source, destination } = this.deps;
-    const after = await retrying('look for equal _ids on the destination', () => readDestination(destination, collection, [entry], stop), stop);
-    const live = (await retrying('look for equal _ids', () => readEverywhere(source, collection, entry, stop), stop)).map((document) => keyOf(collection, document));
+    const after = await retrying(
+      'look for equal _ids on the destination',
+      () => readDestination(destination, collection, [entry], stop),
+      stop,
+    );
+    const live = (
+      await retrying('look for equal _ids', () => readEverywhere(source, collection, entry, stop), stop)
+    ).map((document) => keyOf(collection, document));
     const isLive = (key: Buffer): boolean => live.some((one) => one.equals(key));
     const seen = [...present, ...(after.get(idClass) ?? []).map((document) => keyOf(collection, document))];
     return refused.some(({ key, reason }) => {

@@ -23,7 +23,14 @@ export interface InstanceServerOptions {
  */
 export async function createInstanceServer(options: InstanceServerOptions): Promise<FastifyInstance> {
   const { service, metrics, access, isReady, whyNotReady, logger } = options;
-  const app = await createHttpApp({ service, access, isReady, scope: 'instance', ...(whyNotReady === undefined ? {} : { whyNotReady }), ...(logger === undefined ? {} : { logger }) });
+  const app = await createHttpApp({
+    service,
+    access,
+    isReady,
+    scope: 'instance',
+    ...(whyNotReady === undefined ? {} : { whyNotReady }),
+    ...(logger === undefined ? {} : { logger }),
+  });
   app.get(METRICS_PATH, async (request, reply) => {
     const { contentType, body } = metricsReply(request.headers.accept, await metrics.registry.metrics());
     void reply.header('content-type', contentType);

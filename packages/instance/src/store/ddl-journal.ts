@@ -53,7 +53,12 @@ export class DdlJournal {
 
   /** A new leader's first step: from here on no earlier leader can say what came of an entry. */
   async claim(leaderEpoch: number, signal: AbortSignal): Promise<void> {
-    await this.metadata.updateMany('ddlChanges', { state: 'undone', epoch: { $lte: leaderEpoch } }, { $set: { epoch: leaderEpoch } }, signal);
+    await this.metadata.updateMany(
+      'ddlChanges',
+      { state: 'undone', epoch: { $lte: leaderEpoch } },
+      { $set: { epoch: leaderEpoch } },
+      signal,
+    );
   }
 
   /**
@@ -63,7 +68,13 @@ export class DdlJournal {
   async append(leaderEpoch: number, ordinal: number, found: FoundDdlChange, signal: AbortSignal): Promise<DdlChange> {
     const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
     const place = { _id: placeOf(ordinal), epoch: { $lte: leaderEpoch } };
-    await refusingStale(() => this.metadata.upsertEach('ddlChanges', [{ q: place, u: { ...ddlChange, _id: place._id, epoch: leaderEpoch } }], signal));
+    await refusingStale(() =>
+      this.metadata.upsertEach(
+        'ddlChanges',
+        [{ q: place, u: { ...ddlChange, _id: place._id, epoch: leaderEpoch } }],
+        signal,
+      ),
+    );
     await this.records.raiseDdlChanges(leaderEpoch, { known: ordinal }, signal);
     return ddlChange;
   }

@@ -25,11 +25,20 @@ export async function createFence(
 }
 
 async function isUnsharded(client: NodeClient, namespace: string, options: CallOptions): Promise<boolean> {
-  const reply = await client.command('config', { find: 'collections', filter: { _id: namespace, dropped: { $ne: true } }, limit: 1, singleBatch: true }, options);
+  const reply = await client.command(
+    'config',
+    { find: 'collections', filter: { _id: namespace, dropped: { $ne: true } }, limit: 1, singleBatch: true },
+    options,
+  );
   return (reply.cursor as { firstBatch: Document[] }).firstBatch.length === 0;
 }
 
-async function placeRanges(client: NodeClient, namespace: string, shardIds: readonly string[], options: CallOptions): Promise<void> {
+async function placeRanges(
+  client: NodeClient,
+  namespace: string,
+  shardIds: readonly string[],
+  options: CallOptions,
+): Promise<void> {
   const zones = shardIds.map((_, index) => `convoy_fence_${index}`);
   await client.command('admin', { enableSharding: metadataDatabase }, options);
   for (const [index, shard] of shardIds.entries()) {
@@ -44,7 +53,12 @@ async function placeRanges(client: NodeClient, namespace: string, shardIds: read
   await removeZones(client, namespace, shardIds, options);
 }
 
-async function removeZones(client: NodeClient, namespace: string, shardIds: readonly string[], options: CallOptions): Promise<void> {
+async function removeZones(
+  client: NodeClient,
+  namespace: string,
+  shardIds: readonly string[],
+  options: CallOptions,
+): Promise<void> {
   for (const [index, shard] of shardIds.entries()) {
     const range = {
       min: { _id: index === 0 ? new BSON.MinKey() : index },

@@ -23,11 +23,18 @@ export class HistoryRecord {
 
   /** Begins a history, where there is none yet. Only while the migration goes on: what was cleaned up does not come back. */
   async begin(history: History, signal: AbortSignal): Promise<void> {
-    await this.metadata.updateOne('history', { _id: recordId }, { $setOnInsert: { history, revision: 1 } }, signal, { upsert: true });
+    await this.metadata.updateOne('history', { _id: recordId }, { $setOnInsert: { history, revision: 1 } }, signal, {
+      upsert: true,
+    });
   }
 
   /** Puts the next course in the place of the one that was read. Returns false when another process has written since, or it is gone. */
   replace(history: History, revision: number, signal: AbortSignal): Promise<boolean> {
-    return this.metadata.updateOne('history', { _id: recordId, revision }, { $set: { history, revision: revision + 1 } }, signal);
+    return this.metadata.updateOne(
+      'history',
+      { _id: recordId, revision },
+      { $set: { history, revision: revision + 1 } },
+      signal,
+    );
   }
 }

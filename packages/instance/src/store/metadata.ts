@@ -7,8 +7,21 @@ import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js'
 export const metadataDatabase = 'convoy_metadata';
 
 /** Collections of the metadata database. */
-export type MetadataCollection = 'migration' | 'tasks' | 'collections' | 'committedCollections' | 'openedCollections' | 'partitions' | 'rereads' | 'ddlChanges' | 'uuids' | 'history' | 'fence'
-  | 'verificationPlans' | 'verificationParts' | 'mismatches';
+export type MetadataCollection =
+  | 'migration'
+  | 'tasks'
+  | 'collections'
+  | 'committedCollections'
+  | 'openedCollections'
+  | 'partitions'
+  | 'rereads'
+  | 'ddlChanges'
+  | 'uuids'
+  | 'history'
+  | 'fence'
+  | 'verificationPlans'
+  | 'verificationParts'
+  | 'mismatches';
 
 /** Read in one batch where possible; metadata documents are few. */
 const findBatchDocumentsMax = 10_000;
@@ -46,11 +59,21 @@ export class Metadata {
    * The first documents that match, in order of `_id`: fewer than `limit` only where there are no more.
    * @param projection of fields besides `_id`; whole documents when it is left out
    */
-  async findSome(collection: MetadataCollection, filter: Document, limit: number, signal: AbortSignal, projection: Document = {}): Promise<Document[]> {
+  async findSome(
+    collection: MetadataCollection,
+    filter: Document,
+    limit: number,
+    signal: AbortSignal,
+    projection: Document = {},
+  ): Promise<Document[]> {
     const documents: Document[] = [];
     for (;;) {
       const wanted = Math.min(limit - documents.length, findBatchDocumentsMax);
-      const { firstBatch: page, id } = await this.#page({ collection, filter, projection, limit: wanted }, documents.at(-1)?._id, signal);
+      const { firstBatch: page, id } = await this.#page(
+        { collection, filter, projection, limit: wanted },
+        documents.at(-1)?._id,
+        signal,
+      );
       documents.push(...page);
       const isOpen = id !== undefined && Number(id) !== 0;
       // Nothing is kept open between calls, which are repeated each for itself.
@@ -60,18 +83,33 @@ export class Metadata {
   }
 
   /** Copy and share of all documents that match; for documents whose rest is large. */
-  async findNames(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<{ copy: string; task: string }[]> {
-    return (await this.findSome(collection, filter, Infinity, signal, { copy: 1, task: 1 })) as unknown as { copy: string; task: string }[];
+  async findNames(
+    collection: MetadataCollection,
+    filter: Document,
+    signal: AbortSignal,
+  ): Promise<{ copy: string; task: string }[]> {
+    return (await this.findSome(collection, filter, Infinity, signal, { copy: 1, task: 1 })) as unknown as {
+      copy: string;
+      task: string;
+    }[];
   }
 
   /** How many documents match. */
   async count(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<number> {
-    const reply = await this.#run(`count ${collection}`, { count: collection, query: filter, readConcern: { level: 'majority' } }, signal);
+    const reply = await this.#run(
+      `count ${collection}`,
+      { count: collection, query: filter, readConcern: { level: 'majority' } },
+      signal,
+    );
     return Number(reply.n);
   }
 
   /** What lies behind an `_id`, or everything: as much as one reply holds. Servers put 101 documents into one that names no batch size. */
-  async #page({ collection, filter, projection, limit }: Page, after: unknown, signal: AbortSignal): Promise<CursorReply> {
+  async #page(
+    { collection, filter, projection, limit }: Page,
+    after: unknown,
+    signal: AbortSignal,
+  ): Promise<CursorReply> {
     const conditions = after === undefined ? filter : { $and: [filter, { _id: { $gt: after } }] };
     const command = {
       find: collection,
@@ -100,8 +138,17 @@ export class Metadata {
   }
 
   /** Updates all documents that match. */
-  async updateMany(collection: MetadataCollection, filter: Document, update: Document, signal: AbortSignal): Promise<void> {
-    const command = { update: collection, updates: [{ q: filter, u: update, multi: true }], writeConcern: { w: 'majority' } };
+  async updateMany(
+    collection: MetadataCollection,
+    filter: Document,
+    update: Document,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const command = {
+      update: collection,
+      updates: [{ q: filter, u: update, multi: true }],
+      writeConcern: { w: 'majority' },
+    };
     await this.#run(`write ${collection}`, command, signal);
   }
 
@@ -127,7 +174,11 @@ export class Metadata {
 
   /** Upserts many documents by `_id`, each as a whole. */
   async upsertMany(collection: MetadataCollection, documents: readonly Document[], signal: AbortSignal): Promise<void> {
-    await this.upsertEach(collection, documents.map((document) => ({ q: { _id: document._id as unknown }, u: document })), signal);
+    await this.upsertEach(
+      collection,
+      documents.map((document) => ({ q: { _id: document._id as unknown }, u: document })),
+      signal,
+    );
   }
 
   /**
@@ -135,10 +186,18 @@ export class Metadata {
    * which the document there does not meet is refused.
    * @throws MetadataWriteError with code 11000 then
    */
-  async upsertEach(collection: MetadataCollection, statements: readonly { q: Document; u: Document }[], signal: AbortSignal): Promise<void> {
+  async upsertEach(
+    collection: MetadataCollection,
+    statements: readonly { q: Document; u: Document }[],
+    signal: AbortSignal,
+  ): Promise<void> {
     for (const part of partsWithin(statements, (statement) => BSON.calculateObjectSize(statement), commandBytesMax)) {
       const updates = part.map((statement) => ({ ...statement, upsert: true }));
-      await this.#run(`write ${collection}`, { update: collection, updates, ordered: false, writeConcern: { w: 'majority' } }, signal);
+      await this.#run(
+        `write ${collection}`,
+        { update: collection, updates, ordered: false, writeConcern: { w: 'majority' } },
+        signal,
+      );
     }
   }
 

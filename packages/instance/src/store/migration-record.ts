@@ -91,7 +91,10 @@ export function isOpeningDecided({ phase }: Pick<MigrationRecord, 'phase'>): boo
 const recordId = 'migration';
 
 /** What a new migration's record is made of. */
-export type NewMigration = Pick<MigrationRecord, 'release' | 'options' | 'source' | 'destination' | 'access' | 'taskIds' | 'warnings' | 'reversal'>;
+export type NewMigration = Pick<
+  MigrationRecord,
+  'release' | 'options' | 'source' | 'destination' | 'access' | 'taskIds' | 'warnings' | 'reversal'
+>;
 
 /** Reads and writes of the migration record. Leader writes carry the leader's epoch; a write of an old one is refused. */
 export class MigrationRecords {
@@ -123,13 +126,9 @@ export class MigrationRecords {
       sourceReleased: false,
       balancers: null,
     };
-    const stored = (await this.metadata.findAndUpdate(
-      'migration',
-      { _id: recordId },
-      { $setOnInsert: fresh },
-      signal,
-      { upsert: true },
-    )) as MigrationRecord | null;
+    const stored = (await this.metadata.findAndUpdate('migration', { _id: recordId }, { $setOnInsert: fresh }, signal, {
+      upsert: true,
+    })) as MigrationRecord | null;
     if (stored === null) throw new ConvoyError('internalError', 'The migration record could not be written.');
     refuseOtherMigration(stored, migration, digest);
     return stored;
@@ -137,7 +136,12 @@ export class MigrationRecords {
 
   /** Mints the next leader epoch. From then on writes under an earlier one are refused. */
   async takeLeaderEpoch(signal: AbortSignal): Promise<number> {
-    const stored = await this.metadata.findAndUpdate('migration', { _id: recordId }, { $inc: { leaderEpoch: 1 } }, signal);
+    const stored = await this.metadata.findAndUpdate(
+      'migration',
+      { _id: recordId },
+      { $inc: { leaderEpoch: 1 } },
+      signal,
+    );
     if (stored === null) throw new ConvoyError('internalError', 'There is no migration to lead.');
     return Number(stored.leaderEpoch);
   }
@@ -148,7 +152,12 @@ export class MigrationRecords {
    * @throws ConvoyError `staleEpoch` when another leader has taken over
    */
   async updateAsLeader(leaderEpoch: number, set: Partial<MigrationRecord>, signal: AbortSignal): Promise<void> {
-    const written = await this.metadata.updateOne('migration', { _id: recordId, leaderEpoch, ...notBeyond(set) }, { $set: set }, signal);
+    const written = await this.metadata.updateOne(
+      'migration',
+      { _id: recordId, leaderEpoch, ...notBeyond(set) },
+      { $set: set },
+      signal,
+    );
     if (!written) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
   }
 
@@ -156,7 +165,11 @@ export class MigrationRecords {
    * Notes what a reverse has to know of the opening of the destination, beside what is noted already.
    * @throws ConvoyError `staleEpoch` when another leader has taken over
    */
-  async noteOpening(leaderEpoch: number, noted: Partial<Pick<Reversal, 'openedAt' | 'openedCatalogEpoch'>>, signal: AbortSignal): Promise<void> {
+  async noteOpening(
+    leaderEpoch: number,
+    noted: Partial<Pick<Reversal, 'openedAt' | 'openedCatalogEpoch'>>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const set = Object.fromEntries(Object.entries(noted).map(([field, value]) => [`reversal.${field}`, value]));
     const written = await this.metadata.updateOne('migration', { _id: recordId, leaderEpoch }, { $set: set }, signal);
     if (!written) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
@@ -174,9 +187,18 @@ export class MigrationRecords {
    * Moves the ends of the definition journal on; a smaller ordinal changes nothing, so that a late repetition does no harm.
    * @throws ConvoyError `staleEpoch` when another leader has taken over
    */
-  async raiseDdlChanges(leaderEpoch: number, ends: Partial<MigrationRecord['ddlChanges']>, signal: AbortSignal): Promise<void> {
+  async raiseDdlChanges(
+    leaderEpoch: number,
+    ends: Partial<MigrationRecord['ddlChanges']>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const raised = Object.fromEntries(Object.entries(ends).map(([end, ordinal]) => [`ddlChanges.${end}`, ordinal]));
-    const written = await this.metadata.updateOne('migration', { _id: recordId, leaderEpoch }, { $max: raised }, signal);
+    const written = await this.metadata.updateOne(
+      'migration',
+      { _id: recordId, leaderEpoch },
+      { $max: raised },
+      signal,
+    );
     if (!written) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
   }
 
@@ -198,20 +220,45 @@ export class MigrationRecords {
    * @param turns how often they have been swapped before
    * @throws ConvoyError `staleEpoch` when another leader has taken over, or the migration can no longer be reversed
    */
-  async turnAsLeader(leaderEpoch: number, turns: number, set: Partial<MigrationRecord>, signal: AbortSignal): Promise<void> {
-    const committed = { _id: recordId, leaderEpoch, phase: 'committed', 'reversal.turns': turns, 'reversal.isOver': false };
+  async turnAsLeader(
+    leaderEpoch: number,
+    turns: number,
+    set: Partial<MigrationRecord>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const committed = {
+      _id: recordId,
+      leaderEpoch,
+      phase: 'committed',
+      'reversal.turns': turns,
+      'reversal.isOver': false,
+    };
     const written = await this.metadata.updateOne('migration', committed, { $set: set }, signal);
-    if (!written) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance, or the migration was cleaned up.');
+    if (!written)
+      throw new ConvoyError(
+        'staleEpoch',
+        'Another instance has become the coordinator instance, or the migration was cleaned up.',
+      );
   }
 
   /** Decides that a committed migration is not reversed any more. Returns false when it is being reversed. */
   async endReversal(signal: AbortSignal): Promise<boolean> {
-    return this.metadata.updateOne('migration', { _id: recordId, phase: 'committed' }, { $set: { 'reversal.isOver': true } }, signal);
+    return this.metadata.updateOne(
+      'migration',
+      { _id: recordId, phase: 'committed' },
+      { $set: { 'reversal.isOver': true } },
+      signal,
+    );
   }
 
   /** Notes that the source of a failed migration takes writes again. */
   async noteSourceReleased(signal: AbortSignal): Promise<void> {
-    await this.metadata.updateOne('migration', { _id: recordId, failure: { $ne: null } }, { $set: { sourceReleased: true } }, signal);
+    await this.metadata.updateOne(
+      'migration',
+      { _id: recordId, failure: { $ne: null } },
+      { $set: { sourceReleased: true } },
+      signal,
+    );
   }
 
   /** Asks the migration's processes to say that they are at work. */
@@ -221,7 +268,11 @@ export class MigrationRecords {
 
   /** Records the first failure; later ones, and any after the decision to open, change nothing. */
   async fail(failure: { error: ErrorName; errorDescription: string }, signal: AbortSignal): Promise<void> {
-    const undecided = { _id: recordId, failure: null, phase: { $in: ['starting', 'syncing', 'committing', 'reversing'] } };
+    const undecided = {
+      _id: recordId,
+      failure: null,
+      phase: { $in: ['starting', 'syncing', 'committing', 'reversing'] },
+    };
     await this.metadata.updateOne('migration', undecided, { $set: { failure } }, signal);
   }
 }
@@ -232,7 +283,10 @@ function notBeyond({ phase, commit, verification }: Partial<MigrationRecord>): D
   if (commit) later.push({ 'commit.round': { $gt: commit.round } });
   if (commit?.sealed === false) later.push({ 'commit.round': commit.round, 'commit.sealed': true });
   if (verification) later.push({ 'verification.number': { $gt: verification.number } });
-  return { ...(phase !== undefined && { phase: { $in: phasesUpTo(phase) } }), ...(later.length > 0 && { $nor: later }) };
+  return {
+    ...(phase !== undefined && { phase: { $in: phasesUpTo(phase) } }),
+    ...(later.length > 0 && { $nor: later }),
+  };
 }
 
 /** A reverse begins before all phases that follow it in the other direction. */
@@ -243,12 +297,19 @@ function phasesUpTo(phase: MigrationPhase): MigrationPhase[] {
 function refuseOtherMigration(stored: MigrationRecord, wanted: NewMigration, digest: string): void {
   if (stored.digest !== digest) {
     const names = optionsDifference(stored.options, wanted.options);
-    throw new ConvoyError('optionsDiffer', `The migration was started with other values of: ${names.join(', ')}. Start this instance with the same options.`);
+    throw new ConvoyError(
+      'optionsDiffer',
+      `The migration was started with other values of: ${names.join(', ')}. Start this instance with the same options.`,
+    );
   }
   const sameClusters =
-    stored.source.clusterId === wanted.source.clusterId && stored.destination.clusterId === wanted.destination.clusterId;
+    stored.source.clusterId === wanted.source.clusterId &&
+    stored.destination.clusterId === wanted.destination.clusterId;
   if (!sameClusters) throw new ConvoyError('migrationExists');
   if (stored.access !== wanted.access) {
-    throw new ConvoyError('optionsDiffer', `The migration reads its source ${stored.access === 'direct' ? 'straight from the shards' : 'through the router'}; give this instance the same sourceAccess, or start it again.`);
+    throw new ConvoyError(
+      'optionsDiffer',
+      `The migration reads its source ${stored.access === 'direct' ? 'straight from the shards' : 'through the router'}; give this instance the same sourceAccess, or start it again.`,
+    );
   }
 }

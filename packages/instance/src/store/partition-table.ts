@@ -61,15 +61,31 @@ export class PartitionTable {
   ) {}
 
   /** A table of waiting partitions that begin at the given `_id`s of the share's range, the first at its lower bound. */
-  static fresh(collection: SyncedCollection, starts: readonly RawValue[], save: SavePartitions, range: IdRange = wholeRange): PartitionTable {
+  static fresh(
+    collection: SyncedCollection,
+    starts: readonly RawValue[],
+    save: SavePartitions,
+    range: IdRange = wholeRange,
+  ): PartitionTable {
     const bounds = [range.lower, ...starts.map(ownedValue), range.upper];
-    const partitions = bounds.slice(0, -1).map((lower, index) => waitingPartition(lower, bounds[index + 1] ?? range.upper));
+    const partitions = bounds
+      .slice(0, -1)
+      .map((lower, index) => waitingPartition(lower, bounds[index + 1] ?? range.upper));
     return new PartitionTable(collection, partitions, save);
   }
 
   /** A table of one partition that needs no copy: everything up to a time is on the destination. */
-  static copied(collection: SyncedCollection, readTime: bigint, save: SavePartitions, range: IdRange = wholeRange): PartitionTable {
-    return new PartitionTable(collection, [{ ...waitingPartition(range.lower, range.upper), state: 'done', readTime }], save);
+  static copied(
+    collection: SyncedCollection,
+    readTime: bigint,
+    save: SavePartitions,
+    range: IdRange = wholeRange,
+  ): PartitionTable {
+    return new PartitionTable(
+      collection,
+      [{ ...waitingPartition(range.lower, range.upper), state: 'done', readTime }],
+      save,
+    );
   }
 
   /** The table as it was saved. Partitions that were being copied wait again, dirty. */
@@ -123,7 +139,20 @@ export class PartitionTable {
 }
 
 function waitingPartition(lower: RawValue, upper: RawValue): Partition {
-  return { lower, upper, state: 'waiting', dirty: false, readTime: null, readEnd: null, dropped: 0n, bytes: 0, documents: 0, closing: false, reopening: false, buffered: [] };
+  return {
+    lower,
+    upper,
+    state: 'waiting',
+    dirty: false,
+    readTime: null,
+    readEnd: null,
+    dropped: 0n,
+    bytes: 0,
+    documents: 0,
+    closing: false,
+    reopening: false,
+    buffered: [],
+  };
 }
 
 function storedPartition(partition: Partition): Document {

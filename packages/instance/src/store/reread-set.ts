@@ -276,12 +276,26 @@ function isIncluded({ time }: ChangeEvent, { capped }: SyncedCollection, reading
 }
 
 function tooManyKeys(): ConvoyError {
-  return new ConvoyError('memoryBoundExceeded', `More than ${keysMax} documents would have to be read anew. Look at convoy_repairs_total for the reasons, then start anew.`);
+  return new ConvoyError(
+    'memoryBoundExceeded',
+    `More than ${keysMax} documents would have to be read anew. Look at convoy_repairs_total for the reasons, then start anew.`,
+  );
 }
 
 function newEntry(key: RereadRequest): RereadEntry {
   const { collection, id, reason, time } = key;
-  return { collection, id, reason, idClass: idClass(id, false), dropped: time, readTime: null, buffered: [], attempts: 0, notBefore_ms: 0, durable: false };
+  return {
+    collection,
+    id,
+    reason,
+    idClass: idClass(id, false),
+    dropped: time,
+    readTime: null,
+    buffered: [],
+    attempts: 0,
+    notBefore_ms: 0,
+    durable: false,
+  };
 }
 
 function entryKey(key: { collection: SyncedCollection; idClass: string }): string {

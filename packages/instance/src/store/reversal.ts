@@ -6,12 +6,17 @@ export function turnsOf({ reversal }: Pick<MigrationRecord, 'reversal'>): number
 }
 
 /** The cluster that holds a migration's state: the one that was the destination at its start, whatever it is by now. */
-export function homeOf(record: Pick<MigrationRecord, 'reversal' | 'source' | 'destination'>): MigrationRecord['destination'] {
+export function homeOf(
+  record: Pick<MigrationRecord, 'reversal' | 'source' | 'destination'>,
+): MigrationRecord['destination'] {
   return turnsOf(record) % 2 === 0 ? record.destination : record.source;
 }
 
 /** The shard of the present source that a share syncs. */
-export function sourceShardOf({ reversal, taskIds }: Pick<MigrationRecord, 'reversal' | 'taskIds'>, taskId: string): string {
+export function sourceShardOf(
+  { reversal, taskIds }: Pick<MigrationRecord, 'reversal' | 'taskIds'>,
+  taskId: string,
+): string {
   return reversal?.sourceShards[taskIds.indexOf(taskId)] ?? taskId;
 }
 
@@ -48,5 +53,6 @@ export function swapped(record: MigrationRecord, reversal: Reversal, catalogEpoc
 
 const unverified = {
   name: 'reverseNotVerified',
-  description: 'The verifier checks the direction that the migration was started in: what is replayed after a reverse is not verified. Compare the clusters with convoy verify.',
+  description:
+    'The verifier checks the direction that the migration was started in: what is replayed after a reverse is not verified. Compare the clusters with convoy verify.',
 };

@@ -11,7 +11,11 @@ export type Task = (signal: AbortSignal) => Promise<void>;
  * when `stop` is aborted, its reason is.
  * @param onFailure told of every failure at once, while the others may still be ending
  */
-export async function runTogether(stop: AbortSignal, tasks: readonly Task[], onFailure: (error: unknown) => void = () => undefined): Promise<void> {
+export async function runTogether(
+  stop: AbortSignal,
+  tasks: readonly Task[],
+  onFailure: (error: unknown) => void = () => undefined,
+): Promise<void> {
   const failed = new AbortController();
   const signal = AbortSignal.any([stop, failed.signal]);
   setMaxListeners(listenersMax, signal);

@@ -22,8 +22,16 @@ export class SessionFence {
     private readonly destination: Pick<ClusterClient, 'router' | 'shardIds'>,
     private readonly retrying: Retrying,
   ) {
-    const statements = destination.shardIds.map((_, id) => BSON.serialize({ q: { _id: id }, u: { $inc: { fenced: 1 } } }));
-    this.#write = { database: metadataDatabase, collection: fenceCollection, kind: 'update', statements, ordered: false };
+    const statements = destination.shardIds.map((_, id) =>
+      BSON.serialize({ q: { _id: id }, u: { $inc: { fenced: 1 } } }),
+    );
+    this.#write = {
+      database: metadataDatabase,
+      collection: fenceCollection,
+      kind: 'update',
+      statements,
+      ordered: false,
+    };
   }
 
   /**
@@ -54,7 +62,10 @@ export class SessionFence {
     const { n, failures } = await writeTicketed(this.destination.router, this.#write, ticket, signal);
     const stored = failures.filter(({ code }) => code === historyIncompleteCode).length;
     if (n + stored < this.#write.statements.length) {
-      throw new ConvoyError('internalError', 'The fence has lost documents, so that a late write could still reach a shard.');
+      throw new ConvoyError(
+        'internalError',
+        'The fence has lost documents, so that a late write could still reach a shard.',
+      );
     }
   }
 }

@@ -32,7 +32,10 @@ export interface SyncedCollection {
 export type SyncedCollections = ReadonlyMap<string, SyncedCollection>;
 
 /** Gives a collection its new namespace, for all who hold it, and the time from which it bears it. */
-export function renameCollection(collection: SyncedCollection, to: Pick<SyncedCollection, 'database' | 'name' | 'notBefore'>): void {
+export function renameCollection(
+  collection: SyncedCollection,
+  to: Pick<SyncedCollection, 'database' | 'name' | 'notBefore'>,
+): void {
   const { database, name, notBefore } = to;
   Object.assign(collection, { database, name, notBefore });
 }

@@ -8,18 +8,38 @@ import type { MigrationRecord } from './migration-record.js';
  * @param own the present release
  * @returns the record as it is then
  */
-export async function takeOverRelease(metadata: Metadata, record: MigrationRecord, own: string, signal: AbortSignal): Promise<MigrationRecord> {
-  await metadata.updateMany('partitions', { partitions: { $type: 'object' } }, { $set: { 'partitions.$[].bytes': 0, 'partitions.$[].documents': 0 } }, signal);
+export async function takeOverRelease(
+  metadata: Metadata,
+  record: MigrationRecord,
+  own: string,
+  signal: AbortSignal,
+): Promise<MigrationRecord> {
+  await metadata.updateMany(
+    'partitions',
+    { partitions: { $type: 'object' } },
+    { $set: { 'partitions.$[].bytes': 0, 'partitions.$[].documents': 0 } },
+    signal,
+  );
   await metadata.updateMany('tasks', {}, { $set: { copied: { bytes: 0, documents: 0 } } }, signal);
   return setRelease(metadata, record, { release: own, estimatedTotalBytes: null }, signal);
 }
 
 /** Takes over a migration that an earlier release has begun, as it is. May be repeated. */
-export function raiseRelease(metadata: Metadata, record: MigrationRecord, own: string, signal: AbortSignal): Promise<MigrationRecord> {
+export function raiseRelease(
+  metadata: Metadata,
+  record: MigrationRecord,
+  own: string,
+  signal: AbortSignal,
+): Promise<MigrationRecord> {
   return setRelease(metadata, record, { release: own }, signal);
 }
 
-async function setRelease(metadata: Metadata, record: MigrationRecord, set: Partial<MigrationRecord>, signal: AbortSignal): Promise<MigrationRecord> {
+async function setRelease(
+  metadata: Metadata,
+  record: MigrationRecord,
+  set: Partial<MigrationRecord>,
+  signal: AbortSignal,
+): Promise<MigrationRecord> {
   await metadata.updateOne('migration', { release: record.release }, { $set: set }, signal);
   return { ...record, ...set };
 }

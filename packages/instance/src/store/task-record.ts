@@ -120,11 +120,19 @@ export class TaskRecords {
     };
     const taking = randomUUID();
     for (;;) {
-      const stored = await this.metadata.findAndUpdate('tasks', { _id: taskId }, { $setOnInsert: initial }, signal, { upsert: true });
-      if (stored === null) throw new ConvoyError('internalError', `The record of share ${taskId} could not be written.`);
+      const stored = await this.metadata.findAndUpdate('tasks', { _id: taskId }, { $setOnInsert: initial }, signal, {
+        upsert: true,
+      });
+      if (stored === null)
+        throw new ConvoyError('internalError', `The record of share ${taskId} could not be written.`);
       if (stored.taking === taking) return stored as unknown as TaskRecord;
       const found = Number(stored.epoch);
-      const taken = await this.metadata.findAndUpdate('tasks', { _id: taskId, epoch: found }, { $set: { epoch: found + 1, owner, taking } }, signal);
+      const taken = await this.metadata.findAndUpdate(
+        'tasks',
+        { _id: taskId, epoch: found },
+        { $set: { epoch: found + 1, owner, taking } },
+        signal,
+      );
       if (taken !== null) return taken as unknown as TaskRecord;
     }
   }
@@ -139,7 +147,12 @@ export class TaskRecords {
       turn,
       copyDone: true,
     };
-    await this.metadata.updateMany('tasks', { turn: { $not: { $gte: turn } } }, { $set: set, $inc: { epoch: 1 } }, signal);
+    await this.metadata.updateMany(
+      'tasks',
+      { turn: { $not: { $gte: turn } } },
+      { $set: set, $inc: { epoch: 1 } },
+      signal,
+    );
   }
 
   /**
@@ -160,7 +173,10 @@ function changesOf(fields: Partial<TaskRecord>): Document {
   const isRaised = ([field]: [string, unknown]): boolean => raisedFields.has(field);
   const raised = Object.entries(fields).filter(isRaised);
   const set = Object.entries(fields).filter((entry) => !isRaised(entry));
-  return { ...(set.length > 0 && { $set: Object.fromEntries(set) }), ...(raised.length > 0 && { $max: Object.fromEntries(raised) }) };
+  return {
+    ...(set.length > 0 && { $set: Object.fromEntries(set) }),
+    ...(raised.length > 0 && { $max: Object.fromEntries(raised) }),
+  };
 }
 
 function newSessionId(): Binary {

@@ -38,7 +38,10 @@ export class TaskStorage implements RereadStorage {
     const stored = await this.metadata.find('partitions', set, this.signal);
     const rereads = await this.metadata.find('rereads', set, this.signal);
     const saved = stored.filter(({ partitions }) => partitions !== null);
-    return { partitions: new Map(saved.map((document) => [String(document.copy), document.partitions as Document[]])), rereads };
+    return {
+      partitions: new Map(saved.map((document) => [String(document.copy), document.partitions as Document[]])),
+      rereads,
+    };
   }
 
   /**
@@ -47,7 +50,10 @@ export class TaskStorage implements RereadStorage {
    */
   async claimCopies(copies: readonly string[]): Promise<void> {
     const set = { task: this.taskId, epoch: this.epoch };
-    const claims = copies.map((copy) => ({ q: this.#earlier(copy), u: { $set: { ...set, copy }, $setOnInsert: { partitions: null } } }));
+    const claims = copies.map((copy) => ({
+      q: this.#earlier(copy),
+      u: { $set: { ...set, copy }, $setOnInsert: { partitions: null } },
+    }));
     await refusingStale(() => this.metadata.upsertEach('partitions', claims, this.signal));
   }
 
@@ -62,7 +68,11 @@ export class TaskStorage implements RereadStorage {
 
   /** Removes the partitions of a copy that is over. */
   async forgetCopy(copy: string): Promise<void> {
-    await this.metadata.deleteMany('partitions', { _id: partitionsName(this.taskId, copy), epoch: this.epoch }, this.signal);
+    await this.metadata.deleteMany(
+      'partitions',
+      { _id: partitionsName(this.taskId, copy), epoch: this.epoch },
+      this.signal,
+    );
   }
 
   async upsert(documents: Document[]): Promise<void> {
@@ -93,7 +103,12 @@ export type StoredCatalog = 'collections' | 'committedCollections' | 'openedColl
  * Collections of the migration in catalog order, as their stored entries.
  * @param leaderEpoch the epoch of the leader whose entries count
  */
-export async function readStoredEntries(metadata: Metadata, leaderEpoch: number, signal: AbortSignal, collection: StoredCatalog = 'collections'): Promise<Binary[]> {
+export async function readStoredEntries(
+  metadata: Metadata,
+  leaderEpoch: number,
+  signal: AbortSignal,
+  collection: StoredCatalog = 'collections',
+): Promise<Binary[]> {
   const stored = await metadata.find(collection, { epoch: leaderEpoch }, signal);
   return stored.sort((a, b) => Number(a.position) - Number(b.position)).map((document) => document.entry as Binary);
 }
@@ -102,9 +117,20 @@ export async function readStoredEntries(metadata: Metadata, leaderEpoch: number,
  * Stores a catalog of the source. May be repeated: what a former leader writes when it
  * thaws stands beside the entries that count, and is not read.
  */
-export async function storeEntries(metadata: Metadata, leaderEpoch: number, entries: readonly Binary[], signal: AbortSignal, collection: StoredCatalog = 'collections'): Promise<void> {
+export async function storeEntries(
+  metadata: Metadata,
+  leaderEpoch: number,
+  entries: readonly Binary[],
+  signal: AbortSignal,
+  collection: StoredCatalog = 'collections',
+): Promise<void> {
   await metadata.deleteMany(collection, { epoch: { $lt: leaderEpoch } }, signal);
-  const documents = entries.map((entry, position) => ({ _id: `${leaderEpoch}/${position}`, epoch: leaderEpoch, position, entry }));
+  const documents = entries.map((entry, position) => ({
+    _id: `${leaderEpoch}/${position}`,
+    epoch: leaderEpoch,
+    position,
+    entry,
+  }));
   await metadata.upsertMany(collection, documents, signal);
   // Only what the catalog does not have: a router may carry a deletion out once more when the entries are there.
   await metadata.deleteMany(collection, { epoch: leaderEpoch, position: { $gte: entries.length } }, signal);
@@ -115,9 +141,15 @@ export async function storeEntries(metadata: Metadata, leaderEpoch: number, entr
  * UUIDs. Those who write any of it from here on have later epochs, whenever this is carried out.
  * @param shareEpochs the epoch of each share, by its id
  */
-export async function clearDirection(metadata: Metadata, leaderEpoch: number, taskEpochs: ReadonlyMap<string, number>, signal: AbortSignal): Promise<void> {
+export async function clearDirection(
+  metadata: Metadata,
+  leaderEpoch: number,
+  taskEpochs: ReadonlyMap<string, number>,
+  signal: AbortSignal,
+): Promise<void> {
   for (const [task, epoch] of taskEpochs) {
-    for (const collection of ['partitions', 'rereads'] as const) await metadata.deleteMany(collection, { task, epoch: { $lte: epoch } }, signal);
+    for (const collection of ['partitions', 'rereads'] as const)
+      await metadata.deleteMany(collection, { task, epoch: { $lte: epoch } }, signal);
   }
   await metadata.deleteMany('uuids', { epoch: { $lt: leaderEpoch } }, signal);
 }

@@ -18,7 +18,12 @@ export class RetryableStatement extends Error {
  * @returns what was written and the failures of single statements that repeating cannot mend
  * @throws ConvoyError `staleEpoch` when the session is fenced; RetryableStatement when the write has to be sent again under its number
  */
-export async function writeTicketed(client: NodeClient, write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<WriteOutcome> {
+export async function writeTicketed(
+  client: NodeClient,
+  write: RawWrite,
+  ticket: WriteTicket,
+  signal: AbortSignal,
+): Promise<WriteOutcome> {
   const outcome = await client.write(write, ticket, { signal }).catch((error: unknown) => {
     // A replica set refuses the whole command, a router the single statements.
     const kind = classify(error);

@@ -26,7 +26,11 @@ export class UuidPairs {
 
   static async read(metadata: Metadata, leaderEpoch: number, signal: AbortSignal): Promise<UuidPairs> {
     const stored = await metadata.find('uuids', {}, signal);
-    return new UuidPairs(metadata, leaderEpoch, stored.map((pair) => [String(pair._id), String(pair.destinationUuid)]));
+    return new UuidPairs(
+      metadata,
+      leaderEpoch,
+      stored.map((pair) => [String(pair._id), String(pair.destinationUuid)]),
+    );
   }
 
   /** UUID on the destination, or null when none was recorded. */

@@ -38,7 +38,13 @@ export class VerificationStorage {
 
   /** Stores a plan, unless there is one. @returns the one that counts */
   async plan(key: string, plan: Document): Promise<Document> {
-    const stored = await this.metadata.findAndUpdate('verificationPlans', { _id: key }, { $setOnInsert: plan }, this.signal, { upsert: true });
+    const stored = await this.metadata.findAndUpdate(
+      'verificationPlans',
+      { _id: key },
+      { $setOnInsert: plan },
+      this.signal,
+      { upsert: true },
+    );
     if (stored === null) throw new ConvoyError('internalError', 'The plan of a comparison could not be written.');
     return stored;
   }
@@ -46,7 +52,10 @@ export class VerificationStorage {
   /** Stores how far the share's parts of a collection are. */
   async saveParts(key: string, parts: readonly Document[]): Promise<void> {
     const _id = `${key}/${this.taskId}`;
-    const statement = { q: { _id, epoch: { $lte: this.epoch } }, u: { _id, key, task: this.taskId, epoch: this.epoch, parts } };
+    const statement = {
+      q: { _id, epoch: { $lte: this.epoch } },
+      u: { _id, key, task: this.taskId, epoch: this.epoch, parts },
+    };
     await refusingStale(() => this.metadata.upsertEach('verificationParts', [statement], this.signal));
   }
 
@@ -81,7 +90,12 @@ export class VerificationStorage {
   /** Notes that this share has taken such documents. @param ids as they are stored */
   async taken(ids: readonly string[]): Promise<void> {
     for (const part of partsWithin(ids, (id) => id.length, commandBytesMax)) {
-      await this.metadata.updateMany('mismatches', { _id: { $in: part } }, { $pull: { 'standing.waiting': this.taskId } }, this.signal);
+      await this.metadata.updateMany(
+        'mismatches',
+        { _id: { $in: part } },
+        { $pull: { 'standing.waiting': this.taskId } },
+        this.signal,
+      );
     }
   }
 
@@ -91,7 +105,11 @@ export class VerificationStorage {
 
   /** Removes what is known of a collection that is no longer followed. */
   async forget(key: string): Promise<void> {
-    await this.metadata.deleteMany('verificationParts', { _id: `${key}/${this.taskId}`, epoch: this.epoch }, this.signal);
+    await this.metadata.deleteMany(
+      'verificationParts',
+      { _id: `${key}/${this.taskId}`, epoch: this.epoch },
+      this.signal,
+    );
     await this.metadata.deleteMany('mismatches', { key, task: this.taskId, epoch: this.epoch }, this.signal);
   }
 

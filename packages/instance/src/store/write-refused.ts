@@ -24,7 +24,10 @@ const indexKeysCodes = new Set([
  * Why a key is to be read anew whose statement was refused for what stands on the destination just then: a document in the
  * way, or an index that is ahead of the documents; or of which nobody knows whether it was carried out. Null when no reading mends it.
  */
-export function rereadOfRefusal({ capped, collated }: Pick<SyncedCollection, 'capped' | 'collated'>, code: number): RereadReason | null {
+export function rereadOfRefusal(
+  { capped, collated }: Pick<SyncedCollection, 'capped' | 'collated'>,
+  code: number,
+): RereadReason | null {
   if (code === duplicateKeyCode) return 'duplicateKey';
   // Under the collation of the collection the filter has found a document with another `_id`, which no update changes.
   if (collated && code === immutableFieldCode) return 'duplicateKey';
@@ -38,7 +41,11 @@ export function rereadOfRefusal({ capped, collated }: Pick<SyncedCollection, 'ca
  * Why a document that no statement can put is to be read anew: the statement is too large, or its filter cannot give the shard key of
  * what it may have to insert. Null when the statement can be sent.
  */
-export function rereadOfUpsert(statement: Uint8Array, document: Uint8Array, { destinationKey }: Pick<SyncedCollection, 'destinationKey'>): RereadReason | null {
+export function rereadOfUpsert(
+  statement: Uint8Array,
+  document: Uint8Array,
+  { destinationKey }: Pick<SyncedCollection, 'destinationKey'>,
+): RereadReason | null {
   if (statement.length > statementBytesMax) return 'largeStatement';
   return hasUndefinedKey(document, destinationKey) ? 'undefinedShardKey' : null;
 }
@@ -46,6 +53,7 @@ export function rereadOfUpsert(statement: Uint8Array, document: Uint8Array, { de
 /** The named failure of a statement that no repetition mends; carries namespace and code, never values. */
 export function writeRefused(collection: { database: string; name: string }, code: number): ConvoyError {
   const namespace = `${collection.database}.${collection.name}`;
-  if (tooLargeCodes.has(code)) return new ConvoyError('documentTooLarge', `A document of ${namespace} is larger than the destination takes.`);
+  if (tooLargeCodes.has(code))
+    return new ConvoyError('documentTooLarge', `A document of ${namespace} is larger than the destination takes.`);
   return new ConvoyError('writeRefused', `The destination refused a write to ${namespace} with code ${code}.`);
 }

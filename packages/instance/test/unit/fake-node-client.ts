@@ -1,6 +1,13 @@
 import { BSON, MongoServerError } from 'mongodb';
 import type { Document } from 'mongodb';
-import type { CallOptions, ClusterClient, NodeClient, RawBatch, RawCursor, WriteOutcome } from '../../src/cluster/node-client.js';
+import type {
+  CallOptions,
+  ClusterClient,
+  NodeClient,
+  RawBatch,
+  RawCursor,
+  WriteOutcome,
+} from '../../src/cluster/node-client.js';
 
 /**
  * Answers one command; cursor commands answer `{cursor: {firstBatch}}`. Throws what the server would answer.
@@ -36,7 +43,9 @@ export class FakeNodeClient implements NodeClient {
     await Promise.resolve();
     signal.throwIfAborted();
     const reply = this.answer(database, command);
-    const documents = (reply.cursor as { firstBatch: Document[] }).firstBatch.map((document) => BSON.serialize(document));
+    const documents = (reply.cursor as { firstBatch: Document[] }).firstBatch.map((document) =>
+      BSON.serialize(document),
+    );
     return new FakeCursor(documents);
   }
 
@@ -94,7 +103,10 @@ class FakeCursor implements RawCursor {
 
 /** A cluster behind fake doors; without `shards` it has no direct access. */
 export function fakeCluster(
-  parts: Partial<Omit<ClusterClient, 'shard' | 'taskClient' | 'close'>> & { router: NodeClient; shards?: ReadonlyMap<string, NodeClient> },
+  parts: Partial<Omit<ClusterClient, 'shard' | 'taskClient' | 'close'>> & {
+    router: NodeClient;
+    shards?: ReadonlyMap<string, NodeClient>;
+  },
 ): ClusterClient {
   return {
     name: 'cluster0',

@@ -15,7 +15,13 @@ import type { UserCatalog } from './user/user-catalog.js';
 const handshakes: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster']);
 
 const legacyCommands: ReadonlySet<string> = new Set([
-  ...handshakes, '_isSelf', 'authenticate', 'buildInfo', 'ping', 'saslContinue', 'saslStart',
+  ...handshakes,
+  '_isSelf',
+  'authenticate',
+  'buildInfo',
+  'ping',
+  'saslContinue',
+  'saslStart',
 ]);
 
 /** The parts of access control that are there only when it is turned on. */
@@ -38,7 +44,10 @@ export class Logins {
 
   /** The commands, each as a node answers it. */
   answers(): [string, (request: CommandRequest) => Doc | Promise<Doc>][] {
-    return [...accessCommands].map(([name, command]) => [name, (request) => command(this.catalog, request, this.of(request.connection))]);
+    return [...accessCommands].map(([name, command]) => [
+      name,
+      (request) => command(this.catalog, request, this.of(request.connection)),
+    ]);
   }
 }
 
@@ -74,7 +83,11 @@ export class AccessNode implements ServedNode {
     if (this.enforcement === undefined) return this.node.run(request);
     const login = this.logins.of(request.connection);
     await this.enforcement.authorizer.check(login, request);
-    if (login.users.length > 0 && request.body.has('$clusterTime') && !login.privileges.allows(clusterResource, 'advanceClusterTime')) {
+    if (
+      login.users.length > 0 &&
+      request.body.has('$clusterTime') &&
+      !login.privileges.allows(clusterResource, 'advanceClusterTime')
+    ) {
       this.enforcement.signer.refuseForeign(request.body.get('$clusterTime'));
     }
     ownSession(login, request);
@@ -87,7 +100,8 @@ export class AccessNode implements ServedNode {
     this.node.addReplyFields(reply, request, outcome);
     const clusterTime = docOf(reply.get('$clusterTime'));
     const time = clusterTime?.get('clusterTime');
-    if (this.enforcement !== undefined && time instanceof Timestamp) clusterTime?.set('signature', this.enforcement.signer.signature(time));
+    if (this.enforcement !== undefined && time instanceof Timestamp)
+      clusterTime?.set('signature', this.enforcement.signer.signature(time));
   }
 
   async #greet(request: CommandRequest): Promise<Doc> {

@@ -35,7 +35,11 @@ export class ClusterTimeSigner {
     const keyId = signature?.get('keyId');
     if (!(keyId instanceof Long) || !keyId.equals(this.keyId)) {
       const shown = `{ ts: Timestamp(${time.t}, ${time.i}) } with id: ${keyId instanceof Long ? keyId.toString() : '0'}`;
-      throw new CommandError(211, 'KeyNotFound', `Cache Reader No keys found for HMAC that is valid for time: ${shown}`);
+      throw new CommandError(
+        211,
+        'KeyNotFound',
+        `Cache Reader No keys found for HMAC that is valid for time: ${shown}`,
+      );
     }
     const hash = signature?.get('hash');
     const own = this.signature(time).get('hash');

@@ -26,7 +26,12 @@ export async function keepSigningKey(keeper: CommandNode, { signer }: AccessReal
  * @param keeper the node in whose `admin` database users and roles are kept
  * @param signer signs cluster times, the same for all nodes of a cluster; used only when access control is on
  */
-export async function openRealm(keeper: CommandNode, release: NodeRelease, auth: ServerAuth, signer: ClusterTimeSigner): Promise<AccessRealm> {
+export async function openRealm(
+  keeper: CommandNode,
+  release: NodeRelease,
+  auth: ServerAuth,
+  signer: ClusterTimeSigner,
+): Promise<AccessRealm> {
   const catalog = new UserCatalog(keeper, release);
   await catalog.addInitialUsers(auth.users);
   return { catalog, signer: auth.enforced ? signer : undefined };
@@ -48,6 +53,7 @@ export function guardNode(node: GuardedNode, realm: AccessRealm, keepsToRouters:
   node.diagnostics.addAnswers(logins.answers());
   const known = new Set(node.commandNames);
   const { signer } = realm;
-  const enforcement = signer === undefined ? undefined : { authorizer: new Authorizer(realm.catalog, known, keepsToRouters), signer };
+  const enforcement =
+    signer === undefined ? undefined : { authorizer: new Authorizer(realm.catalog, known, keepsToRouters), signer };
   return new AccessNode(node, logins, enforcement, known);
 }

@@ -1,5 +1,11 @@
 import { Decimal128, Double, Int32, Long } from 'bson';
-import { addDecimals, decimalOfDouble, divideDecimals, multiplyDecimals, remainderOfDecimals } from './decimal-arithmetic.js';
+import {
+  addDecimals,
+  decimalOfDouble,
+  divideDecimals,
+  multiplyDecimals,
+  remainderOfDecimals,
+} from './decimal-arithmetic.js';
 import { longValue, type NumberValue, toNumber } from './exact-number.js';
 
 const INT32_MIN = -(2n ** 31n);
@@ -9,27 +15,53 @@ const INT64_MAX = 2n ** 63n - 1n;
 
 /** Adds as the server does: the wider type wins, ints overflow into longs, longs into doubles. */
 export function addNumbers(a: NumberValue, b: NumberValue): NumberValue {
-  return combine(a, b, (x, y) => x + y, (x, y) => x + y, addDecimals);
+  return combine(
+    a,
+    b,
+    (x, y) => x + y,
+    (x, y) => x + y,
+    addDecimals,
+  );
 }
 
 /** Subtracts, see `addNumbers`. */
 export function subtractNumbers(a: NumberValue, b: NumberValue): NumberValue {
-  return combine(a, b, (x, y) => x - y, (x, y) => x - y, (x, y) => addDecimals(x, negated(y)));
+  return combine(
+    a,
+    b,
+    (x, y) => x - y,
+    (x, y) => x - y,
+    (x, y) => addDecimals(x, negated(y)),
+  );
 }
 
 /** Multiplies, see `addNumbers`. */
 export function multiplyNumbers(a: NumberValue, b: NumberValue): NumberValue {
-  return combine(a, b, (x, y) => x * y, (x, y) => x * y, multiplyDecimals);
+  return combine(
+    a,
+    b,
+    (x, y) => x * y,
+    (x, y) => x * y,
+    multiplyDecimals,
+  );
 }
 
 /** Divides by what is not zero; the result is a double, or a decimal when one of them is. */
 export function divideNumbers(a: NumberValue, b: NumberValue): NumberValue {
-  return isDecimal(a) || isDecimal(b) ? divideDecimals(toDecimal(a), toDecimal(b)) : new Double(toNumber(a) / toNumber(b));
+  return isDecimal(a) || isDecimal(b)
+    ? divideDecimals(toDecimal(a), toDecimal(b))
+    : new Double(toNumber(a) / toNumber(b));
 }
 
 /** The remainder with the sign of the dividend. */
 export function remainderOfNumbers(a: NumberValue, b: NumberValue): NumberValue {
-  return combine(a, b, (x, y) => x % y, (x, y) => x % y, remainderOfDecimals);
+  return combine(
+    a,
+    b,
+    (x, y) => x % y,
+    (x, y) => x % y,
+    remainderOfDecimals,
+  );
 }
 
 /** Combines the bits of two whole numbers, as `$bit` does. */

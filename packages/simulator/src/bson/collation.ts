@@ -26,12 +26,22 @@ const sensitivities = ['base', 'base', 'accent'] as const;
  */
 export function parseCollation(spec: Doc, shown = spec): Collation | undefined {
   const locale = spec.get('locale');
-  if (locale === undefined) throw new CommandError(40414, 'Location40414', "BSON field 'Collation.locale' is missing but a required field");
-  if (typeof locale !== 'string') throw new CommandError(14, 'TypeMismatch', "BSON field 'Collation.locale' is the wrong type, expected type 'string'");
+  if (locale === undefined)
+    throw new CommandError(40414, 'Location40414', "BSON field 'Collation.locale' is missing but a required field");
+  if (typeof locale !== 'string')
+    throw new CommandError(
+      14,
+      'TypeMismatch',
+      "BSON field 'Collation.locale' is the wrong type, expected type 'string'",
+    );
   if (locale === 'simple') return undefined;
   const strength = numberOption(spec, 'strength') ?? STRENGTH_DEFAULT;
   if (!Number.isInteger(strength) || strength < 1 || strength > STRENGTH_MAX) {
-    throw new CommandError(51024, 'Location51024', `BSON field 'strength' value must be >= 1 and <= ${STRENGTH_MAX}, actual value '${strength}'`);
+    throw new CommandError(
+      51024,
+      'Location51024',
+      `BSON field 'strength' value must be >= 1 and <= ${STRENGTH_MAX}, actual value '${strength}'`,
+    );
   }
   const collator = makeCollator(locale, strength, spec, shown);
   return {
@@ -50,7 +60,8 @@ function makeCollator(locale: string, strength: number, spec: Doc, shown: Doc): 
       numeric: spec.get('numericOrdering') === true,
       ignorePunctuation: spec.get('alternate') === 'shifted',
     };
-    if (typeof caseFirst === 'string' && (caseFirst === 'upper' || caseFirst === 'lower')) options.caseFirst = caseFirst;
+    if (typeof caseFirst === 'string' && (caseFirst === 'upper' || caseFirst === 'lower'))
+      options.caseFirst = caseFirst;
     const tag = languageTag(locale);
     if (Intl.Collator.supportedLocalesOf(tag).length > 0) return new Intl.Collator(tag, options);
   } catch (error) {
@@ -81,5 +92,7 @@ function canonicalText(text: string, locale: string, strength: number): string {
 
 function numberOption(spec: Doc, name: string): number | undefined {
   const value = spec.get(name);
-  return value instanceof Int32 || value instanceof Double || value instanceof Long ? Number(value.valueOf()) : undefined;
+  return value instanceof Int32 || value instanceof Double || value instanceof Long
+    ? Number(value.valueOf())
+    : undefined;
 }

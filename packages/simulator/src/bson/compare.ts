@@ -74,7 +74,8 @@ export function compareDocs(a: Doc, b: Doc, collation?: Collation): number {
     const next = others.next();
     if (next.done === true) return 1;
     const [otherName, other] = next.value;
-    const order = typeRank(value) - typeRank(other) || compareStrings(name, otherName) || compareValues(value, other, collation);
+    const order =
+      typeRank(value) - typeRank(other) || compareStrings(name, otherName) || compareValues(value, other, collation);
     if (order !== 0) return order;
   }
   return a.size - b.size;
@@ -93,7 +94,8 @@ export function compareStrings(a: string, b: string, collation?: Collation): num
   for (let at = 0; at < length; at += 1) {
     const left = a.charCodeAt(at);
     const right = b.charCodeAt(at);
-    if (left !== right) return isHalf(left) || isHalf(right) ? Buffer.compare(encodeUtf8(a), encodeUtf8(b)) : left - right;
+    if (left !== right)
+      return isHalf(left) || isHalf(right) ? Buffer.compare(encodeUtf8(a), encodeUtf8(b)) : left - right;
   }
   return a.length - b.length;
 }
@@ -143,7 +145,11 @@ export function compareTimestamps(a: Timestamp, b: Timestamp): number {
 }
 
 function compareBinaries(a: Binary, b: Binary): number {
-  return a.position - b.position || a.sub_type - b.sub_type || Buffer.compare(a.buffer.subarray(0, a.position), b.buffer.subarray(0, b.position));
+  return (
+    a.position - b.position ||
+    a.sub_type - b.sub_type ||
+    Buffer.compare(a.buffer.subarray(0, a.position), b.buffer.subarray(0, b.position))
+  );
 }
 
 function comparePointers(a: DBRef, b: DBRef): number {

@@ -5,7 +5,8 @@ import { DateTime, type Value } from './value.js';
 export function computedText(value: Value | undefined): string {
   if (value === undefined) return 'MISSING';
   if (Array.isArray(value)) return `[${value.map(computedText).join(', ')}]`;
-  if (value instanceof Map) return `{${[...value].map(([name, inner]) => `${name}: ${computedText(inner)}`).join(', ')}}`;
+  if (value instanceof Map)
+    return `{${[...value].map(([name, inner]) => `${name}: ${computedText(inner)}`).join(', ')}}`;
   if (value instanceof DateTime) return new Date(Number(value.ms)).toISOString();
   if (typeof value !== 'object' || value === null || !('_bsontype' in value)) return valueText(value);
   switch (value._bsontype) {

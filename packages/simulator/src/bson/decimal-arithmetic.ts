@@ -1,6 +1,12 @@
 import { Decimal128 } from 'bson';
 import { DECIMAL_DIGITS } from './decimal-rounding.js';
-import { DECIMAL_EXPONENT_BIAS, decimalParts, type DecimalParts, doubleFraction, type Fraction } from './exact-number.js';
+import {
+  DECIMAL_EXPONENT_BIAS,
+  decimalParts,
+  type DecimalParts,
+  doubleFraction,
+  type Fraction,
+} from './exact-number.js';
 
 /** Digits that a double has as a decimal: few where it is stored or combined with one, all where it is added up or rounded. */
 const STORED_DIGITS = 15;
@@ -35,14 +41,19 @@ export function addDecimals(a: Decimal128, b: Decimal128): Decimal128 {
 export function multiplyDecimals(a: Decimal128, b: Decimal128): Decimal128 {
   const [left, right] = [decimalParts(a), decimalParts(b)];
   if (left.kind !== 'finite' || right.kind !== 'finite') return special(plain(a) * plain(b));
-  return fitting(left.coefficient * right.coefficient, left.exponent + right.exponent, left.negative !== right.negative);
+  return fitting(
+    left.coefficient * right.coefficient,
+    left.exponent + right.exponent,
+    left.negative !== right.negative,
+  );
 }
 
 /** Divides by what is not zero; an exact quotient has the exponents' difference where its digits allow it. */
 export function divideDecimals(a: Decimal128, b: Decimal128): Decimal128 {
   const [left, right] = [decimalParts(a), decimalParts(b)];
   const negative = left.negative !== right.negative;
-  if (left.kind === 'finite' && right.kind === 'infinity') return made({ coefficient: 0n, exponent: -DECIMAL_EXPONENT_BIAS }, negative);
+  if (left.kind === 'finite' && right.kind === 'infinity')
+    return made({ coefficient: 0n, exponent: -DECIMAL_EXPONENT_BIAS }, negative);
   if (left.kind !== 'finite' || right.kind !== 'finite') return special(plain(a) / plain(b));
   const exponent = left.exponent - right.exponent;
   if (left.coefficient === 0n) return made({ coefficient: 0n, exponent }, negative);
@@ -71,7 +82,8 @@ export function roundDecimal(value: Decimal128, places: number, rounding: Roundi
   const { kind, negative, coefficient, exponent } = decimalParts(value);
   if (kind !== 'finite') return value;
   const shift = exponent + places;
-  const rounded = shift >= 0 ? coefficient * 10n ** BigInt(shift) : quotient(coefficient, 10n ** BigInt(-shift), rounding, negative);
+  const rounded =
+    shift >= 0 ? coefficient * 10n ** BigInt(shift) : quotient(coefficient, 10n ** BigInt(-shift), rounding, negative);
   if (rounded.toString().length > DECIMAL_DIGITS) return special(Number.NaN);
   return made({ coefficient: rounded, exponent: -places }, negative);
 }
@@ -85,7 +97,9 @@ export function wholePartOfDecimal({ negative, coefficient, exponent }: DecimalP
 /** What is no finite number, and zero. */
 function special(value: number): Decimal128 {
   if (Number.isNaN(value)) return Decimal128.fromString('NaN');
-  return Decimal128.fromString(value === 0 ? (Object.is(value, -0) ? '-0' : '0') : value > 0 ? 'Infinity' : '-Infinity');
+  return Decimal128.fromString(
+    value === 0 ? (Object.is(value, -0) ? '-0' : '0') : value > 0 ? 'Infinity' : '-Infinity',
+  );
 }
 
 function plain(value: Decimal128): number {
@@ -123,7 +137,9 @@ function digitsOf({ numerator, denominator }: Fraction, digits: number): Magnitu
   let exponent = numerator.toString().length - denominator.toString().length - digits;
   for (;;) {
     const coefficient =
-      exponent < 0 ? quotient(numerator * 10n ** BigInt(-exponent), denominator, 'half even', false) : quotient(numerator, denominator * 10n ** BigInt(exponent), 'half even', false);
+      exponent < 0
+        ? quotient(numerator * 10n ** BigInt(-exponent), denominator, 'half even', false)
+        : quotient(numerator, denominator * 10n ** BigInt(exponent), 'half even', false);
     if (coefficient < limit) return { coefficient, exponent };
     exponent += 1;
   }
@@ -139,6 +155,7 @@ function quotient(numerator: bigint, denominator: bigint, rounding: Rounding, ne
   const whole = numerator / denominator;
   const rest = numerator % denominator;
   if (rest === 0n || rounding === 'towards zero') return whole;
-  if (rounding === 'half even') return rest * 2n > denominator || (rest * 2n === denominator && whole % 2n === 1n) ? whole + 1n : whole;
+  if (rounding === 'half even')
+    return rest * 2n > denominator || (rest * 2n === denominator && whole % 2n === 1n) ? whole + 1n : whole;
   return (rounding === 'up') === negative ? whole : whole + 1n;
 }

@@ -1,4 +1,10 @@
-import { compareFractions, DECIMAL_EXPONENT_BIAS, type DecimalParts, decimalFraction, type Fraction } from './exact-number.js';
+import {
+  compareFractions,
+  DECIMAL_EXPONENT_BIAS,
+  type DecimalParts,
+  decimalFraction,
+  type Fraction,
+} from './exact-number.js';
 
 const MANTISSA_MIN = 1n << 52n;
 const DOUBLE_EXPONENT_MIN = -1074;
@@ -37,7 +43,8 @@ export function doubleNotAbove(fraction: Fraction): RoundedDouble {
  * @param up rounds up instead of down
  */
 export function decimalDigits(fraction: Fraction, digits: number, up: boolean): DecimalMagnitude {
-  const estimate = Math.floor((bitLength(fraction.numerator) - bitLength(fraction.denominator)) * LOG10_OF_2) - digits - 1;
+  const estimate =
+    Math.floor((bitLength(fraction.numerator) - bitLength(fraction.denominator)) * LOG10_OF_2) - digits - 1;
   let exponent = Math.max(estimate, -DECIMAL_EXPONENT_BIAS);
   let rounded = roundAt(fraction, exponent, up);
   while (rounded >= 10n ** BigInt(digits)) {

@@ -1,4 +1,18 @@
-import { Binary, BSONRegExp, BSONSymbol, Code, DBRef, Decimal128, Double, Int32, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'bson';
+import {
+  Binary,
+  BSONRegExp,
+  BSONSymbol,
+  Code,
+  DBRef,
+  Decimal128,
+  Double,
+  Int32,
+  Long,
+  MaxKey,
+  MinKey,
+  ObjectId,
+  Timestamp,
+} from 'bson';
 import { CommandError } from '../node/command.js';
 import { asBuffer, ElementType, readInt32, valueEnd } from './element-type.js';
 import { canonicalNaN, NotANumber } from './not-a-number.js';
@@ -84,7 +98,8 @@ function readArray(buffer: Buffer, from: number, to: number): Value[] {
 
 function checkedEnd(buffer: Buffer, type: number, start: number, limit: number): number {
   const end = valueEnd(buffer, type, start);
-  if (end < start || end > limit) throw invalidBson(end === -1 ? `unrecognized BSON type ${type}` : 'value exceeds its document');
+  if (end < start || end > limit)
+    throw invalidBson(end === -1 ? `unrecognized BSON type ${type}` : 'value exceeds its document');
   return end;
 }
 
@@ -140,7 +155,10 @@ function readRareValue(buffer: Buffer, type: number, at: number): Value {
       return new BSONSymbol(readText(buffer, at + 4, at + 3 + readInt32(buffer, at)));
     case ElementType.codeWithScope: {
       const codeEnd = at + 8 + readInt32(buffer, at + 4);
-      return new Code(readText(buffer, at + 8, codeEnd - 1), readDocument(buffer, codeEnd, codeEnd + readInt32(buffer, codeEnd)));
+      return new Code(
+        readText(buffer, at + 8, codeEnd - 1),
+        readDocument(buffer, codeEnd, codeEnd + readInt32(buffer, codeEnd)),
+      );
     }
     case ElementType.dbPointer:
       return readPointer(buffer, at);

@@ -49,7 +49,9 @@ function takeScratch(): Buffer {
   if (length >= HANDED_OUT_BYTES_MIN) {
     const written = scratch;
     // Another result as large is likely to follow, and finds room at once.
-    scratch = Buffer.allocUnsafeSlow(length + SCRATCH_BYTES > SCRATCH_KEPT_BYTES_MAX ? SCRATCH_BYTES : length + SCRATCH_BYTES);
+    scratch = Buffer.allocUnsafeSlow(
+      length + SCRATCH_BYTES > SCRATCH_KEPT_BYTES_MAX ? SCRATCH_BYTES : length + SCRATCH_BYTES,
+    );
     return written.subarray(0, length);
   }
   const result = length < SHARED_BYTES_MAX ? shared(length) : Buffer.allocUnsafeSlow(length);

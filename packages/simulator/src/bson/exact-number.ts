@@ -31,7 +31,12 @@ export function decimalParts(decimal: Decimal128): DecimalParts {
   if (special === 0x1fn) return { kind: 'nan', negative, coefficient: 0n, exponent: 0 };
   if (special === 0x1en) return { kind: 'infinity', negative, coefficient: 0n, exponent: 0 };
   if (((high >> 61n) & 3n) === 3n) {
-    return { kind: 'finite', negative, coefficient: 0n, exponent: Number((high >> 47n) & 0x3fffn) - DECIMAL_EXPONENT_BIAS };
+    return {
+      kind: 'finite',
+      negative,
+      coefficient: 0n,
+      exponent: Number((high >> 47n) & 0x3fffn) - DECIMAL_EXPONENT_BIAS,
+    };
   }
   const coefficient = ((high & 0x1ffffffffffffn) << 64n) | view.getBigUint64(0, true);
   const exponent = Number((high >> 49n) & 0x3fffn) - DECIMAL_EXPONENT_BIAS;
@@ -80,7 +85,8 @@ export function compareFractions(a: Fraction, b: Fraction): number {
  * @returns -1, 0 or 1
  */
 export function compareNumbers(a: NumberValue, b: NumberValue): number {
-  if (a._bsontype === 'Long' && b._bsontype === 'Long') return Math.sign(a.high - b.high || (a.low >>> 0) - (b.low >>> 0));
+  if (a._bsontype === 'Long' && b._bsontype === 'Long')
+    return Math.sign(a.high - b.high || (a.low >>> 0) - (b.low >>> 0));
   const left = exactDouble(a);
   const right = exactDouble(b);
   if (left !== undefined && right !== undefined) return compareDoubles(left, right);

@@ -1,4 +1,18 @@
-import { Binary, BSONRegExp, BSONSymbol, Code, DBRef, Decimal128, Double, Int32, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'bson';
+import {
+  Binary,
+  BSONRegExp,
+  BSONSymbol,
+  Code,
+  DBRef,
+  Decimal128,
+  Double,
+  Int32,
+  Long,
+  MaxKey,
+  MinKey,
+  ObjectId,
+  Timestamp,
+} from 'bson';
 import { decodeDocument } from './decode.js';
 import { longValue } from './exact-number.js';
 import { DateTime, type Doc, RawDocument, UndefinedValue, type Value } from './value.js';
@@ -14,7 +28,8 @@ type JsonObject = Record<string, unknown>;
  */
 export function fromExtendedJson(json: unknown): Value {
   if (json === null || typeof json === 'string' || typeof json === 'boolean') return json;
-  if (typeof json === 'number') return Number.isInteger(json) && Math.abs(json) < 2 ** 31 ? new Int32(json) : new Double(json);
+  if (typeof json === 'number')
+    return Number.isInteger(json) && Math.abs(json) < 2 ** 31 ? new Int32(json) : new Double(json);
   if (Array.isArray(json)) return json.map(fromExtendedJson);
   const object = json as JsonObject;
   const [first] = Object.keys(object);
@@ -44,7 +59,8 @@ const readers: Record<string, (object: JsonObject) => Value | undefined> = {
     const { pattern, options } = $regularExpression as { pattern: string; options: string };
     return new BSONRegExp(pattern, options);
   },
-  $code: ({ $code, $scope }) => new Code($code as string, $scope === undefined ? null : documentOf($scope as JsonObject)),
+  $code: ({ $code, $scope }) =>
+    new Code($code as string, $scope === undefined ? null : documentOf($scope as JsonObject)),
   $dbPointer: ({ $dbPointer }) => {
     const { $ref, $id } = $dbPointer as { $ref: string; $id: { $oid: string } };
     return new DBRef($ref, new ObjectId($id.$oid));
@@ -59,7 +75,9 @@ function only(object: JsonObject, read: (text: string) => Value): Value | undefi
 
 function readDate({ $date }: JsonObject): Value | undefined {
   if (typeof $date === 'string') return new DateTime(BigInt(Date.parse($date)));
-  return $date === null || typeof $date !== 'object' ? undefined : new DateTime(BigInt((object($date).$numberLong as string)));
+  return $date === null || typeof $date !== 'object'
+    ? undefined
+    : new DateTime(BigInt(object($date).$numberLong as string));
 }
 
 function readBinary({ $binary }: JsonObject): Value {

@@ -84,7 +84,8 @@ function collect(value: Value, name: string | undefined, parts: Uint8Array[]): v
   parts.push(head);
   if (name !== undefined) parts.push(encodeUtf8(`${name}\0`));
   if (isNumberType(type)) parts.push(int64Bytes(wholeNumber(value as NumberValue)));
-  else if (type === ElementType.document) collectFields(value instanceof RawDocument ? decodeDocument(value.bytes) : (value as Doc), parts);
+  else if (type === ElementType.document)
+    collectFields(value instanceof RawDocument ? decodeDocument(value.bytes) : (value as Doc), parts);
   else if (type === ElementType.array) collectFields((value as Value[]).entries(), parts);
   else if (type === ElementType.codeWithScope) {
     parts.push(encodeUtf8(`${(value as Code).code}\0`));

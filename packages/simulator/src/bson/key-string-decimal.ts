@@ -1,7 +1,32 @@
 import type { Decimal128 } from 'bson';
-import { DECIMAL_DIGITS, decimalDigits, type DecimalMagnitude, doubleNotAbove, equalsMagnitude, magnitudeFraction, normalizedDecimal } from './decimal-rounding.js';
-import { compareFractions, DECIMAL_EXPONENT_BIAS, decimalFraction, type DecimalParts, decimalParts, doubleFraction, type Fraction } from './exact-number.js';
-import { appendBits, appendDouble, appendLargeDouble, appendMagnitude, appendSmallDouble, appendTinyDouble, Continuation, TWO_BIT_CONTINUATION_MIN } from './key-string-number.js';
+import {
+  DECIMAL_DIGITS,
+  decimalDigits,
+  type DecimalMagnitude,
+  doubleNotAbove,
+  equalsMagnitude,
+  magnitudeFraction,
+  normalizedDecimal,
+} from './decimal-rounding.js';
+import {
+  compareFractions,
+  DECIMAL_EXPONENT_BIAS,
+  decimalFraction,
+  type DecimalParts,
+  decimalParts,
+  doubleFraction,
+  type Fraction,
+} from './exact-number.js';
+import {
+  appendBits,
+  appendDouble,
+  appendLargeDouble,
+  appendMagnitude,
+  appendSmallDouble,
+  appendTinyDouble,
+  Continuation,
+  TWO_BIT_CONTINUATION_MIN,
+} from './key-string-number.js';
 import { NumberKeyType } from './key-type.js';
 import type { KeyWriter } from './key-writer.js';
 import { NumberTypeBits } from './type-bits.js';
@@ -24,11 +49,13 @@ export function appendDecimal(key: KeyWriter, decimal: Decimal128): void {
   const biased = parts.exponent + DECIMAL_EXPONENT_BIAS;
   if (parts.kind === 'finite' && parts.coefficient === 0n) {
     key.typeBits?.appendDecimalZero(biased + (parts.negative ? NEGATIVE_ZERO_OFFSET : 0));
-    key.byte(NumberKeyType.zero); return;
+    key.byte(NumberKeyType.zero);
+    return;
   }
   if (parts.kind !== 'finite') {
     key.typeBits?.appendNumber(NumberTypeBits.decimal);
-    appendDouble(key, parts.kind === 'nan' ? Number.NaN : parts.negative ? -Infinity : Infinity); return;
+    appendDouble(key, parts.kind === 'nan' ? Number.NaN : parts.negative ? -Infinity : Infinity);
+    return;
   }
   key.typeBits?.appendDecimal(biased);
   appendFinite(key, parts);
@@ -53,11 +80,13 @@ function appendFinite(key: KeyWriter, parts: DecimalParts): void {
   }
   if (near.value >= TWO_POW_63) {
     appendLargeDouble(key, signed, Continuation.aboveRounded);
-    appendContinuation(key, exact, fullDigits(near.value), negative); return;
+    appendContinuation(key, exact, fullDigits(near.value), negative);
+    return;
   }
   if (near.value < TWO_BIT_CONTINUATION_MIN) {
     appendSmallDouble(key, signed, Continuation.aboveRounded);
-    appendContinuation(key, exact, fullDigits(near.value), negative); return;
+    appendContinuation(key, exact, fullDigits(near.value), negative);
+    return;
   }
   if (near.value >= EXACT_INTEGER_MAX) {
     appendWideInteger(key, exact, negative);
@@ -85,7 +114,12 @@ function appendWideInteger(key: KeyWriter, exact: Fraction, negative: boolean): 
   appendMagnitude(key, (integer << 1n) | (hasFraction ? 1n : 0n), negative);
   if (!hasFraction) return;
   if (integer < FULL_INTEGER_MIN) key.byte(negative ? ~Continuation.aboveRounded & 0xff : Continuation.aboveRounded);
-  appendContinuation(key, exact, decimalDigits({ numerator: integer, denominator: 1n }, DECIMAL_DIGITS, false), negative);
+  appendContinuation(
+    key,
+    exact,
+    decimalDigits({ numerator: integer, denominator: 1n }, DECIMAL_DIGITS, false),
+    negative,
+  );
 }
 
 /** A double's value in 34 digits, rounded up. */
@@ -112,7 +146,10 @@ function appendTiny(key: KeyWriter, parts: DecimalParts, exact: Fraction, near: 
     appendNormalized(key, parts, 0n);
     return;
   }
-  const scaled = doubleNotAbove({ numerator: exact.numerator << TINY_SCALE_BITS, denominator: exact.denominator }).value;
+  const scaled = doubleNotAbove({
+    numerator: exact.numerator << TINY_SCALE_BITS,
+    denominator: exact.denominator,
+  }).value;
   appendTinyDouble(key, scaled, Continuation.aboveRounded, negative);
   const { numerator, denominator } = doubleFraction(scaled);
   const stored = decimalDigits({ numerator, denominator: denominator << TINY_SCALE_BITS }, DECIMAL_DIGITS, false);

@@ -27,7 +27,8 @@ export function appendInteger(key: KeyWriter, value: number | bigint): void {
       appendLargeDouble(key, -TWO_POW_63, Continuation.none);
       return;
     }
-    appendMagnitude(key, (value < 0n ? -value : value) << 1n, value < 0n); return;
+    appendMagnitude(key, (value < 0n ? -value : value) << 1n, value < 0n);
+    return;
   }
   if (value === 0) {
     key.byte(NumberKeyType.zero);
@@ -122,7 +123,9 @@ function appendFractionalDouble(key: KeyWriter, value: number, continuation: num
   const magnitude = Math.abs(value);
   const integer = BigInt(Math.floor(magnitude));
   const fractionBytes = Math.floor((64 - (integer << 1n).toString(2).length) / 8);
-  key.byte(negative ? NumberKeyType.negativeEightBytes + fractionBytes : NumberKeyType.positiveEightBytes - fractionBytes);
+  key.byte(
+    negative ? NumberKeyType.negativeEightBytes + fractionBytes : NumberKeyType.positiveEightBytes - fractionBytes,
+  );
   const shifted = BigInt(magnitude * 256 ** fractionBytes) + ((integer + 1n) << BigInt(fractionBytes * 8));
   appendBits(key, shifted | BigInt(continuation), negative);
 }
@@ -133,7 +136,8 @@ export function appendSmallDouble(key: KeyWriter, value: number, continuation: n
   const magnitude = Math.abs(value);
   key.byte(negative ? NumberKeyType.negativeSmall : NumberKeyType.positiveSmall);
   if (magnitude >= TWO_BIT_CONTINUATION_MIN) {
-    appendBits(key, (doubleBits(magnitude) << 2n) | BigInt(continuation), negative); return;
+    appendBits(key, (doubleBits(magnitude) << 2n) | BigInt(continuation), negative);
+    return;
   }
   appendTinyDouble(key, magnitude * TINY_SCALE, continuation, negative);
 }
@@ -150,7 +154,11 @@ export function appendLargeDouble(key: KeyWriter, value: number, continuation: n
   key.byte(negative ? NumberKeyType.negativeLarge : NumberKeyType.positiveLarge);
   const magnitude = Math.abs(value);
   const marker = continuation === Continuation.none ? 0n : 1n;
-  appendBits(key, magnitude === Infinity ? INFINITY_BITS : BigInt.asUintN(63, doubleBits(magnitude) << 1n) | marker, negative);
+  appendBits(
+    key,
+    magnitude === Infinity ? INFINITY_BITS : BigInt.asUintN(63, doubleBits(magnitude) << 1n) | marker,
+    negative,
+  );
 }
 
 /** Appends 64 bits, inverted for negative numbers. */

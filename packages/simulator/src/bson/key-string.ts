@@ -58,7 +58,8 @@ const genericKeyTypes = new Uint8Array(256);
 genericKeyTypes[ElementType.minKey] = KeyType.minKey;
 genericKeyTypes[ElementType.undefined] = KeyType.undefined;
 genericKeyTypes[ElementType.null] = KeyType.null;
-for (const type of [ElementType.int32, ElementType.double, ElementType.int64, ElementType.decimal128]) genericKeyTypes[type] = KeyType.number;
+for (const type of [ElementType.int32, ElementType.double, ElementType.int64, ElementType.decimal128])
+  genericKeyTypes[type] = KeyType.number;
 genericKeyTypes[ElementType.string] = KeyType.string;
 genericKeyTypes[ElementType.symbol] = KeyType.string;
 genericKeyTypes[ElementType.document] = KeyType.document;
@@ -171,7 +172,8 @@ function appendRareValue(key: KeyWriter, type: number, value: Value): void {
       key.byte(KeyType.dbPointer);
       key.uint32(name.length);
       key.bytes(name);
-      key.bytes((value as DBRef).oid.id); return;
+      key.bytes((value as DBRef).oid.id);
+      return;
     }
     default:
       key.byte(genericKeyType(type));

@@ -28,8 +28,11 @@ export class NumberTotal {
 
   sum(): NumberValue {
     if (this.#type === 'Decimal128') return this.#asDecimal();
-    if (this.#type === 'Double' || this.#whole !== BigInt.asIntN(64, this.#whole)) return new Double(this.#doubles.value);
-    return this.#type === 'Int32' && this.#whole === BigInt.asIntN(32, this.#whole) ? new Int32(Number(this.#whole)) : Long.fromBigInt(this.#whole);
+    if (this.#type === 'Double' || this.#whole !== BigInt.asIntN(64, this.#whole))
+      return new Double(this.#doubles.value);
+    return this.#type === 'Int32' && this.#whole === BigInt.asIntN(32, this.#whole)
+      ? new Int32(Number(this.#whole))
+      : Long.fromBigInt(this.#whole);
   }
 
   /** The mean; null of nothing. */
@@ -79,7 +82,9 @@ class CompensatedSum {
   }
 
   decimal(): Decimal128 {
-    return Number.isNaN(this.#sum) ? wholeDecimalOfDouble(this.#plain) : addDecimals(wholeDecimalOfDouble(this.#sum), wholeDecimalOfDouble(this.#rest));
+    return Number.isNaN(this.#sum)
+      ? wholeDecimalOfDouble(this.#plain)
+      : addDecimals(wholeDecimalOfDouble(this.#sum), wholeDecimalOfDouble(this.#rest));
   }
 }
 

@@ -20,7 +20,12 @@ let used = 0;
  * @param message whole, as it came in
  */
 export function keepDocuments(message: Buffer, documents: readonly Uint8Array[]): void {
-  if (message.length < OWN_BUFFER_BYTES_MIN || message.length > KEPT_MESSAGE_BYTES_MAX || message.buffer.byteLength !== message.length) return;
+  if (
+    message.length < OWN_BUFFER_BYTES_MIN ||
+    message.length > KEPT_MESSAGE_BYTES_MAX ||
+    message.buffer.byteLength !== message.length
+  )
+    return;
   let bytes = 0;
   for (const document of documents) bytes += document.length;
   if (bytes >= message.length * KEPT_FRACTION_MIN) kept.add(message.buffer);

@@ -75,7 +75,10 @@ export function decodeResumeToken(hex: string, versionMax: ResumeTokenVersion = 
 }
 
 function unknownVersion(versionMax: ResumeTokenVersion): CommandError {
-  const message = versionMax === 1 ? 'Invalid resume token: only supports version 0 or 1' : 'Invalid Resume Token: only supports version 0, 1 and 2';
+  const message =
+    versionMax === 1
+      ? 'Invalid resume token: only supports version 0 or 1'
+      : 'Invalid Resume Token: only supports version 0, 1 and 2';
   return new CommandError(50795, 'Location50795', message);
 }
 
@@ -108,6 +111,7 @@ function placeOf(values: readonly (Value | undefined)[]): Omit<ResumeToken, 'clu
 }
 
 function numberOf(value: Value | undefined): number {
-  if (!(value instanceof Int32)) throw new CommandError(9, 'FailedToParse', 'resume token has a field of the wrong type');
+  if (!(value instanceof Int32))
+    throw new CommandError(9, 'FailedToParse', 'resume token has a field of the wrong type');
   return value.value;
 }

@@ -84,7 +84,12 @@ export function withIdFirst(bytes: Uint8Array, makeId: () => Value): Uint8Array 
 }
 
 /** Types of an `_id` that are refused, or looked into before. */
-const examinedIdTypes: ReadonlySet<number> = new Set([ElementType.document, ElementType.array, ElementType.regex, ElementType.undefined]);
+const examinedIdTypes: ReadonlySet<number> = new Set([
+  ElementType.document,
+  ElementType.array,
+  ElementType.regex,
+  ElementType.undefined,
+]);
 
 /** True for a document that a server stores as it came: its `_id` comes first and is plain, and no top-level field may be an empty timestamp. */
 export function isStoredAsItIs(bytes: Uint8Array): boolean {

@@ -65,7 +65,8 @@ function printed(value: number): string {
   if (value === 0) return Object.is(value, -0) ? '-0' : '0';
   const [mantissa = '', power = ''] = value.toExponential(significantDigits - 1).split('e');
   const exponent = Number(power);
-  if (exponent >= -4 && exponent < significantDigits) return withoutZeros(value.toFixed(Math.max(0, Math.min(100, significantDigits - 1 - exponent))));
+  if (exponent >= -4 && exponent < significantDigits)
+    return withoutZeros(value.toFixed(Math.max(0, Math.min(100, significantDigits - 1 - exponent))));
   return `${withoutZeros(mantissa)}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
 }
 

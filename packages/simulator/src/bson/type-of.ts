@@ -80,5 +80,10 @@ export function typeOfAlias(alias: string): number | undefined {
 
 /** True for int, long, double and decimal. */
 export function isNumberType(type: number): boolean {
-  return type === ElementType.int32 || type === ElementType.double || type === ElementType.int64 || type === ElementType.decimal128;
+  return (
+    type === ElementType.int32 ||
+    type === ElementType.double ||
+    type === ElementType.int64 ||
+    type === ElementType.decimal128
+  );
 }

@@ -20,7 +20,11 @@ export function decodeUtf8(buffer: Buffer, from: number, to: number): string {
 /** The bytes of a text. */
 export function encodeUtf8(text: string): Buffer {
   if (!loneSurrogates.test(text)) return Buffer.from(text);
-  return Buffer.concat(Array.from(text, (character) => (loneSurrogates.test(character) ? Buffer.of(character.charCodeAt(0) - LONE_SURROGATES) : Buffer.from(character))));
+  return Buffer.concat(
+    Array.from(text, (character) =>
+      loneSurrogates.test(character) ? Buffer.of(character.charCodeAt(0) - LONE_SURROGATES) : Buffer.from(character),
+    ),
+  );
 }
 
 /**
@@ -38,9 +42,10 @@ export function writeUtf8(buffer: Buffer, text: string, at: number): number {
 function decodeBytes(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString();
   let text = '';
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const length = sequenceLength(bytes, at);
-    text += length === 0 ? String.fromCharCode(LONE_SURROGATES + (bytes[at] ?? 0)) : bytes.toString('utf8', at, at + length);
+    text +=
+      length === 0 ? String.fromCharCode(LONE_SURROGATES + (bytes[at] ?? 0)) : bytes.toString('utf8', at, at + length);
     at += Math.max(1, length);
   }
   return text;
@@ -48,6 +53,7 @@ function decodeBytes(bytes: Buffer): string {
 
 /** Bytes of the character at an index; 0 when the byte there begins none. */
 function sequenceLength(bytes: Buffer, at: number): number {
-  for (let length = 1; length <= SEQUENCE_BYTES_MAX; length += 1) if (at + length <= bytes.length && isUtf8(bytes.subarray(at, at + length))) return length;
+  for (let length = 1; length <= SEQUENCE_BYTES_MAX; length += 1)
+    if (at + length <= bytes.length && isUtf8(bytes.subarray(at, at + length))) return length;
   return 0;
 }

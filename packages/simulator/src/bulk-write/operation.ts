@@ -21,7 +21,18 @@ export interface BulkOperation {
 /** Operations of one command at most, as on the server (`maxWriteBatchSize`). */
 const operationsMax = 100_000;
 const kinds: readonly OperationKind[] = ['insert', 'update', 'delete'];
-const updateFields = ['update', 'filter', 'updateMods', 'multi', 'upsert', 'arrayFilters', 'collation', 'hint', 'constants', 'sort'];
+const updateFields = [
+  'update',
+  'filter',
+  'updateMods',
+  'multi',
+  'upsert',
+  'arrayFilters',
+  'collation',
+  'hint',
+  'constants',
+  'sort',
+];
 const deleteFields = ['delete', 'filter', 'multi', 'collation', 'hint'];
 
 /**
@@ -32,7 +43,11 @@ export function bulkOperations(request: CommandRequest): BulkOperation[] {
   const operations = listed(request, 'ops');
   const namespaces = listed(request, 'nsInfo').map((entry) => textOrEmpty(entry.get('ns')));
   if (operations.length === 0 || operations.length > operationsMax) {
-    throw new CommandError(16, 'InvalidLength', `Write batch sizes must be between 1 and ${operationsMax}. Got ${operations.length} operations.`);
+    throw new CommandError(
+      16,
+      'InvalidLength',
+      `Write batch sizes must be between 1 and ${operationsMax}. Got ${operations.length} operations.`,
+    );
   }
   return operations.map((operation, index) => bulkOperation(operation, index, namespaces));
 }
@@ -41,7 +56,8 @@ function listed(request: CommandRequest, field: string): Doc[] {
   const sent = request.sequences.get(field);
   if (sent !== undefined) return sent.map((bytes) => decodeDocument(bytes));
   const array = request.body.get(field);
-  if (!Array.isArray(array)) throw new CommandError(40414, 'Location40414', `BSON field 'bulkWrite.${field}' is missing but a required field`);
+  if (!Array.isArray(array))
+    throw new CommandError(40414, 'Location40414', `BSON field 'bulkWrite.${field}' is missing but a required field`);
   return array.map((entry) => (entry instanceof RawDocument ? decodeDocument(entry.bytes) : docOrEmpty(entry)));
 }
 
@@ -49,7 +65,8 @@ function bulkOperation(operation: Doc, index: number, namespaces: readonly strin
   const kind = kinds.find((each) => each === operation.keys().next().value);
   if (kind === undefined) throw unknownField(`bulkWrite.ops.${operation.keys().next().value ?? ''}`);
   const namespace = namespaces[numberOf(operation.get(kind)) ?? -1];
-  if (namespace === undefined) throw new CommandError(2, 'BadValue', `BulkWrite ops entry ${index} has an invalid nsInfo index.`);
+  if (namespace === undefined)
+    throw new CommandError(2, 'BadValue', `BulkWrite ops entry ${index} has an invalid nsInfo index.`);
   return { kind, index, namespace, statement: encodeDocument(statementOf(kind, operation)) };
 }
 
@@ -59,7 +76,8 @@ function statementOf(kind: OperationKind, operation: Doc): Doc {
   const statement: Doc = new Map([['q', required(operation, kind, 'filter')]]);
   if (kind === 'delete') statement.set('limit', new Int32(isTrue(operation.get('multi')) ? 0 : 1));
   else statement.set('u', required(operation, kind, 'updateMods'));
-  const kept = kind === 'update' ? ['multi', 'upsert', 'arrayFilters', 'collation', 'hint', 'sort'] : ['collation', 'hint'];
+  const kept =
+    kind === 'update' ? ['multi', 'upsert', 'arrayFilters', 'collation', 'hint', 'sort'] : ['collation', 'hint'];
   for (const name of kept) {
     const value = operation.get(name);
     if (value !== undefined) statement.set(name, value);
@@ -70,7 +88,12 @@ function statementOf(kind: OperationKind, operation: Doc): Doc {
 
 function required(operation: Doc, kind: OperationKind, name: string): Value {
   const value = operation.get(name);
-  if (value === undefined) throw new CommandError(40414, 'Location40414', `BSON field 'bulkWrite.ops.${kind}.${name}' is missing but a required field`);
+  if (value === undefined)
+    throw new CommandError(
+      40414,
+      'Location40414',
+      `BSON field 'bulkWrite.ops.${kind}.${name}' is missing but a required field`,
+    );
   return value;
 }
 

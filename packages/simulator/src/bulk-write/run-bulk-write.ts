@@ -6,7 +6,11 @@ import { collectionOf, databaseOf } from '../node/namespace.js';
 import { type BulkOperation, bulkOperations, type OperationKind } from './operation.js';
 import { BulkTally } from './tally.js';
 
-const statementField: Readonly<Record<OperationKind, string>> = { insert: 'documents', update: 'updates', delete: 'deletes' };
+const statementField: Readonly<Record<OperationKind, string>> = {
+  insert: 'documents',
+  update: 'updates',
+  delete: 'deletes',
+};
 /** Fields of a `bulkWrite` that mean its operations and not their surroundings. */
 const ownFields: ReadonlySet<string> = new Set(['bulkWrite', 'ops', 'nsInfo', 'errorsOnly', 'cursor']);
 
@@ -16,7 +20,8 @@ const ownFields: ReadonlySet<string> = new Set(['bulkWrite', 'ops', 'nsInfo', 'e
  * @throws CommandError 13 outside of `admin`; what ends the session's transaction or asks the client to try again
  */
 export async function runBulkWrite(request: CommandRequest, run: (part: CommandRequest) => Promise<Doc>): Promise<Doc> {
-  if (request.db !== 'admin') throw new CommandError(13, 'Unauthorized', 'bulkWrite may only be run against the admin database.');
+  if (request.db !== 'admin')
+    throw new CommandError(13, 'Unauthorized', 'bulkWrite may only be run against the admin database.');
   const ordered = request.body.get('ordered') !== false;
   const tally = new BulkTally(ordered, isTrue(request.body.get('errorsOnly')));
   let first = true;
@@ -34,7 +39,13 @@ function inGroups(operations: readonly BulkOperation[]): BulkOperation[][] {
   for (const operation of operations) {
     const group = groups[groups.length - 1];
     const [neighbour] = group ?? [];
-    if (group !== undefined && operation.kind === 'insert' && neighbour?.kind === 'insert' && neighbour.namespace === operation.namespace) group.push(operation);
+    if (
+      group !== undefined &&
+      operation.kind === 'insert' &&
+      neighbour?.kind === 'insert' &&
+      neighbour.namespace === operation.namespace
+    )
+      group.push(operation);
     else groups.push([operation]);
   }
   return groups;
@@ -52,17 +63,33 @@ async function runGroup(
   try {
     tally.add(group, await run(partOf(request, operation, group, first)));
   } catch (error) {
-    if (!(error instanceof CommandError) || error.labels.length > 0 || request.body.get('autocommit') === false) throw error;
+    if (!(error instanceof CommandError) || error.labels.length > 0 || request.body.get('autocommit') === false)
+      throw error;
     tally.addFailure(operation, error);
   }
 }
 
-function partOf(request: CommandRequest, { kind, namespace }: BulkOperation, group: readonly BulkOperation[], first: boolean): CommandRequest {
+function partOf(
+  request: CommandRequest,
+  { kind, namespace }: BulkOperation,
+  group: readonly BulkOperation[],
+  first: boolean,
+): CommandRequest {
   const body: Doc = new Map([[kind, collectionOf(namespace)]]);
   for (const [name, value] of request.body) if (!ownFields.has(name)) body.set(name, value);
   const transaction = body.get('autocommit') === false;
   if (transaction && !first) for (const name of ['startTransaction', 'readConcern']) body.delete(name);
-  if (!transaction && body.has('txnNumber')) body.set('stmtIds', group.map(({ index }) => new Int32(index)));
+  if (!transaction && body.has('txnNumber'))
+    body.set(
+      'stmtIds',
+      group.map(({ index }) => new Int32(index)),
+    );
   const statements = group.map(({ statement }) => statement);
-  return { ...request, db: databaseOf(namespace), name: kind, body, sequences: new Map([[statementField[kind], statements]]) };
+  return {
+    ...request,
+    db: databaseOf(namespace),
+    name: kind,
+    body,
+    sequences: new Map([[statementField[kind], statements]]),
+  };
 }

@@ -7,7 +7,9 @@ import type { BulkOperation } from './operation.js';
 /** What the operations of a `bulkWrite` did, put together for its reply. */
 export class BulkTally {
   readonly #results: Doc[] = [];
-  readonly #counts = new Map(['nErrors', 'nInserted', 'nMatched', 'nModified', 'nUpserted', 'nDeleted'].map((name) => [name, 0]));
+  readonly #counts = new Map(
+    ['nErrors', 'nInserted', 'nMatched', 'nModified', 'nUpserted', 'nDeleted'].map((name) => [name, 0]),
+  );
   #writeConcernError: Value | undefined;
 
   /** @param ordered true when nothing was tried behind a failure @param errorsOnly true to leave results of operations that went well out of the reply */
@@ -25,7 +27,9 @@ export class BulkTally {
     this.#writeConcernError = reply.get('writeConcernError') ?? this.#writeConcernError;
     const errors = documents(reply.get('writeErrors'));
     const failures = new Map(errors.map((error) => [numberOf(error.get('index')) ?? 0, error]));
-    const reached = this.ordered ? Math.min(operations.length, ...[...failures.keys()].map((index) => index + 1)) : operations.length;
+    const reached = this.ordered
+      ? Math.min(operations.length, ...[...failures.keys()].map((index) => index + 1))
+      : operations.length;
     for (const [at, operation] of operations.slice(0, reached).entries()) {
       const failure = failures.get(at);
       if (failure === undefined) this.#succeed(operation, reply);
@@ -39,7 +43,10 @@ export class BulkTally {
   }
 
   reply(): Doc {
-    const reply = doc(['cursor', doc(['id', Long.ZERO], ['firstBatch', this.#results], ['ns', 'admin.$cmd.bulkWrite'])]);
+    const reply = doc([
+      'cursor',
+      doc(['id', Long.ZERO], ['firstBatch', this.#results], ['ns', 'admin.$cmd.bulkWrite']),
+    ]);
     for (const [name, count] of this.#counts) reply.set(name, new Int32(count));
     return this.#writeConcernError === undefined ? reply : reply.set('writeConcernError', this.#writeConcernError);
   }

@@ -28,14 +28,32 @@ async function answer(line: string): Promise<void> {
 }
 
 async function cluster(): Promise<Running> {
-  const started = await startCluster({ shards: order.shards, routers: order.routers, version: order.version, auth: order.auth, basePort: order.port, ...where, ...order.limits });
+  const started = await startCluster({
+    shards: order.shards,
+    routers: order.routers,
+    version: order.version,
+    auth: order.auth,
+    basePort: order.port,
+    ...where,
+    ...order.limits,
+  });
   const { router, routers, config, shards, connectionString, nodes } = started;
   return { addresses: { router, routers, config, shards, connectionString }, nodes, close: () => started.close() };
 }
 
 async function replicaSet(): Promise<Running> {
-  const started = await startReplicaSet({ ...where, port: order.port, version: order.version, auth: order.auth, ...order.limits });
+  const started = await startReplicaSet({
+    ...where,
+    port: order.port,
+    version: order.version,
+    auth: order.auth,
+    ...order.limits,
+  });
   const { host, connectionString, member } = started;
   const nodes = new Map([[member.control.name, member.control]]);
-  return { addresses: { replicaSet: host, setName: member.identity.setName, connectionString }, nodes, close: () => started.close() };
+  return {
+    addresses: { replicaSet: host, setName: member.identity.setName, connectionString },
+    nodes,
+    close: () => started.close(),
+  };
 }

@@ -72,11 +72,19 @@ const defaultHost = '127.0.0.1';
 /** Starts a sharded cluster in this process: shards of one member each, a config server and routers. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const address = options.host ?? defaultHost;
-  const port = (offset: number): number => (options.basePort === undefined || options.basePort === 0 ? 0 : options.basePort + offset);
+  const port = (offset: number): number =>
+    options.basePort === undefined || options.basePort === 0 ? 0 : options.basePort + offset;
   const clock = new ClusterClock(options.now);
-  const deployment = new Deployment(options.version === undefined ? defaultVersion : ServerVersion.parse(options.version));
+  const deployment = new Deployment(
+    options.version === undefined ? defaultVersion : ServerVersion.parse(options.version),
+  );
   deployment.testCommands = options.testCommands ?? true;
-  const limits = { oplogBytesMax: options.oplogBytesMax, snapshotWindowSeconds: options.snapshotWindowSeconds, noopIntervalMs: options.noopIntervalMs, hostSelectionMs: options.hostSelectionMs };
+  const limits = {
+    oplogBytesMax: options.oplogBytesMax,
+    snapshotWindowSeconds: options.snapshotWindowSeconds,
+    noopIntervalMs: options.noopIntervalMs,
+    hostSelectionMs: options.hostSelectionMs,
+  };
   const common = { address, clock, deployment, signer: new ClusterTimeSigner(clock), ...limits };
   const shards: { roster?: ShardRoster } = {};
   const config = await ShardMember.start({
@@ -92,19 +100,48 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const configShard = memberShard(config, config.id, clock);
   const ranges = new RangeDeletions();
   const catalog = new ShardingCatalog(new ConfigStore(config.link), clock, config.identity.release);
-  const roster = new ShardRoster(catalog, ranges, config, { ...common, kind: 'shard', configServer: config.connectionString, auth: shardAuth(options.auth) });
+  const roster = new ShardRoster(catalog, ranges, config, {
+    ...common,
+    kind: 'shard',
+    configServer: config.connectionString,
+    auth: shardAuth(options.auth),
+  });
   shards.roster = roster;
   for (let index = 0; index < options.shards; index += 1) await roster.start(port(2 + index));
   await catalog.initialize(roster.members.map((member) => roster.asShard(member)));
   const chunkBytesMax = (): number => chunkBytes(configShard.stored, config.identity.version);
-  const migration = { catalog, ranges, cleanupDelayMs: (shard: string) => roster.cleanupDelayMs(shard), lockWaitMs: (shard: string) => roster.lockWaitMs(shard), chunkBytesMax };
-  const balancer = new Balancer({ migration, configShard, release: config.identity.release, roundMs: options.balancerRoundMs ?? roundMsDefault });
-  const shared = { catalog, clock, deployment, configShard, realm: config.realm, balancer, migration, available: roster.available };
+  const migration = {
+    catalog,
+    ranges,
+    cleanupDelayMs: (shard: string) => roster.cleanupDelayMs(shard),
+    lockWaitMs: (shard: string) => roster.lockWaitMs(shard),
+    chunkBytesMax,
+  };
+  const balancer = new Balancer({
+    migration,
+    configShard,
+    release: config.identity.release,
+    roundMs: options.balancerRoundMs ?? roundMsDefault,
+  });
+  const shared = {
+    catalog,
+    clock,
+    deployment,
+    configShard,
+    realm: config.realm,
+    balancer,
+    migration,
+    available: roster.available,
+  };
   const routers: RouterMember[] = [];
   for (let index = 0; index < (options.routers ?? 1); index += 1) {
-    routers.push(await RouterMember.start(`router${index}`, shared, address, port(index === 0 ? 0 : 1 + options.shards + index)));
+    routers.push(
+      await RouterMember.start(`router${index}`, shared, address, port(index === 0 ? 0 : 1 + options.shards + index)),
+    );
   }
-  const nodes = new Map<string, NodeControl>([...routers, config, ...roster.members].map(({ control }) => [control.name, control]));
+  const nodes = new Map<string, NodeControl>(
+    [...routers, config, ...roster.members].map(({ control }) => [control.name, control]),
+  );
   const hosts = routers.map((router) => router.identity.host);
   return {
     router: hosts[0] ?? '',

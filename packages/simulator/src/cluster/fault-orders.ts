@@ -18,9 +18,20 @@ const faults: ReadonlyMap<string, Fault> = new Map<string, Fault>([
   ['resume', (node) => node.resume()],
   ['heal', (node) => node.heal()],
   ['slowCommands', (node, order) => node.slowCommands(numberIn(order, 'delayMs'))],
-  ['slowConnections', (node, order) => node.slowConnections({ latencyMs: numberIn(order, 'latencyMs', 0), bytesPerSecond: numberIn(order, 'bytesPerSecond', Infinity) })],
+  [
+    'slowConnections',
+    (node, order) =>
+      node.slowConnections({
+        latencyMs: numberIn(order, 'latencyMs', 0),
+        bytesPerSecond: numberIn(order, 'bytesPerSecond', Infinity),
+      }),
+  ],
   ['cutConnections', (node) => node.cutConnections()],
-  ['cutAfterBytes', (node, order) => node.cutAfterBytes(numberIn(order, 'bytes'), order['direction'] === 'received' ? 'received' : 'sent')],
+  [
+    'cutAfterBytes',
+    (node, order) =>
+      node.cutAfterBytes(numberIn(order, 'bytes'), order['direction'] === 'received' ? 'received' : 'sent'),
+  ],
   ['cutWithinReply', (node, order) => node.cutWithinReply(textIn(order, 'command'), numberIn(order, 'bytes'))],
   ['stepDown', (node, order) => memberOf(node).stepDown(numberIn(order, 'seconds'))],
   ['elect', (node) => memberOf(node).elect()],
@@ -47,7 +58,8 @@ export async function runFaultLine(nodes: ReadonlyMap<string, NodeControl>, line
 }
 
 async function runFault(nodes: ReadonlyMap<string, NodeControl>, order: unknown): Promise<void> {
-  if (typeof order !== 'object' || order === null || Array.isArray(order)) throw new TypeError('an order is a JSON object');
+  if (typeof order !== 'object' || order === null || Array.isArray(order))
+    throw new TypeError('an order is a JSON object');
   const [name, target] = Object.entries(order)[0] ?? [];
   const fault = faults.get(name ?? '');
   if (fault === undefined) throw new TypeError(`unknown order ${name ?? ''}: one of ${faultNames.join(', ')}`);

@@ -86,9 +86,12 @@ export class MemberControl extends NodeControl {
     const force = isTrue(body.get('force'));
     const catchUpSeconds = numberOf(body.get('secondaryCatchUpPeriodSecs')) ?? (force ? 0 : catchUpSecondsDefault);
     if (seconds < 0) throw new CommandError(2, 'BadValue', 'stepdown period must be a positive integer');
-    if (catchUpSeconds < 0) throw new CommandError(2, 'BadValue', 'secondaryCatchUpPeriodSecs period must be a positive or absent');
-    if (seconds < catchUpSeconds) throw new CommandError(2, 'BadValue', 'stepdown period must be longer than secondaryCatchUpPeriodSecs');
-    if (!this.identity.role.primary) throw new CommandError(10107, 'NotWritablePrimary', `not primary so can't step down`);
+    if (catchUpSeconds < 0)
+      throw new CommandError(2, 'BadValue', 'secondaryCatchUpPeriodSecs period must be a positive or absent');
+    if (seconds < catchUpSeconds)
+      throw new CommandError(2, 'BadValue', 'stepdown period must be longer than secondaryCatchUpPeriodSecs');
+    if (!this.identity.role.primary)
+      throw new CommandError(10107, 'NotWritablePrimary', `not primary so can't step down`);
     if (!force) await this.#refuseWithoutForce(catchUpSeconds, signal);
     this.stepDown(seconds);
     return new Map();
@@ -104,7 +107,9 @@ export class MemberControl extends NodeControl {
 
   #freezeCommand({ body }: CommandRequest): Promise<Doc> {
     if (this.identity.role.primary) {
-      return Promise.reject(new CommandError(95, 'NotSecondary', 'cannot freeze node when primary or running for election. state: Primary'));
+      return Promise.reject(
+        new CommandError(95, 'NotSecondary', 'cannot freeze node when primary or running for election. state: Primary'),
+      );
     }
     if (numberOf(body.get('replSetFreeze')) === 0) this.elect();
     return Promise.resolve(new Map<string, Value>());

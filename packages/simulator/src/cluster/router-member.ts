@@ -47,10 +47,27 @@ export class RouterMember {
   static async start(name: string, shared: RouterSurroundings, address: string, port: number): Promise<RouterMember> {
     const started: { router?: ServedNode } = {};
     const server = await WireServer.listen(address, port, () => started.router);
-    const identity = new NodeIdentity('router', address, server.port, '', shared.configShard.connectionString, shared.deployment);
+    const identity = new NodeIdentity(
+      'router',
+      address,
+      server.port,
+      '',
+      shared.configShard.connectionString,
+      shared.deployment,
+    );
     const transactions = new RouterTransactions(shared.clock);
     const sender = new ShardSender(shared.catalog, transactions);
-    const context = new RouterContext(shared.catalog, shared.clock, sender, new RouterCursors(), transactions, shared.configShard, shared.deployment, identity.release, new RoutingTable(shared.catalog));
+    const context = new RouterContext(
+      shared.catalog,
+      shared.clock,
+      sender,
+      new RouterCursors(),
+      transactions,
+      shared.configShard,
+      shared.deployment,
+      identity.release,
+      new RoutingTable(shared.catalog),
+    );
     const router = new Router(identity, context, shared.balancer, shared.migration, shared.available);
     router.diagnostics.parameters.onChange = (name, value) => {
       if (name === 'cursorTimeoutMillis') context.cursors.idleMsMax = value;
@@ -80,6 +97,13 @@ async function announce(catalog: ShardingCatalog, identity: NodeIdentity): Promi
   const now = new DateTime(BigInt(Date.now()));
   await catalog.store.put(
     'mongos',
-    doc(['_id', diagnosticHost(identity)], ['advisoryHostFQDNs', []], ['created', now], ['mongoVersion', identity.version.text], ['ping', now], ['waiting', true]),
+    doc(
+      ['_id', diagnosticHost(identity)],
+      ['advisoryHostFQDNs', []],
+      ['created', now],
+      ['mongoVersion', identity.version.text],
+      ['ping', now],
+      ['waiting', true],
+    ),
   );
 }

@@ -61,7 +61,14 @@ export class ShardMember {
   static async start(options: MemberOptions): Promise<ShardMember> {
     const started: { node?: ServedNode; control?: MemberControl } = {};
     const server = await WireServer.listen(options.address, options.port, () => started.node);
-    const identity = new NodeIdentity(options.kind, options.address, server.port, options.setName, options.configServer, options.deployment);
+    const identity = new NodeIdentity(
+      options.kind,
+      options.address,
+      server.port,
+      options.setName,
+      options.configServer,
+      options.deployment,
+    );
     const shard = new ShardNode({
       name: options.id,
       clock: options.clock,
@@ -74,7 +81,13 @@ export class ShardMember {
       ...(options.snapshotWindowSeconds === undefined ? {} : { snapshotWindowSeconds: options.snapshotWindowSeconds }),
       ...(options.noopIntervalMs === undefined ? {} : { noopIntervalMs: options.noopIntervalMs }),
     });
-    const node = new MemberNode(identity, shard, () => shard.lastAppliedTime(), options.clock, (request) => started.control?.answer(request) ?? options.clusterAnswer?.(request));
+    const node = new MemberNode(
+      identity,
+      shard,
+      () => shard.lastAppliedTime(),
+      options.clock,
+      (request) => started.control?.answer(request) ?? options.clusterAnswer?.(request),
+    );
     const { failPoints, parameters } = node.diagnostics;
     shard.holdCommitsAt(failPoints.get('hangBeforeCommitingTxn'));
     shard.holdBuildsAt(failPoints.get('hangAfterInitializingIndexBuild'));
@@ -82,11 +95,18 @@ export class ShardMember {
     parameters.onChange = (name, value) => shard.applyParameter(name, value);
     const link = new MemberLink(shard, identity, failPoints.failCommand, options.hostSelectionMs);
     started.control = new MemberControl(options.id, identity, server, failPoints, shard, () => link.break());
-    const realm = await openRealm(shard, identity.release, options.auth ?? shardAuth(undefined), options.signer ?? new ClusterTimeSigner(options.clock));
+    const realm = await openRealm(
+      shard,
+      identity.release,
+      options.auth ?? shardAuth(undefined),
+      options.signer ?? new ClusterTimeSigner(options.clock),
+    );
     if (options.kind !== 'shard') await keepSigningKey(shard, realm);
     await shard.run(internalRequest('config', doc(['create', 'transactions'])));
     const versions = new AccessDocuments(shard, 'system.version');
-    await options.deployment.keepFeatureCompatibilityVersion((text) => versions.put(doc(['_id', 'featureCompatibilityVersion'], ['version', text])));
+    await options.deployment.keepFeatureCompatibilityVersion((text) =>
+      versions.put(doc(['_id', 'featureCompatibilityVersion'], ['version', text])),
+    );
     started.node = guardNode(node, realm, options.keepsToRouters ?? (() => false));
     return new ShardMember(options.id, identity, shard, node, server, realm, link, started.control);
   }

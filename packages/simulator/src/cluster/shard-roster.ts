@@ -88,5 +88,14 @@ export function memberShard(member: ShardMember, id: string, clock: ClusterClock
   const suspended = (): boolean => failPoints.active('suspendRangeDeletion');
   const holdsCommits = (): boolean => failPoints.active('hangBeforeCommitingTxn');
   const answersAtDecision = (): boolean => parameters.value(answerAtDecisionParameter) === true;
-  return new ClusterShard(id, { connectionString, host: identity.host }, link, shard, clock.tick(), suspended, holdsCommits, answersAtDecision);
+  return new ClusterShard(
+    id,
+    { connectionString, host: identity.host },
+    link,
+    shard,
+    clock.tick(),
+    suspended,
+    holdsCommits,
+    answersAtDecision,
+  );
 }

@@ -32,10 +32,17 @@ export function parseArguments(args: readonly string[]): Arguments {
   const shards = numberBetween('--shards', values.shards, 1, shardsMax) ?? 2;
   const routers = numberBetween('--routers', values.routers, 1, routersMax) ?? 1;
   if (values['replica-set'] && (values.shards ?? values.routers) !== undefined) {
-    throw new UsageError('--replica-set starts one member without shards and routers: leave out --shards and --routers.');
+    throw new UsageError(
+      '--replica-set starts one member without shards and routers: leave out --shards and --routers.',
+    );
   }
   const oplogBytesMax = numberBetween('--oplog-bytes', values['oplog-bytes'], 1, Number.MAX_SAFE_INTEGER);
-  const snapshotWindowSeconds = numberBetween('--snapshot-window-seconds', values['snapshot-window-seconds'], 0, Number.MAX_SAFE_INTEGER);
+  const snapshotWindowSeconds = numberBetween(
+    '--snapshot-window-seconds',
+    values['snapshot-window-seconds'],
+    0,
+    Number.MAX_SAFE_INTEGER,
+  );
   return {
     help: values.help,
     json: values.json,
@@ -100,13 +107,17 @@ function numberBetween(option: string, text: string | undefined, least: number, 
 
 /** Servers listen there and tell it to clients as their own address. */
 function hostOf(text: string): string {
-  if (!/^[A-Za-z0-9.-]+$/.test(text)) throw new UsageError(`--host takes a name or an address of this machine, not '${text}'.`);
+  if (!/^[A-Za-z0-9.-]+$/.test(text))
+    throw new UsageError(`--host takes a name or an address of this machine, not '${text}'.`);
   return text;
 }
 
 function portOf(text: string | undefined, ports: number): number {
   const port = numberBetween('--port', text, 0, portMax) ?? 0;
-  if (port + ports - 1 > portMax) throw new UsageError(`--port ${port} leaves no room for the ${ports} ports that are needed: the highest is ${portMax}.`);
+  if (port + ports - 1 > portMax)
+    throw new UsageError(
+      `--port ${port} leaves no room for the ${ports} ports that are needed: the highest is ${portMax}.`,
+    );
   return port;
 }
 

@@ -11,11 +11,17 @@ type Member = readonly [address: string, what: string];
 
 function clusterText(ready: ClusterAddresses, { version }: WorkerOrder): [string, Member[]] {
   const members: Member[] = [
-    ...ready.routers.map((host, index): Member => [`mongodb://${host}`, ready.routers.length === 1 ? 'router' : `router ${index + 1}`]),
+    ...ready.routers.map((host, index): Member => [
+      `mongodb://${host}`,
+      ready.routers.length === 1 ? 'router' : `router ${index + 1}`,
+    ]),
     ...ready.shards.map((host, index): Member => [direct(host), `shard${index}, without the router`]),
     [direct(ready.config), 'config server'],
   ];
-  return [`A simulated MongoDB ${version} cluster is running: ${ready.shards.length} ${ready.shards.length === 1 ? 'shard' : 'shards'}.`, members];
+  return [
+    `A simulated MongoDB ${version} cluster is running: ${ready.shards.length} ${ready.shards.length === 1 ? 'shard' : 'shards'}.`,
+    members,
+  ];
 }
 
 function replicaSetText(ready: ReplicaSetAddresses, { version }: WorkerOrder): [string, Member[]] {

@@ -60,10 +60,17 @@ export class ChunkMap {
   }
 
   /** @throws CommandError 61 for a key that no chunk holds */
-  ownerOf(key: KeyValues, { key: pattern, namespace }: { readonly key: ShardKeyPattern; readonly namespace: string }): string {
+  ownerOf(
+    key: KeyValues,
+    { key: pattern, namespace }: { readonly key: ShardKeyPattern; readonly namespace: string },
+  ): string {
     const holder = this.holderOf(key);
     if (holder !== undefined) return holder;
-    throw new CommandError(61, 'ShardKeyNotFound', `Cannot target single shard using key ${documentText(pattern.boundDocument(key))} for namespace ${namespace}`);
+    throw new CommandError(
+      61,
+      'ShardKeyNotFound',
+      `Cannot target single shard using key ${documentText(pattern.boundDocument(key))} for namespace ${namespace}`,
+    );
   }
 
   /** Chunks that hold keys from `min` to below `max`. */
@@ -97,7 +104,12 @@ export class ChunkMap {
 
   /** False when the shard got a chunk after this cluster time. */
   unmovedSince(shard: string, time: Timestamp): boolean {
-    return this.chunks.every((chunk) => chunk.shard !== shard || chunk.history.length < 2 || compareTimestamps(chunk.history[0]?.validAfter ?? time, time) <= 0);
+    return this.chunks.every(
+      (chunk) =>
+        chunk.shard !== shard ||
+        chunk.history.length < 2 ||
+        compareTimestamps(chunk.history[0]?.validAfter ?? time, time) <= 0,
+    );
   }
 
   /** Puts other chunks in the place of those with these ids. */
@@ -111,13 +123,20 @@ export class ChunkMap {
    * @throws CommandError 250 when a chunk's history does not reach back so far
    */
   at(time: Timestamp): ChunkMap {
-    const owners = this.chunks.map((chunk) => ({ chunk, owner: chunk.history.find((owner) => compareTimestamps(owner.validAfter, time) <= 0) }));
+    const owners = this.chunks.map((chunk) => ({
+      chunk,
+      owner: chunk.history.find((owner) => compareTimestamps(owner.validAfter, time) <= 0),
+    }));
     if (owners.every(({ chunk, owner }) => owner?.shard === chunk.shard)) return this;
     return new ChunkMap(
       owners.map(({ chunk, owner }) => {
         if (owner !== undefined) return { ...chunk, shard: owner.shard };
         const shown = `Timestamp(${time.t}, ${time.i})`;
-        throw new CommandError(250, 'StaleChunkHistory', `Cannot find shardId the chunk belonged to at cluster time ${shown}`);
+        throw new CommandError(
+          250,
+          'StaleChunkHistory',
+          `Cannot find shardId the chunk belonged to at cluster time ${shown}`,
+        );
       }),
     );
   }

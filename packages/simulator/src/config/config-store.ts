@@ -34,6 +34,8 @@ export class ConfigStore {
   }
 
   async #write(command: string, collection: string, field: string, statements: Uint8Array[]): Promise<void> {
-    await this.node.run(internalRequest('config', doc([command, collection]), { sequences: new Map([[field, statements]]) }));
+    await this.node.run(
+      internalRequest('config', doc([command, collection]), { sequences: new Map([[field, statements]]) }),
+    );
   }
 }

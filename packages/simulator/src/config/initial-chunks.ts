@@ -65,7 +65,8 @@ function placedByZones({ pattern, zones, shards, shardsOfZone }: InitialDistribu
     placements.push({ min, max, shard: inTurn(`zone ${zone.zone}`, shardsOfZone(zone.zone)) });
     reached = zoneMax(zone).length === pattern.fields.length ? zoneMax(zone) : max;
   }
-  if (compareKeys(reached, pattern.globalMax) < 0) placements.push({ min: reached, max: pattern.globalMax, shard: inTurn('', shards) });
+  if (compareKeys(reached, pattern.globalMax) < 0)
+    placements.push({ min: reached, max: pattern.globalMax, shard: inTurn('', shards) });
   return placements;
 }
 

@@ -13,7 +13,17 @@ export const hostSelectionMsDefault = 15_000;
 const repetitionsMax = 3;
 
 /** Commands that may be repeated because they change nothing. */
-const reads: ReadonlySet<string> = new Set(['find', 'count', 'distinct', 'listCollections', 'listIndexes', 'listDatabases', 'collStats', 'dbStats', 'dataSize']);
+const reads: ReadonlySet<string> = new Set([
+  'find',
+  'count',
+  'distinct',
+  'listCollections',
+  'listIndexes',
+  'listDatabases',
+  'collStats',
+  'dbStats',
+  'dataSize',
+]);
 
 /** A network failure between nodes. */
 class LinkBroken extends CommandError {
@@ -112,7 +122,11 @@ export class MemberLink implements CommandNode {
         },
         (error: unknown) => {
           finished();
-          reject(error instanceof ConnectionClosedByFailPoint || !(error instanceof Error) ? new LinkBroken('Connection closed by peer') : error);
+          reject(
+            error instanceof ConnectionClosedByFailPoint || !(error instanceof Error)
+              ? new LinkBroken('Connection closed by peer')
+              : error,
+          );
         },
       );
     });

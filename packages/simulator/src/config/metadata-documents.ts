@@ -13,7 +13,12 @@ const noEpoch = new ObjectId(Buffer.alloc(12));
 /** The document of `config.version`: 7.0 left out the numbers of the metadata's own version. */
 export function versionDocument(version: ServerVersion, clusterId: ObjectId): Doc {
   if (version.atLeast(7, 0)) return doc(['_id', new Int32(1)], ['clusterId', clusterId]);
-  return doc(['_id', new Int32(1)], ['minCompatibleVersion', new Int32(5)], ['currentVersion', new Int32(6)], ['clusterId', clusterId]);
+  return doc(
+    ['_id', new Int32(1)],
+    ['minCompatibleVersion', new Int32(5)],
+    ['currentVersion', new Int32(6)],
+    ['clusterId', clusterId],
+  );
 }
 
 /** A shard in `config.shards` and in `listShards`; 5.0 added the time when it came. */
@@ -69,7 +74,12 @@ function collectionDocumentOf44(collection: ShardedCollection, changed: DateTime
 
 /** What 4.4 leaves in `config.collections` of a collection that is no longer there. */
 export function droppedCollectionDocument(namespace: string, droppedMs: number): Doc {
-  return doc(['_id', namespace], ['lastmodEpoch', noEpoch], ['lastmod', new DateTime(BigInt(droppedMs))], ['dropped', true]);
+  return doc(
+    ['_id', namespace],
+    ['lastmodEpoch', noEpoch],
+    ['lastmod', new DateTime(BigInt(droppedMs))],
+    ['dropped', true],
+  );
 }
 
 /** A chunk in `config.chunks`: of a namespace in 4.4, of a collection's UUID since 5.0; 7.0 says since when it is on its shard. */
@@ -86,7 +96,10 @@ export function chunkDocument(version: ServerVersion, collection: ShardedCollect
   if (chunk.jumbo === true) document.set('jumbo', true);
   const [owner] = chunk.history;
   if (version.atLeast(7, 0) && owner !== undefined) document.set('onCurrentShardSince', owner.validAfter);
-  return document.set('history', chunk.history.map((each) => doc(['validAfter', each.validAfter], ['shard', each.shard])));
+  return document.set(
+    'history',
+    chunk.history.map((each) => doc(['validAfter', each.validAfter], ['shard', each.shard])),
+  );
 }
 
 /** The condition that finds all chunks of a collection in `config.chunks`. */

@@ -7,7 +7,13 @@ import { compareKeys, type KeyValues, type ShardKeyPattern } from './shard-key.j
  * @param keys shard keys of all documents, in any order
  * @param count chunks at most; fewer when there are fewer different keys
  */
-export function evenChunks(pattern: ShardKeyPattern, keys: readonly KeyValues[], count: number, shards: readonly string[], time: Timestamp): ChunkMap {
+export function evenChunks(
+  pattern: ShardKeyPattern,
+  keys: readonly KeyValues[],
+  count: number,
+  shards: readonly string[],
+  time: Timestamp,
+): ChunkMap {
   const bounds = splitPoints(keys, Math.max(count, 1)).filter((bound) => compareKeys(bound, pattern.globalMin) > 0);
   const edges = [pattern.globalMin, ...bounds, pattern.globalMax];
   const chunks = edges.slice(0, -1).map((min, index): Chunk => {

@@ -94,7 +94,9 @@ export class ShardKeyPattern {
     const parts = [...index].slice(0, this.fields.length);
     return (
       parts.length === this.fields.length &&
-      parts.every(([field, value], at) => field === this.fields[at] && (at === this.hashedIndex) === (value === 'hashed'))
+      parts.every(
+        ([field, value], at) => field === this.fields[at] && (at === this.hashedIndex) === (value === 'hashed'),
+      )
     );
   }
 }

@@ -106,7 +106,10 @@ export class ShardingCatalog {
   }
 
   async dropDatabase(name: string): Promise<void> {
-    for (const namespace of [...this.#collections.keys(), ...this.#moved.keys()].filter((each) => databaseOf(each) === name)) await this.dropCollection(namespace);
+    for (const namespace of [...this.#collections.keys(), ...this.#moved.keys()].filter(
+      (each) => databaseOf(each) === name,
+    ))
+      await this.dropCollection(namespace);
     this.#databases.delete(name);
     await this.store.remove('databases', doc(['_id', name]));
   }
@@ -141,8 +144,14 @@ export class ShardingCatalog {
     const before = this.#moved.get(collection.namespace);
     if (before !== undefined) await this.store.remove('chunks', documents.chunksOf(this.version, before));
     this.#moved.set(collection.namespace, collection);
-    await this.store.putAll('chunks', collection.chunks.chunks.map((chunk) => documents.chunkDocument(this.version, collection, chunk)));
-    await this.store.put('collections', documents.collectionDocument(this.version, collection).set('unsplittable', true));
+    await this.store.putAll(
+      'chunks',
+      collection.chunks.chunks.map((chunk) => documents.chunkDocument(this.version, collection, chunk)),
+    );
+    await this.store.put(
+      'collections',
+      documents.collectionDocument(this.version, collection).set('unsplittable', true),
+    );
   }
 
   async #forgetMoved(collection: ShardedCollection): Promise<void> {
@@ -154,7 +163,8 @@ export class ShardingCatalog {
   /** @throws CommandError 118 when the collection is not sharded */
   sharded(namespace: string): ShardedCollection {
     const collection = this.#collections.get(namespace);
-    if (collection === undefined) throw new CommandError(118, 'NamespaceNotSharded', `Collection ${namespace} is not sharded.`);
+    if (collection === undefined)
+      throw new CommandError(118, 'NamespaceNotSharded', `Collection ${namespace} is not sharded.`);
     return collection;
   }
 
@@ -164,12 +174,18 @@ export class ShardingCatalog {
     for (const shard of this.#shards.values()) shard.stored.setShardKey(collection.namespace, collection.key.doc);
     const kept = new Set(collection.chunks.chunks);
     const known = new Set(before?.chunks.chunks);
-    const gone = [...known].filter((chunk) => !kept.has(chunk)).filter((chunk) => ![...kept].some((each) => each.id.equals(chunk.id)));
+    const gone = [...known]
+      .filter((chunk) => !kept.has(chunk))
+      .filter((chunk) => ![...kept].some((each) => each.id.equals(chunk.id)));
     const changed = before?.key === collection.key ? [...kept].filter((chunk) => !known.has(chunk)) : [...kept];
     if (gone.length > 0) await this.store.remove('chunks', doc(['_id', doc(['$in', gone.map((chunk) => chunk.id)])]));
-    await this.store.putAll('chunks', changed.map((chunk) => documents.chunkDocument(this.version, collection, chunk)));
+    await this.store.putAll(
+      'chunks',
+      changed.map((chunk) => documents.chunkDocument(this.version, collection, chunk)),
+    );
     await this.store.put('collections', documents.collectionDocument(this.version, collection));
-    for (const id of this.#aware(collection)) await this.shard(id).cache.put('cache.collections', documents.cachedCollectionDocument(this.version, collection));
+    for (const id of this.#aware(collection))
+      await this.shard(id).cache.put('cache.collections', documents.cachedCollectionDocument(this.version, collection));
   }
 
   /** The shards that know of a sharded collection: owners of its chunks and the primary of its database. */
@@ -190,7 +206,8 @@ export class ShardingCatalog {
     for (const shard of this.#shards.values()) shard.stored.setShardKey(namespace, undefined);
     await this.store.remove('chunks', documents.chunksOf(this.version, collection));
     await this.#forgetEntry(namespace);
-    for (const id of this.#aware(collection)) await this.shard(id).cache.remove('cache.collections', doc(['_id', namespace]));
+    for (const id of this.#aware(collection))
+      await this.shard(id).cache.remove('cache.collections', doc(['_id', namespace]));
   }
 
   /** Since 5.0 the entry goes; 4.4 keeps one that says the collection was dropped. */
@@ -211,7 +228,8 @@ export class ShardingCatalog {
     this.#collections.delete(from);
     for (const shard of this.#shards.values()) shard.stored.setShardKey(from, undefined);
     await this.store.remove('collections', doc(['_id', from]));
-    for (const id of this.#aware(collection)) await this.shard(id).cache.remove('cache.collections', doc(['_id', from]));
+    for (const id of this.#aware(collection))
+      await this.shard(id).cache.remove('cache.collections', doc(['_id', from]));
     const zones = this.zonesOf(from);
     this.#zones.drop(from);
     for (const zone of zones) await this.addZoneRange({ ...zone, namespace: to });
@@ -227,7 +245,13 @@ export class ShardingCatalog {
     const range = this.#zones.add(added);
     await this.store.put(
       'tags',
-      doc(['_id', range.id], ['ns', range.namespace], ['min', range.minDocument], ['max', range.maxDocument], ['tag', range.zone]),
+      doc(
+        ['_id', range.id],
+        ['ns', range.namespace],
+        ['min', range.minDocument],
+        ['max', range.maxDocument],
+        ['tag', range.zone],
+      ),
     );
   }
 

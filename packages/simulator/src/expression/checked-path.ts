@@ -13,7 +13,8 @@ export function checkedPath(text: string): string[] {
   const names = text.split('.');
   for (const name of names) {
     if (name === '') throw located(15998, 'FieldPath field names may not be empty strings.');
-    if (name.startsWith('$') && !dbReference.has(name)) throw located(16410, `FieldPath field names may not start with '$'. ${hint}`);
+    if (name.startsWith('$') && !dbReference.has(name))
+      throw located(16410, `FieldPath field names may not start with '$'. ${hint}`);
   }
   return names;
 }
@@ -21,6 +22,7 @@ export function checkedPath(text: string): string[] {
 /** @throws CommandError for a name that no field of a computed document may have */
 export function refuseFieldName(name: string): void {
   if (name === '') throw located(15998, 'FieldPath field names may not be empty strings.');
-  if (name.startsWith('$') && !dbReference.has(name)) throw located(16410, `FieldPath field names may not start with '$'. ${hint}`);
+  if (name.startsWith('$') && !dbReference.has(name))
+    throw located(16410, `FieldPath field names may not start with '$'. ${hint}`);
   if (name.includes('.')) throw located(16412, `FieldPath field names may not contain '.'. ${hint}`);
 }

@@ -2,7 +2,19 @@ import type { Doc, Value } from '../bson/value.js';
 
 /** Operators that servers do not compute before there is a document, even where all that they are given is constant. */
 const neverFolded: ReadonlySet<string> = new Set([
-  '$map', '$filter', '$reduce', '$let', '$zip', '$switch', '$regexFind', '$regexFindAll', '$regexMatch', '$rand', '$meta', '$function', '$accumulator',
+  '$map',
+  '$filter',
+  '$reduce',
+  '$let',
+  '$zip',
+  '$switch',
+  '$regexFind',
+  '$regexFindAll',
+  '$regexMatch',
+  '$rand',
+  '$meta',
+  '$function',
+  '$accumulator',
 ]);
 
 /** Operators within which servers do not look for constants. */
@@ -26,7 +38,12 @@ export function visitConstants(expression: Value, found: (operator: Doc) => void
   const [[name, operand] = ['', null]] = expression;
   if (name === '$literal' || name === '$const') return true;
   if (neverLookedInto.has(name)) return false;
-  const operands = operand instanceof Map && !isOperator(operand) ? [...operand.values()] : Array.isArray(operand) ? operand : [operand];
+  const operands =
+    operand instanceof Map && !isOperator(operand)
+      ? [...operand.values()]
+      : Array.isArray(operand)
+        ? operand
+        : [operand];
   if (!all(operands, found) || neverFolded.has(name)) return false;
   found(expression);
   return true;

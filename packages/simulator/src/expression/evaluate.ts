@@ -50,7 +50,11 @@ export function isExpressionName(name: string, version: ServerVersion | undefine
  * @throws CommandError with the server's code for what it would refuse
  */
 export function compileExpression(expression: Value, context: ExpressionContext = {}): Evaluate {
-  const compile: Compile = (inner, names) => compileExpression(inner, names === undefined ? context : { ...context, bound: new Set([...(context.bound ?? []), ...names]) });
+  const compile: Compile = (inner, names) =>
+    compileExpression(
+      inner,
+      names === undefined ? context : { ...context, bound: new Set([...(context.bound ?? []), ...names]) },
+    );
   if (typeof expression === 'string') return compileText(expression, context);
   if (Array.isArray(expression)) {
     const items = expression.map((each) => compile(each));
@@ -59,7 +63,8 @@ export function compileExpression(expression: Value, context: ExpressionContext 
   if (!(expression instanceof Map)) return () => expression;
   const [first] = expression.keys();
   if (first?.startsWith('$') === true) {
-    if (expression.size > 1) throw located(15983, `An object representing an expression must have exactly one field: ${first}`);
+    if (expression.size > 1)
+      throw located(15983, `An object representing an expression must have exactly one field: ${first}`);
     return compileOperator(first, expression.get(first) ?? null, compile, context);
   }
   return compileDocument(expression, compile);
@@ -68,7 +73,8 @@ export function compileExpression(expression: Value, context: ExpressionContext 
 function compileOperator(name: string, operand: Value, compile: Compile, context: ExpressionContext): Evaluate {
   if (name === '$literal' || name === '$const') return () => operand;
   const operator = namedIn(context.version, 'expression', name, operators.get(name));
-  if (operator === undefined) throw new CommandError(168, 'InvalidPipelineOperator', `Unrecognized expression '${name}'`);
+  if (operator === undefined)
+    throw new CommandError(168, 'InvalidPipelineOperator', `Unrecognized expression '${name}'`);
   return operator(operand, compile, name, context);
 }
 

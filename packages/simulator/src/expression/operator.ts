@@ -23,7 +23,10 @@ export function argumentList(operand: Value): Value[] {
  * An operator with a fixed number of arguments.
  * @throws CommandError 16020 for another number
  */
-export function fixed(count: number, apply: (values: (Value | undefined)[], name: string, context: ExpressionContext) => Value | undefined): OperatorCompiler {
+export function fixed(
+  count: number,
+  apply: (values: (Value | undefined)[], name: string, context: ExpressionContext) => Value | undefined,
+): OperatorCompiler {
   return ranged(count, count, apply);
 }
 
@@ -40,17 +43,26 @@ export function ranged(
     const list = argumentList(operand);
     if (list.length < min || list.length > max) throw wrongCount(name, min, max, list.length);
     const evaluated = list.map((each) => compile(each));
-    return (variables) => apply(evaluated.map((evaluate) => evaluate(variables)), name, context);
+    return (variables) =>
+      apply(
+        evaluated.map((evaluate) => evaluate(variables)),
+        name,
+        context,
+      );
   };
 }
 
 /** An operator with any number of arguments. */
-export function variadic(apply: (values: (Value | undefined)[], name: string, context: ExpressionContext) => Value | undefined): OperatorCompiler {
+export function variadic(
+  apply: (values: (Value | undefined)[], name: string, context: ExpressionContext) => Value | undefined,
+): OperatorCompiler {
   return ranged(0, Number.MAX_SAFE_INTEGER, apply);
 }
 
 /** An operator whose arguments are computed one after the other, as far as it looks at them. */
-export function sequential(apply: (values: Iterable<Value | undefined>, name: string) => Value | undefined): OperatorCompiler {
+export function sequential(
+  apply: (values: Iterable<Value | undefined>, name: string) => Value | undefined,
+): OperatorCompiler {
   return (operand, compile, name) => {
     const evaluated = argumentList(operand).map((each) => compile(each));
     return (variables) => apply(inTurn(evaluated, variables), name);
@@ -62,15 +74,25 @@ function* inTurn(evaluated: readonly Evaluate[], variables: Variables): Generato
 }
 
 /** The named arguments of an operator that takes a document. */
-export function namedArguments(operand: Value, name: string, known: readonly string[], required: readonly string[]): ReadonlyMap<string, Value> {
+export function namedArguments(
+  operand: Value,
+  name: string,
+  known: readonly string[],
+  required: readonly string[],
+): ReadonlyMap<string, Value> {
   if (!(operand instanceof Map)) throw located(28646, `${name} only supports an object as its argument`);
-  for (const field of operand.keys()) if (!known.includes(field)) throw located(28647, `Unrecognized parameter to ${name}: ${field}`);
-  for (const field of required) if (!operand.has(field)) throw located(28648, `Missing '${field}' parameter to ${name}`);
+  for (const field of operand.keys())
+    if (!known.includes(field)) throw located(28647, `Unrecognized parameter to ${name}: ${field}`);
+  for (const field of required)
+    if (!operand.has(field)) throw located(28648, `Missing '${field}' parameter to ${name}`);
   return operand;
 }
 
 function wrongCount(name: string, min: number, max: number, count: number): Error {
   return min === max
     ? located(16020, `Expression ${name} takes exactly ${min} arguments. ${count} were passed in.`)
-    : located(28667, `Expression ${name} takes at least ${min} arguments, and at most ${max}, but ${count} were passed in.`);
+    : located(
+        28667,
+        `Expression ${name} takes at least ${min} arguments, and at most ${max}, but ${count} were passed in.`,
+      );
 }

@@ -34,7 +34,10 @@ export function timeZone(zone: Value): TimeZone {
 }
 
 /** Compiles an operator's `timezone`. The result gives null when the zone evaluates to null or is missing though asked for. */
-export function compileTimeZone(expression: Value | undefined, compile: Compile): (variables: Variables) => TimeZone | null {
+export function compileTimeZone(
+  expression: Value | undefined,
+  compile: Compile,
+): (variables: Variables) => TimeZone | null {
   if (expression === undefined) return () => utc;
   const evaluate: Evaluate = compile(expression);
   return (variables) => {
@@ -58,7 +61,15 @@ function namedZone(name: string): TimeZone {
   let format: Intl.DateTimeFormat;
   try {
     format = new Intl.DateTimeFormat('en-US', {
-      timeZone: name, hourCycle: 'h23', era: 'short', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric',
+      timeZone: name,
+      hourCycle: 'h23',
+      era: 'short',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
     });
   } catch {
     throw located(40485, `unrecognized time zone identifier: "${name}"`);
@@ -67,7 +78,14 @@ function namedZone(name: string): TimeZone {
     offsetMs: (utcMs) => {
       const parts = new Map(format.formatToParts(utcMs).map(({ type, value }) => [type, value]));
       const field = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.get(type));
-      const wall = Date.UTC(field('year'), field('month') - 1, field('day'), field('hour'), field('minute'), field('second'));
+      const wall = Date.UTC(
+        field('year'),
+        field('month') - 1,
+        field('day'),
+        field('hour'),
+        field('minute'),
+        field('second'),
+      );
       return wall - Math.floor(utcMs / 1000) * 1000;
     },
   };

@@ -56,9 +56,11 @@ export function refuseUndefined(name: string, { bound, let: given, version }: Ex
 export function refuseVariableName(name: string): void {
   if (name === 'CURRENT') return;
   if (name === '') throw failedToParse('empty variable names are not allowed');
-  if (!/^[a-z\u0080-\uffff]/.test(name)) throw failedToParse(`'${name}' starts with an invalid character for a user variable name`);
+  if (!/^[a-z\u0080-\uffff]/.test(name))
+    throw failedToParse(`'${name}' starts with an invalid character for a user variable name`);
   const wrong = /[^A-Za-z0-9_\u0080-\uffff]/.exec(name)?.[0];
-  if (wrong !== undefined) throw failedToParse(`'${name}' contains an invalid character for a variable name: '${wrong}'`);
+  if (wrong !== undefined)
+    throw failedToParse(`'${name}' contains an invalid character for a variable name: '${wrong}'`);
 }
 
 /**
@@ -66,7 +68,8 @@ export function refuseVariableName(name: string): void {
  * @throws CommandError 17276 for a built-in variable that is not known here
  */
 export function variableValue(variables: Variables, name: string): Value | undefined {
-  for (let binding = variables.binding; binding !== undefined; binding = binding.outer) if (binding.name === name) return binding.value;
+  for (let binding = variables.binding; binding !== undefined; binding = binding.outer)
+    if (binding.name === name) return binding.value;
   const { let: given, now, clusterTime } = variables.context;
   if (given?.has(name) === true) return given.get(name);
   if (name === 'ROOT' || name === 'CURRENT') return variables.doc;

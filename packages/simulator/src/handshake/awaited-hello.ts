@@ -19,11 +19,15 @@ export async function awaitTopologyChange(identity: NodeIdentity, request: Comma
   const waitMs = numberOf(request.body.get('maxAwaitTimeMS'));
   if (known === undefined && waitMs === undefined) return;
   const codes = identity.kind === 'router' ? routerCodes : memberCodes;
-  if (known === undefined) throw failure(codes.half, "A request with 'maxAwaitTimeMS' must include a 'topologyVersion'");
-  if (waitMs === undefined) throw failure(codes.half, "A request with a 'topologyVersion' must include 'maxAwaitTimeMS'");
-  if ((numberOf(known.get('counter')) ?? 0) < 0) throw failure(codes.counter, 'topologyVersion must have a non-negative counter');
+  if (known === undefined)
+    throw failure(codes.half, "A request with 'maxAwaitTimeMS' must include a 'topologyVersion'");
+  if (waitMs === undefined)
+    throw failure(codes.half, "A request with a 'topologyVersion' must include 'maxAwaitTimeMS'");
+  if ((numberOf(known.get('counter')) ?? 0) < 0)
+    throw failure(codes.counter, 'topologyVersion must have a non-negative counter');
   if (waitMs < 0) throw failure(codes.wait, 'maxAwaitTimeMS must be a non-negative integer');
-  if (compareValues(known, identity.topologyVersion) === 0) await identity.condition.change(Math.min(waitMs, awaitMsMax), request.signal);
+  if (compareValues(known, identity.topologyVersion) === 0)
+    await identity.condition.change(Math.min(waitMs, awaitMsMax), request.signal);
 }
 
 function failure(code: number, message: string): CommandError {

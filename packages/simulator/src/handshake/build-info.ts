@@ -25,7 +25,10 @@ export function buildInfo({ kind, version }: Pick<NodeIdentity, 'kind' | 'versio
     ['sysInfo', 'deprecated'],
     ['versionArray', [...versionParts, new Int32(0)]],
     ['openssl', doc(['running', 'disabled'], ['compiled', 'disabled'])],
-    ['buildEnvironment', doc(['distmod', ''], ['distarch', process.arch], ['target_arch', process.arch], ['target_os', process.platform])],
+    [
+      'buildEnvironment',
+      doc(['distmod', ''], ['distarch', process.arch], ['target_arch', process.arch], ['target_os', process.platform]),
+    ],
     ['bits', new Int32(64)],
     ['debug', false],
     ['maxBsonObjectSize', maxBsonObjectSize],
@@ -36,5 +39,7 @@ export function buildInfo({ kind, version }: Pick<NodeIdentity, 'kind' | 'versio
 /** Test engines went one after the other: `biggie` with 5.0, `ephemeralForTest` with 7.0. */
 function storageEngines(version: ServerVersion): string[] {
   if (version.atLeast(7, 0)) return ['devnull', 'wiredTiger'];
-  return version.atLeast(5, 0) ? ['devnull', 'ephemeralForTest', 'wiredTiger'] : ['biggie', 'devnull', 'ephemeralForTest', 'wiredTiger'];
+  return version.atLeast(5, 0)
+    ? ['devnull', 'ephemeralForTest', 'wiredTiger']
+    : ['biggie', 'devnull', 'ephemeralForTest', 'wiredTiger'];
 }

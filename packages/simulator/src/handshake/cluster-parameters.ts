@@ -30,7 +30,8 @@ export function setClusterParameter(identity: NodeIdentity, request: CommandRequ
 export function getClusterParameter(identity: NodeIdentity, request: CommandRequest): Doc {
   const wanted = request.body.get(request.name);
   const names = Array.isArray(wanted) ? wanted : [wanted];
-  for (const name of names) if (name !== '*' && name !== changeStreamOptions) throw unknownParameter(typeof name === 'string' ? name : '');
+  for (const name of names)
+    if (name !== '*' && name !== changeStreamOptions) throw unknownParameter(typeof name === 'string' ? name : '');
   const seconds = identity.deployment.preImageExpirySeconds;
   const expiry: Value = seconds === undefined ? 'off' : Long.fromNumber(seconds);
   const parameter = doc(['_id', changeStreamOptions], ['preAndPostImages', doc(['expireAfterSeconds', expiry])]);
@@ -41,7 +42,10 @@ function expirySeconds(value: Value): number | undefined {
   if (value === 'off') return undefined;
   const seconds = numberOf(value);
   if (seconds !== undefined && seconds > 0) return seconds;
-  const message = typeof value === 'string' ? "Non-numeric value of 'expireAfterSeconds' should be 'off'" : "Numeric value of 'expireAfterSeconds' should be positive";
+  const message =
+    typeof value === 'string'
+      ? "Non-numeric value of 'expireAfterSeconds' should be 'off'"
+      : "Numeric value of 'expireAfterSeconds' should be positive";
   throw new CommandError(2, 'BadValue', message);
 }
 

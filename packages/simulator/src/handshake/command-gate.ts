@@ -30,7 +30,8 @@ export class CommandGate {
       const reply = await this.failPoints.failCommand.apply(request, () => run(request));
       const labels = reply.has('errorLabels') ? [] : concernErrorLabels(this.#node, request, reply);
       if (labels.length > 0) reply.set('errorLabels', [...labels]);
-      if (reply.has('writeConcernError') && this.#reportsTopology(concernErrorCode(reply))) reply.set('topologyVersion', this.identity.topologyVersion);
+      if (reply.has('writeConcernError') && this.#reportsTopology(concernErrorCode(reply)))
+        reply.set('topologyVersion', this.identity.topologyVersion);
       return reply;
     } catch (error) {
       throw error instanceof CommandError ? this.#labelled(request, error) : error;
@@ -50,7 +51,9 @@ export class CommandGate {
     const labels = error instanceof LabelledFailure ? error.labels : errorLabels(this.#node, request, error);
     const topology = this.#reportsTopology(error.code);
     if (labels.length === error.labels.length && !topology) return error;
-    const extra = topology ? new Map([...error.extra, ['topologyVersion', this.identity.topologyVersion]] as [string, Value][]) : error.extra;
+    const extra = topology
+      ? new Map([...error.extra, ['topologyVersion', this.identity.topologyVersion]] as [string, Value][])
+      : error.extra;
     return new CommandError(error.code, error.codeName, error.message, labels, extra);
   }
 

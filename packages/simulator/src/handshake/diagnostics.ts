@@ -102,11 +102,15 @@ function commandLine(identity: NodeIdentity): Doc {
   const argv = ['--port', String(identity.port), '--bind_ip', identity.address];
   if (identity.kind === 'router') {
     parsed.set('sharding', doc(['configDB', identity.configServer ?? '']));
-    return doc(['argv', [identity.processName, '--configdb', identity.configServer ?? '', ...argv]], ['parsed', parsed]);
+    return doc(
+      ['argv', [identity.processName, '--configdb', identity.configServer ?? '', ...argv]],
+      ['parsed', parsed],
+    );
   }
   parsed.set('replication', doc(['replSet', identity.setName]));
   const roles = identity.kind === 'replicaSet' ? [] : [identity.kind === 'config' ? '--configsvr' : '--shardsvr'];
-  if (roles.length > 0) parsed.set('sharding', doc(['clusterRole', identity.kind === 'config' ? 'configsvr' : 'shardsvr']));
+  if (roles.length > 0)
+    parsed.set('sharding', doc(['clusterRole', identity.kind === 'config' ? 'configsvr' : 'shardsvr']));
   return doc(['argv', [identity.processName, ...roles, '--replSet', identity.setName, ...argv]], ['parsed', parsed]);
 }
 

@@ -13,7 +13,8 @@ const documentation = 'https://docs.mongodb.com/master/release-notes/';
 export async function setFeatureCompatibilityVersion(identity: NodeIdentity, request: CommandRequest): Promise<Doc> {
   const { version, deployment } = identity;
   const wanted = request.body.get(request.name);
-  if (typeof wanted !== 'string') throw new CommandError(2, 'BadValue', `Command argument must be of type String, but was of type ${typeof wanted}`);
+  if (typeof wanted !== 'string')
+    throw new CommandError(2, 'BadValue', `Command argument must be of type String, but was of type ${typeof wanted}`);
   // The config server hands the command on to the shards, each of which has to know the version too.
   for (const { binary } of deployment.releases) refuseUnknown(binary, wanted);
   const raising = wanted > deployment.featureCompatibilityVersion;
@@ -37,10 +38,18 @@ function isBlockingKnown(series: string): boolean {
 function invalidVersion(version: ServerVersion, wanted: string, allowed: readonly string[]): CommandError {
   if (version.atLeast(6, 0)) {
     const list = allowed.map((each) => `'${each}'`).join(', ');
-    return new CommandError(4926900, 'Location4926900', `Invalid feature compatibility version value '${wanted}'. Expected one of the following versions: '${list}'`);
+    return new CommandError(
+      4926900,
+      'Location4926900',
+      `Invalid feature compatibility version value '${wanted}'. Expected one of the following versions: '${list}'`,
+    );
   }
   const list = allowed.map((each) => `'${each}'`).join(' or ');
-  return new CommandError(4926900, 'Location4926900', `Invalid feature compatibility version value, expected ${list}. See ${documentation}.`);
+  return new CommandError(
+    4926900,
+    'Location4926900',
+    `Invalid feature compatibility version value, expected ${list}. See ${documentation}.`,
+  );
 }
 
 function unconfirmed(wanted: string, raising: boolean): CommandError {

@@ -14,9 +14,14 @@ const sessionTimeoutMinutes = new Int32(30);
  * `hello`, or `isMaster` in its old form. With `topologyVersion` and `maxAwaitTimeMS` it waits, until the topology changes.
  * @param lastWrite time of the last oplog entry; unused by routers
  */
-export async function helloReply(identity: NodeIdentity, request: CommandRequest, lastWrite: () => Timestamp): Promise<Doc> {
+export async function helloReply(
+  identity: NodeIdentity,
+  request: CommandRequest,
+  lastWrite: () => Timestamp,
+): Promise<Doc> {
   await awaitTopologyChange(identity, request);
-  const reply = identity.kind === 'router' ? routerHello(identity, request) : memberHello(identity, request, lastWrite());
+  const reply =
+    identity.kind === 'router' ? routerHello(identity, request) : memberHello(identity, request, lastWrite());
   const offered = request.body.get('compression');
   const agreed = Array.isArray(offered) ? agreedCompressors(offered) : [];
   if (agreed.length > 0) reply.set('compression', agreed);
@@ -45,9 +50,15 @@ function memberHello(identity: NodeIdentity, request: CommandRequest, lastWrite:
     ...(identity.role.primary ? ([['electionId', identity.role.electionId]] as [string, Value][]) : []),
     ['lastWrite', lastWriteFields(lastWrite)],
   ];
-  if (identity.kind !== 'replicaSet' && identity.version.atLeast(5, 0)) fields.push(['isImplicitDefaultMajorityWC', true]);
+  if (identity.kind !== 'replicaSet' && identity.version.atLeast(5, 0))
+    fields.push(['isImplicitDefaultMajorityWC', true]);
   if (identity.kind === 'config') fields.push(['configsvr', new Int32(2)]);
-  fields.push(...limits(request), ['minWireVersion', new Int32(0)], ['maxWireVersion', new Int32(identity.version.wireVersionMax)], ['readOnly', false]);
+  fields.push(
+    ...limits(request),
+    ['minWireVersion', new Int32(0)],
+    ['maxWireVersion', new Int32(identity.version.wireVersionMax)],
+    ['readOnly', false],
+  );
   for (const [name, value] of fields) reply.set(name, value);
   return reply;
 }

@@ -30,6 +30,13 @@ export function hostInfo(identity: NodeIdentity): Doc {
       ),
     ],
     ['os', doc(['type', type()], ['name', version()], ['version', `Kernel ${release()}`])],
-    ['extra', doc(['versionString', version()], ['kernelVersion', release()], ['cpuFrequencyMHz', String(cores[0]?.speed ?? 0)])],
+    [
+      'extra',
+      doc(
+        ['versionString', version()],
+        ['kernelVersion', release()],
+        ['cpuFrequencyMHz', String(cores[0]?.speed ?? 0)],
+      ),
+    ],
   );
 }

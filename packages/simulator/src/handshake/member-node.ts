@@ -15,8 +15,23 @@ import { countCommand } from './server-status.js';
 
 /** Commands after which a connection's last write is the end of the oplog, whether they changed anything or failed. */
 const writingCommands: ReadonlySet<string> = new Set([
-  'insert', 'update', 'delete', 'findAndModify', 'create', 'createIndexes', 'drop', 'dropDatabase', 'dropIndexes', 'collMod', 'renameCollection', 'convertToCapped',
-  'commitTransaction', 'abortTransaction', 'applyOps', 'appendOplogNote', 'cleanupOrphaned',
+  'insert',
+  'update',
+  'delete',
+  'findAndModify',
+  'create',
+  'createIndexes',
+  'drop',
+  'dropDatabase',
+  'dropIndexes',
+  'collMod',
+  'renameCollection',
+  'convertToCapped',
+  'commitTransaction',
+  'abortTransaction',
+  'applyOps',
+  'appendOplogNote',
+  'cleanupOrphaned',
 ]);
 
 /** Commands that the cluster around a member answers for it. */
@@ -84,6 +99,7 @@ export class MemberNode implements ServedNode {
       reply.set('$gleStats', doc(['lastOpTime', lastWrite], ['electionId', this.identity.role.electionId]));
     }
     reply.set('lastCommittedOpTime', applied);
-    if (understood) reply.set('$configServerState', doc(['opTime', doc(['ts', this.clock.current()], ['t', Long.fromInt(-1)])]));
+    if (understood)
+      reply.set('$configServerState', doc(['opTime', doc(['ts', this.clock.current()], ['t', Long.fromInt(-1)])]));
   }
 }

@@ -112,7 +112,11 @@ export function replicaSetConfig(identity: NodeIdentity, replicaSetId: ObjectId)
     ['getLastErrorDefaults', doc(['w', new Int32(1)], ['wtimeout', new Int32(0)])],
     ['replicaSetId', replicaSetId],
   );
-  const config = doc(['_id', identity.setName], ['version', new Int32(identity.kind === 'replicaSet' ? 1 : 2)], ['term', new Int32(1)]);
+  const config = doc(
+    ['_id', identity.setName],
+    ['version', new Int32(identity.kind === 'replicaSet' ? 1 : 2)],
+    ['term', new Int32(1)],
+  );
   if (identity.kind === 'config') config.set('configsvr', true);
   config
     .set('members', [memberConfig])

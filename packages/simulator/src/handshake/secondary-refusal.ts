@@ -4,12 +4,29 @@ import type { NodeIdentity } from './node-identity.js';
 
 /** Commands that a secondary answers whatever the client prefers. */
 const always: ReadonlySet<string> = new Set([
-  'getMore', 'killCursors', 'startSession', 'refreshSessions', 'endSessions', 'killSessions', 'killAllSessions', '_hashBSONElement',
+  'getMore',
+  'killCursors',
+  'startSession',
+  'refreshSessions',
+  'endSessions',
+  'killSessions',
+  'killAllSessions',
+  '_hashBSONElement',
 ]);
 /** Commands that a secondary answers when the client allows it. */
 const reads: ReadonlySet<string> = new Set([
-  'find', 'aggregate', 'count', 'distinct', 'listCollections', 'listIndexes', 'listDatabases', 'collStats', 'dbStats',
-  'dataSize', 'validate', 'splitVector',
+  'find',
+  'aggregate',
+  'count',
+  'distinct',
+  'listCollections',
+  'listIndexes',
+  'listDatabases',
+  'collStats',
+  'dbStats',
+  'dataSize',
+  'validate',
+  'splitVector',
 ]);
 
 /**

@@ -5,7 +5,17 @@ import { doc, numberOf } from '../node/doc-fields.js';
 import type { NodeIdentity } from './node-identity.js';
 
 /** Fields every command may carry beside its own. */
-const generic: ReadonlySet<string> = new Set(['$db', '$clusterTime', 'lsid', '$readPreference', 'comment', 'maxTimeMS', 'apiVersion', 'writeConcern', 'readConcern']);
+const generic: ReadonlySet<string> = new Set([
+  '$db',
+  '$clusterTime',
+  'lsid',
+  '$readPreference',
+  'comment',
+  'maxTimeMS',
+  'apiVersion',
+  'writeConcern',
+  'readConcern',
+]);
 
 /** Whether the coordinator of a transaction answers once its decision is durable, before all participants have committed. */
 export const answerAtDecisionParameter = 'coordinateCommitReturnImmediatelyAfterPersistingDecision';
@@ -49,7 +59,9 @@ export class ServerParameters {
   /** `getParameter` of the named ones, or of all with `"*"`. */
   get(body: Doc): Doc {
     const all = body.get('getParameter') === '*';
-    const names = all ? ['featureCompatibilityVersion', ...this.#values.keys()] : [...body.keys()].slice(1).filter((name) => !generic.has(name));
+    const names = all
+      ? ['featureCompatibilityVersion', ...this.#values.keys()]
+      : [...body.keys()].slice(1).filter((name) => !generic.has(name));
     const found = names.flatMap((name): [string, Value][] => {
       const value = this.value(name);
       return value === undefined ? [] : [[name, value]];
@@ -61,9 +73,11 @@ export class ServerParameters {
   /** `setParameter`; answers with what the value was. */
   set(body: Doc): Doc {
     const [name, value] = [...body].slice(1).find(([field]) => !generic.has(field)) ?? [];
-    if (name === undefined || value === undefined) throw new CommandError(0, '', 'no option found to set, use help:true to see options ');
+    if (name === undefined || value === undefined)
+      throw new CommandError(0, '', 'no option found to set, use help:true to see options ');
     const was = this.#values.get(name);
-    if (was === undefined) throw new CommandError(0, '', `attempted to set unrecognized parameter [${name}], use help:true to see options `);
+    if (was === undefined)
+      throw new CommandError(0, '', `attempted to set unrecognized parameter [${name}], use help:true to see options `);
     const number = typeof value === 'boolean' ? Number(value) : numberOf(value);
     if (name === 'ttlMonitorSleepSecs' && number !== undefined && number < 1) {
       throw new CommandError(2, 'BadValue', `Invalid value for parameter ${name}: ${number} is not greater than 0`);

@@ -28,7 +28,11 @@ export function countCommand(identity: NodeIdentity, request: CommandRequest): v
 }
 
 /** `serverStatus`; sections that the command sets to 0 are left out. */
-export async function serverStatus(identity: NodeIdentity, request: CommandRequest, lastApplied: () => Timestamp): Promise<Doc> {
+export async function serverStatus(
+  identity: NodeIdentity,
+  request: CommandRequest,
+  lastApplied: () => Timestamp,
+): Promise<Doc> {
   const uptimeMs = Date.now() - identity.startedMs;
   const seconds = Math.floor(uptimeMs / 1000);
   const status = doc(
@@ -43,11 +47,15 @@ export async function serverStatus(identity: NodeIdentity, request: CommandReque
     ['asserts', zeros(['regular', 'warning', 'msg', 'user', 'tripwire', 'rollovers'])],
     ['connections', connections(request)],
     ...(identity.kind === 'router' ? [defaultConcerns(identity)] : []),
-    ['mem', doc(['bits', new Int32(64)], ['resident', new Int32(Math.floor(process.memoryUsage.rss() / bytesPerMegabyte))])],
+    [
+      'mem',
+      doc(['bits', new Int32(64)], ['resident', new Int32(Math.floor(process.memoryUsage.rss() / bytesPerMegabyte))]),
+    ],
     ['opcounters', new Map(counterNames.map((name) => [name, Long.fromNumber(identity.counters.get(name) ?? 0)]))],
   );
   if (identity.kind !== 'router') status.set('repl', await replicaSetSection(identity, request, lastApplied));
-  if (identity.configServer !== undefined) status.set('sharding', shardingSection(identity, identity.configServer, lastApplied()));
+  if (identity.configServer !== undefined)
+    status.set('sharding', shardingSection(identity, identity.configServer, lastApplied()));
   if (identity.kind !== 'router') status.set('storageEngine', new Map(storageEngine));
   status.set('trafficRecording', doc(['running', false]));
   for (const [section, wanted] of request.body) if (numberOf(wanted) === 0 || wanted === false) status.delete(section);
@@ -81,12 +89,31 @@ function defaultConcerns(identity: NodeIdentity): [string, Doc] {
   ];
 }
 
-async function replicaSetSection(identity: NodeIdentity, request: CommandRequest, lastApplied: () => Timestamp): Promise<Doc> {
+async function replicaSetSection(
+  identity: NodeIdentity,
+  request: CommandRequest,
+  lastApplied: () => Timestamp,
+): Promise<Doc> {
   const hello = await helloReply(identity, { ...request, name: 'hello', body: new Map() }, lastApplied);
-  const shown = ['topologyVersion', 'hosts', 'setName', 'setVersion', 'isWritablePrimary', 'secondary', 'primary', 'me', 'electionId', 'lastWrite', 'isImplicitDefaultMajorityWC'];
-  const section: Doc = new Map(shown.flatMap((name): [string, Value][] => (hello.has(name) ? [[name, hello.get(name) ?? null]] : [])));
+  const shown = [
+    'topologyVersion',
+    'hosts',
+    'setName',
+    'setVersion',
+    'isWritablePrimary',
+    'secondary',
+    'primary',
+    'me',
+    'electionId',
+    'lastWrite',
+    'isImplicitDefaultMajorityWC',
+  ];
+  const section: Doc = new Map(
+    shown.flatMap((name): [string, Value][] => (hello.has(name) ? [[name, hello.get(name) ?? null]] : [])),
+  );
   section.set('rbid', new Int32(1));
-  if (identity.version.atLeast(6, 0)) section.set('userWriteBlockMode', new Int32(identity.deployment.writeBlock.enabled ? writeBlockOn : writeBlockOff));
+  if (identity.version.atLeast(6, 0))
+    section.set('userWriteBlockMode', new Int32(identity.deployment.writeBlock.enabled ? writeBlockOn : writeBlockOff));
   const reason = identity.deployment.writeBlock.reasonNumber;
   if (reason !== undefined) section.set('userWriteBlockReason', new Int32(reason));
   return section;

@@ -31,7 +31,10 @@ export class ClusterClock {
 
   /** Brings a node's time to the next one it may give: larger than its own and than every time that was told. */
   goOn(node: NodeTime): void {
-    if (node.seconds < this.#announcedSeconds || (node.seconds === this.#announcedSeconds && node.increment < this.#announcedIncrement)) {
+    if (
+      node.seconds < this.#announcedSeconds ||
+      (node.seconds === this.#announcedSeconds && node.increment < this.#announcedIncrement)
+    ) {
       node.seconds = this.#announcedSeconds;
       node.increment = this.#announcedIncrement;
     }

@@ -43,5 +43,9 @@ export function requiredText(body: Doc, name: string): string {
   const value = body.get(name);
   if (typeof value === 'string') return value;
   const command = body.keys().next().value ?? '';
-  throw new CommandError(14, 'TypeMismatch', `BSON field '${command}.${name}' is the wrong type '${typeName(value)}', expected type 'string'`);
+  throw new CommandError(
+    14,
+    'TypeMismatch',
+    `BSON field '${command}.${name}' is the wrong type '${typeName(value)}', expected type 'string'`,
+  );
 }

@@ -3,7 +3,9 @@ import type { CommandError, CommandRequest } from './command.js';
 import { docOf, numberOf } from './doc-fields.js';
 
 /** Codes that the server calls retriable (server source: error_codes.yml, category RetriableError). */
-const retriable: ReadonlySet<number> = new Set([6, 7, 89, 91, 134, 189, 202, 262, 9001, 10107, 11600, 11602, 13435, 13436]);
+const retriable: ReadonlySet<number> = new Set([
+  6, 7, 89, 91, 134, 189, 202, 262, 9001, 10107, 11600, 11602, 13435, 13436,
+]);
 /** Codes after which a whole transaction may be tried again: conflicts, lost snapshots, stale routing. */
 const transient: ReadonlySet<number> = new Set([24, 112, 150, 239, 246, 249, 250, 267, 272, 13388]);
 /** Codes after which a change stream may be resumed, beside the retriable ones. */
@@ -25,7 +27,8 @@ export function errorLabels(node: LabellingNode, request: CommandRequest, error:
   const inTransaction = numbered && body.has('autocommit');
   if (inTransaction && isTransient(error, ends.has(name))) labels.add('TransientTransactionError');
   else if (isRetryableWrite(node, body, name, error.code)) labels.add('RetryableWriteError');
-  else if (isChangeStream(request) && (retriable.has(error.code) || resumable.has(error.code))) labels.add('ResumableChangeStreamError');
+  else if (isChangeStream(request) && (retriable.has(error.code) || resumable.has(error.code)))
+    labels.add('ResumableChangeStreamError');
   return [...labels];
 }
 
@@ -52,5 +55,7 @@ function isRetryableWrite(node: LabellingNode, body: Doc, name: string, code: nu
 
 function isChangeStream({ name, body }: CommandRequest): boolean {
   const pipeline = body.get('pipeline');
-  return name === 'aggregate' && Array.isArray(pipeline) && pipeline[0] instanceof Map && pipeline[0].has('$changeStream');
+  return (
+    name === 'aggregate' && Array.isArray(pipeline) && pipeline[0] instanceof Map && pipeline[0].has('$changeStream')
+  );
 }

@@ -7,7 +7,10 @@ const over = new Error('waited enough');
  * @param waits each begins to wait until the signal it gets
  * @param signal ends them all
  */
-export async function firstOf(waits: readonly ((until: AbortSignal) => Promise<void>)[], signal: AbortSignal): Promise<void> {
+export async function firstOf(
+  waits: readonly ((until: AbortSignal) => Promise<void>)[],
+  signal: AbortSignal,
+): Promise<void> {
   const done = new AbortController();
   const end = (): void => done.abort(over);
   if (signal.aborted) end();

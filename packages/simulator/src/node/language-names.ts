@@ -16,27 +16,60 @@ const always: Since = [4, 4];
 export const languageNames: Readonly<Record<LanguagePart, ReadonlyMap<string, Since>>> = {
   expression: since([
     [always, ['$_internalJsEmit', '$function', '$meta', '$setIntersection', '$setUnion', '$toHashedIndexKey']],
-    [[5, 0], ['$dateAdd', '$dateDiff', '$dateSubtract', '$dateTrunc', '$getField', '$setField', '$unsetField']],
-    [[5, 1], ['$tsIncrement', '$tsSecond']],
-    [[5, 2], ['$firstN', '$lastN', '$maxN', '$minN', '$sortArray']],
-    [[6, 3], ['$bitAnd', '$bitNot', '$bitOr', '$bitXor']],
-    [[7, 0], ['$median', '$percentile']],
+    [
+      [5, 0],
+      ['$dateAdd', '$dateDiff', '$dateSubtract', '$dateTrunc', '$getField', '$setField', '$unsetField'],
+    ],
+    [
+      [5, 1],
+      ['$tsIncrement', '$tsSecond'],
+    ],
+    [
+      [5, 2],
+      ['$firstN', '$lastN', '$maxN', '$minN', '$sortArray'],
+    ],
+    [
+      [6, 3],
+      ['$bitAnd', '$bitNot', '$bitOr', '$bitXor'],
+    ],
+    [
+      [7, 0],
+      ['$median', '$percentile'],
+    ],
     [[8, 0], ['$toUUID']],
   ]),
   accumulator: since([
     [always, ['$accumulator']],
     [[5, 0], ['$count']],
-    [[5, 2], ['$bottom', '$bottomN', '$firstN', '$lastN', '$maxN', '$minN', '$top', '$topN']],
-    [[7, 0], ['$median', '$percentile']],
+    [
+      [5, 2],
+      ['$bottom', '$bottomN', '$firstN', '$lastN', '$maxN', '$minN', '$top', '$topN'],
+    ],
+    [
+      [7, 0],
+      ['$median', '$percentile'],
+    ],
   ]),
   stage: since([
     [always, ['$geoNear', '$listLocalSessions', '$listSessions', '$planCacheStats']],
     [[5, 0], ['$setWindowFields']],
-    [[5, 1], ['$densify', '$documents']],
+    [
+      [5, 1],
+      ['$densify', '$documents'],
+    ],
     [[5, 3], ['$fill']],
-    [[6, 0], ['$changeStreamSplitLargeEvent', '$listCatalog', '$queryStats', '$shardedDataDistribution']],
-    [[7, 0], ['$listSampledQueries', '$listSearchIndexes']],
-    [[8, 0], ['$querySettings', '$search', '$searchMeta', '$vectorSearch']],
+    [
+      [6, 0],
+      ['$changeStreamSplitLargeEvent', '$listCatalog', '$queryStats', '$shardedDataDistribution'],
+    ],
+    [
+      [7, 0],
+      ['$listSampledQueries', '$listSearchIndexes'],
+    ],
+    [
+      [8, 0],
+      ['$querySettings', '$search', '$searchMeta', '$vectorSearch'],
+    ],
   ]),
   query: since([[always, ['$sampleRate', '$text', '$where']]]),
   condition: since([[always, ['$geoIntersects', '$geoNear', '$geoWithin', '$near', '$nearSphere', '$within']]]),
@@ -45,9 +78,15 @@ export const languageNames: Readonly<Record<LanguagePart, ReadonlyMap<string, Si
     [[7, 0], ['USER_ROLES']],
   ]),
   option: since([
-    [[6, 0], ['$lookup without a collection', '$unionWith without a collection']],
+    [
+      [6, 0],
+      ['$lookup without a collection', '$unionWith without a collection'],
+    ],
     [[7, 0], ['$out.timeseries']],
-    [[8, 0], ['$convert.format', '$convert of binary data']],
+    [
+      [8, 0],
+      ['$convert.format', '$convert of binary data'],
+    ],
   ]),
 };
 
@@ -56,7 +95,12 @@ function since(releases: readonly (readonly [Since, readonly string[]])[]): Read
 }
 
 /** Whether a release has a name. @param isMade whether something carries it out here */
-export function hasName(version: ServerVersion = defaultVersion, part: LanguagePart, name: string, isMade: boolean): boolean {
+export function hasName(
+  version: ServerVersion = defaultVersion,
+  part: LanguagePart,
+  name: string,
+  isMade: boolean,
+): boolean {
   const from = languageNames[part].get(name);
   return from === undefined ? isMade : version.atLeast(...from);
 }
@@ -67,7 +111,12 @@ export function hasName(version: ServerVersion = defaultVersion, part: LanguageP
  * @returns undefined for a name that the release has never heard of
  * @throws CommandError 115 for one that the release has and that is not carried out here
  */
-export function namedIn<T>(version: ServerVersion = defaultVersion, part: LanguagePart, name: string, made: T | undefined): T | undefined {
+export function namedIn<T>(
+  version: ServerVersion = defaultVersion,
+  part: LanguagePart,
+  name: string,
+  made: T | undefined,
+): T | undefined {
   if (!hasName(version, part, name, made !== undefined)) return undefined;
   if (made === undefined) throw unsimulated(name);
   return made;

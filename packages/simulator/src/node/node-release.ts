@@ -30,7 +30,9 @@ export class NodeRelease {
     const { featureCompatibilityVersion } = this.deployment;
     const readable = [binary.series, binary.previousSeries];
     if (!readable.includes(featureCompatibilityVersion)) {
-      throw new RangeError(`${series} does not start on data of feature compatibility version ${featureCompatibilityVersion}, only of ${readable.join(' or ')}`);
+      throw new RangeError(
+        `${series} does not start on data of feature compatibility version ${featureCompatibilityVersion}, only of ${readable.join(' or ')}`,
+      );
     }
     this.#binary = binary;
   }

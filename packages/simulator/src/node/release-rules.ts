@@ -30,11 +30,42 @@ const commandsSince: ReadonlyMap<string, Since> = new Map<string, Since>([
 
 /** Fields of commands that are younger than the commands themselves, by the command's name. */
 const fieldsSince: ReadonlyMap<string, ReadonlyMap<string, Since>> = new Map<string, ReadonlyMap<string, Since>>([
-  ['insert', new Map<string, Since>([['collectionUUID', [6, 0]], ['bypassEmptyTsReplacement', [7, 0]]])],
-  ['update', new Map<string, Since>([['collectionUUID', [6, 0]], ['let', [5, 0]], ['bypassEmptyTsReplacement', [7, 0]]])],
-  ['delete', new Map<string, Since>([['collectionUUID', [6, 0]], ['let', [5, 0]]])],
-  ['findAndModify', new Map<string, Since>([['let', [5, 0]], ['bypassEmptyTsReplacement', [7, 0]]])],
-  ['find', new Map<string, Since>([['let', [5, 0]], ['collectionUUID', [6, 0]]])],
+  [
+    'insert',
+    new Map<string, Since>([
+      ['collectionUUID', [6, 0]],
+      ['bypassEmptyTsReplacement', [7, 0]],
+    ]),
+  ],
+  [
+    'update',
+    new Map<string, Since>([
+      ['collectionUUID', [6, 0]],
+      ['let', [5, 0]],
+      ['bypassEmptyTsReplacement', [7, 0]],
+    ]),
+  ],
+  [
+    'delete',
+    new Map<string, Since>([
+      ['collectionUUID', [6, 0]],
+      ['let', [5, 0]],
+    ]),
+  ],
+  [
+    'findAndModify',
+    new Map<string, Since>([
+      ['let', [5, 0]],
+      ['bypassEmptyTsReplacement', [7, 0]],
+    ]),
+  ],
+  [
+    'find',
+    new Map<string, Since>([
+      ['let', [5, 0]],
+      ['collectionUUID', [6, 0]],
+    ]),
+  ],
   ['aggregate', new Map<string, Since>([['let', [5, 0]]])],
   ['drop', new Map<string, Since>([['collectionUUID', [6, 0]]])],
   ['createIndexes', new Map<string, Since>([['collectionUUID', [6, 0]]])],
@@ -70,7 +101,8 @@ export function refuseForeignFields(release: Pick<NodeRelease, 'binary' | 'featu
   const fields = fieldsSince.get(request.name);
   const version = raisesFeatures.has(request.name) ? release.binary : release.features;
   if (fields !== undefined) {
-    for (const [name, since] of fields) if (body.has(name) && !version.atLeast(...since)) throw unknownTo(version, request.name, name);
+    for (const [name, since] of fields)
+      if (body.has(name) && !version.atLeast(...since)) throw unknownTo(version, request.name, name);
   }
   refuseApiParameters(release.binary, request);
 }

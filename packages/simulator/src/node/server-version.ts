@@ -50,7 +50,8 @@ export class ServerVersion {
    */
   static parse(text: string): ServerVersion {
     const series = releaseSeries.find((candidate) => candidate === text);
-    if (series === undefined) throw new RangeError(`version ${text} is not simulated: choose one of ${releaseSeries.join(', ')}`);
+    if (series === undefined)
+      throw new RangeError(`version ${text} is not simulated: choose one of ${releaseSeries.join(', ')}`);
     const version = ServerVersion.known.get(series) ?? new ServerVersion(series);
     ServerVersion.known.set(series, version);
     return version;

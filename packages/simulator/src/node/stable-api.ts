@@ -7,9 +7,34 @@ const apiFields = ['apiVersion', 'apiStrict', 'apiDeprecationErrors'] as const;
 
 /** Commands of API version 1 (manual: "Stable API", "Stable API Commands"). */
 const stableCommands: ReadonlySet<string> = new Set([
-  'abortTransaction', 'aggregate', 'authenticate', 'bulkWrite', 'collMod', 'commitTransaction', 'create', 'createIndexes', 'delete', 'drop',
-  'dropDatabase', 'dropIndexes', 'endSessions', 'explain', 'find', 'findAndModify', 'getMore', 'hello', 'insert', 'killCursors', 'listCollections',
-  'listDatabases', 'listIndexes', 'ping', 'refreshSessions', 'saslContinue', 'saslStart', 'update',
+  'abortTransaction',
+  'aggregate',
+  'authenticate',
+  'bulkWrite',
+  'collMod',
+  'commitTransaction',
+  'create',
+  'createIndexes',
+  'delete',
+  'drop',
+  'dropDatabase',
+  'dropIndexes',
+  'endSessions',
+  'explain',
+  'find',
+  'findAndModify',
+  'getMore',
+  'hello',
+  'insert',
+  'killCursors',
+  'listCollections',
+  'listDatabases',
+  'listIndexes',
+  'ping',
+  'refreshSessions',
+  'saslContinue',
+  'saslStart',
+  'update',
 ]);
 
 /** Commands that an unknown field does not disturb, because clients send them before they know the server. */
@@ -28,11 +53,16 @@ export function refuseApiParameters(version: ServerVersion, { name, body }: Comm
     if (lenientCommands.has(name)) return;
     throw unknownField(`${name}.${named}`);
   }
-  if (!body.has('apiVersion')) throw new CommandError(72, 'InvalidOptions', `Provided ${named} without passing apiVersion`);
+  if (!body.has('apiVersion'))
+    throw new CommandError(72, 'InvalidOptions', `Provided ${named} without passing apiVersion`);
   if (body.get('apiVersion') !== '1') throw new CommandError(322, 'APIVersionError', 'API version must be "1"');
   if (body.get('apiStrict') !== true || isStable(version, name)) return;
   const rule = `Provided apiStrict:true, but the command ${name} is not in API Version 1`;
-  throw new CommandError(323, 'APIStrictError', `${rule}. Information on supported commands and migrations in API Version 1 can be found at ${stableApiPage}`);
+  throw new CommandError(
+    323,
+    'APIStrictError',
+    `${rule}. Information on supported commands and migrations in API Version 1 can be found at ${stableApiPage}`,
+  );
 }
 
 /** `count` joined API version 1 with 5.0.9 and 6.0. */

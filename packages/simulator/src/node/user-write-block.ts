@@ -44,7 +44,11 @@ export class UserWriteBlock {
   /** The note of a config server that the shards have a block, as its collection `user_writes_critical_sections` shows it; undefined without. */
   get note(): Doc | undefined {
     if (!this.enabled) return undefined;
-    const note = new Map<string, Value>([['_id', ''], ['blockNewUserShardedDDL', true], ['blockUserWrites', true]]);
+    const note = new Map<string, Value>([
+      ['_id', ''],
+      ['blockNewUserShardedDDL', true],
+      ['blockUserWrites', true],
+    ]);
     return this.#reason === 'Unspecified' ? note : note.set('blockUserWritesReason', this.#reason);
   }
 
@@ -72,12 +76,17 @@ export class UserWriteBlock {
    */
   async set({ name, body, signal }: CommandRequest, comparesReasons: boolean): Promise<void> {
     const global = body.get('global');
-    if (global === undefined) throw new CommandError(40414, 'Location40414', `BSON field '${name}.global' is missing but a required field`);
+    if (global === undefined)
+      throw new CommandError(40414, 'Location40414', `BSON field '${name}.global' is missing but a required field`);
     const blocked = isTrue(global);
     const given = body.get('reason') ?? 'Unspecified';
     const reason = reasons.find((each) => each === given);
     if (reason === undefined) {
-      throw new CommandError(2, 'BadValue', `Enumeration value '${typeof given === 'string' ? given : ''}' for field '${name}.reason' is not a valid value.`);
+      throw new CommandError(
+        2,
+        'BadValue',
+        `Enumeration value '${typeof given === 'string' ? given : ''}' for field '${name}.reason' is not a valid value.`,
+      );
     }
     const locked = blocked ? await this.#lockMembers(signal) : [];
     try {

@@ -48,7 +48,10 @@ function folding<T extends Value>(start: T, combine: (known: T, value: Value | u
 function merge(merged: Doc, value: Value | undefined): Doc {
   if (value instanceof Map) return new Map([...merged, ...value]);
   if (value === undefined || value === null) return merged;
-  throw located(40400, `$mergeObjects requires object inputs, but input ${computedText(value)} is of type ${typeName(value)}`);
+  throw located(
+    40400,
+    `$mergeObjects requires object inputs, but input ${computedText(value)} is of type ${typeName(value)}`,
+  );
 }
 
 function totalling(result: (total: NumberTotal) => Value): Accumulator {

@@ -11,16 +11,24 @@ export function compileBucket(operand: Value, context: PipelineContext): RunStag
   if (!(operand instanceof Map)) throw located(40201, 'Argument to $bucket stage must be an object');
   const groupBy = operand.get('groupBy');
   const boundaries = operand.get('boundaries');
-  if (groupBy === undefined || !Array.isArray(boundaries)) throw located(40198, "$bucket requires 'groupBy' and 'boundaries' to be specified.");
+  if (groupBy === undefined || !Array.isArray(boundaries))
+    throw located(40198, "$bucket requires 'groupBy' and 'boundaries' to be specified.");
   checkBoundaries(boundaries);
   const output = operand.get('output');
   const fields: Doc = output instanceof Map ? output : new Map([['count', new Map([['$sum', new Int32(1)]])]]);
-  const group = compileGroup(new Map<string, Value>([['_id', bucketOf(groupBy, boundaries, operand.get('default'))], ...fields]), context);
+  const group = compileGroup(
+    new Map<string, Value>([['_id', bucketOf(groupBy, boundaries, operand.get('default'))], ...fields]),
+    context,
+  );
   return (docs) => sortDocuments(group(docs), new Map([['_id', new Int32(1)]]));
 }
 
 function checkBoundaries(boundaries: readonly Value[]): void {
-  if (boundaries.length < 2) throw located(40192, `The $bucket 'boundaries' field must have at least 2 values, but found ${boundaries.length} value(s).`);
+  if (boundaries.length < 2)
+    throw located(
+      40192,
+      `The $bucket 'boundaries' field must have at least 2 values, but found ${boundaries.length} value(s).`,
+    );
   for (let index = 1; index < boundaries.length; index += 1) {
     if (compareValues(boundaries[index - 1] ?? null, boundaries[index] ?? null) >= 0) {
       throw located(40194, "The 'boundaries' option to $bucket must be sorted in ascending order.");
@@ -30,8 +38,13 @@ function checkBoundaries(boundaries: readonly Value[]): void {
 
 function bucketOf(groupBy: Value, boundaries: readonly Value[], fallback: Value | undefined): Value {
   const branches = boundaries.slice(0, -1).map((lower, index) => {
-    const within: Value = new Map([['$and', [comparison('$gte', groupBy, lower), comparison('$lt', groupBy, boundaries[index + 1] ?? null)]]]);
-    return new Map<string, Value>([['case', within], ['then', literal(lower)]]);
+    const within: Value = new Map([
+      ['$and', [comparison('$gte', groupBy, lower), comparison('$lt', groupBy, boundaries[index + 1] ?? null)]],
+    ]);
+    return new Map<string, Value>([
+      ['case', within],
+      ['then', literal(lower)],
+    ]);
   });
   const choice = new Map<string, Value>([['branches', branches]]);
   if (fallback !== undefined) choice.set('default', literal(fallback));

@@ -14,7 +14,8 @@ const computing: ReadonlySet<string> = new Set(['$project', '$addFields', '$set'
  */
 export function refuseFailingConstants(stages: readonly Doc[], context: ExpressionContext): void {
   compilePipeline(stages.filter(isStage), context);
-  for (const stage of stages) for (const [name, operand] of stage) if (computing.has(name)) visitFields(operand, context);
+  for (const stage of stages)
+    for (const [name, operand] of stage) if (computing.has(name)) visitFields(operand, context);
 }
 
 function visitFields(operand: Value, context: ExpressionContext): void {
@@ -28,6 +29,12 @@ function compute(expression: Value, context: ExpressionContext): void {
     evaluate(makeVariables(new Map<string, Value>(), context));
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    throw new CommandError(error.code, error.codeName, `Failed to optimize pipeline :: caused by :: ${error.message}`, error.labels, error.extra);
+    throw new CommandError(
+      error.code,
+      error.codeName,
+      `Failed to optimize pipeline :: caused by :: ${error.message}`,
+      error.labels,
+      error.extra,
+    );
   }
 }

@@ -11,14 +11,24 @@ import { badValue, failedToParse, located } from '../query/query-error.js';
 import { expressionContext, type PipelineContext, type RunStage } from './stage.js';
 
 const KNOWN: ReadonlySet<string> = new Set([
-  'from', 'as', 'startWith', 'connectFromField', 'connectToField', 'maxDepth', 'depthField', 'restrictSearchWithMatch',
+  'from',
+  'as',
+  'startWith',
+  'connectFromField',
+  'connectToField',
+  'maxDepth',
+  'depthField',
+  'restrictSearchWithMatch',
 ]);
 
 /** `$graphLookup`: what can be reached over equal fields of another collection, breadth first. */
 export function compileGraphLookup(operand: Value, context: PipelineContext): RunStage {
   if (!(operand instanceof Map)) throw failedToParse('the $graphLookup stage specification must be an object');
-  for (const name of operand.keys()) if (!KNOWN.has(name)) throw located(40104, `Unknown argument to $graphLookup: ${name}`);
-  const [from, as, fromField, toField] = ['from', 'as', 'connectFromField', 'connectToField'].map((name) => text(operand, name)) as [string, string, string, string];
+  for (const name of operand.keys())
+    if (!KNOWN.has(name)) throw located(40104, `Unknown argument to $graphLookup: ${name}`);
+  const [from, as, fromField, toField] = ['from', 'as', 'connectFromField', 'connectToField'].map((name) =>
+    text(operand, name),
+  ) as [string, string, string, string];
   const expressions = expressionContext(context);
   const start = compileExpression(operand.get('startWith') ?? null, expressions);
   const restriction = operand.get('restrictSearchWithMatch');
@@ -26,7 +36,13 @@ export function compileGraphLookup(operand: Value, context: PipelineContext): Ru
   const depth = operand.get('maxDepth');
   const depthMax = isNumber(depth) ? toNumber(depth) : Infinity;
   const depthField = operand.get('depthField');
-  const search = { toField, nullIsStrict: isNullStrict(context.version), fromField, depthMax, depthField: typeof depthField === 'string' ? depthField : undefined };
+  const search = {
+    toField,
+    nullIsStrict: isNullStrict(context.version),
+    fromField,
+    depthMax,
+    depthField: typeof depthField === 'string' ? depthField : undefined,
+  };
   return function* (docs) {
     for (const doc of docs) {
       const foreign = [...(context.lookup?.(from) ?? [])].filter((other) => matches === undefined || matches(other));
@@ -65,7 +81,9 @@ function reached(start: readonly Value[], foreign: readonly Doc[], search: Searc
     frontier = next.flatMap((doc) => valuesAlong(doc, splitPath(search.fromField)).map(wantedKey));
   }
   const { depthField } = search;
-  return [...found].map(([doc, depth]) => (depthField === undefined ? doc : new Map(doc).set(depthField, Long.fromNumber(depth))));
+  return [...found].map(([doc, depth]) =>
+    depthField === undefined ? doc : new Map(doc).set(depthField, Long.fromNumber(depth)),
+  );
 }
 
 /** The keys of all values by which a query for the field finds the document. */

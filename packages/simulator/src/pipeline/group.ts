@@ -26,7 +26,9 @@ export function compileGroup(operand: Value, context: PipelineContext): RunStage
   const id = operand.get('_id');
   if (id === undefined) throw located(15955, 'a group specification must include an _id');
   const key = compileId(id, expressions);
-  const fields = [...operand].filter(([name]) => name !== '_id').map(([name, spec]) => groupField(name, spec, expressions));
+  const fields = [...operand]
+    .filter(([name]) => name !== '_id')
+    .map(([name, spec]) => groupField(name, spec, expressions));
   return (docs) => grouped(docs, key, fields, expressions);
 }
 
@@ -58,12 +60,14 @@ function compileId(id: Value, context: ExpressionContext): Evaluate {
 
 function groupField(name: string, spec: Value, context: ExpressionContext): GroupField {
   if (name.includes('.')) throw located(40235, `The field name '${name}' cannot contain '.'`);
-  if (!(spec instanceof Map) || spec.size !== 1) throw located(40234, `The field '${name}' must be an accumulator object`);
+  if (!(spec instanceof Map) || spec.size !== 1)
+    throw located(40234, `The field '${name}' must be an accumulator object`);
   const [[operator, operand] = ['', null]] = spec;
   const make = namedIn(context.version, 'accumulator', operator, accumulatorOf(operator));
   if (make === undefined) throw located(15952, `unknown group operator '${operator}'`);
   const isCount = operator === '$count';
-  if (isCount && !(operand instanceof Map && operand.size === 0)) throw located(15982, `$count takes no arguments, found: ${typeName(operand)}`);
+  if (isCount && !(operand instanceof Map && operand.size === 0))
+    throw located(15982, `$count takes no arguments, found: ${typeName(operand)}`);
   return { name, evaluate: compileExpression(isCount ? new Int32(1) : operand, context), make };
 }
 
@@ -73,7 +77,10 @@ function grouped(docs: Iterable<Doc>, key: Evaluate, fields: readonly GroupField
     const variables = makeVariables(doc, context);
     const id = key(variables) ?? null;
     const plain = id instanceof BSONSymbol ? id.value : id;
-    const text = typeof plain === 'string' ? `s${context.collation?.canonical(plain) ?? plain}` : encodeKeyString([plain]).toString('latin1');
+    const text =
+      typeof plain === 'string'
+        ? `s${context.collation?.canonical(plain) ?? plain}`
+        : encodeKeyString([plain]).toString('latin1');
     let group = groups.get(text);
     if (group === undefined) {
       group = { id, accumulators: fields.map(({ make }) => make()) };

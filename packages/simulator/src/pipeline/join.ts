@@ -24,7 +24,9 @@ export function compileLookup(operand: Value, context: PipelineContext, compile:
     for (const doc of docs) {
       const foreign = foreignDocuments(context, from);
       const found = join === undefined ? foreign : filtered(foreign, join(doc));
-      const joined = byId ? [...found].sort((a, b) => compareValues(a.get('_id') ?? null, b.get('_id') ?? null)) : found;
+      const joined = byId
+        ? [...found].sort((a, b) => compareValues(a.get('_id') ?? null, b.get('_id') ?? null))
+        : found;
       yield withValueAt(doc, asPath, [...inner(doc, joined)]);
     }
   };
@@ -43,7 +45,8 @@ export function compileUnionWith(operand: Value, context: PipelineContext, compi
 
 /** `$facet`: several pipelines over the same documents. */
 export function compileFacet(operand: Value, context: PipelineContext, compile: CompilePipeline): RunStage {
-  if (!(operand instanceof Map) || operand.size === 0) throw located(40169, 'the $facet specification must be a non-empty object');
+  if (!(operand instanceof Map) || operand.size === 0)
+    throw located(40169, 'the $facet specification must be a non-empty object');
   const facets = [...operand].map(([name, stages]) => [name, compile(pipelineOf(stages), context)] as const);
   return (docs) => {
     const all = [...docs];
@@ -66,7 +69,9 @@ function lookupFrom(operand: Doc, { version }: PipelineContext): string {
 function unionFrom(operand: Doc, { version }: PipelineContext): string {
   if (operand.has('coll')) return textField(operand, 'coll', '$unionWith');
   namedIn(version, 'option', '$unionWith without a collection', undefined);
-  throw failedToParse('$unionWith stage without explicit collection must have a pipeline with $documents as first stage');
+  throw failedToParse(
+    '$unionWith stage without explicit collection must have a pipeline with $documents as first stage',
+  );
 }
 
 function textField(operand: Doc, name: string, stage: string): string {
@@ -76,28 +81,41 @@ function textField(operand: Doc, name: string, stage: string): string {
 }
 
 /** Values of the local field match the foreign field as `$eq` would; none of them counts as null. */
-function joinTest(operand: Doc, { collation, version }: PipelineContext): ((doc: Doc) => (foreign: Doc) => boolean) | undefined {
+function joinTest(
+  operand: Doc,
+  { collation, version }: PipelineContext,
+): ((doc: Doc) => (foreign: Doc) => boolean) | undefined {
   const local = operand.get('localField');
   const foreign = operand.get('foreignField');
   if (typeof local !== 'string' || typeof foreign !== 'string') {
-    if (!operand.has('pipeline')) throw failedToParse('$lookup requires either \'pipeline\' or both \'localField\' and \'foreignField\' to be specified');
+    if (!operand.has('pipeline'))
+      throw failedToParse("$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified");
     return undefined;
   }
   const localPath = splitPath(local);
   const foreignPath = splitPath(foreign);
   return (doc) => {
     const found = valuesAlong(doc, localPath);
-    const tests = (found.length === 0 ? [null] : found).map((wanted) => comparisonTest('$eq', wanted, collation, isNullStrict(version)));
+    const tests = (found.length === 0 ? [null] : found).map((wanted) =>
+      comparisonTest('$eq', wanted, collation, isNullStrict(version)),
+    );
     return (other) => anyAtPath(other, foreignPath, true, (value) => tests.some((test) => test(value)));
   };
 }
 
-function innerPipeline(operand: Doc, context: PipelineContext, compile: CompilePipeline): (doc: Doc, foreign: Iterable<Doc>) => Iterable<Doc> {
+function innerPipeline(
+  operand: Doc,
+  context: PipelineContext,
+  compile: CompilePipeline,
+): (doc: Doc, foreign: Iterable<Doc>) => Iterable<Doc> {
   const stages = pipelineOf(operand.get('pipeline'));
   if (stages.length === 0) return (_doc, foreign) => foreign;
   const definitions = operand.get('let');
   const expressions = expressionContext(context);
-  const variables = definitions instanceof Map ? [...definitions].map(([name, value]) => [name, compileExpression(value, expressions)] as const) : [];
+  const variables =
+    definitions instanceof Map
+      ? [...definitions].map(([name, value]) => [name, compileExpression(value, expressions)] as const)
+      : [];
   return (doc, foreign) => {
     const bound = new Map(context.let);
     for (const [name, evaluate] of variables) bound.set(name, evaluate(makeVariables(doc, expressions)));

@@ -8,7 +8,10 @@ const broughtForward: ReadonlySet<string> = new Set(['$match', '$skip']);
 
 /** How many stages of a pipeline stand before the last one that servers may bring before them. */
 export function countRearranged(stages: readonly Doc[]): number {
-  return Math.max(0, stages.findLastIndex((stage) => [...stage.keys()].some((name) => broughtForward.has(name))));
+  return Math.max(
+    0,
+    stages.findLastIndex((stage) => [...stage.keys()].some((name) => broughtForward.has(name))),
+  );
 }
 
 /**
@@ -28,6 +31,8 @@ export function* rearranged(run: RunStage, docs: Iterable<Doc>): Generator<Doc> 
   try {
     yield* run(noted());
   } catch (error) {
-    throw error === before || !(error instanceof CommandError) ? error : unsimulated('what fails in stages that servers rearrange');
+    throw error === before || !(error instanceof CommandError)
+      ? error
+      : unsimulated('what fails in stages that servers rearrange');
   }
 }

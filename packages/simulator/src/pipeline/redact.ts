@@ -9,7 +9,12 @@ import { expressionContext, type PipelineContext, type RunStage } from './stage.
 export function compileRedact(operand: Value, context: PipelineContext): RunStage {
   const expressions: ExpressionContext = {
     ...expressionContext(context),
-    let: new Map<string, Value | undefined>([...(context.let ?? []), ['DESCEND', 'descend'], ['PRUNE', 'prune'], ['KEEP', 'keep']]),
+    let: new Map<string, Value | undefined>([
+      ...(context.let ?? []),
+      ['DESCEND', 'descend'],
+      ['PRUNE', 'prune'],
+      ['KEEP', 'keep'],
+    ]),
   };
   const decide = compileExpression(operand, expressions);
   return function* (docs) {

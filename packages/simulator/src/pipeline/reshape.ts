@@ -23,21 +23,26 @@ export function compileProject(operand: Value, context: PipelineContext): RunSta
 
 /** `$unset`: one name or a list. */
 export function compileUnset(operand: Value): RunStage {
-  if (typeof operand !== 'string' && !Array.isArray(operand)) throw located(31002, '$unset specification must be a string or an array');
+  if (typeof operand !== 'string' && !Array.isArray(operand))
+    throw located(31002, '$unset specification must be a string or an array');
   const names = Array.isArray(operand) ? operand : [operand];
-  if (names.length === 0) throw located(31119, '$unset specification must be a string or an array with at least one field');
-  if (names.some((name) => typeof name !== 'string')) throw located(31120, '$unset specification must be a string or an array containing only string values');
+  if (names.length === 0)
+    throw located(31119, '$unset specification must be a string or an array with at least one field');
+  if (names.some((name) => typeof name !== 'string'))
+    throw located(31120, '$unset specification must be a string or an array containing only string values');
   return named('$unset', () => mapped(compileExclusion(names as string[])));
 }
 
 /** `$addFields` and `$set`. */
 export function compileAddFields(operand: Value, context: PipelineContext, name: '$addFields' | '$set'): RunStage {
-  if (!(operand instanceof Map)) throw located(40272, `${name} specification stage must be an object, got ${typeName(operand)}`);
+  if (!(operand instanceof Map))
+    throw located(40272, `${name} specification stage must be an object, got ${typeName(operand)}`);
   const expressions = expressionContext(context);
   const root = makeProjectionNode();
   named(name, () => {
     refuseConflicts(operand);
-    for (const [path, value] of operand) addComputed(root, path, value, (expression) => compileExpression(expression, expressions));
+    for (const [path, value] of operand)
+      addComputed(root, path, value, (expression) => compileExpression(expression, expressions));
   });
   return mapped((doc) => setFields(root, doc, makeVariables(doc, expressions)));
 }
@@ -48,7 +53,13 @@ function named<T>(stage: string, compile: () => T): T {
     return compile();
   } catch (error) {
     if (!(error instanceof CommandError) || isUnsimulated(error)) throw error;
-    throw new CommandError(error.code, error.codeName, `Invalid ${stage} :: caused by :: ${error.message}`, error.labels, error.extra);
+    throw new CommandError(
+      error.code,
+      error.codeName,
+      `Invalid ${stage} :: caused by :: ${error.message}`,
+      error.labels,
+      error.extra,
+    );
   }
 }
 
@@ -59,7 +70,10 @@ export function compileReplaceRoot(operand: Value, context: PipelineContext, rol
   return mapped((doc) => {
     const root = evaluate(makeVariables(doc, expressions));
     if (root instanceof Map) return root;
-    throw located(40228, `${role} must evaluate to an object, but resulting value was: ${computedText(root)}. Type of resulting value: '${typeName(root)}'. Input document: ${computedText(doc)}`);
+    throw located(
+      40228,
+      `${role} must evaluate to an object, but resulting value was: ${computedText(root)}. Type of resulting value: '${typeName(root)}'. Input document: ${computedText(doc)}`,
+    );
   });
 }
 
@@ -67,8 +81,14 @@ export function compileReplaceRoot(operand: Value, context: PipelineContext, rol
 function refuseConflicts(spec: Doc): void {
   const seen = new Set<string>();
   const add = (path: string): void => {
-    const other = seen.has(path) ? path : [...seen].sort().find((known) => known.startsWith(`${path}.`) || path.startsWith(`${known}.`));
-    if (other !== undefined) throw located(40176, `specification contains two conflicting paths. Cannot specify both '${path}' and '${other}': ${documentText(spec)}`);
+    const other = seen.has(path)
+      ? path
+      : [...seen].sort().find((known) => known.startsWith(`${path}.`) || path.startsWith(`${known}.`));
+    if (other !== undefined)
+      throw located(
+        40176,
+        `specification contains two conflicting paths. Cannot specify both '${path}' and '${other}': ${documentText(spec)}`,
+      );
     seen.add(path);
   };
   const visit = (path: string, value: Value): void => {
@@ -76,19 +96,30 @@ function refuseConflicts(spec: Doc): void {
       add(path);
       return;
     }
-    if (value.size === 0) throw located(40180, `an empty object is not a valid value. Found empty object at path ${path}`);
+    if (value.size === 0)
+      throw located(40180, `an empty object is not a valid value. Found empty object at path ${path}`);
     for (const [name, inner] of value) {
       if (name.startsWith('$')) {
-        if (value.size !== 1) throw located(40181, `an expression specification must contain exactly one field, the name of the expression. Found ${value.size} fields in ${documentText(value)}, while parsing object ${documentText(spec)}`);
+        if (value.size !== 1)
+          throw located(
+            40181,
+            `an expression specification must contain exactly one field, the name of the expression. Found ${value.size} fields in ${documentText(value)}, while parsing object ${documentText(spec)}`,
+          );
         add(path);
-      } else if (name.includes('.')) throw located(40183, `cannot use dotted field name '${name}' in a sub object: ${documentText(spec)}`);
+      } else if (name.includes('.'))
+        throw located(40183, `cannot use dotted field name '${name}' in a sub object: ${documentText(spec)}`);
       else visit(`${path}.${name}`, inner);
     }
   };
   for (const [path, value] of spec) visit(checkedPath(path).join('.'), value);
 }
 
-function addComputed(root: ProjectionNode, path: string, value: Value, compile: (value: Value) => ReturnType<typeof compileExpression>): void {
+function addComputed(
+  root: ProjectionNode,
+  path: string,
+  value: Value,
+  compile: (value: Value) => ReturnType<typeof compileExpression>,
+): void {
   if (value instanceof Map && [...value.keys()][0]?.startsWith('$') !== true) {
     for (const [name, inner] of value) addComputed(root, `${path}.${name}`, inner, compile);
     return;

@@ -54,7 +54,10 @@ export function compilePipeline(stages: readonly Doc[], context: PipelineContext
   const compiled = stages.map((stage) => compileStage(stage, context));
   // Nothing is computed before the first document is asked for, by which a failure over documents is known.
   const early = countRearranged(stages);
-  const inTurn = (from: number, to: number): RunStage => (docs) => compiled.slice(from, to).reduce((input, run) => run(input), docs);
+  const inTurn =
+    (from: number, to: number): RunStage =>
+    (docs) =>
+      compiled.slice(from, to).reduce((input, run) => run(input), docs);
   return function* (docs) {
     yield* inTurn(early, compiled.length)(early === 0 ? docs : rearranged(inTurn(0, early), docs));
   };
@@ -68,9 +71,15 @@ export function isStage(stage: Doc): boolean {
 
 function compileStage(stage: Doc, context: PipelineContext): RunStage {
   const [name] = stage.keys();
-  if (name === undefined || stage.size !== 1) throw located(40323, 'A pipeline stage specification object must contain exactly one field.');
+  if (name === undefined || stage.size !== 1)
+    throw located(40323, 'A pipeline stage specification object must contain exactly one field.');
   refuseInternal(name, context.version);
-  const compile = namedIn(context.version, 'stage', name, Object.hasOwn(stageCompilers, name) ? stageCompilers[name] : undefined);
+  const compile = namedIn(
+    context.version,
+    'stage',
+    name,
+    Object.hasOwn(stageCompilers, name) ? stageCompilers[name] : undefined,
+  );
   if (compile === undefined) throw located(40324, `Unrecognized pipeline stage name: '${name}'`);
   return compile(stage.get(name) ?? null, context, compilePipeline);
 }
@@ -107,7 +116,8 @@ function compileSortStage(operand: Value, context: PipelineContext): RunStage {
 function sortById(spec: Doc, { collation }: PipelineContext): RunStage {
   const order = spec.get('_id');
   const direction = isNumber(order) && toNumber(order) < 0 ? -1 : 1;
-  return (docs) => [...docs].sort((a, b) => compareValues(a.get('_id') ?? null, b.get('_id') ?? null, collation) * direction);
+  return (docs) =>
+    [...docs].sort((a, b) => compareValues(a.get('_id') ?? null, b.get('_id') ?? null, collation) * direction);
 }
 
 function compileLimit(operand: Value): RunStage {

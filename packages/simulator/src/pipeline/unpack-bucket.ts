@@ -10,10 +10,12 @@ export function compileUnpackBucket(operand: Value): RunStage {
   if (!(operand instanceof Map)) throw located(5346500, '$_internalUnpackBucket specification must be an object');
   const timeField = operand.get('timeField');
   const metaField = operand.get('metaField');
-  if (typeof timeField !== 'string') throw located(5346508, 'The $_internalUnpackBucket stage requires a timeField parameter');
+  if (typeof timeField !== 'string')
+    throw located(5346508, 'The $_internalUnpackBucket stage requires a timeField parameter');
   const wanted = wantedFields(operand);
   return function* (buckets) {
-    for (const bucket of buckets) yield* measurements(bucket, timeField, typeof metaField === 'string' ? metaField : undefined, wanted);
+    for (const bucket of buckets)
+      yield* measurements(bucket, timeField, typeof metaField === 'string' ? metaField : undefined, wanted);
   };
 }
 
@@ -30,7 +32,8 @@ function* measurements(bucket: Doc, timeField: string, metaField: string | undef
   const data = bucket.get('data');
   if (!(data instanceof Map)) throw located(5346510, 'The $_internalUnpackBucket stage requires a data region');
   const times = data.get(timeField);
-  if (!(times instanceof Map)) throw located(5346704, 'The $_internalUnpackBucket stage requires the data region to have a timeField object');
+  if (!(times instanceof Map))
+    throw located(5346704, 'The $_internalUnpackBucket stage requires the data region to have a timeField object');
   const meta = bucket.get('meta');
   const shows = (name: string): boolean => wanted === undefined || wanted(name);
   const columns = [...data].filter(([name]) => name !== timeField && shows(name));

@@ -10,7 +10,8 @@ export function compileUnwind(operand: Value): RunStage {
   const spec: Doc = operand instanceof Map ? operand : new Map([['path', operand]]);
   const path = spec.get('path');
   if (typeof path !== 'string') throw located(28808, 'expected a string as the path for $unwind stage');
-  if (!path.startsWith('$')) throw located(28818, `path option to $unwind stage should be prefixed with a '$': ${path}`);
+  if (!path.startsWith('$'))
+    throw located(28818, `path option to $unwind stage should be prefixed with a '$': ${path}`);
   const names = path.slice(1).split('.');
   const index = spec.get('includeArrayIndex');
   const keepsEmpty = spec.get('preserveNullAndEmptyArrays') === true;
@@ -22,7 +23,8 @@ export function compileUnwind(operand: Value): RunStage {
 function* unwound(doc: Doc, path: readonly string[], index: string | undefined, keepsEmpty: boolean): Generator<Doc> {
   const value = valueAtPath(doc, path);
   if (Array.isArray(value)) {
-    for (const [position, item] of value.entries()) yield numbered(withField(doc, path, item), index, Long.fromNumber(position));
+    for (const [position, item] of value.entries())
+      yield numbered(withField(doc, path, item), index, Long.fromNumber(position));
     if (value.length === 0 && keepsEmpty) yield numbered(withField(doc, path, undefined), index, null);
   } else if (value !== undefined && value !== null) yield numbered(doc, index, null);
   else if (keepsEmpty) yield numbered(doc, index, null);

@@ -45,7 +45,8 @@ export function fieldBounds(filter: Doc, field: string): FieldBounds | undefined
 function collectEqualities(filter: Doc, fields: Map<string, Value>): void {
   for (const [name, operand] of filter) {
     if (name === '$and' || (name === '$or' && Array.isArray(operand) && operand.length === 1)) {
-      for (const part of Array.isArray(operand) ? operand : []) if (part instanceof Map) collectEqualities(part, fields);
+      for (const part of Array.isArray(operand) ? operand : [])
+        if (part instanceof Map) collectEqualities(part, fields);
     } else if (!name.startsWith('$')) {
       const value = equalityValue(operand);
       if (value !== undefined) fields.set(name, value);
@@ -104,7 +105,8 @@ function narrowByOperator(bounds: FieldBounds, operator: string, value: Value): 
 
 function narrowToValues(bounds: FieldBounds, values: Value[]): void {
   const known = bounds.values;
-  bounds.values = known === undefined ? values : known.filter((value) => values.some((other) => equalValues(value, other)));
+  bounds.values =
+    known === undefined ? values : known.filter((value) => values.some((other) => equalValues(value, other)));
 }
 
 function tighter(known: Bound | undefined, bound: Bound, sign: number): Bound {

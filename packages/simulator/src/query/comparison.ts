@@ -24,14 +24,23 @@ const LINEAR_LIST_MAX = 4;
  * @param nullIsStrict null does not match undefined
  * @throws CommandError 2 for undefined as an operand
  */
-export function comparisonTest(operator: ComparisonOperator, operand: Value, collation?: Collation, nullIsStrict = false): LeafTest {
+export function comparisonTest(
+  operator: ComparisonOperator,
+  operand: Value,
+  collation?: Collation,
+  nullIsStrict = false,
+): LeafTest {
   if (operand instanceof UndefinedValue) throw badValue('cannot compare to undefined');
   if (operand === null) return nullTest(operator, nullIsStrict);
   if (operand instanceof MinKey || operand instanceof MaxKey) return boundaryTest(operator, operand);
   if (isNumber(operand) && Number.isNaN(toNumber(operand))) return nanTest(operator);
   const rank = typeRank(operand);
   const accepts = acceptor(operator);
-  return (value) => value !== undefined && typeRank(value) === rank && !isNaNValue(value) && accepts(compareValues(value, operand, collation));
+  return (value) =>
+    value !== undefined &&
+    typeRank(value) === rank &&
+    !isNaNValue(value) &&
+    accepts(compareValues(value, operand, collation));
 }
 
 /**
@@ -40,8 +49,11 @@ export function comparisonTest(operator: ComparisonOperator, operand: Value, col
  * @throws CommandError 2 for undefined in the list
  */
 export function inTest(values: readonly Value[], collation?: Collation, nullIsStrict = false): LeafTest {
-  if (values.some((value) => value instanceof UndefinedValue)) throw badValue('InMatchExpression equality cannot be undefined');
-  const tests = values.filter((value) => value instanceof BSONRegExp).map((regex) => regexTest(regex.pattern, regex.options));
+  if (values.some((value) => value instanceof UndefinedValue))
+    throw badValue('InMatchExpression equality cannot be undefined');
+  const tests = values
+    .filter((value) => value instanceof BSONRegExp)
+    .map((regex) => regexTest(regex.pattern, regex.options));
   const plain = values.filter((value) => !(value instanceof BSONRegExp));
   if (plain.includes(null)) tests.push(nullTest('$eq', nullIsStrict));
   const comparable = plain.filter((value) => value !== null);
@@ -76,7 +88,8 @@ function nullTest(operator: ComparisonOperator, isStrict: boolean): LeafTest {
 /** MinKey and MaxKey compare with values of every type. */
 function boundaryTest(operator: ComparisonOperator, operand: MinKey | MaxKey): LeafTest {
   const type = typeOf(operand);
-  const others = operand instanceof MinKey ? operator === '$gt' || operator === '$gte' : operator === '$lt' || operator === '$lte';
+  const others =
+    operand instanceof MinKey ? operator === '$gt' || operator === '$gte' : operator === '$lt' || operator === '$lte';
   const same = operator === '$eq' || operator === '$gte' || operator === '$lte';
   return (value) => (value !== undefined && typeOf(value) === type ? same : others);
 }
@@ -87,7 +100,9 @@ function nanTest(operator: ComparisonOperator): LeafTest {
 
 function isNaNValue(value: Value): boolean {
   const type = typeOf(value);
-  return (type === ElementType.double || type === ElementType.decimal128) && isNumber(value) && Number.isNaN(toNumber(value));
+  return (
+    (type === ElementType.double || type === ElementType.decimal128) && isNumber(value) && Number.isNaN(toNumber(value))
+  );
 }
 
 function acceptor(operator: ComparisonOperator): (order: number) => boolean {

@@ -20,7 +20,13 @@ export function arrayIndex(name: string | undefined): number | undefined {
  * also means an index: an array that it names is tested itself, not looked through. A path that ends nowhere is tested once with undefined.
  * @param leafArrays whether an array at the end is looked through too; it is tested itself in any case
  */
-export function anyAtPath(doc: Doc, path: Path, leafArrays: boolean, test: (value: Value | undefined) => boolean, at = 0): boolean {
+export function anyAtPath(
+  doc: Doc,
+  path: Path,
+  leafArrays: boolean,
+  test: (value: Value | undefined) => boolean,
+  at = 0,
+): boolean {
   const value = doc.get(path[at] ?? '');
   if (at === path.length - 1) return testLeaf(value, leafArrays, test);
   if (value instanceof Map) return anyAtPath(value, path, leafArrays, test, at + 1);
@@ -28,7 +34,13 @@ export function anyAtPath(doc: Doc, path: Path, leafArrays: boolean, test: (valu
   return test(undefined);
 }
 
-function anyInArray(items: Value[], path: Path, leafArrays: boolean, test: (value: Value | undefined) => boolean, at: number): boolean {
+function anyInArray(
+  items: Value[],
+  path: Path,
+  leafArrays: boolean,
+  test: (value: Value | undefined) => boolean,
+  at: number,
+): boolean {
   for (const item of items) {
     if (item instanceof Map && anyAtPath(item, path, leafArrays, test, at)) return true;
   }
@@ -77,6 +89,9 @@ export function valuesAlong(doc: Doc, [name = '', ...rest]: Path): Value[] {
 export function withValueAt(doc: Doc, [name = '', ...rest]: Path, value: Value): Doc {
   const inner = doc.get(name);
   const changed = new MutableDocument(doc);
-  changed.set(name, rest.length === 0 ? value : withValueAt(inner instanceof Map ? inner : new Map<string, Value>(), rest, value));
+  changed.set(
+    name,
+    rest.length === 0 ? value : withValueAt(inner instanceof Map ? inner : new Map<string, Value>(), rest, value),
+  );
   return changed.frozen();
 }

@@ -37,7 +37,14 @@ const TYPE_BYTE_MAX = 127;
  * @param path of the field, for messages
  * @throws CommandError 2 (BadValue) with the server's message
  */
-export function compileOperator(name: string, operand: Value, path: string, siblings: Doc, nested: NestedQueries, collation?: Collation): FieldTest | undefined {
+export function compileOperator(
+  name: string,
+  operand: Value,
+  path: string,
+  siblings: Doc,
+  nested: NestedQueries,
+  collation?: Collation,
+): FieldTest | undefined {
   switch (name) {
     case '$gt':
     case '$gte':
@@ -89,7 +96,10 @@ export function isTrue(value: Value): boolean {
 
 /** Plain values and regular expressions written without an operator. */
 export function equalityTest(operand: Value, nested: NestedQueries, collation?: Collation): FieldTest {
-  const test = operand instanceof BSONRegExp ? regexTest(operand.pattern, operand.options) : comparison('$eq', operand, nested, collation);
+  const test =
+    operand instanceof BSONRegExp
+      ? regexTest(operand.pattern, operand.options)
+      : comparison('$eq', operand, nested, collation);
   return traversing(test);
 }
 
@@ -111,8 +121,18 @@ function whole(test: LeafTest): FieldTest {
   return { test, leafArrays: false, negated: false };
 }
 
-function comparison(operator: ComparisonOperator, operand: Value, { nullIsStrict }: NestedQueries, collation?: Collation): LeafTest {
-  return comparisonTest(operator, operand instanceof RawDocument ? decodeDocument(operand.bytes) : operand, collation, nullIsStrict);
+function comparison(
+  operator: ComparisonOperator,
+  operand: Value,
+  { nullIsStrict }: NestedQueries,
+  collation?: Collation,
+): LeafTest {
+  return comparisonTest(
+    operator,
+    operand instanceof RawDocument ? decodeDocument(operand.bytes) : operand,
+    collation,
+    nullIsStrict,
+  );
 }
 
 function typeTest(operand: Value): LeafTest {
@@ -133,7 +153,8 @@ function typeCodes(operand: Value): number[] {
   const code = toNumber(operand);
   if (code === 0) throw badValue('Invalid numerical type code: 0. Instead use {$exists:false}.');
   if (code === -1) return [0xff];
-  if (!Number.isInteger(code) || code < 1 || code > TYPE_BYTE_MAX || (code > 0x13 && code < TYPE_BYTE_MAX)) throw badValue(`Invalid numerical type code: ${code}`);
+  if (!Number.isInteger(code) || code < 1 || code > TYPE_BYTE_MAX || (code > 0x13 && code < TYPE_BYTE_MAX))
+    throw badValue(`Invalid numerical type code: ${code}`);
   return [code];
 }
 
@@ -153,8 +174,12 @@ function modTest(operand: Value): LeafTest {
   if (!isNumber(divisor) || !isNumber(remainder)) throw badValue('malformed mod, divisor not a number');
   const by = wholePart(divisor);
   const rest = wholePart(remainder);
-  if (by === undefined) throw badValue('malformed mod, divisor value is invalid :: caused by :: Unable to coerce NaN/Inf to integral type');
-  if (rest === undefined) throw badValue('malformed mod, remainder value is invalid :: caused by :: Unable to coerce NaN/Inf to integral type');
+  if (by === undefined)
+    throw badValue('malformed mod, divisor value is invalid :: caused by :: Unable to coerce NaN/Inf to integral type');
+  if (rest === undefined)
+    throw badValue(
+      'malformed mod, remainder value is invalid :: caused by :: Unable to coerce NaN/Inf to integral type',
+    );
   if (by === 0n) throw badValue('divisor cannot be 0');
   return (value) => isNumber(value) && wholePart(value) !== undefined && (wholePart(value) ?? 0n) % by === rest;
 }
@@ -212,18 +237,24 @@ function bitsTest(name: string, operand: Value): LeafTest {
 function bitMask(name: string, operand: Value): bigint {
   if (Array.isArray(operand)) {
     return operand.reduce<bigint>((mask, position) => {
-      if (!isNumber(position) || toNumber(position) < 0) throw badValue(`Failed to parse bit position. Expected a non-negative number in: ${name}`);
+      if (!isNumber(position) || toNumber(position) < 0)
+        throw badValue(`Failed to parse bit position. Expected a non-negative number in: ${name}`);
       return mask | (1n << BigInt(toNumber(position)));
     }, 0n);
   }
   const bits = bitsOf(operand);
-  if (bits === undefined || bits < 0n) throw badValue(`${name} takes an Array, a number, or a BinData but received: ${typeof operand}`);
+  if (bits === undefined || bits < 0n)
+    throw badValue(`${name} takes an Array, a number, or a BinData but received: ${typeof operand}`);
   return bits;
 }
 
 /** What has no whole number in a decimal is the least long. */
 function bitsOf(value: Value | undefined): bigint | undefined {
-  if (value instanceof Binary) return [...value.buffer.subarray(0, value.position)].reduce((bits, byte, index) => bits | (BigInt(byte) << BigInt(index * 8)), 0n);
+  if (value instanceof Binary)
+    return [...value.buffer.subarray(0, value.position)].reduce(
+      (bits, byte, index) => bits | (BigInt(byte) << BigInt(index * 8)),
+      0n,
+    );
   if (!isNumber(value)) return undefined;
   if (value._bsontype === 'Decimal128') return inLongs(wholeDecimal(value)) ?? -(1n << BigInt(SIGNED_64 - 1));
   return value._bsontype !== 'Double' || Number.isInteger(value.value) ? inLongs(wholePart(value)) : undefined;

@@ -10,7 +10,14 @@ export type Check = (value: Value) => boolean;
 type KeywordCompiler = (operand: Value, schema: Doc) => Check | undefined;
 
 /** JSON's names of types, as `type` takes them; `bsonType` takes the names of BSON. */
-const jsonTypes: Record<string, string> = { object: 'object', array: 'array', number: 'number', boolean: 'bool', string: 'string', null: 'null' };
+const jsonTypes: Record<string, string> = {
+  object: 'object',
+  array: 'array',
+  number: 'number',
+  boolean: 'bool',
+  string: 'string',
+  null: 'null',
+};
 
 /**
  * Compiles a `$jsonSchema` with the usual keywords of draft 4.
@@ -54,8 +61,12 @@ const keywords: Record<string, KeywordCompiler> = {
     return forDocuments((doc) => properties.every(([name, check]) => !doc.has(name) || check(doc.get(name) ?? null)));
   },
   patternProperties: (operand) => {
-    const patterns = [...document('patternProperties', operand)].map(([pattern, schema]) => [compileRegex(pattern, ''), subschema(schema)] as const);
-    return forDocuments((doc) => [...doc].every(([name, value]) => patterns.every(([pattern, check]) => !pattern.test(name) || check(value))));
+    const patterns = [...document('patternProperties', operand)].map(
+      ([pattern, schema]) => [compileRegex(pattern, ''), subschema(schema)] as const,
+    );
+    return forDocuments((doc) =>
+      [...doc].every(([name, value]) => patterns.every(([pattern, check]) => !pattern.test(name) || check(value))),
+    );
   },
   additionalProperties: (operand, schema) => additionalCheck(operand, schema),
   minProperties: (operand) => forDocuments((doc) => doc.size >= number(operand)),
@@ -64,8 +75,10 @@ const keywords: Record<string, KeywordCompiler> = {
     const values = list('enum', operand);
     return (value) => values.some((allowed) => equalValues(allowed, value));
   },
-  minimum: (operand, schema) => forNumbers((value) => compareValues(value, operand) >= (schema.get('exclusiveMinimum') === true ? 1 : 0)),
-  maximum: (operand, schema) => forNumbers((value) => compareValues(value, operand) <= (schema.get('exclusiveMaximum') === true ? -1 : 0)),
+  minimum: (operand, schema) =>
+    forNumbers((value) => compareValues(value, operand) >= (schema.get('exclusiveMinimum') === true ? 1 : 0)),
+  maximum: (operand, schema) =>
+    forNumbers((value) => compareValues(value, operand) <= (schema.get('exclusiveMaximum') === true ? -1 : 0)),
   multipleOf: (operand) => forNumbers((value) => isNumber(value) && toNumber(value) % number(operand) === 0),
   minLength: (operand) => forTexts((text) => Array.from(text).length >= number(operand)),
   maxLength: (operand) => forTexts((text) => Array.from(text).length <= number(operand)),
@@ -78,7 +91,9 @@ const keywords: Record<string, KeywordCompiler> = {
   minItems: (operand) => forArrays((items) => items.length >= number(operand)),
   maxItems: (operand) => forArrays((items) => items.length <= number(operand)),
   uniqueItems: (operand) =>
-    operand === true ? forArrays((items) => items.every((item, at) => !items.slice(at + 1).some((other) => equalValues(item, other)))) : undefined,
+    operand === true
+      ? forArrays((items) => items.every((item, at) => !items.slice(at + 1).some((other) => equalValues(item, other))))
+      : undefined,
   allOf: (operand) => {
     const checks = list('allOf', operand).map(subschema);
     return (value) => checks.every((check) => check(value));

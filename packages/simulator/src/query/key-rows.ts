@@ -43,7 +43,11 @@ function rowsOf(doc: Doc, trails: readonly Trail[]): KeyRow[] {
     const step = nextStep(doc, trail);
     if (!Array.isArray(step.value)) return { rest: [], found: step.value, throughArray: false };
     if (array !== undefined && array.values !== step.value) {
-      throw new CommandError(171, 'CannotIndexParallelArrays', `cannot index parallel arrays [${step.name}] [${array.name}]`);
+      throw new CommandError(
+        171,
+        'CannotIndexParallelArrays',
+        `cannot index parallel arrays [${step.name}] [${array.name}]`,
+      );
     }
     array = { values: step.value, name: step.name };
     if (Array.isArray(trail.numbered?.element) && !doc.has(trail.rest[0] ?? '')) whole = true;
@@ -55,7 +59,9 @@ function rowsOf(doc: Doc, trails: readonly Trail[]): KeyRow[] {
   const entries: readonly Value[] = values.length === 0 ? [UndefinedValue.instance] : values;
   return entries.flatMap((entry) => {
     const ended = whole && values.length > 0 ? (values as Value[]) : entry;
-    const next = ahead.map((trail, at) => (reached[at]?.throughArray === true && trail.rest.length === 0 ? { ...trail, found: ended } : trail));
+    const next = ahead.map((trail, at) =>
+      reached[at]?.throughArray === true && trail.rest.length === 0 ? { ...trail, found: ended } : trail,
+    );
     return rowsOf(entry instanceof Map ? entry : noFields, next);
   });
 }

@@ -45,7 +45,9 @@ function compileFilter(filter: Doc, around: Surroundings): Matcher {
   };
   const tests: Matcher[] = [];
   for (const [name, operand] of filter) {
-    const test = name.startsWith('$') ? compileTopLevel(name, operand, around) : compileField(name, operand, nested, collation);
+    const test = name.startsWith('$')
+      ? compileTopLevel(name, operand, around)
+      : compileField(name, operand, nested, collation);
     if (test !== matchesAll) tests.push(test);
   }
   return allOf(tests);
@@ -55,7 +57,11 @@ function compileFilter(filter: Doc, around: Surroundings): Matcher {
  * Compiles operators that apply to a value that has no name, as in `$pull: {a: {$gt: 5}}`.
  * @throws CommandError as `compileMatcher`
  */
-export function compileValueMatcher(operators: Doc, collation?: Collation, context?: ExpressionContext): (value: Value) => boolean {
+export function compileValueMatcher(
+  operators: Doc,
+  collation?: Collation,
+  context?: ExpressionContext,
+): (value: Value) => boolean {
   const matches = compileMatcher(new Map<string, Value>([['', operators]]), collation, context);
   return (value) => matches(new Map([['', value]]));
 }
@@ -64,7 +70,11 @@ export function compileValueMatcher(operators: Doc, collation?: Collation, conte
  * As `compileValueMatcher`, for an element of an array: `$elemMatch` does not look into one that is an array itself.
  * @throws CommandError as `compileMatcher`
  */
-export function compileElementMatcher(operators: Doc, collation?: Collation, context?: ExpressionContext): (value: Value) => boolean {
+export function compileElementMatcher(
+  operators: Doc,
+  collation?: Collation,
+  context?: ExpressionContext,
+): (value: Value) => boolean {
   const matches = compileFilter(new Map<string, Value>([['', operators]]), { collation, context, ofElement: true });
   return (value) => matches(new Map([['', value]]));
 }
@@ -132,7 +142,8 @@ function compileExpr(operand: Value, collation?: Collation, context: ExpressionC
 
 function compileField(name: string, operand: Value, nested: NestedQueries, collation?: Collation): Matcher {
   const path = splitPath(name);
-  if (!(operand instanceof Map) || !isOperatorDocument(operand)) return fieldMatcher(path, equalityTest(operand, nested, collation), nested);
+  if (!(operand instanceof Map) || !isOperatorDocument(operand))
+    return fieldMatcher(path, equalityTest(operand, nested, collation), nested);
   const tests: Matcher[] = [];
   for (const [operator, value] of operand) {
     if (operator === '$not') tests.push(compileNot(name, value, nested, collation));
@@ -145,7 +156,11 @@ function compileField(name: string, operand: Value, nested: NestedQueries, colla
   return allOf(tests);
 }
 
-function fieldMatcher(path: readonly string[], { test, negated, leafArrays: looksInto }: FieldTest, { ofElement }: NestedQueries): Matcher {
+function fieldMatcher(
+  path: readonly string[],
+  { test, negated, leafArrays: looksInto }: FieldTest,
+  { ofElement }: NestedQueries,
+): Matcher {
   const leafArrays = looksInto && ofElement !== true;
   const [name] = path;
   if (path.length > 1 || name === undefined) {

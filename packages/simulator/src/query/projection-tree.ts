@@ -33,7 +33,8 @@ function namedFields(node: ProjectionNode, doc: Doc): Doc {
   const kept = new MutableDocument();
   for (const [name, value] of doc) {
     const child = node.children.get(name);
-    if (child === undefined || ('leaf' in child && child.leaf.kind !== 'include' && child.leaf.kind !== 'list')) continue;
+    if (child === undefined || ('leaf' in child && child.leaf.kind !== 'include' && child.leaf.kind !== 'list'))
+      continue;
     const shown = 'leaf' in child ? includedLeaf(child.leaf, value) : insideContainers(child.node, value);
     if (shown !== undefined) kept.set(name, shown);
   }
@@ -55,7 +56,11 @@ export function excludeFields(node: ProjectionNode, doc: Doc, variables: Variabl
   for (const [name, value] of doc) {
     const child = node.children.get(name);
     if (child === undefined) continue;
-    if ('node' in child) kept.set(name, insideAll(value, (inner) => excludeFields(child.node, inner, variables)));
+    if ('node' in child)
+      kept.set(
+        name,
+        insideAll(value, (inner) => excludeFields(child.node, inner, variables)),
+      );
     else kept.set(name, child.leaf.kind === 'exclude' ? undefined : includedLeaf(child.leaf, value));
   }
   return kept.frozen();
@@ -69,7 +74,8 @@ export function setFields(node: ProjectionNode, doc: Doc, variables: Variables):
       const present = result.get(name);
       result.set(name, computes(child.node) ? setInside(child.node, present, variables) : present);
     } else if (child.leaf.kind === 'computed') result.set(name, child.leaf.evaluate(variables));
-    else if (child.leaf.kind === 'match') result.set(name, includedLeaf(child.leaf, fieldPathValue(variables.doc, [name]) ?? null));
+    else if (child.leaf.kind === 'match')
+      result.set(name, includedLeaf(child.leaf, fieldPathValue(variables.doc, [name]) ?? null));
   }
   return result.frozen();
 }

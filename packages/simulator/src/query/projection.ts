@@ -80,7 +80,8 @@ class ProjectionParser {
 
   #field(parent: ProjectionNode, name: string, value: Value): void {
     const positional = name.endsWith('.$');
-    if (positional && !this.options.ofFind) throw located(31324, 'Cannot use positional projection in aggregation projection');
+    if (positional && !this.options.ofFind)
+      throw located(31324, 'Cannot use positional projection in aggregation projection');
     if (value instanceof Map) {
       if (positional) throw located(31271, 'positional projection cannot be used with an expression or sub object');
       this.#inner(parent, name, value);
@@ -93,7 +94,10 @@ class ProjectionParser {
     const ofId = name === '_id' && parent === this.#root;
     if (positional) {
       if (!include) throw located(31395, 'positional projection cannot be used with exclusion');
-      addLeaf(parent, name.slice(0, -2), { kind: 'list', apply: positionalElement(name.slice(0, -2), this.options.filter) });
+      addLeaf(parent, name.slice(0, -2), {
+        kind: 'list',
+        apply: positionalElement(name.slice(0, -2), this.options.filter),
+      });
     } else addLeaf(parent, name, { kind: include ? 'include' : 'exclude' });
     if (ofId) this.#id = include;
     else this.#become(include ? 'inclusion' : 'exclusion', name);
@@ -110,13 +114,15 @@ class ProjectionParser {
 
   #literal(parent: ProjectionNode, name: string, value: Value): void {
     addLeaf(parent, name, { kind: 'computed', evaluate: compileExpression(value, this.options.context) });
-    if (this.#mode === 'exclusion') throw located(31310, `Cannot use an expression ${name}: ${valueText(value)} in an exclusion projection`);
+    if (this.#mode === 'exclusion')
+      throw located(31310, `Cannot use an expression ${name}: ${valueText(value)} in an exclusion projection`);
     this.#mode = 'inclusion';
   }
 
   #inner(parent: ProjectionNode, name: string, spec: Doc): void {
     const [[first, operand] = ['', null]] = spec;
-    if (spec.size === 0) throw located(51270, 'An empty sub-projection is not a valid value. Found empty object at path');
+    if (spec.size === 0)
+      throw located(51270, 'An empty sub-projection is not a valid value. Found empty object at path');
     checkedPath(name);
     if (spec.size === 1 && first.startsWith('$')) {
       if (this.#computed(parent, name, first, operand, spec)) return;
@@ -136,14 +142,16 @@ class ProjectionParser {
       this.#elemMatch(parent, name, operand);
       return true;
     }
-    if (operator === '$elemMatch') throw new CommandError(168, 'InvalidPipelineOperator', 'Cannot use $elemMatch in this context');
+    if (operator === '$elemMatch')
+      throw new CommandError(168, 'InvalidPipelineOperator', 'Cannot use $elemMatch in this context');
     if (!isExpressionName(operator, this.options.context?.version)) return false;
     this.#expression(parent, name, spec);
     return true;
   }
 
   #expression(parent: ProjectionNode, name: string, spec: Doc): void {
-    if (this.#mode === 'exclusion') throw located(31252, 'Cannot use expression other than $meta in exclusion projection');
+    if (this.#mode === 'exclusion')
+      throw located(31252, 'Cannot use expression other than $meta in exclusion projection');
     this.#mode = 'inclusion';
     addLeaf(parent, name, { kind: 'computed', evaluate: compileExpression(spec, this.options.context) });
   }
@@ -171,8 +179,10 @@ class ProjectionParser {
   }
 
   #elemMatch(parent: ProjectionNode, name: string, operand: Value): void {
-    if (!(operand instanceof Map)) throw located(31274, `elemMatch: Invalid argument, object required, but got ${typeName(operand)}`);
-    if (name.includes('.') || parent !== this.#root) throw located(31275, 'Cannot use $elemMatch projection on a nested field.');
+    if (!(operand instanceof Map))
+      throw located(31274, `elemMatch: Invalid argument, object required, but got ${typeName(operand)}`);
+    if (name.includes('.') || parent !== this.#root)
+      throw located(31275, 'Cannot use $elemMatch projection on a nested field.');
     addLeaf(parent, name, { kind: 'match', apply: firstMatch(operand) });
     this.#hasElemMatch = true;
   }
@@ -187,8 +197,10 @@ function findSlice(operand: Value): (items: Value[]) => Value[] {
   if (!Array.isArray(operand)) throw located(31273, '$slice only supports numbers and [skip, limit] arrays');
   const [skip, limit] = operand;
   if (operand.length !== 2) throw located(31272, '$slice array argument should be of form [skip, limit]');
-  if (skip === undefined || !isNumber(skip)) throw located(31257, `$slice expects the skip argument to be a number, got ${typeName(skip)}`);
-  if (limit === undefined || !isNumber(limit)) throw located(31258, `$slice expects the limit argument to be a number, got ${typeName(limit)}`);
+  if (skip === undefined || !isNumber(skip))
+    throw located(31257, `$slice expects the skip argument to be a number, got ${typeName(skip)}`);
+  if (limit === undefined || !isNumber(limit))
+    throw located(31258, `$slice expects the limit argument to be a number, got ${typeName(limit)}`);
   const [from, count] = [toNumber(skip), toNumber(limit)];
   if (count <= 0) throw located(31259, `$slice limit must be positive, got ${count}`);
   return (items) => {
@@ -208,22 +220,30 @@ function firstMatch(condition: Doc): (items: Value[]) => Value[] | undefined {
 function elementTest(condition: Doc): (item: Value) => boolean {
   if (isOperatorDocument(condition)) return compileElementMatcher(condition);
   const matches = compileMatcher(condition);
-  return (item) => (item instanceof Map && matches(item)) || (Array.isArray(item) && matches(new Map(item.map((each, index) => [String(index), each]))));
+  return (item) =>
+    (item instanceof Map && matches(item)) ||
+    (Array.isArray(item) && matches(new Map(item.map((each, index) => [String(index), each]))));
 }
 
 /** `field.$`: the first element of the array that the query's condition on it matches. */
 function positionalElement(path: string, filter: Doc | undefined): (items: Value[]) => Value[] | undefined {
   const condition = filter?.get(path);
   const inner: Doc = new Map();
-  for (const [name, operand] of filter ?? new Map<string, Value>()) if (name.startsWith(`${path}.`)) inner.set(name.slice(path.length + 1), operand);
-  if (condition === undefined && inner.size === 0) throw badValue(`Executor error during find command :: caused by :: positional operator '.$' requires corresponding field in query specifier`);
+  for (const [name, operand] of filter ?? new Map<string, Value>())
+    if (name.startsWith(`${path}.`)) inner.set(name.slice(path.length + 1), operand);
+  if (condition === undefined && inner.size === 0)
+    throw badValue(
+      `Executor error during find command :: caused by :: positional operator '.$' requires corresponding field in query specifier`,
+    );
   return inner.size > 0 ? firstMatch(inner) : firstElement(condition ?? null);
 }
 
 function firstElement(condition: Value): (items: Value[]) => Value[] | undefined {
   const elemMatch = condition instanceof Map ? condition.get('$elemMatch') : undefined;
   if (elemMatch instanceof Map) return firstMatch(elemMatch);
-  return firstMatch(condition instanceof Map && isOperatorDocument(condition) ? condition : new Map([['$eq', condition]]));
+  return firstMatch(
+    condition instanceof Map && isOperatorDocument(condition) ? condition : new Map([['$eq', condition]]),
+  );
 }
 
 function addLeaf(parent: ProjectionNode, path: string, leaf: Leaf): void {
@@ -251,7 +271,8 @@ function nodeOf(parent: ProjectionNode, names: readonly string[], whole: readonl
   let node = parent;
   for (const name of names) {
     const known = node.children.get(name) ?? { node: makeProjectionNode() };
-    if ('leaf' in known) throw located(31249, `Path collision at ${whole.join('.')} remaining portion ${whole.slice(1).join('.')}`);
+    if ('leaf' in known)
+      throw located(31249, `Path collision at ${whole.join('.')} remaining portion ${whole.slice(1).join('.')}`);
     node.children.set(name, known);
     node = known.node;
   }

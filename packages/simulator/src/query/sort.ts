@@ -33,7 +33,9 @@ export function compileSort(spec: Doc, collation?: Collation): (a: Doc, b: Doc) 
 
 /** As `compileSort`, with keys that are taken once per document. */
 export function compileSortKeys(spec: Doc, collation?: Collation): CompiledSort {
-  const fields = [...spec].filter(([, direction]) => !(direction instanceof Map)).map(([name, direction]) => sortField(name, direction));
+  const fields = [...spec]
+    .filter(([, direction]) => !(direction instanceof Map))
+    .map(([name, direction]) => sortField(name, direction));
   return {
     keyOf: (doc) => firstKey(doc, fields, collation),
     compareKeys: (a, b) => compareKeys(a, b, fields, collation),
@@ -51,9 +53,11 @@ export function sortDocuments(docs: Iterable<Doc>, spec: Doc, collation?: Collat
 
 function sortField(name: string, direction: Value): SortField {
   if (name === '') throw badValue('FieldPath cannot be constructed with empty string');
-  if (!isNumber(direction)) throw located(15974, `Illegal key in $sort specification: ${name}: ${valueText(direction)}`);
+  if (!isNumber(direction))
+    throw located(15974, `Illegal key in $sort specification: ${name}: ${valueText(direction)}`);
   const number = toNumber(direction);
-  if (number !== 1 && number !== -1) throw located(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)');
+  if (number !== 1 && number !== -1)
+    throw located(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)');
   return { path: splitPath(name), descending: number === -1 };
 }
 
@@ -61,7 +65,12 @@ function sortField(name: string, direction: Value): SortField {
 function firstKey(doc: Doc, fields: readonly SortField[], collation: Collation | undefined): SortKey {
   const direct: (Value | undefined)[] = fields.map(({ path }) => (path.length === 1 ? doc.get(path[0] ?? '') : []));
   if (!direct.some(Array.isArray)) return direct.map((value) => value ?? null);
-  const rows = parallelRefused(() => keyRows(doc, fields.map(({ path }) => path)));
+  const rows = parallelRefused(() =>
+    keyRows(
+      doc,
+      fields.map(({ path }) => path),
+    ),
+  );
   const keys = rows.map((row): SortKey => row.map((value) => value ?? null));
   return keys.reduce((first, key) => (compareKeys(key, first, fields, collation) < 0 ? key : first));
 }
@@ -78,7 +87,8 @@ function parallelRefused<Rows>(make: () => Rows): Rows {
   try {
     return make();
   } catch (error) {
-    if (error instanceof CommandError && error.code === 171) throw badValue('cannot sort with keys that are parallel arrays');
+    if (error instanceof CommandError && error.code === 171)
+      throw badValue('cannot sort with keys that are parallel arrays');
     throw error;
   }
 }

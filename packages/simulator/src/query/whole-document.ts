@@ -12,7 +12,13 @@ export function wholeDocumentProjection(projection: Doc | undefined): ((bytes: U
   if (projection?.size !== 2) return undefined;
   const id = projection.get('_id');
   const [name] = [...projection].find(([, value]) => value === '$$ROOT') ?? [];
-  if (name === undefined || name.startsWith('$') || name.includes('.') || !(id === false || (isNumber(id) && !isTrue(id)))) return undefined;
+  if (
+    name === undefined ||
+    name.startsWith('$') ||
+    name.includes('.') ||
+    !(id === false || (isNumber(id) && !isTrue(id)))
+  )
+    return undefined;
   const head = Buffer.concat([Buffer.alloc(4), Buffer.of(ElementType.document), Buffer.from(`${name}\0`)]);
   return (bytes) => {
     const whole = Buffer.concat([head, asBuffer(bytes), Buffer.alloc(1)]);

@@ -53,7 +53,10 @@ export class RoutedTransaction {
 
   /** Participants in the order in which they commit: by id, as recorded in 04-events-documents and 11-transactions. */
   shards(standing?: Standing): string[] {
-    return [...this.participants].filter(([, own]) => standing === undefined || own === standing).map(([shard]) => shard).sort();
+    return [...this.participants]
+      .filter(([, own]) => standing === undefined || own === standing)
+      .map(([shard]) => shard)
+      .sort();
   }
 }
 
@@ -76,7 +79,11 @@ export class RouterTransactions {
     this.refuseOlder(body);
     if (body.get('startTransaction') === true) {
       if (known?.txnNumber === txnNumber) {
-        throw new CommandError(117, 'ConflictingOperationInProgress', `txnNumber ${txnNumber} for session ${sessionText(body)} already started`);
+        throw new CommandError(
+          117,
+          'ConflictingOperationInProgress',
+          `txnNumber ${txnNumber} for session ${sessionText(body)} already started`,
+        );
       }
       return this.begin(body);
     }
@@ -94,7 +101,11 @@ export class RouterTransactions {
     const known = this.#known.get(sessionKey(body) ?? '');
     const txnNumber = numberOf(body);
     if (known === undefined || txnNumber === undefined || txnNumber >= known.txnNumber) return;
-    throw new CommandError(225, 'TransactionTooOld', `txnNumber ${txnNumber} is less than last txnNumber ${known.txnNumber} seen in session ${sessionText(body)}`);
+    throw new CommandError(
+      225,
+      'TransactionTooOld',
+      `txnNumber ${txnNumber} is less than last txnNumber ${known.txnNumber} seen in session ${sessionText(body)}`,
+    );
   }
 
   /** Notes the number of a transaction whose outcome is asked for and that this router has not carried out. */
@@ -108,7 +119,9 @@ export class RouterTransactions {
   /** The error of a number that this router has not seen a transaction of. */
   unknown(body: Doc): CommandError {
     const known = this.#known.get(sessionKey(body) ?? '');
-    return noSuchTransaction(`cannot continue txnId ${known?.txnNumber ?? -1} for session ${sessionText(body)} with txnId ${numberOf(body) ?? -1n}`);
+    return noSuchTransaction(
+      `cannot continue txnId ${known?.txnNumber ?? -1} for session ${sessionText(body)} with txnId ${numberOf(body) ?? -1n}`,
+    );
   }
 
   /** Begins the transaction that a command names; one that the session had before is forgotten. */

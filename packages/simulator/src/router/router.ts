@@ -27,7 +27,15 @@ import type { Balancer } from './sharding/balancer.js';
 import { balancerCollectionStatus } from './sharding/balancer-commands.js';
 import * as chunks from './sharding/chunk-commands.js';
 import type { Migration } from './sharding/chunk-migration.js';
-import { addShardCommand, type AvailableShards, beginConfigShard, endConfigShard, getShardMap, listShards, removeShardCommand } from './sharding/shard-commands.js';
+import {
+  addShardCommand,
+  type AvailableShards,
+  beginConfigShard,
+  endConfigShard,
+  getShardMap,
+  listShards,
+  removeShardCommand,
+} from './sharding/shard-commands.js';
 import { enableShardingCommand, movePrimaryCommand } from './sharding/database-commands.js';
 import { configureCollectionBalancing } from './sharding/collection-balancing.js';
 import { moveCollectionCommand, unshardCollectionCommand } from './sharding/move-collection.js';
@@ -35,7 +43,11 @@ import { reshardCollectionCommand } from './sharding/reshard-collection.js';
 import { refineShardKeyCommand } from './sharding/refine-shard-key.js';
 import { shardCollectionCommand } from './sharding/shard-collection.js';
 import { appendOplogNoteCommand } from './stream/oplog-note.js';
-import { addShardToZoneCommand, removeShardFromZoneCommand, updateZoneKeyRangeCommand } from './sharding/zone-commands.js';
+import {
+  addShardToZoneCommand,
+  removeShardFromZoneCommand,
+  updateZoneKeyRangeCommand,
+} from './sharding/zone-commands.js';
 import { retriedWhenStale } from './target/stale-routing.js';
 import { bulkWrite } from './write/bulk-write.js';
 import type { WriteKind } from './write/write-statements.js';
@@ -59,7 +71,10 @@ const dataCommands: readonly (readonly [string, Command])[] = [
   ['insert', (context, request) => bulkWrite(context, request, 'insert')],
   ['update', (context, request) => bulkWrite(context, request, 'update')],
   ['delete', (context, request) => bulkWrite(context, request, 'delete')],
-  ['bulkWrite', (context, request) => runBulkWrite(request, (part) => bulkWrite(context, part, part.name as WriteKind))],
+  [
+    'bulkWrite',
+    (context, request) => runBulkWrite(request, (part) => bulkWrite(context, part, part.name as WriteKind)),
+  ],
   ['findAndModify', fresh(findAndModifyCommand)],
 ];
 
@@ -98,7 +113,11 @@ function flushRouting(context: RouterContext): Doc {
   return doc(['flushed', true]);
 }
 
-function shardingCommands(balancer: Balancer, migration: Migration, available: AvailableShards): readonly (readonly [string, Command])[] {
+function shardingCommands(
+  balancer: Balancer,
+  migration: Migration,
+  available: AvailableShards,
+): readonly (readonly [string, Command])[] {
   return [
     ['listShards', listShards],
     ['getShardMap', getShardMap],
@@ -134,7 +153,15 @@ function shardingCommands(balancer: Balancer, migration: Migration, available: A
 
 /** Definition changes that a cluster coordinates, and refuses to begin while user writes are blocked. */
 const shardedDefinitions: ReadonlySet<string> = new Set([
-  'collMod', 'drop', 'dropDatabase', 'moveCollection', 'movePrimary', 'refineCollectionShardKey', 'renameCollection', 'reshardCollection', 'shardCollection',
+  'collMod',
+  'drop',
+  'dropDatabase',
+  'moveCollection',
+  'movePrimary',
+  'refineCollectionShardKey',
+  'renameCollection',
+  'reshardCollection',
+  'shardCollection',
   'unshardCollection',
 ]);
 
@@ -152,10 +179,29 @@ const routerCommandsSince: ReadonlyMap<string, number> = new Map([['appendOplogN
 
 /** Commands that change what the config server keeps, and fail without it. */
 const needsConfigServer: ReadonlySet<string> = new Set([
-  'create', 'drop', 'dropDatabase', 'renameCollection', 'enableSharding', 'movePrimary', 'shardCollection', 'refineCollectionShardKey', 'split',
-  'mergeChunks', 'mergeAllChunksOnShard', 'clearJumboFlag', 'moveChunk', 'moveRange', 'addShard', 'removeShard', 'addShardToZone',
-  'removeShardFromZone', 'updateZoneKeyRange', 'balancerStart', 'balancerStop',
-  'transitionFromDedicatedConfigServer', 'transitionToDedicatedConfigServer',
+  'create',
+  'drop',
+  'dropDatabase',
+  'renameCollection',
+  'enableSharding',
+  'movePrimary',
+  'shardCollection',
+  'refineCollectionShardKey',
+  'split',
+  'mergeChunks',
+  'mergeAllChunksOnShard',
+  'clearJumboFlag',
+  'moveChunk',
+  'moveRange',
+  'addShard',
+  'removeShard',
+  'addShardToZone',
+  'removeShardFromZone',
+  'updateZoneKeyRange',
+  'balancerStart',
+  'balancerStop',
+  'transitionFromDedicatedConfigServer',
+  'transitionToDedicatedConfigServer',
 ]);
 
 /** A mongos: answers clients, asks the shards. */
@@ -172,7 +218,12 @@ export class Router implements ServedNode {
   ) {
     this.diagnostics = new Diagnostics(identity, () => context.clock.current());
     this.diagnostics.addAnswers([['setUserWriteBlockMode', (request) => this.#blockUserWrites(request)]]);
-    this.#commands = new Map([...dataCommands, ...ddlCommands, ...sessionCommands, ...shardingCommands(balancer, migration, available)]);
+    this.#commands = new Map([
+      ...dataCommands,
+      ...ddlCommands,
+      ...sessionCommands,
+      ...shardingCommands(balancer, migration, available),
+    ]);
   }
 
   async #blockUserWrites(request: CommandRequest): Promise<Doc> {
@@ -203,7 +254,8 @@ export class Router implements ServedNode {
       const answer = known ? this.diagnostics.answer(request) : undefined;
       if (answer !== undefined) return answer;
       const command = known ? this.#commands.get(request.name) : undefined;
-      if (shardedDefinitions.has(request.name)) this.context.deployment.writeBlock.refuseClient(request.connection, definedDatabase(request));
+      if (shardedDefinitions.has(request.name))
+        this.context.deployment.writeBlock.refuseClient(request.connection, definedDatabase(request));
       if (command === undefined) throw new CommandError(59, 'CommandNotFound', `no such cmd: ${request.name}`);
       if (needsConfigServer.has(request.name)) await this.context.configShard.node.ready(request.signal);
       const isStatement = request.body.get('autocommit') === false && !endsTransaction.has(request.name);

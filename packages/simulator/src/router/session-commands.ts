@@ -9,7 +9,10 @@ const timeoutMinutes = new Int32(30);
 
 /** `startSession`. */
 export function startSession(): Doc {
-  return doc(['id', doc(['id', new Binary(new UUID().buffer, Binary.SUBTYPE_UUID)])], ['timeoutMinutes', timeoutMinutes]);
+  return doc(
+    ['id', doc(['id', new Binary(new UUID().buffer, Binary.SUBTYPE_UUID)])],
+    ['timeoutMinutes', timeoutMinutes],
+  );
 }
 
 /** `currentOp`: what the shards show of theirs. */
@@ -25,6 +28,10 @@ export async function sessionCommand(context: RouterContext, request: CommandReq
     const sessions = named.flatMap((id) => SessionIdentity.read(id)?.toString() ?? []);
     await context.cursors.killBySession(new Set(sessions), request);
   }
-  await context.sender.runOnAll(context.catalog.shards.filter((shard) => shard.node.up), request, request.body);
+  await context.sender.runOnAll(
+    context.catalog.shards.filter((shard) => shard.node.up),
+    request,
+    request.body,
+  );
   return new Map();
 }

@@ -19,7 +19,11 @@ const commitPause_ms = 50;
 /**
  * Runs a statement of a transaction. One that fails ends the transaction on every shard that takes part so far, as the server's router does.
  */
-export async function runStatement(context: RouterContext, request: CommandRequest, run: () => Promise<Doc>): Promise<Doc> {
+export async function runStatement(
+  context: RouterContext,
+  request: CommandRequest,
+  run: () => Promise<Doc>,
+): Promise<Doc> {
   refuseInTransaction(request);
   // What cannot be read begins no transaction.
   if (isWriteKind(request.name)) writeStatements(request, request.name);
@@ -60,7 +64,10 @@ export async function commitTransaction(context: RouterContext, request: Command
   if (transaction.recovering) return recovered(context, request, transaction);
   if (transaction.participants.size > 0) await refuseUnheard(context, request, transaction);
   try {
-    const reply = transaction.participants.size === 0 ? doc() : await commitEverywhere(context, request, transaction, withoutToken(request.body));
+    const reply =
+      transaction.participants.size === 0
+        ? doc()
+        : await commitEverywhere(context, request, transaction, withoutToken(request.body));
     return reply.set('recoveryToken', recoveryToken(transaction));
   } catch (error) {
     throw handedOn(context, request, error);
@@ -68,7 +75,11 @@ export async function commitTransaction(context: RouterContext, request: Command
 }
 
 /** A participant of which nothing is known but that it failed cannot commit, nor can the others then. Throws CommandError 251. */
-async function refuseUnheard(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction): Promise<void> {
+async function refuseUnheard(
+  context: RouterContext,
+  request: CommandRequest,
+  transaction: RoutedTransaction,
+): Promise<void> {
   const [shard] = transaction.shards('unheard');
   if (shard === undefined) return;
   await abortEverywhere(context, request, transaction);
@@ -82,7 +93,12 @@ async function refuseUnheard(context: RouterContext, request: CommandRequest, tr
  * @param body the command that ends it, as far as shards understand it
  * @throws CommandError 251 when a participant cannot commit; the transaction is then aborted everywhere
  */
-export async function commitEverywhere(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction, body: Doc): Promise<Doc> {
+export async function commitEverywhere(
+  context: RouterContext,
+  request: CommandRequest,
+  transaction: RoutedTransaction,
+  body: Doc,
+): Promise<Doc> {
   // A client that asks again gets the same answer, and a participant no other time.
   if (transaction.decision !== undefined) return new Map(await transaction.decision);
   transaction.ending = true;
@@ -100,7 +116,13 @@ export async function commitEverywhere(context: RouterContext, request: CommandR
 }
 
 /** Where one shard alone has written, its part is looked for when one that has only read cannot commit. */
-async function commitReader(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction, id: string, body: Doc): Promise<Doc> {
+async function commitReader(
+  context: RouterContext,
+  request: CommandRequest,
+  transaction: RoutedTransaction,
+  id: string,
+  body: Doc,
+): Promise<Doc> {
   try {
     return await send(context, request, id, body);
   } catch (error) {
@@ -120,7 +142,12 @@ function worse(first: Doc, second: Doc): Doc {
  * Carries a decision to commit out, whatever participants meet. Where servers answer as soon as the decision is durable
  * (`coordinateCommitReturnImmediatelyAfterPersistingDecision`), participants that hang are not waited for.
  */
-async function carryOut(context: RouterContext, request: CommandRequest, writers: readonly string[], body: Doc): Promise<Doc> {
+async function carryOut(
+  context: RouterContext,
+  request: CommandRequest,
+  writers: readonly string[],
+  body: Doc,
+): Promise<Doc> {
   const shards = writers.map((id) => participant(context, id));
   const [coordinator] = shards;
   coordinator?.stored.coordinate(request.body, shards.length);
@@ -138,7 +165,12 @@ async function carryOut(context: RouterContext, request: CommandRequest, writers
 }
 
 /** Commits on a participant, again while it cannot be reached: what is decided stays so. */
-async function commitSurely(context: RouterContext, request: CommandRequest, shard: ClusterShard, body: Doc): Promise<Doc> {
+async function commitSurely(
+  context: RouterContext,
+  request: CommandRequest,
+  shard: ClusterShard,
+  body: Doc,
+): Promise<Doc> {
   // The coordinator's work does not end with its client.
   const lasting: CommandRequest = { ...request, signal: new AbortController().signal };
   for (let tries = 1; ; tries += 1) {
@@ -180,7 +212,11 @@ async function prepareAll(
  * The outcome of a transaction that this router knows nothing of, from the shard that the client's recovery token names. Without a
  * token the router gives up what statements it has sent under the number.
  */
-async function recovered(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction): Promise<Doc> {
+async function recovered(
+  context: RouterContext,
+  request: CommandRequest,
+  transaction: RoutedTransaction,
+): Promise<Doc> {
   const token = docOf(request.body.get('recoveryToken'));
   if (token === undefined) {
     await giveUp(context, request, transaction, false);
@@ -189,10 +225,16 @@ async function recovered(context: RouterContext, request: CommandRequest, transa
   transaction.askedFor = true;
   const id = textOrEmpty(token.get('recoveryShardId'));
   if (id === '') {
-    throw noSuchTransaction('Recovery token is empty, meaning the transaction only performed reads and can be safely retried');
+    throw noSuchTransaction(
+      'Recovery token is empty, meaning the transaction only performed reads and can be safely retried',
+    );
   }
   const body = withoutToken(request.body);
-  const ask = new Map<string, Value>([['coordinateCommitTransaction', new Int32(1)], ['participants', []], ...[...body].slice(1)]);
+  const ask = new Map<string, Value>([
+    ['coordinateCommitTransaction', new Int32(1)],
+    ['participants', []],
+    ...[...body].slice(1),
+  ]);
   const reply = await send(context, request, id, ask);
   return reply.set('recoveryToken', token);
 }
@@ -226,7 +268,12 @@ export async function abortTransaction(context: RouterContext, request: CommandR
  * Gives a transaction up after a statement has failed. A commit that is under way over several shards goes on.
  * @param listens whether what participants say of themselves meanwhile still counts
  */
-async function giveUp(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction, listens: boolean): Promise<void> {
+async function giveUp(
+  context: RouterContext,
+  request: CommandRequest,
+  transaction: RoutedTransaction,
+  listens: boolean,
+): Promise<void> {
   if (transaction.decision !== undefined || transaction.askedFor || transaction.participants.size === 0) return;
   transaction.gaveUp = !listens;
   await abortEverywhere(context, request, transaction);
@@ -234,12 +281,22 @@ async function giveUp(context: RouterContext, request: CommandRequest, transacti
 }
 
 /** Aborts on all participants; those that have ended it themselves do not mind. */
-export async function abortEverywhere(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction): Promise<void> {
+export async function abortEverywhere(
+  context: RouterContext,
+  request: CommandRequest,
+  transaction: RoutedTransaction,
+): Promise<void> {
   const body = doc(['abortTransaction', new Int32(1)], ['autocommit', false]);
   for (const id of transaction.shards()) await abortOn(context, request, transaction, id, body).catch(() => undefined);
 }
 
-async function abortOn(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction, id: string, body: Doc): Promise<Doc> {
+async function abortOn(
+  context: RouterContext,
+  request: CommandRequest,
+  transaction: RoutedTransaction,
+  id: string,
+  body: Doc,
+): Promise<Doc> {
   const reply = await send(context, request, id, body);
   if (id === transaction.coordinator) transaction.isCoordinated = false;
   return reply;

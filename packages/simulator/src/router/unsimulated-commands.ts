@@ -4,8 +4,15 @@ import { unsimulated } from '../node/unsimulated.js';
 
 /** Commands that routers of the releases which have them do not carry out here. They are refused by name, never ignored. */
 export const unsimulatedCommands: readonly string[] = [
-  'abortMoveCollection', 'abortReshardCollection', 'abortUnshardCollection', 'analyzeShardKey', 'connPoolStats', 'fsync',
-  'getDefaultRWConcern', 'killOp', 'logRotate',
+  'abortMoveCollection',
+  'abortReshardCollection',
+  'abortUnshardCollection',
+  'analyzeShardKey',
+  'connPoolStats',
+  'fsync',
+  'getDefaultRWConcern',
+  'killOp',
+  'logRotate',
 ];
 
 /** @throws CommandError 115 */

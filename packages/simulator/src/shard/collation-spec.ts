@@ -6,14 +6,21 @@ import type { Doc, Value } from '../bson/value.js';
 const COLLATOR_VERSION = '57.1';
 
 const defaults: readonly (readonly [string, Value])[] = [
-  ['caseLevel', false], ['caseFirst', 'off'], ['strength', new Int32(3)], ['numericOrdering', false], ['alternate', 'non-ignorable'], ['maxVariable', 'punct'],
+  ['caseLevel', false],
+  ['caseFirst', 'off'],
+  ['strength', new Int32(3)],
+  ['numericOrdering', false],
+  ['alternate', 'non-ignorable'],
+  ['maxVariable', 'punct'],
   ['normalization', false],
 ];
 
 /** A collation as `create` reads it: with what has a default there. */
 export function readCollation(requested: Doc): Doc {
   const fields = defaults.map(([name, byDefault]): [string, Value] => [name, requested.get(name) ?? byDefault]);
-  const others = ['backwards', 'version'].flatMap((name): [string, Value][] => (requested.has(name) ? [[name, requested.get(name) ?? null]] : []));
+  const others = ['backwards', 'version'].flatMap((name): [string, Value][] =>
+    requested.has(name) ? [[name, requested.get(name) ?? null]] : [],
+  );
   return new Map([['locale', requested.get('locale') ?? ''], ...fields, ...others]);
 }
 
@@ -24,5 +31,7 @@ export function readCollation(requested: Doc): Doc {
  */
 export function completeCollation(requested: Doc, shown = requested): Doc | undefined {
   if (parseCollation(requested, shown) === undefined) return undefined;
-  return readCollation(requested).set('backwards', requested.get('backwards') ?? false).set('version', COLLATOR_VERSION);
+  return readCollation(requested)
+    .set('backwards', requested.get('backwards') ?? false)
+    .set('version', COLLATOR_VERSION);
 }

@@ -19,7 +19,8 @@ export function refuseInvalidTime(body: Doc): void {
   const milliseconds = numberOf(given);
   if (milliseconds === undefined) throw failure.typeMismatch('maxTimeMS must be a number');
   if (!Number.isInteger(milliseconds)) throw failure.badValue(`maxTimeMS has non-integral value`);
-  if (milliseconds < 0 || milliseconds > MAX_TIME_MS_MAX) throw failure.badValue(`${milliseconds} value for maxTimeMS is out of range [0, ${MAX_TIME_MS_MAX}]`);
+  if (milliseconds < 0 || milliseconds > MAX_TIME_MS_MAX)
+    throw failure.badValue(`${milliseconds} value for maxTimeMS is out of range [0, ${MAX_TIME_MS_MAX}]`);
 }
 
 /**
@@ -30,9 +31,12 @@ export async function waitWithin(awaited: Promise<unknown>, body: Doc, signal: A
   const limitMs = numberOf(body.get('maxTimeMS')) ?? 0;
   const over = new AbortController();
   const stop = AbortSignal.any([over.signal, signal]);
-  const limit = delay(limitMs > 0 ? limitMs : MAX_TIME_MS_MAX, 'late' as const, { signal: stop, ref: false }).catch(() => 'stopped' as const);
+  const limit = delay(limitMs > 0 ? limitMs : MAX_TIME_MS_MAX, 'late' as const, { signal: stop, ref: false }).catch(
+    () => 'stopped' as const,
+  );
   const first = await Promise.race([awaited.then(() => 'done' as const), limit]);
   over.abort();
   if (first === 'late') throw timeExpired();
-  if (first === 'stopped') throw new CommandError(279, 'ClientDisconnect', 'operation was interrupted because a client disconnected');
+  if (first === 'stopped')
+    throw new CommandError(279, 'ClientDisconnect', 'operation was interrupted because a client disconnected');
 }

@@ -7,7 +7,13 @@ export class ExecutionError extends CommandError {
     readonly reason: CommandError,
     during?: string,
   ) {
-    super(reason.code, reason.codeName, during === undefined ? reason.message : `${during} :: caused by :: ${reason.message}`, reason.labels, reason.extra);
+    super(
+      reason.code,
+      reason.codeName,
+      during === undefined ? reason.message : `${during} :: caused by :: ${reason.message}`,
+      reason.labels,
+      reason.extra,
+    );
   }
 }
 

@@ -15,7 +15,10 @@ export const failure = {
     new CommandError(166, 'CommandNotSupportedOnView', `Namespace ${namespace} is a view, not a collection`),
   cursorNotFound: (id: string): CommandError => new CommandError(43, 'CursorNotFound', `cursor id ${id} not found`),
   writeConflict: (): CommandError =>
-    new CommandError(112, 'WriteConflict', 'WriteConflict error: this operation conflicted with another operation. Please retry your operation or multi-document transaction.', [
-      'TransientTransactionError',
-    ]),
+    new CommandError(
+      112,
+      'WriteConflict',
+      'WriteConflict error: this operation conflicted with another operation. Please retry your operation or multi-document transaction.',
+      ['TransientTransactionError'],
+    ),
 };

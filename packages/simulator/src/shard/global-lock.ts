@@ -6,7 +6,13 @@ import type { Sessions } from './session/sessions.js';
 
 /** Commands that go on while the lock is wanted: they take none. */
 const lockFree: ReadonlySet<string> = new Set([
-  'currentOp', 'endSessions', 'killAllSessions', 'killCursors', 'killSessions', 'refreshSessions', 'startSession',
+  'currentOp',
+  'endSessions',
+  'killAllSessions',
+  'killCursors',
+  'killSessions',
+  'refreshSessions',
+  'startSession',
 ]);
 
 /**

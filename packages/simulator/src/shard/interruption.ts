@@ -4,7 +4,11 @@ import { CommandError } from '../node/command.js';
 export class Interruption {
   #count = 0;
   #ended = new AbortController();
-  #latest: { code: number; name: string; message: string } = { code: 11600, name: 'InterruptedAtShutdown', message: 'interrupted at shutdown' };
+  #latest: { code: number; name: string; message: string } = {
+    code: 11600,
+    name: 'InterruptedAtShutdown',
+    message: 'interrupted at shutdown',
+  };
 
   /** Interruptions so far; a command remembers it while it waits. */
   get count(): number {

@@ -118,7 +118,9 @@ export interface ShardAccess {
   collection(namespace: string): CollectionFacts | undefined;
   collectionsOf(db: string): CollectionFacts[];
   /** A view, or the one in front of a time-series collection's buckets; undefined when the name is none. */
-  view(namespace: string): { readonly viewOn: string; readonly pipeline: readonly Value[]; readonly options: Doc } | undefined;
+  view(
+    namespace: string,
+  ): { readonly viewOn: string; readonly pipeline: readonly Value[]; readonly options: Doc } | undefined;
   /**
    * Creates a collection with a UUID that another shard gave it, and indexes; does nothing when it exists.
    * @param shown whether streams that show creations show it; not of a collection that is sharded

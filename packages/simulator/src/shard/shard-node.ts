@@ -71,7 +71,9 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
       const ready = readiness(state, request, participation);
       if (ready !== undefined) await waitWithin(ready, request.body, request.signal);
       request.routed?.refuseStale();
-      const reply = await state.writeBlock.actAs(request.connection, () => handler({ state: transactional(state, participation), request, participation }));
+      const reply = await state.writeBlock.actAs(request.connection, () =>
+        handler({ state: transactional(state, participation), request, participation }),
+      );
       const { session, transaction } = participation;
       if (transaction === null || request.routed === undefined) return reply;
       return reply.set('readOnly', session?.running === transaction && transaction.operations.length === 0);
@@ -79,7 +81,8 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
       const { session, transaction } = participation;
       const goesOn = error instanceof CommandError && error.code === WOULD_CHANGE_OWNING_SHARD;
       const decides = transaction?.prepareTime !== undefined;
-      if (session !== null && transaction !== null && session.running === transaction && !goesOn && !decides) state.sessions.abort(session);
+      if (session !== null && transaction !== null && session.running === transaction && !goesOn && !decides)
+        state.sessions.abort(session);
       throw error;
     }
   }
@@ -182,7 +185,9 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
     return collection === undefined ? undefined : factsOf(collection);
   }
 
-  view(namespace: string): { readonly viewOn: string; readonly pipeline: readonly Value[]; readonly options: Doc } | undefined {
+  view(
+    namespace: string,
+  ): { readonly viewOn: string; readonly pipeline: readonly Value[]; readonly options: Doc } | undefined {
     return this.#state.catalog.view(namespace);
   }
 
@@ -259,7 +264,8 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
   async transactionsDone(namespace: string, limitMs: number): Promise<void> {
     const limit = new AbortController();
     const late = delay(limitMs, 'late' as const, { signal: limit.signal }).catch(() => 'late' as const);
-    const running = (): RunningTransaction[] => this.#state.sessions.runningOn(databaseOf(namespace), collectionOf(namespace));
+    const running = (): RunningTransaction[] =>
+      this.#state.sessions.runningOn(databaseOf(namespace), collectionOf(namespace));
     for (let first = running()[0]; first !== undefined; first = running()[0]) {
       if ((await Promise.race([first.storage.ended, late])) === 'late') {
         throw new CommandError(24, 'LockTimeout', `Unable to acquire lock '{${namespace}}' within ${limitMs}ms.`);
@@ -278,7 +284,9 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
   }
 
   sessionRecords(namespace: string, wanted: (document: Uint8Array) => boolean): SessionRecord[] {
-    return this.#state.sessions.records(({ target, document }) => `${target.db}.${target.collection}` === namespace && wanted(document));
+    return this.#state.sessions.records(
+      ({ target, document }) => `${target.db}.${target.collection}` === namespace && wanted(document),
+    );
   }
 
   receiveSessionRecords(records: readonly SessionRecord[]): void {

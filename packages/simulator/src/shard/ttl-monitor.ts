@@ -72,7 +72,15 @@ export class TtlMonitor {
 
   *#expired(collection: Collection, { path, seconds, holds }: Expiry): Generator<MatchedRecord> {
     const latest = new DateTime(BigInt(Math.trunc(this.state.now() - seconds * millisecondsPerSecond)));
-    const filter: Doc = new Map([[path, new Map<string, Value>([['$gte', earliest], ['$lte', latest]])]]);
+    const filter: Doc = new Map([
+      [
+        path,
+        new Map<string, Value>([
+          ['$gte', earliest],
+          ['$lte', latest],
+        ]),
+      ],
+    ]);
     const search = { hint: undefined, sort: undefined, collation: collection.collation, variables: undefined };
     for (const found of matchedRecords(collection, filter, { time: LATEST, transaction: null }, search)) {
       if (!heldByAnother(found.record, null) && holds?.(found.bytes) !== false) yield found;
@@ -93,9 +101,19 @@ function expiriesOf(collection: Collection): Expiry[] {
     const [field, second] = fields;
     const seconds = numberOf(spec.get('expireAfterSeconds'));
     // 4.4 keeps what is no number, and nothing expires by it.
-    if (seconds === undefined || Number.isNaN(seconds) || !built || field === undefined || second !== undefined || field.hashed) return [];
+    if (
+      seconds === undefined ||
+      Number.isNaN(seconds) ||
+      !built ||
+      field === undefined ||
+      second !== undefined ||
+      field.hashed
+    )
+      return [];
     return [{ path: field.path, seconds: Math.trunc(seconds), holds }];
   });
-  const seconds = collection.options.has('clusteredIndex') ? numberOf(collection.options.get('expireAfterSeconds')) : undefined;
+  const seconds = collection.options.has('clusteredIndex')
+    ? numberOf(collection.options.get('expireAfterSeconds'))
+    : undefined;
   return seconds === undefined ? ofIndexes : [...ofIndexes, { path: '_id', seconds, holds: undefined }];
 }

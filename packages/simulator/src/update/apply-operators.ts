@@ -52,7 +52,8 @@ class Applier {
     const after = new Map(doc);
     for (const [name, child] of sortedChildren(node)) {
       if (name === '$') throw badValue('The positional operator did not find the match needed from the query.');
-      if (isPositional(name)) throw badValue(`Cannot apply array updates to non-array element ${lastName(path)}: ${valueText(doc)}`);
+      if (isPositional(name))
+        throw badValue(`Cannot apply array updates to non-array element ${lastName(path)}: ${valueText(doc)}`);
       const value = this.#child(child, after.get(name), joined(path, name));
       if (value === undefined) after.delete(name);
       else after.set(name, value);
@@ -63,8 +64,11 @@ class Applier {
   #array(node: UpdateNode, items: Value[], path: string): Value[] {
     const after = [...items];
     for (const [name, child] of sortedChildren(node)) {
-      const indexes = isPositional(name) ? this.positions.indexes(name, items, path) : [this.#index(node, name, after, path)];
-      for (const index of indexes) if (index !== undefined) this.#element(child, after, index, joined(path, String(index)));
+      const indexes = isPositional(name)
+        ? this.positions.indexes(name, items, path)
+        : [this.#index(node, name, after, path)];
+      for (const index of indexes)
+        if (index !== undefined) this.#element(child, after, index, joined(path, String(index)));
     }
     return after;
   }
@@ -93,7 +97,8 @@ class Applier {
     const present = items[index];
     const value = this.#child(node, present, path);
     if (value === undefined && present === undefined) return;
-    if (index - items.length > PADDING_ELEMENTS_MAX) throw badValue(`Attempting to set index ${index} of an array of ${items.length} elements would pad too much`);
+    if (index - items.length > PADDING_ELEMENTS_MAX)
+      throw badValue(`Attempting to set index ${index} of an array of ${items.length} elements would pad too much`);
     while (items.length < index) items.push(null);
     items[index] = value ?? null;
   }
@@ -107,11 +112,13 @@ class Applier {
       return present;
     }
     if (present === undefined) {
-      if ([...node.children.keys()].some(isPositional)) throw badValue(`The path '${path}' must exist in the document in order to apply array updates.`);
+      if ([...node.children.keys()].some(isPositional))
+        throw badValue(`The path '${path}' must exist in the document in order to apply array updates.`);
       return this.document(node, new Map(), path);
     }
     for (const [name, child] of sortedChildren(node)) {
-      if (isPositional(name)) throw badValue(`Cannot apply array updates to non-array element ${lastName(path)}: ${valueText(present)}`);
+      if (isPositional(name))
+        throw badValue(`Cannot apply array updates to non-array element ${lastName(path)}: ${valueText(present)}`);
       if (this.#creates(child)) {
         this.#refuseRenameInto(child, joined(path, name));
         throw pathNotViable(name, lastName(path), present);
@@ -124,7 +131,8 @@ class Applier {
   #leaf(modification: Modification, present: Value | undefined, path: string): Value | undefined {
     const { operator, operand, change } = modification;
     this.rewritten ||= rewrites(modification, present);
-    if (operator === '$rename') return typeof operand === 'string' ? this.#renamed(operand, path, present) : this.#unlessRenamed(path, present);
+    if (operator === '$rename')
+      return typeof operand === 'string' ? this.#renamed(operand, path, present) : this.#unlessRenamed(path, present);
     return change({ present, path, name: lastName(path), id: this.before.get('_id'), inserting: this.inserting });
   }
 
@@ -156,13 +164,18 @@ function refuseNotViable(node: UpdateNode, present: Value, path: string): void {
     const found = deepest(child, name);
     if (found === undefined || isPositional(name)) continue;
     const shown = `{${lastName(path)}: ${valueText(present)}}`;
-    throw new CommandError(28, 'PathNotViable', `Cannot use the part (${name}) of (${path}.${found}) to traverse the element (${shown})`);
+    throw new CommandError(
+      28,
+      'PathNotViable',
+      `Cannot use the part (${name}) of (${path}.${found}) to traverse the element (${shown})`,
+    );
   }
 }
 
 /** The path below a node to the first operator that needs it to lead somewhere. */
 function deepest({ modification, children }: UpdateNode, path: string): string | undefined {
-  if (modification !== undefined) return removingOperators.has(modification.operator) && modification.operator !== '$unset' ? path : undefined;
+  if (modification !== undefined)
+    return removingOperators.has(modification.operator) && modification.operator !== '$unset' ? path : undefined;
   for (const [name, child] of children) {
     const found = deepest(child, `${path}.${name}`);
     if (found !== undefined) return found;

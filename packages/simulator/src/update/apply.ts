@@ -49,7 +49,11 @@ export function isOperatorUpdate(update: Doc): boolean {
   return first?.startsWith('$') === true;
 }
 
-function compileChange(update: Doc | Doc[], isReplacement: boolean, options: UpdateOptions): (before: Doc, site: UpdateSite) => Changed {
+function compileChange(
+  update: Doc | Doc[],
+  isReplacement: boolean,
+  options: UpdateOptions,
+): (before: Doc, site: UpdateSite) => Changed {
   if (Array.isArray(update)) return compileStages(update, options);
   if (!isReplacement) return compileOperators(update, options);
   return (_before, { inserting }) => {
@@ -69,11 +73,13 @@ function refuseDollars(replacement: Doc): void {
 }
 
 function compileStages(stages: Doc[], options: UpdateOptions): (before: Doc) => Changed {
-  if (options.arrayFilters !== undefined && options.arrayFilters.length > 0) throw failedToParse('arrayFilters may not be specified for pipeline-syle updates');
+  if (options.arrayFilters !== undefined && options.arrayFilters.length > 0)
+    throw failedToParse('arrayFilters may not be specified for pipeline-syle updates');
   const run = compilePipeline(stages, { ...options.context, collation: options.collation });
   for (const stage of stages) {
     const [name = ''] = stage.keys();
-    if (!pipelineStages.has(name)) throw new CommandError(72, 'InvalidOptions', `${name} is not allowed to be used within an update`);
+    if (!pipelineStages.has(name))
+      throw new CommandError(72, 'InvalidOptions', `${name} is not allowed to be used within an update`);
   }
   return (before) => {
     const [after] = run([before]);
@@ -90,13 +96,16 @@ function withIdFirst(before: Doc, after: Doc, isWhole: boolean): Doc {
   const given = after.get('_id');
   if (known === undefined) return given === undefined ? after : moveIdFirst(after, given);
   if (given !== undefined && compareValues(known, given) !== 0) throw alteredId(isWhole, given);
-  if (given === undefined && !isWhole) throw immutableId("Performing an update on the path '_id' would modify the immutable field '_id'");
+  if (given === undefined && !isWhole)
+    throw immutableId("Performing an update on the path '_id' would modify the immutable field '_id'");
   return moveIdFirst(after, given ?? known);
 }
 
 function alteredId(isWhole: boolean, given: Value): CommandError {
   return isWhole
-    ? immutableId(`After applying the update, the (immutable) field '_id' was found to have been altered to _id: ${valueText(given)}`)
+    ? immutableId(
+        `After applying the update, the (immutable) field '_id' was found to have been altered to _id: ${valueText(given)}`,
+      )
     : immutableId("Performing an update on the path '_id' would modify the immutable field '_id'");
 }
 

@@ -17,7 +17,8 @@ export const arrayOperators: Readonly<Record<string, LeafOperator>> = {
   $pop: compilePop,
   $pull: (operand, { options }) => removing(pullTest(operand, options)),
   $pullAll: (operand, { options: { collation } }) => {
-    if (!Array.isArray(operand)) throw badValue(`$pullAll requires an array argument but was given a ${typeName(operand)}`);
+    if (!Array.isArray(operand))
+      throw badValue(`$pullAll requires an array argument but was given a ${typeName(operand)}`);
     return removing((item) => operand.some((pulled) => equalValues(item, pulled, collation)));
   },
 };
@@ -48,17 +49,23 @@ function isModified(operand: Value): operand is Doc {
 }
 
 function compilePush(operand: Value, { options: { collation } }: OperandSite): Change {
-  const change = isModified(operand) ? compileModified(operand, collation) : (items: Value[]): Value[] => [...items, operand];
+  const change = isModified(operand)
+    ? compileModified(operand, collation)
+    : (items: Value[]): Value[] => [...items, operand];
   return ({ present, path, id }) => {
     if (present === undefined || Array.isArray(present)) return change(present ?? []);
-    throw badValue(`The field '${path}' must be an array but is of type ${typeName(present)} in document {_id: ${valueText(id ?? null)}}`);
+    throw badValue(
+      `The field '${path}' must be an array but is of type ${typeName(present)} in document {_id: ${valueText(id ?? null)}}`,
+    );
   };
 }
 
 function compileModified(operand: Doc, collation: Collation | undefined): (items: Value[]) => Value[] {
-  for (const modifier of operand.keys()) if (!pushModifiers.has(modifier)) throw badValue(`Unrecognized clause in $push: ${modifier}`);
+  for (const modifier of operand.keys())
+    if (!pushModifiers.has(modifier)) throw badValue(`Unrecognized clause in $push: ${modifier}`);
   const added = operand.get('$each');
-  if (!Array.isArray(added)) throw badValue(`The argument to $each in $push must be an array but it was of type: ${typeName(added)}`);
+  if (!Array.isArray(added))
+    throw badValue(`The argument to $each in $push must be an array but it was of type: ${typeName(added)}`);
   const slice = integer(operand.get('$slice'), 'The value for $slice must be an integer value but was given type');
   const sort = compilePushSort(operand.get('$sort'), collation);
   const position = integer(operand.get('$position'), 'The value for $position must be an integer value, not of type');
@@ -79,11 +86,13 @@ function compilePushSort(spec: Value | undefined, collation: Collation | undefin
   if (spec === undefined) return (items) => items;
   if (spec instanceof Map) {
     if (spec.size === 0) throw badValue('The $sort pattern is empty when it should be a set of fields.');
-    if ([...spec.values()].some((direction) => !isNumber(direction) || Math.abs(toNumber(direction)) !== 1)) throw badValue(fieldOrder);
+    if ([...spec.values()].some((direction) => !isNumber(direction) || Math.abs(toNumber(direction)) !== 1))
+      throw badValue(fieldOrder);
     const compare = compileSort(spec, collation);
     return (items) => items.toSorted((a, b) => compare(fieldsOf(a), fieldsOf(b)));
   }
-  if (!isNumber(spec)) throw badValue('The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields');
+  if (!isNumber(spec))
+    throw badValue('The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields');
   const direction = toNumber(spec);
   if (direction !== 1 && direction !== -1) throw badValue(fieldOrder);
   return (items) => items.toSorted((a, b) => compareValues(a, b, collation) * direction);
@@ -109,7 +118,9 @@ function compileAddToSet(operand: Value, { options: { collation } }: OperandSite
   const added = addedToSet(operand);
   return ({ present, name }) => {
     if (present !== undefined && !Array.isArray(present)) {
-      throw badValue(`Cannot apply $addToSet to non-array field. Field named '${name}' has non-array type ${typeName(present)}`);
+      throw badValue(
+        `Cannot apply $addToSet to non-array field. Field named '${name}' has non-array type ${typeName(present)}`,
+      );
     }
     const items = [...(present ?? [])];
     for (const value of added) if (!items.some((item) => equalValues(item, value, collation))) items.push(value);
@@ -121,19 +132,25 @@ function addedToSet(operand: Value): Value[] {
   const [first] = operand instanceof Map ? operand : [];
   if (first?.[0] !== '$each') return [operand];
   const [, each] = first;
-  if (!Array.isArray(each)) throw typeMismatch(`The argument to $each in $addToSet must be an array but it was of type ${typeName(each)}`);
-  if (operand instanceof Map && operand.size > 1) throw badValue(`Found unexpected fields after $each in $addToSet: ${valueText(operand)}`);
+  if (!Array.isArray(each))
+    throw typeMismatch(`The argument to $each in $addToSet must be an array but it was of type ${typeName(each)}`);
+  if (operand instanceof Map && operand.size > 1)
+    throw badValue(`Found unexpected fields after $each in $addToSet: ${valueText(operand)}`);
   return each;
 }
 
 function compilePop(operand: Value, { path }: OperandSite): Change {
   if (!isNumber(operand)) throw failedToParse(`Expected a number in: ${path}: ${valueText(operand)}`);
   const end = toNumber(operand);
-  if (!Number.isInteger(end)) throw failedToParse(`Expected an integer${Number.isNaN(end) ? ', but found NaN in' : ''}: ${path}: ${valueText(operand)}`);
+  if (!Number.isInteger(end))
+    throw failedToParse(
+      `Expected an integer${Number.isNaN(end) ? ', but found NaN in' : ''}: ${path}: ${valueText(operand)}`,
+    );
   if (end !== 1 && end !== -1) throw failedToParse(`$pop expects 1 or -1, found: ${end}`);
   return ({ present, path: reached }) => {
     if (present === undefined) return undefined;
-    if (!Array.isArray(present)) throw typeMismatch(`Path '${reached}' contains an element of non-array type '${typeName(present)}'`);
+    if (!Array.isArray(present))
+      throw typeMismatch(`Path '${reached}' contains an element of non-array type '${typeName(present)}'`);
     return end === 1 ? present.slice(0, -1) : present.slice(1);
   };
 }

@@ -46,7 +46,8 @@ export function describeDiff(diff: Diff): UpdateDescription {
 export function disambiguatedPaths(diff: Diff): Doc {
   const paths: Doc = new Map();
   eachPath(diff, [], (parts) => {
-    if (parts.some((part, depth) => typeof part === 'string' && isAmbiguous(part, depth))) paths.set(parts.map(String).join('.'), [...parts]);
+    if (parts.some((part, depth) => typeof part === 'string' && isAmbiguous(part, depth)))
+      paths.set(parts.map(String).join('.'), [...parts]);
   });
   return paths;
 }
@@ -83,7 +84,8 @@ function describeDocument(diff: Diff, prefix: string, description: UpdateDescrip
   for (const [key, part] of diff) {
     if (!(part instanceof Map)) continue;
     if (key === 'd') description.removedFields.push(...[...part.keys()].map((name) => prefix + name));
-    else if (key === 'u' || key === 'i') for (const [name, value] of part) description.updatedFields.set(prefix + name, value);
+    else if (key === 'u' || key === 'i')
+      for (const [name, value] of part) description.updatedFields.set(prefix + name, value);
     else describeDocument(part, `${prefix}${key.slice(1)}.`, description);
   }
 }

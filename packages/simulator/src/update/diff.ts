@@ -27,7 +27,8 @@ export function computeDiff(before: Doc, after: Doc): Diff | undefined {
 export function sameBytes(a: Value, b: Value): boolean {
   if (a === b) return true;
   if (a instanceof Map && b instanceof Map) return sameFields(a, b);
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, index) => sameBytes(item, b[index] ?? null));
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, index) => sameBytes(item, b[index] ?? null));
   return typeOf(a) === typeOf(b) && encodeValue(a).equals(encodeValue(b));
 }
 

@@ -12,14 +12,24 @@ import type { Change, LeafOperator, LeafSite } from './leaf-operator.js';
 export const numberOperators: Readonly<Record<string, LeafOperator>> = {
   $inc: (operand, { path }) => {
     const by = numericOperand(operand, path, 'increment');
-    return (site) => (site.present === undefined ? by : exact('$inc', addNumbers(numericField(site, '$inc'), by), site, by));
+    return (site) =>
+      site.present === undefined ? by : exact('$inc', addNumbers(numericField(site, '$inc'), by), site, by);
   },
   $mul: (operand, { path }) => {
     const by = numericOperand(operand, path, 'multiply');
-    return (site) => (site.present === undefined ? multiplyNumbers(by, new Int32(0)) : exact('$mul', multiplyNumbers(numericField(site, '$mul'), by), site, by));
+    return (site) =>
+      site.present === undefined
+        ? multiplyNumbers(by, new Int32(0))
+        : exact('$mul', multiplyNumbers(numericField(site, '$mul'), by), site, by);
   },
-  $min: (operand, { options: { collation } }) => ({ present }) => (present === undefined || compareValues(operand, present, collation) < 0 ? operand : present),
-  $max: (operand, { options: { collation } }) => ({ present }) => (present === undefined || compareValues(operand, present, collation) > 0 ? operand : present),
+  $min:
+    (operand, { options: { collation } }) =>
+    ({ present }) =>
+      present === undefined || compareValues(operand, present, collation) < 0 ? operand : present,
+  $max:
+    (operand, { options: { collation } }) =>
+    ({ present }) =>
+      present === undefined || compareValues(operand, present, collation) > 0 ? operand : present,
   $bit: compileBits,
   $currentDate: (operand, { options: { context } }) => {
     const date = currentDate(operand, context?.now, context?.clusterTime);
@@ -29,10 +39,13 @@ export const numberOperators: Readonly<Record<string, LeafOperator>> = {
 
 /** An equal number of the same type changes nothing, be it 1.0 and 1.00. Whole numbers that leave the range of longs are refused, unlike in expressions. */
 function exact(operator: string, result: NumberValue, { present, id }: LeafSite, by: NumberValue): NumberValue {
-  if (isNumber(present) && present._bsontype === result._bsontype && compareNumbers(present, result) === 0) return present;
+  if (isNumber(present) && present._bsontype === result._bsontype && compareNumbers(present, result) === 0)
+    return present;
   if (result._bsontype !== 'Double' || !isNumber(present) || !isWhole(present) || !isWhole(by)) return result;
   const type = present._bsontype === 'Int32' ? 'NumberInt' : 'NumberLong';
-  throw badValue(`Failed to apply ${operator} operations to current value ((${type})${valueText(present)}) for document {_id: ${valueText(id ?? null)}}`);
+  throw badValue(
+    `Failed to apply ${operator} operations to current value ((${type})${valueText(present)}) for document {_id: ${valueText(id ?? null)}}`,
+  );
 }
 
 function isWhole({ _bsontype: type }: NumberValue): boolean {
@@ -46,16 +59,24 @@ function numericOperand(operand: Value, path: string, verb: string): NumberValue
 
 function numericField({ present, name, id }: LeafSite, operator: string): NumberValue {
   if (isNumber(present)) return present;
-  throw typeMismatch(`Cannot apply ${operator} to a value of non-numeric type. {_id: ${valueText(id ?? null)}} has the field '${name}' of non-numeric type ${typeName(present)}`);
+  throw typeMismatch(
+    `Cannot apply ${operator} to a value of non-numeric type. {_id: ${valueText(id ?? null)}} has the field '${name}' of non-numeric type ${typeName(present)}`,
+  );
 }
 
 function compileBits(operand: Value): Change {
-  if (!(operand instanceof Map)) throw badValue(`The $bit modifier is not compatible with a ${typeName(operand)}. You must pass in an embedded document: {$bit: {field: {and/or/xor: #}}`);
+  if (!(operand instanceof Map))
+    throw badValue(
+      `The $bit modifier is not compatible with a ${typeName(operand)}. You must pass in an embedded document: {$bit: {field: {and/or/xor: #}}`,
+    );
   const steps = [...operand].map(([operation, bits]) => bitStep(operation, bits));
-  if (steps.length === 0) throw badValue('You must pass in at least one bitwise operation. The format is: {$bit: {field: {and/or/xor: #}}');
+  if (steps.length === 0)
+    throw badValue('You must pass in at least one bitwise operation. The format is: {$bit: {field: {and/or/xor: #}}');
   return ({ present = new Int32(0), name, id }) => {
     if (!isNumber(present) || !isWhole(present)) {
-      throw badValue(`Cannot apply $bit to a value of non-integral type._id: ${valueText(id ?? null)} has the field ${name} of non-integer type ${typeName(present)}`);
+      throw badValue(
+        `Cannot apply $bit to a value of non-integral type._id: ${valueText(id ?? null)} has the field ${name} of non-integer type ${typeName(present)}`,
+      );
     }
     return steps.reduce((value: NumberValue, step) => step(value), present);
   };
@@ -64,8 +85,14 @@ function compileBits(operand: Value): Change {
 function bitStep(operation: string, bits: Value): (value: NumberValue) => NumberValue {
   const apply = bitOperations[operation];
   const shown = `{${operation}: ${valueText(bits)}}`;
-  if (apply === undefined) throw badValue(`The $bit modifier only supports 'and', 'or', and 'xor', not '${operation}' which is an unknown operator: ${shown}`);
-  if (!isNumber(bits) || !isWhole(bits)) throw badValue(`The $bit modifier field must be an Integer(32/64 bit); a '${typeName(bits)}' is not supported here: ${shown}`);
+  if (apply === undefined)
+    throw badValue(
+      `The $bit modifier only supports 'and', 'or', and 'xor', not '${operation}' which is an unknown operator: ${shown}`,
+    );
+  if (!isNumber(bits) || !isWhole(bits))
+    throw badValue(
+      `The $bit modifier field must be an Integer(32/64 bit); a '${typeName(bits)}' is not supported here: ${shown}`,
+    );
   return (value) => combineBits(value, bits, apply);
 }
 
@@ -77,12 +104,17 @@ const bitOperations: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> 
 
 function currentDate(operand: Value, now: DateTime | undefined, clusterTime: Timestamp | undefined): Value {
   if (typeof operand !== 'boolean' && !(operand instanceof Map)) {
-    throw badValue(`${typeName(operand)} is not valid type for $currentDate. Please use a boolean ('true') or a $type expression ({$type: 'timestamp/date'}).`);
+    throw badValue(
+      `${typeName(operand)} is not valid type for $currentDate. Please use a boolean ('true') or a $type expression ({$type: 'timestamp/date'}).`,
+    );
   }
   const unknown = operand instanceof Map ? [...operand.keys()].find((name) => name !== '$type') : undefined;
   if (unknown !== undefined) throw badValue(`Unrecognized $currentDate option: ${unknown}`);
   const kind = operand instanceof Map ? operand.get('$type') : 'date';
-  if (kind !== 'date' && kind !== 'timestamp') throw badValue("The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: {field : {$type: 'date'}}}");
+  if (kind !== 'date' && kind !== 'timestamp')
+    throw badValue(
+      "The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: {field : {$type: 'date'}}}",
+    );
   const date = now ?? new DateTime(BigInt(Date.now()));
   return kind === 'date' ? date : (clusterTime ?? new Timestamp({ t: Number(date.ms / 1000n), i: 1 }));
 }

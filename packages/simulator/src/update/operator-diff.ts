@@ -56,7 +56,8 @@ function arrayDiff(node: UpdateNode, before: readonly Value[], after: readonly V
   for (const [index, value] of after.entries()) {
     const child = childAt(node, index);
     const known = before[index];
-    if (child === undefined || (known !== undefined && sameBytes(known, value) && !changesWithin(child, known))) continue;
+    if (child === undefined || (known !== undefined && sameBytes(known, value) && !changesWithin(child, known)))
+      continue;
     const change = known === undefined ? undefined : innerDiff(child, known, value);
     diff.set(change === undefined ? `u${index}` : `s${index}`, change ?? value);
   }
@@ -65,7 +66,9 @@ function arrayDiff(node: UpdateNode, before: readonly Value[], after: readonly V
 
 /** What the operators do with an element: those for its index and those for every or matching elements. */
 function childAt(node: UpdateNode, index: number): UpdateNode | undefined {
-  const found = [...node.children].filter(([name]) => isPositional(name) || arrayIndex(name) === index).map(([, child]) => child);
+  const found = [...node.children]
+    .filter(([name]) => isPositional(name) || arrayIndex(name) === index)
+    .map(([, child]) => child);
   const [first, ...others] = found;
   if (first === undefined || others.length === 0) return first;
   return { children: new Map(found.flatMap((child) => [...child.children])) };
@@ -74,7 +77,10 @@ function childAt(node: UpdateNode, index: number): UpdateNode | undefined {
 /** Whether an operator below counts as a change that left the same bytes. */
 function changesWithin(node: UpdateNode, present: Value): boolean {
   if (node.modification !== undefined) return rewrites(node.modification, present);
-  if (Array.isArray(present)) return present.some((item, index) => changesWithin(childAt(node, index) ?? { children: new Map() }, item));
+  if (Array.isArray(present))
+    return present.some((item, index) => changesWithin(childAt(node, index) ?? { children: new Map() }, item));
   if (!(present instanceof Map)) return false;
-  return [...node.children].some(([name, child]) => present.has(name) && changesWithin(child, present.get(name) ?? null));
+  return [...node.children].some(
+    ([name, child]) => present.has(name) && changesWithin(child, present.get(name) ?? null),
+  );
 }

@@ -14,7 +14,8 @@ export class ArrayFilters {
     for (const filter of options.arrayFilters ?? []) {
       const matches = compiled(filter, options);
       const name = filterName(filter);
-      if (this.#filters.has(name)) throw failedToParse(`Found multiple array filters with the same top-level field name ${name}`);
+      if (this.#filters.has(name))
+        throw failedToParse(`Found multiple array filters with the same top-level field name ${name}`);
       this.#filters.set(name, matches);
     }
   }
@@ -26,9 +27,14 @@ export class ArrayFilters {
   /** Every filter must have a place in the update. Throws CommandError 9. */
   refuseUnused(update: Doc): void {
     if (this.#filters.size === 0) return;
-    const used = new Set([...update.values()].flatMap((fields) => (fields instanceof Map ? [...fields.keys()] : [])).flatMap(identifiers));
+    const used = new Set(
+      [...update.values()].flatMap((fields) => (fields instanceof Map ? [...fields.keys()] : [])).flatMap(identifiers),
+    );
     for (const name of this.#filters.keys()) {
-      if (!used.has(name)) throw failedToParse(`The array filter for identifier '${name}' was not used in the update ${documentText(update)}`);
+      if (!used.has(name))
+        throw failedToParse(
+          `The array filter for identifier '${name}' was not used in the update ${documentText(update)}`,
+        );
     }
   }
 
@@ -66,7 +72,8 @@ export class PositionalPaths {
     if (component === '$[]') return items.map((_item, index) => index);
     const name = component.slice(2, -1);
     const matches = this.filters.get(name);
-    if (matches === undefined) throw badValue(`No array filter found for identifier '${name}' in path '${path}.${component}'`);
+    if (matches === undefined)
+      throw badValue(`No array filter found for identifier '${name}' in path '${path}.${component}'`);
     return items.flatMap((item, index) => (matches(new Map([[name, item]])) ? [index] : []));
   }
 
@@ -74,7 +81,8 @@ export class PositionalPaths {
   #matchedIndex(items: readonly Value[], path: string): number {
     const conditions = conditionsOn(this.query, path, this.before);
     const matches = compileMatcher(conditions, this.options.collation, this.options.context);
-    const index = conditions.size === 0 ? -1 : items.findIndex((item) => matches(withValue(this.before, path.split('.'), [item])));
+    const index =
+      conditions.size === 0 ? -1 : items.findIndex((item) => matches(withValue(this.before, path.split('.'), [item])));
     if (index === -1) throw badValue('The positional operator did not find the match needed from the query.');
     return index;
   }
@@ -96,17 +104,27 @@ const IDENTIFIER = /^[a-z][a-zA-Z0-9]*$/;
 function filterName(filter: Doc): string {
   const names = new Set([...filter].flatMap(([field, operand]) => topNames(field, operand)));
   const [name, other] = names;
-  if (name === undefined) throw failedToParse('Cannot use an expression without a top-level field name in arrayFilters');
+  if (name === undefined)
+    throw failedToParse('Cannot use an expression without a top-level field name in arrayFilters');
   if (!IDENTIFIER.test(name)) {
-    throw badValue(`Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '${name}'`);
+    throw badValue(
+      `Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '${name}'`,
+    );
   }
-  if (other !== undefined) throw failedToParse(`Error parsing array filter :: caused by :: Expected a single top-level field name, found '${name}' and '${other}'`);
+  if (other !== undefined)
+    throw failedToParse(
+      `Error parsing array filter :: caused by :: Expected a single top-level field name, found '${name}' and '${other}'`,
+    );
   return name;
 }
 
 function topNames(field: string, operand: Value): string[] {
   if (!field.startsWith('$')) return [field.split('.')[0] ?? field];
-  return Array.isArray(operand) ? operand.flatMap((part) => (part instanceof Map ? [...part].flatMap(([name, inner]) => topNames(name, inner)) : [])) : [];
+  return Array.isArray(operand)
+    ? operand.flatMap((part) =>
+        part instanceof Map ? [...part].flatMap(([name, inner]) => topNames(name, inner)) : [],
+      )
+    : [];
 }
 
 /** The conditions of a query on an array or inside it; of alternatives those that the document meets. */

@@ -15,7 +15,11 @@ export function renamedValue(doc: Doc, path: string): Value | undefined {
     const next: Value | undefined = inside(value, name);
     if (next === undefined && !isViable(value, name)) {
       const part = names[at - 1] ?? '';
-      throw new CommandError(28, 'PathNotViable', `cannot use the part (${part} of ${path}) to traverse the element ({${part}: ${valueText(value)}})`);
+      throw new CommandError(
+        28,
+        'PathNotViable',
+        `cannot use the part (${part} of ${path}) to traverse the element ({${part}: ${valueText(value)}})`,
+      );
     }
     if (next === undefined) return undefined;
     value = next;
@@ -45,5 +49,7 @@ export function refuseArrays(before: Doc, path: string, role: 'source' | 'destin
   }
   if (innermost === undefined) return;
   const id = before.has('_id') ? `_id: ${valueText(before.get('_id') ?? null)}` : 'no id';
-  throw badValue(`The ${role} field cannot be an array element, '${path}' in doc with ${id} has an array field called '${innermost}'`);
+  throw badValue(
+    `The ${role} field cannot be an array element, '${path}' in doc with ${id} has an array field called '${innermost}'`,
+  );
 }

@@ -45,7 +45,12 @@ export function updateTree(update: Doc, options: TreeOptions = {}): UpdateNode {
     if (!(fields instanceof Map)) throw notAnObject(operator, fields);
     for (const [path, operand] of fields) {
       if (operator === '$rename') addRename(root, path, operand, options);
-      else insert(root, path, options, () => ({ operator, operand, change: leafOperators[operator]?.(operand, { path, options }) ?? keep }));
+      else
+        insert(root, path, options, () => ({
+          operator,
+          operand,
+          change: leafOperators[operator]?.(operand, { path, options }) ?? keep,
+        }));
     }
   }
   return root;
@@ -57,7 +62,10 @@ const leafOperators: Readonly<Record<string, LeafOperator>> = {
   ...numberOperators,
   ...arrayOperators,
   $set: (operand) => () => operand,
-  $setOnInsert: (operand) => ({ present, inserting }) => (inserting ? operand : present),
+  $setOnInsert:
+    (operand) =>
+    ({ present, inserting }) =>
+      inserting ? operand : present,
   $unset: () => () => undefined,
 };
 
@@ -70,7 +78,9 @@ export function sortedChildren(node: UpdateNode): [string, UpdateNode][] {
 }
 
 function unknownModifier(operator: string): CommandError {
-  return failedToParse(`Unknown modifier: ${operator}. Expected a valid update modifier or pipeline-style update specified as an array`);
+  return failedToParse(
+    `Unknown modifier: ${operator}. Expected a valid update modifier or pipeline-style update specified as an array`,
+  );
 }
 
 function notAnObject(operator: string, fields: Value): CommandError {
@@ -82,7 +92,8 @@ function notAnObject(operator: string, fields: Value): CommandError {
 /** A rename stands at both of its paths: it is carried out where it leads to. */
 function addRename(root: UpdateNode, from: string, operand: Value, options: TreeOptions): void {
   insert(root, from, options, () => ({ operator: '$rename', operand: null, change: keep }));
-  if (typeof operand !== 'string') throw badValue(`The 'to' field for $rename must be a string: ${from}: ${valueText(operand)}`);
+  if (typeof operand !== 'string')
+    throw badValue(`The 'to' field for $rename must be a string: ${from}: ${valueText(operand)}`);
   insert(root, operand, options, () => {
     refuseRename(from, operand);
     return { operator: '$rename', operand: from, change: keep };
@@ -91,7 +102,8 @@ function addRename(root: UpdateNode, from: string, operand: Value, options: Tree
 
 function refuseRename(from: string, to: string): void {
   if (from === to) throw badValue(`The source and target field for $rename must differ: ${from}: "${to}"`);
-  if (to.startsWith(`${from}.`) || from.startsWith(`${to}.`)) throw badValue(`The source and target field for $rename must not be on the same path: ${from}: "${to}"`);
+  if (to.startsWith(`${from}.`) || from.startsWith(`${to}.`))
+    throw badValue(`The source and target field for $rename must not be on the same path: ${from}: "${to}"`);
   if (splitPath(from).some(isDynamic)) throw badValue(`The source field for $rename may not be dynamic: ${from}`);
   if (splitPath(to).some(isDynamic)) throw badValue(`The destination field for $rename may not be dynamic: ${to}`);
 }
@@ -109,7 +121,8 @@ function insert(root: UpdateNode, path: string, options: TreeOptions, make: () =
     refuseUnknownFilter(name, index, path, options);
     const known = node.children.get(name);
     const isLast = index === names.length - 1;
-    if (known !== undefined && (isLast || known.modification !== undefined)) throw conflict(path, names.slice(0, index + 1).join('.'));
+    if (known !== undefined && (isLast || known.modification !== undefined))
+      throw conflict(path, names.slice(0, index + 1).join('.'));
     const next: UpdateNode = known ?? { children: new Map() };
     node.children.set(name, next);
     node = next;
@@ -120,15 +133,26 @@ function insert(root: UpdateNode, path: string, options: TreeOptions, make: () =
 function refuseUnknownFilter(name: string, index: number, path: string, { identifiers }: TreeOptions): void {
   const identifier = FILTERED.exec(name)?.[1];
   if (identifier === undefined) return;
-  if (index === 0) throw badValue(`Cannot have array filter identifier (i.e. '$[<id>]') element in the first position in path '${path}'`);
-  if (identifier !== '' && identifiers?.has(identifier) === false) throw badValue(`No array filter found for identifier '${identifier}' in path '${path}'`);
+  if (index === 0)
+    throw badValue(
+      `Cannot have array filter identifier (i.e. '$[<id>]') element in the first position in path '${path}'`,
+    );
+  if (identifier !== '' && identifiers?.has(identifier) === false)
+    throw badValue(`No array filter found for identifier '${identifier}' in path '${path}'`);
 }
 
 function checkedNames(path: string): readonly string[] {
   if (path === '') throw new CommandError(56, 'EmptyFieldName', 'An empty update path is not valid.');
   const names = splitPath(path);
-  if (names.includes('')) throw new CommandError(56, 'EmptyFieldName', `The update path '${path}' contains an empty field name, which is not allowed.`);
-  if (names.filter((name) => name === '$').length > 1) throw badValue(`Too many positional (i.e. '$') elements found in path '${path}'`);
-  if (names[0] === '$') throw badValue(`Cannot have positional (i.e. '$') element in the first position in path '${path}'`);
+  if (names.includes(''))
+    throw new CommandError(
+      56,
+      'EmptyFieldName',
+      `The update path '${path}' contains an empty field name, which is not allowed.`,
+    );
+  if (names.filter((name) => name === '$').length > 1)
+    throw badValue(`Too many positional (i.e. '$') elements found in path '${path}'`);
+  if (names[0] === '$')
+    throw badValue(`Cannot have positional (i.e. '$') element in the first position in path '${path}'`);
   return names;
 }

@@ -50,5 +50,9 @@ function setPath(doc: Doc, path: readonly string[], value: Value, whole: string)
 }
 
 function notSingle(path: string): CommandError {
-  return new CommandError(54, 'NotSingleValueField', `cannot infer query fields to set, path '${path}' is matched twice`);
+  return new CommandError(
+    54,
+    'NotSingleValueField',
+    `cannot infer query fields to set, path '${path}' is matched twice`,
+  );
 }

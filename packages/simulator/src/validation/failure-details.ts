@@ -23,7 +23,8 @@ type Clause = Doc;
 
 function clausesOf(filter: Doc): Clause[] {
   return [...filter].flatMap(([name, operand]) => {
-    if (name.startsWith('$') || !(operand instanceof Map) || !isOperatorDocument(operand)) return [new Map([[name, operand]])];
+    if (name.startsWith('$') || !(operand instanceof Map) || !isOperatorDocument(operand))
+      return [new Map([[name, operand]])];
     const options = operand.get('$options');
     return [...operand]
       .filter(([operator]) => operator !== '$options')
@@ -43,23 +44,41 @@ function clauseDetails(clauses: readonly Clause[], document: Doc, inverted: Inve
 }
 
 /** @param wanted the result that a clause has when it is to blame */
-function listDetails(operatorName: string, clauses: readonly Doc[], document: Doc, wanted: boolean, inverted: Inverted): Doc {
+function listDetails(
+  operatorName: string,
+  clauses: readonly Doc[],
+  document: Doc,
+  wanted: boolean,
+  inverted: Inverted,
+): Doc {
   const blamed = clauses.flatMap((clause, index) => {
     if (compileMatcher(clause)(document) !== wanted) return [];
-    return [new Map<string, Value>([['index', new Int32(index)], ['details', clauseDetails(clausesOf(clause), document, inverted, '$and')]])];
+    return [
+      new Map<string, Value>([
+        ['index', new Int32(index)],
+        ['details', clauseDetails(clausesOf(clause), document, inverted, '$and')],
+      ]),
+    ];
   });
   const name = inverted && operatorName !== '$nor' ? 'clausesSatisfied' : 'clausesNotSatisfied';
-  return new Map<string, Value>([['operatorName', operatorName], [name, blamed]]);
+  return new Map<string, Value>([
+    ['operatorName', operatorName],
+    [name, blamed],
+  ]);
 }
 
 function conditionDetails(clause: Clause, document: Doc, inverted: Inverted): Doc {
   const [[name, operand] = ['', null]] = clause;
   if (name.startsWith('$')) return topLevelDetails(name, operand, clause, document, inverted);
-  if (!(operand instanceof Map) || !isOperatorDocument(operand)) return fieldDetails(name, '$eq', clause, document, inverted);
+  if (!(operand instanceof Map) || !isOperatorDocument(operand))
+    return fieldDetails(name, '$eq', clause, document, inverted);
   const [[operator, value] = ['', null]] = operand;
   if (operator !== '$not') return fieldDetails(name, operator, clause, document, inverted);
   const inner = clauseDetails(clausesOf(new Map([[name, value]])), document, !inverted, '$and');
-  return new Map<string, Value>([['operatorName', '$not'], ['details', inner]]);
+  return new Map<string, Value>([
+    ['operatorName', '$not'],
+    ['details', inner],
+  ]);
 }
 
 function topLevelDetails(name: string, operand: Value, clause: Clause, document: Doc, inverted: Inverted): Doc {
@@ -72,8 +91,15 @@ function topLevelDetails(name: string, operand: Value, clause: Clause, document:
       return listDetails(name, clauses, document, !inverted, !inverted);
     case '$jsonSchema':
       return inverted || !(operand instanceof Map)
-        ? new Map<string, Value>([['operatorName', '$jsonSchema'], ['specifiedAs', clause], ['reason', 'schema matched']])
-        : new Map<string, Value>([['operatorName', '$jsonSchema'], ['schemaRulesNotSatisfied', schemaDetails(operand, document)]]);
+        ? new Map<string, Value>([
+            ['operatorName', '$jsonSchema'],
+            ['specifiedAs', clause],
+            ['reason', 'schema matched'],
+          ])
+        : new Map<string, Value>([
+            ['operatorName', '$jsonSchema'],
+            ['schemaRulesNotSatisfied', schemaDetails(operand, document)],
+          ]);
     case '$expr':
       return new Map<string, Value>([
         ['operatorName', '$expr'],
@@ -91,7 +117,10 @@ function topLevelDetails(name: string, operand: Value, clause: Clause, document:
 }
 
 function fieldDetails(path: string, operator: string, clause: Clause, document: Doc, inverted: Inverted): Doc {
-  const details: Doc = new Map<string, Value>([['operatorName', operator], ['specifiedAs', clause]]);
+  const details: Doc = new Map<string, Value>([
+    ['operatorName', operator],
+    ['specifiedAs', clause],
+  ]);
   const values = valuesAtPath(document, path);
   if (operator === '$exists') {
     return details.set('reason', values.length > 0 ? 'path does exist' : 'path does not exist');

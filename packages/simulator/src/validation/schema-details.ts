@@ -20,7 +20,9 @@ function ruleDetails(keyword: string, operand: Value, schema: Doc, value: Value)
   const details: Doc = new Map([['operatorName', keyword]]);
   const explain = explanations[keyword];
   if (explain !== undefined) return explain(details, operand, value, schema);
-  details.set('specifiedAs', specifiedAs(keyword, operand, schema)).set('reason', reasons[keyword] ?? 'comparison failed');
+  details
+    .set('specifiedAs', specifiedAs(keyword, operand, schema))
+    .set('reason', reasons[keyword] ?? 'comparison failed');
   details.set('consideredValue', value);
   if (keyword === 'bsonType' || keyword === 'type') details.set('consideredType', typeName(value));
   return details;
@@ -53,7 +55,12 @@ const explanations: Readonly<Record<string, Explain>> = {
   properties: (details, operand, value) =>
     details.set('propertiesNotSatisfied', brokenProperties(docOf(operand), docOf(value))),
   required: (details, operand, value) =>
-    details.set('specifiedAs', new Map([['required', operand]])).set('missingProperties', list(operand).filter((name) => typeof name === 'string' && !docOf(value).has(name)).sort()),
+    details.set('specifiedAs', new Map([['required', operand]])).set(
+      'missingProperties',
+      list(operand)
+        .filter((name) => typeof name === 'string' && !docOf(value).has(name))
+        .sort(),
+    ),
   patternProperties: (details, operand, value) => details.set('details', brokenPatterns(docOf(operand), docOf(value))),
   additionalProperties: explainAdditional,
   minProperties: (details, operand, value) => countedProperties(details, 'minProperties', operand, value),
@@ -78,7 +85,12 @@ function brokenProperties(properties: Doc, document: Doc): Doc[] {
   return [...properties].flatMap(([propertyName, schema]) => {
     const value = document.get(propertyName);
     if (value === undefined || !(schema instanceof Map) || compileSchema(schema)(value)) return [];
-    return [new Map<string, Value>([['propertyName', propertyName], ['details', schemaDetails(schema, value)]])];
+    return [
+      new Map<string, Value>([
+        ['propertyName', propertyName],
+        ['details', schemaDetails(schema, value)],
+      ]),
+    ];
   });
 }
 
@@ -87,17 +99,28 @@ function brokenPatterns(patterns: Doc, document: Doc): Doc[] {
     const regex = compileRegex(pattern, '');
     return [...document].flatMap(([propertyName, value]) => {
       if (!regex.test(propertyName) || !(schema instanceof Map) || compileSchema(schema)(value)) return [];
-      return [new Map<string, Value>([['propertyName', propertyName], ['regexMatched', pattern], ['details', schemaDetails(schema, value)]])];
+      return [
+        new Map<string, Value>([
+          ['propertyName', propertyName],
+          ['regexMatched', pattern],
+          ['details', schemaDetails(schema, value)],
+        ]),
+      ];
     });
   });
 }
 
 function explainAdditional(details: Doc, operand: Value, value: Value, schema: Doc): Doc {
-  const regexes = [...docOf(schema.get('patternProperties') ?? null).keys()].map((pattern) => compileRegex(pattern, ''));
+  const regexes = [...docOf(schema.get('patternProperties') ?? null).keys()].map((pattern) =>
+    compileRegex(pattern, ''),
+  );
   const known = docOf(schema.get('properties') ?? null);
   const others = [...docOf(value)].filter(([name]) => !known.has(name) && !regexes.some((regex) => regex.test(name)));
   if (!(operand instanceof Map)) {
-    return details.set('specifiedAs', new Map([['additionalProperties', operand]])).set('additionalProperties', others.map(([name]) => name));
+    return details.set('specifiedAs', new Map([['additionalProperties', operand]])).set(
+      'additionalProperties',
+      others.map(([name]) => name),
+    );
   }
   const matches = compileSchema(operand);
   const broken = others.find(([, inner]) => !matches(inner));
@@ -133,12 +156,19 @@ function explainItems(details: Doc, operand: Value, value: Value): Doc {
 function brokenSchemas(operand: Value, value: Value): Doc[] {
   return list(operand).flatMap((schema, index) => {
     if (!(schema instanceof Map) || compileSchema(schema)(value)) return [];
-    return [new Map<string, Value>([['index', new Int32(index)], ['details', schemaDetails(schema, value)]])];
+    return [
+      new Map<string, Value>([
+        ['index', new Int32(index)],
+        ['details', schemaDetails(schema, value)],
+      ]),
+    ];
   });
 }
 
 function explainOneOf(details: Doc, operand: Value, value: Value): Doc {
-  const matching = list(operand).flatMap((schema, index) => (schema instanceof Map && compileSchema(schema)(value) ? [new Int32(index)] : []));
+  const matching = list(operand).flatMap((schema, index) =>
+    schema instanceof Map && compileSchema(schema)(value) ? [new Int32(index)] : [],
+  );
   if (matching.length === 0) return details.set('schemasNotSatisfied', brokenSchemas(operand, value));
   return details.set('reason', 'more than one subschema matched').set('matchingSchemaIndexes', matching);
 }

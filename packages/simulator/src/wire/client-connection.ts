@@ -87,16 +87,23 @@ export class ClientConnection {
     const form = { compressorId, checksum: (flags & messageFlag.checksumPresent) !== 0 };
     const { requestId } = readHeader(frame);
     const message = orRefusal(() => readMessage(frame));
-    const parsed = message instanceof CommandError ? message : orRefusal(() => parseCommand(message.body, message.sequences));
+    const parsed =
+      message instanceof CommandError ? message : orRefusal(() => parseCommand(message.body, message.sequences));
     if (!(parsed instanceof CommandError)) keepInserted(frame, parsed);
     if ((flags & messageFlag.moreToCome) !== 0) await this.#run(parsed);
-    else if ((flags & messageFlag.exhaustAllowed) !== 0 && !(parsed instanceof CommandError)) await this.#stream(parsed, requestId, form);
+    else if ((flags & messageFlag.exhaustAllowed) !== 0 && !(parsed instanceof CommandError))
+      await this.#stream(parsed, requestId, form);
     else await this.#reply(parsed, requestId, form);
   }
 
   async #reply(parsed: ParsedCommand | CommandError, responseTo: number, form: ReplyForm): Promise<void> {
     const body = encodeDocument(await this.#run(parsed));
-    await this.#send(messagePrefix(body.length, this.#writer.nextId(), responseTo, replyFlags(form, false)), body, form, parsed);
+    await this.#send(
+      messagePrefix(body.length, this.#writer.nextId(), responseTo, replyFlags(form, false)),
+      body,
+      form,
+      parsed,
+    );
   }
 
   /** Answers again and again, as long as the command goes on by itself and the client stays. */
@@ -108,7 +115,12 @@ export class ClientConnection {
       const next = nextInvocation(command, reply, this.node.streamsCursors === true);
       const body = encodeDocument(reply);
       const id = this.#writer.nextId();
-      await this.#send(messagePrefix(body.length, id, responseTo, replyFlags(form, next !== undefined)), body, form, command);
+      await this.#send(
+        messagePrefix(body.length, id, responseTo, replyFlags(form, next !== undefined)),
+        body,
+        form,
+        command,
+      );
       responseTo = id;
       command = next;
     }
@@ -117,9 +129,17 @@ export class ClientConnection {
   async #answerQuery(frame: Buffer, form: ReplyForm): Promise<void> {
     const { requestId } = readHeader(frame);
     const { db, body: query } = readLegacyQuery(frame);
-    const parsed = db === undefined ? undefined : orRefusal(() => parseLegacyCommand(db, query, (name) => this.node.takesLegacy?.(name) ?? true));
+    const parsed =
+      db === undefined
+        ? undefined
+        : orRefusal(() => parseLegacyCommand(db, query, (name) => this.node.takesLegacy?.(name) ?? true));
     const body = parsed === undefined ? legacyRefusal() : encodeDocument(await this.#run(parsed));
-    await this.#send(legacyReplyPrefix(body.length, this.#writer.nextId(), requestId, parsed === undefined), body, form, parsed);
+    await this.#send(
+      legacyReplyPrefix(body.length, this.#writer.nextId(), requestId, parsed === undefined),
+      body,
+      form,
+      parsed,
+    );
   }
 
   #run(parsed: ParsedCommand | CommandError): ReturnType<typeof runCommand> {
@@ -131,7 +151,12 @@ export class ClientConnection {
     return runCommand(this.node, prepare, connection);
   }
 
-  async #send(prefix: Buffer, body: Buffer, form: ReplyForm, parsed: ParsedCommand | CommandError | undefined): Promise<void> {
+  async #send(
+    prefix: Buffer,
+    body: Buffer,
+    form: ReplyForm,
+    parsed: ParsedCommand | CommandError | undefined,
+  ): Promise<void> {
     const command = parsed === undefined || parsed instanceof CommandError ? '' : parsed.name;
     if (!(await this.#writer.send(prefix, body, form, command))) this.close();
   }

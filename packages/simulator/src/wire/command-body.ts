@@ -32,7 +32,11 @@ export function readCommandBody(bytes: Uint8Array): CommandBody {
     if (element.type !== ElementType.array || elementName(bytes, element) !== bulkField) continue;
     const documents = documentsOf(bytes, element.valueStart);
     if (documents === undefined) break;
-    return { body: decodeDocument(without(bytes, element)), sequences: new Map([[bulkField, documents]]), listed: { field: bulkField, index } };
+    return {
+      body: decodeDocument(without(bytes, element)),
+      sequences: new Map([[bulkField, documents]]),
+      listed: { field: bulkField, index },
+    };
   }
   return { body: decodeDocument(bytes), sequences: new Map() };
 }

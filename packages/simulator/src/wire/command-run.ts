@@ -11,7 +11,11 @@ import type { CommandOutcome, ServedNode } from './served-node.js';
  * @param connection what the reply's other fields depend on when there is no command
  * @throws ConnectionClosedByFailPoint instead of a reply
  */
-export async function runCommand(node: ServedNode, prepare: () => CommandRequest, connection: Pick<CommandRequest, 'connection' | 'signal'>): Promise<Doc> {
+export async function runCommand(
+  node: ServedNode,
+  prepare: () => CommandRequest,
+  connection: Pick<CommandRequest, 'connection' | 'signal'>,
+): Promise<Doc> {
   let request: CommandRequest = { db: 'admin', name: '', body: new Map(), sequences: new Map(), ...connection };
   let outcome: CommandOutcome = 'success';
   let reply: Doc;
@@ -52,11 +56,22 @@ function asCommandError(error: unknown): CommandError {
  */
 export function failureReply(failure: CommandError): Doc {
   const raw = failure.extra.get('raw');
-  const code: [string, Value][] = failure.code === 0 ? [] : [['code', new Int32(failure.code)], ['codeName', failure.codeName]];
-  const words: [string, Value][] = [['ok', new Double(0)], ['errmsg', failure.message]];
+  const code: [string, Value][] =
+    failure.code === 0
+      ? []
+      : [
+          ['code', new Int32(failure.code)],
+          ['codeName', failure.codeName],
+        ];
+  const words: [string, Value][] = [
+    ['ok', new Double(0)],
+    ['errmsg', failure.message],
+  ];
   const handedOn = failure.extra.get('errorLabels');
   const first: [string, Value][] = handedOn === undefined ? [] : [['errorLabels', handedOn]];
-  const reply: Doc = new Map<string, Value>(raw === undefined ? [...first, ...words, ...code] : [['raw', raw], ...code, ...words]);
+  const reply: Doc = new Map<string, Value>(
+    raw === undefined ? [...first, ...words, ...code] : [['raw', raw], ...code, ...words],
+  );
   for (const [name, value] of failure.extra) if (name !== 'raw') reply.set(name, value);
   if (failure.labels.length > 0 && handedOn === undefined) reply.set('errorLabels', [...failure.labels]);
   return reply;

@@ -14,11 +14,17 @@ const compressors: ReadonlyMap<string, Compressor> = new Map<string, Compressor>
   ['snappy', { id: 1, compress: snappyCompress, uncompress: snappyUncompress }],
   [
     'zlib',
-    { id: 2, compress: (content) => deflateSync(content), uncompress: (packed, bytesMax) => inflateSync(packed, { maxOutputLength: Math.max(1, bytesMax) }) },
+    {
+      id: 2,
+      compress: (content) => deflateSync(content),
+      uncompress: (packed, bytesMax) => inflateSync(packed, { maxOutputLength: Math.max(1, bytesMax) }),
+    },
   ],
 ]);
 
-const byId: ReadonlyMap<number, Compressor> = new Map([...compressors.values()].map((compressor) => [compressor.id, compressor]));
+const byId: ReadonlyMap<number, Compressor> = new Map(
+  [...compressors.values()].map((compressor) => [compressor.id, compressor]),
+);
 /** Original operation, length of the content, compressor. */
 const compressedFieldsBytes = 9;
 
@@ -45,7 +51,8 @@ export function unpackFrame(frame: Buffer): UnpackedFrame {
   const compressorId = frame.readUInt8(headerBytes + 8);
   const compressor = byId.get(compressorId);
   if (compressor === undefined) throw new ProtocolError('compression algorithm specified in message is not available');
-  if (length < 0 || length > messageBytesMax - headerBytes) throw new ProtocolError(`compressed message of ${length} bytes`);
+  if (length < 0 || length > messageBytesMax - headerBytes)
+    throw new ProtocolError(`compressed message of ${length} bytes`);
   const content = uncompress(compressor, frame.subarray(headerBytes + compressedFieldsBytes), length);
   const whole = Buffer.allocUnsafe(headerBytes + length);
   frame.copy(whole, 4, 4, 12);
@@ -60,7 +67,9 @@ function uncompress(compressor: Compressor, packed: Buffer, length: number): Buf
   try {
     content = compressor.uncompress(packed, length);
   } catch (error) {
-    throw new ProtocolError(`compressed message is malformed: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ProtocolError(
+      `compressed message is malformed: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
   if (content.length !== length) throw new ProtocolError('compressed message has another length than announced');
   return content;

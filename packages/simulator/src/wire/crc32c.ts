@@ -4,7 +4,8 @@ const bitsPerByte = 8;
 
 const table = new Uint32Array(256).map((_zero, byte) => {
   let value = byte;
-  for (let bit = 0; bit < bitsPerByte; bit += 1) value = (value & 1) === 1 ? (value >>> 1) ^ reversedPolynomial : value >>> 1;
+  for (let bit = 0; bit < bitsPerByte; bit += 1)
+    value = (value & 1) === 1 ? (value >>> 1) ^ reversedPolynomial : value >>> 1;
   return value;
 });
 

@@ -21,9 +21,11 @@ export function checkDocument(bytes: Uint8Array, from = 0, limit = bytes.length)
 }
 
 function checkLevel(bytes: Uint8Array, from: number, limit: number, depth: number): number {
-  if (depth > depthMax) throw new CommandError(15, 'Overflow', `BSONObj exceeded maximum nested object depth: ${depthMax}`);
+  if (depth > depthMax)
+    throw new CommandError(15, 'Overflow', `BSONObj exceeded maximum nested object depth: ${depthMax}`);
   const size = from + 4 > limit ? -1 : readInt32(bytes, from);
-  if (size < documentBytesMin || size > limit - from || bytes[from + size - 1] !== 0) throw invalid('incorrect BSON length');
+  if (size < documentBytesMin || size > limit - from || bytes[from + size - 1] !== 0)
+    throw invalid('incorrect BSON length');
   const end = from + size - 1;
   let at = from + 4;
   while (at < end) {
@@ -93,7 +95,8 @@ function checkCodeWithScope(bytes: Uint8Array, at: number, end: number, depth: n
   const whole = readLength(bytes, at, end);
   if (whole < 0 || whole > end - at) throw invalid('invalid CodeWithScope size');
   const scope = checkText(bytes, at + 4, at + whole);
-  if (scope > at + whole || scope + checkLevel(bytes, scope, at + whole, depth + 1) !== at + whole) throw invalid('invalid CodeWithScope size');
+  if (scope > at + whole || scope + checkLevel(bytes, scope, at + whole, depth + 1) !== at + whole)
+    throw invalid('invalid CodeWithScope size');
   return at + whole;
 }
 
@@ -117,7 +120,11 @@ function readLength(bytes: Uint8Array, at: number, end: number): number {
 
 function tooLarge(size: number): CommandError {
   const hex = `0x${size.toString(16).toUpperCase()}`;
-  return new CommandError(10334, 'BSONObjectTooLarge', `BSONObj size: ${size} (${hex}) is invalid. Size must be between 0 and ${documentBytesMax}(16MB)`);
+  return new CommandError(
+    10334,
+    'BSONObjectTooLarge',
+    `BSONObj size: ${size} (${hex}) is invalid. Size must be between 0 and ${documentBytesMax}(16MB)`,
+  );
 }
 
 function invalid(reason: string): CommandError {

@@ -22,6 +22,7 @@ export function nextInvocation(command: ParsedCommand, reply: Doc, streamsCursor
 
 function nextHello(command: ParsedCommand, reply: Doc): ParsedCommand | undefined {
   const version = reply.get('topologyVersion');
-  if (version === undefined || !command.body.has('topologyVersion') || !command.body.has('maxAwaitTimeMS')) return undefined;
+  if (version === undefined || !command.body.has('topologyVersion') || !command.body.has('maxAwaitTimeMS'))
+    return undefined;
   return { ...command, body: new Map(command.body).set('topologyVersion', version) };
 }

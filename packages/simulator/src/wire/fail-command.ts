@@ -60,7 +60,10 @@ export class FailCommand {
     if (namespace !== undefined && namespace !== namespaceOf(request)) return false;
     if (data.has('failAllCommands')) return true;
     const names = data.get('failCommands');
-    return Array.isArray(names) && names.some((name) => typeof name === 'string' && canonical(name) === canonical(request.name));
+    return (
+      Array.isArray(names) &&
+      names.some((name) => typeof name === 'string' && canonical(name) === canonical(request.name))
+    );
   }
 }
 
@@ -76,7 +79,11 @@ function namespaceOf({ db, name, body }: CommandRequest): string {
 }
 
 function interferes(data: Doc): boolean {
-  return data.get('closeConnection') === true || data.get('blockConnection') === true || numberOf(data.get('errorCode')) !== undefined;
+  return (
+    data.get('closeConnection') === true ||
+    data.get('blockConnection') === true ||
+    numberOf(data.get('errorCode')) !== undefined
+  );
 }
 
 async function interfere(data: Doc, request: CommandRequest): Promise<void> {
@@ -86,12 +93,18 @@ async function interfere(data: Doc, request: CommandRequest): Promise<void> {
   if (code === undefined) return;
   const labels = data.get('errorLabels');
   if (!Array.isArray(labels)) throw new CommandError(code, errorName(code), failureText);
-  throw new LabelledFailure(code, errorName(code), failureText, labels.filter((label) => typeof label === 'string'));
+  throw new LabelledFailure(
+    code,
+    errorName(code),
+    failureText,
+    labels.filter((label) => typeof label === 'string'),
+  );
 }
 
 function blockMs(data: Doc): number {
   const blockTimeMs = numberOf(data.get('blockTimeMS'));
-  if (blockTimeMs === undefined) throw new CommandError(72, 'InvalidOptions', `must specify 'blockTimeMS' when 'blockConnection' is true`);
+  if (blockTimeMs === undefined)
+    throw new CommandError(72, 'InvalidOptions', `must specify 'blockTimeMS' when 'blockConnection' is true`);
   if (blockTimeMs < 0) throw new CommandError(72, 'InvalidOptions', `'blockTimeMS' must be non-negative`);
   return blockTimeMs;
 }

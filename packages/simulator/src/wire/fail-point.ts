@@ -11,7 +11,13 @@ interface FailPointMode {
 }
 
 /** Numbers by which `getParameter` shows the modes (server source: fail_point.h). */
-const modeNumbers: Readonly<Record<FailPointMode['kind'], number>> = { off: 0, alwaysOn: 1, activationProbability: 2, times: 3, skip: 4 };
+const modeNumbers: Readonly<Record<FailPointMode['kind'], number>> = {
+  off: 0,
+  alwaysOn: 1,
+  activationProbability: 2,
+  times: 3,
+  skip: 4,
+};
 const countMax = 0x7fffffff;
 const off: FailPointMode = { kind: 'off', value: 0 };
 
@@ -33,7 +39,11 @@ export class FailPoint {
   configure(body: Doc): Doc {
     const data = body.get('data');
     if (data !== undefined && !(data instanceof Map)) {
-      throw new CommandError(14, 'TypeMismatch', `Expected field "data" to have type object, but found ${typeName(data)}`);
+      throw new CommandError(
+        14,
+        'TypeMismatch',
+        `Expected field "data" to have type object, but found ${typeName(data)}`,
+      );
     }
     this.#mode = readMode(body.get('mode'));
     this.#data = docOrEmpty(data);
@@ -125,7 +135,8 @@ export class FailPoint {
 }
 
 function readMode(mode: Value | undefined): FailPointMode {
-  if (mode === undefined) throw new CommandError(20, 'IllegalOperation', `When setting a failpoint, you must supply a 'mode'`);
+  if (mode === undefined)
+    throw new CommandError(20, 'IllegalOperation', `When setting a failpoint, you must supply a 'mode'`);
   if (mode === 'off') return off;
   if (mode === 'alwaysOn') return { kind: 'alwaysOn', value: 0 };
   if (typeof mode === 'string') throw badValue(`unknown mode: ${mode}`);
@@ -142,7 +153,11 @@ function readMode(mode: Value | undefined): FailPointMode {
 function countOf(mode: Doc, field: string, rule: string): number {
   const value = numberOf(mode.get(field));
   if (value === undefined || !Number.isInteger(value)) {
-    throw new CommandError(14, 'TypeMismatch', `Expected field "${field}" to have numeric type, but found ${typeName(mode.get(field))}`);
+    throw new CommandError(
+      14,
+      'TypeMismatch',
+      `Expected field "${field}" to have numeric type, but found ${typeName(mode.get(field))}`,
+    );
   }
   if (value < 0) throw badValue(`'${field}' option to 'mode' must be ${rule}`);
   if (value > countMax) throw badValue(`'${field}' option to 'mode' is too large`);

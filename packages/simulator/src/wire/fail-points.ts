@@ -37,7 +37,10 @@ export class FailPoints {
     readonly enabled = true,
   ) {
     const names = Object.entries(otherPoints).filter(([, kinds]) => (kinds as readonly string[]).includes(kind));
-    this.#points = new Map([['failCommand', this.failCommand.point], ...names.map(([name]) => [name, new FailPoint()] as const)]);
+    this.#points = new Map([
+      ['failCommand', this.failCommand.point],
+      ...names.map(([name]) => [name, new FailPoint()] as const),
+    ]);
   }
 
   /** True while a point of this name is set. */
@@ -69,7 +72,8 @@ export class FailPoints {
     if (name === 'getParameter') return this.#shown(body);
     if (name !== 'configureFailPoint' && name !== 'waitForFailPoint') return undefined;
     if (!this.enabled) throw new CommandError(59, 'CommandNotFound', `no such command: '${name}'`);
-    if (request.db !== 'admin') throw new CommandError(13, 'Unauthorized', `${name} may only be run against the admin database.`);
+    if (request.db !== 'admin')
+      throw new CommandError(13, 'Unauthorized', `${name} may only be run against the admin database.`);
     const wanted = requiredText(body, name);
     const point = this.#points.get(wanted);
     if (point === undefined) throw new CommandError(266, 'FailPointSetFailed', `${wanted} not found`);
@@ -79,7 +83,9 @@ export class FailPoints {
   }
 
   #failGetMore(request: CommandRequest): void {
-    const data = this.get('failGetMoreAfterCursorCheckout')?.enter((set) => this.failCommand.concerns(new Map(set).set('failCommands', ['getMore']), request));
+    const data = this.get('failGetMoreAfterCursorCheckout')?.enter((set) =>
+      this.failCommand.concerns(new Map(set).set('failCommands', ['getMore']), request),
+    );
     if (data === undefined) return;
     const code = numberOf(data.get('errorCode')) ?? internalError;
     throw new CommandError(code, errorName(code), "Hit the 'failGetMoreAfterCursorCheckout' failpoint");

@@ -46,6 +46,10 @@ export function legacyReplyPrefix(bodyBytes: number, requestId: number, response
 /** The answer to a query that is no command: reads of that kind are gone since 5.1, and no driver of today sends them. */
 export function legacyRefusal(): Buffer {
   return encodeDocument(
-    doc(['$err', 'OP_QUERY is no longer supported. The client driver may require an upgrade.'], ['code', new Int32(5_739_101)], ['ok', new Int32(0)]),
+    doc(
+      ['$err', 'OP_QUERY is no longer supported. The client driver may require an upgrade.'],
+      ['code', new Int32(5_739_101)],
+      ['ok', new Int32(0)],
+    ),
   );
 }

@@ -24,7 +24,8 @@ const knownFlags = messageFlag.checksumPresent | messageFlag.moreToCome;
 export function readFlags(frame: Buffer): number {
   if (frame.length < headerBytes + flagBytes) throw new ProtocolError('OP_MSG is too short for its flags');
   const flags = frame.readUInt32LE(headerBytes);
-  if ((flags & requiredFlags & ~knownFlags) !== 0) throw new ProtocolError(`OP_MSG with unknown flags ${flags.toString(2)}`);
+  if ((flags & requiredFlags & ~knownFlags) !== 0)
+    throw new ProtocolError(`OP_MSG with unknown flags ${flags.toString(2)}`);
   return flags;
 }
 
@@ -71,11 +72,13 @@ class Sections {
     const size = at + 4 > end ? -1 : frame.readInt32LE(at);
     const next = at + size;
     const nameEnd = frame.indexOf(0, at + 4);
-    if (size < 5 || next > end || nameEnd < 0 || nameEnd >= next) throw new CommandError(15, 'Overflow', 'document sequence exceeds its message');
+    if (size < 5 || next > end || nameEnd < 0 || nameEnd >= next)
+      throw new CommandError(15, 'Overflow', 'document sequence exceeds its message');
     const name = frame.toString('utf8', at + 4, nameEnd);
-    if (this.sequences.has(name)) throw new CommandError(40431, 'Location40431', `Duplicate document sequence: ${name}`);
+    if (this.sequences.has(name))
+      throw new CommandError(40431, 'Location40431', `Duplicate document sequence: ${name}`);
     const documents: Uint8Array[] = [];
-    for (let from = nameEnd + 1; from < next; ) {
+    for (let from = nameEnd + 1; from < next;) {
       const length = checkDocument(frame, from, next);
       documents.push(frame.subarray(from, from + length));
       from += length;

@@ -37,7 +37,11 @@ export function parseLegacyCommand(db: string, bytes: Uint8Array, takes: (name: 
   const wrapped = firstName(body) === '$query' && inner instanceof Map;
   const name = firstName(wrapped ? inner : body);
   if (!takes(name)) {
-    throw new CommandError(352, 'UnsupportedOpQueryCommand', `Unsupported OP_QUERY command: ${name}. The client driver may require an upgrade.`);
+    throw new CommandError(
+      352,
+      'UnsupportedOpQueryCommand',
+      `Unsupported OP_QUERY command: ${name}. The client driver may require an upgrade.`,
+    );
   }
   if (wrapped) return underItsName({ db, name, body: inner, sequences: new Map<string, Uint8Array[]>() });
   return underItsName({ db, name, body, sequences, ...(listed === undefined ? {} : { listed }) });

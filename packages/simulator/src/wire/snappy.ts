@@ -72,7 +72,10 @@ function writeCopies(packed: Buffer, start: number, offset: number, length: numb
   let left = length;
   while (left > 0) {
     // A rest shorter than the shortest copy would have to be a literal.
-    const piece = left > copyBytesMax && left < copyBytesMax + copyBytesMin ? copyBytesMax - copyBytesMin : Math.min(left, copyBytesMax);
+    const piece =
+      left > copyBytesMax && left < copyBytesMax + copyBytesMin
+        ? copyBytesMax - copyBytesMin
+        : Math.min(left, copyBytesMax);
     packed[at++] = ((piece - 1) << 2) | 2;
     at = packed.writeUInt16LE(offset, at);
     left -= piece;
@@ -137,7 +140,8 @@ function readCopy(packed: Buffer, at: number, tag: number): Element {
   const offsetBytes = [1, 2, 4][(tag & 3) - 1] ?? 1;
   const next = at + 1 + offsetBytes;
   if (next > packed.length) throw new SnappyError('copy is cut off');
-  if (offsetBytes === 1) return { length: ((tag >>> 2) & 7) + copyBytesMin, offset: ((tag >>> 5) << 8) | (packed[at + 1] ?? 0), next };
+  if (offsetBytes === 1)
+    return { length: ((tag >>> 2) & 7) + copyBytesMin, offset: ((tag >>> 5) << 8) | (packed[at + 1] ?? 0), next };
   return { length: (tag >>> 2) + 1, offset: packed.readUIntLE(at + 1, offsetBytes), next };
 }
 

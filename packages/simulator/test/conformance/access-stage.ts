@@ -16,10 +16,21 @@ const noopIntervalMs = 20;
 
 /** One shard behind one router, with access control; `root` exists, and a collection with one document. */
 export async function openAccessStage(): Promise<Stage> {
-  const cluster = await startCluster({ shards: 1, noopIntervalMs, auth: { users: [{ user: 'root', password, roles: ['root'] }] } });
+  const cluster = await startCluster({
+    shards: 1,
+    noopIntervalMs,
+    auth: { users: [{ user: 'root', password, roles: ['root'] }] },
+  });
   const stage = new AccessStage(cluster);
   const document = new Map([['_id', new Int32(1)]]);
-  await stage.run('root', 'appdb', new Map<string, Value>([['insert', 'c'], ['documents', [document]]]));
+  await stage.run(
+    'root',
+    'appdb',
+    new Map<string, Value>([
+      ['insert', 'c'],
+      ['documents', [document]],
+    ]),
+  );
   return stage;
 }
 
@@ -70,7 +81,12 @@ class AccessStage implements Stage {
       return new Map();
     } catch (error) {
       if (!(error instanceof MongoServerError)) throw error;
-      return new Map<string, Value>([['code', new Int32(Number(error.code))], ['codeName', error.codeName ?? ''], ['errmsg', error.message], ['name', error.name]]);
+      return new Map<string, Value>([
+        ['code', new Int32(Number(error.code))],
+        ['codeName', error.codeName ?? ''],
+        ['errmsg', error.message],
+        ['name', error.name],
+      ]);
     } finally {
       await client.close();
     }

@@ -21,21 +21,39 @@ const recordedSetName = 'plain';
 /** Two shards behind one router, without access control. */
 export async function openClusterStage(): Promise<Stage> {
   const cluster = await startCluster({ shards: 2, noopIntervalMs, oplogBytesMax, balancerRoundMs: 0 });
-  const hosts = new Map([['router', cluster.router], ...cluster.shards.map((host, index): [string, string] => [`shard${index}`, host])]);
-  return NodeStage.open({ hosts, first: 'router', roles: clusterRoles(cluster), clusterTime: () => cluster.catalog.clock.current(), close: () => cluster.close() });
+  const hosts = new Map([
+    ['router', cluster.router],
+    ...cluster.shards.map((host, index): [string, string] => [`shard${index}`, host]),
+  ]);
+  return NodeStage.open({
+    hosts,
+    first: 'router',
+    roles: clusterRoles(cluster),
+    clusterTime: () => cluster.catalog.clock.current(),
+    close: () => cluster.close(),
+  });
 }
 
 /** A plain replica set of one member. */
 export async function openReplicaSetStage(): Promise<Stage> {
   const set = await startReplicaSet({ setName: recordedSetName, noopIntervalMs: noNoops });
   const hosts = new Map([['replicaset', set.host]]);
-  return NodeStage.open({ hosts, first: 'replicaset', roles: new Map([[set.host, 'member']]), clusterTime: () => set.member.shard.lastAppliedTime(), close: () => set.close() });
+  return NodeStage.open({
+    hosts,
+    first: 'replicaset',
+    roles: new Map([[set.host, 'member']]),
+    clusterTime: () => set.member.shard.lastAppliedTime(),
+    close: () => set.close(),
+  });
 }
 
 /** The parts of a cluster's nodes by their addresses. */
 export function clusterRoles(cluster: Cluster): HostRoles {
   const shards = cluster.shards.map((host, index): [string, string] => [host, `shard${index}`]);
-  const routers = cluster.routers.map((host, index): [string, string] => [host, index === 0 ? 'router' : `router${index}`]);
+  const routers = cluster.routers.map((host, index): [string, string] => [
+    host,
+    index === 0 ? 'router' : `router${index}`,
+  ]);
   return new Map([...routers, [cluster.config, 'config'], ...shards]);
 }
 

@@ -22,7 +22,13 @@ export function compareWithReply(step: Step, reply: Json, roles: HostRoles): Dif
 }
 
 /** Compares two outcomes of one step, both in the form in which the corpus notes them. */
-export function compareOutcomes(step: Step, recorded: Json, recordedAt: HostRoles, answered: Json, answeredAt: HostRoles): Difference[] {
+export function compareOutcomes(
+  step: Step,
+  recorded: Json,
+  recordedAt: HostRoles,
+  answered: Json,
+  answeredAt: HostRoles,
+): Difference[] {
   const differences: Difference[] = [];
   collect(comparable(recorded, step, recordedAt), comparable(answered, step, answeredAt), '', differences);
   return differences;
@@ -37,11 +43,15 @@ function comparable(outcome: Json, step: Step, roles: HostRoles): Json {
 function ordered(value: Json, path: string, asked: Asked, isOpen: boolean): Json {
   if (isLeaf(value) || value === null || typeof value !== 'object') return value;
   if (!Array.isArray(value)) {
-    const fields = Object.entries(value).map(([name, inner]): [string, Json] => [name, ordered(inner, fieldPath(path, name), asked, isOpen)]);
+    const fields = Object.entries(value).map(([name, inner]): [string, Json] => [
+      name,
+      ordered(inner, fieldPath(path, name), asked, isOpen),
+    ]);
     return Object.fromEntries(unorderedFields.includes(path) ? fields.sort(([a], [b]) => (a < b ? -1 : 1)) : fields);
   }
   const elements = value.map((each) => ordered(each, elementPath(path), asked, isOpen));
-  const isSet = (isOpen && batches.includes(path)) || unorderedLists.some((list) => list.path === path && isAbout(list, asked));
+  const isSet =
+    (isOpen && batches.includes(path)) || unorderedLists.some((list) => list.path === path && isAbout(list, asked));
   return isSet ? elements.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : elements;
 }
 
@@ -57,12 +67,18 @@ function collect(recorded: Json | undefined, answered: Json | undefined, path: s
   for (const name of new Set([...Object.keys(left), ...Object.keys(right)])) {
     collect(left[name], right[name], Array.isArray(recorded) ? `${path}[${name}]` : fieldPath(path, name), into);
   }
-  if (into.length === found) into.push({ path: `${path} (order of fields)`, recorded: Object.keys(left), answered: Object.keys(right) });
+  if (into.length === found)
+    into.push({ path: `${path} (order of fields)`, recorded: Object.keys(left), answered: Object.keys(right) });
 }
 
-function innerOf(recorded: Json | undefined, answered: Json | undefined): [Record<string, Json>, Record<string, Json>] | undefined {
-  if (recorded === undefined || answered === undefined || Array.isArray(recorded) !== Array.isArray(answered)) return undefined;
-  if (typeof recorded !== 'object' || typeof answered !== 'object' || recorded === null || answered === null) return undefined;
+function innerOf(
+  recorded: Json | undefined,
+  answered: Json | undefined,
+): [Record<string, Json>, Record<string, Json>] | undefined {
+  if (recorded === undefined || answered === undefined || Array.isArray(recorded) !== Array.isArray(answered))
+    return undefined;
+  if (typeof recorded !== 'object' || typeof answered !== 'object' || recorded === null || answered === null)
+    return undefined;
   if (isLeaf(recorded) || isLeaf(answered)) return undefined;
   return [recorded as Record<string, Json>, answered as Record<string, Json>];
 }

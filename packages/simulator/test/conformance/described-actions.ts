@@ -25,7 +25,10 @@ function command(json: Json): Doc {
 
 function session(letter: string, txnNumber: number): Doc {
   const id = new Binary(Buffer.alloc(16, letter.charCodeAt(0)), Binary.SUBTYPE_UUID);
-  return new Map([['lsid', new Map([['id', id]])], ['txnNumber', Long.fromInt(txnNumber)]] as [string, Doc | Long][]);
+  return new Map([
+    ['lsid', new Map([['id', id]])],
+    ['txnNumber', Long.fromInt(txnNumber)],
+  ] as [string, Doc | Long][]);
 }
 
 async function run(client: WireClient, statement: Statement, fields: Doc): Promise<void> {
@@ -37,7 +40,12 @@ function retryable(letter: string, statement: Statement): Action {
   return (client) => run(client, statement, session(letter, 1));
 }
 
-function transaction(letter: string, txnNumber: number, end: 'commitTransaction' | 'abortTransaction', statements: readonly Statement[]): Action {
+function transaction(
+  letter: string,
+  txnNumber: number,
+  end: 'commitTransaction' | 'abortTransaction',
+  statements: readonly Statement[],
+): Action {
   return async (client) => {
     for (const [index, statement] of statements.entries()) {
       const fields = session(letter, txnNumber).set('autocommit', false);
@@ -49,15 +57,27 @@ function transaction(letter: string, txnNumber: number, end: 'commitTransaction'
   };
 }
 
-const set = (db: string, coll: string, q: Json, fields: Json): Statement => ({ db, command: { update: coll, updates: [{ q, u: { $set: fields } }] } });
-const insert = (db: string, coll: string, document: Json): Statement => ({ db, command: { insert: coll, documents: [document] } });
-const remove = (db: string, coll: string, q: Json): Statement => ({ db, command: { delete: coll, deletes: [{ q, limit: 1 }] } });
+const set = (db: string, coll: string, q: Json, fields: Json): Statement => ({
+  db,
+  command: { update: coll, updates: [{ q, u: { $set: fields } }] },
+});
+const insert = (db: string, coll: string, document: Json): Statement => ({
+  db,
+  command: { insert: coll, documents: [document] },
+});
+const remove = (db: string, coll: string, q: Json): Statement => ({
+  db,
+  command: { delete: coll, deletes: [{ q, limit: 1 }] },
+});
 
 /** What happened at notes that stand for commands the corpus describes in words; reconstructed from the events that followed. */
 export const describedActions: ReadonlyMap<string, Action> = new Map([
   ['04-events-documents:88', retryable('R', set('appdb', 'ev', { _id: 2, sk: 1 }, { sk: 5 }))],
   ['04-events-documents:94', retryable('S', set('appdb', 'ev', { _id: 2, sk: 5 }, { sk: -5 }))],
-  ['04-events-documents:103', transaction('T', 1, 'commitTransaction', [set('appdb', 'ev', { _id: 2, sk: -5 }, { sk: 5 })])],
+  [
+    '04-events-documents:103',
+    transaction('T', 1, 'commitTransaction', [set('appdb', 'ev', { _id: 2, sk: -5 }, { sk: 5 })]),
+  ],
   [
     '04-events-documents:115',
     transaction('T', 2, 'commitTransaction', [

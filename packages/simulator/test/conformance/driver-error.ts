@@ -7,12 +7,26 @@ type Fields = Record<string, Json>;
  * the server gives none) and a list of labels, also where a statement of a bulk write failed or a write concern was not met.
  */
 export function asRecorded(reply: Json, step: Step): Json {
-  if (reply === null || typeof reply !== 'object' || Array.isArray(reply) || step.error === undefined || typeof step.command === 'string') return reply;
+  if (
+    reply === null ||
+    typeof reply !== 'object' ||
+    Array.isArray(reply) ||
+    step.error === undefined ||
+    typeof step.command === 'string'
+  )
+    return reply;
   const shown = failedStatement(reply) ?? failedWriteConcern(reply) ?? failedCommand(reply);
   return step.who === undefined ? shown : withoutLabels(shown);
 }
 
-function failedCommand({ ok = null, code = null, codeName = null, errmsg = null, errorLabels = [], ...rest }: Fields): Fields {
+function failedCommand({
+  ok = null,
+  code = null,
+  codeName = null,
+  errmsg = null,
+  errorLabels = [],
+  ...rest
+}: Fields): Fields {
   return { ok, code, codeName, errmsg, errorLabels, ...rest };
 }
 
@@ -23,7 +37,17 @@ function failedWriteConcern(reply: Fields): Fields | undefined {
   const { n, ...others } = rest;
   const info = errInfo === undefined ? {} : { errInfo };
   const count = n === undefined ? {} : { n };
-  return promoted({ ok, code, codeName, errmsg, errorLabels: [], ...info, ...count, writeConcernError, ...others }) as Fields;
+  return promoted({
+    ok,
+    code,
+    codeName,
+    errmsg,
+    errorLabels: [],
+    ...info,
+    ...count,
+    writeConcernError,
+    ...others,
+  }) as Fields;
 }
 
 /** The first failed statement of a bulk write, without the reply around it. */

@@ -17,7 +17,8 @@ export async function openFoundStage(access: boolean): Promise<Stage> {
     clusterTime: () => newest,
     send: async (step: Step, command: Doc) => {
       const on = (step.on ?? 'router') as Command['on'];
-      const client = step.who === undefined || nodes.as === undefined ? nodes.clients[on] : await nodes.as(step.who, on);
+      const client =
+        step.who === undefined || nodes.as === undefined ? nodes.clients[on] : await nodes.as(step.who, on);
       const reply = await client.run(step.db ?? 'admin', command);
       const time = (reply.get('$clusterTime') as Doc | undefined)?.get('clusterTime') as Timestamp | undefined;
       if (time?.greaterThan(newest) === true) newest = time;

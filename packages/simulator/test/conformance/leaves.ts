@@ -24,6 +24,7 @@ function collect(value: Json, path: string, steps: readonly (string | number)[],
   } else if (Array.isArray(value)) {
     for (const [at, inner] of value.entries()) collect(inner, elementPath(path), [...steps, at], asked, into);
   } else {
-    for (const [name, inner] of Object.entries(value)) collect(inner, fieldPath(path, name), [...steps, name], asked, into);
+    for (const [name, inner] of Object.entries(value))
+      collect(inner, fieldPath(path, name), [...steps, name], asked, into);
   }
 }

@@ -47,14 +47,24 @@ function isNarrow({ subjects, steps }: Pattern): boolean {
 
 /** Whether a pattern stands for the whole value, so that nothing of it is compared. */
 export function isCovered(value: Json, path: string, asked: Asked): boolean {
-  return isOmitted(path, asked) || patterns.some((pattern) => coversPath(pattern, path, asked) && coversWhole(pattern, value));
+  return (
+    isOmitted(path, asked) ||
+    patterns.some((pattern) => coversPath(pattern, path, asked) && coversWhole(pattern, value))
+  );
 }
 
 /** Where in a text the parts lie that patterns cover: from the first character to the one after the last. */
-export function coveredParts(text: string, path: string, asked: Asked): { readonly from: number; readonly to: number }[] {
+export function coveredParts(
+  text: string,
+  path: string,
+  asked: Asked,
+): { readonly from: number; readonly to: number }[] {
   return patterns.flatMap((pattern) => {
     if (!('text' in pattern.covers) || !coversPath(pattern, path, asked)) return [];
-    return [...text.matchAll(pattern.covers.text)].map((found) => ({ from: found.index, to: found.index + found[0].length }));
+    return [...text.matchAll(pattern.covers.text)].map((found) => ({
+      from: found.index,
+      to: found.index + found[0].length,
+    }));
   });
 }
 
@@ -72,7 +82,8 @@ function placeholder({ name }: Pattern): string {
 
 function maskedText(text: string, covering: readonly Pattern[]): string {
   let result = text;
-  for (const pattern of covering) if ('text' in pattern.covers) result = result.replace(pattern.covers.text, placeholder(pattern));
+  for (const pattern of covering)
+    if ('text' in pattern.covers) result = result.replace(pattern.covers.text, placeholder(pattern));
   return result;
 }
 

@@ -19,12 +19,20 @@ export class PairedIds {
   #collect(recorded: Json, answered: Json, path: string, asked: Asked, into: Difference[]): void {
     if (unorderedLists.some((list) => list.path === path && isAbout(list, asked))) return;
     if (isLeaf(recorded) || isLeaf(answered)) {
-      if (isPaired(recorded, path, asked) && !this.#agree(JSON.stringify(recorded), JSON.stringify(answered))) into.push({ path: `${path} (names another)`, recorded, answered });
+      if (isPaired(recorded, path, asked) && !this.#agree(JSON.stringify(recorded), JSON.stringify(answered)))
+        into.push({ path: `${path} (names another)`, recorded, answered });
       return;
     }
     for (const [name, inner] of Object.entries(recorded ?? {})) {
       const other = (answered as Record<string, Json>)[name];
-      if (other !== undefined) this.#collect(inner as Json, other, Array.isArray(recorded) ? elementPath(path) : fieldPath(path, name), asked, into);
+      if (other !== undefined)
+        this.#collect(
+          inner as Json,
+          other,
+          Array.isArray(recorded) ? elementPath(path) : fieldPath(path, name),
+          asked,
+          into,
+        );
     }
   }
 
@@ -39,6 +47,8 @@ export class PairedIds {
 
 /** Whether all patterns that cover a value as a whole stand for ids which are the same wherever they are met. */
 function isPaired(value: Json, path: string, asked: Asked): boolean {
-  const covering = patterns.filter((pattern) => 'value' in pattern.covers && coversPath(pattern, path, asked) && pattern.covers.value(value));
+  const covering = patterns.filter(
+    (pattern) => 'value' in pattern.covers && coversPath(pattern, path, asked) && pattern.covers.value(value),
+  );
   return covering.length > 0 && covering.every((pattern) => pattern.isPaired === true);
 }

@@ -12,7 +12,8 @@ export function pairUuids(recorded: Json, actual: Json, uuids: Uuids): void {
     uuids.set(known, own);
     return;
   }
-  for (const [name, inner] of Object.entries(recorded)) pairUuids(inner, (actual as Record<string, Json>)[name] ?? null, uuids);
+  for (const [name, inner] of Object.entries(recorded))
+    pairUuids(inner, (actual as Record<string, Json>)[name] ?? null, uuids);
 }
 
 function uuidIn(value: object): string | undefined {

@@ -43,8 +43,12 @@ const matchers = new Map<string, RegExp>();
 function matcher(path: string): RegExp {
   const known = matchers.get(path);
   if (known !== undefined) return known;
-  const source = path.split('.').map((part) => (part === '**' ? '\u0000' : part.replace(/[$[\]{}]/g, '\\$&').replaceAll('*', '[^.]*')));
-  const made = new RegExp(`^${source.join('\\.').replaceAll('\u0000\\.', '(?:.*\\.)?').replaceAll('\\.\u0000', '(?:\\..*)?')}$`);
+  const source = path
+    .split('.')
+    .map((part) => (part === '**' ? '\u0000' : part.replace(/[$[\]{}]/g, '\\$&').replaceAll('*', '[^.]*')));
+  const made = new RegExp(
+    `^${source.join('\\.').replaceAll('\u0000\\.', '(?:.*\\.)?').replaceAll('\\.\u0000', '(?:\\..*)?')}$`,
+  );
   matchers.set(path, made);
   return made;
 }

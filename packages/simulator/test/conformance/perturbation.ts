@@ -65,14 +65,17 @@ function flippedHex(hex: string): string {
 
 function otherBinary({ base64, subType }: { base64: string; subType: string }): Json {
   const bytes = Buffer.from(base64, 'base64');
-  const changed = bytes.length === 0 ? Buffer.from([0]) : Buffer.from(bytes.map((byte, at) => (at === 0 ? byte ^ 1 : byte)));
+  const changed =
+    bytes.length === 0 ? Buffer.from([0]) : Buffer.from(bytes.map((byte, at) => (at === 0 ? byte ^ 1 : byte)));
   return { $binary: { base64: changed.toString('base64'), subType } };
 }
 
 /** One character changed, outside of the parts that patterns cover. */
 function otherText({ path }: Leaf, text: string, asked: Asked, random: () => number): string {
   const covered = coveredParts(text, path, asked);
-  const free = Array.from({ length: text.length }, (_, at) => at).filter((at) => !covered.some(({ from, to }) => at >= from && at < to));
+  const free = Array.from({ length: text.length }, (_, at) => at).filter(
+    (at) => !covered.some(({ from, to }) => at >= from && at < to),
+  );
   const at = free[Math.floor(random() * free.length)];
   if (at === undefined) return `${text}~`;
   return text.slice(0, at) + (text[at] === '~' ? '^' : '~') + text.slice(at + 1);

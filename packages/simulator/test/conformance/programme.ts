@@ -12,13 +12,34 @@ export interface Act {
 
 /** All files of the corpus that can be played. */
 export const programme: readonly Act[] = [
-  { files: ['01-handshake', '02-catalog', '03-crud', '04-events-documents', '05-events-ddl', '06-resume-and-errors'], open: openClusterStage },
+  {
+    files: ['01-handshake', '02-catalog', '03-crud', '04-events-documents', '05-events-ddl', '06-resume-and-errors'],
+    open: openClusterStage,
+  },
   { files: ['07-auth'], open: openAccessStage },
-  { files: ['08-reads-at-a-time', '09-shard-key-hashes', '10-initial-distribution', '11-transactions'], open: openClusterStage },
+  {
+    files: ['08-reads-at-a-time', '09-shard-key-hashes', '10-initial-distribution', '11-transactions'],
+    open: openClusterStage,
+  },
   { files: ['12-fencing', '13-orphans'], open: openClusterStage },
   { files: ['14-replica-set'], open: openReplicaSetStage },
   { files: ['15-attributes'], open: openClusterStage },
-  ...(['16-found-data', '17-found-definitions', '18-found-sharding', '19-found-sessions', '20-found-queries', '22-found-computations', '23-found-index-conflicts',
-    '24-found-pipelines', '27-found-sharding-checks', '28-found-transactions', '29-found-chunks', '30-found-commits', '33-nulls'] as const).map((file) => ({ files: [file], open: () => openFoundStage(false) })),
+  ...(
+    [
+      '16-found-data',
+      '17-found-definitions',
+      '18-found-sharding',
+      '19-found-sessions',
+      '20-found-queries',
+      '22-found-computations',
+      '23-found-index-conflicts',
+      '24-found-pipelines',
+      '27-found-sharding-checks',
+      '28-found-transactions',
+      '29-found-chunks',
+      '30-found-commits',
+      '33-nulls',
+    ] as const
+  ).map((file) => ({ files: [file], open: () => openFoundStage(false) })),
   { files: ['21-found-privileges'], open: () => openFoundStage(true) },
 ];

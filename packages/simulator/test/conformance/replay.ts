@@ -64,10 +64,16 @@ export class Replay {
 
   async #answer(step: Step): Promise<Doc> {
     if (typeof step.command === 'string') return this.stage.act(step);
-    const known = { replies: this.#replies, sessions: this.#sessions, uuids: this.#uuids, clusterTime: this.stage.clusterTime() };
+    const known = {
+      replies: this.#replies,
+      sessions: this.#sessions,
+      uuids: this.#uuids,
+      clusterTime: this.stage.clusterTime(),
+    };
     const command = withDriverSession(step, resolveCommand(step.command, known));
     const events = recordedEvents(recordedOutcome(step));
-    if (!command.has('getMore') || !command.has('maxTimeMS') || events === undefined) return this.stage.send(step, command);
+    if (!command.has('getMore') || !command.has('maxTimeMS') || events === undefined)
+      return this.stage.send(step, command);
     return this.#collectEvents(step, command, events);
   }
 
@@ -86,7 +92,8 @@ export class Replay {
     const given = events.splice(0, wanted);
     this.#early.set(key, events);
     const cursor = cursorOf(reply)?.set('nextBatch', given);
-    if (events.length > 0) cursor?.set('postBatchResumeToken', tokenOf(given.at(-1)) ?? this.#reached.get(idOf(cursor)) ?? null);
+    if (events.length > 0)
+      cursor?.set('postBatchResumeToken', tokenOf(given.at(-1)) ?? this.#reached.get(idOf(cursor)) ?? null);
     return reply;
   }
 

@@ -39,7 +39,21 @@ function ofThisRun(json: Record<string, Json>, uuids: Uuids): Json {
 }
 
 const extendedTypes: ReadonlySet<string> = new Set([
-  '$numberInt', '$numberLong', '$numberDouble', '$numberDecimal', '$oid', '$date', '$timestamp', '$binary', '$minKey', '$maxKey', '$undefined', '$symbol', '$code', '$dbPointer', '$regularExpression',
+  '$numberInt',
+  '$numberLong',
+  '$numberDouble',
+  '$numberDecimal',
+  '$oid',
+  '$date',
+  '$timestamp',
+  '$binary',
+  '$minKey',
+  '$maxKey',
+  '$undefined',
+  '$symbol',
+  '$code',
+  '$dbPointer',
+  '$regularExpression',
 ]);
 
 /** `retryable: true` stands for a session of its own and a number, as the driver adds them. */
@@ -111,11 +125,18 @@ function sessionId(letter: string, sessions: Map<string, Binary>): Binary {
 
 /** Documents that the corpus describes in words. */
 function generatedDocuments(description: string): Value[] {
-  const found = /^400 documents \{_id: ObjectId, sk: (-?\d+)\.\.(-?\d+), a: sk, pad: (\d+) characters\}$/.exec(description);
+  const found = /^400 documents \{_id: ObjectId, sk: (-?\d+)\.\.(-?\d+), a: sk, pad: (\d+) characters\}$/.exec(
+    description,
+  );
   if (found === null) throw new Error(`no such documents: ${description}`);
   const [from, to, pad] = found.slice(1).map(Number) as [number, number, number];
   return Array.from({ length: to - from + 1 }, (_, index): Doc => {
     const key = new Int32(from + index);
-    return new Map<string, Value>([['_id', new ObjectId()], ['sk', key], ['a', key], ['pad', 'x'.repeat(pad)]]);
+    return new Map<string, Value>([
+      ['_id', new ObjectId()],
+      ['sk', key],
+      ['a', key],
+      ['pad', 'x'.repeat(pad)],
+    ]);
   });
 }

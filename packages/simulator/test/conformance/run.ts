@@ -34,16 +34,22 @@ function printScore(score: FileScore, isShowing: boolean): void {
 
 function printStep({ step, answered, differences }: PlayedStep, isShowing: boolean): void {
   const reason = excuseOf(step);
-  print(`  step ${step.step} on ${step.on ?? step.who ?? ''}: ${shortened(step.command, commandCharacters)}${reason === undefined ? '' : ` (excused: ${reason})`}`);
-  for (const difference of differences.slice(0, isShowing ? differences.length : shownDifferences)) printDifference(difference);
-  if (!isShowing && differences.length > shownDifferences) print(`    and ${differences.length - shownDifferences} more`);
+  print(
+    `  step ${step.step} on ${step.on ?? step.who ?? ''}: ${shortened(step.command, commandCharacters)}${reason === undefined ? '' : ` (excused: ${reason})`}`,
+  );
+  for (const difference of differences.slice(0, isShowing ? differences.length : shownDifferences))
+    printDifference(difference);
+  if (!isShowing && differences.length > shownDifferences)
+    print(`    and ${differences.length - shownDifferences} more`);
   if (!isShowing) return;
   print(`    recorded ${JSON.stringify(step.reply ?? step.error)}`);
   print(`    answered ${JSON.stringify(answered)}`);
 }
 
 function printDifference({ path, recorded, answered }: Difference): void {
-  print(`    ${path}: recorded ${shortened(recorded, valueCharacters)}, answered ${shortened(answered, valueCharacters)}`);
+  print(
+    `    ${path}: recorded ${shortened(recorded, valueCharacters)}, answered ${shortened(answered, valueCharacters)}`,
+  );
 }
 
 function shortened(value: Json | undefined, characters: number): string {

@@ -12,15 +12,34 @@ export async function logIn(client: WireClient, db: string, user: string, passwo
   if (mechanism === undefined) throw new Error('SCRAM-SHA-256 is gone');
   const bare = `n=${user},r=${randomBytes(nonceBytes).toString('base64')}`;
   const options = new Map<string, Value>([['skipEmptyExchange', true]]);
-  const started = await step(client, db, [['saslStart', new Int32(1)], ['mechanism', mechanism.name], ['payload', bytes(`n,,${bare}`)], ['options', options]]);
+  const started = await step(client, db, [
+    ['saslStart', new Int32(1)],
+    ['mechanism', mechanism.name],
+    ['payload', bytes(`n,,${bare}`)],
+    ['options', options],
+  ]);
   const challenge = text(started);
   const [, nonce = '', salt = '', iterations = ''] = /^r=(.*),s=(.*),i=(.*)$/.exec(challenge) ?? [];
-  const salted = pbkdf2Sync(password, Buffer.from(salt, 'base64'), Number(iterations), mechanism.hashBytes, mechanism.hash);
+  const salted = pbkdf2Sync(
+    password,
+    Buffer.from(salt, 'base64'),
+    Number(iterations),
+    mechanism.hashBytes,
+    mechanism.hash,
+  );
   const clientKey = hmac(mechanism, salted, 'Client Key');
   const withoutProof = `c=biws,r=${nonce}`;
-  const signature = hmac(mechanism, createHash(mechanism.hash).update(clientKey).digest(), `${bare},${challenge},${withoutProof}`);
+  const signature = hmac(
+    mechanism,
+    createHash(mechanism.hash).update(clientKey).digest(),
+    `${bare},${challenge},${withoutProof}`,
+  );
   const proof = Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] ?? 0))).toString('base64');
-  await step(client, db, [['saslContinue', new Int32(1)], ['conversationId', new Int32(1)], ['payload', bytes(`${withoutProof},p=${proof}`)]]);
+  await step(client, db, [
+    ['saslContinue', new Int32(1)],
+    ['conversationId', new Int32(1)],
+    ['payload', bytes(`${withoutProof},p=${proof}`)],
+  ]);
 }
 
 async function step(client: WireClient, db: string, fields: [string, Value][]): Promise<Doc> {

@@ -14,11 +14,18 @@ export interface DifferentialOptions {
 const stepsDefault = 1000;
 const triesDefault = 120;
 
-export const usage = 'Usage: npm run differential -- [--seed N] [--steps M] [--family NAME …] [--tries K] [--record FILE]';
+export const usage =
+  'Usage: npm run differential -- [--seed N] [--steps M] [--family NAME …] [--tries K] [--record FILE]';
 
 /** Reads the command line. @throws RangeError with a sentence when it is not understood */
 export function readArguments(args: readonly string[]): DifferentialOptions {
-  const given = { seed: Date.now() % 1_000_000, steps: stepsDefault, tries: triesDefault, families: [] as string[], record: undefined as string | undefined };
+  const given = {
+    seed: Date.now() % 1_000_000,
+    steps: stepsDefault,
+    tries: triesDefault,
+    families: [] as string[],
+    record: undefined as string | undefined,
+  };
   for (let at = 0; at < args.length; at += 2) {
     const [name = '', value] = args.slice(at, at + 2);
     if (value === undefined) throw new RangeError(`${name} needs a value. ${usage}`);

@@ -27,10 +27,21 @@ export async function openSimulated({ access = false } = {}): Promise<Nodes> {
 /** The servers of MONGO_BIN as a cluster of two shards. */
 export async function openReal({ access = false } = {}): Promise<Nodes> {
   const folder = ScratchFolder.create('differential');
-  const cluster = await startTestCluster({ name: 'real', topology: { shards: 2 }, routers: access ? 1 : 2, folder, withUsers: access });
+  const cluster = await startTestCluster({
+    name: 'real',
+    topology: { shards: 2 },
+    routers: access ? 1 : 2,
+    folder,
+    withUsers: access,
+  });
   const [shard0 = '', shard1 = ''] = cluster.shardIds.map((id) => hostsOf(cluster.shardConnectionString(id))[0] ?? '');
   const [router = '', router1 = router] = hostsOf(cluster.connectionString);
-  const roles = new Map([[router, 'router'], [router1, 'router1'], [shard0, 'shard0'], [shard1, 'shard1']]);
+  const roles = new Map([
+    [router, 'router'],
+    [router1, 'router1'],
+    [shard0, 'shard0'],
+    [shard1, 'shard1'],
+  ]);
   return nodes({ router, router1, shard0, shard1 }, roles, async () => {
     await cluster.close();
     folder[Symbol.dispose]();
@@ -41,7 +52,9 @@ type Hosts = Readonly<Record<Command['on'], string>>;
 
 async function nodes(hosts: Hosts, roles: ReadonlyMap<string, string>, close: () => Promise<void>): Promise<Nodes> {
   const users = new Map<string, Promise<WireClient>>();
-  const connected = await Promise.all(Object.entries(hosts).map(async ([name, host]) => [name, await WireClient.connect(host)] as const));
+  const connected = await Promise.all(
+    Object.entries(hosts).map(async ([name, host]) => [name, await WireClient.connect(host)] as const),
+  );
   return {
     clients: Object.fromEntries(connected) as unknown as Record<Command['on'], WireClient>,
     roles,

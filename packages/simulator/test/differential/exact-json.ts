@@ -11,5 +11,7 @@ export function exactJson(value: Value): Json {
   if (value instanceof RawDocument) return exactJson(decodeDocument(value.bytes));
   if (Array.isArray(value)) return value.map(exactJson);
   if (!(value instanceof Map)) return toExtendedJson(value) as Json;
-  return Object.fromEntries([...value].map(([name, inner]) => [movedName.test(name) ? `#${name}` : name, exactJson(inner)]));
+  return Object.fromEntries(
+    [...value].map(([name, inner]) => [movedName.test(name) ? `#${name}` : name, exactJson(inner)]),
+  );
 }

@@ -11,6 +11,19 @@ import { pipelineUpdates, updates, writes } from './family/writes.js';
 
 /** All families, those that the engine uses first. */
 export const families: readonly Family[] = [
-  reads, writes, updates, pipelineUpdates, streams, ddl, sharding, sessions, privileges,
-  filters, projections, sorts, groups, stages, expressions,
+  reads,
+  writes,
+  updates,
+  pipelineUpdates,
+  streams,
+  ddl,
+  sharding,
+  sessions,
+  privileges,
+  filters,
+  projections,
+  sorts,
+  groups,
+  stages,
+  expressions,
 ];

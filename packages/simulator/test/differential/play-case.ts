@@ -31,7 +31,9 @@ export interface Outcome {
 /** Whether a command, or a statement of it, is not simulated. */
 function refusesByName(reply: Doc): boolean {
   const errors = reply.get('writeErrors');
-  const all = [reply, ...(Array.isArray(errors) ? errors : [])].map((each) => (each instanceof Map ? each.get('errmsg') : undefined));
+  const all = [reply, ...(Array.isArray(errors) ? errors : [])].map((each) =>
+    each instanceof Map ? each.get('errmsg') : undefined,
+  );
   return all.some((message) => typeof message === 'string' && unsimulated.test(message));
 }
 
@@ -60,8 +62,15 @@ export async function playCase(pair: Pair, commands: readonly Numbered[]): Promi
   for (const command of commands) {
     const [fromReal, fromTried] = await Promise.all([real.send(command), tried.send(command)]);
     if (refusesByName(fromTried)) return { equal, failed, refused: 1, found: undefined };
-    const differences = compareOutcomes(command, exactJson(fromReal), pair.real.roles, exactJson(fromTried), pair.tried.roles);
-    if (differences.length > 0) return { equal, failed, refused: 0, found: { at: command, real: fromReal, tried: fromTried, differences } };
+    const differences = compareOutcomes(
+      command,
+      exactJson(fromReal),
+      pair.real.roles,
+      exactJson(fromTried),
+      pair.tried.roles,
+    );
+    if (differences.length > 0)
+      return { equal, failed, refused: 0, found: { at: command, real: fromReal, tried: fromTried, differences } };
     equal += 1;
     if (fromReal.has('errmsg')) failed += 1;
   }

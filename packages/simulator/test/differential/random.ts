@@ -39,6 +39,9 @@ export class Random {
   /** Different ones, in a random order. */
   some<T>(of: readonly T[], count: number): T[] {
     const left = [...of];
-    return Array.from({ length: Math.min(count, left.length) }, () => left.splice(this.int(0, left.length - 1), 1)[0] as T);
+    return Array.from(
+      { length: Math.min(count, left.length) },
+      () => left.splice(this.int(0, left.length - 1), 1)[0] as T,
+    );
   }
 }

@@ -43,7 +43,10 @@ export async function record(real: Nodes, { family, seed, commands }: Shrunk, fi
 }
 
 function headingOf(file: string): string {
-  return JSON.stringify({ scenario: basename(file, '.jsonl'), about: 'What random commands found to differ, each with what it needs before it.' });
+  return JSON.stringify({
+    scenario: basename(file, '.jsonl'),
+    about: 'What random commands found to differ, each with what it needs before it.',
+  });
 }
 
 /** A command whose references name steps of the file, and whose sessions no other case of the file has. */
@@ -68,7 +71,19 @@ function recordedHost(found: string, roles: HostRoles): string {
 }
 
 function lineOf({ step, on, who, db, command, unordered, file }: Numbered, reply: Doc, roles: HostRoles): Json {
-  const answered = JSON.parse(JSON.stringify(toExtendedJson(reply)).replace(host, (found) => recordedHost(found, roles))) as Json;
-  const outcome = reply.has('errmsg') ? { error: asRecorded(answered, { file, step, command, error: null }) } : { reply: answered };
-  return { step, on, ...(who !== undefined && { who }), db, command, ...(unordered === true && { unordered }), ...outcome };
+  const answered = JSON.parse(
+    JSON.stringify(toExtendedJson(reply)).replace(host, (found) => recordedHost(found, roles)),
+  ) as Json;
+  const outcome = reply.has('errmsg')
+    ? { error: asRecorded(answered, { file, step, command, error: null }) }
+    : { reply: answered };
+  return {
+    step,
+    on,
+    ...(who !== undefined && { who }),
+    db,
+    command,
+    ...(unordered === true && { unordered }),
+    ...outcome,
+  };
 }

@@ -40,7 +40,12 @@ const seedStride = 1_000_003;
  * @param options `ending` ends it after the case that is being played
  * @param onDifference is told every difference that is unlike those before
  */
-export async function runFamily(pair: Pair, family: Family, options: FamilyOptions, onDifference: (shrunk: Shrunk) => void): Promise<FamilyScore> {
+export async function runFamily(
+  pair: Pair,
+  family: Family,
+  options: FamilyOptions,
+  onDifference: (shrunk: Shrunk) => void,
+): Promise<FamilyScore> {
   const score: FamilyScore = { family: family.name, commands: 0, equal: 0, failed: 0, differ: 0, refused: 0 };
   const alike = new Map<string, number>();
   await prepare(pair, family.fixture);
@@ -61,15 +66,20 @@ export async function runFamily(pair: Pair, family: Family, options: FamilyOptio
     const kind = kindOf(found);
     const seen = alike.get(kind) ?? 0;
     alike.set(kind, seen + 1);
-    if (seen < alikeMax) onDifference(await shrunk(pair, { family, seed, commands: commands.slice(0, found.at.step), found }, options.tries));
+    if (seen < alikeMax)
+      onDifference(
+        await shrunk(pair, { family, seed, commands: commands.slice(0, found.at.step), found }, options.tries),
+      );
   }
   return score;
 }
 
 /** A collection that no command of the case before has named is empty still. */
 function isNeeded({ command, onlyAfter }: Reset, before: readonly Numbered[]): boolean {
-  if (onlyAfter?.some((name) => before.some((each) => Object.keys(each.command ?? {})[0] === name)) === false) return false;
-  const emptied = command !== null && typeof command === 'object' && !Array.isArray(command) ? command['delete'] : undefined;
+  if (onlyAfter?.some((name) => before.some((each) => Object.keys(each.command ?? {})[0] === name)) === false)
+    return false;
+  const emptied =
+    command !== null && typeof command === 'object' && !Array.isArray(command) ? command['delete'] : undefined;
   return emptied === undefined || before.some((each) => Object.values(each.command ?? {})[0] === emptied);
 }
 

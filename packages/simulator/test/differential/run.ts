@@ -34,7 +34,8 @@ export async function runDifferential(args: readonly string[]): Promise<number> 
 
 function choose(names: readonly string[]): readonly Family[] {
   const unknown = names.find((name) => !families.some((family) => family.name === name));
-  if (unknown !== undefined) throw new RangeError(`There is no family ${unknown}. There are ${families.map(({ name }) => name).join(', ')}.`);
+  if (unknown !== undefined)
+    throw new RangeError(`There is no family ${unknown}. There are ${families.map(({ name }) => name).join(', ')}.`);
   return families.filter(({ name }) => names.length === 0 || names.includes(name));
 }
 
@@ -42,7 +43,9 @@ async function compare(options: DifferentialOptions, chosen: readonly Family[]):
   const scores: FamilyScore[] = [];
   const ending = new AbortController();
   // Who interrupts a run is told how it came out so far.
-  process.once('SIGINT', () => { ending.abort(); });
+  process.once('SIGINT', () => {
+    ending.abort();
+  });
   for (const access of [false, true]) {
     const asked = chosen.filter((family) => (family.access ?? false) === access);
     if (asked.length > 0) scores.push(...(await compareOn(access, { ...options, ending: ending.signal }, asked)));
@@ -53,7 +56,11 @@ async function compare(options: DifferentialOptions, chosen: readonly Family[]):
 }
 
 /** @param access whether the clusters have users */
-async function compareOn(access: boolean, options: DifferentialOptions & FamilyOptions, chosen: readonly Family[]): Promise<FamilyScore[]> {
+async function compareOn(
+  access: boolean,
+  options: DifferentialOptions & FamilyOptions,
+  chosen: readonly Family[],
+): Promise<FamilyScore[]> {
   const pair = { real: await openReal({ access }), tried: await openSimulated({ access }) };
   const scores: FamilyScore[] = [];
   try {
@@ -80,10 +87,20 @@ async function recordAll({ real }: Pair, found: readonly Shrunk[], file: string)
 
 /** A difference as it is printed: the commands, and what both answered to the last. */
 export function describe({ family, seed, commands, found }: Shrunk): string {
-  const steps = commands.map(({ step, on, who = '', db, command }) => `  ${step} ${on} ${who} ${db} ${JSON.stringify(command)}`);
-  const differences = found.differences.map(({ path, recorded, answered }) => `    ${path}: real ${JSON.stringify(recorded)}, simulated ${JSON.stringify(answered)}`);
-  const replies = [`    real      ${JSON.stringify(exactJson(found.real))}`, `    simulated ${JSON.stringify(exactJson(found.tried))}`];
-  return [`${family.name}, seed ${seed}:`, ...steps, ...differences, ...(differences.length > 3 ? replies : [])].join('\n');
+  const steps = commands.map(
+    ({ step, on, who = '', db, command }) => `  ${step} ${on} ${who} ${db} ${JSON.stringify(command)}`,
+  );
+  const differences = found.differences.map(
+    ({ path, recorded, answered }) =>
+      `    ${path}: real ${JSON.stringify(recorded)}, simulated ${JSON.stringify(answered)}`,
+  );
+  const replies = [
+    `    real      ${JSON.stringify(exactJson(found.real))}`,
+    `    simulated ${JSON.stringify(exactJson(found.tried))}`,
+  ];
+  return [`${family.name}, seed ${seed}:`, ...steps, ...differences, ...(differences.length > 3 ? replies : [])].join(
+    '\n',
+  );
 }
 
 function print(text: string): void {

@@ -10,7 +10,11 @@ export type Shows = (commands: readonly Numbered[]) => Promise<boolean>;
  * as long as the difference stays.
  * @param triesMax shorter cases that are tried
  */
-export async function shrink(commands: readonly Numbered[], triesMax: number, shows: Shows): Promise<readonly Numbered[]> {
+export async function shrink(
+  commands: readonly Numbered[],
+  triesMax: number,
+  shows: Shows,
+): Promise<readonly Numbered[]> {
   const budget = { tries: triesMax };
   const tried: Shows = async (candidate) => {
     budget.tries -= 1;
@@ -69,7 +73,8 @@ export function* smallerForms(value: Json): Generator<Json> {
   if (value === null || typeof value !== 'object') return;
   if (Array.isArray(value)) {
     for (const index of value.keys()) yield value.toSpliced(index, 1);
-    for (const [index, inner] of value.entries()) for (const smaller of smallerForms(inner)) yield value.with(index, smaller);
+    for (const [index, inner] of value.entries())
+      for (const smaller of smallerForms(inner)) yield value.with(index, smaller);
     return;
   }
   if (isExtended(value)) {
@@ -78,5 +83,7 @@ export function* smallerForms(value: Json): Generator<Json> {
   }
   const fields = Object.entries(value);
   for (const [name] of fields) if (name !== 'sort') yield Object.fromEntries(fields.filter(([each]) => each !== name));
-  for (const [name, inner] of fields) for (const smaller of smallerForms(inner)) yield Object.fromEntries(fields.map(([each, kept]) => [each, each === name ? smaller : kept]));
+  for (const [name, inner] of fields)
+    for (const smaller of smallerForms(inner))
+      yield Object.fromEntries(fields.map(([each, kept]) => [each, each === name ? smaller : kept]));
 }

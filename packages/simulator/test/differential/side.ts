@@ -35,7 +35,10 @@ export class Side {
   async send(numbered: Numbered): Promise<Doc> {
     const command = resolveCommand(numbered.command, this.#played());
     const client = await this.#client(numbered);
-    const reply = numbered.until === undefined ? await client.run(numbered.db, command) : await this.#follow(numbered, command, numbered.until);
+    const reply =
+      numbered.until === undefined
+        ? await client.run(numbered.db, command)
+        : await this.#follow(numbered, command, numbered.until);
     this.#replies.set(numbered.step, reply);
     this.#noteTime(reply);
     return reply;
@@ -59,7 +62,9 @@ export class Side {
 
   #client({ who, on }: Command): Promise<Pick<WireClient, 'run'>> {
     const { clients } = this.nodes;
-    return who === undefined ? Promise.resolve(clients[on]) : (this.nodes.as?.(who, on) ?? Promise.reject(new Error('There are no users.')));
+    return who === undefined
+      ? Promise.resolve(clients[on])
+      : (this.nodes.as?.(who, on) ?? Promise.reject(new Error('There are no users.')));
   }
 
   #played(): Played {

@@ -10,8 +10,29 @@ export const names = ['a', 'b', 'c', 'd'] as const;
 export function scalar(random: Random): Json {
   return random.weighted<Json>([
     [8, () => random.int(-2, 5)],
-    [2, () => ({ $numberLong: random.pick(['0', '1', '3', '-2', '4294967296', '9007199254740993', '9223372036854775807']) })],
-    [3, () => ({ $numberDouble: random.pick(['0.0', '-0.0', '1.0', '1.5', '-2.0', '3.0', 'NaN', 'Infinity', '-Infinity', '1e+300']) })],
+    [
+      2,
+      () => ({
+        $numberLong: random.pick(['0', '1', '3', '-2', '4294967296', '9007199254740993', '9223372036854775807']),
+      }),
+    ],
+    [
+      3,
+      () => ({
+        $numberDouble: random.pick([
+          '0.0',
+          '-0.0',
+          '1.0',
+          '1.5',
+          '-2.0',
+          '3.0',
+          'NaN',
+          'Infinity',
+          '-Infinity',
+          '1e+300',
+        ]),
+      }),
+    ],
     [1, () => ({ $numberDecimal: random.pick(['0', '1', '1.0', '1.5', '-2', 'NaN', 'Infinity', '1E+3']) })],
     [4, () => random.pick(['', 'a', 'b', 'A', 'ab', 'a.b', '$a', 'é', '10', 'abc def'])],
     [2, () => random.chance(0.5)],
@@ -60,8 +81,18 @@ export function fields(random: Random, depth = 2): Fields {
 
 /** A dotted path that documents may have, through arrays too. */
 export function path(random: Random, lengthMax = 3): string {
-  const parts = random.list(1, random.weighted([[5, () => 1], [3, () => Math.min(2, lengthMax)], [1, () => lengthMax]]), () =>
-    random.weighted<string>([[8, () => random.pick(names)], [1, () => random.pick(['0', '1', '2'])]]),
+  const parts = random.list(
+    1,
+    random.weighted([
+      [5, () => 1],
+      [3, () => Math.min(2, lengthMax)],
+      [1, () => lengthMax],
+    ]),
+    () =>
+      random.weighted<string>([
+        [8, () => random.pick(names)],
+        [1, () => random.pick(['0', '1', '2'])],
+      ]),
   );
   return [random.pick(names), ...parts.slice(1)].join('.');
 }

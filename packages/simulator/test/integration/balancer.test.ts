@@ -19,8 +19,12 @@ describe('the balancer', () => {
 
   async function sharded(name: string, chunks: number): Promise<void> {
     await client.db('admin').command({ shardCollection: `db.${name}`, key: { k: 1 } });
-    for (let k = 1; k < chunks; k += 1) await client.db('admin').command({ split: `db.${name}`, middle: { k: k * 10 } });
-    await client.db('db').collection(name).insertMany(Array.from({ length: chunks * 10 }, (_, k) => ({ k })));
+    for (let k = 1; k < chunks; k += 1)
+      await client.db('admin').command({ split: `db.${name}`, middle: { k: k * 10 } });
+    await client
+      .db('db')
+      .collection(name)
+      .insertMany(Array.from({ length: chunks * 10 }, (_, k) => ({ k })));
   }
 
   function owners(name: string): string[] {
@@ -38,13 +42,19 @@ describe('the balancer', () => {
     expect(owners('c').filter((shard) => shard === 'shard0')).toHaveLength(2);
     expect(await status()).toMatchObject({ balancerCompliant: true });
     expect(await client.db('db').collection('c').countDocuments()).toBe(40);
-    expect(await client.db('admin').command({ balancerStatus: 1 })).toMatchObject({ mode: 'full', inBalancerRound: false });
+    expect(await client.db('admin').command({ balancerStatus: 1 })).toMatchObject({
+      mode: 'full',
+      inBalancerRound: false,
+    });
   });
 
   it('makes rounds by itself', async () => {
     await start({ balancerRoundMs: 20 });
     await sharded('c', 4);
-    await vi.waitFor(() => expect(owners('c').filter((shard) => shard === 'shard0')).toHaveLength(2), { timeout: 30_000, interval: 10 });
+    await vi.waitFor(() => expect(owners('c').filter((shard) => shard === 'shard0')).toHaveLength(2), {
+      timeout: 30_000,
+      interval: 10,
+    });
   });
 
   it('rests when it is off, outside of its window and for exempt collections', async () => {
@@ -55,12 +65,21 @@ describe('the balancer', () => {
     expect(await cluster.balancer.round()).toBe(0);
     await client.db('admin').command({ balancerStart: 1 });
     const minute = (offset: number): string => new Date(Date.now() + offset * 60_000).toTimeString().slice(0, 5);
-    await settings.updateOne({ _id: 'balancer' as never }, { $set: { activeWindow: { start: minute(60), stop: minute(120) } } });
+    await settings.updateOne(
+      { _id: 'balancer' as never },
+      { $set: { activeWindow: { start: minute(60), stop: minute(120) } } },
+    );
     expect(await cluster.balancer.round()).toBe(0);
     await settings.updateOne({ _id: 'balancer' as never }, { $unset: { activeWindow: '' } });
-    await client.db('config').collection('collections').updateOne({ _id: 'db.c' as never }, { $set: { noBalance: true } });
+    await client
+      .db('config')
+      .collection('collections')
+      .updateOne({ _id: 'db.c' as never }, { $set: { noBalance: true } });
     expect(await cluster.balancer.round()).toBe(0);
-    await client.db('config').collection('collections').updateOne({ _id: 'db.c' as never }, { $set: { noBalance: false } });
+    await client
+      .db('config')
+      .collection('collections')
+      .updateOne({ _id: 'db.c' as never }, { $set: { noBalance: false } });
     expect(await cluster.balancer.round()).toBe(1);
   });
 
@@ -80,14 +99,23 @@ describe('the balancer', () => {
     await start();
     await sharded('c', 2);
     const settings = client.db('config').collection('settings');
-    await settings.insertMany([{ _id: 'chunksize' as never, value: 1 }, { _id: 'autosplit' as never, enabled: false }]);
+    await settings.insertMany([
+      { _id: 'chunksize' as never, value: 1 },
+      { _id: 'autosplit' as never, enabled: false },
+    ]);
     const pad = 'x'.repeat(900_000);
-    await client.db('db').collection('c').insertMany([-1, -1, 11, 11].map((k) => ({ k, pad })));
+    await client
+      .db('db')
+      .collection('c')
+      .insertMany([-1, -1, 11, 11].map((k) => ({ k, pad })));
     expect(await cluster.balancer.round()).toBe(0);
     const chunk = { find: { k: -1 } };
     expect(await client.db('config').collection('chunks').countDocuments({ jumbo: true })).toBe(1);
-    await expect(client.db('admin').command({ moveChunk: 'db.c', ...chunk, to: 'shard1' })).rejects.toMatchObject({ code: 153 });
-    const newest = async () => (await client.db('config').collection('chunks').find().sort({ lastmod: -1 }).limit(1).toArray())[0];
+    await expect(client.db('admin').command({ moveChunk: 'db.c', ...chunk, to: 'shard1' })).rejects.toMatchObject({
+      code: 153,
+    });
+    const newest = async () =>
+      (await client.db('config').collection('chunks').find().sort({ lastmod: -1 }).limit(1).toArray())[0];
     const before = (await newest())?.lastmod as Timestamp;
     await client.db('admin').command({ clearJumboFlag: 'db.c', ...chunk });
     expect((await newest())?.lastmod).toEqual(new Timestamp({ t: before.t + 1, i: 0 }));
@@ -101,19 +129,30 @@ describe('the balancer', () => {
     await sharded('c', 3);
     const rows = async () => {
       const found = await client.db('config').collection('chunks').find().sort({ min: 1 }).toArray();
-      return found.map(({ lastmod, history }) => ({ lastmod: lastmod as Timestamp, since: (history as { validAfter: Timestamp }[])[0]?.validAfter }));
+      return found.map(({ lastmod, history }) => ({
+        lastmod: lastmod as Timestamp,
+        since: (history as { validAfter: Timestamp }[])[0]?.validAfter,
+      }));
     };
     const before = await rows();
     const major = Math.max(...before.map(({ lastmod }) => lastmod.t));
     await client.db('admin').command({ renameCollection: 'db.c', to: 'db.d' });
-    expect(await rows()).toEqual(before.map((row, index) => (index === 0 ? { ...row, lastmod: new Timestamp({ t: major + 1, i: 0 }) } : row)));
+    expect(await rows()).toEqual(
+      before.map((row, index) => (index === 0 ? { ...row, lastmod: new Timestamp({ t: major + 1, i: 0 }) } : row)),
+    );
   });
 
   it('splits large chunks by itself before 6.0', async () => {
     await start();
     await client.db('admin').command({ shardCollection: 'db.c', key: { k: 1 } });
-    await client.db('config').collection('settings').insertOne({ _id: 'chunksize' as never, value: 1 });
-    await client.db('db').collection('c').insertMany(Array.from({ length: 8 }, (_, k) => ({ k, pad: 'x'.repeat(500_000) })));
+    await client
+      .db('config')
+      .collection('settings')
+      .insertOne({ _id: 'chunksize' as never, value: 1 });
+    await client
+      .db('db')
+      .collection('c')
+      .insertMany(Array.from({ length: 8 }, (_, k) => ({ k, pad: 'x'.repeat(500_000) })));
     while ((await cluster.balancer.round()) > 0);
     expect(owners('c').length).toBeGreaterThanOrEqual(4);
     expect(new Set(owners('c'))).toEqual(new Set(['shard0', 'shard1']));
@@ -130,9 +169,15 @@ describe('the balancer', () => {
   it('moves ranges by their bytes since 6.0', async () => {
     await start({ version: '6.0' });
     await client.db('admin').command({ shardCollection: 'db.c', key: { k: 1 } });
-    await client.db('config').collection('settings').insertOne({ _id: 'chunksize' as never, value: 1 });
+    await client
+      .db('config')
+      .collection('settings')
+      .insertOne({ _id: 'chunksize' as never, value: 1 });
     const pad = 'x'.repeat(500_000);
-    await client.db('db').collection('c').insertMany(Array.from({ length: 12 }, (_, k) => ({ k, pad })));
+    await client
+      .db('db')
+      .collection('c')
+      .insertMany(Array.from({ length: 12 }, (_, k) => ({ k, pad })));
     expect(await cluster.balancer.round()).toBe(1);
     while ((await cluster.balancer.round()) > 0);
     const bytes = cluster.catalog.shards.map((shard) => shard.stored.collection('db.c')?.documentBytes ?? 0);
@@ -147,7 +192,9 @@ describe('the balancer', () => {
     const admin = client.db('admin');
     const added = await cluster.startShard();
     await expect(admin.command({ addShard: 'nowhere/127.0.0.1:1' })).rejects.toMatchObject({ code: 96 });
-    expect(await admin.command({ addShard: added.connectionString, name: 'third' })).toMatchObject({ shardAdded: 'third' });
+    expect(await admin.command({ addShard: added.connectionString, name: 'third' })).toMatchObject({
+      shardAdded: 'third',
+    });
     expect(await admin.command({ removeShard: 'shard0' })).toMatchObject({ state: 'started', dbsToMove: ['db'] });
     while ((await cluster.balancer.round()) > 0);
     expect(await admin.command({ removeShard: 'shard0' })).toMatchObject({ state: 'ongoing' });

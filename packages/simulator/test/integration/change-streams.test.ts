@@ -1,4 +1,12 @@
-import { type ChangeStreamDocument, Long, MaxKey, MinKey, MongoClient, type MongoServerError, type Timestamp } from 'mongodb';
+import {
+  type ChangeStreamDocument,
+  Long,
+  MaxKey,
+  MinKey,
+  MongoClient,
+  type MongoServerError,
+  type Timestamp,
+} from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Cluster, type ClusterOptions, startCluster } from '../../src/cluster/cluster.js';
 
@@ -36,13 +44,21 @@ describe('change streams through a router', () => {
   async function shard({ client }: Started): Promise<void> {
     const admin = client.db('admin');
     await admin.command({ enableSharding: 'db', primaryShard: 'shard0' });
-    for (const [zone, name] of [['low', 'shard0'], ['high', 'shard1']]) await admin.command({ addShardToZone: name, zone });
+    for (const [zone, name] of [
+      ['low', 'shard0'],
+      ['high', 'shard1'],
+    ])
+      await admin.command({ addShardToZone: name, zone });
     await admin.command({ updateZoneKeyRange: 'db.c', min: { k: new MinKey() }, max: { k: 0 }, zone: 'low' });
     await admin.command({ updateZoneKeyRange: 'db.c', min: { k: 0 }, max: { k: new MaxKey() }, zone: 'high' });
     await admin.command({ shardCollection: 'db.c', key: { k: 1 } });
   }
 
-  async function open({ client }: Started, stage: Record<string, unknown>, options: Record<string, unknown> = {}): Promise<Opened> {
+  async function open(
+    { client }: Started,
+    stage: Record<string, unknown>,
+    options: Record<string, unknown> = {},
+  ): Promise<Opened> {
     const pipeline = [{ $changeStream: { allChangesForCluster: true, ...stage } }];
     const { cursor } = await client.db('admin').command({ aggregate: 1, pipeline, cursor: {}, ...options });
     const opened = cursor as Opened;
@@ -51,7 +67,9 @@ describe('change streams through a router', () => {
   }
 
   async function more({ client }: Started, { id, ns }: Opened, maxTimeMS = 200): Promise<Event[]> {
-    const { cursor } = await client.db('admin').command({ getMore: id, collection: ns.slice(ns.indexOf('.') + 1), maxTimeMS }, { promoteLongs: false });
+    const { cursor } = await client
+      .db('admin')
+      .command({ getMore: id, collection: ns.slice(ns.indexOf('.') + 1), maxTimeMS }, { promoteLongs: false });
     return (cursor as { nextBatch: Event[] }).nextBatch;
   }
 
@@ -85,13 +103,20 @@ describe('change streams through a router', () => {
     const all = await events(at, opened, 4);
     const times = all.map(({ clusterTime }) => `${clusterTime?.t}.${clusterTime?.i}`);
     expect(new Set(times).size).toBe(2);
-    expect(all.map(({ _id }) => (_id as { _data: string })._data)).toEqual(all.map(({ _id }) => (_id as { _data: string })._data).sort());
+    expect(all.map(({ _id }) => (_id as { _data: string })._data)).toEqual(
+      all.map(({ _id }) => (_id as { _data: string })._data).sort(),
+    );
     for (const [index, event] of all.entries()) {
-      const rest = index === all.length - 1 ? [] : await events(at, await open(at, { resumeAfter: event._id }), all.length - 1 - index);
+      const rest =
+        index === all.length - 1
+          ? []
+          : await events(at, await open(at, { resumeAfter: event._id }), all.length - 1 - index);
       expect(rest.map(({ _id }) => _id)).toEqual(all.slice(index + 1).map(({ _id }) => _id));
     }
     const last = all.at(-1)?.clusterTime;
-    const read = await at.client.db('db').command({ find: 'c', filter: { v: 1 }, readConcern: { level: 'snapshot', atClusterTime: last } });
+    const read = await at.client
+      .db('db')
+      .command({ find: 'c', filter: { v: 1 }, readConcern: { level: 'snapshot', atClusterTime: last } });
     expect((read['cursor'] as { firstBatch: unknown[] }).firstBatch).toHaveLength(4);
   });
 
@@ -99,12 +124,27 @@ describe('change streams through a router', () => {
     const at = await start({ version: '7.0' });
     const opened = await open(at, { showExpandedEvents: true, startAtOperationTime: await now(at) });
     await shard(at);
-    await at.client.db('db').collection<{ _id: number; k: number }>('c').insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    await at.client
+      .db('db')
+      .collection<{ _id: number; k: number }>('c')
+      .insertMany([
+        { _id: 1, k: -1 },
+        { _id: 2, k: 1 },
+      ]);
     await at.client.db('db').command({ createIndexes: 'c', indexes: [{ key: { k: 1, x: 1 }, name: 'k_1_x_1' }] });
     await at.client.db('admin').command({ refineCollectionShardKey: 'db.c', key: { k: 1, x: 1 } });
     const found = await events(at, opened, 8);
     expect(found.map(({ operationType }) => operationType).sort()).toEqual(
-      ['create', 'createIndexes', 'shardCollection', 'insert', 'insert', 'createIndexes', 'createIndexes', 'refineCollectionShardKey'].sort(),
+      [
+        'create',
+        'createIndexes',
+        'shardCollection',
+        'insert',
+        'insert',
+        'createIndexes',
+        'createIndexes',
+        'refineCollectionShardKey',
+      ].sort(),
     );
     expect(found.find(({ operationType }) => operationType === 'shardCollection')?.operationDescription).toEqual({
       shardKey: { k: 1 },
@@ -115,11 +155,17 @@ describe('change streams through a router', () => {
     expect(found.at(-1)?.operationDescription).toEqual({ shardKey: { k: 1, x: 1 }, oldShardKey: { k: 1 } });
   });
 
-  it.each([['6.0', 2], ['7.0', 1]] as const)('show the rename and drop of a collection of two shards, in %s %i times', async (version, copies) => {
+  it.each([
+    ['6.0', 2],
+    ['7.0', 1],
+  ] as const)('show the rename and drop of a collection of two shards, in %s %i times', async (version, copies) => {
     const at = await start({ version });
     await shard(at);
     const db = at.client.db('db');
-    await db.collection<{ _id: number; k: number }>('c').insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    await db.collection<{ _id: number; k: number }>('c').insertMany([
+      { _id: 1, k: -1 },
+      { _id: 2, k: 1 },
+    ]);
     const opened = await open(at, {});
     await db.renameCollection('c', 'd');
     await db.dropCollection('d');
@@ -133,9 +179,23 @@ describe('change streams through a router', () => {
     const at = await start({ version: '6.0' });
     await shard(at);
     const opened = await open(at, {}, { $_passthroughToShard: { shard: 'shard1' } });
-    await at.client.db('db').collection<{ _id: number; k: number }>('c').insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
-    expect((await events(at, opened, 1)).map((event) => 'documentKey' in event && event.documentKey)).toEqual([{ k: 1, _id: 2 }]);
-    expect(await failure(at.client.db('db').command({ aggregate: 'c', pipeline: [], cursor: {}, $_passthroughToShard: { shard: 'shard1' } }))).toMatchObject({ code: 6273801 });
+    await at.client
+      .db('db')
+      .collection<{ _id: number; k: number }>('c')
+      .insertMany([
+        { _id: 1, k: -1 },
+        { _id: 2, k: 1 },
+      ]);
+    expect((await events(at, opened, 1)).map((event) => 'documentKey' in event && event.documentKey)).toEqual([
+      { k: 1, _id: 2 },
+    ]);
+    expect(
+      await failure(
+        at.client
+          .db('db')
+          .command({ aggregate: 'c', pipeline: [], cursor: {}, $_passthroughToShard: { shard: 'shard1' } }),
+      ),
+    ).toMatchObject({ code: 6273801 });
     expect(await failure(open(at, {}, { $_passthroughToShard: { shard: 'nowhere' } }))).toMatchObject({ code: 70 });
     const old = await start();
     expect(await failure(open(old, {}, { $_passthroughToShard: { shard: 'shard1' } }))).toMatchObject({ code: 40415 });
@@ -145,17 +205,24 @@ describe('change streams through a router', () => {
     const at = await start({ version: '6.0' });
     const reply = await at.client.db('admin').command({ appendOplogNote: 1, data: { a: 1 } });
     expect(Object.keys(reply['raw'] as object)).toHaveLength(2);
-    expect(await failure((await start()).client.db('admin').command({ appendOplogNote: 1, data: {} }))).toMatchObject({ code: 59 });
+    expect(await failure((await start()).client.db('admin').command({ appendOplogNote: 1, data: {} }))).toMatchObject({
+      code: 59,
+    });
   });
 
   it('keep documents as they were as long as the cluster is told to, from 6.0', async () => {
     const at = await start({ version: '6.0' });
     const admin = at.client.db('admin');
-    const expiry = async (): Promise<unknown> => (await admin.command({ getClusterParameter: 'changeStreamOptions' }))['clusterParameters'];
+    const expiry = async (): Promise<unknown> =>
+      (await admin.command({ getClusterParameter: 'changeStreamOptions' }))['clusterParameters'];
     expect(await expiry()).toEqual([{ _id: 'changeStreamOptions', preAndPostImages: { expireAfterSeconds: 'off' } }]);
-    await admin.command({ setClusterParameter: { changeStreamOptions: { preAndPostImages: { expireAfterSeconds: 100 } } } });
+    await admin.command({
+      setClusterParameter: { changeStreamOptions: { preAndPostImages: { expireAfterSeconds: 100 } } },
+    });
     expect(await expiry()).toEqual([{ _id: 'changeStreamOptions', preAndPostImages: { expireAfterSeconds: 100 } }]);
-    expect(await failure((await start()).client.db('admin').command({ getClusterParameter: '*' }))).toMatchObject({ code: 59 });
+    expect(await failure((await start()).client.db('admin').command({ getClusterParameter: '*' }))).toMatchObject({
+      code: 59,
+    });
   });
 
   it('go on over a shard that joins', async () => {
@@ -165,7 +232,9 @@ describe('change streams through a router', () => {
     await at.client.db('admin').command({ addShard: connectionString, name: 'late' });
     await at.client.db('admin').command({ enableSharding: 'there', primaryShard: 'late' });
     await at.client.db('there').collection<{ _id: number }>('c').insertOne({ _id: 1 });
-    expect((await events(at, opened, 1)).map((event) => 'ns' in event && event.ns)).toEqual([{ db: 'there', coll: 'c' }]);
+    expect((await events(at, opened, 1)).map((event) => 'ns' in event && event.ns)).toEqual([
+      { db: 'there', coll: 'c' },
+    ]);
   });
 
   it('say with the first batch that the history is lost, and in a running stream that it was overrun', async () => {
@@ -177,8 +246,14 @@ describe('change streams through a router', () => {
     const items = at.client.db('db').collection<{ _id: number; pad: string }>('c');
     await items.insertMany(Array.from({ length: 2000 }, (_, _id) => ({ _id, pad: 'x'.repeat(100) })));
     const lost = await failure(more(at, unread));
-    expect(lost).toMatchObject({ code: 286, codeName: 'ChangeStreamHistoryLost', errorLabels: ['NonResumableChangeStreamError'] });
-    expect(lost.message).toMatch(/^Error on remote shard 127\.0\.0\.1:\d+ :: caused by :: Executor error during getMore :: caused by :: Resume of change stream/);
+    expect(lost).toMatchObject({
+      code: 286,
+      codeName: 'ChangeStreamHistoryLost',
+      errorLabels: ['NonResumableChangeStreamError'],
+    });
+    expect(lost.message).toMatch(
+      /^Error on remote shard 127\.0\.0\.1:\d+ :: caused by :: Executor error during getMore :: caused by :: Resume of change stream/,
+    );
     expect(await failure(more(at, running))).toMatchObject({ code: 136 });
     const again = await open(at, { startAtOperationTime: from });
     expect(await failure(more(at, again))).toMatchObject({ code: 286 });
@@ -189,11 +264,19 @@ describe('change streams through a router', () => {
     await shard(at);
     const db = at.client.db('db');
     const watch = async (stage: Record<string, unknown>): Promise<Opened> =>
-      (await db.command({ aggregate: 'c', pipeline: [{ $changeStream: stage }], cursor: {} }, { promoteLongs: false }))['cursor'] as Opened;
+      (await db.command({ aggregate: 'c', pipeline: [{ $changeStream: stage }], cursor: {} }, { promoteLongs: false }))[
+        'cursor'
+      ] as Opened;
     const read = async ({ id }: Opened): Promise<{ id: Long; nextBatch: Event[] }> =>
-      (await db.command({ getMore: id, collection: 'c', maxTimeMS: 1000 }, { promoteLongs: false }))['cursor'] as { id: Long; nextBatch: Event[] };
+      (await db.command({ getMore: id, collection: 'c', maxTimeMS: 1000 }, { promoteLongs: false }))['cursor'] as {
+        id: Long;
+        nextBatch: Event[];
+      };
     const opened = await watch({});
-    await db.collection<{ _id: number; k: number }>('c').insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    await db.collection<{ _id: number; k: number }>('c').insertMany([
+      { _id: 1, k: -1 },
+      { _id: 2, k: 1 },
+    ]);
     await db.command({ drop: 'c' });
     await db.collection<{ _id: number }>('c').insertOne({ _id: 3 });
     const found: Event[] = [];
@@ -220,7 +303,9 @@ describe('change streams through a router', () => {
     const token = (first?._id as { _data: string })._data;
     await items.insertOne({ _id: 2 });
     const resumed = await open(at, { resumeAfter: { _data: token } });
-    expect((await events(at, resumed, 1)).map((event) => 'documentKey' in event && event.documentKey)).toEqual([{ _id: 2 }]);
+    expect((await events(at, resumed, 1)).map((event) => 'documentKey' in event && event.documentKey)).toEqual([
+      { _id: 2 },
+    ]);
     const wrong = await open(at, { resumeAfter: { _data: token.replace(/2B020004$/, '290004') } });
     expect(await failure(events(at, wrong, 1))).toMatchObject({ code: 280 });
   });

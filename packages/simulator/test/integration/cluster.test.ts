@@ -10,7 +10,8 @@ describe('a sharded cluster and the official driver', () => {
   beforeAll(async () => {
     cluster = await startCluster({ shards: 2, noopIntervalMs: 50 });
     client = await MongoClient.connect(cluster.connectionString);
-    for (const host of cluster.shards) direct.push(await MongoClient.connect(`mongodb://${host}/?directConnection=true`));
+    for (const host of cluster.shards)
+      direct.push(await MongoClient.connect(`mongodb://${host}/?directConnection=true`));
   });
 
   afterAll(async () => {
@@ -23,11 +24,25 @@ describe('a sharded cluster and the official driver', () => {
     const db = `db_${name}`;
     const admin = client.db('admin');
     await admin.command({ enableSharding: db, primaryShard: 'shard0' });
-    for (const [zone, shard] of [['low', 'shard0'], ['high', 'shard1']]) await admin.command({ addShardToZone: shard, zone });
+    for (const [zone, shard] of [
+      ['low', 'shard0'],
+      ['high', 'shard1'],
+    ])
+      await admin.command({ addShardToZone: shard, zone });
     const [field] = Object.keys(key) as [string];
     const middle = key[field] === 'hashed' ? Long.ZERO : 0;
-    await admin.command({ updateZoneKeyRange: `${db}.c`, min: { [field]: new MinKey() }, max: { [field]: middle }, zone: 'low' });
-    await admin.command({ updateZoneKeyRange: `${db}.c`, min: { [field]: middle }, max: { [field]: new MaxKey() }, zone: 'high' });
+    await admin.command({
+      updateZoneKeyRange: `${db}.c`,
+      min: { [field]: new MinKey() },
+      max: { [field]: middle },
+      zone: 'low',
+    });
+    await admin.command({
+      updateZoneKeyRange: `${db}.c`,
+      min: { [field]: middle },
+      max: { [field]: new MaxKey() },
+      zone: 'high',
+    });
     await admin.command({ shardCollection: `${db}.c`, key });
     return { db, coll: 'c' };
   }
@@ -57,7 +72,10 @@ describe('a sharded cluster and the official driver', () => {
   it('has no shard for a key of MaxKey alone', async () => {
     const { db, coll } = await sharded('maxkey');
     const collection = client.db(db).collection<{ _id: number; k: unknown }>(coll);
-    const refused = { code: 61, message: `Cannot target single shard using key { k: MaxKey } for namespace ${db}.${coll}` };
+    const refused = {
+      code: 61,
+      message: `Cannot target single shard using key { k: MaxKey } for namespace ${db}.${coll}`,
+    };
     await expect(collection.insertOne({ _id: 1, k: new MaxKey() })).rejects.toMatchObject(refused);
     await collection.insertOne({ _id: 2, k: 1 });
     expect(await collection.find({ k: new MaxKey() }).toArray()).toEqual([]);
@@ -79,9 +97,20 @@ describe('a sharded cluster and the official driver', () => {
       { ordered: true },
     );
     expect(result).toMatchObject({ insertedCount: 2, modifiedCount: 1, upsertedCount: 1, deletedCount: 1 });
-    const failed = collection.insertMany([{ _id: 1, k: -1 }, { _id: 9, k: 9 }, { _id: 3, k: 3 }], { ordered: false });
+    const failed = collection.insertMany(
+      [
+        { _id: 1, k: -1 },
+        { _id: 9, k: 9 },
+        { _id: 3, k: 3 },
+      ],
+      { ordered: false },
+    );
     await expect(failed).rejects.toMatchObject({ code: 11000, writeErrors: [{ index: 0 }, { index: 2 }] });
-    expect(await collection.find({}, { sort: { _id: 1 } }).toArray()).toEqual([{ _id: 1, k: -1, v: 1 }, { _id: 3, k: 3, v: 3 }, { _id: 9, k: 9 }]);
+    expect(await collection.find({}, { sort: { _id: 1 } }).toArray()).toEqual([
+      { _id: 1, k: -1, v: 1 },
+      { _id: 3, k: 3, v: 3 },
+      { _id: 9, k: 9 },
+    ]);
     await collection.updateMany({ k: { $gte: 3 } }, { $inc: { v: 1 } });
     expect((await collection.findOneAndDelete({ _id: 9, k: 9 }))?.v).toBe(1);
   });
@@ -92,11 +121,14 @@ describe('a sharded cluster and the official driver', () => {
     const stream = client.watch([], { maxAwaitTimeMS: 200 });
     const own = direct.map((shard) => shard.watch([], { maxAwaitTimeMS: 200 }));
     await Promise.all([stream, ...own].map((each) => each.tryNext()));
-    await collection.insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    await collection.insertMany([
+      { _id: 1, k: -1 },
+      { _id: 2, k: 1 },
+    ]);
     await collection.updateOne({ k: 1, _id: 2 }, { $set: { v: 2 } });
     await collection.deleteOne({ k: -1, _id: 1 });
     const events: Document[] = [];
-    while (events.length < 4) events.push((await stream.next()));
+    while (events.length < 4) events.push(await stream.next());
     expect(events.map((event) => [event['operationType'] as string, event['documentKey'] as Document])).toEqual([
       ['insert', { k: -1, _id: 1 }],
       ['insert', { k: 1, _id: 2 }],
@@ -124,12 +156,17 @@ describe('a sharded cluster and the official driver', () => {
   it('executes a retryable write once', async () => {
     const { db, coll } = await sharded('retry');
     const collection = client.db(db).collection<{ _id: number; k: number; v: number }>(coll);
-    await collection.insertMany([{ _id: 1, k: -1, v: 0 }, { _id: 2, k: 1, v: 0 }]);
+    await collection.insertMany([
+      { _id: 1, k: -1, v: 0 },
+      { _id: 2, k: 1, v: 0 },
+    ]);
     await using other = await MongoClient.connect(cluster.connectionString);
     const session = other.startSession();
     const updates = [-1, 1].map((k) => ({ q: { k }, u: { $inc: { v: 1 } } }));
     for (let sent = 0; sent < 2; sent += 1) {
-      const reply = await other.db(db).command({ update: coll, updates, ordered: false, txnNumber: Long.fromInt(7) }, { session });
+      const reply = await other
+        .db(db)
+        .command({ update: coll, updates, ordered: false, txnNumber: Long.fromInt(7) }, { session });
       expect(reply).toMatchObject({ n: 2, nModified: 2 });
     }
     await session.endSession();
@@ -168,9 +205,16 @@ describe('a sharded cluster and the official driver', () => {
 
   it('drops, renames and lists', async () => {
     const { db, coll } = await sharded('definitions', { k: 'hashed' });
-    await client.db(db).collection(coll).insertMany(Array.from({ length: 10 }, (_, k) => ({ k })));
+    await client
+      .db(db)
+      .collection(coll)
+      .insertMany(Array.from({ length: 10 }, (_, k) => ({ k })));
     await client.db(db).collection(coll).createIndex({ a: 1 }, { name: 'a' }, {});
-    expect((await client.db(db).collection(coll).indexes()).map((index) => index.name)).toEqual(['_id_', 'k_hashed', 'a']);
+    expect((await client.db(db).collection(coll).indexes()).map((index) => index.name)).toEqual([
+      '_id_',
+      'k_hashed',
+      'a',
+    ]);
     await client.db(db).renameCollection(coll, 'renamed');
     const toItself = { renameCollection: `${db}.renamed`, to: `${db}.renamed`, dropTarget: true };
     await expect(client.db('admin').command(toItself)).rejects.toMatchObject({ code: 20 });

@@ -9,7 +9,11 @@ interface Item {
   v?: number;
 }
 
-const failPoint = (data: Document, mode: Document | string = { times: 1 }): Document => ({ configureFailPoint: 'failCommand', mode, data });
+const failPoint = (data: Document, mode: Document | string = { times: 1 }): Document => ({
+  configureFailPoint: 'failCommand',
+  mode,
+  data,
+});
 
 describe('failCommand', () => {
   let cluster: Cluster;
@@ -30,7 +34,10 @@ describe('failCommand', () => {
 
   it('fails a command with a code', async () => {
     await client.db('admin').command(failPoint({ failCommands: ['find'], errorCode: 13 }));
-    await expect(client.db('faults').collection('none').findOne()).rejects.toMatchObject({ code: 13, message: `Failing command via 'failCommand' failpoint` });
+    await expect(client.db('faults').collection('none').findOne()).rejects.toMatchObject({
+      code: 13,
+      message: `Failing command via 'failCommand' failpoint`,
+    });
     expect(await client.db('faults').collection('none').findOne()).toBeNull();
   });
 
@@ -47,11 +54,16 @@ describe('failCommand', () => {
 
   it('labels errors as a member does, and as the fail point says', async () => {
     const insert = { insert: 'labels', documents: [{ _id: 1 }] };
-    await using plain = await MongoClient.connect(`mongodb://${cluster.shards[0] ?? ''}/?directConnection=true&retryWrites=false`);
+    await using plain = await MongoClient.connect(
+      `mongodb://${cluster.shards[0] ?? ''}/?directConnection=true&retryWrites=false`,
+    );
     const session = plain.startSession();
     const failure = async (data: Document): Promise<MongoServerError> => {
       await plain.db('admin').command(failPoint({ failCommands: ['insert'], errorCode: 91, ...data }));
-      const thrown: unknown = await plain.db('faults').command({ ...insert, txnNumber: 1n }, { session }).catch((error: unknown) => error);
+      const thrown: unknown = await plain
+        .db('faults')
+        .command({ ...insert, txnNumber: 1n }, { session })
+        .catch((error: unknown) => error);
       return thrown as MongoServerError;
     };
     expect((await failure({})).errorLabels).toContain('RetryableWriteError');
@@ -63,16 +75,23 @@ describe('failCommand', () => {
   it('tells of a write concern that failed though the write happened', async () => {
     const writeConcernError = { code: 91, errmsg: 'shutting down' };
     await client.db('admin').command(failPoint({ failCommands: ['insert'], writeConcernError }));
-    await expect(client.db('faults').command({ insert: 'concern', documents: [{ _id: 1 }] })).rejects.toMatchObject({ code: 91, errmsg: 'shutting down' });
+    await expect(client.db('faults').command({ insert: 'concern', documents: [{ _id: 1 }] })).rejects.toMatchObject({
+      code: 91,
+      errmsg: 'shutting down',
+    });
     expect(await client.db('faults').collection('concern').countDocuments()).toBe(1);
   });
 
   it('counts, skips and keeps to names, namespaces and applications', async () => {
     const admin = client.db('admin');
-    const { count } = await admin.command(failPoint({ failCommands: ['count'], errorCode: 2, namespace: 'faults.one' }, 'alwaysOn'));
+    const { count } = await admin.command(
+      failPoint({ failCommands: ['count'], errorCode: 2, namespace: 'faults.one' }, 'alwaysOn'),
+    );
     await expect(client.db('faults').command({ count: 'one' })).rejects.toMatchObject({ code: 2 });
     await client.db('faults').command({ count: 'two' });
-    expect((await admin.command({ configureFailPoint: 'failCommand', mode: 'off' }))['count']).toBe((count as number) + 1);
+    expect((await admin.command({ configureFailPoint: 'failCommand', mode: 'off' }))['count']).toBe(
+      (count as number) + 1,
+    );
     await admin.command(failPoint({ failCommands: ['count'], errorCode: 2 }, { skip: 1 }));
     await client.db('faults').command({ count: 'one' });
     await expect(client.db('faults').command({ count: 'one' })).rejects.toMatchObject({ code: 2 });
@@ -88,16 +107,24 @@ describe('failCommand', () => {
     await shard0.db('admin').command(failPoint(data, 'alwaysOn'));
     await client.db('faults').collection<Item>('internal').insertOne({ _id: 1, k: 1 });
     await shard0.db('admin').command(failPoint({ ...data, failInternalCommands: true }));
-    await expect(client.db('faults').collection<Item>('internal').insertOne({ _id: 2, k: 1 })).rejects.toMatchObject({ code: 11000 });
+    await expect(client.db('faults').collection<Item>('internal').insertOne({ _id: 2, k: 1 })).rejects.toMatchObject({
+      code: 11000,
+    });
     await shard0.db('admin').command({ configureFailPoint: 'failCommand', mode: 'off' });
   });
 
   it('refuses what it does not know', async () => {
     const admin = client.db('admin');
-    await expect(admin.command({ configureFailPoint: 'noSuchPoint', mode: 'alwaysOn' })).rejects.toMatchObject({ code: 266 });
+    await expect(admin.command({ configureFailPoint: 'noSuchPoint', mode: 'alwaysOn' })).rejects.toMatchObject({
+      code: 266,
+    });
     await expect(admin.command({ configureFailPoint: 'failCommand' })).rejects.toMatchObject({ code: 20 });
-    await expect(admin.command({ configureFailPoint: 'failCommand', mode: 'sometimes' })).rejects.toMatchObject({ code: 2 });
-    await expect(client.db('other').command({ configureFailPoint: 'failCommand', mode: 'off' })).rejects.toMatchObject({ code: 13 });
+    await expect(admin.command({ configureFailPoint: 'failCommand', mode: 'sometimes' })).rejects.toMatchObject({
+      code: 2,
+    });
+    await expect(client.db('other').command({ configureFailPoint: 'failCommand', mode: 'off' })).rejects.toMatchObject({
+      code: 13,
+    });
   });
 });
 
@@ -107,7 +134,10 @@ describe('a replica set', () => {
     await using member = await MongoClient.connect(set.connectionString);
     const items = member.db('test').collection<Item>('items');
     await items.insertOne({ _id: 1, k: 1 });
-    expect(await items.findOneAndUpdate({ _id: 1 }, { $inc: { k: 1 } }, { returnDocument: 'after' })).toEqual({ _id: 1, k: 2 });
+    expect(await items.findOneAndUpdate({ _id: 1 }, { $inc: { k: 1 } }, { returnDocument: 'after' })).toEqual({
+      _id: 1,
+      k: 2,
+    });
     await expect(member.db('admin').command({ listShards: 1 })).rejects.toMatchObject({ code: 59 });
     await member.close();
     await set.close();

@@ -17,7 +17,8 @@ describe('migrations of chunks', () => {
 
   beforeAll(async () => {
     cluster = await startCluster({ shards: 3, routers: 2, noopIntervalMs: 50, balancerRoundMs: 0 });
-    const direct = (index: number): Promise<MongoClient> => MongoClient.connect(`mongodb://${cluster.shards[index] ?? ''}/?directConnection=true`);
+    const direct = (index: number): Promise<MongoClient> =>
+      MongoClient.connect(`mongodb://${cluster.shards[index] ?? ''}/?directConnection=true`);
     [client, other, shard0, shard1] = await Promise.all([
       MongoClient.connect(cluster.connectionString),
       MongoClient.connect(`mongodb://${cluster.routers[1] ?? ''}`, { compressors: ['zlib'] }),
@@ -41,8 +42,13 @@ describe('migrations of chunks', () => {
     await items(name).insertMany(Array.from({ length: 10 }, (_, _id) => ({ _id, k: _id - 5 })));
   }
 
-  const move = (name: string, k: number, to: string, options: Document = { _waitForDelete: true }, through = client): Promise<Document> =>
-    through.db('admin').command({ moveChunk: `moves.${name}`, find: { k }, to, ...options });
+  const move = (
+    name: string,
+    k: number,
+    to: string,
+    options: Document = { _waitForDelete: true },
+    through = client,
+  ): Promise<Document> => through.db('admin').command({ moveChunk: `moves.${name}`, find: { k }, to, ...options });
 
   it('leaves orphans while their clean-up is suspended, which writes of many reach, count and show', async () => {
     await filled('orphans');
@@ -72,8 +78,12 @@ describe('migrations of chunks', () => {
     await items('history').deleteMany({});
     const command = { find: 'history', hint: { k: 1 }, min: { k: new MinKey() }, max: { k: new MaxKey() } };
     for (const router of [client, other]) {
-      const reply = await router.db('moves').command({ ...command, readConcern: { level: 'snapshot', atClusterTime: operationTime } });
-      expect((reply['cursor'] as { firstBatch: Item[] }).firstBatch.map((document) => document._id)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      const reply = await router
+        .db('moves')
+        .command({ ...command, readConcern: { level: 'snapshot', atClusterTime: operationTime } });
+      expect((reply['cursor'] as { firstBatch: Item[] }).firstBatch.map((document) => document._id)).toEqual([
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+      ]);
     }
   });
 
@@ -97,9 +107,15 @@ describe('migrations of chunks', () => {
     await move('stale', 1, 'shard2');
     expect((await items('stale', other).updateOne({ k: 2 }, { $set: { v: 1 } })).modifiedCount).toBe(1);
     await move('stale', 1, 'shard0');
-    await items('stale', other).insertMany([{ _id: 10, k: 5 }, { _id: 11, k: -6 }, { _id: 12, k: 6 }]);
+    await items('stale', other).insertMany([
+      { _id: 10, k: 5 },
+      { _id: 11, k: -6 },
+      { _id: 12, k: 6 },
+    ]);
     await move('stale', 1, 'shard1');
-    const sorted = await items('stale', other).find({}, { sort: { _id: 1 } }).toArray();
+    const sorted = await items('stale', other)
+      .find({}, { sort: { _id: 1 } })
+      .toArray();
     expect(sorted.map(({ _id }) => _id)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
     expect(await items('stale', shard1).countDocuments()).toBe(7);
   });
@@ -113,7 +129,13 @@ describe('migrations of chunks', () => {
       const [listed] = await client.db('primaries').listCollections({ name: 'plain' }).toArray();
       return (listed as { info?: { uuid?: unknown } }).info?.uuid;
     };
-    const version = async () => (await client.db('config').collection('databases').findOne({ _id: 'primaries' as never }))?.version as { uuid: unknown; lastMod: number };
+    const version = async () =>
+      (
+        await client
+          .db('config')
+          .collection('databases')
+          .findOne({ _id: 'primaries' as never })
+      )?.version as { uuid: unknown; lastMod: number };
     const before = { uuid: await uuidOf(), version: await version() };
     await client.db('admin').command({ movePrimary: 'primaries', to: 'shard1' });
     expect(await uuidOf()).not.toEqual(before.uuid);
@@ -122,7 +144,9 @@ describe('migrations of chunks', () => {
     expect(await client.db('primaries').collection('seen').countDocuments()).toBe(1);
     await client.db('primaries').command({ createIndexes: 'plain', indexes: [{ key: { k: 1 }, name: 'k_1' }] });
     await client.db('admin').command({ shardCollection: 'primaries.plain', key: { k: 1 } });
-    await client.db('admin').command({ moveChunk: 'primaries.plain', find: { k: 1 }, to: 'shard2', _waitForDelete: true });
+    await client
+      .db('admin')
+      .command({ moveChunk: 'primaries.plain', find: { k: 1 }, to: 'shard2', _waitForDelete: true });
     await plain(other).insertOne({ _id: 2, k: 2 });
     expect(await plain(client).countDocuments()).toBe(2);
     await plain(client).drop();
@@ -135,7 +159,10 @@ describe('migrations of chunks', () => {
     await filled('replaced');
     expect(await items('replaced', other).countDocuments()).toBe(10);
     await items('replaced').drop();
-    await items('replaced').insertMany([{ _id: 1, k: 1 }, { _id: 2, k: 2 }]);
+    await items('replaced').insertMany([
+      { _id: 1, k: 1 },
+      { _id: 2, k: 2 },
+    ]);
     const update = { update: 'replaced', updates: [{ q: { _id: 3 }, u: { $set: { v: 1 } }, upsert: true }] };
     expect(await other.db('moves').command(update)).toMatchObject({ ok: 1, n: 1 });
     expect(await items('replaced').findOne({ _id: 3 })).toEqual({ _id: 3, v: 1 });
@@ -152,12 +179,20 @@ describe('migrations of chunks', () => {
       await using one = await MongoClient.connect(`mongodb://${from.options.hosts[0]?.toString() ?? ''}`);
       const session = one.startSession();
       Object.assign((session as unknown as { serverSession: object }).serverSession, { id: lsid });
-      return await one.db('moves').command({ update: 'once', updates, ordered: false, txnNumber: Long.fromInt(number) }, { session });
+      return await one
+        .db('moves')
+        .command({ update: 'once', updates, ordered: false, txnNumber: Long.fromInt(number) }, { session });
     };
     expect(await run(client, 7)).toMatchObject({ n: 2, nModified: 2 });
     await move('once', 1, 'shard1');
     expect(await run(other, 7)).toMatchObject({ n: 2, nModified: 2 });
-    expect((await items('once').find({ v: { $exists: true } }).toArray()).map(({ v }) => v)).toEqual([1, 1]);
+    expect(
+      (
+        await items('once')
+          .find({ v: { $exists: true } })
+          .toArray()
+      ).map(({ v }) => v),
+    ).toEqual([1, 1]);
     const refused = await run(client, 6).catch((error: unknown) => error);
     expect(JSON.stringify(refused)).toContain('225');
   });
@@ -189,7 +224,8 @@ describe('migrations of chunks', () => {
   it('waits for a transaction that holds an _id which the chunk brings', async () => {
     await filled('held');
     await move('held', 1, 'shard1');
-    const waitUpTo = (limitMs: number) => shard0.db('admin').command({ setParameter: 1, migrationLockAcquisitionMaxWaitMS: limitMs });
+    const waitUpTo = (limitMs: number) =>
+      shard0.db('admin').command({ setParameter: 1, migrationLockAcquisitionMaxWaitMS: limitMs });
     const session = client.startSession();
     session.startTransaction();
     await items('held').insertOne({ _id: 1, k: 30 }, { session });
@@ -207,18 +243,29 @@ describe('migrations of chunks', () => {
     await filled('splits');
     const admin = client.db('admin');
     const bounds = async (): Promise<unknown[]> => {
-      const { uuid } = (await client.db('config').collection('collections').findOne({ _id: 'moves.splits' as never })) as unknown as { uuid: unknown };
-      const chunks = await client.db('config').collection('chunks').find({ uuid }, { sort: { min: 1 } }).toArray();
+      const { uuid } = (await client
+        .db('config')
+        .collection('collections')
+        .findOne({ _id: 'moves.splits' as never })) as unknown as { uuid: unknown };
+      const chunks = await client
+        .db('config')
+        .collection('chunks')
+        .find({ uuid }, { sort: { min: 1 } })
+        .toArray();
       return chunks.map((chunk) => (chunk['min'] as Item).k);
     };
     await admin.command({ split: 'moves.splits', find: { k: -3 } });
     expect(await bounds()).toEqual([new MinKey(), -3, 0]);
     await admin.command({ split: 'moves.splits', bounds: [{ k: 0 }, { k: new MaxKey() }] });
     expect(await bounds()).toEqual([new MinKey(), -3, 0, 2]);
-    await expect(admin.command({ split: 'moves.splits', middle: { k: 2 } })).rejects.toThrow('is a boundary key of existing chunk');
+    await expect(admin.command({ split: 'moves.splits', middle: { k: 2 } })).rejects.toThrow(
+      'is a boundary key of existing chunk',
+    );
     await admin.command({ mergeChunks: 'moves.splits', bounds: [{ k: -3 }, { k: 2 }] });
     expect(await bounds()).toEqual([new MinKey(), -3, 2]);
-    await expect(admin.command({ mergeChunks: 'moves.splits', bounds: [{ k: -3 }, { k: 1 }] })).rejects.toMatchObject({ code: 20 });
+    await expect(admin.command({ mergeChunks: 'moves.splits', bounds: [{ k: -3 }, { k: 1 }] })).rejects.toMatchObject({
+      code: 20,
+    });
   });
 
   it('hides orphans after a rename too', async () => {
@@ -227,7 +274,11 @@ describe('migrations of chunks', () => {
     await move('before', 1, 'shard1', {});
     await items('before').rename('after');
     expect(await items('after', other).countDocuments({ k: { $gte: -5 } })).toBe(10);
-    expect(await items('after').find({}, { sort: { _id: -1 } }).toArray()).toHaveLength(10);
+    expect(
+      await items('after')
+        .find({}, { sort: { _id: -1 } })
+        .toArray(),
+    ).toHaveLength(10);
     await move('after', 1, 'shard0');
     expect(await items('after', shard0).find().toArray()).toHaveLength(10);
   });
@@ -240,7 +291,9 @@ describe('migrations of chunks', () => {
     await move('conflicts', 1, 'shard1');
     const read = items('conflicts').findOne({ k: 1 }, { session });
     await expect(read).rejects.toMatchObject({ code: 272 });
-    await expect(read).rejects.toSatisfy((error: Document) => (error['errorLabels'] as string[]).includes('TransientTransactionError'));
+    await expect(read).rejects.toSatisfy((error: Document) =>
+      (error['errorLabels'] as string[]).includes('TransientTransactionError'),
+    );
     await session.endSession();
   });
 });
@@ -253,7 +306,10 @@ describe('orphans since 6.0', () => {
     await admin.command({ shardCollection: 'db.c', key: { k: 1 } });
     await admin.command({ split: 'db.c', middle: { k: 0 } });
     const items = client.db('db').collection<Item>('c');
-    await items.insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    await items.insertMany([
+      { _id: 1, k: -1 },
+      { _id: 2, k: 1 },
+    ]);
     const { shard } = (await client.db('config').collection('chunks').findOne()) as unknown as { shard: string };
     await admin.command({ moveRange: 'db.c', min: { k: 0 }, toShard: shard === 'shard0' ? 'shard1' : 'shard0' });
     expect((await items.updateMany({ _id: { $gte: 0 } }, { $set: { v: 1 } })).modifiedCount).toBe(2);

@@ -14,7 +14,13 @@ describe('faults of nodes', () => {
   let direct: MongoClient;
 
   beforeEach(async () => {
-    cluster = await startCluster({ shards: 2, routers: 2, noopIntervalMs: 50, hostSelectionMs: 5000, balancerRoundMs: 0 });
+    cluster = await startCluster({
+      shards: 2,
+      routers: 2,
+      noopIntervalMs: 50,
+      hostSelectionMs: 5000,
+      balancerRoundMs: 0,
+    });
     client = await MongoClient.connect(cluster.connectionString);
     direct = await MongoClient.connect(`mongodb://${cluster.shards[0] ?? ''}/?directConnection=true`);
     const admin = client.db('admin');
@@ -37,7 +43,9 @@ describe('faults of nodes', () => {
     let done = false;
     const writer = async (lane: number): Promise<void> => {
       for (let n = lane; !done; n += 4) {
-        const sent = await items().insertOne({ _id: n, k: n % 2 === 0 ? n : -n }).catch(() => undefined);
+        const sent = await items()
+          .insertOne({ _id: n, k: n % 2 === 0 ? n : -n })
+          .catch(() => undefined);
         if (sent !== undefined) acknowledged.push(n);
       }
     };
@@ -46,7 +54,10 @@ describe('faults of nodes', () => {
       const before = acknowledged.length;
       await cluster.node(name).stop();
       await cluster.node(name).start();
-      await vi.waitFor(() => expect(acknowledged.length).toBeGreaterThan(before + 20), { timeout: 60_000, interval: 5 });
+      await vi.waitFor(() => expect(acknowledged.length).toBeGreaterThan(before + 20), {
+        timeout: 60_000,
+        interval: 5,
+      });
     }
     done = true;
     await Promise.all(writers);
@@ -62,14 +73,19 @@ describe('faults of nodes', () => {
     await cursor.next();
     await cluster.node('shard0').stop();
     const host = cluster.shards[0] ?? '';
-    await expect(MongoClient.connect(`mongodb://${host}/?directConnection=true&serverSelectionTimeoutMS=200`)).rejects.toThrow();
+    await expect(
+      MongoClient.connect(`mongodb://${host}/?directConnection=true&serverSelectionTimeoutMS=200`),
+    ).rejects.toThrow();
     await cluster.node('shard0').start();
     expect(await direct.db('db').collection('c').countDocuments()).toBe(4);
     await expect(cursor.next()).rejects.toMatchObject({ code: 43 });
   });
 
   it('answers as a router does that finds no primary, and waits for one', async () => {
-    await using waiting = await MongoClient.connect(cluster.connectionString, { retryReads: false, retryWrites: false });
+    await using waiting = await MongoClient.connect(cluster.connectionString, {
+      retryReads: false,
+      retryWrites: false,
+    });
     await cluster.node('shard1').stop();
     expect(await items(waiting).findOne({ k: -1 })).toBeNull();
     const read = items(waiting).findOne({ k: 1 });
@@ -84,7 +100,10 @@ describe('faults of nodes', () => {
     await using other = await MongoClient.connect(impatient.connectionString, { retryReads: false });
     await other.db('db').collection<Item>('c').insertOne({ _id: 1, k: 1 });
     await impatient.node('shard0').stop();
-    await expect(other.db('db').collection('c').findOne()).rejects.toMatchObject({ code: 133, codeName: 'FailedToSatisfyReadPreference' });
+    await expect(other.db('db').collection('c').findOne()).rejects.toMatchObject({
+      code: 133,
+      codeName: 'FailedToSatisfyReadPreference',
+    });
     await other.close();
     await impatient.close();
   });
@@ -92,13 +111,20 @@ describe('faults of nodes', () => {
   it('steps down, refuses writes with its new topology, and is elected again', async () => {
     const admin = direct.db('admin');
     const before = await admin.command({ hello: 1 });
-    await expect(admin.command({ replSetStepDown: 5, secondaryCatchUpPeriodSecs: 10 })).rejects.toMatchObject({ code: 2 });
+    await expect(admin.command({ replSetStepDown: 5, secondaryCatchUpPeriodSecs: 10 })).rejects.toMatchObject({
+      code: 2,
+    });
     await admin.command({ replSetStepDown: 3600, force: true });
     const hello = await admin.command({ hello: 1 });
     expect(hello).toMatchObject({ isWritablePrimary: false, secondary: true });
     expect(hello['topologyVersion']).not.toEqual(before['topologyVersion']);
-    await using plain = await MongoClient.connect(`mongodb://${cluster.shards[0] ?? ''}/?directConnection=true&retryWrites=false`);
-    const refused = (await plain.db('db').command({ insert: 'x', documents: [{ _id: 1 }] }).catch((error: unknown) => error)) as MongoServerError;
+    await using plain = await MongoClient.connect(
+      `mongodb://${cluster.shards[0] ?? ''}/?directConnection=true&retryWrites=false`,
+    );
+    const refused = (await plain
+      .db('db')
+      .command({ insert: 'x', documents: [{ _id: 1 }] })
+      .catch((error: unknown) => error)) as MongoServerError;
     expect(refused).toMatchObject({ code: 10107, codeName: 'NotWritablePrimary' });
     expect(refused['topologyVersion']).toEqual(hello['topologyVersion']);
     const written = items().insertOne({ _id: 7, k: -7 });
@@ -122,10 +148,15 @@ describe('faults of nodes', () => {
 
   it('remembers retryable writes over a restart, but no numbers under which nothing was written', async () => {
     const session = direct.startSession();
-    const statement = (txnNumber: bigint, k: number) => direct.db('db').command({ update: 'plain', updates: [{ q: { _id: 1 }, u: { $inc: { k } } }], txnNumber }, { session });
+    const statement = (txnNumber: bigint, k: number) =>
+      direct
+        .db('db')
+        .command({ update: 'plain', updates: [{ q: { _id: 1 }, u: { $inc: { k } } }], txnNumber }, { session });
     await direct.db('db').collection<Item>('plain').insertOne({ _id: 1, k: 0 });
     await statement(5n, 1);
-    await direct.db('db').command({ update: 'plain', updates: [{ q: { _id: 99 }, u: { $inc: { k: 1 } } }], txnNumber: 9n }, { session });
+    await direct
+      .db('db')
+      .command({ update: 'plain', updates: [{ q: { _id: 99 }, u: { $inc: { k: 1 } } }], txnNumber: 9n }, { session });
     await cluster.node('shard0').restart();
     await vi.waitFor(() => direct.db('admin').command({ ping: 1 }), { timeout: 30_000 });
     expect(await statement(5n, 1)).toMatchObject({ n: 1, nModified: 1 });
@@ -144,7 +175,9 @@ describe('faults of nodes', () => {
   it('cuts a connection within a command: nothing happened before it is sent again', async () => {
     await items().insertOne({ _id: 1, k: -1 });
     cluster.node('router0').cutAfterBytes(10, 'received');
-    await using plain = await MongoClient.connect(cluster.connectionString, { retryReads: false }).catch(() => MongoClient.connect(cluster.connectionString));
+    await using plain = await MongoClient.connect(cluster.connectionString, { retryReads: false }).catch(() =>
+      MongoClient.connect(cluster.connectionString),
+    );
     expect(await items(plain).findOne({ k: -1 })).toMatchObject({ _id: 1 });
   });
 
@@ -156,10 +189,12 @@ describe('faults of nodes', () => {
     cluster.node('router0').heal();
     cluster.node('shard0').pause();
     let answered = false;
-    const read = items().findOne({ k: -1 }).then((found) => {
-      answered = true;
-      return found;
-    });
+    const read = items()
+      .findOne({ k: -1 })
+      .then((found) => {
+        answered = true;
+        return found;
+      });
     expect(await items().findOne({ k: 1 })).toBeNull();
     expect(answered).toBe(false);
     cluster.node('shard0').resume();
@@ -167,7 +202,9 @@ describe('faults of nodes', () => {
   });
 
   it('loses history when the oplog is filled', async () => {
-    const { operationTime } = (await direct.db('db').command({ insert: 'plain', documents: [{ _id: 1 }] })) as unknown as { operationTime: Timestamp };
+    const { operationTime } = (await direct
+      .db('db')
+      .command({ insert: 'plain', documents: [{ _id: 1 }] })) as unknown as { operationTime: Timestamp };
     await direct.db('db').command({ insert: 'plain', documents: [{ _id: 2 }] });
     cluster.member('shard0').fillOplog();
     const stream = direct.watch([], { startAtOperationTime: operationTime, maxAwaitTimeMS: 100 });
@@ -190,7 +227,9 @@ describe('faults of nodes', () => {
     expect(await runFaultLine(cluster.nodes, '{"stop":"shard1"}')).toBe('{"done":{"stop":"shard1"}}');
     expect(cluster.node('shard1').running).toBe(false);
     expect(await runFaultLine(cluster.nodes, '{"start":"shard1"}')).toBe('{"done":{"start":"shard1"}}');
-    expect(JSON.parse(await runFaultLine(cluster.nodes, '{"stop":"shard9"}'))).toMatchObject({ failed: { stop: 'shard9' } });
+    expect(JSON.parse(await runFaultLine(cluster.nodes, '{"stop":"shard9"}'))).toMatchObject({
+      failed: { stop: 'shard9' },
+    });
     expect(JSON.parse(await runFaultLine(cluster.nodes, 'no order'))).toMatchObject({ failed: 'no order' });
   });
 });

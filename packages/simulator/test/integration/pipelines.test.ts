@@ -30,20 +30,33 @@ describe('pipelines and views through a router', () => {
     db = client.db(`agg${number}`);
     await shard('c');
     await db.collection<Item>('c').insertMany([-2, -1, 0, 1, 2].map((k) => ({ _id: k + 3, k, v: k * k })));
-    await db.collection<Item>('p').insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    await db.collection<Item>('p').insertMany([
+      { _id: 1, k: -1 },
+      { _id: 2, k: 1 },
+    ]);
   });
 
   async function shard(name: string): Promise<void> {
     const admin = client.db('admin');
     const namespace = `${db.databaseName}.${name}`;
     await admin.command({ enableSharding: db.databaseName, primaryShard: 'shard0' });
-    for (const [zone, id] of [['low', 'shard0'], ['high', 'shard1']]) await admin.command({ addShardToZone: id, zone });
+    for (const [zone, id] of [
+      ['low', 'shard0'],
+      ['high', 'shard1'],
+    ])
+      await admin.command({ addShardToZone: id, zone });
     await admin.command({ updateZoneKeyRange: namespace, min: { k: new MinKey() }, max: { k: 0 }, zone: 'low' });
     await admin.command({ updateZoneKeyRange: namespace, min: { k: 0 }, max: { k: new MaxKey() }, zone: 'high' });
     await admin.command({ shardCollection: namespace, key: { k: 1 } });
   }
 
-  const keys = async (name: string): Promise<number[]> => (await db.collection<Item>(name).find({}, { sort: { k: 1 } }).toArray()).map(({ k }) => k);
+  const keys = async (name: string): Promise<number[]> =>
+    (
+      await db
+        .collection<Item>(name)
+        .find({}, { sort: { k: 1 } })
+        .toArray()
+    ).map(({ k }) => k);
 
   it('show a view over a sharded collection whole', async () => {
     await db.createCollection('high', { viewOn: 'c', pipeline: [{ $match: { v: { $gte: 1 } } }] });
@@ -52,8 +65,18 @@ describe('pipelines and views through a router', () => {
     expect(await db.collection('named').countDocuments({ k: { $gt: 0 } })).toBe(2);
     expect((await db.command({ count: 'named', query: { k: { $gt: 0 } } }))['n']).toBe(2);
     expect(await db.collection('named').distinct('v')).toEqual([1, 4]);
-    expect(await db.collection('named').aggregate([{ $group: { _id: '$name', n: { $sum: 1 } } }]).toArray()).toEqual([{ _id: 'n', n: 4 }]);
-    expect(await db.collection('named').find({}, { sort: { k: -1 }, limit: 2, projection: { k: 1, _id: 0 } }).toArray()).toEqual([{ k: 2 }, { k: 1 }]);
+    expect(
+      await db
+        .collection('named')
+        .aggregate([{ $group: { _id: '$name', n: { $sum: 1 } } }])
+        .toArray(),
+    ).toEqual([{ _id: 'n', n: 4 }]);
+    expect(
+      await db
+        .collection('named')
+        .find({}, { sort: { k: -1 }, limit: 2, projection: { k: 1, _id: 0 } })
+        .toArray(),
+    ).toEqual([{ k: 2 }, { k: 1 }]);
   });
 
   it('read a view over a sharded collection with its collation', async () => {
@@ -63,7 +86,9 @@ describe('pipelines and views through a router', () => {
     expect(await folded.find({ name: 'x' }).toArray()).toHaveLength(1);
     expect((await db.command({ count: 'folded', query: { name: 'x' } }))['n']).toBe(1);
     expect(await folded.distinct('k', { name: 'x' })).toEqual([9]);
-    await expect(folded.find({ name: 'x' }, { collation: { locale: 'simple' } }).toArray()).rejects.toMatchObject({ code: 167 });
+    await expect(folded.find({ name: 'x' }, { collation: { locale: 'simple' } }).toArray()).rejects.toMatchObject({
+      code: 167,
+    });
     await expect(folded.rename('other')).rejects.toMatchObject({ code: 26 });
   });
 
@@ -74,51 +99,114 @@ describe('pipelines and views through a router', () => {
 
   it('join sharded collections, views and plain ones', async () => {
     const lookup = { $lookup: { from: 'c', localField: 'k', foreignField: 'k', as: 'found' } };
-    const joined = await db.collection('p').aggregate([lookup, { $project: { n: { $size: '$found' } } }]).toArray();
-    expect(joined).toEqual([{ _id: 1, n: 1 }, { _id: 2, n: 1 }]);
+    const joined = await db
+      .collection('p')
+      .aggregate([lookup, { $project: { n: { $size: '$found' } } }])
+      .toArray();
+    expect(joined).toEqual([
+      { _id: 1, n: 1 },
+      { _id: 2, n: 1 },
+    ]);
     await db.createCollection('view', { viewOn: 'c', pipeline: [{ $match: { k: { $gt: 0 } } }] });
-    const union = await db.collection('p').aggregate([{ $unionWith: 'view' }, { $count: 'n' }]).toArray();
+    const union = await db
+      .collection('p')
+      .aggregate([{ $unionWith: 'view' }, { $count: 'n' }])
+      .toArray();
     expect(union).toEqual([{ n: 4 }]);
   });
 
   it('write the results of all shards with $out', async () => {
     await db.command({ createIndexes: 'p', indexes: [{ key: { v: 1 }, name: 'v_1' }] });
-    await db.collection('c').aggregate([{ $match: { k: { $ne: 0 } } }, { $out: 'p' }]).toArray();
+    await db
+      .collection('c')
+      .aggregate([{ $match: { k: { $ne: 0 } } }, { $out: 'p' }])
+      .toArray();
     expect(await keys('p')).toEqual([-2, -1, 1, 2]);
     expect((await db.collection('p').indexes()).map(({ name }) => name)).toEqual(['_id_', 'v_1']);
-    await expect(db.collection('p').aggregate([{ $out: 'c' }]).toArray()).rejects.toMatchObject({ code: 28769 });
+    await expect(
+      db
+        .collection('p')
+        .aggregate([{ $out: 'c' }])
+        .toArray(),
+    ).rejects.toMatchObject({ code: 28769 });
   });
 
   it.each([
-    ['merge', 'insert', [{ _id: 1, k: -2, v: 4, new: 1 }, { _id: 9, k: 9, new: 1 }]],
-    ['replace', 'insert', [{ _id: 1, k: -2, new: 1 }, { _id: 9, k: 9, new: 1 }]],
-    ['keepExisting', 'insert', [{ _id: 1, k: -2, v: 4 }, { _id: 9, k: 9, new: 1 }]],
+    [
+      'merge',
+      'insert',
+      [
+        { _id: 1, k: -2, v: 4, new: 1 },
+        { _id: 9, k: 9, new: 1 },
+      ],
+    ],
+    [
+      'replace',
+      'insert',
+      [
+        { _id: 1, k: -2, new: 1 },
+        { _id: 9, k: 9, new: 1 },
+      ],
+    ],
+    [
+      'keepExisting',
+      'insert',
+      [
+        { _id: 1, k: -2, v: 4 },
+        { _id: 9, k: 9, new: 1 },
+      ],
+    ],
     ['merge', 'discard', [{ _id: 1, k: -2, v: 4, new: 1 }]],
-    [[{ $set: { v: { $add: ['$v', '$$new.new'] } } }], 'insert', [{ _id: 1, k: -2, v: 5 }, { _id: 9, k: 9, new: 1 }]],
+    [
+      [{ $set: { v: { $add: ['$v', '$$new.new'] } } }],
+      'insert',
+      [
+        { _id: 1, k: -2, v: 5 },
+        { _id: 9, k: 9, new: 1 },
+      ],
+    ],
   ])('$merge %j and %s into a sharded and into a plain collection', async (whenMatched, whenNotMatched, expected) => {
-    await db.collection<Item>('source').insertMany([{ _id: 1, k: -2 }, { _id: 9, k: 9 }]);
+    await db.collection<Item>('source').insertMany([
+      { _id: 1, k: -2 },
+      { _id: 9, k: 9 },
+    ]);
     await db.collection<Item>('plain').insertOne({ _id: 1, k: -2, v: 4 });
     for (const into of ['c', 'plain']) {
       const stage = { $merge: { into, whenMatched, whenNotMatched } };
-      await db.collection('source').aggregate([{ $set: { new: 1 } }, stage]).toArray();
-      expect(await db.collection<Item>(into).find({ _id: { $in: [1, 9] } }, { sort: { _id: 1 } }).toArray()).toEqual(expected);
+      await db
+        .collection('source')
+        .aggregate([{ $set: { new: 1 } }, stage])
+        .toArray();
+      expect(
+        await db
+          .collection<Item>(into)
+          .find({ _id: { $in: [1, 9] } }, { sort: { _id: 1 } })
+          .toArray(),
+      ).toEqual(expected);
     }
   });
 
   it('are explained shard by shard', async () => {
     const reply = await db.command({ explain: { find: 'c', filter: { v: 4 } }, verbosity: 'executionStats' });
-    expect(reply['queryPlanner']).toMatchObject({ winningPlan: { stage: 'SHARD_MERGE', shards: [{ shardName: 'shard0' }, { shardName: 'shard1' }] } });
+    expect(reply['queryPlanner']).toMatchObject({
+      winningPlan: { stage: 'SHARD_MERGE', shards: [{ shardName: 'shard0' }, { shardName: 'shard1' }] },
+    });
     expect(reply['executionStats']).toMatchObject({ nReturned: 2, totalDocsExamined: 5 });
   });
 
   it('refuse $merge where something must match or must not', async () => {
     await db.collection<Item>('source').insertMany([{ _id: 9, k: 9 }]);
     const merge = (options: Record<string, string>): Promise<unknown> =>
-      db.collection('source').aggregate([{ $merge: { into: 'c', ...options } }]).toArray();
+      db
+        .collection('source')
+        .aggregate([{ $merge: { into: 'c', ...options } }])
+        .toArray();
     await expect(merge({ whenNotMatched: 'fail' })).rejects.toMatchObject({ code: 13113 });
     await merge({ whenMatched: 'fail' });
     await expect(merge({ whenMatched: 'fail' })).rejects.toMatchObject({ code: 11000 });
-    await expect(merge({ whenMatched: 'keepExisting', whenNotMatched: 'discard' })).rejects.toMatchObject({ code: 51181 });
+    await expect(merge({ whenMatched: 'keepExisting', whenNotMatched: 'discard' })).rejects.toMatchObject({
+      code: 51181,
+    });
     await expect(merge({ on: 'v' })).rejects.toMatchObject({ code: 51183 });
   });
 
@@ -126,7 +214,12 @@ describe('pipelines and views through a router', () => {
     await db.createCollection('series', { timeseries: { timeField: 't', metaField: 'm' } });
     await db.collection('series').insertMany([1, 2, 3].map((v) => ({ t: new Date(v * 1000), m: v % 2, v })));
     expect(await db.collection('series').countDocuments({ m: 1 })).toBe(2);
-    expect(await db.collection('series').aggregate([{ $group: { _id: '$m', s: { $sum: '$v' } } }, { $sort: { _id: 1 } }]).toArray()).toEqual([
+    expect(
+      await db
+        .collection('series')
+        .aggregate([{ $group: { _id: '$m', s: { $sum: '$v' } } }, { $sort: { _id: 1 } }])
+        .toArray(),
+    ).toEqual([
       { _id: 0, s: 2 },
       { _id: 1, s: 4 },
     ]);

@@ -43,7 +43,9 @@ describe('two routers with tables of their own', () => {
     const key = (): number => below(keys) - keys / 2;
     const actions: (() => Promise<void>)[] = [
       async () => {
-        const documents = Array.from({ length: 5 }, () => key()).filter((k, at, all) => !model.has(k) && all.indexOf(k) === at).map((k) => ({ _id: k, k, v: 0 }));
+        const documents = Array.from({ length: 5 }, () => key())
+          .filter((k, at, all) => !model.has(k) && all.indexOf(k) === at)
+          .map((k) => ({ _id: k, k, v: 0 }));
         if (documents.length === 0) return;
         await items().insertMany(documents, { ordered: below(2) === 0 });
         for (const document of documents) model.set(document.k, document);
@@ -71,7 +73,9 @@ describe('two routers with tables of their own', () => {
         if (present !== undefined) model.set(k, { ...present, v: k });
       },
       async () => {
-        await router().db('admin').command({ moveChunk: 'db.c', find: { k: key() }, to: `shard${below(3)}`, _waitForDelete: below(2) === 0 });
+        await router()
+          .db('admin')
+          .command({ moveChunk: 'db.c', find: { k: key() }, to: `shard${below(3)}`, _waitForDelete: below(2) === 0 });
       },
     ];
     for (let step = 0; step < steps; step += 1) {
@@ -79,7 +83,12 @@ describe('two routers with tables of their own', () => {
       if (step % 10 !== 0) continue;
       const expected = [...model.values()].sort((a, b) => a.k - b.k);
       const message = `seed ${testSeed}, step ${step}`;
-      expect(await items().find({}, { sort: { k: 1 }, batchSize: 7 }).toArray(), message).toEqual(expected);
+      expect(
+        await items()
+          .find({}, { sort: { k: 1 }, batchSize: 7 })
+          .toArray(),
+        message,
+      ).toEqual(expected);
       expect(await items().countDocuments({ v: 0 }), message).toBe(expected.filter(({ v }) => v === 0).length);
     }
   });
@@ -92,21 +101,32 @@ describe('two routers with tables of their own', () => {
     let done = false;
     const writer = async (at: number): Promise<void> => {
       for (let n = at; n < documentsOfLoad; n += 2 * 20) {
-        const documents = Array.from({ length: 20 }, (_, step) => ({ _id: n + 2 * step, k: ((n + 2 * step) * 7) % documentsOfLoad, v: 0 })).filter(({ _id }) => _id < documentsOfLoad);
+        const documents = Array.from({ length: 20 }, (_, step) => ({
+          _id: n + 2 * step,
+          k: ((n + 2 * step) * 7) % documentsOfLoad,
+          v: 0,
+        })).filter(({ _id }) => _id < documentsOfLoad);
         await collection(at).insertMany(documents, { ordered: at === 0 });
         for (const { k } of documents) await collection(1 - at).updateOne({ k }, { $inc: { v: 1 } });
       }
     };
     const mover = async (): Promise<void> => {
       for (let move = 0; !done; move += 1) {
-        await admin.command({ moveChunk: 'db.busy', find: { k: (move * 100) % documentsOfLoad }, to: `shard${move % 3}`, _waitForDelete: true });
+        await admin.command({
+          moveChunk: 'db.busy',
+          find: { k: (move * 100) % documentsOfLoad },
+          to: `shard${move % 3}`,
+          _waitForDelete: true,
+        });
       }
     };
     const moving = mover();
     await Promise.all([writer(0), writer(1)]);
     done = true;
     await moving;
-    const stored = await collection(0).find({}, { sort: { _id: 1 } }).toArray();
+    const stored = await collection(0)
+      .find({}, { sort: { _id: 1 } })
+      .toArray();
     expect(stored.map(({ _id }) => _id)).toEqual(Array.from({ length: documentsOfLoad }, (_, n) => n));
     expect(stored.every(({ v }) => v === 1)).toBe(true);
   });

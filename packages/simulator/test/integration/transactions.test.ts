@@ -1,5 +1,13 @@
 import { Binary, Int32, Long } from 'bson';
-import { type ClientSession, type Collection, MaxKey, MinKey, MongoClient, type MongoServerError, Timestamp } from 'mongodb';
+import {
+  type ClientSession,
+  type Collection,
+  MaxKey,
+  MinKey,
+  MongoClient,
+  type MongoServerError,
+  Timestamp,
+} from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Doc, Value } from '../../src/bson/value.js';
 import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
@@ -20,7 +28,9 @@ describe('transactions through a router', () => {
   beforeAll(async () => {
     cluster = await startCluster({ shards: 2, routers: 2, noopIntervalMs: 50 });
     client = await MongoClient.connect(cluster.connectionString);
-    direct = await Promise.all(cluster.shards.map((host) => MongoClient.connect(`mongodb://${host}/?directConnection=true`)));
+    direct = await Promise.all(
+      cluster.shards.map((host) => MongoClient.connect(`mongodb://${host}/?directConnection=true`)),
+    );
   });
 
   afterAll(async () => {
@@ -34,12 +44,19 @@ describe('transactions through a router', () => {
     const db = `tx${number}`;
     const admin = client.db('admin');
     await admin.command({ enableSharding: db, primaryShard: 'shard0' });
-    for (const [zone, shard] of [['low', 'shard0'], ['high', 'shard1']]) await admin.command({ addShardToZone: shard, zone });
+    for (const [zone, shard] of [
+      ['low', 'shard0'],
+      ['high', 'shard1'],
+    ])
+      await admin.command({ addShardToZone: shard, zone });
     await admin.command({ updateZoneKeyRange: `${db}.c`, min: { k: new MinKey() }, max: { k: 0 }, zone: 'low' });
     await admin.command({ updateZoneKeyRange: `${db}.c`, min: { k: 0 }, max: { k: new MaxKey() }, zone: 'high' });
     await admin.command({ shardCollection: `${db}.c`, key: { k: 1 } });
     const made = client.db(db).collection<Item>('c');
-    await made.insertMany([{ _id: 1, k: -1, v: 0 }, { _id: 2, k: 1, v: 0 }]);
+    await made.insertMany([
+      { _id: 1, k: -1, v: 0 },
+      { _id: 2, k: 1, v: 0 },
+    ]);
     return made;
   }
 
@@ -84,8 +101,15 @@ describe('transactions through a router', () => {
     const seen = new Set<string>();
     for (let t = start.t; t <= end.t; t += 1) {
       for (let i = t === start.t ? start.i : 1; i <= (t === end.t ? end.i : start.i + 40); i += 1) {
-        const command = { find: 'c', readConcern: { level: 'snapshot', atClusterTime: new Timestamp({ t, i }) }, sort: { _id: 1 } };
-        const reply = await client.db(items.dbName).command(command).catch(() => undefined);
+        const command = {
+          find: 'c',
+          readConcern: { level: 'snapshot', atClusterTime: new Timestamp({ t, i }) },
+          sort: { _id: 1 },
+        };
+        const reply = await client
+          .db(items.dbName)
+          .command(command)
+          .catch(() => undefined);
         const batch = (reply?.['cursor'] as { firstBatch: Item[] } | undefined)?.firstBatch ?? [];
         if (batch.length === 2) seen.add(batch.map(({ v }) => v).join());
       }
@@ -113,7 +137,10 @@ describe('transactions through a router', () => {
       session.startTransaction({ readConcern: { level: 'snapshot' } });
       await items.findOne({ k: 1 }, { session });
       await items.updateOne({ k: 1 }, { $set: { v: 7 } });
-      const failure = await items.updateOne({ k: 1 }, { $set: { v: 8 } }, { session }).then(() => undefined, (error: unknown) => error as MongoServerError);
+      const failure = await items.updateOne({ k: 1 }, { $set: { v: 8 } }, { session }).then(
+        () => undefined,
+        (error: unknown) => error as MongoServerError,
+      );
       expect(failure?.code).toBe(112);
       expect(failure?.hasErrorLabel('TransientTransactionError')).toBe(true);
       await session.abortTransaction();
@@ -138,7 +165,9 @@ describe('transactions through a router', () => {
       session.startTransaction();
       await items.updateOne({ k: -1 }, { $set: { v: 1 } }, { session });
       await items.updateOne({ k: 1 }, { $set: { v: 1 } }, { session });
-      expect((session as unknown as { transaction: { recoveryToken: unknown } }).transaction.recoveryToken).toEqual({ recoveryShardId: 'shard0' });
+      expect((session as unknown as { transaction: { recoveryToken: unknown } }).transaction.recoveryToken).toEqual({
+        recoveryShardId: 'shard0',
+      });
       await session.commitTransaction();
       await session.commitTransaction();
       expect(await recovered(session, { recoveryShardId: 'shard0' })).toMatchObject({ ok: 1 });
@@ -152,8 +181,14 @@ describe('transactions through a router', () => {
   });
 
   /** Commits the session's transaction through a router that has not seen it. */
-  async function recovered(session: ClientSession, recoveryToken: Record<string, string>): Promise<Record<string, unknown>> {
-    const { id, txnNumber } = session.serverSession as unknown as { id: { id: { buffer: Uint8Array } }; txnNumber: number };
+  async function recovered(
+    session: ClientSession,
+    recoveryToken: Record<string, string>,
+  ): Promise<Record<string, unknown>> {
+    const { id, txnNumber } = session.serverSession as unknown as {
+      id: { id: { buffer: Uint8Array } };
+      txnNumber: number;
+    };
     const body: Doc = new Map<string, Value>([
       ['commitTransaction', new Int32(1)],
       ['lsid', new Map([['id', new Binary(id.id.buffer, Binary.SUBTYPE_UUID)]])],

@@ -33,10 +33,16 @@ else {
 async function fetchShell() {
   if (existsSync(shell)) return undefined;
   mkdirSync(cache, { recursive: true });
-  writeFileSync(join(cache, 'package.json'), JSON.stringify({ private: true, dependencies: { mongosh: mongoshVersion } }));
+  writeFileSync(
+    join(cache, 'package.json'),
+    JSON.stringify({ private: true, dependencies: { mongosh: mongoshVersion } }),
+  );
   console.log(`fetching mongosh ${mongoshVersion}`);
   try {
-    await promisify(execFile)('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'], { cwd: cache, timeout: fetchLimit_ms });
+    await promisify(execFile)('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'], {
+      cwd: cache,
+      timeout: fetchLimit_ms,
+    });
     return existsSync(shell) ? undefined : `${shell} is not there after the installation`;
   } catch (error) {
     const lines = String(error.stderr || error.message).split('\n');
@@ -56,13 +62,24 @@ async function checkReleases() {
 }
 
 async function checkRelease(release) {
-  const cluster = spawn(process.execPath, [simulator, '--shards', '2', '--version', release, '--watch-stdin', '--json'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const cluster = spawn(
+    process.execPath,
+    [simulator, '--shards', '2', '--version', release, '--watch-stdin', '--json'],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
   const closed = once(cluster, 'close');
   try {
-    const [line] = await Promise.race([once(createInterface(cluster.stdout), 'line'), closed.then(() => Promise.reject(new Error('the simulator ended')))]);
+    const [line] = await Promise.race([
+      once(createInterface(cluster.stdout), 'line'),
+      closed.then(() => Promise.reject(new Error('the simulator ended'))),
+    ]);
     // A home of its own: the shell reads settings there and writes a history.
     const env = { ...process.env, HOME: cache, SIMULATED_VERSION: release };
-    const mongosh = spawn(process.execPath, [shell, '--norc', '--quiet', JSON.parse(line).connectionString, session], { stdio: ['ignore', 'inherit', 'inherit'], env, timeout: runLimit_ms });
+    const mongosh = spawn(process.execPath, [shell, '--norc', '--quiet', JSON.parse(line).connectionString, session], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env,
+      timeout: runLimit_ms,
+    });
     const [code, signal] = await once(mongosh, 'close');
     return code ?? signal;
   } finally {

@@ -34,22 +34,45 @@ check('shards a collection, splits it and moves a chunk', () => {
 check('inserts, finds, sorts, counts and aggregates over both shards', () => {
   shop.orders.insertMany(Array.from({ length: 100 }, (_, number) => ({ number, even: number % 2 === 0 })));
   assert.strictEqual(shop.orders.countDocuments(), 100);
-  same(shop.orders.find({ number: { $gt: 40 } }).sort({ number: -1 }).limit(2).toArray().map((order) => order.number), [99, 98]);
-  same(shop.orders.aggregate([{ $group: { _id: '$even', n: { $sum: 1 } } }, { $sort: { _id: 1 } }]).toArray().map((group) => group.n), [50, 50]);
+  same(
+    shop.orders
+      .find({ number: { $gt: 40 } })
+      .sort({ number: -1 })
+      .limit(2)
+      .toArray()
+      .map((order) => order.number),
+    [99, 98],
+  );
+  same(
+    shop.orders
+      .aggregate([{ $group: { _id: '$even', n: { $sum: 1 } } }, { $sort: { _id: 1 } }])
+      .toArray()
+      .map((group) => group.n),
+    [50, 50],
+  );
   assert.strictEqual(shop.orders.find().batchSize(7).toArray().length, 100);
 });
 
 check('updates, replaces, deletes and writes in bulk', () => {
   assert.strictEqual(shop.orders.updateMany({ number: { $lt: 10 } }, { $set: { old: true } }).modifiedCount, 10);
-  assert.strictEqual(shop.orders.findOneAndUpdate({ number: 3 }, { $inc: { visits: 1 } }, { returnDocument: 'after' }).visits, 1);
+  assert.strictEqual(
+    shop.orders.findOneAndUpdate({ number: 3 }, { $inc: { visits: 1 } }, { returnDocument: 'after' }).visits,
+    1,
+  );
   assert.strictEqual(shop.orders.deleteOne({ number: 99 }).deletedCount, 1);
-  const result = shop.orders.bulkWrite([{ insertOne: { document: { number: 1000 } } }, { deleteOne: { filter: { number: 1000 } } }]);
+  const result = shop.orders.bulkWrite([
+    { insertOne: { document: { number: 1000 } } },
+    { deleteOne: { filter: { number: 1000 } } },
+  ]);
   same([result.insertedCount, result.deletedCount], [1, 1]);
 });
 
 check('prints sh.status() and the distribution of a collection', () => {
   const status = sh.status().value;
-  same(status.shards.map((shard) => shard._id), ['shard0', 'shard1']);
+  same(
+    status.shards.map((shard) => shard._id),
+    ['shard0', 'shard1'],
+  );
   const { collections } = status.databases.find(({ database }) => database._id === 'shop');
   assert.strictEqual(collections['shop.orders'].chunks.length, 2);
   print(sh.status());
@@ -60,7 +83,10 @@ check('lists databases, collections and indexes, and makes and drops indexes', (
   assert(db.getMongo().getDBNames().includes('shop'));
   same(shop.getCollectionNames(), ['orders']);
   shop.orders.createIndex({ even: 1 });
-  same(shop.orders.getIndexes().map((index) => index.name), ['_id_', 'number_1', 'even_1']);
+  same(
+    shop.orders.getIndexes().map((index) => index.name),
+    ['_id_', 'number_1', 'even_1'],
+  );
   shop.orders.dropIndex('even_1');
   assert.strictEqual(shop.orders.stats().sharded, true);
 });

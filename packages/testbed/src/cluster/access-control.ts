@@ -40,7 +40,10 @@ export function directTo(hosts: ReadonlyMap<string, string>, id: string): string
 }
 
 /** The ways to a cluster by its bare connection string: as the migrator and as anybody, where it knows its users. */
-export function addresses(bare: string, withUsers: boolean): Pick<TestCluster, 'connectionString' | 'connectionStringOf'> {
+export function addresses(
+  bare: string,
+  withUsers: boolean,
+): Pick<TestCluster, 'connectionString' | 'connectionStringOf'> {
   const connectionStringOf = (user: TestUser): string => (withUsers ? loginAs(bare, user) : bare);
   return { connectionString: connectionStringOf('migrator'), connectionStringOf };
 }

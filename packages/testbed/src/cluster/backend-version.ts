@@ -29,6 +29,7 @@ function simulatedVersion(release: string): readonly [number, number, number] {
  */
 export function imageVersion(image: string): readonly [number, number, number] {
   const [, major, minor, patch = '0'] = /:v?(\d+)\.(\d+)(?:\.(\d+))?/.exec(image) ?? [];
-  if (major === undefined) throw new Error(`MONGO_IMAGE needs a tag with the version, for example mongo:6.0; ${image} has none.`);
+  if (major === undefined)
+    throw new Error(`MONGO_IMAGE needs a tag with the version, for example mongo:6.0; ${image} has none.`);
   return [Number(major), Number(minor), Number(patch)];
 }

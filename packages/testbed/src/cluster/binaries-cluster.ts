@@ -10,7 +10,10 @@ import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 const readyWithin_ms = 60_000;
 
 /** A cluster of `mongod` and `mongos` processes from `binaries`, one member per replica set. */
-export async function startBinariesCluster({ name, topology, oplogBytes, withUsers, routers, folder }: TestClusterOptions, binaries: string): Promise<TestCluster> {
+export async function startBinariesCluster(
+  { name, topology, oplogBytes, withUsers, routers, folder }: TestClusterOptions,
+  binaries: string,
+): Promise<TestCluster> {
   const children: Child[] = [];
   const security = withUsers ? ['--keyFile', keyFile(folder.file(`${name}-key`))] : [];
   const launch: Launch = async (server, program, args) => {
@@ -20,7 +23,15 @@ export async function startBinariesCluster({ name, topology, oplogBytes, withUse
     const child = await Child.start({
       name: `${name} ${server}`,
       command: join(binaries, program),
-      args: [...args, ...security, ...(program === 'mongod' ? storageArguments(dataPath, oplogBytes) : []), '--port', String(port), '--bind_ip', '127.0.0.1'],
+      args: [
+        ...args,
+        ...security,
+        ...(program === 'mongod' ? storageArguments(dataPath, oplogBytes) : []),
+        '--port',
+        String(port),
+        '--bind_ip',
+        '127.0.0.1',
+      ],
       ready: waitingForConnections,
       readyWithin_ms,
       logFile: folder.file(`${name}-${server}.log`),

@@ -15,13 +15,25 @@ const dataPath = '/data/db';
  * tells its own to everybody. testcontainers removes them also when this process dies.
  * @param image for example `mongo:6.0`
  */
-export async function startContainersCluster({ name, topology, oplogBytes, withUsers, folder }: TestClusterOptions, image: string): Promise<TestCluster> {
-  if (withUsers) throw new Error('Containers are started without access control: use MONGO_BIN for tests that need users.');
+export async function startContainersCluster(
+  { name, topology, oplogBytes, withUsers, folder }: TestClusterOptions,
+  image: string,
+): Promise<TestCluster> {
+  if (withUsers)
+    throw new Error('Containers are started without access control: use MONGO_BIN for tests that need users.');
   const { GenericContainer, Wait } = await import('testcontainers');
   const containers: StartedTestContainer[] = [];
   const launch: Launch = async (server, program, args) => {
     const port = await freePort();
-    const command = [program, ...args, ...(program === 'mongod' ? storageArguments(dataPath, oplogBytes) : []), '--port', String(port), '--bind_ip', '127.0.0.1'];
+    const command = [
+      program,
+      ...args,
+      ...(program === 'mongod' ? storageArguments(dataPath, oplogBytes) : []),
+      '--port',
+      String(port),
+      '--bind_ip',
+      '127.0.0.1',
+    ];
     const log = createWriteStream(folder.file(`${name}-${server}.log`));
     const container = await new GenericContainer(image)
       .withNetworkMode('host')
@@ -40,7 +52,14 @@ export async function startContainersCluster({ name, topology, oplogBytes, withU
   };
   try {
     const described = await startServers(launch, topology);
-    return { ...described, backend: 'containers', version: await serverVersion(described.connectionString), pids: [], close, [Symbol.asyncDispose]: close };
+    return {
+      ...described,
+      backend: 'containers',
+      version: await serverVersion(described.connectionString),
+      pids: [],
+      close,
+      [Symbol.asyncDispose]: close,
+    };
   } catch (error) {
     await close();
     throw error;

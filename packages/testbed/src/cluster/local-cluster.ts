@@ -9,7 +9,10 @@ import { serverVersion } from './server-version.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
 /** A cluster for a test that runs in one process with what it tests. */
-export interface LocalClusterOptions extends Pick<TestClusterOptions, 'topology' | 'oplogBytes' | 'withUsers' | 'routers' | 'release'> {
+export interface LocalClusterOptions extends Pick<
+  TestClusterOptions,
+  'topology' | 'oplogBytes' | 'withUsers' | 'routers' | 'release'
+> {
   /** How often idle simulated shards write an entry by themselves, in milliseconds; real ones write one every second. */
   readonly noopInterval_ms?: number;
 }
@@ -31,10 +34,16 @@ async function isRelease(release: ReleaseSeries | undefined): Promise<boolean> {
   return release === undefined || release === `${major}.${minor}`;
 }
 
-async function startBinaries({ topology, oplogBytes, withUsers, routers }: LocalClusterOptions, binaries: string): Promise<LocalCluster> {
+async function startBinaries(
+  { topology, oplogBytes, withUsers, routers }: LocalClusterOptions,
+  binaries: string,
+): Promise<LocalCluster> {
   const folder = ScratchFolder.create('servers');
   const sizes = { ...(oplogBytes !== undefined && { oplogBytes }), ...(routers !== undefined && { routers }) };
-  const cluster = await startBinariesCluster({ name: 'servers', topology, withUsers: withUsers ?? false, folder, ...sizes }, binaries);
+  const cluster = await startBinariesCluster(
+    { name: 'servers', topology, withUsers: withUsers ?? false, folder, ...sizes },
+    binaries,
+  );
   const close = async (): Promise<void> => {
     await cluster.close();
     folder[Symbol.dispose]();
@@ -66,8 +75,16 @@ async function simulate(options: LocalClusterOptions): Promise<LocalCluster & { 
     ...(oplogBytes !== undefined && { oplogBytesMax: oplogBytes }),
     ...(noopInterval_ms !== undefined && { noopIntervalMs: noopInterval_ms }),
   };
-  const simulated = topology === 'replicaSet' ? await startMember(given) : await startSharded(topology.shards, { ...given, routers: options.routers ?? 1 });
-  return { backend: 'simulator', ...addresses(simulated.connectionString, withUsers), hosts: simulated.hosts, close: () => simulated.close() };
+  const simulated =
+    topology === 'replicaSet'
+      ? await startMember(given)
+      : await startSharded(topology.shards, { ...given, routers: options.routers ?? 1 });
+  return {
+    backend: 'simulator',
+    ...addresses(simulated.connectionString, withUsers),
+    hosts: simulated.hosts,
+    close: () => simulated.close(),
+  };
 }
 
 interface Simulated extends Pick<Cluster, 'connectionString' | 'close'> {
@@ -76,7 +93,11 @@ interface Simulated extends Pick<Cluster, 'connectionString' | 'close'> {
 
 async function startMember(options: ReplicaSetOptions): Promise<Simulated> {
   const set = await startReplicaSet(options);
-  return { connectionString: set.connectionString, hosts: new Map([[set.member.identity.setName, set.host]]), close: () => set.close() };
+  return {
+    connectionString: set.connectionString,
+    hosts: new Map([[set.member.identity.setName, set.host]]),
+    close: () => set.close(),
+  };
 }
 
 /** The simulator's own address names its first router alone. */

@@ -20,7 +20,10 @@ const secondsBetweenCheckpoints = '1';
 export type Launch = (server: string, program: 'mongod' | 'mongos', args: readonly string[]) => Promise<string>;
 
 /** What a cluster is, however its servers were started. */
-export type Described = Pick<TestCluster, 'kind' | 'connectionString' | 'connectionStringOf' | 'shardIds' | 'shardConnectionString'>;
+export type Described = Pick<
+  TestCluster,
+  'kind' | 'connectionString' | 'connectionStringOf' | 'shardIds' | 'shardConnectionString'
+>;
 
 /** Arguments of every mongod: small, and with an oplog of the wanted size. */
 export function storageArguments(dataPath: string, oplogBytes: number | undefined): string[] {
@@ -39,7 +42,9 @@ export function startServers(
   withUsers = false,
   routers = 1,
 ): Promise<Described> {
-  return topology === 'replicaSet' ? startReplicaSet(launch, withUsers) : startSharded(launch, topology.shards, withUsers, routers);
+  return topology === 'replicaSet'
+    ? startReplicaSet(launch, withUsers)
+    : startSharded(launch, topology.shards, withUsers, routers);
 }
 
 async function startReplicaSet(launch: Launch, withUsers: boolean): Promise<Described> {
@@ -53,7 +58,12 @@ async function startReplicaSet(launch: Launch, withUsers: boolean): Promise<Desc
   };
 }
 
-async function startSharded(launch: Launch, shardCount: number, withUsers: boolean, routerCount: number): Promise<Described> {
+async function startSharded(
+  launch: Launch,
+  shardCount: number,
+  withUsers: boolean,
+  routerCount: number,
+): Promise<Described> {
   const [config, shards] = await Promise.all([
     startSet(launch, 'cfg', ['--configsvr']),
     Promise.all(Array.from({ length: shardCount }, (_, index) => startSet(launch, `s${index}`, ['--shardsvr']))),
@@ -81,7 +91,12 @@ async function startSet(launch: Launch, setName: string, role: string[]): Promis
   const parameters = ['--setParameter', 'periodicNoopIntervalSecs=1', '--setParameter', 'enableTestCommands=1'];
   const host = await launch(setName, 'mongod', [...role, '--replSet', setName, ...parameters]);
   const members = [{ _id: 0, host }];
-  const config = { _id: setName, ...(role.includes('--configsvr') && { configsvr: true }), members, settings: { electionTimeoutMillis: 1000 } };
+  const config = {
+    _id: setName,
+    ...(role.includes('--configsvr') && { configsvr: true }),
+    members,
+    settings: { electionTimeoutMillis: 1000 },
+  };
   try {
     await adminCommand(directTo(host), { replSetInitiate: config });
   } catch (error) {

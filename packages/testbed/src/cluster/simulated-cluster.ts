@@ -11,10 +11,20 @@ const processScript = fileURLToPath(new URL('../../../simulator/dist/process.js'
 const readyWithin_ms = 30_000;
 
 /** What the process prints once it listens: `host:port` of its servers. */
-const readyLine = z.union([z.object({ router: z.string(), shards: z.array(z.string()) }), z.object({ replicaSet: z.string(), setName: z.string() })]);
+const readyLine = z.union([
+  z.object({ router: z.string(), shards: z.array(z.string()) }),
+  z.object({ replicaSet: z.string(), setName: z.string() }),
+]);
 
 /** A simulated cluster in one child process. */
-export async function startSimulatedCluster({ name, topology, oplogBytes, release, withUsers = false, folder }: TestClusterOptions): Promise<TestCluster> {
+export async function startSimulatedCluster({
+  name,
+  topology,
+  oplogBytes,
+  release,
+  withUsers = false,
+  folder,
+}: TestClusterOptions): Promise<TestCluster> {
   const size = topology === 'replicaSet' ? ['--replica-set'] : ['--shards', String(topology.shards)];
   const oplog = oplogBytes === undefined ? [] : ['--oplog-bytes', String(oplogBytes)];
   const model = [...(release === undefined ? [] : ['--version', release]), ...(withUsers ? ['--auth'] : [])];
@@ -27,9 +37,18 @@ export async function startSimulatedCluster({ name, topology, oplogBytes, releas
     logFile: folder.file(`${name}.log`),
   });
   const listening = readyLine.parse(JSON.parse(child.ready[0]));
-  const hosts = 'router' in listening ? new Map(listening.shards.map((host, index) => [`shard${index}`, host])) : new Map([[listening.setName, listening.replicaSet]]);
-  const bare = 'router' in listening ? `mongodb://${listening.router}/` : `mongodb://${listening.replicaSet}/?replicaSet=${listening.setName}`;
-  if (withUsers) await Promise.all([bare, ...('router' in listening ? [...hosts.keys()].map((id) => directTo(hosts, id)) : [])].map(makeUsers));
+  const hosts =
+    'router' in listening
+      ? new Map(listening.shards.map((host, index) => [`shard${index}`, host]))
+      : new Map([[listening.setName, listening.replicaSet]]);
+  const bare =
+    'router' in listening
+      ? `mongodb://${listening.router}/`
+      : `mongodb://${listening.replicaSet}/?replicaSet=${listening.setName}`;
+  if (withUsers)
+    await Promise.all(
+      [bare, ...('router' in listening ? [...hosts.keys()].map((id) => directTo(hosts, id)) : [])].map(makeUsers),
+    );
   const reached = addresses(bare, withUsers);
   const close = async () => {
     await child.stop();

@@ -114,11 +114,17 @@ function exitOf(child: ChildProcess, pid: number | undefined): Promise<Exit> {
   });
 }
 
-async function waitUntilReady(child: ChildProcess, options: ChildOptions, exited: Promise<Exit>, log: WriteStream): Promise<RegExpExecArray> {
+async function waitUntilReady(
+  child: ChildProcess,
+  options: ChildOptions,
+  exited: Promise<Exit>,
+  log: WriteStream,
+): Promise<RegExpExecArray> {
   const tail: string[] = [];
   let timer: NodeJS.Timeout | undefined;
   const ready = new Promise<RegExpExecArray>((resolve, reject) => {
-    const fail = (what: string) => reject(new Error([`${options.name} ${what}. The end of its output (${options.logFile}):`, ...tail].join('\n')));
+    const fail = (what: string) =>
+      reject(new Error([`${options.name} ${what}. The end of its output (${options.logFile}):`, ...tail].join('\n')));
     const onLine = (line: string) => {
       log.write(`${line}\n`);
       tail.push(line);
@@ -126,7 +132,8 @@ async function waitUntilReady(child: ChildProcess, options: ChildOptions, exited
       const match = options.ready.exec(line);
       if (match) resolve(match);
     };
-    for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', onLine);
+    for (const stream of [child.stdout, child.stderr])
+      if (stream) createInterface({ input: stream }).on('line', onLine);
     timer = setTimeout(() => fail(`was not ready within ${options.readyWithin_ms / 1000} s`), options.readyWithin_ms);
     exited.then(
       ({ code, signal }) => fail(`ended before it was ready (${signal ?? `exit code ${code ?? '?'}`})`),

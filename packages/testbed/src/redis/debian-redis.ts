@@ -37,7 +37,11 @@ function writeLauncher(folder: string): string {
   const bin = join(folder, 'launcher');
   const path = join(bin, 'redis-server');
   mkdirSync(bin, { recursive: true });
-  writeFileSync(path, `#!/bin/sh\nLD_LIBRARY_PATH='${libraryPath(folder)}' exec '${join(folder, 'usr/bin/redis-server')}' "$@"\n`, { mode: 0o755 });
+  writeFileSync(
+    path,
+    `#!/bin/sh\nLD_LIBRARY_PATH='${libraryPath(folder)}' exec '${join(folder, 'usr/bin/redis-server')}' "$@"\n`,
+    { mode: 0o755 },
+  );
   return path;
 }
 

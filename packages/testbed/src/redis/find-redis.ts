@@ -33,13 +33,21 @@ const dockerAnswersWithin_ms = 5_000;
  */
 export async function findRedis(folder: ScratchFolder): Promise<Redis> {
   const url = process.env['CONVOY_REDIS_URL'];
-  if (url) return { url, origin: 'CONVOY_REDIS_URL', close: () => Promise.resolve(), [Symbol.asyncDispose]: () => Promise.resolve() };
+  if (url)
+    return {
+      url,
+      origin: 'CONVOY_REDIS_URL',
+      close: () => Promise.resolve(),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
   const installed = programOnPath('redis-server') ?? programOnPath('valkey-server');
   if (installed) return RedisServer.start({ path: installed, origin: installed }, folder);
   if (await hasDocker()) return startContainer(folder);
   const unpacked = await unpackDebianRedis();
   if (unpacked) return RedisServer.start(unpacked, folder);
-  throw new Error('Convoy needs Redis: install redis-server (or valkey-server), or start Docker, or set CONVOY_REDIS_URL to a running one.');
+  throw new Error(
+    'Convoy needs Redis: install redis-server (or valkey-server), or start Docker, or set CONVOY_REDIS_URL to a running one.',
+  );
 }
 
 /**
@@ -80,7 +88,17 @@ async function startContainer(folder: ScratchFolder): Promise<Redis> {
   const child = await Child.start({
     name: 'Redis container',
     command: 'docker',
-    args: ['run', '--rm', '--interactive', '--publish', `127.0.0.1:${port}:6379`, containerImage, 'sh', '-c', watchInput],
+    args: [
+      'run',
+      '--rm',
+      '--interactive',
+      '--publish',
+      `127.0.0.1:${port}:6379`,
+      containerImage,
+      'sh',
+      '-c',
+      watchInput,
+    ],
     holdInput: true,
     ready: /Ready to accept connections/,
     readyWithin_ms: containerReadyWithin_ms,
@@ -89,5 +107,11 @@ async function startContainer(folder: ScratchFolder): Promise<Redis> {
   const close = async () => {
     await child.stop();
   };
-  return { url: `redis://127.0.0.1:${port}`, origin: `container ${containerImage}`, pid: child.pid, close, [Symbol.asyncDispose]: close };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    origin: `container ${containerImage}`,
+    pid: child.pid,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }

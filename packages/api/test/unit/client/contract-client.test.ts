@@ -48,7 +48,10 @@ describe('calls', () => {
 
   it('returns progress', async () => {
     const { url } = await contractServer();
-    expect(await new ContractClient(url, { token: 'correct' }).progress()).toEqual({ success: true, progress: idleProgress() });
+    expect(await new ContractClient(url, { token: 'correct' }).progress()).toEqual({
+      success: true,
+      progress: idleProgress(),
+    });
   });
 
   it("returns a fleet's progress", async () => {
@@ -71,25 +74,37 @@ describe('failures', () => {
     const { service, url } = await contractServer();
     service.failure = new ConvoyError('cannotCommit', 'Lag is 40 seconds.');
     const call = new ContractClient(url, { token: 'correct' }).commit();
-    await expect(call).rejects.toMatchObject({ error: 'cannotCommit', errorDescription: 'Lag is 40 seconds.', httpStatus: 409 });
+    await expect(call).rejects.toMatchObject({
+      error: 'cannotCommit',
+      errorDescription: 'Lag is 40 seconds.',
+      httpStatus: 409,
+    });
   });
 
   it('throws unauthorized with a wrong token', async () => {
     const { url } = await contractServer();
-    await expect(new ContractClient(url, { token: 'wrong' }).progress()).rejects.toMatchObject({ error: 'unauthorized' });
+    await expect(new ContractClient(url, { token: 'wrong' }).progress()).rejects.toMatchObject({
+      error: 'unauthorized',
+    });
   });
 
   it('keeps the name of a failure that it does not know', async () => {
     const { url } = await bareServer((_request, response) => {
       response.writeHead(409).end('{"success":false,"error":"fromTheFuture","errorDescription":"New."}');
     });
-    await expect(new ContractClient(url).pause()).rejects.toMatchObject({ error: 'unexpectedReply', errorDescription: 'fromTheFuture: New.' });
+    await expect(new ContractClient(url).pause()).rejects.toMatchObject({
+      error: 'unexpectedReply',
+      errorDescription: 'fromTheFuture: New.',
+    });
   });
 
-  it.each(['', '<html>', '[]', '{"success":true}', '{"success":true,"progress":{}}'])('throws unexpectedReply for %j', async (body) => {
-    const { url } = await bareServer((_request, response) => response.end(body));
-    await expect(new ContractClient(url).progress()).rejects.toMatchObject({ error: 'unexpectedReply' });
-  });
+  it.each(['', '<html>', '[]', '{"success":true}', '{"success":true,"progress":{}}'])(
+    'throws unexpectedReply for %j',
+    async (body) => {
+      const { url } = await bareServer((_request, response) => response.end(body));
+      await expect(new ContractClient(url).progress()).rejects.toMatchObject({ error: 'unexpectedReply' });
+    },
+  );
 
   it('throws unexpectedReply for a reply without end', async () => {
     const { url } = await bareServer((_request, response) => {
@@ -108,19 +123,26 @@ describe('failures', () => {
   it('follows no redirect', async () => {
     const { service, url: target } = await contractServer();
     const { url } = await bareServer((_request, response) => response.writeHead(307, { location: target }).end());
-    await expect(new ContractClient(url, { token: 'correct' }).progress()).rejects.toMatchObject({ error: 'instanceUnreachable' });
+    await expect(new ContractClient(url, { token: 'correct' }).progress()).rejects.toMatchObject({
+      error: 'instanceUnreachable',
+    });
     expect(service.calls).toEqual([]);
   });
 
   it('throws instanceUnreachable when nobody listens', async () => {
     const { server, url } = await bareServer(() => undefined);
     await new Promise((resolve) => server.close(resolve));
-    await expect(new ContractClient(url).progress()).rejects.toMatchObject({ error: 'instanceUnreachable', httpStatus: 503 });
+    await expect(new ContractClient(url).progress()).rejects.toMatchObject({
+      error: 'instanceUnreachable',
+      httpStatus: 503,
+    });
   });
 
   it('throws requestTimedOut when no reply comes in time', async () => {
     const { url } = await bareServer(() => undefined);
-    await expect(new ContractClient(url, { timeout_ms: 50 }).progress()).rejects.toMatchObject({ error: 'requestTimedOut' });
+    await expect(new ContractClient(url, { timeout_ms: 50 }).progress()).rejects.toMatchObject({
+      error: 'requestTimedOut',
+    });
   });
 
   it('ends with the reason of an aborted signal', async () => {

@@ -3,7 +3,9 @@ import { canonicalJson, sortedSet } from '@convoy/api/contract/canonical-json';
 
 describe('canonicalJson', () => {
   it('sorts fields at every level by code units and keeps the order of arrays', () => {
-    expect(canonicalJson({ b: [{ d: 1, c: 2 }, 1], a: null, é: 'x', Z: true })).toBe('{"Z":true,"a":null,"b":[{"c":2,"d":1},1],"é":"x"}');
+    expect(canonicalJson({ b: [{ d: 1, c: 2 }, 1], a: null, é: 'x', Z: true })).toBe(
+      '{"Z":true,"a":null,"b":[{"c":2,"d":1},1],"é":"x"}',
+    );
   });
 
   it('leaves out fields that are undefined', () => {

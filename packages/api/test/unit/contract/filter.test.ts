@@ -14,7 +14,9 @@ describe.each(filters)('%s', (filter) => {
   });
 
   it('takes a database with collections', () => {
-    expect(parse({ database: 'sales', collections: ['orders'] })).toEqual([{ database: 'sales', collections: ['orders'] }]);
+    expect(parse({ database: 'sales', collections: ['orders'] })).toEqual([
+      { database: 'sales', collections: ['orders'] },
+    ]);
   });
 
   it('takes a database with collectionsRegex and its options', () => {
@@ -43,7 +45,10 @@ describe.each(filters)('%s', (filter) => {
   });
 
   it('needs database or databaseRegex', () => {
-    expectInvalid({ [filter]: [{ collections: ['a'] }] }, `${filter}[0].database: is required unless databaseRegex is given`);
+    expectInvalid(
+      { [filter]: [{ collections: ['a'] }] },
+      `${filter}[0].database: is required unless databaseRegex is given`,
+    );
   });
 
   it('refuses database together with databaseRegex', () => {
@@ -54,7 +59,10 @@ describe.each(filters)('%s', (filter) => {
   });
 
   it('needs a pattern in collectionsRegex and databaseRegex', () => {
-    expectInvalid({ [filter]: [{ database: 'a', collectionsRegex: {} }] }, `${filter}[0].collectionsRegex.pattern: is required`);
+    expectInvalid(
+      { [filter]: [{ database: 'a', collectionsRegex: {} }] },
+      `${filter}[0].collectionsRegex.pattern: is required`,
+    );
     expectInvalid({ [filter]: [{ databaseRegex: {} }] }, `${filter}[0].databaseRegex.pattern: is required`);
   });
 

@@ -16,7 +16,9 @@ const filter = fc.array(
   fc.tuple(databasePart, collectionsPart).map(([database, collections]) => ({ ...database, ...collections })),
   { maxLength: 3 },
 );
-const shardKey = fc.uniqueArray(name, { minLength: 1, maxLength: 3 }).map((fields) => fields.map((field) => ({ [field]: 1 })));
+const shardKey = fc
+  .uniqueArray(name, { minLength: 1, maxLength: 3 })
+  .map((fields) => fields.map((field) => ({ [field]: 1 })));
 const sharding = fc.record({
   createSupportingIndexes: fc.boolean(),
   shardingEntries: fc.uniqueArray(
@@ -118,11 +120,16 @@ describe('optionsDigest', () => {
     { sharding: { shardingEntries: [] } },
     { verification: { enabled: false } },
   ])('differs for %j', (fields) => {
-    expect(optionsDigest(parseStartRequest({ ...clusters, ...fields }))).not.toBe(optionsDigest(parseStartRequest(clusters)));
+    expect(optionsDigest(parseStartRequest({ ...clusters, ...fields }))).not.toBe(
+      optionsDigest(parseStartRequest(clusters)),
+    );
   });
 
   it('tells apart orders of a shard key', () => {
-    const digests = [[{ a: 1 }, { b: 1 }], [{ b: 1 }, { a: 1 }]].map((key) => {
+    const digests = [
+      [{ a: 1 }, { b: 1 }],
+      [{ b: 1 }, { a: 1 }],
+    ].map((key) => {
       const entry = { database: 'd', collection: 'c', shardCollection: { key } };
       return optionsDigest(parseStartRequest({ ...clusters, sharding: { shardingEntries: [entry] } }));
     });

@@ -42,12 +42,25 @@ describe('progress', () => {
   });
 
   it('names the states', () => {
-    expect(migrationStates).toEqual(['INITIALIZING', 'IDLE', 'RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED', 'REVERSING']);
+    expect(migrationStates).toEqual([
+      'INITIALIZING',
+      'IDLE',
+      'RUNNING',
+      'PAUSED',
+      'COMMITTING',
+      'COMMITTED',
+      'REVERSING',
+    ]);
   });
 
   it("says the phase in the contract's words", () => {
     expect(Object.values(progressInfo)).toEqual(
-      expect.arrayContaining(['collection copy', 'change event application', 'waiting for commit to complete', 'commit completed']),
+      expect.arrayContaining([
+        'collection copy',
+        'change event application',
+        'waiting for commit to complete',
+        'commit completed',
+      ]),
     );
   });
 

@@ -48,7 +48,11 @@ describe('sharding', () => {
 
   it('refuses unknown fields of an entry and of shardCollection', () => {
     expectInvalid(
-      { sharding: { shardingEntries: [{ ...entry({ a: 1 }), unique: true, shardCollection: { key: [{ a: 1 }], unique: true } }] } },
+      {
+        sharding: {
+          shardingEntries: [{ ...entry({ a: 1 }), unique: true, shardCollection: { key: [{ a: 1 }], unique: true } }],
+        },
+      },
       'sharding.shardingEntries[0].unique: unknown field',
       'sharding.shardingEntries[0].shardCollection.unique: unknown field',
     );
@@ -75,7 +79,9 @@ describe('shard key', () => {
   });
 
   it('takes 1.0 for 1, as JSON does', () => {
-    expect(parse(JSON.parse('{"database":"sales","collection":"orders","shardCollection":{"key":[{"a":1.0}]}}'))).toEqual([entry({ a: 1 })]);
+    expect(
+      parse(JSON.parse('{"database":"sales","collection":"orders","shardCollection":{"key":[{"a":1.0}]}}')),
+    ).toEqual([entry({ a: 1 })]);
   });
 
   it.each([-1, 0, 2, '1', 'Hashed', 'text', true, null, {}])('values are 1 and "hashed" only, not %j', (value) => {
@@ -86,15 +92,21 @@ describe('shard key', () => {
   });
 
   it.each([[{}], [{ a: 1, b: 1 }]])('each element has exactly one field, unlike %j', (element) => {
-    expect(failureOf(() => parse(entry(element))).errorDescription).toMatch(/key\[0\]: must have exactly one field, not [02]$/);
+    expect(failureOf(() => parse(entry(element))).errorDescription).toMatch(
+      /key\[0\]: must have exactly one field, not [02]$/,
+    );
   });
 
   it.each(['', '.', 'a.', '.a', 'a..b', '$a', 'a.$b', 'a\0'])('field names are valid paths, unlike %j', (field) => {
-    expect(failureOf(() => parse(entry({ [field]: 1 }))).errorDescription).toMatch(/key\[0\]: must have a valid field path/);
+    expect(failureOf(() => parse(entry({ [field]: 1 }))).errorDescription).toMatch(
+      /key\[0\]: must have a valid field path/,
+    );
   });
 
   it('refuses __proto__ as a field', () => {
-    const body: unknown = JSON.parse('{"database":"sales","collection":"orders","shardCollection":{"key":[{"__proto__":1}]}}');
+    const body: unknown = JSON.parse(
+      '{"database":"sales","collection":"orders","shardCollection":{"key":[{"__proto__":1}]}}',
+    );
     expect(failureOf(() => parse(body)).error).toBe('invalidRequest');
   });
 
@@ -104,11 +116,16 @@ describe('shard key', () => {
     [[{ a: 'hashed' }, { b: 'hashed' }], 'must not have more than one hashed field'],
     [Array.from({ length: 33 }, (_, position) => ({ [`f${position}`]: 1 })), 'must not have more than 32 fields'],
   ])('refuses %j', (key, problem) => {
-    expectInvalid({ sharding: { shardingEntries: [entry(...key)] } }, `sharding.shardingEntries[0].shardCollection.key: ${problem}`);
+    expectInvalid(
+      { sharding: { shardingEntries: [entry(...key)] } },
+      `sharding.shardingEntries[0].shardCollection.key: ${problem}`,
+    );
   });
 
   it.each([{ a: 1 }, 'a', null])('is an array, not %j', (key) => {
     const shardingEntries = [{ database: 'a', collection: 'b', shardCollection: { key } }];
-    expect(failureOf(() => parse(...shardingEntries)).errorDescription).toMatch(/shardCollection\.key: .*expected array/);
+    expect(failureOf(() => parse(...shardingEntries)).errorDescription).toMatch(
+      /shardCollection\.key: .*expected array/,
+    );
   });
 });

@@ -74,16 +74,25 @@ describe('values', () => {
     }
   });
 
-  it.each([{ enabled: 'yes' }, { enabled: null }, null, true, []])('verification is a document with a boolean: %j', (verification) => {
-    expect(failureOf(() => parseStartRequest({ ...clusters, verification })).errorDescription).toMatch(/^verification/);
-  });
-
-  it.each(['copyInNaturalOrder', 'detectRandomId', 'preExistingDestinationData', 'skipDiskSpaceCheck', 'Source', 'constructor'])(
-    'the field %s is unknown',
-    (field) => {
-      expectInvalid({ [field]: true }, `${field}: unknown field`);
+  it.each([{ enabled: 'yes' }, { enabled: null }, null, true, []])(
+    'verification is a document with a boolean: %j',
+    (verification) => {
+      expect(failureOf(() => parseStartRequest({ ...clusters, verification })).errorDescription).toMatch(
+        /^verification/,
+      );
     },
   );
+
+  it.each([
+    'copyInNaturalOrder',
+    'detectRandomId',
+    'preExistingDestinationData',
+    'skipDiskSpaceCheck',
+    'Source',
+    'constructor',
+  ])('the field %s is unknown', (field) => {
+    expectInvalid({ [field]: true }, `${field}: unknown field`);
+  });
 
   it('refuses __proto__ as any other unknown field', () => {
     const body: unknown = JSON.parse('{"source":"cluster0","destination":"cluster1","__proto__":{"reversible":true}}');
@@ -92,7 +101,11 @@ describe('values', () => {
 
   it('names every wrong value with its path', () => {
     expectInvalid(
-      { source: '', verification: { enabled: true, memory: 1 }, includeNamespaces: [{ database: 'a' }, { database: '', 'a b': 1 }] },
+      {
+        source: '',
+        verification: { enabled: true, memory: 1 },
+        includeNamespaces: [{ database: 'a' }, { database: '', 'a b': 1 }],
+      },
       'source: must not be empty',
       'verification.memory: unknown field',
       'includeNamespaces[1].database: must not be empty',
@@ -114,7 +127,10 @@ describe('values', () => {
   });
 
   it('takes a filter of ten thousand selectors', () => {
-    const selectors = Array.from({ length: 10_000 }, (_, position) => ({ database: 'a', collections: [`c${position}`] }));
+    const selectors = Array.from({ length: 10_000 }, (_, position) => ({
+      database: 'a',
+      collections: [`c${position}`],
+    }));
     expect(parseStartRequest({ ...clusters, includeNamespaces: selectors }).includeNamespaces).toHaveLength(10_000);
   });
 
@@ -132,12 +148,18 @@ describe('rules between options', () => {
 
   it('refuses reversible with buildIndexes never', () => {
     const body = { ...clusters, reversible: true, buildIndexes: 'never', enableUserWriteBlocking: true };
-    expect(failureOf(() => parseStartRequest(body))).toMatchObject({ error: 'buildIndexesNeverWithReversible', httpStatus: 422 });
+    expect(failureOf(() => parseStartRequest(body))).toMatchObject({
+      error: 'buildIndexesNeverWithReversible',
+      httpStatus: 422,
+    });
   });
 
   it('refuses reversible without enableUserWriteBlocking', () => {
     const body = { ...clusters, reversible: true };
-    expect(failureOf(() => parseStartRequest(body))).toMatchObject({ error: 'reversibleNeedsWriteBlocking', httpStatus: 422 });
+    expect(failureOf(() => parseStartRequest(body))).toMatchObject({
+      error: 'reversibleNeedsWriteBlocking',
+      httpStatus: 422,
+    });
   });
 
   it('accepts reversible with enableUserWriteBlocking, together with verification', () => {

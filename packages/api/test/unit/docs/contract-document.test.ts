@@ -12,10 +12,13 @@ interface Row {
 /** The rows of docs/contract.md; a row that is not written as the others has empty parts. */
 function documentRows(): Row[] {
   const lines = readFileSync(new URL('docs/contract.md', repository), 'utf8').split('\n');
-  return lines.filter((line) => /^\| (?:\d|preflight-|kinds-)/.test(line)).map((line) => {
-    const [, id = '', sentence = '', shownBy = ''] = /^\| ((?:\d[\d.]*|preflight|kinds)-\d+) \| ([^|]+) \| ([^|]+) \|$/.exec(line) ?? [];
-    return { id, sentence, shownBy };
-  });
+  return lines
+    .filter((line) => /^\| (?:\d|preflight-|kinds-)/.test(line))
+    .map((line) => {
+      const [, id = '', sentence = '', shownBy = ''] =
+        /^\| ((?:\d[\d.]*|preflight|kinds)-\d+) \| ([^|]+) \| ([^|]+) \|$/.exec(line) ?? [];
+      return { id, sentence, shownBy };
+    });
 }
 
 /** The titles in a test file: of the calls of `it`, `test` and their tables. */
@@ -36,15 +39,18 @@ describe('docs/contract.md', () => {
     expect(new Set(rows.map((row) => row.id)).size).toBe(rows.length);
   });
 
-  it.each(rows.filter((row) => row.shownBy !== 'open'))('row $id names tests that exist', ({ id, sentence, shownBy }) => {
-    for (const reference of shownBy.split('<br>')) {
-      const { file = '', title = '' } = /^`(?<file>[^`]+\.test\.ts)` > (?<title>.+)$/.exec(reference)?.groups ?? {};
-      const url = new URL(file, repository);
-      expect({ reference, exists: file !== '' && existsSync(url) }).toEqual({ reference, exists: true });
-      const source = readFileSync(url, 'utf8');
-      expect(titlesIn(source)).toContain(title);
-      // A table of findings has its titles in the rows.
-      if (id.startsWith('preflight') && title === '$what') expect(source).toContain(`what: '${sentence}'`);
-    }
-  });
+  it.each(rows.filter((row) => row.shownBy !== 'open'))(
+    'row $id names tests that exist',
+    ({ id, sentence, shownBy }) => {
+      for (const reference of shownBy.split('<br>')) {
+        const { file = '', title = '' } = /^`(?<file>[^`]+\.test\.ts)` > (?<title>.+)$/.exec(reference)?.groups ?? {};
+        const url = new URL(file, repository);
+        expect({ reference, exists: file !== '' && existsSync(url) }).toEqual({ reference, exists: true });
+        const source = readFileSync(url, 'utf8');
+        expect(titlesIn(source)).toContain(title);
+        // A table of findings has its titles in the rows.
+        if (id.startsWith('preflight') && title === '$what') expect(source).toContain(`what: '${sentence}'`);
+      }
+    },
+  );
 });

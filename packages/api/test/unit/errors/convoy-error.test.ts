@@ -30,9 +30,12 @@ describe('toConvoyError', () => {
     expect(toConvoyError(error)).toBe(error);
   });
 
-  it.each([new Error('password'), 'password', undefined, { error: 'notReady' }])('hides anything else: %s', (thrown) => {
-    const error = toConvoyError(thrown);
-    expect(error).toMatchObject({ error: 'internalError', cause: thrown });
-    expect(error.message).not.toContain('password');
-  });
+  it.each([new Error('password'), 'password', undefined, { error: 'notReady' }])(
+    'hides anything else: %s',
+    (thrown) => {
+      const error = toConvoyError(thrown);
+      expect(error).toMatchObject({ error: 'internalError', cause: thrown });
+      expect(error.message).not.toContain('password');
+    },
+  );
 });

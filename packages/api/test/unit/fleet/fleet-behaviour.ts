@@ -15,7 +15,11 @@ export function makeIdentity(id: string): InstanceIdentity {
 }
 
 /** Waits until something seen through a fleet is true, looking anew after each of its changes. */
-export async function until(fleet: { watch(listener: () => void): () => void }, what: string, condition: () => boolean): Promise<void> {
+export async function until(
+  fleet: { watch(listener: () => void): () => void },
+  what: string,
+  condition: () => boolean,
+): Promise<void> {
   if (condition()) return;
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => finish(() => reject(new Error(`waited in vain: ${what}`))), WAIT_MS_MAX);

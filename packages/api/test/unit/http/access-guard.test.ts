@@ -7,7 +7,12 @@ import { createHttpApp } from '@convoy/api/http/http-app';
 import { RecordingService } from './recording-service.js';
 
 const local: AccessSettings = { listen: '127.0.0.1', allowedHosts: [], allowUnauthenticated: false };
-const elsewhere: AccessSettings = { listen: '0.0.0.0', allowedHosts: ['sync.example.com', 'other:8443'], token: 'correct', allowUnauthenticated: false };
+const elsewhere: AccessSettings = {
+  listen: '0.0.0.0',
+  allowedHosts: ['sync.example.com', 'other:8443'],
+  token: 'correct',
+  allowUnauthenticated: false,
+};
 
 const apps: FastifyInstance[] = [];
 
@@ -22,7 +27,10 @@ interface Call {
   readonly method?: 'GET' | 'POST';
 }
 
-async function call(access: AccessSettings, { headers = {}, remoteAddress = '127.0.0.1', path = '/api/v1/progress', method = 'GET' }: Call = {}) {
+async function call(
+  access: AccessSettings,
+  { headers = {}, remoteAddress = '127.0.0.1', path = '/api/v1/progress', method = 'GET' }: Call = {},
+) {
   const app = await createHttpApp({ service: new RecordingService(), access, isReady: () => true });
   apps.push(app);
   return app.inject({ method, url: path, remoteAddress, headers: { host: '127.0.0.1:27182', ...headers } });
@@ -36,20 +44,31 @@ function expectRefused(reply: LightMyRequestResponse, status: number, error: str
 }
 
 describe('Host', () => {
-  it.each(['127.0.0.1:27182', 'localhost:27182', 'localhost', '[::1]:9'])('of the local host is allowed: %s', async (host) => {
-    expect((await call(local, { headers: { host } })).statusCode).toBe(200);
-  });
-
-  it.each(['evil.example', 'evil.example:27182', '127.0.0.1.evil.example', '169.254.1.1:27182', 'localhost@evil.example'])(
-    'of anybody else is refused: %j',
+  it.each(['127.0.0.1:27182', 'localhost:27182', 'localhost', '[::1]:9'])(
+    'of the local host is allowed: %s',
     async (host) => {
-      expectRefused(await call(local, { headers: { host } }), 403, 'hostNotAllowed');
+      expect((await call(local, { headers: { host } })).statusCode).toBe(200);
     },
   );
 
+  it.each([
+    'evil.example',
+    'evil.example:27182',
+    '127.0.0.1.evil.example',
+    '169.254.1.1:27182',
+    'localhost@evil.example',
+  ])('of anybody else is refused: %j', async (host) => {
+    expectRefused(await call(local, { headers: { host } }), 403, 'hostNotAllowed');
+  });
+
   it('in allowedHosts is allowed at any port, or at the listed one', async () => {
     const headers = { authorization: 'Bearer correct' };
-    for (const [host, status] of [['sync.example.com', 200], ['SYNC.example.com:9', 200], ['other:8443', 200], ['other:1', 403]] as const) {
+    for (const [host, status] of [
+      ['sync.example.com', 200],
+      ['SYNC.example.com:9', 200],
+      ['other:8443', 200],
+      ['other:1', 403],
+    ] as const) {
       expect((await call(elsewhere, { headers: { ...headers, host } })).statusCode).toBe(status);
     }
   });
@@ -60,12 +79,17 @@ describe('Origin', () => {
     expect((await call(local, { headers: { origin: 'http://127.0.0.1:27182' } })).statusCode).toBe(200);
   });
 
-  it.each(['http://evil.example', 'null', 'http://127.0.0.1:3000', 'http://localhost:27182', 'http://127.0.0.1:27182.evil.example', 'file://', ''])(
-    'of another page is refused: %j',
-    async (origin) => {
-      expectRefused(await call(local, { headers: { origin } }), 403, 'originNotAllowed');
-    },
-  );
+  it.each([
+    'http://evil.example',
+    'null',
+    'http://127.0.0.1:3000',
+    'http://localhost:27182',
+    'http://127.0.0.1:27182.evil.example',
+    'file://',
+    '',
+  ])('of another page is refused: %j', async (origin) => {
+    expectRefused(await call(local, { headers: { origin } }), 403, 'originNotAllowed');
+  });
 
   it('in allowedHosts is allowed', async () => {
     const headers = { authorization: 'Bearer correct', origin: 'https://sync.example.com' };
@@ -78,9 +102,12 @@ describe('credential', () => {
     expect((await call(local)).statusCode).toBe(200);
   });
 
-  it.each(['Bearer correct', 'bearer  correct', 'BEARER correct '])('is the bearer token: %j', async (authorization) => {
-    expect((await call(elsewhere, { headers: { authorization }, remoteAddress: '10.1.1.1' })).statusCode).toBe(200);
-  });
+  it.each(['Bearer correct', 'bearer  correct', 'BEARER correct '])(
+    'is the bearer token: %j',
+    async (authorization) => {
+      expect((await call(elsewhere, { headers: { authorization }, remoteAddress: '10.1.1.1' })).statusCode).toBe(200);
+    },
+  );
 
   it.each(['', 'Bearer wrong', 'Bearer', 'Bearer correct x', 'Basic correct', 'correct', 'Bearer correctcorrect'])(
     'that is wrong or missing is refused: %j',
@@ -124,7 +151,9 @@ describe('settings', () => {
   });
 
   it('refuses an empty token', () => {
-    expect(() => checkAccessSettings({ ...elsewhere, token: '' })).toThrow('invalidConfiguration: token: must not be empty');
+    expect(() => checkAccessSettings({ ...elsewhere, token: '' })).toThrow(
+      'invalidConfiguration: token: must not be empty',
+    );
   });
 });
 
@@ -134,12 +163,28 @@ describe('a token of those who may only look', () => {
 
   it('reads, and does not command', async () => {
     expect((await call(access, { headers: looking })).statusCode).toBe(200);
-    expectRefused(await call(access, { headers: looking, method: 'POST', path: '/api/v1/pause' }), 403, 'readOnlyToken');
+    expectRefused(
+      await call(access, { headers: looking, method: 'POST', path: '/api/v1/pause' }),
+      403,
+      'readOnlyToken',
+    );
   });
 
   it('leaves the other one as it was, and lets nobody else in', async () => {
-    expect((await call(access, { headers: { ...looking, authorization: 'Bearer correct' }, method: 'POST', path: '/api/v1/pause' })).statusCode).toBe(200);
-    expectRefused(await call(access, { headers: { ...looking, authorization: 'Bearer guessed' } }), 401, 'unauthorized');
+    expect(
+      (
+        await call(access, {
+          headers: { ...looking, authorization: 'Bearer correct' },
+          method: 'POST',
+          path: '/api/v1/pause',
+        })
+      ).statusCode,
+    ).toBe(200);
+    expectRefused(
+      await call(access, { headers: { ...looking, authorization: 'Bearer guessed' } }),
+      401,
+      'unauthorized',
+    );
   });
 
   it('needs another one beside it that may command', () => {
@@ -149,7 +194,12 @@ describe('a token of those who may only look', () => {
 });
 
 describe('a command that a browser was made to send', () => {
-  it.each([['cross-site', 403], ['same-site', 403], ['same-origin', 200], ['none', 200]])('from %s: %d', async (site, status) => {
+  it.each([
+    ['cross-site', 403],
+    ['same-site', 403],
+    ['same-origin', 200],
+    ['none', 200],
+  ])('from %s: %d', async (site, status) => {
     const headers = { 'sec-fetch-site': site };
     expect((await call(local, { headers, method: 'POST', path: '/api/v1/pause' })).statusCode).toBe(status);
     expect((await call(local, { headers })).statusCode).toBe(200);

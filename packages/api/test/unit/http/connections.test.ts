@@ -22,7 +22,11 @@ afterEach(async () => {
   await app?.close();
 });
 
-async function listen(limits: Partial<ConnectionLimits>, token?: string, service = new RecordingService()): Promise<FastifyInstance> {
+async function listen(
+  limits: Partial<ConnectionLimits>,
+  token?: string,
+  service = new RecordingService(),
+): Promise<FastifyInstance> {
   const access = { listen: '127.0.0.1', allowedHosts: [], allowUnauthenticated: false, token };
   app = await createHttpApp({ service, access, isReady: () => true, limits });
   accepted = [];

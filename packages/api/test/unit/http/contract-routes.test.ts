@@ -27,7 +27,11 @@ async function post(path: string, payload?: string | Buffer, headers: Record<str
   return { status: reply.statusCode, body: reply.json<Record<string, unknown>>(), headers: reply.headers };
 }
 
-async function expectFailure(reply: Promise<{ status: number; body: Record<string, unknown> }>, status: number, error: string) {
+async function expectFailure(
+  reply: Promise<{ status: number; body: Record<string, unknown> }>,
+  status: number,
+  error: string,
+) {
   const { status: seen, body } = await reply;
   expect({ seen, error: body['error'] }).toEqual({ seen: status, error });
   expect(Object.keys(body).sort()).toEqual(['error', 'errorDescription', 'success']);
@@ -73,13 +77,17 @@ describe('commands', () => {
     expect(service.calls).toEqual([]);
   });
 
-  it.each(['application/json', 'application/x-www-form-urlencoded', 'text/plain', 'nonsense', ';;', 'application/json; charset=latin1'])(
-    'parses the body as JSON with Content-Type %s',
-    async (contentType) => {
-      const reply = await post('/api/v1/start', JSON.stringify(startBody), { 'content-type': contentType });
-      expect(reply).toMatchObject({ status: 200, body: { success: true } });
-    },
-  );
+  it.each([
+    'application/json',
+    'application/x-www-form-urlencoded',
+    'text/plain',
+    'nonsense',
+    ';;',
+    'application/json; charset=latin1',
+  ])('parses the body as JSON with Content-Type %s', async (contentType) => {
+    const reply = await post('/api/v1/start', JSON.stringify(startBody), { 'content-type': contentType });
+    expect(reply).toMatchObject({ status: 200, body: { success: true } });
+  });
 
   it('takes a body with a byte order mark and white space', async () => {
     expect(await post('/api/v1/pause', '\uFEFF \r\n{ }\n')).toMatchObject({ status: 200 });
@@ -123,13 +131,16 @@ describe('refused requests change nothing', () => {
     },
   );
 
-  it.each(['start', 'pause', 'resume', 'commit', 'reverse'])('GET, PUT, PATCH and DELETE of %s are 405', async (command) => {
-    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'] as const) {
-      const reply = await app.inject({ method, url: `/api/v1/${command}?x=1` });
-      await expectFailure(Promise.resolve({ status: reply.statusCode, body: reply.json() }), 405, 'methodNotAllowed');
-      expect(reply.headers['allow']).toBe('POST');
-    }
-  });
+  it.each(['start', 'pause', 'resume', 'commit', 'reverse'])(
+    'GET, PUT, PATCH and DELETE of %s are 405',
+    async (command) => {
+      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'] as const) {
+        const reply = await app.inject({ method, url: `/api/v1/${command}?x=1` });
+        await expectFailure(Promise.resolve({ status: reply.statusCode, body: reply.json() }), 405, 'methodNotAllowed');
+        expect(reply.headers['allow']).toBe('POST');
+      }
+    },
+  );
 
   it('POST of progress and of a path that was added later are 405', async () => {
     for (const path of ['/api/v1/progress', '/metrics']) {
@@ -146,12 +157,15 @@ describe('refused requests change nothing', () => {
 });
 
 describe('failures of the service', () => {
-  it.each(['notInThisState', 'shardingRequired', 'redisUnavailable'] as const)('%s keeps its name and status', async (error) => {
-    service.failure = new ConvoyError(error, 'What was found.');
-    const reply = post('/api/v1/pause', '{}');
-    const body = await expectFailure(reply, new ConvoyError(error).httpStatus, error);
-    expect(body['errorDescription']).toBe('What was found.');
-  });
+  it.each(['notInThisState', 'shardingRequired', 'redisUnavailable'] as const)(
+    '%s keeps its name and status',
+    async (error) => {
+      service.failure = new ConvoyError(error, 'What was found.');
+      const reply = post('/api/v1/pause', '{}');
+      const body = await expectFailure(reply, new ConvoyError(error).httpStatus, error);
+      expect(body['errorDescription']).toBe('What was found.');
+    },
+  );
 
   it.each([
     new Error('mongodb://user:secret@host'),

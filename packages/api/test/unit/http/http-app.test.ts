@@ -39,7 +39,10 @@ describe('health', () => {
   it('/readyz is 503 until commands can be taken', async () => {
     ready = false;
     const waiting = await app.inject('/readyz');
-    expect({ status: waiting.statusCode, body: waiting.json<unknown>() }).toMatchObject({ status: 503, body: { error: 'notReady' } });
+    expect({ status: waiting.statusCode, body: waiting.json<unknown>() }).toMatchObject({
+      status: 503,
+      body: { error: 'notReady' },
+    });
     ready = true;
     expect((await app.inject('/readyz')).json()).toEqual({ success: true });
   });
@@ -58,7 +61,10 @@ describe('requests that are hardly HTTP', () => {
 
   it('get the failure shape on a bare connection', async () => {
     const reply = await exchange('nonsense\r\n\r\n');
-    expect(JSON.parse(reply.slice(reply.indexOf('\r\n\r\n')))).toMatchObject({ success: false, error: 'invalidHttpRequest' });
+    expect(JSON.parse(reply.slice(reply.indexOf('\r\n\r\n')))).toMatchObject({
+      success: false,
+      error: 'invalidHttpRequest',
+    });
   });
 
   it('get the failure shape for a path that cannot be decoded', async () => {
@@ -72,12 +78,15 @@ describe('requests that are hardly HTTP', () => {
 
 describe('over a connection', () => {
   it('answers with and without Content-Type', async () => {
-    const request = 'POST /api/v1/pause HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}';
+    const request =
+      'POST /api/v1/pause HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}';
     expect(await exchange(request)).toMatch(/^HTTP\/1\.1 200 [^]*\{"success":true\}$/);
   });
 
   it('refuses a request without Host', async () => {
-    expect(await exchange('GET /api/v1/progress HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 403 [^]*"error":"hostNotAllowed"/);
+    expect(await exchange('GET /api/v1/progress HTTP/1.0\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 403 [^]*"error":"hostNotAllowed"/,
+    );
   });
 
   it('reads chunked bodies up to the limit', async () => {

@@ -13,9 +13,12 @@ describe('splitHost', () => {
     expect(splitHost(text)).toEqual({ host, port });
   });
 
-  it.each(['', ':80', 'a:b', 'a:1:2', 'user@host', 'a/b', '::1', '[::1', 'a b', 'localhost:', 'a?b'])('refuses %j', (text) => {
-    expect(splitHost(text)).toBeUndefined();
-  });
+  it.each(['', ':80', 'a:b', 'a:1:2', 'user@host', 'a/b', '::1', '[::1', 'a b', 'localhost:', 'a?b'])(
+    'refuses %j',
+    (text) => {
+      expect(splitHost(text)).toBeUndefined();
+    },
+  );
 });
 
 describe('local host', () => {

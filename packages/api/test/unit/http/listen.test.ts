@@ -9,7 +9,10 @@ it('a port that is taken is named with its address and the setting to change', a
   await once(holder, 'listening');
   const { port } = holder.address() as AddressInfo;
   try {
-    const expected = { error: 'addressTaken', errorDescription: `Another program listens on 127.0.0.1:${port} already; end it, or give another port (--port or CONVOY_PORT).` };
+    const expected = {
+      error: 'addressTaken',
+      errorDescription: `Another program listens on 127.0.0.1:${port} already; end it, or give another port (--port or CONVOY_PORT).`,
+    };
     await expect(listenOn(Fastify(), { listen: '127.0.0.1', port })).rejects.toMatchObject(expected);
   } finally {
     holder.close();
@@ -21,10 +24,15 @@ it.each([
   ['EADDRNOTAVAIL', 5000, /^listen: 127\.0\.0\.1 is no address/],
 ] as const)('what the system refuses with %s names the setting', async (code, port, text) => {
   const app = { listen: () => Promise.reject(Object.assign(new Error('listen'), { code })) };
-  await expect(listenOn(app, { listen: '127.0.0.1', port })).rejects.toMatchObject({ error: 'invalidConfiguration', errorDescription: expect.stringMatching(text) as unknown });
+  await expect(listenOn(app, { listen: '127.0.0.1', port })).rejects.toMatchObject({
+    error: 'invalidConfiguration',
+    errorDescription: expect.stringMatching(text) as unknown,
+  });
 });
 
 it('what is not about the address is passed on', async () => {
   const failure = new Error('out of files');
-  await expect(listenOn({ listen: () => Promise.reject(failure) }, { listen: '127.0.0.1', port: 0 })).rejects.toBe(failure);
+  await expect(listenOn({ listen: () => Promise.reject(failure) }, { listen: '127.0.0.1', port: 0 })).rejects.toBe(
+    failure,
+  );
 });

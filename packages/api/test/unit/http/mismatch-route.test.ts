@@ -5,7 +5,17 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { contractRoutes } from '@convoy/api/http/contract-routes';
 import { RecordingService } from './recording-service.js';
 
-const mismatch: Mismatch = { namespace: 'shop.orders', kind: 'missingOnDestination', _id: { $numberInt: '4' }, paths: [], detail: null, firstSeen: '2026-01-01T00:00:00.000Z', lastSeen: '2026-01-01T00:00:01.000Z', looks: 2, proven: true };
+const mismatch: Mismatch = {
+  namespace: 'shop.orders',
+  kind: 'missingOnDestination',
+  _id: { $numberInt: '4' },
+  paths: [],
+  detail: null,
+  firstSeen: '2026-01-01T00:00:00.000Z',
+  lastSeen: '2026-01-01T00:00:01.000Z',
+  looks: 2,
+  proven: true,
+};
 
 async function ask(service: RecordingService, query = '') {
   await using app = Fastify();
@@ -18,7 +28,12 @@ it('mismatches are one JSON object a line', async () => {
   service.found = [mismatch, { ...mismatch, _id: 5 }];
   const reply = await ask(service);
   expect([reply.statusCode, reply.headers['content-type']]).toEqual([200, expect.stringContaining('ndjson')]);
-  expect(reply.body.trimEnd().split('\n').map((line) => JSON.parse(line) as unknown)).toEqual(service.found);
+  expect(
+    reply.body
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual(service.found);
   expect(service.asked).toEqual([{ limit: 10_000 }]);
 });
 
@@ -28,12 +43,15 @@ it('mismatches are asked for by kind, namespace and number', async () => {
   expect(service.asked).toEqual([{ kind: 'different', namespace: 'shop.orders', limit: 3 }]);
 });
 
-it.each(['?kind=wrong', '?limit=0', '?limit=many', '?namespace=', '?other=1'])('other questions about mismatches are refused: %s', async (query) => {
-  const service = new RecordingService();
-  const reply = await ask(service, query);
-  expect([reply.statusCode, reply.json<{ error: string }>().error]).toEqual([400, 'invalidRequest']);
-  expect(service.asked).toEqual([]);
-});
+it.each(['?kind=wrong', '?limit=0', '?limit=many', '?namespace=', '?other=1'])(
+  'other questions about mismatches are refused: %s',
+  async (query) => {
+    const service = new RecordingService();
+    const reply = await ask(service, query);
+    expect([reply.statusCode, reply.json<{ error: string }>().error]).toEqual([400, 'invalidRequest']);
+    expect(service.asked).toEqual([]);
+  },
+);
 
 it('mismatches that cannot be read are answered with the error', async () => {
   const service = new RecordingService();

@@ -74,13 +74,17 @@ describe('GET /api/v1/openapi.json', () => {
     }
     service.failure = undefined;
     // What does not fit is noticed.
-    expect(check('GET', '/api/v1/progress', 200, { success: true, progress: { ...service.report, state: 'HAPPY' } })).not.toEqual([]);
+    expect(
+      check('GET', '/api/v1/progress', 200, { success: true, progress: { ...service.report, state: 'HAPPY' } }),
+    ).not.toEqual([]);
     expect(check('GET', '/api/v1/progress', 418, {})).not.toEqual([]);
   });
 
   it('tells the failures of each status by name', () => {
     const text = JSON.stringify(openApiDocument('instance').paths['/api/v1/start']);
-    for (const name of Object.keys(errorTable).filter((name) => !['unknownPath', 'instanceUnknown', 'methodNotAllowed'].includes(name))) {
+    for (const name of Object.keys(errorTable).filter(
+      (name) => !['unknownPath', 'instanceUnknown', 'methodNotAllowed'].includes(name),
+    )) {
       expect(text).toContain(name);
     }
   });
@@ -106,8 +110,13 @@ describe('JSON schemas', () => {
   it('require every field of progress and let all but state and canCommit be null', () => {
     const progress = schemas['Progress'] as { required: string[]; properties: Record<string, unknown> };
     expect(progress.required.sort()).toEqual(Object.keys(progress.properties).sort());
-    const nullable = Object.entries(progress.properties).filter(([, schema]) => JSON.stringify(schema).includes('"null"'));
-    expect(Object.keys(progress.properties).filter((field) => !nullable.some(([name]) => name === field))).toEqual(['state', 'canCommit']);
+    const nullable = Object.entries(progress.properties).filter(([, schema]) =>
+      JSON.stringify(schema).includes('"null"'),
+    );
+    expect(Object.keys(progress.properties).filter((field) => !nullable.some(([name]) => name === field))).toEqual([
+      'state',
+      'canCommit',
+    ]);
   });
 
   it("have the fleet's rows in the fleet's progress alone", () => {

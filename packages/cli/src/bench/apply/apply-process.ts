@@ -20,7 +20,11 @@ const begin = performance.now();
 await Promise.all(workers.map((commands) => sendForWorker(router, commands)));
 const seconds = (performance.now() - begin) / 1000;
 const cpu = process.cpuUsage(cpuBefore);
-const result: ApplyResult = { seconds, cpu_seconds: (cpu.user + cpu.system) / 1e6, peakMemoryBytes: readUsage([process.pid]).peakMemoryBytes };
+const result: ApplyResult = {
+  seconds,
+  cpu_seconds: (cpu.user + cpu.system) / 1e6,
+  peakMemoryBytes: readUsage([process.pid]).peakMemoryBytes,
+};
 console.log(JSON.stringify(result));
 setInterval(() => undefined, 60_000);
 
@@ -34,7 +38,10 @@ async function sendForWorker(client: NodeClient, commands: readonly RawWrite[]):
     const { n, failures } = await client.write(command, { lsid, txnNumber }, { signal });
     // A document that was inserted and deleted in one window is deleted without being there.
     const isShort = n !== command.statements.length && command.kind !== 'delete';
-    if (failures.length > 0 || isShort) throw new Error(`A ready-made ${command.kind} failed: ${failures[0]?.message ?? `${n} of ${command.statements.length} matched`}`);
+    if (failures.length > 0 || isShort)
+      throw new Error(
+        `A ready-made ${command.kind} failed: ${failures[0]?.message ?? `${n} of ${command.statements.length} matched`}`,
+      );
     txnNumber += 1n;
   }
 }

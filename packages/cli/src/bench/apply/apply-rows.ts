@@ -25,18 +25,36 @@ export interface WorkloadMeasured {
 /** The table of one workload; figures are medians of the rounds, peaks the highest. */
 export function workloadRows(measured: WorkloadMeasured): Row[] {
   const { name, operations, sweep, bare, engine, ordered } = measured;
-  const row = (subject: string, metric: string, value: number, unit: string): Row => ({ case: `${name} ${subject}`, metric, value, unit });
+  const row = (subject: string, metric: string, value: number, unit: string): Row => ({
+    case: `${name} ${subject}`,
+    metric,
+    value,
+    unit,
+  });
   const fraction = row('engine', 'rate of bare limit', rateOf(operations, engine) / rateOf(operations, bare), '×');
   return [
-    ...sweep.map(({ form, result }) => row('bare limit', `${form.workers} lanes of ${form.operationsMax}`, rateOf(operations, [result]), '1/s')),
+    ...sweep.map(({ form, result }) =>
+      row('bare limit', `${form.workers} lanes of ${form.operationsMax}`, rateOf(operations, [result]), '1/s'),
+    ),
     row('bare limit', 'events', rateOf(operations, bare), '1/s'),
     row('bare limit', 'CPU per million events', cpuOf(operations, bare), 's'),
     row('ordered batches', 'events', rateOf(ordered.operations, [ordered.result]), '1/s'),
     row('engine', 'events', rateOf(operations, engine), '1/s'),
     row('engine', 'CPU per million events', cpuOf(operations, engine), 's'),
-    ...rateWithProcessors(bare, engine).map((value) => row('engine', 'rate of bare limit, a processor for each process', value, '×')),
+    ...rateWithProcessors(bare, engine).map((value) =>
+      row('engine', 'rate of bare limit, a processor for each process', value, '×'),
+    ),
     measured.promisesSpeed ? withGoal(fraction, '>=', ofBareLimitMin) : fraction,
-    withGoal(row('engine', 'peak memory of an instance', Math.max(...engine.map(({ peakMemoryBytes }) => peakMemoryBytes)) / 1e6, 'MB'), '<=', memoryMegabytesMax),
+    withGoal(
+      row(
+        'engine',
+        'peak memory of an instance',
+        Math.max(...engine.map(({ peakMemoryBytes }) => peakMemoryBytes)) / 1e6,
+        'MB',
+      ),
+      '<=',
+      memoryMegabytesMax,
+    ),
   ];
 }
 
@@ -50,7 +68,8 @@ function rateOf(operations: number, results: readonly ApplyMeasured[]): number {
  */
 function rateWithProcessors(bare: readonly ApplyMeasured[], engine: readonly ApplyMeasured[]): number[] {
   if ([...bare, ...engine].some(({ busiest_seconds }) => busiest_seconds === null)) return [];
-  const busiest = (results: readonly ApplyMeasured[]): number => median(results, ({ busiest_seconds }) => busiest_seconds ?? 0);
+  const busiest = (results: readonly ApplyMeasured[]): number =>
+    median(results, ({ busiest_seconds }) => busiest_seconds ?? 0);
   return [busiest(bare) / busiest(engine)];
 }
 

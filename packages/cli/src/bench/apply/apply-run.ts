@@ -20,13 +20,35 @@ export async function prepare(client: MongoClient, workload: ApplyWorkload): Pro
 }
 
 /** Writes the workload's operations from ready-made commands, by a process of its own. */
-export async function writeWorkload(target: TestCluster, folder: ScratchFolder, workload: ApplyWorkload, form: BatchForm, operationsPerSecond?: number): Promise<ApplyResult> {
-  const order: ApplyOrder = { target: target.connectionString, workload, form, ...(operationsPerSecond === undefined ? {} : { operationsPerSecond }) };
-  return runMeasured({ name: `${form.order} writes`, script: applyScript, order, limit_ms, logFile: folder.file('writes.log') });
+export async function writeWorkload(
+  target: TestCluster,
+  folder: ScratchFolder,
+  workload: ApplyWorkload,
+  form: BatchForm,
+  operationsPerSecond?: number,
+): Promise<ApplyResult> {
+  const order: ApplyOrder = {
+    target: target.connectionString,
+    workload,
+    form,
+    ...(operationsPerSecond === undefined ? {} : { operationsPerSecond }),
+  };
+  return runMeasured({
+    name: `${form.order} writes`,
+    script: applyScript,
+    order,
+    limit_ms,
+    logFile: folder.file('writes.log'),
+  });
 }
 
 /** The same into a destination that has nothing but the workload's first documents. */
-export async function writeBarely(clusters: BenchClusters, folder: ScratchFolder, workload: ApplyWorkload, form: BatchForm): Promise<ApplyMeasured> {
+export async function writeBarely(
+  clusters: BenchClusters,
+  folder: ScratchFolder,
+  workload: ApplyWorkload,
+  form: BatchForm,
+): Promise<ApplyMeasured> {
   await clusters.emptyDestination();
   await prepare(clusters.destinationClient, workload);
   const { pids } = clusters.destination;

@@ -22,12 +22,60 @@ const mixed: Mix = { insert: 25, update: 40, replace: 15, delete: 20 };
 
 /** 640,000 events together. Where a speed is promised there are so many that what a resumed instance begins with does not count. */
 const cases: readonly Case[] = [
-  { name: 'insert 1 KB', documentBytes: 1_000, operations: 200_000, documentsFraction: 0.01, mix: only('insert'), hotFraction: 0, promisesSpeed: true },
-  { name: 'update 1 KB', documentBytes: 1_000, operations: 200_000, documentsFraction: 0.2, mix: only('update'), hotFraction: 0, promisesSpeed: true },
-  { name: 'mixed 200 B', documentBytes: 200, operations: 100_000, documentsFraction: 0.5, mix: mixed, hotFraction: 0, promisesSpeed: false },
-  { name: 'mixed 1 KB', documentBytes: 1_000, operations: 80_000, documentsFraction: 0.5, mix: mixed, hotFraction: 0, promisesSpeed: false },
-  { name: 'hot documents 1 KB', documentBytes: 1_000, operations: 40_000, documentsFraction: 0.5, mix: mixed, hotFraction: 0.5, promisesSpeed: false },
-  { name: 'mixed 10 KB', documentBytes: 10_000, operations: 20_000, documentsFraction: 0.5, mix: mixed, hotFraction: 0, promisesSpeed: false },
+  {
+    name: 'insert 1 KB',
+    documentBytes: 1_000,
+    operations: 200_000,
+    documentsFraction: 0.01,
+    mix: only('insert'),
+    hotFraction: 0,
+    promisesSpeed: true,
+  },
+  {
+    name: 'update 1 KB',
+    documentBytes: 1_000,
+    operations: 200_000,
+    documentsFraction: 0.2,
+    mix: only('update'),
+    hotFraction: 0,
+    promisesSpeed: true,
+  },
+  {
+    name: 'mixed 200 B',
+    documentBytes: 200,
+    operations: 100_000,
+    documentsFraction: 0.5,
+    mix: mixed,
+    hotFraction: 0,
+    promisesSpeed: false,
+  },
+  {
+    name: 'mixed 1 KB',
+    documentBytes: 1_000,
+    operations: 80_000,
+    documentsFraction: 0.5,
+    mix: mixed,
+    hotFraction: 0,
+    promisesSpeed: false,
+  },
+  {
+    name: 'hot documents 1 KB',
+    documentBytes: 1_000,
+    operations: 40_000,
+    documentsFraction: 0.5,
+    mix: mixed,
+    hotFraction: 0.5,
+    promisesSpeed: false,
+  },
+  {
+    name: 'mixed 10 KB',
+    documentBytes: 10_000,
+    operations: 20_000,
+    documentsFraction: 0.5,
+    mix: mixed,
+    hotFraction: 0,
+    promisesSpeed: false,
+  },
 ];
 
 /** What the bare limit is tried with; the best is compared with. */
@@ -58,9 +106,21 @@ export const applyBenchmark: Benchmark = {
 };
 
 /** A smaller run has fewer operations. */
-function workloadOf({ documentBytes, operations, documentsFraction, mix, hotFraction }: Case, scale: number): ApplyWorkload {
+function workloadOf(
+  { documentBytes, operations, documentsFraction, mix, hotFraction }: Case,
+  scale: number,
+): ApplyWorkload {
   const scaled = Math.max(200, Math.round(operations * scale));
-  return { database: 'bench', collection: 'documents', documentBytes, documents: Math.ceil(scaled * documentsFraction), operations: scaled, mix, hotFraction, seed: 1 };
+  return {
+    database: 'bench',
+    collection: 'documents',
+    documentBytes,
+    documents: Math.ceil(scaled * documentsFraction),
+    operations: scaled,
+    mix,
+    hotFraction,
+    seed: 1,
+  };
 }
 
 async function measure(clusters: BenchClusters, one: Case, context: BenchmarkContext): Promise<WorkloadMeasured> {
@@ -86,5 +146,13 @@ async function measure(clusters: BenchClusters, one: Case, context: BenchmarkCon
   log(`${one.name}: ordered batches`);
   const fewer = workloadOf(one, scale * orderedFraction);
   const ordered = { operations: fewer.operations, result: await writeBarely(clusters, folder, fewer, orderedForm) };
-  return { name: one.name, operations: workload.operations, sweep, bare, engine, ordered, promisesSpeed: one.promisesSpeed };
+  return {
+    name: one.name,
+    operations: workload.operations,
+    sweep,
+    bare,
+    engine,
+    ordered,
+    promisesSpeed: one.promisesSpeed,
+  };
 }

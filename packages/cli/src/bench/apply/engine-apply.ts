@@ -24,7 +24,11 @@ const recordForm = { workers: 4, operationsMax: 1_000, order: 'single' } as cons
  * Lets a fleet of its own copy the first documents and apply a like workload of another collection, pauses it while the workload is written
  * to the source, and measures from the resume request until every share's checkpoint has passed the last event.
  */
-export async function applyByEngine(clusters: BenchClusters, workload: ApplyWorkload, { folder, signal }: BenchmarkContext): Promise<ApplyMeasured> {
+export async function applyByEngine(
+  clusters: BenchClusters,
+  workload: ApplyWorkload,
+  { folder, signal }: BenchmarkContext,
+): Promise<ApplyMeasured> {
   await clusters.emptyDestination();
   const { source, destination } = clusters;
   const warmUp = warmUpOf(workload);
@@ -55,15 +59,26 @@ export async function applyByEngine(clusters: BenchClusters, workload: ApplyWork
 
 function warmUpOf(workload: ApplyWorkload): ApplyWorkload {
   const operations = Math.min(warmUpOperations, workload.operations);
-  return { ...workload, collection: `${workload.collection}BeforeTheClock`, documents: Math.ceil((workload.documents * operations) / workload.operations), operations };
+  return {
+    ...workload,
+    collection: `${workload.collection}BeforeTheClock`,
+    documents: Math.ceil((workload.documents * operations) / workload.operations),
+    operations,
+  };
 }
 
 /** Progress of one instance as far as it is asked here. */
 type Seen = Awaited<ReturnType<InstanceProcess['client']['progress']>>['progress'];
 
-export async function untilAll(instances: readonly InstanceProcess[], condition: (seen: Seen) => boolean, signal: AbortSignal): Promise<void> {
+export async function untilAll(
+  instances: readonly InstanceProcess[],
+  condition: (seen: Seen) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
   await untilTrue(async () => {
-    const seen = await Promise.all(instances.map(async (instance) => (await instance.client.progress({ signal })).progress));
+    const seen = await Promise.all(
+      instances.map(async (instance) => (await instance.client.progress({ signal })).progress),
+    );
     return seen.every(condition);
   }, signal);
 }
@@ -79,24 +94,40 @@ export async function passBy({ source, sourceClient }: BenchClusters): Promise<T
 }
 
 /** Resolves once the checkpoints of all shares have passed a time. */
-export async function untilPassed(destination: MongoClient, shardIds: readonly string[], time: Timestamp, signal: AbortSignal): Promise<void> {
+export async function untilPassed(
+  destination: MongoClient,
+  shardIds: readonly string[],
+  time: Timestamp,
+  signal: AbortSignal,
+): Promise<void> {
   const fractions = destination.db('convoy_metadata').collection<{ _id: string; checkpoint: Timestamp }>('fractions');
-  await untilTrue(async () => (await fractions.find({ checkpoint: { $gt: time } }).toArray()).length === shardIds.length, signal);
+  await untilTrue(
+    async () => (await fractions.find({ checkpoint: { $gt: time } }).toArray()).length === shardIds.length,
+    signal,
+  );
 }
 
 async function untilTrue(condition: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
   const begin = performance.now();
   while (!(await condition())) {
-    if (performance.now() - begin > limit_ms) throw new Error(`The engine did not get there within ${limit_ms / 1000} s.`);
+    if (performance.now() - begin > limit_ms)
+      throw new Error(`The engine did not get there within ${limit_ms / 1000} s.`);
     await delay(poll_ms, undefined, { signal });
   }
 }
 
 /** A figure counts only when the work was done. */
-async function compare({ sourceClient, destinationClient }: BenchClusters, { database, collection }: ApplyWorkload): Promise<void> {
+async function compare(
+  { sourceClient, destinationClient }: BenchClusters,
+  { database, collection }: ApplyWorkload,
+): Promise<void> {
   const [wanted, found] = await Promise.all(
     [sourceClient, destinationClient].map(async (client) => {
-      const documents = await client.db(database).collection<{ _id: number; value: number }>(collection).find({}, { projection: { value: 1 } }).toArray();
+      const documents = await client
+        .db(database)
+        .collection<{ _id: number; value: number }>(collection)
+        .find({}, { projection: { value: 1 } })
+        .toArray();
       return documents.map(({ _id, value }) => `${_id}:${value}`).sort();
     }),
   );

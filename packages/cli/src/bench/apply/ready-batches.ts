@@ -26,9 +26,12 @@ interface Statement {
 export function readyBatches(workload: ApplyWorkload, form: BatchForm): RawWrite[][] {
   const workers: Operation[][] = Array.from({ length: form.workers }, () => []);
   // The multiplier spreads neighbours; which lane it is does not matter.
-  for (const operation of operationsOf(workload)) workers[(Math.imul(operation.id, 0x9e3779b1) >>> 8) % form.workers]?.push(operation);
+  for (const operation of operationsOf(workload))
+    workers[(Math.imul(operation.id, 0x9e3779b1) >>> 8) % form.workers]?.push(operation);
   const statementOf = statementMaker(workload);
-  return workers.map((operations) => windowsOf(operations, form).flatMap((window) => commandsOf(window, form.order, workload, statementOf)));
+  return workers.map((operations) =>
+    windowsOf(operations, form).flatMap((window) => commandsOf(window, form.order, workload, statementOf)),
+  );
 }
 
 function windowsOf(operations: readonly Operation[], { operationsMax, order }: BatchForm): Operation[][] {
@@ -49,7 +52,12 @@ function windowsOf(operations: readonly Operation[], { operationsMax, order }: B
   return windows;
 }
 
-function commandsOf(window: readonly Operation[], order: BatchForm['order'], workload: ApplyWorkload, statementOf: (operation: Operation) => Statement): RawWrite[] {
+function commandsOf(
+  window: readonly Operation[],
+  order: BatchForm['order'],
+  workload: ApplyWorkload,
+  statementOf: (operation: Operation) => Statement,
+): RawWrite[] {
   if (order === 'ordered') return runsOf(window.map(statementOf)).map((run) => writeOf(run, workload, true));
   const statements = (order === 'folded' ? folded(window) : window).map(statementOf);
   const kinds = ['insert', 'update', 'delete'] as const;
@@ -59,8 +67,18 @@ function commandsOf(window: readonly Operation[], order: BatchForm['order'], wor
   });
 }
 
-function writeOf(statements: readonly Statement[], { database, collection }: ApplyWorkload, ordered: boolean): RawWrite {
-  return { database, collection, kind: statements[0]?.kind ?? 'insert', statements: statements.map(({ bytes }) => bytes), ordered };
+function writeOf(
+  statements: readonly Statement[],
+  { database, collection }: ApplyWorkload,
+  ordered: boolean,
+): RawWrite {
+  return {
+    database,
+    collection,
+    kind: statements[0]?.kind ?? 'insert',
+    statements: statements.map(({ bytes }) => bytes),
+    ordered,
+  };
 }
 
 function runsOf(statements: readonly Statement[]): Statement[][] {
@@ -91,10 +109,17 @@ function statementMaker({ documentBytes }: ApplyWorkload): (operation: Operation
   return (operation) => {
     const filter = (): Uint8Array => BSON.serialize({ _id: operation.id });
     switch (operation.kind) {
-      case 'insert': return { kind: 'insert', bytes: documentOf(operation) };
-      case 'replace': return { kind: 'update', bytes: replaceStatement(filter(), documentOf(operation)) };
-      case 'update': return { kind: 'update', bytes: updateStatement(filter(), { document: BSON.serialize({ $set: changeOf(operation.version) }) }) };
-      case 'delete': return { kind: 'delete', bytes: deleteStatement(filter()) };
+      case 'insert':
+        return { kind: 'insert', bytes: documentOf(operation) };
+      case 'replace':
+        return { kind: 'update', bytes: replaceStatement(filter(), documentOf(operation)) };
+      case 'update':
+        return {
+          kind: 'update',
+          bytes: updateStatement(filter(), { document: BSON.serialize({ $set: changeOf(operation.version) }) }),
+        };
+      case 'delete':
+        return { kind: 'delete', bytes: deleteStatement(filter()) };
     }
   };
 }

@@ -45,12 +45,23 @@ export function steadyRows(barePerSecond: number, steps: readonly RateStep[], id
     ...steps.flatMap(stepRows),
     { case: 'steady', metric: 'highest rate that holds', value: best, unit: '1/s' },
     { case: 'steady', metric: 'of bare limit', value: best / barePerSecond, unit: '×' },
-    ...idle.map(({ name, cpuFraction }) => withGoal({ case: `idle ${name}`, metric: 'CPU', value: cpuFraction * 100, unit: '% of a core' }, '<=', idlePercentMax)),
+    ...idle.map(({ name, cpuFraction }) =>
+      withGoal(
+        { case: `idle ${name}`, metric: 'CPU', value: cpuFraction * 100, unit: '% of a core' },
+        '<=',
+        idlePercentMax,
+      ),
+    ),
   ];
 }
 
 function stepRows(step: RateStep): Row[] {
-  const row = (metric: string, value: number, unit: string): Row => ({ case: `${Math.round(step.fraction * 100)} % of bare limit`, metric, value, unit });
+  const row = (metric: string, value: number, unit: string): Row => ({
+    case: `${Math.round(step.fraction * 100)} % of bare limit`,
+    metric,
+    value,
+    unit,
+  });
   return [
     row('written', step.writtenPerSecond, '1/s'),
     row('highest lag', step.lagMax_seconds, 's'),

@@ -46,19 +46,36 @@ export const steadyBenchmark: Benchmark = {
   },
 };
 
-async function measureRates(clusters: BenchClusters, barePerSecond: number, context: BenchmarkContext): Promise<RateStep[]> {
+async function measureRates(
+  clusters: BenchClusters,
+  barePerSecond: number,
+  context: BenchmarkContext,
+): Promise<RateStep[]> {
   const { folder, log, signal, scale } = context;
   await clusters.empty();
   await prepare(clusters.sourceClient, { ...base, operations: 0 });
-  await using fleet = await startFleet({ source: clusters.source, destination: clusters.destination, folder, settings: { checkpoint_ms } });
-  await fleet.coordinator.client.start({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
+  await using fleet = await startFleet({
+    source: clusters.source,
+    destination: clusters.destination,
+    folder,
+    settings: { checkpoint_ms },
+  });
+  await fleet.coordinator.client.start({
+    source: 'cluster0',
+    destination: 'cluster1',
+    verification: { enabled: false },
+  });
   await untilAll(fleet.instances, ({ info }) => info === progressInfo.changeEventApplication, signal);
   const steps: RateStep[] = [];
   let documents = base.documents;
   for (const fraction of fractions) {
     signal.throwIfAborted();
     const wantedPerSecond = barePerSecond * fraction;
-    const workload = { ...base, documents, operations: Math.max(100, Math.round(wantedPerSecond * step_seconds * Math.min(1, scale))) };
+    const workload = {
+      ...base,
+      documents,
+      operations: Math.max(100, Math.round(wantedPerSecond * step_seconds * Math.min(1, scale))),
+    };
     log(`${Math.round(wantedPerSecond)} operations/s`);
     const step = await measureRate(clusters, fleet, workload, wantedPerSecond, fraction, signal, folder);
     steps.push(step);
@@ -69,7 +86,15 @@ async function measureRates(clusters: BenchClusters, barePerSecond: number, cont
   return steps;
 }
 
-async function measureRate(clusters: BenchClusters, { instances }: Fleet, workload: ApplyWorkload, wantedPerSecond: number, fraction: number, signal: AbortSignal, folder: BenchmarkContext['folder']): Promise<RateStep> {
+async function measureRate(
+  clusters: BenchClusters,
+  { instances }: Fleet,
+  workload: ApplyWorkload,
+  wantedPerSecond: number,
+  fraction: number,
+  signal: AbortSignal,
+  folder: BenchmarkContext['folder'],
+): Promise<RateStep> {
   const pids = instances.map(({ pid }) => pid);
   const before = readUsage(pids).cpu_seconds;
   const stop = new AbortController();
@@ -82,14 +107,24 @@ async function measureRate(clusters: BenchClusters, { instances }: Fleet, worklo
   stop.abort();
   const { operations } = workload;
   const cpu_seconds = readUsage(pids).cpu_seconds - before;
-  return { fraction, wantedPerSecond, writtenPerSecond: operations / written.seconds, lagMax_seconds: await lag, drain_seconds, cpu_seconds, operations };
+  return {
+    fraction,
+    wantedPerSecond,
+    writtenPerSecond: operations / written.seconds,
+    lagMax_seconds: await lag,
+    drain_seconds,
+    cpu_seconds,
+    operations,
+  };
 }
 
 /** The highest lag that the instances tell until the signal. */
 async function watchLag(instances: Fleet['instances'], signal: AbortSignal): Promise<number> {
   let highest = 0;
   while (!signal.aborted) {
-    const seen = await Promise.all(instances.map(async ({ client }) => (await client.progress()).progress.lagTimeSeconds ?? 0));
+    const seen = await Promise.all(
+      instances.map(async ({ client }) => (await client.progress()).progress.lagTimeSeconds ?? 0),
+    );
     highest = Math.max(highest, ...seen);
     await delay(poll_ms, undefined, { signal }).catch(() => undefined);
   }

@@ -26,15 +26,26 @@ function benchDocument(id: number, text: string): Document {
 }
 
 /** Creates the collection, sharded by hashed `_id` over all shards; the balancer is stopped. */
-export async function shardByHash(client: MongoClient, { database, collection }: BenchCollection, shards: number): Promise<void> {
+export async function shardByHash(
+  client: MongoClient,
+  { database, collection }: BenchCollection,
+  shards: number,
+): Promise<void> {
   const admin = client.db('admin');
   await admin.command({ balancerStop: 1 });
   await admin.command({ enableSharding: database });
-  await admin.command({ shardCollection: `${database}.${collection}`, key: { _id: 'hashed' }, numInitialChunks: 2 * shards });
+  await admin.command({
+    shardCollection: `${database}.${collection}`,
+    key: { _id: 'hashed' },
+    numInitialChunks: 2 * shards,
+  });
 }
 
 /** Inserts all documents of the collection. */
-export async function fill(client: MongoClient, { database, collection, documentBytes, documents }: BenchCollection): Promise<void> {
+export async function fill(
+  client: MongoClient,
+  { database, collection, documentBytes, documents }: BenchCollection,
+): Promise<void> {
   const target = client.db(database).collection(collection);
   const make = documentMaker(documentBytes);
   const perInsert = Math.min(insertDocumentsMax, Math.max(1, Math.floor(insertBytes / documentBytes)));
@@ -43,7 +54,10 @@ export async function fill(client: MongoClient, { database, collection, document
     while (next < documents) {
       const from = next;
       next += perInsert;
-      await target.insertMany(Array.from({ length: Math.min(perInsert, documents - from) }, (_, index) => make(from + index)), { ordered: false });
+      await target.insertMany(
+        Array.from({ length: Math.min(perInsert, documents - from) }, (_, index) => make(from + index)),
+        { ordered: false },
+      );
     }
   };
   await Promise.all(Array.from({ length: parallelInserts }, worker));

@@ -6,7 +6,12 @@ import { type GrowthStep, growthRows } from './growth-rows.js';
 import { shardIntoChunks } from './many-chunks.js';
 
 const counts = [10, 1_000, 10_000] as const;
-const collection: BenchCollection = { database: 'bench', collection: 'documents', documentBytes: 1_000, documents: 20_000 };
+const collection: BenchCollection = {
+  database: 'bench',
+  collection: 'documents',
+  documentBytes: 1_000,
+  documents: 20_000,
+};
 
 /** What a chunk costs beside its documents, where neighbours lie on one shard and where no two do. */
 export const copyChunksBenchmark: Benchmark = {
@@ -21,13 +26,24 @@ export const copyChunksBenchmark: Benchmark = {
   },
 };
 
-async function measure(clusters: BenchClusters, name: string, neighbours: number, context: BenchmarkContext): Promise<Row[]> {
+async function measure(
+  clusters: BenchClusters,
+  name: string,
+  neighbours: number,
+  context: BenchmarkContext,
+): Promise<Row[]> {
   const steps: GrowthStep[] = [];
   for (const count of counts) {
     const chunks = Math.max(10, Math.round(count * context.scale));
     context.signal.throwIfAborted();
     context.log(`${chunks} chunks ${name}: bare round trips`);
-    const bare_seconds = await shardIntoChunks(clusters.sourceClient, clusters.source.shardIds, collection, chunks, neighbours);
+    const bare_seconds = await shardIntoChunks(
+      clusters.sourceClient,
+      clusters.source.shardIds,
+      collection,
+      chunks,
+      neighbours,
+    );
     await fill(clusters.sourceClient, collection);
     context.log(`${chunks} chunks ${name}: engine`);
     steps.push({ count: chunks, engine: await runEngine(clusters, context), bare_seconds });

@@ -16,7 +16,11 @@ export const copyCollectionsBenchmark: Benchmark = {
     await using clusters = await BenchClusters.start(context.folder);
     const steps: GrowthStep[] = [];
     for (const count of counts) {
-      const wanted: ManyCollections = { collections: Math.max(1, Math.round(count * (count === 1 ? 1 : context.scale))), documents, documentBytes };
+      const wanted: ManyCollections = {
+        collections: Math.max(1, Math.round(count * (count === 1 ? 1 : context.scale))),
+        documents,
+        documentBytes,
+      };
       context.signal.throwIfAborted();
       context.log(`${wanted.collections} collections: making them`);
       await makeCollections(clusters.sourceClient, clusters.source.shardIds, wanted);

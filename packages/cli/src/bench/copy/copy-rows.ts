@@ -28,20 +28,55 @@ export interface SizeMeasured {
 export function sizeRows(measured: SizeMeasured): Row[] {
   const { name, bytes, engine, raw, decoded } = measured;
   const engineSpeed = megabytesPerSecond(bytes, engine);
-  const withStart = engine.map((result) => ({ ...result, seconds: result.seconds + result.initialisation_seconds, cpu_seconds: result.cpu_seconds + result.initialisationCpu_seconds }));
-  const row = (subject: string, metric: string, value: number, unit: string): Row => ({ case: `${name} ${subject}`, metric, value, unit });
-  const overDecoding = row('engine', 'throughput of decoding copy', engineSpeed / megabytesPerSecond(bytes, decoded), '×');
-  const cpuOfDecoding = row('engine', 'CPU per GB of decoding copy', median(engine, cpuOf) / median(decoded, cpuOf), '×');
+  const withStart = engine.map((result) => ({
+    ...result,
+    seconds: result.seconds + result.initialisation_seconds,
+    cpu_seconds: result.cpu_seconds + result.initialisationCpu_seconds,
+  }));
+  const row = (subject: string, metric: string, value: number, unit: string): Row => ({
+    case: `${name} ${subject}`,
+    metric,
+    value,
+    unit,
+  });
+  const overDecoding = row(
+    'engine',
+    'throughput of decoding copy',
+    engineSpeed / megabytesPerSecond(bytes, decoded),
+    '×',
+  );
+  const cpuOfDecoding = row(
+    'engine',
+    'CPU per GB of decoding copy',
+    median(engine, cpuOf) / median(decoded, cpuOf),
+    '×',
+  );
   return [
     row('of each copy', 'data', bytes / 1e6, 'MB'),
-    ...measured.sweep.map(({ concurrency, result }) => row('bare loop', `${concurrency.readersPerShard} readers a shard, ${concurrency.writesPerReader} writes each`, megabytesPerSecond(bytes, [result]), 'MB/s')),
+    ...measured.sweep.map(({ concurrency, result }) =>
+      row(
+        'bare loop',
+        `${concurrency.readersPerShard} readers a shard, ${concurrency.writesPerReader} writes each`,
+        megabytesPerSecond(bytes, [result]),
+        'MB/s',
+      ),
+    ),
     ...copyRows(`${name} bare loop`, measured, raw),
     ...copyRows(`${name} decoding copy`, measured, decoded),
     ...copyRows(`${name} engine`, measured, engine),
-    row('engine', 'initialisation', median(engine, ({ initialisation_seconds }) => initialisation_seconds), 's'),
+    row(
+      'engine',
+      'initialisation',
+      median(engine, ({ initialisation_seconds }) => initialisation_seconds),
+      's',
+    ),
     row('engine', 'throughput with initialisation', megabytesPerSecond(bytes, withStart), 'MB/s'),
     row('engine', 'CPU with initialisation', (median(withStart, cpuOf) / bytes) * 1e9, 's/GB'),
-    withGoal(row('engine', 'throughput of bare loop', engineSpeed / megabytesPerSecond(bytes, raw), '×'), '>=', ofBareLoopMin),
+    withGoal(
+      row('engine', 'throughput of bare loop', engineSpeed / megabytesPerSecond(bytes, raw), '×'),
+      '>=',
+      ofBareLoopMin,
+    ),
     measured.promisesOverDecoding ? withGoal(overDecoding, '>=', overDecodingMin) : overDecoding,
     measured.promisesOverDecoding ? withGoal(cpuOfDecoding, '<=', cpuOfDecodingMax) : cpuOfDecoding,
     withGoal(row('engine', 'peak memory of an instance', peakMegabytes(engine), 'MB'), '<=', memoryMegabytesMax),

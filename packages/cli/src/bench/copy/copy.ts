@@ -39,7 +39,12 @@ export const copyBenchmark: Benchmark = {
     const rows: Row[] = [];
     for (const size of sizes) {
       const documents = Math.max(100, Math.round((size.bytes * context.scale) / size.documentBytes));
-      const collection: BenchCollection = { database: 'bench', collection: 'documents', documentBytes: size.documentBytes, documents };
+      const collection: BenchCollection = {
+        database: 'bench',
+        collection: 'documents',
+        documentBytes: size.documentBytes,
+        documents,
+      };
       context.log(`${size.name}: loading ${documents} documents`);
       await shardByHash(clusters.sourceClient, collection, shards);
       await fill(clusters.sourceClient, collection);
@@ -53,7 +58,12 @@ export const copyBenchmark: Benchmark = {
 
 type Measured = Omit<SizeMeasured, 'name' | 'promisesOverDecoding'>;
 
-async function measureSize(clusters: BenchClusters, collection: BenchCollection, name: string, context: BenchmarkContext): Promise<Measured> {
+async function measureSize(
+  clusters: BenchClusters,
+  collection: BenchCollection,
+  name: string,
+  context: BenchmarkContext,
+): Promise<Measured> {
   const { folder, log, signal } = context;
   const sweep: Measured['sweep'] = [];
   for (const concurrency of concurrencies) {
@@ -77,7 +87,14 @@ async function measureSize(clusters: BenchClusters, collection: BenchCollection,
       await turns[(index + round) % turns.length]?.();
     }
   }
-  return { bytes: collection.documents * collection.documentBytes, documents: collection.documents, sweep, raw, engine, decoded };
+  return {
+    bytes: collection.documents * collection.documentBytes,
+    documents: collection.documents,
+    sweep,
+    raw,
+    engine,
+    decoded,
+  };
 }
 
 function fastest(sweep: Measured['sweep']): LoopConcurrency {

@@ -11,13 +11,23 @@ export function openDecodingLoop(order: LoopOrder): Promise<() => Promise<number
   const target = new MongoClient(order.destination).db(database).collection(collection);
   const ranges = rangesOf(documents, order.concurrency.readersPerShard);
   return Promise.resolve(async () => {
-    const copies = clients.flatMap((client) => ranges.map((range) => copyRange(client.db(database).collection(collection), target, range, order)));
+    const copies = clients.flatMap((client) =>
+      ranges.map((range) => copyRange(client.db(database).collection(collection), target, range, order)),
+    );
     return (await Promise.all(copies)).reduce((sum, copied) => sum + copied, 0);
   });
 }
 
-async function copyRange(source: Collection, target: Collection, [min, max]: [number, number], order: LoopOrder): Promise<number> {
-  const batchDocuments = Math.min(loopBatchDocuments, Math.max(1, Math.floor(insertBytesMax / order.collection.documentBytes)));
+async function copyRange(
+  source: Collection,
+  target: Collection,
+  [min, max]: [number, number],
+  order: LoopOrder,
+): Promise<number> {
+  const batchDocuments = Math.min(
+    loopBatchDocuments,
+    Math.max(1, Math.floor(insertBytesMax / order.collection.documentBytes)),
+  );
   const cursor = source.find({}, { hint: { _id: 1 }, min: { _id: min }, max: { _id: max }, batchSize: batchDocuments });
   const writes: Promise<unknown>[] = [];
   let batch: Document[] = [];

@@ -27,14 +27,21 @@ export async function runEngine(clusters: BenchClusters, { folder, signal }: Ben
   const pids = fleet.instances.map(({ pid }) => pid);
   const now = (): Moment => ({ at_ms: performance.now(), cpu_seconds: readUsage(pids).cpu_seconds });
   const asked = now();
-  await fleet.coordinator.client.start({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
+  await fleet.coordinator.client.start({
+    source: 'cluster0',
+    destination: 'cluster1',
+    verification: { enabled: false },
+  });
   let started: Moment | undefined;
   for (;;) {
-    const seen = await Promise.all(fleet.instances.map(async ({ client }) => (await client.progress({ signal })).progress));
+    const seen = await Promise.all(
+      fleet.instances.map(async ({ client }) => (await client.progress({ signal })).progress),
+    );
     const infos = seen.map(({ info }) => info);
     if (infos.some((info) => info === progressInfo.collectionCopy)) started ??= now();
     if (infos.every((info) => info === progressInfo.changeEventApplication)) break;
-    if (performance.now() - asked.at_ms > limit_ms) throw new Error(`The copy was not done within ${limit_ms / 1000} s.`);
+    if (performance.now() - asked.at_ms > limit_ms)
+      throw new Error(`The copy was not done within ${limit_ms / 1000} s.`);
     await delay(isFarFromEnd(seen) ? idlePoll_ms : poll_ms, undefined, { signal });
   }
   const done = now();

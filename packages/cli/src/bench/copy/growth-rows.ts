@@ -21,7 +21,11 @@ export interface GrowthStep {
  */
 export function growthRows(thing: string, steps: readonly GrowthStep[]): Row[] {
   const differences = steps.slice(1).map((step, index) => perThing(step, steps[index] ?? step));
-  return [...steps.flatMap((step) => stepRows(thing, step)), ...differences.flatMap((difference) => differenceRows(thing, difference)), ...growthOf(thing, differences)];
+  return [
+    ...steps.flatMap((step) => stepRows(thing, step)),
+    ...differences.flatMap((difference) => differenceRows(thing, difference)),
+    ...growthOf(thing, differences),
+  ];
 }
 
 /**
@@ -30,9 +34,22 @@ export function growthRows(thing: string, steps: readonly GrowthStep[]): Row[] {
  */
 function growthOf(thing: string, differences: readonly Difference[]): Row[] {
   const last = differences.at(-1);
-  const first = differences.slice(0, -1).find(({ bare_ms, bare_seconds }) => bare_ms > 0 && bare_seconds >= noise_seconds) ?? differences.at(-2);
+  const first =
+    differences.slice(0, -1).find(({ bare_ms, bare_seconds }) => bare_ms > 0 && bare_seconds >= noise_seconds) ??
+    differences.at(-2);
   if (last === undefined || first === undefined) return [];
-  return [withGoal({ case: `${first.from} to ${last.to}`, metric: `growth of the multiple per ${thing}`, value: last.multiple / first.multiple, unit: '×' }, '<=', growthMax)];
+  return [
+    withGoal(
+      {
+        case: `${first.from} to ${last.to}`,
+        metric: `growth of the multiple per ${thing}`,
+        value: last.multiple / first.multiple,
+        unit: '×',
+      },
+      '<=',
+      growthMax,
+    ),
+  ];
 }
 
 interface Difference {
@@ -47,14 +64,28 @@ interface Difference {
 }
 
 function perThing(step: GrowthStep, before: GrowthStep): Difference {
-  const each = (valueOf: (one: GrowthStep) => number) => ((valueOf(step) - valueOf(before)) * 1000) / (step.count - before.count);
+  const each = (valueOf: (one: GrowthStep) => number) =>
+    ((valueOf(step) - valueOf(before)) * 1000) / (step.count - before.count);
   const engine_ms = each(({ engine }) => engine.seconds + engine.initialisation_seconds);
   const bare_ms = each(({ bare_seconds }) => bare_seconds);
-  return { from: before.count, to: step.count, engine_ms, cpu_ms: each(({ engine }) => engine.cpu_seconds + engine.initialisationCpu_seconds), bare_ms, bare_seconds: step.bare_seconds - before.bare_seconds, multiple: engine_ms / bare_ms };
+  return {
+    from: before.count,
+    to: step.count,
+    engine_ms,
+    cpu_ms: each(({ engine }) => engine.cpu_seconds + engine.initialisationCpu_seconds),
+    bare_ms,
+    bare_seconds: step.bare_seconds - before.bare_seconds,
+    multiple: engine_ms / bare_ms,
+  };
 }
 
 function stepRows(thing: string, { count, engine, bare_seconds }: GrowthStep): Row[] {
-  const row = (metric: string, value: number, unit: string): Row => ({ case: `${count} ${thing}s`, metric, value, unit });
+  const row = (metric: string, value: number, unit: string): Row => ({
+    case: `${count} ${thing}s`,
+    metric,
+    value,
+    unit,
+  });
   return [
     row('initialisation', engine.initialisation_seconds, 's'),
     row('copy', engine.seconds, 's'),
@@ -66,5 +97,10 @@ function stepRows(thing: string, { count, engine, bare_seconds }: GrowthStep): R
 
 function differenceRows(thing: string, { from, to, engine_ms, cpu_ms, bare_ms, multiple }: Difference): Row[] {
   const row = (metric: string, value: number, unit: string): Row => ({ case: `${from} to ${to}`, metric, value, unit });
-  return [row(`time per ${thing}`, engine_ms, 'ms'), row(`CPU per ${thing}`, cpu_ms, 'ms'), row(`bare round trips per ${thing}`, bare_ms, 'ms'), row(`multiple per ${thing}`, multiple, '×')];
+  return [
+    row(`time per ${thing}`, engine_ms, 'ms'),
+    row(`CPU per ${thing}`, cpu_ms, 'ms'),
+    row(`bare round trips per ${thing}`, bare_ms, 'ms'),
+    row(`multiple per ${thing}`, multiple, '×'),
+  ];
 }

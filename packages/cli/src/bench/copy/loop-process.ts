@@ -14,7 +14,12 @@ const begin = performance.now();
 const copied = await copy();
 const seconds = (performance.now() - begin) / 1000;
 const cpu = process.cpuUsage(cpuBefore);
-if (copied !== order.collection.documents) throw new Error(`The loop copied ${copied} of ${order.collection.documents} documents.`);
-const result: CopyResult = { seconds, cpu_seconds: (cpu.user + cpu.system) / 1e6, peakMemoryBytes: readUsage([process.pid]).peakMemoryBytes };
+if (copied !== order.collection.documents)
+  throw new Error(`The loop copied ${copied} of ${order.collection.documents} documents.`);
+const result: CopyResult = {
+  seconds,
+  cpu_seconds: (cpu.user + cpu.system) / 1e6,
+  peakMemoryBytes: readUsage([process.pid]).peakMemoryBytes,
+};
 console.log(JSON.stringify(result));
 setInterval(() => undefined, 60_000);

@@ -10,7 +10,13 @@ const loopScript = fileURLToPath(new URL('./loop-process.js', import.meta.url));
 const limit_ms = 300_000;
 
 /** Copies the collection into an empty destination by a loop in a process of its own. */
-export async function runLoop(clusters: BenchClusters, folder: ScratchFolder, collection: BenchCollection, use: LoopOrder['use'], concurrency: LoopConcurrency): Promise<CopyResult> {
+export async function runLoop(
+  clusters: BenchClusters,
+  folder: ScratchFolder,
+  collection: BenchCollection,
+  use: LoopOrder['use'],
+  concurrency: LoopConcurrency,
+): Promise<CopyResult> {
   await clusters.emptyDestination();
   await shardByHash(clusters.destinationClient, collection, shards);
   const { source, destination } = clusters;

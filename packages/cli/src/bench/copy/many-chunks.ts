@@ -5,7 +5,10 @@ const zonePrefix = 'bench_';
 
 /** Bounds of `chunks` equal ranges of the whole numbers below `documents`. */
 export function chunkRanges(documents: number, chunks: number): { min: Document; max: Document }[] {
-  const bound = (index: number): Document => ({ _id: index === 0 ? new BSON.MinKey() : index === chunks ? new BSON.MaxKey() : Math.floor((documents * index) / chunks) });
+  const bound = (index: number): Document => ({
+    _id:
+      index === 0 ? new BSON.MinKey() : index === chunks ? new BSON.MaxKey() : Math.floor((documents * index) / chunks),
+  });
   return Array.from({ length: chunks }, (_, index) => ({ min: bound(index), max: bound(index + 1) }));
 }
 
@@ -14,7 +17,13 @@ export function chunkRanges(documents: number, chunks: number): { min: Document;
  * @param neighbours how many chunks beside each other lie on one shard before the next has its turn
  * @returns seconds
  */
-export async function shardIntoChunks(client: MongoClient, shardIds: readonly string[], { database, collection, documents }: BenchCollection, chunks: number, neighbours: number): Promise<number> {
+export async function shardIntoChunks(
+  client: MongoClient,
+  shardIds: readonly string[],
+  { database, collection, documents }: BenchCollection,
+  chunks: number,
+  neighbours: number,
+): Promise<number> {
   const begin = performance.now();
   const admin = client.db('admin');
   const namespace = `${database}.${collection}`;

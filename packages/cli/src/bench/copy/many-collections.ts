@@ -28,12 +28,17 @@ export function namedCollections({ collections, documents }: ManyCollections): N
 }
 
 /** Makes them, the databases' primary shards in turn. */
-export async function makeCollections(client: MongoClient, shardIds: readonly string[], wanted: ManyCollections): Promise<void> {
+export async function makeCollections(
+  client: MongoClient,
+  shardIds: readonly string[],
+  wanted: ManyCollections,
+): Promise<void> {
   const admin = client.db('admin');
   await admin.command({ balancerStop: 1 });
   const all = namedCollections(wanted);
   const databases = [...new Set(all.map(({ database }) => database))];
-  for (const [index, database] of databases.entries()) await admin.command({ enableSharding: database, primaryShard: shardIds[index % shardIds.length] });
+  for (const [index, database] of databases.entries())
+    await admin.command({ enableSharding: database, primaryShard: shardIds[index % shardIds.length] });
   const make = documentMaker(wanted.documentBytes);
   await inParallel(all, async ({ database, collection, documents }) => {
     for (let from = 0; from < documents; from += 1_000) {
@@ -48,7 +53,11 @@ export async function makeCollections(client: MongoClient, shardIds: readonly st
  * on the source, `create` and `insert` on the destination.
  * @returns seconds for all of them
  */
-export async function copyBarely(source: MongoClient, destination: MongoClient, wanted: ManyCollections): Promise<number> {
+export async function copyBarely(
+  source: MongoClient,
+  destination: MongoClient,
+  wanted: ManyCollections,
+): Promise<number> {
   const begin = performance.now();
   await inParallel(namedCollections(wanted), async ({ database, collection }) => {
     const from = source.db(database);
@@ -56,7 +65,8 @@ export async function copyBarely(source: MongoClient, destination: MongoClient, 
     await destination.db(database).command({ create: collection, writeConcern: { w: 'majority' } });
     const target = destination.db(database).collection(collection);
     const documents = await from.collection(collection).find({}, { batchSize: 1_000 }).toArray();
-    for (let at = 0; at < documents.length; at += 1_000) await target.insertMany(documents.slice(at, at + 1_000), { ordered: false, writeConcern: { w: 'majority' } });
+    for (let at = 0; at < documents.length; at += 1_000)
+      await target.insertMany(documents.slice(at, at + 1_000), { ordered: false, writeConcern: { w: 'majority' } });
   });
   return (performance.now() - begin) / 1000;
 }

@@ -12,12 +12,20 @@ export async function openRawLoop(order: LoopOrder): Promise<() => Promise<numbe
   const destination = await openCluster('cluster1', order.destination, { direct: false, signal });
   const ranges = rangesOf(order.collection.documents, order.concurrency.readersPerShard);
   return async () => {
-    const copies = source.shardIds.flatMap((id) => ranges.map((range) => copyRange(source.shard(id), destination.router, range, order, signal)));
+    const copies = source.shardIds.flatMap((id) =>
+      ranges.map((range) => copyRange(source.shard(id), destination.router, range, order, signal)),
+    );
     return (await Promise.all(copies)).reduce((sum, documents) => sum + documents, 0);
   };
 }
 
-async function copyRange(shard: NodeClient, router: NodeClient, [min, max]: [number, number], order: LoopOrder, signal: AbortSignal): Promise<number> {
+async function copyRange(
+  shard: NodeClient,
+  router: NodeClient,
+  [min, max]: [number, number],
+  order: LoopOrder,
+  signal: AbortSignal,
+): Promise<number> {
   const { database, collection } = order.collection;
   const range = { hint: { _id: 1 }, min: { _id: min }, max: { _id: max }, batchSize: loopBatchDocuments };
   const cursor = await shard.openCursor(database, { find: collection, ...range }, { signal });
@@ -25,7 +33,12 @@ async function copyRange(shard: NodeClient, router: NodeClient, [min, max]: [num
   let documents = 0;
   for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
     documents += batch.documents.length;
-    if (batch.documents.length > 0) writes.push(router.write({ database, collection, kind: 'insert', statements: batch.documents, ordered: false }, null, { signal }));
+    if (batch.documents.length > 0)
+      writes.push(
+        router.write({ database, collection, kind: 'insert', statements: batch.documents, ordered: false }, null, {
+          signal,
+        }),
+      );
     if (writes.length >= order.concurrency.writesPerReader) await writes.shift();
     if (!cursor.open) break;
   }

@@ -48,16 +48,60 @@ function stepsOf({ source, destination }: CutOverClients): [LeaderStep, Bare][] 
     ['transactionsEnded', { run: () => openOperations(source) }],
     ['commitTimeTaken', { run: () => inTurn(() => oplogNote(source), record) }],
     ['roundDrained', { run: () => inTurn(() => streamPassed(source), record, record) }],
-    ['definitionsCompared', { run: () => inTurn(() => listDefinitions(source), () => listDefinitions(destination)) }],
+    [
+      'definitionsCompared',
+      {
+        run: () =>
+          inTurn(
+            () => listDefinitions(source),
+            () => listDefinitions(destination),
+          ),
+      },
+    ],
     ['commitSealed', { run: () => inTurn(record, record) }],
-    ['documentsVerified', { run: () => inTurn(record, () => Promise.all([streamPassed(source), streamPassed(destination)]), record) }],
-    ['attributesRestored', { prepare: () => plainIndex(destination), run: () => inTurn(() => changeIndex(destination, { prepareUnique: true }), () => changeIndex(destination, { unique: true })) }],
+    [
+      'documentsVerified',
+      { run: () => inTurn(record, () => Promise.all([streamPassed(source), streamPassed(destination)]), record) },
+    ],
+    [
+      'attributesRestored',
+      {
+        prepare: () => plainIndex(destination),
+        run: () =>
+          inTurn(
+            () => changeIndex(destination, { prepareUnique: true }),
+            () => changeIndex(destination, { unique: true }),
+          ),
+      },
+    ],
     ['catalogsEqual', { run: () => listDefinitions(destination) }],
     ['verifiedAgain', { run: () => inTurn(record, () => streamPassed(destination), record) }],
-    ['sourceLookedAt', { run: () => inTurn(() => openOperations(source), () => oplogNote(source), record, () => streamPassed(source), record) }],
+    [
+      'sourceLookedAt',
+      {
+        run: () =>
+          inTurn(
+            () => openOperations(source),
+            () => oplogNote(source),
+            record,
+            () => streamPassed(source),
+            record,
+          ),
+      },
+    ],
     ['openingDecided', { run: record }],
     ['openingTimeStored', { run: () => inTurn(() => oplogNote(destination), record) }],
-    ['destinationOpened', { prepare: () => block(destination, true), run: () => inTurn(() => block(source, true), () => block(destination, false)) }],
+    [
+      'destinationOpened',
+      {
+        prepare: () => block(destination, true),
+        run: () =>
+          inTurn(
+            () => block(source, true),
+            () => block(destination, false),
+          ),
+      },
+    ],
     ['writesAllowed', { run: record }],
   ];
 }
@@ -68,12 +112,17 @@ async function inTurn(...calls: (() => Promise<unknown>)[]): Promise<void> {
 
 /** A durable write of state. */
 async function note(client: MongoClient): Promise<void> {
-  const notes = client.db(scratch.database).collection<{ _id: string }>(scratch.collection, { writeConcern: { w: 'majority' } });
+  const notes = client
+    .db(scratch.database)
+    .collection<{ _id: string }>(scratch.collection, { writeConcern: { w: 'majority' } });
   await notes.updateOne({ _id: 'state' }, { $inc: { n: 1 } }, { upsert: true });
 }
 
 async function openOperations(client: MongoClient): Promise<void> {
-  await client.db('admin').aggregate([{ $currentOp: { allUsers: true } }]).toArray();
+  await client
+    .db('admin')
+    .aggregate([{ $currentOp: { allUsers: true } }])
+    .toArray();
 }
 
 async function oplogNote(client: MongoClient): Promise<void> {
@@ -86,7 +135,9 @@ async function block(client: MongoClient, blocked: boolean): Promise<void> {
 
 /** From a write until a stream of the whole cluster shows it: the stream waits until every shard has passed its time. */
 async function streamPassed(client: MongoClient): Promise<void> {
-  const stream: ChangeStream = client.watch([{ $match: { 'ns.db': scratch.database } }], { maxAwaitTimeMS: awaitData_ms });
+  const stream: ChangeStream = client.watch([{ $match: { 'ns.db': scratch.database } }], {
+    maxAwaitTimeMS: awaitData_ms,
+  });
   try {
     await stream.tryNext();
     await note(client);
@@ -112,5 +163,7 @@ async function plainIndex(client: MongoClient): Promise<void> {
 }
 
 async function changeIndex(client: MongoClient, change: object): Promise<void> {
-  await client.db(benchNamespace.database).command({ collMod: benchNamespace.collection, index: { name: bareIndex, ...change } });
+  await client
+    .db(benchNamespace.database)
+    .command({ collMod: benchNamespace.collection, index: { name: bareIndex, ...change } });
 }

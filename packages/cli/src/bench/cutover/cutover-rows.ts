@@ -26,22 +26,48 @@ const opens = 'writesAllowed' satisfies LeaderStep;
  * The rows of several cut-overs of one kind: medians for the times, the sum of what is missing.
  * @param bare milliseconds that the bare commands of a step take
  */
-export function cutOverRows(name: string, cutOvers: readonly CutOverMeasured[], bare: ReadonlyMap<string, number>): Row[] {
+export function cutOverRows(
+  name: string,
+  cutOvers: readonly CutOverMeasured[],
+  bare: ReadonlyMap<string, number>,
+): Row[] {
   const row = (metric: string, value: number, unit: string): Row => ({ case: name, metric, value, unit });
   const passed = commitSteps.slice(0, commitSteps.indexOf(opens) + 1);
-  const times = [['command taken', (one: CutOverMeasured) => one.acceptedAt_ms - one.commandAt_ms] as const, ...passed.map((step, at) => [step, (one: CutOverMeasured) => stepTime(one, step, passed[at - 1])] as const)];
+  const times = [
+    ['command taken', (one: CutOverMeasured) => one.acceptedAt_ms - one.commandAt_ms] as const,
+    ...passed.map((step, at) => [step, (one: CutOverMeasured) => stepTime(one, step, passed[at - 1])] as const),
+  ];
   const bareSum = passed.reduce((sum, step) => sum + (bare.get(step) ?? 0), 0);
   return [
     row('writes before', median(cutOvers.map(({ writtenPerSecond }) => writtenPerSecond)), '1/s'),
     ...times.flatMap(([metric, time]) => {
       const bare_ms = bare.get(metric);
-      return [row(metric, median(cutOvers.map(time)), 'ms'), ...(bare_ms === undefined ? [] : [row(`${metric}: bare round trips`, bare_ms, 'ms')])];
+      return [
+        row(metric, median(cutOvers.map(time)), 'ms'),
+        ...(bare_ms === undefined ? [] : [row(`${metric}: bare round trips`, bare_ms, 'ms')]),
+      ];
     }),
-    withGoal(row('commit to canWrite', median(cutOvers.map((one) => one.canWriteAt_ms - one.commandAt_ms)), 'ms'), '<=', cutOverMax_ms),
+    withGoal(
+      row('commit to canWrite', median(cutOvers.map((one) => one.canWriteAt_ms - one.commandAt_ms)), 'ms'),
+      '<=',
+      cutOverMax_ms,
+    ),
     row('bare round trips of all steps', bareSum, 'ms'),
     row('first refused write to canWrite', median(cutOvers.map((one) => one.canWriteAt_ms - one.refusedAt_ms)), 'ms'),
-    row('acknowledged writes', cutOvers.reduce((sum, { acknowledged }) => sum + acknowledged, 0), ''),
-    withGoal(row('acknowledged writes missing on the destination', cutOvers.reduce((sum, { missing }) => sum + missing, 0), ''), '<=', 0),
+    row(
+      'acknowledged writes',
+      cutOvers.reduce((sum, { acknowledged }) => sum + acknowledged, 0),
+      '',
+    ),
+    withGoal(
+      row(
+        'acknowledged writes missing on the destination',
+        cutOvers.reduce((sum, { missing }) => sum + missing, 0),
+        '',
+      ),
+      '<=',
+      0,
+    ),
   ];
 }
 

@@ -33,7 +33,10 @@ export const cutOverBenchmark: Benchmark = {
   description: `${shards} → ${shards} shards, ${writesPerSecond} writes/s until users get the block error: from the commit to canWrite, by step, beside the bare commands that each step needs`,
   async run(context) {
     const rows: Row[] = [];
-    for (const [name, verified] of [['verified', true], ['not verified', false]] as const) {
+    for (const [name, verified] of [
+      ['verified', true],
+      ['not verified', false],
+    ] as const) {
       const cutOvers: CutOverMeasured[] = [];
       let bare = new Map<string, number>();
       for (let nth = 1; nth <= Math.max(1, Math.round(repetitions * context.scale)); nth += 1) {
@@ -61,18 +64,30 @@ interface Fixture extends AsyncDisposable {
 async function open({ folder, scale }: BenchmarkContext): Promise<Fixture> {
   const closers = new Closers();
   try {
-    const start = async (name: string) => closers.use(await startTestCluster({ name, topology: { shards }, release, withUsers: true, folder }));
+    const start = async (name: string) =>
+      closers.use(await startTestCluster({ name, topology: { shards }, release, withUsers: true, folder }));
     const [source, destination] = [await start('source'), await start('destination')];
-    if (source.version[0] < Number.parseInt(release)) throw new Error(`User writes can be blocked from ${release} on; these servers are older.`);
+    if (source.version[0] < Number.parseInt(release))
+      throw new Error(`User writes can be blocked from ${release} on; these servers are older.`);
     const clientOf = (connectionString: string): MongoClient => {
       const client = new MongoClient(connectionString);
       closers.defer(() => client.close());
       return client;
     };
-    const clients = { source: clientOf(source.connectionStringOf('root')), destination: clientOf(destination.connectionStringOf('root')) };
+    const clients = {
+      source: clientOf(source.connectionStringOf('root')),
+      destination: clientOf(destination.connectionStringOf('root')),
+    };
     const loaded = Math.max(1, Math.round((documents * Math.min(1, scale)) / writersCount)) * writersCount;
     await load(clients.source, loaded);
-    return { source, destination, clients, shopper: clientOf(source.connectionStringOf('shopper')), loaded, [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose]() };
+    return {
+      source,
+      destination,
+      clients,
+      shopper: clientOf(source.connectionStringOf('shopper')),
+      loaded,
+      [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose](),
+    };
   } catch (error) {
     await closers[Symbol.asyncDispose]();
     throw error;
@@ -84,18 +99,37 @@ async function load(client: MongoClient, loaded: number): Promise<void> {
   const { database, collection } = benchNamespace;
   await client.db('admin').command({ enableSharding: database });
   await client.db('admin').command({ shardCollection: `${database}.${collection}`, key: { _id: 'hashed' } });
-  await client.db(database).collection(collection).insertMany(Array.from({ length: loaded }, (_, id) => benchDocument(id)));
+  await client
+    .db(database)
+    .collection(collection)
+    .insertMany(Array.from({ length: loaded }, (_, id) => benchDocument(id)));
   const accounts = client.db(database).collection('accounts');
-  await accounts.createIndexes([{ key: { name: 1 }, unique: true }, { key: { at: 1 }, expireAfterSeconds: 86_400 }]);
+  await accounts.createIndexes([
+    { key: { name: 1 }, unique: true },
+    { key: { at: 1 }, expireAfterSeconds: 86_400 },
+  ]);
   await accounts.insertMany(Array.from({ length: 1_000 }, (_, id) => ({ name: `account ${id}`, at: new Date() })));
 }
 
-async function cutOver({ source, destination, clients, shopper, loaded }: Fixture, verified: boolean, { folder, signal }: BenchmarkContext): Promise<CutOverMeasured> {
+async function cutOver(
+  { source, destination, clients, shopper, loaded }: Fixture,
+  verified: boolean,
+  { folder, signal }: BenchmarkContext,
+): Promise<CutOverMeasured> {
   using steps = new StepLog(folder.file('steps'));
   await using fleet = await startFleet({ source, destination, folder });
   const { client } = fleet.coordinator;
-  await client.start({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: verified } });
-  await untilAll(fleet.instances, ({ info, canCommit }) => info === progressInfo.changeEventApplication && canCommit, signal);
+  await client.start({
+    source: 'cluster0',
+    destination: 'cluster1',
+    enableUserWriteBlocking: true,
+    verification: { enabled: verified },
+  });
+  await untilAll(
+    fleet.instances,
+    ({ info, canCommit }) => info === progressInfo.changeEventApplication && canCommit,
+    signal,
+  );
   const writers = new PacedWriters(shopper, loaded, writesPerSecond);
   await Promise.race([delay(writing_ms, undefined, { signal }), writers.refused]);
   await untilAll(fleet.instances, ({ canCommit }) => canCommit, signal);
@@ -107,7 +141,16 @@ async function cutOver({ source, destination, clients, shopper, loaded }: Fixtur
   if (writers.refusedAt_ms === null) throw new Error('No write was refused.');
   await untilAll(fleet.instances, ({ state }) => state === 'COMMITTED', signal);
   const { writtenPerSecond, refusedAt_ms } = writers;
-  return { commandAt_ms, acceptedAt_ms, steps: steps.read(), refusedAt_ms, canWriteAt_ms, writtenPerSecond, missing: await writers.missingOn(clients.destination), acknowledged: writers.writes };
+  return {
+    commandAt_ms,
+    acceptedAt_ms,
+    steps: steps.read(),
+    refusedAt_ms,
+    canWriteAt_ms,
+    writtenPerSecond,
+    missing: await writers.missingOn(clients.destination),
+    acknowledged: writers.writes,
+  };
 }
 
 /** When the coordinator shows that writes are permitted, as a cut-over script sees it. */

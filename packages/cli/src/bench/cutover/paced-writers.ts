@@ -26,9 +26,15 @@ export class PacedWriters {
   private last_ms = this.from_ms;
 
   /** @param loaded documents with `_id` from 0, a multiple of `writersCount` */
-  constructor(client: MongoClient, private readonly loaded: number, private readonly ratePerSecond: number) {
+  constructor(
+    client: MongoClient,
+    private readonly loaded: number,
+    private readonly ratePerSecond: number,
+  ) {
     const documents: Documents = client.db(benchNamespace.database).collection(benchNamespace.collection);
-    this.refused = Promise.all(Array.from({ length: writersCount }, (_, writer) => this.write(documents, writer))).then(() => undefined);
+    this.refused = Promise.all(Array.from({ length: writersCount }, (_, writer) => this.write(documents, writer))).then(
+      () => undefined,
+    );
     this.refused.catch(() => undefined);
   }
 

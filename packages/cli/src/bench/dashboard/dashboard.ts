@@ -29,7 +29,8 @@ export const dashboardBenchmark: Benchmark = {
     try {
       const rows: Row[] = [];
       for (const instances of instanceCounts) {
-        for (const namespaces of namespaceCounts) rows.push(...(await measure(browser, redis.url, instances, namespaces, context)));
+        for (const namespaces of namespaceCounts)
+          rows.push(...(await measure(browser, redis.url, instances, namespaces, context)));
       }
       return rows;
     } finally {
@@ -38,7 +39,13 @@ export const dashboardBenchmark: Benchmark = {
   },
 };
 
-async function measure(browser: Browser, redis: string, instances: number, namespaces: number, { folder, scale, log, signal }: BenchmarkContext): Promise<Row[]> {
+async function measure(
+  browser: Browser,
+  redis: string,
+  instances: number,
+  namespaces: number,
+  { folder, scale, log, signal }: BenchmarkContext,
+): Promise<Row[]> {
   const name = `${instances} instances, ${namespaces} collections`;
   log(name);
   signal.throwIfAborted();
@@ -47,14 +54,18 @@ async function measure(browser: Browser, redis: string, instances: number, names
   try {
     await page.goto(fleet.coordinator.url);
     await page.locator('body:not([data-stale])').waitFor({ timeout: firstMessageWithin_ms });
-    for (const filled of ['#timeline li', '#namespaces tbody tr']) await page.locator(filled).first().waitFor({ timeout: firstMessageWithin_ms });
+    for (const filled of ['#timeline li', '#namespaces tbody tr'])
+      await page.locator(filled).first().waitFor({ timeout: firstMessageWithin_ms });
     const seconds = Math.max(3, watched_seconds * scale);
     const session = await page.context().newCDPSession(page);
     await session.send('Performance.enable');
     const busyBefore_seconds = await mainThread_seconds(session);
     const coordinatorBefore = readUsage([fleet.coordinator.pid]);
     await page.evaluate('performance.clearMeasures("update")');
-    const [bytes] = await Promise.all([streamBytes(fleet.coordinator.url, seconds), delay(seconds * 1000, undefined, { signal })]);
+    const [bytes] = await Promise.all([
+      streamBytes(fleet.coordinator.url, seconds),
+      delay(seconds * 1000, undefined, { signal }),
+    ]);
     // A program for the page is a text: what belongs to browsers alone has no types here.
     const stats: PageStats = await page.evaluate(
       '({updates: performance.getEntriesByName("update").map(({duration}) => duration), heapBytes: performance.memory.usedJSHeapSize})',

@@ -27,15 +27,26 @@ export class StagedFleet implements AsyncDisposable {
     private readonly members: readonly RedisFleet[],
     private readonly namespaces: number,
   ) {
-    this.#timers.push(setInterval(() => this.#report(), report_ms), setInterval(() => this.#post(), post_ms));
+    this.#timers.push(
+      setInterval(() => this.#report(), report_ms),
+      setInterval(() => this.#post(), post_ms),
+    );
     this.#report();
     this.#post();
   }
 
-  static async start(redis: string, instances: number, namespaces: number, folder: ScratchFolder): Promise<StagedFleet> {
+  static async start(
+    redis: string,
+    instances: number,
+    namespaces: number,
+    folder: ScratchFolder,
+  ): Promise<StagedFleet> {
     const name = `bench-${instances}-${namespaces}-${process.pid}`;
     const coordinator = await CoordinatorProcess.start({ redis, fleet: name }, folder);
-    const members = Array.from({ length: instances }, () => new RedisFleet({ redis: parseRedisSettings(redis), fleet: name, logger }));
+    const members = Array.from(
+      { length: instances },
+      () => new RedisFleet({ redis: parseRedisSettings(redis), fleet: name, logger }),
+    );
     await Promise.all(members.map((fleet, at) => fleet.join(identityOf(at))));
     for (const fleet of members) fleet.serve(() => Promise.resolve({ success: true }));
     return new StagedFleet(coordinator, members, namespaces);
@@ -51,8 +62,20 @@ export class StagedFleet implements AsyncDisposable {
     const rows = Array.from({ length: this.namespaces }, (_, at) => partOf(at, this.#step));
     for (const fleet of this.members) fleet.publishDetails('namespaces', { rows, others });
     const [first] = this.members;
-    const points = Array.from({ length: 720 }, (_, at) => ({ at_ms: started_ms + at * 30_000, copiedBytes: at * mebibyte * 500, totalBytes: 720 * mebibyte * 500, copiedDocuments: at * 40_000, eventsApplied: at * 9_000 + (at % 7) * 300, lagSeconds: at % 23 }));
-    const timeline = Array.from({ length: 400 }, (_, at) => ({ at_ms: started_ms + at * 50_000, kind: 'phase' as const, level: 'info' as const, text: `Entry ${at} of the time line.` }));
+    const points = Array.from({ length: 720 }, (_, at) => ({
+      at_ms: started_ms + at * 30_000,
+      copiedBytes: at * mebibyte * 500,
+      totalBytes: 720 * mebibyte * 500,
+      copiedDocuments: at * 40_000,
+      eventsApplied: at * 9_000 + (at % 7) * 300,
+      lagSeconds: at % 23,
+    }));
+    const timeline = Array.from({ length: 400 }, (_, at) => ({
+      at_ms: started_ms + at * 50_000,
+      kind: 'phase' as const,
+      level: 'info' as const,
+      text: `Entry ${at} of the time line.`,
+    }));
     first?.publishDetails('history', { interval_ms: 30_000, points, timeline, entriesDropped: 0 });
   }
 

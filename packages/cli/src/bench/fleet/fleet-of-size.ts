@@ -24,7 +24,11 @@ export class FleetOfSize implements AsyncDisposable {
 
   private constructor(name: string, url: string) {
     this.name = name;
-    this.director = new FleetDirector({ redis: parseRedisSettings(url), fleet: name, logger: createLogger({ verbosity: 'FATAL' }) });
+    this.director = new FleetDirector({
+      redis: parseRedisSettings(url),
+      fleet: name,
+      logger: createLogger({ verbosity: 'FATAL' }),
+    });
     this.#reporting = setInterval(() => this.#report(), report_ms);
   }
 
@@ -42,7 +46,11 @@ export class FleetOfSize implements AsyncDisposable {
   }
 
   async #join(url: string, id: string): Promise<void> {
-    const fleet = new RedisFleet({ redis: parseRedisSettings(url), fleet: this.name, logger: createLogger({ verbosity: 'FATAL' }) });
+    const fleet = new RedisFleet({
+      redis: parseRedisSettings(url),
+      fleet: this.name,
+      logger: createLogger({ verbosity: 'FATAL' }),
+    });
     const identity = { id, syncID: id, incarnation: randomUUID(), release: '1.9.0' };
     await fleet.join(identity);
     fleet.serve(() => Promise.resolve({ success: true }));
@@ -51,7 +59,8 @@ export class FleetOfSize implements AsyncDisposable {
 
   #report(): void {
     if (this.isCopying) this.#copied += 1;
-    for (const { fleet, report } of this.#members) fleet.report(this.isCopying ? copying(report, this.#copied) : report);
+    for (const { fleet, report } of this.#members)
+      fleet.report(this.isCopying ? copying(report, this.#copied) : report);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

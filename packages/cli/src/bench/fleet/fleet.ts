@@ -62,11 +62,20 @@ async function fanOut({ director }: FleetOfSize): Promise<number> {
 /** Beside the smallest fleet nothing may grow faster than the number of instances. */
 function rowsOf({ size, idle, copying, fanOut_ms, commandsPerFanOut }: Measured, smallest: Measured): Row[] {
   const growing = (metric: string, value: number, least: number, unit: string): Row =>
-    withGoal({ case: `${size} instances`, metric, value, unit }, '<=', Math.ceil(((least * size) / smallest.size) * tolerance * 10) / 10);
+    withGoal(
+      { case: `${size} instances`, metric, value, unit },
+      '<=',
+      Math.ceil(((least * size) / smallest.size) * tolerance * 10) / 10,
+    );
   const ofUsage = (name: string, usage: RedisUsage, least: RedisUsage): Row[] => [
     growing(`${name}: Redis commands`, usage.commandsPerSecond, least.commandsPerSecond, '/s'),
     growing(`${name}: messages delivered`, usage.messagesPerSecond, least.messagesPerSecond, '/s'),
-    { case: `${size} instances`, metric: `${name}: sent by Redis`, value: usage.bytesSentPerSecond / 1024, unit: 'KiB/s' },
+    {
+      case: `${size} instances`,
+      metric: `${name}: sent by Redis`,
+      value: usage.bytesSentPerSecond / 1024,
+      unit: 'KiB/s',
+    },
     { case: `${size} instances`, metric: `${name}: CPU of all instances`, value: usage.cpuPercent, unit: '%' },
   ];
   return [

@@ -35,7 +35,9 @@ export class RedisObserver implements Disposable {
     this.#connections = new RedisConnections(parseRedisSettings(url), createLogger({ verbosity: 'FATAL' }), call_ms);
     this.#client = this.#connections.bounded();
     this.#listener = this.#connections.subscriber();
-    this.#listener.on('pmessage', (_pattern: string, channel: string) => this.#published.set(channel, (this.#published.get(channel) ?? 0) + 1));
+    this.#listener.on('pmessage', (_pattern: string, channel: string) =>
+      this.#published.set(channel, (this.#published.get(channel) ?? 0) + 1),
+    );
   }
 
   async measure(fleet: string, seconds: number): Promise<RedisUsage> {

@@ -33,7 +33,8 @@ export class EchoConnection {
     while (offset < chunk.length) {
       const missing = this.#received < headerBytes ? headerBytes - this.#received : this.#length - this.#received;
       const taken = Math.min(missing, chunk.length - offset);
-      if (this.#received < headBytes) chunk.copy(this.#head, this.#received, offset, offset + Math.min(taken, headBytes - this.#received));
+      if (this.#received < headBytes)
+        chunk.copy(this.#head, this.#received, offset, offset + Math.min(taken, headBytes - this.#received));
       offset += taken;
       this.#received += taken;
       if (this.#received === headerBytes) this.#length = this.#head.readInt32LE(0);
@@ -68,7 +69,10 @@ export class EchoConnection {
 
   #send(code: number, ...parts: Uint8Array[]): void {
     const header = Buffer.alloc(headerBytes);
-    header.writeInt32LE(parts.reduce((sum, part) => sum + part.length, headerBytes), 0);
+    header.writeInt32LE(
+      parts.reduce((sum, part) => sum + part.length, headerBytes),
+      0,
+    );
     header.writeInt32LE(this.#head.readInt32LE(4), 8);
     header.writeInt32LE(code, 12);
     this.socket.cork();

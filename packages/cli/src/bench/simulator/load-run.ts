@@ -12,7 +12,13 @@ const loadLimit_ms = 900_000;
 
 /** Runs an order in a process of its own; one result for each of its steps. */
 export async function runOrder(folder: ScratchFolder, order: LoadOrder): Promise<StepResult[]> {
-  const { measured } = await runMeasured<LoadReport>({ name: 'load', script: loadScript, order, limit_ms: loadLimit_ms, logFile: folder.file('load.log') });
+  const { measured } = await runMeasured<LoadReport>({
+    name: 'load',
+    script: loadScript,
+    order,
+    limit_ms: loadLimit_ms,
+    logFile: folder.file('load.log'),
+  });
   return measured;
 }
 
@@ -27,5 +33,11 @@ export async function runEcho(folder: ScratchFolder, documents: number, steps: L
     logFile: folder.file('echo.log'),
   });
   const connectionString = `mongodb://127.0.0.1:${echo.ready[1] ?? ''}/`;
-  return await runOrder(folder, { connectionString, shardConnectionString: connectionString, serverPid: echo.pid, documents, steps });
+  return await runOrder(folder, {
+    connectionString,
+    shardConnectionString: connectionString,
+    serverPid: echo.pid,
+    documents,
+    steps,
+  });
 }

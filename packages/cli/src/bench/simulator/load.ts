@@ -30,9 +30,14 @@ async function prepare(step: LoadStep, context: LoadContext): Promise<void> {
   const few = { ...context, documents: Math.min(context.documents, warmUpDocuments) };
   if (step.kind === 'insert') await insertAll(few, `warmUp_${step.key}_${step.use}`, step.use);
   if (step.kind === 'read') await readAll(few, `warmUp_${step.key}_${step.use}`, step.use);
-  const change = step.kind === 'insert' && step.key === 'hashed' ? 'insert' : step.kind === 'change' ? step.change : undefined;
+  const change =
+    step.kind === 'insert' && step.key === 'hashed' ? 'insert' : step.kind === 'change' ? step.change : undefined;
   if (change !== undefined) context.started.set(change, await clusterTime(context.router));
-  if (change === 'delete') context.shardDocuments = await context.shard.db(benchNamespace.database).collection('hashed').estimatedDocumentCount();
+  if (change === 'delete')
+    context.shardDocuments = await context.shard
+      .db(benchNamespace.database)
+      .collection('hashed')
+      .estimatedDocumentCount();
 }
 
 async function clusterTime(client: MongoClient): Promise<Timestamp> {

@@ -5,7 +5,10 @@ import { batchDocuments, type ChangeKind, type DriverUse } from './load-order.js
 
 /** Reads a collection to its end. Plain: documents decoded to objects; raw: `raw: true`, documents as bytes. */
 export async function readAll({ router }: LoadContext, collection: string, use: DriverUse): Promise<Moved> {
-  const cursor = router.db(benchNamespace.database).collection(collection).find({}, { batchSize: batchDocuments, raw: use === 'raw' });
+  const cursor = router
+    .db(benchNamespace.database)
+    .collection(collection)
+    .find({}, { batchSize: batchDocuments, raw: use === 'raw' });
   const { documents } = await drain(cursor, Infinity);
   return { documents, bytes: documents * benchDocumentBytes };
 }
@@ -17,16 +20,35 @@ export async function readAll({ router }: LoadContext, collection: string, use: 
 export function readSnapshot({ router, shard, started }: LoadContext, from: 'router' | 'shard'): Promise<Moved> {
   const client = from === 'router' ? router : shard;
   const readConcern = { level: 'snapshot', atClusterTime: started.get('update') };
-  const command = { find: 'hashed', hint: { _id: 1 }, ...(from === 'router' ? { sort: { _id: 1 } } : {}), batchSize: batchDocuments, readConcern };
-  const cursor = client.db(benchNamespace.database).runCursorCommand(command, { raw: true }).setBatchSize(batchDocuments);
+  const command = {
+    find: 'hashed',
+    hint: { _id: 1 },
+    ...(from === 'router' ? { sort: { _id: 1 } } : {}),
+    batchSize: batchDocuments,
+    readConcern,
+  };
+  const cursor = client
+    .db(benchNamespace.database)
+    .runCursorCommand(command, { raw: true })
+    .setBatchSize(batchDocuments);
   return drain(cursor, Infinity);
 }
 
 /** Reads the events of one kind of write of the hashed collection, raw. */
-export function readStream({ router, shard, started, documents, shardDocuments }: LoadContext, events: ChangeKind, from: 'router' | 'shard'): Promise<Moved> {
+export function readStream(
+  { router, shard, started, documents, shardDocuments }: LoadContext,
+  events: ChangeKind,
+  from: 'router' | 'shard',
+): Promise<Moved> {
   const client = from === 'router' ? router : shard;
-  const stages = [{ $changeStream: { startAtOperationTime: started.get(events) } }, { $match: { operationType: events } }];
-  const cursor = client.db(benchNamespace.database).collection('hashed').aggregate(stages, { raw: true, batchSize: batchDocuments });
+  const stages = [
+    { $changeStream: { startAtOperationTime: started.get(events) } },
+    { $match: { operationType: events } },
+  ];
+  const cursor = client
+    .db(benchNamespace.database)
+    .collection('hashed')
+    .aggregate(stages, { raw: true, batchSize: batchDocuments });
   return drain(cursor, from === 'router' ? documents : shardDocuments);
 }
 

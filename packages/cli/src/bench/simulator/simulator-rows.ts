@@ -17,24 +17,41 @@ export function openingRows(openings: readonly { process_seconds: number; inProc
     { metric: 'as a process', seconds: openings.map(({ process_seconds }) => process_seconds) },
     { metric: 'in the process', seconds: openings.map(({ inProcess_seconds }) => inProcess_seconds) },
   ];
-  return rows.map(({ metric, seconds }) => withGoal({ case: 'opening', metric, value: median(seconds), unit: 's' }, '<=', openingSecondsMax));
+  return rows.map(({ metric, seconds }) =>
+    withGoal({ case: 'opening', metric, value: median(seconds), unit: 's' }, '<=', openingSecondsMax),
+  );
 }
 
 /** Rows of a step that the echo answered too. */
 export function besideEcho(step: LoadStep, pairs: readonly MeasuredPair[]): Row[] {
   const name = stepName(step);
   const simulator = pairs.map((pair) => pair.simulator);
-  const cost = (pick: (result: StepResult) => number) => median(simulator.map((result) => (pick(result) / result.documents) * microsecondsPerSecond));
+  const cost = (pick: (result: StepResult) => number) =>
+    median(simulator.map((result) => (pick(result) / result.documents) * microsecondsPerSecond));
   const clientCost = cost((result) => result.clientCpu_seconds);
   const serverCost = cost((result) => result.serverCpu_seconds);
   return [
     ...rateRows(name, simulator),
-    { case: name, metric: 'share of the echo’s throughput', value: median(pairs.map((pair) => rate(pair.simulator) / rate(pair.echo))), unit: '' },
+    {
+      case: name,
+      metric: 'share of the echo’s throughput',
+      value: median(pairs.map((pair) => rate(pair.simulator) / rate(pair.echo))),
+      unit: '',
+    },
     { case: name, metric: 'CPU of the client per document', value: clientCost, unit: 'µs' },
-    withGoal({ case: name, metric: 'CPU of the simulator per document', value: serverCost, unit: 'µs' }, '<=', round(clientCost)),
+    withGoal(
+      { case: name, metric: 'CPU of the simulator per document', value: serverCost, unit: 'µs' },
+      '<=',
+      round(clientCost),
+    ),
     ...costPerGigabyte(name, simulator),
     { case: name, metric: 'echo: throughput', value: median(pairs.map((pair) => rate(pair.echo))), unit: 'MB/s' },
-    { case: name, metric: 'echo: CPU of the server', value: median(pairs.map((pair) => perGigabyte(pair.echo, pair.echo.serverCpu_seconds))), unit: 's/GB' },
+    {
+      case: name,
+      metric: 'echo: CPU of the server',
+      value: median(pairs.map((pair) => perGigabyte(pair.echo, pair.echo.serverCpu_seconds))),
+      unit: 's/GB',
+    },
   ];
 }
 
@@ -50,15 +67,30 @@ export function changeRows(step: LoadStep, results: readonly StepResult[]): Row[
 
 function rateRows(name: string, results: readonly StepResult[]): Row[] {
   return [
-    { case: name, metric: 'documents', value: Math.round(median(results.map(({ documents, seconds }) => documents / seconds))), unit: '1/s' },
+    {
+      case: name,
+      metric: 'documents',
+      value: Math.round(median(results.map(({ documents, seconds }) => documents / seconds))),
+      unit: '1/s',
+    },
     { case: name, metric: 'throughput', value: median(results.map(rate)), unit: 'MB/s' },
   ];
 }
 
 function costPerGigabyte(name: string, results: readonly StepResult[]): Row[] {
   return [
-    { case: name, metric: 'CPU of the client', value: median(results.map((result) => perGigabyte(result, result.clientCpu_seconds))), unit: 's/GB' },
-    { case: name, metric: 'CPU of the simulator', value: median(results.map((result) => perGigabyte(result, result.serverCpu_seconds))), unit: 's/GB' },
+    {
+      case: name,
+      metric: 'CPU of the client',
+      value: median(results.map((result) => perGigabyte(result, result.clientCpu_seconds))),
+      unit: 's/GB',
+    },
+    {
+      case: name,
+      metric: 'CPU of the simulator',
+      value: median(results.map((result) => perGigabyte(result, result.serverCpu_seconds))),
+      unit: 's/GB',
+    },
   ];
 }
 

@@ -32,7 +32,9 @@ const changeSteps: readonly LoadStep[] = [
   { kind: 'snapshot', from: 'router' },
   { kind: 'snapshot', from: 'shard' },
   { kind: 'change', change: 'delete' },
-  ...(['insert', 'update', 'delete'] as const).flatMap((events) => (['shard', 'router'] as const).map((from): LoadStep => ({ kind: 'stream', events, from }))),
+  ...(['insert', 'update', 'delete'] as const).flatMap((events) =>
+    (['shard', 'router'] as const).map((from): LoadStep => ({ kind: 'stream', events, from })),
+  ),
 ];
 
 /** What the simulator costs, so that later benchmarks are known to show the engine. */
@@ -53,7 +55,9 @@ export const simulatorBenchmark: Benchmark = {
         context.log(`round ${round} of ${rounds}: simulator`);
         const behind = steps === otherPairedSteps ? changeSteps : [];
         const measured = await runSimulator(context, documents, [...steps, ...behind]);
-        steps.forEach((step, index) => add(pairs, step, { echo: echo[index] as StepResult, simulator: measured[index] as StepResult }));
+        steps.forEach((step, index) =>
+          add(pairs, step, { echo: echo[index] as StepResult, simulator: measured[index] as StepResult }),
+        );
         behind.forEach((step, index) => add(changes, step, measured[steps.length + index] as StepResult));
       }
     }
@@ -71,7 +75,11 @@ function add<V>(lists: Map<LoadStep, V[]>, step: LoadStep, value: V): void {
 }
 
 async function runSimulator(context: BenchmarkContext, documents: number, steps: LoadStep[]): Promise<StepResult[]> {
-  await using cluster = await startSimulatedCluster({ name: 'simulator', topology: { shards }, folder: context.folder });
+  await using cluster = await startSimulatedCluster({
+    name: 'simulator',
+    topology: { shards },
+    folder: context.folder,
+  });
   await shardCollections(cluster.connectionString, steps);
   const [shard = ''] = cluster.shardIds;
   const [serverPid = 0] = cluster.pids;
@@ -96,7 +104,8 @@ async function shardCollections(connectionString: string, steps: readonly LoadSt
       if (step.kind !== 'insert') continue;
       for (const collection of [step.key, `warmUp_${step.key}_${step.use}`]) {
         const namespace = `${database}.${collection}`;
-        if (step.key === 'hashed') await admin.command({ shardCollection: namespace, key: { _id: 'hashed' }, numInitialChunks: 2 * shards });
+        if (step.key === 'hashed')
+          await admin.command({ shardCollection: namespace, key: { _id: 'hashed' }, numInitialChunks: 2 * shards });
         else await shardByRange(client, namespace);
       }
     }
@@ -112,12 +121,17 @@ async function shardByRange(client: MongoClient, namespace: string): Promise<voi
   await admin.command({ shardCollection: namespace, key: { group: 1 } });
   await admin.command({ split: namespace, middle });
   const { shards: listed } = (await admin.command({ listShards: 1 })) as unknown as { shards: { _id: string }[] };
-  const primary = await client.db('config').collection<{ _id: string; primary: string }>('databases').findOne({ _id: benchNamespace.database });
+  const primary = await client
+    .db('config')
+    .collection<{ _id: string; primary: string }>('databases')
+    .findOne({ _id: benchNamespace.database });
   const other = listed.find(({ _id }) => _id !== primary?.primary);
   await admin.command({ moveChunk: namespace, find: middle, to: other?._id });
 }
 
-async function measureOpening({ folder }: BenchmarkContext): Promise<{ process_seconds: number; inProcess_seconds: number }> {
+async function measureOpening({
+  folder,
+}: BenchmarkContext): Promise<{ process_seconds: number; inProcess_seconds: number }> {
   const processBegin = performance.now();
   const cluster = await startSimulatedCluster({ name: 'opening', topology: { shards }, folder });
   const process_seconds = (performance.now() - processBegin) / 1000;
@@ -132,5 +146,10 @@ async function measureOpening({ folder }: BenchmarkContext): Promise<{ process_s
 function memoryRow(pairs: ReadonlyMap<LoadStep, MeasuredPair[]>, documents: number): Row {
   const peak = Math.max(...[...pairs.values()].flat().map(({ simulator }) => simulator.serverMemoryBytes));
   const megabytes = (2 * documents * benchDocumentBytes) / 1e6;
-  return { case: 'simulator', metric: `peak memory with ${megabytes.toFixed(0)} MB in two collections`, value: peak / 1e6, unit: 'MB' };
+  return {
+    case: 'simulator',
+    metric: `peak memory with ${megabytes.toFixed(0)} MB in two collections`,
+    value: peak / 1e6,
+    unit: 'MB',
+  };
 }

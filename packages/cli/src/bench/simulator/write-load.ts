@@ -15,12 +15,21 @@ const writesInFlight = 4;
  * Inserts documents 0 to `documents` in unordered batches. Plain: `insertMany` of objects, which the driver serialises;
  * raw: an `insert` command with a document sequence of ready-made bytes.
  */
-export async function insertAll({ router, documents }: LoadContext, collection: string, use: DriverUse): Promise<Moved> {
+export async function insertAll(
+  { router, documents }: LoadContext,
+  collection: string,
+  use: DriverUse,
+): Promise<Moved> {
   const database = router.db(benchNamespace.database);
   const target = database.collection<NumberedDocument>(collection);
   await inBatches(documents, async (from, count) => {
     if (use === 'plain') await target.insertMany(plainBatch(from, count), { ordered: false });
-    else await database.command({ insert: collection, documents: statementField('documents', rawBatch(from, count)), ordered: false });
+    else
+      await database.command({
+        insert: collection,
+        documents: statementField('documents', rawBatch(from, count)),
+        ordered: false,
+      });
   });
   return { documents, bytes: documents * benchDocumentBytes };
 }

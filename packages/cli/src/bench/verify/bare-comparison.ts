@@ -10,17 +10,36 @@ const batchBytes = 2 ** 20;
  * the present ones byte by byte, with no state and no regard for what differs.
  * @returns documents that are not the same at the same place
  */
-export async function bareComparison(source: ClusterClient, destination: ClusterClient, order: VerifyOrder): Promise<number> {
+export async function bareComparison(
+  source: ClusterClient,
+  destination: ClusterClient,
+  order: VerifyOrder,
+): Promise<number> {
   const ranges = rangesOf(order.collection.documents, order.readers);
   const counts = await Promise.all(ranges.map((range) => compareRange(source, destination, range, order)));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-async function compareRange(source: ClusterClient, destination: ClusterClient, [min, max]: [number, number], { collection }: VerifyOrder): Promise<number> {
+async function compareRange(
+  source: ClusterClient,
+  destination: ClusterClient,
+  [min, max]: [number, number],
+  { collection }: VerifyOrder,
+): Promise<number> {
   const { signal } = new AbortController();
   const batchSize = Math.max(1, Math.floor(batchBytes / collection.documentBytes));
-  const command = { find: collection.collection, hint: { _id: 1 }, sort: { _id: 1 }, min: { _id: min }, max: { _id: max }, batchSize, readConcern: { level: 'majority' } };
-  const cursors = await Promise.all([source, destination].map(({ router }) => router.openCursor(collection.database, command, { signal })));
+  const command = {
+    find: collection.collection,
+    hint: { _id: 1 },
+    sort: { _id: 1 },
+    min: { _id: min },
+    max: { _id: max },
+    batchSize,
+    readConcern: { level: 'majority' },
+  };
+  const cursors = await Promise.all(
+    [source, destination].map(({ router }) => router.openCursor(collection.database, command, { signal })),
+  );
   const next = () => Promise.all(cursors.map((cursor) => nextOf(cursor, signal)));
   let batches = cursors.map(({ first }): RawBatch | null => first);
   let different = 0;

@@ -32,6 +32,7 @@ export async function verifierComparison(
   };
   const includeNamespaces = [{ database: collection.database, collections: [collection.collection] }];
   const { totals } = await compareClusters(context, { includeNamespaces, excludeNamespaces: [] });
-  if (totals.sourceDocuments !== collection.documents) throw new Error(`The verifier compared ${totals.sourceDocuments} of ${collection.documents} documents.`);
+  if (totals.sourceDocuments !== collection.documents)
+    throw new Error(`The verifier compared ${totals.sourceDocuments} of ${collection.documents} documents.`);
   return totals.mismatches;
 }

@@ -25,9 +25,23 @@ export function verifySizeRows(measured: VerifySize): Row[] {
   return [
     ...rowsOf(`${name} bare loop`, measured, loop),
     ...rowsOf(`${name} verifier`, measured, verifier),
-    { case: `${name} verifier`, metric: 'catalogs, once', value: median(verifier, ({ catalogs_seconds }) => catalogs_seconds), unit: 's' },
-    { case: `${name} verifier`, metric: 'CPU for catalogs, once', value: median(verifier, ({ catalogsCpu_seconds }) => catalogsCpu_seconds), unit: 's' },
-    withGoal({ case: `${name} verifier`, metric: 'throughput of bare loop', value: fraction, unit: '×' }, '>=', ofBareLoopMin),
+    {
+      case: `${name} verifier`,
+      metric: 'catalogs, once',
+      value: median(verifier, ({ catalogs_seconds }) => catalogs_seconds),
+      unit: 's',
+    },
+    {
+      case: `${name} verifier`,
+      metric: 'CPU for catalogs, once',
+      value: median(verifier, ({ catalogsCpu_seconds }) => catalogsCpu_seconds),
+      unit: 's',
+    },
+    withGoal(
+      { case: `${name} verifier`, metric: 'throughput of bare loop', value: fraction, unit: '×' },
+      '>=',
+      ofBareLoopMin,
+    ),
   ];
 }
 
@@ -36,7 +50,12 @@ function rowsOf(subject: string, { documents, bytes }: VerifySize, results: read
   return [
     { case: subject, metric: 'documents compared', value: documents / seconds, unit: '1/s' },
     { case: subject, metric: 'throughput', value: (2 * bytes) / 1e6 / seconds, unit: 'MB/s' },
-    { case: subject, metric: 'CPU', value: (median(results, ({ cpu_seconds }) => cpu_seconds) / (2 * bytes)) * 1e9, unit: 's/GB' },
+    {
+      case: subject,
+      metric: 'CPU',
+      value: (median(results, ({ cpu_seconds }) => cpu_seconds) / (2 * bytes)) * 1e9,
+      unit: 's/GB',
+    },
     { case: subject, metric: 'peak memory', value: peak(results) / 1e6, unit: 'MB' },
   ];
 }
@@ -50,7 +69,12 @@ function peak(results: readonly VerifyResult[]): number {
 /** The table of comparisons with different numbers of mismatches. */
 export function mismatchRows(results: readonly VerifyResult[]): Row[] {
   const peaks = results.map(({ peakMemoryBytes }) => peakMemoryBytes);
-  const growth: Row = { case: 'mismatches', metric: 'peak memory, largest of smallest', value: Math.max(...peaks) / Math.min(...peaks), unit: '×' };
+  const growth: Row = {
+    case: 'mismatches',
+    metric: 'peak memory, largest of smallest',
+    value: Math.max(...peaks) / Math.min(...peaks),
+    unit: '×',
+  };
   return [
     ...results.flatMap(({ mismatches, seconds, peakMemoryBytes }): Row[] => [
       { case: `${mismatches} mismatches`, metric: 'time', value: seconds, unit: 's' },

@@ -14,7 +14,12 @@ const readers = 4;
 let runs = 0;
 
 /** Compares a collection in a process of its own. */
-export async function runVerify({ source, destination }: BenchClusters, folder: ScratchFolder, collection: BenchCollection, use: VerifyOrder['use']): Promise<VerifyResult> {
+export async function runVerify(
+  { source, destination }: BenchClusters,
+  folder: ScratchFolder,
+  collection: BenchCollection,
+  use: VerifyOrder['use'],
+): Promise<VerifyResult> {
   runs += 1;
   const order: VerifyOrder = {
     source: source.connectionString,

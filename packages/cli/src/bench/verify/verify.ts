@@ -31,7 +31,14 @@ export const verifyBenchmark: Benchmark = {
       const collection: BenchCollection = { database: 'bench', collection: 'documents', documentBytes, documents };
       context.log(`${name}: loading ${documents} documents on both sides`);
       await load(clusters, collection);
-      rows.push(...verifySizeRows({ name, documents, bytes: documents * documentBytes, ...(await takeTurns(clusters, collection, name, context)) }));
+      rows.push(
+        ...verifySizeRows({
+          name,
+          documents,
+          bytes: documents * documentBytes,
+          ...(await takeTurns(clusters, collection, name, context)),
+        }),
+      );
       await clusters.empty();
     }
     return [...rows, ...mismatchRows(await withMismatches(clusters, context))];
@@ -45,10 +52,18 @@ async function load({ sourceClient, destinationClient }: BenchClusters, collecti
   }
 }
 
-async function takeTurns(clusters: BenchClusters, collection: BenchCollection, name: string, { folder, log, signal }: BenchmarkContext): Promise<Pick<VerifySize, 'loop' | 'verifier'>> {
+async function takeTurns(
+  clusters: BenchClusters,
+  collection: BenchCollection,
+  name: string,
+  { folder, log, signal }: BenchmarkContext,
+): Promise<Pick<VerifySize, 'loop' | 'verifier'>> {
   const loop: VerifyResult[] = [];
   const verifier: VerifyResult[] = [];
-  const turns = [async () => loop.push(await runVerify(clusters, folder, collection, 'loop')), async () => verifier.push(await runVerify(clusters, folder, collection, 'verifier'))];
+  const turns = [
+    async () => loop.push(await runVerify(clusters, folder, collection, 'loop')),
+    async () => verifier.push(await runVerify(clusters, folder, collection, 'verifier')),
+  ];
   for (let round = 0; round < rounds; round += 1) {
     log(`${name}: round ${round + 1} of ${rounds}`);
     for (const index of turns.keys()) {
@@ -56,15 +71,26 @@ async function takeTurns(clusters: BenchClusters, collection: BenchCollection, n
       await turns[(index + round) % turns.length]?.();
     }
   }
-  for (const { mismatches } of [...loop, ...verifier]) if (mismatches > 0) throw new Error(`${mismatches} documents were found to differ that are equal.`);
+  for (const { mismatches } of [...loop, ...verifier])
+    if (mismatches > 0) throw new Error(`${mismatches} documents were found to differ that are equal.`);
   return { loop, verifier };
 }
 
-async function withMismatches(clusters: BenchClusters, { folder, log, scale, signal }: BenchmarkContext): Promise<VerifyResult[]> {
-  const collection: BenchCollection = { database: 'bench', collection: 'documents', documentBytes: mismatchDocumentBytes, documents: Math.round(mismatchDocuments * scale) };
+async function withMismatches(
+  clusters: BenchClusters,
+  { folder, log, scale, signal }: BenchmarkContext,
+): Promise<VerifyResult[]> {
+  const collection: BenchCollection = {
+    database: 'bench',
+    collection: 'documents',
+    documentBytes: mismatchDocumentBytes,
+    documents: Math.round(mismatchDocuments * scale),
+  };
   await load(clusters, collection);
   const results: VerifyResult[] = [];
-  const documents = clusters.destinationClient.db(collection.database).collection<{ _id: number }>(collection.collection);
+  const documents = clusters.destinationClient
+    .db(collection.database)
+    .collection<{ _id: number }>(collection.collection);
   for (const count of mismatchCounts) {
     signal.throwIfAborted();
     const wrong = Math.round(count * scale);

@@ -12,5 +12,9 @@ export function startBrowser(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('There is no Chromium on the PATH; CHROMIUM_BIN may name one.');
   // Containers have no namespaces to give to the sandbox, and small shared memory; nothing but the own page is opened.
-  return chromium.launch({ executablePath, timeout: launchWithin_ms, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--enable-precise-memory-info'] });
+  return chromium.launch({
+    executablePath,
+    timeout: launchWithin_ms,
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--enable-precise-memory-info'],
+  });
 }

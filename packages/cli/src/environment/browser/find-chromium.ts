@@ -7,7 +7,10 @@ const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 /** The path of a Chromium on the `PATH`, or what `CHROMIUM_BIN` names; undefined when there is none. */
 export function findChromium(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  const candidates = env['CHROMIUM_BIN'] === undefined ? names.flatMap((name) => folders.map((folder) => join(folder, name))) : [env['CHROMIUM_BIN']];
+  const candidates =
+    env['CHROMIUM_BIN'] === undefined
+      ? names.flatMap((name) => folders.map((folder) => join(folder, name)))
+      : [env['CHROMIUM_BIN']];
   return candidates.find(isExecutable);
 }
 

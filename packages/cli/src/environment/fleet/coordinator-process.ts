@@ -16,7 +16,10 @@ export class CoordinatorProcess implements AsyncDisposable {
   }
 
   /** Starts the process and waits until it listens. */
-  static async start({ redis, fleet }: { redis: string; fleet: string }, folder: ScratchFolder): Promise<CoordinatorProcess> {
+  static async start(
+    { redis, fleet }: { redis: string; fleet: string },
+    folder: ScratchFolder,
+  ): Promise<CoordinatorProcess> {
     const launch = (port: string): Promise<Child> =>
       Child.start({
         name: 'coordinator',

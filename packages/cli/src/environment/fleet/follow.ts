@@ -26,7 +26,10 @@ export interface FollowOptions<Reply> {
  * @returns the first reply for which the condition holds
  * @throws ConvoyError when the migration has failed, NotInTime, AbortError with the signal's reason as its cause
  */
-export async function follow<Reply>(read: () => Promise<Reply>, { what, limit_ms, until, show, signal }: FollowOptions<Reply>): Promise<Reply> {
+export async function follow<Reply>(
+  read: () => Promise<Reply>,
+  { what, limit_ms, until, show, signal }: FollowOptions<Reply>,
+): Promise<Reply> {
   const deadline = performance.now() + limit_ms;
   let silentSince: number | undefined;
   for (;;) {
@@ -37,7 +40,8 @@ export async function follow<Reply>(read: () => Promise<Reply>, { what, limit_ms
       if (until(reply)) return reply;
     } catch (error) {
       silentSince ??= performance.now();
-      const passes = error instanceof ConvoyError && error.retry === 'automatic' && performance.now() - silentSince < silenceMax_ms;
+      const passes =
+        error instanceof ConvoyError && error.retry === 'automatic' && performance.now() - silentSince < silenceMax_ms;
       if (!passes) throw error;
     }
     if (performance.now() > deadline) throw new NotInTime(`Not within ${limit_ms / 1000} s: ${what}.`);

@@ -49,7 +49,14 @@ export class InstanceProcess implements AsyncDisposable {
     const port = await freePort();
     const configFile = folder.file(`instance-${files}.json`);
     const logFile = folder.file(`instance-${files}.log`);
-    const config = { cluster0: source.connectionString, cluster1: destination.connectionString, port, ...(id && { id }), ...membership, ...settings };
+    const config = {
+      cluster0: source.connectionString,
+      cluster1: destination.connectionString,
+      port,
+      ...(id && { id }),
+      ...membership,
+      ...settings,
+    };
     writeFileSync(configFile, JSON.stringify(config, null, 2));
     const launch = () =>
       Child.start({

@@ -34,7 +34,14 @@ export interface FleetOptions {
 }
 
 /** Starts all processes of a fleet; nothing stays behind when one of them fails to start. */
-export async function startFleet({ source, destination, folder, settings, ways, redis: given }: FleetOptions): Promise<Fleet> {
+export async function startFleet({
+  source,
+  destination,
+  folder,
+  settings,
+  ways,
+  redis: given,
+}: FleetOptions): Promise<Fleet> {
   const closers = new Closers();
   try {
     const redis = given ?? closers.use(await findRedis(folder));
@@ -42,13 +49,31 @@ export async function startFleet({ source, destination, folder, settings, ways, 
     const membership = { redis: redis.url, fleet: `fleet-${randomBytes(6).toString('hex')}` };
     const coordinator = closers.use(await CoordinatorProcess.start(membership, folder));
     const launch = async (id: string, reached: TestCluster, files: string): Promise<InstanceProcess> =>
-      closers.use(await InstanceProcess.start({ id, source, destination: reached, membership, folder, files, ...(settings && { settings }) }));
+      closers.use(
+        await InstanceProcess.start({
+          id,
+          source,
+          destination: reached,
+          membership,
+          folder,
+          files,
+          ...(settings && { settings }),
+        }),
+      );
     const starting = source.shardIds.map((id) => launch(id, ways?.get(id) ?? destination, id));
     await Promise.allSettled(starting);
     const instances = await Promise.all(starting);
     let successors = 0;
-    const startSuccessor = (id: string, way = destination): Promise<InstanceProcess> => launch(id, way, `${id}-successor${(successors += 1)}`);
-    return { redis, name: membership.fleet, coordinator, instances, startSuccessor, [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose]() };
+    const startSuccessor = (id: string, way = destination): Promise<InstanceProcess> =>
+      launch(id, way, `${id}-successor${(successors += 1)}`);
+    return {
+      redis,
+      name: membership.fleet,
+      coordinator,
+      instances,
+      startSuccessor,
+      [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose](),
+    };
   } catch (error) {
     await closers[Symbol.asyncDispose]();
     throw error;
@@ -57,5 +82,12 @@ export async function startFleet({ source, destination, folder, settings, ways, 
 
 /** An instance alone: it syncs a replica set or a whole cluster and needs neither Redis nor a coordinator. */
 export function startLoneInstance({ source, destination, folder, settings }: FleetOptions): Promise<InstanceProcess> {
-  return InstanceProcess.start({ id: undefined, source, destination, membership: undefined, folder, ...(settings && { settings }) });
+  return InstanceProcess.start({
+    id: undefined,
+    source,
+    destination,
+    membership: undefined,
+    folder,
+    ...(settings && { settings }),
+  });
 }

@@ -11,7 +11,10 @@ it('takes inserts of the driver and answers its reads', async () => {
   const client = new MongoClient(`mongodb://127.0.0.1:${(server.address() as AddressInfo).port}/`, { maxPoolSize: 1 });
   try {
     const collection = client.db('bench').collection('documents');
-    await collection.insertMany(Array.from({ length: 5_000 }, (_, n) => ({ n, text: 'x'.repeat(n % 900) })), { ordered: false });
+    await collection.insertMany(
+      Array.from({ length: 5_000 }, (_, n) => ({ n, text: 'x'.repeat(n % 900) })),
+      { ordered: false },
+    );
     const read = await collection.find({}, { batchSize: 1_000 }).toArray();
     expect(read).toHaveLength(3_000);
   } finally {

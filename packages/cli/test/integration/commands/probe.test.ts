@@ -34,30 +34,59 @@ describe('convoy probe', () => {
 
   /** A run that is in the middle, once a probe has ended. */
   function started(name: string): Promise<Child> {
-    return Child.start({ name, command: process.execPath, args: [convoyProgram, 'probe', '--cluster', uri()], ready: /holds {2}/, readyWithin_ms, logFile: folder.file(`${name}.log`) });
+    return Child.start({
+      name,
+      command: process.execPath,
+      args: [convoyProgram, 'probe', '--cluster', uri()],
+      ready: /holds {2}/,
+      readyWithin_ms,
+      logFile: folder.file(`${name}.log`),
+    });
   }
 
   test('says of each what came of it, ends with 0, leaves nothing, and records without addresses and passwords', async () => {
     const file = folder.file('recording.jsonl');
-    const ended = await runConvoy('probe', '--cluster', uri(), '--only', 'find-at-a-time', 'use-uuid-is-needed', 'block-refuses-writes', '--record', file);
+    const ended = await runConvoy(
+      'probe',
+      '--cluster',
+      uri(),
+      '--only',
+      'find-at-a-time',
+      'use-uuid-is-needed',
+      'block-refuses-writes',
+      '--record',
+      file,
+    );
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(ended.stdout).toContain('✓ holds          find-at-a-time\n');
     expect(ended.stdout).toContain('- not tried      block-refuses-writes: it is about other releases: from 6.0 on\n');
-    expect(ended.stdout).toMatch(/^Sharded cluster, [\d.]+, with access control: 2 hold, 0 do not, 1 were not tried; [\d.]+ s\.$/m);
+    expect(ended.stdout).toMatch(
+      /^Sharded cluster, [\d.]+, with access control: 2 hold, 0 do not, 1 were not tried; [\d.]+ s\.$/m,
+    );
     expect(await scratchDatabases()).toEqual([]);
     const recording = readFileSync(file, 'utf8');
     const ports = [...new URL(uri().split(',')[0] ?? '').host.matchAll(/\d{4,5}$/g)].map(([port]) => port);
     for (const own of [...ports, ':secret', 'convoy_probe_']) expect(recording).not.toContain(own);
-    const lines = recording.trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+    const lines = recording
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(lines[0]).toMatchObject({ scenario: 'probes' });
     expect(lines.slice(1).map(({ step }) => step)).toEqual(lines.slice(1).map((_, index) => index + 1));
-    expect(new Set(lines.slice(1).flatMap(({ on }) => (on === undefined ? [] : [on])))).toEqual(new Set(['router', 'shard0']));
+    expect(new Set(lines.slice(1).flatMap(({ on }) => (on === undefined ? [] : [on])))).toEqual(
+      new Set(['router', 'shard0']),
+    );
   });
 
   test('prints its report as JSON, and lists probes without a cluster', async () => {
     const { code, stdout } = await runConvoy('probe', '--cluster', uri(), '--only', 'limits-are-told', '--json');
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ topology: 'sharded', hasUsers: true, left: null, findings: [{ name: 'limits-are-told', outcome: 'holds' }] });
+    expect(JSON.parse(stdout)).toMatchObject({
+      topology: 'sharded',
+      hasUsers: true,
+      left: null,
+      findings: [{ name: 'limits-are-told', outcome: 'holds' }],
+    });
     const listed = await runConvoy('probe', '--list', '--only', 'limits-are-told');
     expect(listed.stdout.split('\n')[0]).toBe('limits-are-told');
   });

@@ -7,7 +7,12 @@ import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { RecordingService } from '../../../../api/test/unit/http/recording-service.js';
 
-const running: Progress = { ...idleProgress(), state: 'RUNNING', info: 'collection copy', collectionCopy: { estimatedTotalBytes: 200, estimatedCopiedBytes: 50 } };
+const running: Progress = {
+  ...idleProgress(),
+  state: 'RUNNING',
+  info: 'collection copy',
+  collectionCopy: { estimatedTotalBytes: 200, estimatedCopiedBytes: 50 },
+};
 
 /** Goes where a command leads, as soon as it was taken. */
 class SteeredService extends RecordingService {
@@ -26,7 +31,11 @@ let end: () => Promise<void>;
 
 beforeEach(async () => {
   service = new SteeredService();
-  const app = await createHttpApp({ service, access: { listen: '127.0.0.1', allowedHosts: [], allowUnauthenticated: false }, isReady: () => true });
+  const app = await createHttpApp({
+    service,
+    access: { listen: '127.0.0.1', allowedHosts: [], allowUnauthenticated: false },
+    isReady: () => true,
+  });
   url = await app.listen({ host: '127.0.0.1', port: 0 });
   end = () => app.close();
 });
@@ -36,15 +45,37 @@ afterEach(() => end());
 test('start shows what it sends, from a file and flags, and waits until a commit would be accepted', async () => {
   using folder = ScratchFolder.create('test');
   const file = folder.file('options.json');
-  writeFileSync(file, JSON.stringify({ source: 'cluster1', destination: 'cluster0', buildIndexes: 'never', verification: { enabled: false } }));
+  writeFileSync(
+    file,
+    JSON.stringify({
+      source: 'cluster1',
+      destination: 'cluster0',
+      buildIndexes: 'never',
+      verification: { enabled: false },
+    }),
+  );
   service.after['start'] = { ...running, canCommit: true };
-  const started = await runConvoy('start', '--options-file', file, '--source', 'cluster0', '--destination', 'cluster1', '--wait', '--url', url);
+  const started = await runConvoy(
+    'start',
+    '--options-file',
+    file,
+    '--source',
+    'cluster0',
+    '--destination',
+    'cluster1',
+    '--wait',
+    '--url',
+    url,
+  );
   expect(started).toMatchObject({ code: 0, stderr: '' });
   expect(started.stdout).toMatch(/^ {2}source +"cluster0"$/m);
   expect(started.stdout).toMatch(/^ {2}buildIndexes +"never"$/m);
   expect(started.stdout).toMatch(/^ {2}reversible +false \(default\)$/m);
   expect(started.stdout).toMatch(/^Next: stop the writers of the source, then convoy commit$/m);
-  expect(service.calls[0]).toMatchObject({ command: 'start', request: { source: 'cluster0', buildIndexes: 'never', verification: { enabled: false } } });
+  expect(service.calls[0]).toMatchObject({
+    command: 'start',
+    request: { source: 'cluster0', buildIndexes: 'never', verification: { enabled: false } },
+  });
 });
 
 test('a start with wrong options sends nothing', async () => {
@@ -78,9 +109,15 @@ test('what does not come within --wait has an exit code of its own', async () =>
 
 test('a refusal and a failed migration say what to do next', async () => {
   service.failure = new ConvoyError('cannotCommit');
-  expect(await runConvoy('commit', '--url', url)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^cannotCommit: .*\nNext: .*convoy watch\n$/) as string });
+  expect(await runConvoy('commit', '--url', url)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^cannotCommit: .*\nNext: .*convoy watch\n$/) as string,
+  });
   service.failure = new ConvoyError('oplogHistoryLost');
-  expect(await runConvoy('watch', '--url', url)).toMatchObject({ code: 1, stderr: expect.stringContaining('oplogHistoryLost') as string });
+  expect(await runConvoy('watch', '--url', url)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('oplogHistoryLost') as string,
+  });
 });
 
 test('progress is text for people and JSON for tools', async () => {
@@ -100,6 +137,10 @@ test('the help fits a screen of 24 lines and 80 columns', async () => {
 });
 
 test('completion prints a script', async () => {
-  for (const shell of ['bash', 'zsh', 'fish']) expect(await runConvoy('completion', shell)).toMatchObject({ code: 0, stdout: expect.stringContaining('convoy') as string });
+  for (const shell of ['bash', 'zsh', 'fish'])
+    expect(await runConvoy('completion', shell)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('convoy') as string,
+    });
   expect((await runConvoy('completion', 'tcsh')).code).toBe(2);
 });

@@ -16,6 +16,20 @@ afterEach(() => {
 
 test('an instance whose port is taken ends with a sentence that says what to change', async () => {
   const { port } = holder.address() as AddressInfo;
-  const ended = await runConvoy('instance', '--cluster0', 'mongodb://127.0.0.1:1', '--cluster1', 'mongodb://127.0.0.1:2', '--port', String(port), '--verbosity', 'FATAL');
-  expect(ended).toEqual({ code: 1, stdout: '', stderr: `addressTaken: Another program listens on 127.0.0.1:${port} already; end it, or give another port (--port or CONVOY_PORT).\n` });
+  const ended = await runConvoy(
+    'instance',
+    '--cluster0',
+    'mongodb://127.0.0.1:1',
+    '--cluster1',
+    'mongodb://127.0.0.1:2',
+    '--port',
+    String(port),
+    '--verbosity',
+    'FATAL',
+  );
+  expect(ended).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `addressTaken: Another program listens on 127.0.0.1:${port} already; end it, or give another port (--port or CONVOY_PORT).\n`,
+  });
 });

@@ -10,14 +10,25 @@ const users = [
 ];
 
 test('convoy unblock lets users of a 7.0 cluster write again', async () => {
-  const [source, destination] = await Promise.all([startReplicaSet({ version: '7.0', auth: { users } }), startReplicaSet({ version: '7.0', auth: { users } })]);
-  const as = (user: string, { connectionString }: typeof source): string => connectionString.replace('mongodb://', `mongodb://${user}:${password}@`);
+  const [source, destination] = await Promise.all([
+    startReplicaSet({ version: '7.0', auth: { users } }),
+    startReplicaSet({ version: '7.0', auth: { users } }),
+  ]);
+  const as = (user: string, { connectionString }: typeof source): string =>
+    connectionString.replace('mongodb://', `mongodb://${user}:${password}@`);
   const [root, shopper] = [new MongoClient(as('root', source)), new MongoClient(as('shopper', source))];
   try {
     await root.db('admin').command({ setUserWriteBlockMode: 1, global: true });
     const write = () => shopper.db('shop').collection('orders').insertOne({});
     await expect(write()).rejects.toMatchObject({ codeName: 'UserWritesBlocked' });
-    const ended = await runConvoy('unblock', 'cluster0', '--cluster0', as('root', source), '--cluster1', as('root', destination));
+    const ended = await runConvoy(
+      'unblock',
+      'cluster0',
+      '--cluster0',
+      as('root', source),
+      '--cluster1',
+      as('root', destination),
+    );
     expect(ended).toMatchObject({ code: 0, stdout: 'cluster0 takes the writes of users again.\n', stderr: '' });
     await expect(write()).resolves.toMatchObject({ acknowledged: true });
   } finally {

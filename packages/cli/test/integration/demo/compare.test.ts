@@ -35,7 +35,9 @@ beforeEach(async () => {
     const admin = client(side).db('admin');
     await admin.command({ enableSharding: 'shop' });
     await admin.command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
-    await shop.collection<{ _id: number; value: number }>('orders').insertMany(Array.from({ length: 300 }, (_, _id) => ({ _id, value: _id % 7 })));
+    await shop
+      .collection<{ _id: number; value: number }>('orders')
+      .insertMany(Array.from({ length: 300 }, (_, _id) => ({ _id, value: _id % 7 })));
     await shop.collection('orders').createIndexes([{ key: { value: 1 } }]);
     await shop.createCollection('log', { capped: true, size: 65_536 });
     await shop.collection('log').insertMany([{ _id: 2 as never }, { _id: 1 as never }]);
@@ -48,12 +50,32 @@ test('equal clusters are equal', async () => {
 });
 
 test.each<[string, (shop: Db) => Promise<unknown>, string]>([
-  ['a changed document', (shop) => shop.collection('orders').updateOne({ _id: 5 as never }, { $set: { value: 99 } }), 'shop.orders: document {"$numberInt":"5"} differs in value'],
-  ['a missing document', (shop) => shop.collection('orders').deleteOne({ _id: 5 as never }), 'shop.orders: document {"$numberInt":"5"} is missing on the destination'],
-  ['a document too many', (shop) => shop.collection('orders').insertOne({ _id: 'new' as never }), 'shop.orders: document "new" is only on the destination'],
+  [
+    'a changed document',
+    (shop) => shop.collection('orders').updateOne({ _id: 5 as never }, { $set: { value: 99 } }),
+    'shop.orders: document {"$numberInt":"5"} differs in value',
+  ],
+  [
+    'a missing document',
+    (shop) => shop.collection('orders').deleteOne({ _id: 5 as never }),
+    'shop.orders: document {"$numberInt":"5"} is missing on the destination',
+  ],
+  [
+    'a document too many',
+    (shop) => shop.collection('orders').insertOne({ _id: 'new' as never }),
+    'shop.orders: document "new" is only on the destination',
+  ],
   ['a missing index', (shop) => shop.collection('orders').dropIndex('value_1'), 'shop.orders: indexes differ'],
-  ['an index with another option', (shop) => shop.collection('log').createIndexes([{ key: { at: 1 }, sparse: true }]), 'shop.log: indexes differ'],
-  ['other options', (shop) => shop.command({ collMod: 'orders', validator: { value: { $gte: 0 } } }), 'shop.orders: options differ'],
+  [
+    'an index with another option',
+    (shop) => shop.collection('log').createIndexes([{ key: { at: 1 }, sparse: true }]),
+    'shop.log: indexes differ',
+  ],
+  [
+    'other options',
+    (shop) => shop.command({ collMod: 'orders', validator: { value: { $gte: 0 } } }),
+    'shop.orders: options differ',
+  ],
   ['a missing view', (shop) => shop.dropCollection('recent'), 'shop.recent is missing on the destination'],
   ['a collection too many', (shop) => shop.createCollection('extra'), 'shop.extra is only on the destination'],
 ])('%s is found', async (_what, change, difference) => {

@@ -15,7 +15,9 @@ describe('the address of a service', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    await clientOf({ url: `${scheme}127.0.0.1:${port}` }).progress().catch(() => undefined);
+    await clientOf({ url: `${scheme}127.0.0.1:${port}` })
+      .progress()
+      .catch(() => undefined);
     server.close();
     expect(asked).toEqual(['/api/v1/progress']);
   });

@@ -31,7 +31,9 @@ describe('words', () => {
   test('are all commands, each with its options and choices', () => {
     expect(words.commands.map(({ name }) => name)).toEqual(convoyCommand().commands.map((command) => command.name()));
     const start = words.commands.find(({ name }) => name === 'start');
-    expect(start?.options).toContainEqual(expect.objectContaining({ flag: '--build-indexes', takesValue: true, values: ['beforeDataCopy', 'never'] }));
+    expect(start?.options).toContainEqual(
+      expect.objectContaining({ flag: '--build-indexes', takesValue: true, values: ['beforeDataCopy', 'never'] }),
+    );
     expect(words.commands.find(({ name }) => name === 'unblock')?.values).toEqual(['cluster0', 'cluster1']);
   });
 });
@@ -40,7 +42,9 @@ describe('bash', () => {
   const complete = (...typed: string[]): string[] => {
     const line = ['convoy', ...typed].map((word) => `'${word}'`).join(' ');
     const driver = `COMP_WORDS=(${line}); COMP_CWORD=${typed.length}; _convoy; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    return run('bash', ['--norc'], `${bashCompletion(words)}\n${driver}`).split('\n').filter(Boolean);
+    return run('bash', ['--norc'], `${bashCompletion(words)}\n${driver}`)
+      .split('\n')
+      .filter(Boolean);
   };
 
   test.skipIf(!has('bash'))('completes commands, options and choices (bash)', () => {
@@ -61,7 +65,10 @@ describe('zsh', () => {
 describe('fish', () => {
   test.skipIf(!has('fish'))('completes commands, options and choices (fish)', () => {
     const script = `${fishCompletion(words)}\ncomplete -C 'convoy re'\ncomplete -C 'convoy start --build-indexes n'\ncomplete -C 'convoy unblock cl'`;
-    const lines = run('fish', ['--no-config'], script).split('\n').map((line) => line.split('\t')[0]).filter(Boolean);
+    const lines = run('fish', ['--no-config'], script)
+      .split('\n')
+      .map((line) => line.split('\t')[0])
+      .filter(Boolean);
     expect(lines).toEqual(['resume', 'reverse', 'never', 'cluster0', 'cluster1']);
   });
 });

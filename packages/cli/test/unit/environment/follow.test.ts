@@ -15,7 +15,12 @@ const replies = (values: readonly (number | Error)[]) => {
 
 test('shows every reply and answers with the first that fits', async () => {
   const shown: number[] = [];
-  const reply = await follow(replies([1, 2, 3]), { what: 'two', limit_ms, until: (value) => value === 2, show: (value) => shown.push(value) });
+  const reply = await follow(replies([1, 2, 3]), {
+    what: 'two',
+    limit_ms,
+    until: (value) => value === 2,
+    show: (value) => shown.push(value),
+  });
   expect(reply).toBe(2);
   expect(shown).toEqual([1, 2]);
 });
@@ -27,11 +32,15 @@ test('waits out failures that pass by themselves', async () => {
 
 test('ends with the failure of the migration', async () => {
   const read = replies([1, new ConvoyError('oplogHistoryLost')]);
-  await expect(follow(read, { what: 'never', limit_ms, until: () => false })).rejects.toMatchObject({ error: 'oplogHistoryLost' });
+  await expect(follow(read, { what: 'never', limit_ms, until: () => false })).rejects.toMatchObject({
+    error: 'oplogHistoryLost',
+  });
 });
 
 test('says what did not happen in time', async () => {
-  await expect(follow(replies([1]), { what: 'pigs fly', limit_ms: 0, until: () => false })).rejects.toThrow('Not within 0 s: pigs fly.');
+  await expect(follow(replies([1]), { what: 'pigs fly', limit_ms: 0, until: () => false })).rejects.toThrow(
+    'Not within 0 s: pigs fly.',
+  );
 });
 
 test('ends when it is interrupted', async () => {

@@ -8,6 +8,18 @@ it('says that there is nothing to do', () => {
 });
 
 it('says what was found, what will be done in which order, and what is left alone', () => {
-  const steps = [{ description: 'Do this.', run }, { description: 'Do that.', run }];
-  expect(cleanupLines({ found: 'A migration.', steps, remarks: ['Something stays.'] })).toEqual(['A migration.', '', 'A cleanup will:', '  1. Do this.', '  2. Do that.', '', 'Something stays.', '']);
+  const steps = [
+    { description: 'Do this.', run },
+    { description: 'Do that.', run },
+  ];
+  expect(cleanupLines({ found: 'A migration.', steps, remarks: ['Something stays.'] })).toEqual([
+    'A migration.',
+    '',
+    'A cleanup will:',
+    '  1. Do this.',
+    '  2. Do that.',
+    '',
+    'Something stays.',
+    '',
+  ]);
 });

@@ -11,8 +11,12 @@ test('every state has a next step', () => {
 test('a running migration is committed once that is possible, and missing instances are started first', () => {
   expect(of({ state: 'RUNNING' })).toContain('canCommit');
   expect(of({ state: 'RUNNING', canCommit: true })).toContain('convoy commit');
-  expect(of({ state: 'RUNNING', warnings: [{ name: 'waitingForInstances', description: '' }] })).toContain('start the instances');
-  expect(of({ state: 'RUNNING', warnings: [{ name: 'instancesSilent', description: '' }] })).toContain('look after the instances');
+  expect(of({ state: 'RUNNING', warnings: [{ name: 'waitingForInstances', description: '' }] })).toContain(
+    'start the instances',
+  );
+  expect(of({ state: 'RUNNING', warnings: [{ name: 'instancesSilent', description: '' }] })).toContain(
+    'look after the instances',
+  );
 });
 
 test('nobody is sent to a destination that takes no writes yet', () => {

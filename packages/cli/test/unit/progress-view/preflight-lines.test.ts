@@ -20,6 +20,9 @@ it('shows every check with its result in words, and what is in the way at the en
 });
 
 it('says when nothing is in the way', () => {
-  const lines = preflightLines({ canStart: true, items: [{ check: 'diskSpace', result: 'warning', error: null, description: 'Add space.' }] });
+  const lines = preflightLines({
+    canStart: true,
+    items: [{ check: 'diskSpace', result: 'warning', error: null, description: 'Add space.' }],
+  });
   expect(lines).toEqual(['! warning    diskSpace  Add space.', '', 'A migration can start with these options.']);
 });

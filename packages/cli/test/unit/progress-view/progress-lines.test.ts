@@ -40,7 +40,9 @@ const copying: FleetProgress = {
 
 describe('one line', () => {
   test('of a fleet that copies', () => {
-    expect(progressLine(copying)).toBe('RUNNING · collection copy · 25.0 % · 50.0 MB of 200 MB · 18.0 MB/s · 1,500 events (70/s) · lag 3 s · warning waitingForInstances');
+    expect(progressLine(copying)).toBe(
+      'RUNNING · collection copy · 25.0 % · 50.0 MB of 200 MB · 18.0 MB/s · 1,500 events (70/s) · lag 3 s · warning waitingForInstances',
+    );
   });
 
   test('in IDLE is the state alone', () => expect(progressLine(idleProgress())).toBe('IDLE'));
@@ -58,10 +60,22 @@ describe('a block', () => {
   });
 
   test('says what a commit waits for, once all is copied', () => {
-    const blocker = { instance: 'shard1', reason: 'verifierLag', value: 111, limit: 30, description: 'the verifier is 111 s behind (limit 30 s)' } as const;
+    const blocker = {
+      instance: 'shard1',
+      reason: 'verifierLag',
+      value: 111,
+      limit: 30,
+      description: 'the verifier is 111 s behind (limit 30 s)',
+    } as const;
     const waiting: FleetProgress = { ...copying, warnings: [], commitBlockers: [blocker] };
     expect(progressBlock(waiting)).toContain('no commit yet: shard1: the verifier is 111 s behind (limit 30 s)');
-    const copy = { instance: 'shard0', reason: 'copying', value: null, limit: null, description: 'collections are still being copied' } as const;
+    const copy = {
+      instance: 'shard0',
+      reason: 'copying',
+      value: null,
+      limit: null,
+      description: 'collections are still being copied',
+    } as const;
     expect(progressBlock({ ...waiting, commitBlockers: [copy, blocker] }).join()).not.toContain('no commit yet');
   });
 

@@ -17,7 +17,8 @@ test.each([
   [7_260, '2h 1m'],
 ])('%d seconds are %s', (seconds, text) => expect(formatSeconds(seconds)).toBe(text));
 
-test('counts have separators', () => expect([0, 999, 1_000, 1_234_567].map(formatCount)).toEqual(['0', '999', '1,000', '1,234,567']));
+test('counts have separators', () =>
+  expect([0, 999, 1_000, 1_234_567].map(formatCount)).toEqual(['0', '999', '1,000', '1,234,567']));
 
 test.each([
   [0, '[----------]'],

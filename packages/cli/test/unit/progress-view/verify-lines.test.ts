@@ -4,8 +4,21 @@ import type { DescribedMismatch } from '@convoy/instance/verify/standalone/descr
 import { comparisonLine, mismatchLine, resultLines } from '../../../src/progress-view/verify-lines.js';
 import { verifyReport } from '../../../src/progress-view/verify-report.js';
 
-const cluster = { host: 'source.example:27017', kind: 'sharded', version: '5.0.7', clusterId: '0a', shards: 2 } as const;
-const totals = { sourceDocuments: 1_000, destinationDocuments: 999, bytes: 2_000_000, suspects: 0, mismatches: 1, agreed: 3 };
+const cluster = {
+  host: 'source.example:27017',
+  kind: 'sharded',
+  version: '5.0.7',
+  clusterId: '0a',
+  shards: 2,
+} as const;
+const totals = {
+  sourceDocuments: 1_000,
+  destinationDocuments: 999,
+  bytes: 2_000_000,
+  suspects: 0,
+  mismatches: 1,
+  agreed: 3,
+};
 const ended: EndedComparison = {
   verdict: 'different',
   totals,
@@ -36,14 +49,31 @@ const mismatch: DescribedMismatch = {
 };
 
 test('a mismatch is one line, with types and without values', () => {
-  expect(mismatchLine(mismatch)).toBe('shop.orders different {"$numberInt":"5"}: a (int, on the destination long), order of fields in the document');
-  expect(mismatchLine({ ...mismatch, paths: [], kind: 'missingOnDestination', proven: false })).toBe('shop.orders missingOnDestination {"$numberInt":"5"} (kept changing)');
+  expect(mismatchLine(mismatch)).toBe(
+    'shop.orders different {"$numberInt":"5"}: a (int, on the destination long), order of fields in the document',
+  );
+  expect(mismatchLine({ ...mismatch, paths: [], kind: 'missingOnDestination', proven: false })).toBe(
+    'shop.orders missingOnDestination {"$numberInt":"5"} (kept changing)',
+  );
 });
 
 test('progress says what is done and how far it is', () => {
-  const progress: ComparisonProgress = { phase: 'comparing', totals, generation: 0, collections: 4, estimatedDocuments: 4_000, estimatedBytes: 1, folder: '/tmp', resumed: false };
-  expect(comparisonLine(progress, 5_000_000)).toBe('comparing · 1,000 of about 4,000 documents (25.0 %) · 5.0 MB/s · 0 to look at again · 1 proven different');
-  expect(comparisonLine({ ...progress, phase: 'looking again', generation: 2 }, 0)).toContain('looking again, generation 2');
+  const progress: ComparisonProgress = {
+    phase: 'comparing',
+    totals,
+    generation: 0,
+    collections: 4,
+    estimatedDocuments: 4_000,
+    estimatedBytes: 1,
+    folder: '/tmp',
+    resumed: false,
+  };
+  expect(comparisonLine(progress, 5_000_000)).toBe(
+    'comparing · 1,000 of about 4,000 documents (25.0 %) · 5.0 MB/s · 0 to look at again · 1 proven different',
+  );
+  expect(comparisonLine({ ...progress, phase: 'looking again', generation: 2 }, 0)).toContain(
+    'looking again, generation 2',
+  );
 });
 
 test('a result names everything that is wrong or was left out, and how much is not shown', () => {
@@ -55,8 +85,19 @@ test('a result names everything that is wrong or was left out, and how much is n
 });
 
 test('a report says what was compared, when, how, and with what result', () => {
-  const options = { rule: { settle_ms: 30_000, looksMin: 8 }, generationsMax: 20, readers: 4, record_ms: 2_000, shardKeys: true };
-  const report = verifyReport(ended, { filter: { includeNamespaces: [], excludeNamespaces: [] }, options, shown: [mismatch], mismatchFile: 'all.ndjson' });
+  const options = {
+    rule: { settle_ms: 30_000, looksMin: 8 },
+    generationsMax: 20,
+    readers: 4,
+    record_ms: 2_000,
+    shardKeys: true,
+  };
+  const report = verifyReport(ended, {
+    filter: { includeNamespaces: [], excludeNamespaces: [] },
+    options,
+    shown: [mismatch],
+    mismatchFile: 'all.ndjson',
+  });
   for (const text of [
     '**DIFFERENT',
     'sharded cluster of 2 shards at source.example:27017, MongoDB 5.0.7',
@@ -67,5 +108,6 @@ test('a report says what was compared, when, how, and with what result', () => {
     '- shop.orders different {"$numberInt":"5"}',
     'All of them are in `all.ndjson`.',
     '`shop.weather`: no order',
-  ]) expect(report).toContain(text);
+  ])
+    expect(report).toContain(text);
 });

@@ -24,12 +24,48 @@ interface Chart {
 }
 
 const kinds: readonly ChartKind[] = [
-  { id: 'bytes', title: 'Bytes copied', colour: '--chart-1', text: bytesText, series: (points) => levelSeries(points, 'copiedBytes') },
-  { id: 'rate', title: 'Copy rate', colour: '--chart-1', text: byteRateText, series: (points) => rateSeries(points, 'copiedBytes') },
-  { id: 'documents', title: 'Documents copied', colour: '--chart-2', text: countText, series: (points) => levelSeries(points, 'copiedDocuments') },
-  { id: 'applied', title: 'Events applied', colour: '--chart-3', text: countText, series: (points) => levelSeries(points, 'eventsApplied') },
-  { id: 'events', title: 'Event rate', colour: '--chart-3', text: eventRateText, series: (points) => rateSeries(points, 'eventsApplied') },
-  { id: 'lag', title: 'Lag', colour: '--chart-4', text: durationText, series: (points) => levelSeries(points, 'lagSeconds') },
+  {
+    id: 'bytes',
+    title: 'Bytes copied',
+    colour: '--chart-1',
+    text: bytesText,
+    series: (points) => levelSeries(points, 'copiedBytes'),
+  },
+  {
+    id: 'rate',
+    title: 'Copy rate',
+    colour: '--chart-1',
+    text: byteRateText,
+    series: (points) => rateSeries(points, 'copiedBytes'),
+  },
+  {
+    id: 'documents',
+    title: 'Documents copied',
+    colour: '--chart-2',
+    text: countText,
+    series: (points) => levelSeries(points, 'copiedDocuments'),
+  },
+  {
+    id: 'applied',
+    title: 'Events applied',
+    colour: '--chart-3',
+    text: countText,
+    series: (points) => levelSeries(points, 'eventsApplied'),
+  },
+  {
+    id: 'events',
+    title: 'Event rate',
+    colour: '--chart-3',
+    text: eventRateText,
+    series: (points) => rateSeries(points, 'eventsApplied'),
+  },
+  {
+    id: 'lag',
+    title: 'Lag',
+    colour: '--chart-4',
+    text: durationText,
+    series: (points) => levelSeries(points, 'lagSeconds'),
+  },
 ];
 
 const height_px = 150;
@@ -76,7 +112,11 @@ export class ChartsCard {
     const summary = make('p', { class: 'chart-summary' });
     const box = make('div', { class: 'chart-box', 'aria-hidden': 'true' });
     this.#place.append(make('figure', {}, make('figcaption', {}, make('h3', {}, kind.title), summary), box));
-    const chart = new Library(optionsOf(kind, box.clientWidth, () => this.#zoomed()), dataOf(kind.series(this.#points)), box);
+    const chart = new Library(
+      optionsOf(kind, box.clientWidth, () => this.#zoomed()),
+      dataOf(kind.series(this.#points)),
+      box,
+    );
     return { kind, chart, summary, box };
   }
 
@@ -92,7 +132,9 @@ export class ChartsCard {
   }
 
   #resize(): void {
-    for (const { chart, box } of this.#charts) if (box.clientWidth > 0 && box.clientWidth !== chart.width) chart.setSize({ width: box.clientWidth, height: height_px });
+    for (const { chart, box } of this.#charts)
+      if (box.clientWidth > 0 && box.clientWidth !== chart.width)
+        chart.setSize({ width: box.clientWidth, height: height_px });
   }
 }
 
@@ -104,20 +146,48 @@ function optionsOf({ id, title, colour, text }: ChartKind, width: number, zoomed
   const style = getComputedStyle(document.documentElement);
   const ink = style.getPropertyValue('--ink-soft').trim();
   const line = style.getPropertyValue(colour).trim();
-  const axis = { stroke: ink, grid: { stroke: style.getPropertyValue('--rule').trim(), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
+  const axis = {
+    stroke: ink,
+    grid: { stroke: style.getPropertyValue('--rule').trim(), width: 1 },
+    ticks: { show: false },
+    font: '11px system-ui',
+  };
   return {
     id: `chart-${id}`,
     width: Math.max(200, width),
     height: height_px,
     cursor: { sync: { key: 'course', setSeries: false }, drag: { x: true, y: false } },
     legend: { show: false },
-    scales: { x: { time: true }, y: { range: (_chart, _min, max) => [0, Math.max(1, (Number.isFinite(max) ? max : 1) * 1.05)] } },
+    scales: {
+      x: { time: true },
+      y: { range: (_chart, _min, max) => [0, Math.max(1, (Number.isFinite(max) ? max : 1) * 1.05)] },
+    },
     axes: [
-      { ...axis, size: 28, space: 60, values: (_chart, splits, _axis, _space, step_seconds) => splits.map((at_seconds) => axisTime(at_seconds, step_seconds)) },
-      { ...axis, size: (_chart, labels) => axisWidth(labels), space: 34, values: (_chart, splits) => axisLabels(splits, text) },
+      {
+        ...axis,
+        size: 28,
+        space: 60,
+        values: (_chart, splits, _axis, _space, step_seconds) =>
+          splits.map((at_seconds) => axisTime(at_seconds, step_seconds)),
+      },
+      {
+        ...axis,
+        size: (_chart, labels) => axisWidth(labels),
+        space: 34,
+        values: (_chart, splits) => axisLabels(splits, text),
+      },
     ],
-    series: [{}, { label: title, stroke: line, width: 1.5, fill: `${line}22`, spanGaps: false, points: { show: false } }],
-    hooks: { setSelect: [(chart) => { if (chart.select.width > 0) zoomed(); }] },
+    series: [
+      {},
+      { label: title, stroke: line, width: 1.5, fill: `${line}22`, spanGaps: false, points: { show: false } },
+    ],
+    hooks: {
+      setSelect: [
+        (chart) => {
+          if (chart.select.width > 0) zoomed();
+        },
+      ],
+    },
   };
 }
 

@@ -29,7 +29,8 @@ export class ConfirmDialog {
     field(this.#dialog, 'typedRow').hidden = !action.isFinal;
     field(this.#dialog, 'optionsRow').hidden = action.name !== 'start';
     this.#typed.value = '';
-    if (action.name === 'start' && this.#options.value === '') this.#options.value = JSON.stringify(startOptions, null, 2);
+    if (action.name === 'start' && this.#options.value === '')
+      this.#options.value = JSON.stringify(startOptions, null, 2);
     this.#showReady();
     this.#dialog.showModal();
   }
@@ -47,7 +48,8 @@ export class ConfirmDialog {
   }
 
   #showReady(): void {
-    this.#button.disabled = this.#action === null || (this.#action.isFinal && this.#typed.value.trim().toLowerCase() !== this.#action.name);
+    this.#button.disabled =
+      this.#action === null || (this.#action.isFinal && this.#typed.value.trim().toLowerCase() !== this.#action.name);
   }
 
   async #confirm(): Promise<void> {

@@ -5,20 +5,37 @@ import { answerViews } from '../views/answer-view.js';
 import type { ActionView, CheckView, CutOverView } from '../views/cut-over-view.js';
 
 const checkSigns: Readonly<Record<CheckView['status'], string>> = { met: '✓', open: '○', unknown: '–' };
-const checkWords: Readonly<Record<CheckView['status'], string>> = { met: 'met', open: 'open', unknown: 'does not count' };
+const checkWords: Readonly<Record<CheckView['status'], string>> = {
+  met: 'met',
+  open: 'open',
+  unknown: 'does not count',
+};
 
 /** The check list, and the buttons with the reasons why they are off. A button that is off can be reached, so that its reason is heard. */
 export function showCutOver(view: CutOverView, press: (action: ActionView) => void): void {
   const card = byId('cut-over');
   setList(field(card, 'checks'), view.checks, {
     key: ({ label }) => label,
-    create: ({ label }) => make('li', {}, make('span', { class: 'sign', 'aria-hidden': 'true' }), make('span', {}, label), make('span', { class: 'sr-only' }), make('span', { class: 'detail' })),
+    create: ({ label }) =>
+      make(
+        'li',
+        {},
+        make('span', { class: 'sign', 'aria-hidden': 'true' }),
+        make('span', {}, label),
+        make('span', { class: 'sr-only' }),
+        make('span', { class: 'detail' }),
+      ),
     update: showCheck,
   });
   setList(field(card, 'actions'), view.actions, {
     key: ({ name }) => name,
     create: ({ name, label }) =>
-      make('li', {}, make('button', { type: 'button', id: `do-${name}`, 'aria-describedby': `why-${name}` }, label), make('p', { class: 'why', id: `why-${name}` })),
+      make(
+        'li',
+        {},
+        make('button', { type: 'button', id: `do-${name}`, 'aria-describedby': `why-${name}` }, label),
+        make('p', { class: 'why', id: `why-${name}` }),
+      ),
     update: (element, action) => showAction(element, action, press),
   });
 }
@@ -45,8 +62,20 @@ export function showCommands(commands: readonly CommandView[]): void {
   setList(byId('command-list'), commands.toReversed().slice(0, 5), {
     key: ({ commandId }) => commandId,
     create: ({ name, at_ms, success, results }) => {
-      const answers = answerViews(results).map(({ accepted, text }) => make('li', { 'data-tone': accepted ? 'good' : 'bad' }, text));
-      return make('li', {}, make('p', {}, make('strong', {}, name), ` at ${clockText(at_ms)}: ${success ? 'accepted by all' : 'not accepted by all'}`), make('ul', {}, ...answers));
+      const answers = answerViews(results).map(({ accepted, text }) =>
+        make('li', { 'data-tone': accepted ? 'good' : 'bad' }, text),
+      );
+      return make(
+        'li',
+        {},
+        make(
+          'p',
+          {},
+          make('strong', {}, name),
+          ` at ${clockText(at_ms)}: ${success ? 'accepted by all' : 'not accepted by all'}`,
+        ),
+        make('ul', {}, ...answers),
+      );
     },
     update: () => undefined,
   });

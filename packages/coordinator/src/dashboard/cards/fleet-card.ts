@@ -11,13 +11,18 @@ export function showFleet(message: FleetMessage): void {
   setText(field(card, 'destination'), view.destination);
   field(card, 'empty').hidden = view.rows.length > 0;
   setList(field(card, 'rows'), view.rows, { key: ({ id }) => id, create: makeInstanceRow, update: updateRow });
-  setList(field(card, 'destinationShards'), view.destinationShards, { key: (id) => id, create: (id) => make('li', { class: 'shard' }, id), update: () => undefined });
+  setList(field(card, 'destinationShards'), view.destinationShards, {
+    key: (id) => id,
+    create: (id) => make('li', { class: 'shard' }, id),
+    update: () => undefined,
+  });
   setText(byId('instance-count'), view.rows.length === 0 ? '' : String(view.rows.length));
   setList(byId('instance-rows'), view.rows, { key: ({ id }) => id, create: makeRow, update: showRow });
 }
 
 function makeInstanceRow(): HTMLElement {
-  const flow = (name: string): HTMLElement => make('span', { class: 'flow', 'data-field': name }, make('span', { class: 'rate', 'data-field': `${name}Rate` }));
+  const flow = (name: string): HTMLElement =>
+    make('span', { class: 'flow', 'data-field': name }, make('span', { class: 'rate', 'data-field': `${name}Rate` }));
   return make(
     'li',
     { class: 'row' },
@@ -26,8 +31,18 @@ function makeInstanceRow(): HTMLElement {
     make(
       'span',
       { class: 'instance' },
-      make('span', { class: 'instance-head' }, make('strong', { 'data-field': 'id' }), make('span', { class: 'state', 'data-field': 'state' })),
-      make('span', { class: 'instance-stats' }, make('span', { 'data-field': 'lag' }), make('span', { 'data-field': 'copied' })),
+      make(
+        'span',
+        { class: 'instance-head' },
+        make('strong', { 'data-field': 'id' }),
+        make('span', { class: 'state', 'data-field': 'state' }),
+      ),
+      make(
+        'span',
+        { class: 'instance-stats' },
+        make('span', { 'data-field': 'lag' }),
+        make('span', { 'data-field': 'copied' }),
+      ),
       make('span', { class: 'trouble', 'data-field': 'trouble' }),
     ),
     flow('apply'),
@@ -49,14 +64,31 @@ function updateRow(element: HTMLElement, row: InstanceRow): void {
   setText(field(element, 'trouble'), row.trouble === '' ? '' : `▲ ${row.trouble}`);
 }
 
-const columns = ['id', 'state', 'lag', 'copied', 'documents', 'copyRate', 'events', 'eventRate', 'partitions', 'buffers', 'pings'] as const;
+const columns = [
+  'id',
+  'state',
+  'lag',
+  'copied',
+  'documents',
+  'copyRate',
+  'events',
+  'eventRate',
+  'partitions',
+  'buffers',
+  'pings',
+] as const;
 
 function makeRow(): HTMLElement {
-  const cells = columns.map((name) => (name === 'id' ? make('th', { scope: 'row', 'data-field': name }) : make('td', { 'data-field': name, class: name === 'state' ? undefined : 'number' })));
+  const cells = columns.map((name) =>
+    name === 'id'
+      ? make('th', { scope: 'row', 'data-field': name })
+      : make('td', { 'data-field': name, class: name === 'state' ? undefined : 'number' }),
+  );
   return make('tr', {}, ...cells);
 }
 
 function showRow(element: HTMLElement, row: InstanceRow): void {
   setAttribute(element, 'data-tone', row.tone);
-  for (const name of columns) setText(field(element, name), name === 'state' ? `${toneSigns[row.tone]} ${row.state}` : row[name]);
+  for (const name of columns)
+    setText(field(element, name), name === 'state' ? `${toneSigns[row.tone]} ${row.state}` : row[name]);
 }

@@ -20,14 +20,26 @@ export class MismatchesCard {
       this.#show(await this.api.readLines<Mismatch>(`/api/v1/verification/mismatches?limit=${rowsMax}`));
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error;
-      this.#show([], error.status === 404 ? 'This release does not tell of mismatches here; compare with convoy verify.' : error.message);
+      this.#show(
+        [],
+        error.status === 404
+          ? 'This release does not tell of mismatches here; compare with convoy verify.'
+          : error.message,
+      );
     }
   }
 
   #show(mismatches: readonly Mismatch[], refusal: string | null = null): void {
-    const shown = mismatches.length < rowsMax ? `▲ ${mismatches.length} known.` : `▲ The first ${rowsMax} are shown; convoy tells the rest.`;
+    const shown =
+      mismatches.length < rowsMax
+        ? `▲ ${mismatches.length} known.`
+        : `▲ The first ${rowsMax} are shown; convoy tells the rest.`;
     setText(field(this.#details, 'count'), refusal ?? (mismatches.length === 0 ? '✓ None is known.' : shown));
-    setList(field(this.#details, 'list'), mismatches, { key: (one) => JSON.stringify(one), create: (one) => make('li', {}, mismatchText(one)), update: () => undefined });
+    setList(field(this.#details, 'list'), mismatches, {
+      key: (one) => JSON.stringify(one),
+      create: (one) => make('li', {}, mismatchText(one)),
+      update: () => undefined,
+    });
   }
 }
 
@@ -35,7 +47,15 @@ export class MismatchesCard {
 const pathsNamedMax = 5;
 
 /** A mismatch in words: what it is about, and never what a document holds, its `_id` included. */
-export function mismatchText({ namespace, kind, paths, detail, looks, proven, firstSeen }: Pick<Mismatch, 'namespace' | 'kind' | 'paths' | 'detail' | 'looks' | 'proven' | 'firstSeen'>): string {
+export function mismatchText({
+  namespace,
+  kind,
+  paths,
+  detail,
+  looks,
+  proven,
+  firstSeen,
+}: Pick<Mismatch, 'namespace' | 'kind' | 'paths' | 'detail' | 'looks' | 'proven' | 'firstSeen'>): string {
   const named = paths.slice(0, pathsNamedMax).map((one) => `${one.path === '' ? 'the whole' : one.path} ${one.kind}`);
   const more = paths.length > pathsNamedMax ? [`${paths.length - pathsNamedMax} more`] : [];
   const what = [...named, ...more, ...(detail === null ? [] : [detail])].join(', ');

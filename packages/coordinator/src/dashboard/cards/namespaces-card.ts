@@ -19,10 +19,18 @@ export class NamespacesCard {
 
   /** Reads the present page anew. */
   async refresh(): Promise<void> {
-    const query = new URLSearchParams({ offset: String(this.#offset), limit: String(pageRows), search: this.#search.value.trim() });
+    const query = new URLSearchParams({
+      offset: String(this.#offset),
+      limit: String(pageRows),
+      search: this.#search.value.trim(),
+    });
     const reply = await this.api.read<NamespacesReply>(`/api/v1/namespaces?${query.toString()}`);
     this.#matching = reply.matching;
-    setList(field(this.#card, 'rows'), reply.rows, { key: ({ namespace }) => namespace, create: makeRow, update: showRow });
+    setList(field(this.#card, 'rows'), reply.rows, {
+      key: ({ namespace }) => namespace,
+      create: makeRow,
+      update: showRow,
+    });
     setText(field(this.#card, 'shown'), shownText(reply));
     this.#button('previous').disabled = reply.offset === 0;
     this.#button('next').disabled = reply.offset + reply.rows.length >= reply.matching;
@@ -55,7 +63,12 @@ export function shownText({ total, matching, offset, rows, others }: NamespacesR
 const columns = ['copied', 'part', 'documents', 'waiting', 'active', 'done'] as const;
 
 function makeRow({ namespace }: NamespaceView): HTMLElement {
-  return make('tr', {}, make('th', { scope: 'row', class: 'name', title: namespace }, namespace), ...columns.map((name) => make('td', { 'data-field': name, class: 'number' })));
+  return make(
+    'tr',
+    {},
+    make('th', { scope: 'row', class: 'name', title: namespace }, namespace),
+    ...columns.map((name) => make('td', { 'data-field': name, class: 'number' })),
+  );
 }
 
 function showRow(row: HTMLElement, { totalBytes, copiedBytes, copiedDocuments, partitions }: NamespaceView): void {

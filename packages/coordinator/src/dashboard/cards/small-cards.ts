@@ -14,7 +14,14 @@ export function showWarnings(message: FleetMessage): void {
   setText(byId('warning-count'), views.length === 0 ? '' : String(views.length));
   setList(field(card, 'list'), views, {
     key: ({ name, description }) => `${name} ${description}`,
-    create: ({ name, description, advice }) => make('li', {}, make('strong', {}, `▲ ${name}`), make('p', {}, description), ...(advice === '' ? [] : [make('p', { class: 'advice' }, `→ ${advice}`)])),
+    create: ({ name, description, advice }) =>
+      make(
+        'li',
+        {},
+        make('strong', {}, `▲ ${name}`),
+        make('p', {}, description),
+        ...(advice === '' ? [] : [make('p', { class: 'advice' }, `→ ${advice}`)]),
+      ),
     update: () => undefined,
   });
 }
@@ -23,12 +30,30 @@ export function showWarnings(message: FleetMessage): void {
 export function showIndexes({ progress }: FleetMessage): void {
   const card = byId('indexes');
   const builds = progress.indexBuilding;
-  setText(field(card, 'indexes'), builds === null ? '–' : `${countText(builds.indexesBuilt)} of ${countText(builds.totalIndexesToBuild)}`);
-  setText(field(card, 'collections'), builds === null ? '–' : `${countText(builds.collectionsFinished)} of ${countText(builds.collectionsTotal)}`);
-  const part = builds === null || builds.totalIndexesToBuild === 0 ? (builds === null ? 0 : 100) : (builds.indexesBuilt / builds.totalIndexesToBuild) * 100;
+  setText(
+    field(card, 'indexes'),
+    builds === null ? '–' : `${countText(builds.indexesBuilt)} of ${countText(builds.totalIndexesToBuild)}`,
+  );
+  setText(
+    field(card, 'collections'),
+    builds === null ? '–' : `${countText(builds.collectionsFinished)} of ${countText(builds.collectionsTotal)}`,
+  );
+  const part =
+    builds === null || builds.totalIndexesToBuild === 0
+      ? builds === null
+        ? 0
+        : 100
+      : (builds.indexesBuilt / builds.totalIndexesToBuild) * 100;
   const fill = field(card, 'bar').firstElementChild;
   if (fill instanceof HTMLElement) fill.style.width = `${part}%`;
-  setText(field(card, 'note'), builds === null ? 'Not told yet; the instance that leads tells it once it makes collections.' : part >= 100 ? '✓ All that are built before the copy are built. Unique and TTL indexes take their final form at the commit.' : 'Being built on the destination.');
+  setText(
+    field(card, 'note'),
+    builds === null
+      ? 'Not told yet; the instance that leads tells it once it makes collections.'
+      : part >= 100
+        ? '✓ All that are built before the copy are built. Unique and TTL indexes take their final form at the commit.'
+        : 'Being built on the destination.',
+  );
 }
 
 /** Both sides of the verifier. */
@@ -39,7 +64,15 @@ export function showVerifier(message: FleetMessage): void {
   field(card, 'table').hidden = sides === null;
   setList(field(card, 'rows'), sides ?? [], {
     key: ({ side }) => side,
-    create: ({ side }) => make('tr', {}, make('th', { scope: 'row' }, side), ...['phase', 'documents', 'collections', 'lag'].map((name) => make('td', { 'data-field': name, class: name === 'phase' ? undefined : 'number' }))),
+    create: ({ side }) =>
+      make(
+        'tr',
+        {},
+        make('th', { scope: 'row' }, side),
+        ...['phase', 'documents', 'collections', 'lag'].map((name) =>
+          make('td', { 'data-field': name, class: name === 'phase' ? undefined : 'number' }),
+        ),
+      ),
     update: (row, one) => {
       for (const name of ['phase', 'documents', 'collections', 'lag'] as const) setText(field(row, name), one[name]);
     },
@@ -56,11 +89,20 @@ export function showPreflight(reports: Readonly<Record<string, PublishedDetails[
   field(card, 'none').hidden = latest !== undefined;
   if (latest === undefined) return;
   const [id, report] = latest;
-  setText(field(card, 'from'), `${report.canStart ? '✓ Nothing was in the way' : '✕ The start was refused'}, says ${id}, ${dateTimeText(report.at_ms)}`);
+  setText(
+    field(card, 'from'),
+    `${report.canStart ? '✓ Nothing was in the way' : '✕ The start was refused'}, says ${id}, ${dateTimeText(report.at_ms)}`,
+  );
   setList(field(card, 'list'), report.items, {
     key: ({ check, result, description }) => `${check} ${result} ${description}`,
     create: ({ check, result, description, error }) =>
-      make('li', { 'data-tone': resultTones[result] }, make('strong', {}, `${resultSigns[result]} ${check}`), ` ${result}${error === null ? '' : ` (${error})`}`, make('p', {}, description)),
+      make(
+        'li',
+        { 'data-tone': resultTones[result] },
+        make('strong', {}, `${resultSigns[result]} ${check}`),
+        ` ${result}${error === null ? '' : ` (${error})`}`,
+        make('p', {}, description),
+      ),
     update: () => undefined,
   });
 }

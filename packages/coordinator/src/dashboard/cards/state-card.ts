@@ -4,7 +4,12 @@ import { stateView, type StateView, type StepView } from '../views/state-view.js
 import { toneSigns } from '../views/tone.js';
 
 const stepSigns: Readonly<Record<StepView['status'], string>> = { done: '✓', now: '▶', next: '·', failed: '✕' };
-const stepWords: Readonly<Record<StepView['status'], string>> = { done: 'done', now: 'now', next: 'to come', failed: 'failed here' };
+const stepWords: Readonly<Record<StepView['status'], string>> = {
+  done: 'done',
+  now: 'now',
+  next: 'to come',
+  failed: 'failed here',
+};
 
 /** State, the one number, and how far it is. */
 export function showState(message: FleetMessage): StateView {
@@ -20,7 +25,14 @@ export function showState(message: FleetMessage): StateView {
   showFailure(field(card, 'failure'), view);
   setList(field(card, 'steps'), view.steps, {
     key: ({ name }) => name,
-    create: () => make('li', {}, make('span', { class: 'sign', 'aria-hidden': 'true' }), make('span', { class: 'name' }), make('span', { class: 'sr-only' })),
+    create: () =>
+      make(
+        'li',
+        {},
+        make('span', { class: 'sign', 'aria-hidden': 'true' }),
+        make('span', { class: 'name' }),
+        make('span', { class: 'sr-only' }),
+      ),
     update: showStep,
   });
   setList(field(card, 'stats'), view.stats, {

@@ -13,7 +13,13 @@ export function showTimeline({ timeline, entriesDropped }: History): void {
   setList(field(card, 'list'), numbered.toReversed(), {
     key: ({ key }) => key,
     create: ({ entry }) =>
-      make('li', { 'data-tone': entry.level }, make('time', { datetime: new Date(entry.at_ms).toISOString() }, dateTimeText(entry.at_ms)), make('span', { class: 'sign', 'aria-hidden': 'true' }, signs[entry.level]), make('span', {}, entry.text)),
+      make(
+        'li',
+        { 'data-tone': entry.level },
+        make('time', { datetime: new Date(entry.at_ms).toISOString() }, dateTimeText(entry.at_ms)),
+        make('span', { class: 'sign', 'aria-hidden': 'true' }, signs[entry.level]),
+        make('span', {}, entry.text),
+      ),
     update: () => undefined,
   });
 }

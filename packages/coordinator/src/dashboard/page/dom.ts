@@ -37,8 +37,16 @@ interface ListOf<Item> {
 }
 
 /** Brings the children of an element in line with a list; those that stay are the same elements, so that focus stays too. */
-export function setList<Item>(parent: HTMLElement, items: readonly Item[], { key, create, update }: ListOf<Item>): void {
-  const known = new Map([...parent.children].flatMap((child) => (child instanceof HTMLElement ? [[child.dataset['key'] ?? '', child] as const] : [])));
+export function setList<Item>(
+  parent: HTMLElement,
+  items: readonly Item[],
+  { key, create, update }: ListOf<Item>,
+): void {
+  const known = new Map(
+    [...parent.children].flatMap((child) =>
+      child instanceof HTMLElement ? [[child.dataset['key'] ?? '', child] as const] : [],
+    ),
+  );
   let place: Element | null = parent.firstElementChild;
   for (const item of items) {
     const name = key(item);

@@ -26,5 +26,8 @@ export class EventLines {
 }
 
 function valueOf(lines: readonly string[], name: string): string {
-  return lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2)).join('\n');
+  return lines
+    .filter((line) => line.startsWith(`${name}: `))
+    .map((line) => line.slice(name.length + 2))
+    .join('\n');
 }

@@ -37,7 +37,9 @@ export class FleetApi {
 
   /** @throws ApiFailure what the service refuses; TypeError when it does not answer */
   async read<Reply>(path: string): Promise<Reply> {
-    return this.#answer(await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(readLimit_ms) })) as Promise<Reply>;
+    return this.#answer(
+      await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(readLimit_ms) }),
+    ) as Promise<Reply>;
   }
 
   /**
@@ -47,18 +49,33 @@ export class FleetApi {
   async readLines<Line>(path: string): Promise<Line[]> {
     const response = await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(readLimit_ms) });
     if (!response.ok) await this.#answer(response);
-    return (await response.text()).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Line);
+    return (await response.text())
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Line);
   }
 
   /** @throws ApiFailure what the service refuses; TypeError when it does not answer */
   async command(name: string, body: unknown): Promise<void> {
     const headers = { ...this.headers(), 'content-type': 'application/json' };
-    await this.#answer(await fetch(`/api/v1/${name}`, { method: 'POST', headers, body: JSON.stringify(body), signal: AbortSignal.timeout(commandLimit_ms) }));
+    await this.#answer(
+      await fetch(`/api/v1/${name}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(commandLimit_ms),
+      }),
+    );
   }
 
   async #answer(response: Response): Promise<unknown> {
     const reply = (await response.json().catch(() => ({}))) as { error?: string; errorDescription?: string };
-    if (!response.ok) throw new ApiFailure(response.status, reply.error ?? `HTTP ${response.status}`, reply.errorDescription ?? response.statusText);
+    if (!response.ok)
+      throw new ApiFailure(
+        response.status,
+        reply.error ?? `HTTP ${response.status}`,
+        reply.errorDescription ?? response.statusText,
+      );
     return reply;
   }
 }

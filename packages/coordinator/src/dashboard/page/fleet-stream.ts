@@ -28,7 +28,10 @@ export class FleetStream {
   /** Never returns; a stream that ends is opened again, each time after a longer pause. */
   async run(): Promise<never> {
     for (;;) {
-      const failure = await this.#follow().then(() => null, (error: unknown) => (error instanceof ApiFailure ? error : null));
+      const failure = await this.#follow().then(
+        () => null,
+        (error: unknown) => (error instanceof ApiFailure ? error : null),
+      );
       this.listener.lost(failure);
       await new Promise((resolve) => setTimeout(resolve, this.#wait_ms));
       this.#wait_ms = Math.min(waitMax_ms, this.#wait_ms * 1.6);

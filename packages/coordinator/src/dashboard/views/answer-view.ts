@@ -11,7 +11,10 @@ export function answerViews(results: CommandView['results']): AnswerView[] {
   const accepted = all.filter(([, { success }]) => success).map(([id]) => id);
   const refused = all.filter(([, { success }]) => !success);
   return [
-    ...refused.map(([id, { error, errorDescription }]) => ({ accepted: false, text: `✕ ${id}: ${error ?? 'refused'}. ${errorDescription ?? ''}`.trimEnd() })),
+    ...refused.map(([id, { error, errorDescription }]) => ({
+      accepted: false,
+      text: `✕ ${id}: ${error ?? 'refused'}. ${errorDescription ?? ''}`.trimEnd(),
+    })),
     ...(accepted.length === 0 ? [] : [{ accepted: true, text: `✓ accepted: ${accepted.join(', ')}` }]),
   ];
 }

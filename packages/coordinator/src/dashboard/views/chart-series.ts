@@ -44,5 +44,9 @@ export function axisLabels(values: readonly number[], text: (value: number) => s
 export function axisTime(at_seconds: number, step_seconds: number): string {
   const at = new Date(at_seconds * 1000);
   if (step_seconds >= 86_400) return at.toLocaleDateString('en-GB', { day: '2-digit', month: 'short' });
-  return at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(step_seconds < 60 && { second: '2-digit' }) });
+  return at.toLocaleTimeString('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(step_seconds < 60 && { second: '2-digit' }),
+  });
 }

@@ -80,7 +80,10 @@ function rowOf(instance: InstanceView, leaderId: string | null): InstanceRow {
     copied: bytesText(instance.estimatedCopiedBytes),
     documents: countText(stats?.copiedDocuments),
     events: countText(instance.totalEventsApplied),
-    partitions: total === 0 ? '–' : `${countText(counts.done)} of ${countText(total)} done, ${counts.copying + counts.starting} active`,
+    partitions:
+      total === 0
+        ? '–'
+        : `${countText(counts.done)} of ${countText(total)} done, ${counts.copying + counts.starting} active`,
     partitionsDone: counts.done,
     partitionsTotal: total,
     buffers: stats === null ? '–' : `${bytesText(stats.bufferedBytes)} of ${bytesText(stats.bufferBytesMax)}`,
@@ -101,7 +104,9 @@ function troubleOf(instance: InstanceView): string {
   if (instance.error !== null) return instance.error;
   const words = instance.problems.map((problem) => {
     const silence = instance.secondsSinceHeartbeat;
-    return problem === 'silent' && silence !== null ? `silent for ${durationText(silence)}` : (problemWords[problem] ?? problem);
+    return problem === 'silent' && silence !== null
+      ? `silent for ${durationText(silence)}`
+      : (problemWords[problem] ?? problem);
   });
   if ((instance.lagTimeSeconds ?? 0) > lagCalm_seconds) words.push(`${durationText(instance.lagTimeSeconds)} behind`);
   return words.join('; ');

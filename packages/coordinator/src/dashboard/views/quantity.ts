@@ -53,5 +53,11 @@ export function clockText(at_ms: number): string {
 
 /** Day and time. */
 export function dateTimeText(at_ms: number): string {
-  return new Date(at_ms).toLocaleString('en-GB', { day: '2-digit', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' });
+  return new Date(at_ms).toLocaleString('en-GB', {
+    day: '2-digit',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
 }

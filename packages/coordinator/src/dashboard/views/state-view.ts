@@ -45,17 +45,26 @@ export function stateView(message: FleetMessage): StateView {
 }
 
 function toneOf(state: string): Tone {
-  const tones: Readonly<Record<string, Tone>> = { FAILED: 'bad', PAUSED: 'warning', COMMITTED: 'good', IDLE: 'off', INITIALIZING: 'idle' };
+  const tones: Readonly<Record<string, Tone>> = {
+    FAILED: 'bad',
+    PAUSED: 'warning',
+    COMMITTED: 'good',
+    IDLE: 'off',
+    INITIALIZING: 'idle',
+  };
   return tones[state] ?? 'active';
 }
 
 function phaseOf({ failure, progress, instances }: FleetMessage): string {
-  if (failure !== null) return 'The migration has ended with a failure; what was copied is kept. Before a new start: remove the reason, stop all instances, run convoy cleanup.';
+  if (failure !== null)
+    return 'The migration has ended with a failure; what was copied is kept. Before a new start: remove the reason, stop all instances, run convoy cleanup.';
   if (Object.keys(instances).length === 0) return 'No instance has reported yet. Start one for each source shard.';
   if (progress.state === 'IDLE') return 'Nothing runs. Start the migration below.';
   if (progress.state === 'INITIALIZING') return 'Instances connect to the clusters.';
-  if (progress.state === 'PAUSED') return 'Paused: nothing is read or written. The oplog goes on, so do not wait too long.';
-  if (progress.state === 'COMMITTED') return progress.canWrite === true ? 'Committed. The destination may be written to.' : 'Committed.';
+  if (progress.state === 'PAUSED')
+    return 'Paused: nothing is read or written. The oplog goes on, so do not wait too long.';
+  if (progress.state === 'COMMITTED')
+    return progress.canWrite === true ? 'Committed. The destination may be written to.' : 'Committed.';
   if (progress.state === 'REVERSING') return 'Source and destination change roles.';
   if (progress.state === 'COMMITTING') return 'Waiting for the commit to complete: everything written is drained.';
   if (progress.canCommit) return 'Changes are applied as they come. A commit will succeed.';
@@ -67,10 +76,20 @@ function phaseOf({ failure, progress, instances }: FleetMessage): string {
   return words[progress.info ?? ''] ?? progress.info ?? '';
 }
 
-function numberOf({ failure, progress }: FleetMessage): Pick<StateView, 'number' | 'numberLabel' | 'percent' | 'remaining'> {
+function numberOf({
+  failure,
+  progress,
+}: FleetMessage): Pick<StateView, 'number' | 'numberLabel' | 'percent' | 'remaining'> {
   const { percent, info, state } = progress;
-  if (state === 'IDLE' || state === 'INITIALIZING' || info === 'initializing') return { number: '–', numberLabel: 'nothing copied yet', percent: null, remaining: '' };
-  if (state === 'REVERSING') return { number: '–', numberLabel: 'nothing is copied', percent: null, remaining: 'what was written since is replayed' };
+  if (state === 'IDLE' || state === 'INITIALIZING' || info === 'initializing')
+    return { number: '–', numberLabel: 'nothing copied yet', percent: null, remaining: '' };
+  if (state === 'REVERSING')
+    return {
+      number: '–',
+      numberLabel: 'nothing is copied',
+      percent: null,
+      remaining: 'what was written since is replayed',
+    };
   const copied = { number: percentText(percent), numberLabel: 'copied', percent };
   if (failure !== null) return { ...copied, remaining: '' };
   if (percent !== null && percent >= 100) {
@@ -78,7 +97,10 @@ function numberOf({ failure, progress }: FleetMessage): Pick<StateView, 'number'
     if (state === 'COMMITTING') return { ...copied, remaining: 'being committed' };
     return { ...copied, remaining: catchUpText(progress.estimatedSecondsToCEACatchup, progress.canCommit) };
   }
-  const remaining = progress.secondsRemaining === null ? 'time remaining not known' : `about ${durationText(progress.secondsRemaining)} remaining`;
+  const remaining =
+    progress.secondsRemaining === null
+      ? 'time remaining not known'
+      : `about ${durationText(progress.secondsRemaining)} remaining`;
   return { ...copied, remaining: state === 'PAUSED' ? 'paused' : remaining };
 }
 
@@ -111,8 +133,14 @@ function statsOf({ progress, instances }: FleetMessage): StateView['stats'] {
   const copy = progress.collectionCopy;
   const isSizeKnown = copy !== null && copy.estimatedTotalBytes > unknownSize_bytes;
   return [
-    { label: 'Copied', value: !isSizeKnown ? '–' : `${bytesText(copy.estimatedCopiedBytes)} of ${bytesText(copy.estimatedTotalBytes)}` },
-    { label: 'Documents', value: countText(documents.length === 0 || !isSizeKnown ? null : documents.reduce((sum, one) => sum + one, 0)) },
+    {
+      label: 'Copied',
+      value: !isSizeKnown ? '–' : `${bytesText(copy.estimatedCopiedBytes)} of ${bytesText(copy.estimatedTotalBytes)}`,
+    },
+    {
+      label: 'Documents',
+      value: countText(documents.length === 0 || !isSizeKnown ? null : documents.reduce((sum, one) => sum + one, 0)),
+    },
     { label: 'Copy rate', value: byteRateText(progress.copyBytesPerSecond) },
     { label: 'Events applied', value: countText(progress.totalEventsApplied) },
     { label: 'Event rate', value: eventRateText(progress.eventsPerSecond) },

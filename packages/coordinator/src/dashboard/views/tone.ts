@@ -2,4 +2,11 @@
 export type Tone = 'idle' | 'active' | 'good' | 'warning' | 'bad' | 'off';
 
 /** A sign for who does not see the colour. */
-export const toneSigns: Readonly<Record<Tone, string>> = { idle: '○', active: '▶', good: '✓', warning: '▲', bad: '✕', off: '◌' };
+export const toneSigns: Readonly<Record<Tone, string>> = {
+  idle: '○',
+  active: '▶',
+  good: '✓',
+  warning: '▲',
+  bad: '✕',
+  off: '◌',
+};

@@ -15,7 +15,10 @@ export interface VerifierSideView {
 export function verifierView({ progress }: FleetMessage): readonly VerifierSideView[] | null {
   const { verification } = progress;
   if (verification === null) return null;
-  const sides = [['Source', verification.source], ['Destination', verification.destination]] as const;
+  const sides = [
+    ['Source', verification.source],
+    ['Destination', verification.destination],
+  ] as const;
   return sides.map(([side, one]) => ({
     side,
     phase: one.phase ?? 'not started',

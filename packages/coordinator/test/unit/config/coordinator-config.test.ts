@@ -32,16 +32,27 @@ describe('parseCoordinatorConfig', () => {
 
   it('puts flags above the environment and that above the file', () => {
     const file = { redis, fleet: 'of-file', port: 1, verbosity: 'ERROR' };
-    const env = { CONVOY_FLEET: 'of-env', CONVOY_PORT: '2', CONVOY_ALLOWED_HOSTS: 'a, b:1', CONVOY_UNRELATED: 'x', CONVOY_TOKEN: '' };
+    const env = {
+      CONVOY_FLEET: 'of-env',
+      CONVOY_PORT: '2',
+      CONVOY_ALLOWED_HOSTS: 'a, b:1',
+      CONVOY_UNRELATED: 'x',
+      CONVOY_TOKEN: '',
+    };
     const config = parseCoordinatorConfig({ file, env, flags: { port: 3, fleet: undefined, verbosity: 'debug' } });
     expect(config).toMatchObject({ fleet: 'of-env', port: 3, allowedHosts: ['a', 'b:1'], verbosity: 'DEBUG' });
     expect(config.token).toBeUndefined();
   });
 
   it('names every wrong value by where it came from', () => {
-    const sources = { file: { redis, fleet: 'a b', foo: 1 }, env: { CONVOY_PORT: 'many' }, flags: { verbosity: 'LOUD' } };
+    const sources = {
+      file: { redis, fleet: 'a b', foo: 1 },
+      env: { CONVOY_PORT: 'many' },
+      flags: { verbosity: 'LOUD' },
+    };
     const problems = problemsOf(sources);
-    for (const origin of ['fleet: must be', 'foo: unknown setting', 'CONVOY_PORT: ', '--verbosity: ']) expect(problems).toContain(origin);
+    for (const origin of ['fleet: must be', 'foo: unknown setting', 'CONVOY_PORT: ', '--verbosity: '])
+      expect(problems).toContain(origin);
     expect(problemsOf({})).toBe('redis: is required');
     expect(problemsOf({ file: [] })).toContain('one JSON object');
   });
@@ -60,7 +71,9 @@ describe('parseCoordinatorConfig', () => {
   it('refuses to listen for everybody without a word', () => {
     expect(problemsOf({ file: { redis, listen: '0.0.0.0' } })).toContain('listen: ');
     expect(parseCoordinatorConfig({ file: { redis, listen: '0.0.0.0', token: 'secret' } }).listen).toBe('0.0.0.0');
-    expect(parseCoordinatorConfig({ file: { redis, listen: '0.0.0.0', allowUnauthenticated: true } }).listen).toBe('0.0.0.0');
+    expect(parseCoordinatorConfig({ file: { redis, listen: '0.0.0.0', allowUnauthenticated: true } }).listen).toBe(
+      '0.0.0.0',
+    );
   });
 
   it('shows no secret, neither in the configuration nor in a problem', () => {

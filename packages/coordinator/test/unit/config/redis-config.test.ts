@@ -14,7 +14,10 @@ describe('parseRedisSettings', () => {
     expect(parseRedisSettings({ host: 'h' }).topology).toEqual({ kind: 'single', address: { host: 'h', port: 6_379 } });
     expect(parseRedisSettings({ nodes: [{ host: 'a' }, { host: 'b', port: 1 }] }).topology).toEqual({
       kind: 'cluster',
-      nodes: [{ host: 'a', port: 6_379 }, { host: 'b', port: 1 }],
+      nodes: [
+        { host: 'a', port: 6_379 },
+        { host: 'b', port: 1 },
+      ],
     });
     expect(parseRedisSettings({ sentinels: [{ host: 'a' }], primaryName: 'main' }).topology).toMatchObject({
       kind: 'sentinel',
@@ -24,8 +27,18 @@ describe('parseRedisSettings', () => {
   });
 
   it('lets an object add to its URL', () => {
-    const settings = parseRedisSettings({ url: 'redis://h/1', password: 'x', database: 2, tls: { caFile: '/ca.pem' }, keyPrefix: 'p:' });
-    expect(settings).toMatchObject({ database: 2, keyPrefix: 'p:', tls: { caFile: '/ca.pem', allowInvalidCertificates: false } });
+    const settings = parseRedisSettings({
+      url: 'redis://h/1',
+      password: 'x',
+      database: 2,
+      tls: { caFile: '/ca.pem' },
+      keyPrefix: 'p:',
+    });
+    expect(settings).toMatchObject({
+      database: 2,
+      keyPrefix: 'p:',
+      tls: { caFile: '/ca.pem', allowInvalidCertificates: false },
+    });
     expect(settings.password?.reveal()).toBe('x');
   });
 

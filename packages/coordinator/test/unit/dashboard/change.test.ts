@@ -6,11 +6,13 @@ import { EventLines } from '../../../src/dashboard/page/event-lines.js';
 const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as Json);
 
 test('a change leads from one value to the next', () => {
-  fc.assert(fc.property(json, json, (before, after) => {
-    const change = changeBetween(before, after);
-    expect(change === undefined ? before : withChange(before, change)).toEqual(change === undefined ? before : after);
-    if (change === undefined) expect(before).toEqual(after);
-  }));
+  fc.assert(
+    fc.property(json, json, (before, after) => {
+      const change = changeBetween(before, after);
+      expect(change === undefined ? before : withChange(before, change)).toEqual(change === undefined ? before : after);
+      if (change === undefined) expect(before).toEqual(after);
+    }),
+  );
 });
 
 test('only members that differ are told, and what is gone goes', () => {
@@ -25,7 +27,12 @@ test('events are put together from pieces, comments left out', () => {
   const text = ': keep-alive\n\nid: 1\nevent: fleet\ndata: {"a":1}\n\nid: 2\nevent: change\ndata: {}\n\n';
   for (const size of [1, 7, text.length]) {
     const lines = new EventLines();
-    const events = Array.from({ length: Math.ceil(text.length / size) }, (_, at) => lines.take(text.slice(at * size, (at + 1) * size))).flat();
-    expect(events).toEqual([{ event: 'fleet', data: '{"a":1}' }, { event: 'change', data: '{}' }]);
+    const events = Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
+      lines.take(text.slice(at * size, (at + 1) * size)),
+    ).flat();
+    expect(events).toEqual([
+      { event: 'fleet', data: '{"a":1}' },
+      { event: 'change', data: '{}' },
+    ]);
   }
 });

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { shownText } from '../../../src/dashboard/cards/namespaces-card.js';
 import { mismatchText } from '../../../src/dashboard/cards/mismatches-card.js';
-import { axisLabels, axisTime, levelSeries, rateSeries, seriesText } from '../../../src/dashboard/views/chart-series.js';
+import {
+  axisLabels,
+  axisTime,
+  levelSeries,
+  rateSeries,
+  seriesText,
+} from '../../../src/dashboard/views/chart-series.js';
 import { answerViews } from '../../../src/dashboard/views/answer-view.js';
 import { cutOverView } from '../../../src/dashboard/views/cut-over-view.js';
 import { fleetView } from '../../../src/dashboard/views/fleet-view.js';
@@ -13,11 +19,25 @@ import { warningViews } from '../../../src/dashboard/views/warning-view.js';
 import { stagedInstance, stagedMessage } from './staged-message.js';
 
 describe('quantities', () => {
-  test.each([[0, '0 B'], [999, '999 B'], [1_000, '1.00 kB'], [999_499, '999 kB'], [999_500, '1.00 MB'], [1.5e12, '1.50 TB'], [null, '–']])('%s bytes', (bytes, text) => {
+  test.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1_000, '1.00 kB'],
+    [999_499, '999 kB'],
+    [999_500, '1.00 MB'],
+    [1.5e12, '1.50 TB'],
+    [null, '–'],
+  ])('%s bytes', (bytes, text) => {
     expect(bytesText(bytes)).toBe(text);
   });
 
-  test.each([[45, '45 s'], [720, '12 min'], [11_100, '3 h 05 min'], [187_200, '2 d 4 h'], [null, '–']])('%s seconds', (seconds, text) => {
+  test.each([
+    [45, '45 s'],
+    [720, '12 min'],
+    [11_100, '3 h 05 min'],
+    [187_200, '2 d 4 h'],
+    [null, '–'],
+  ])('%s seconds', (seconds, text) => {
     expect(durationText(seconds)).toBe(text);
   });
 
@@ -29,7 +49,13 @@ describe('quantities', () => {
 
 describe('state', () => {
   test('a copy shows how much and how long', () => {
-    expect(stateView(stagedMessage())).toMatchObject({ state: 'RUNNING', number: '25.0 %', remaining: 'about 10 min remaining', percent: 25, failure: null });
+    expect(stateView(stagedMessage())).toMatchObject({
+      state: 'RUNNING',
+      number: '25.0 %',
+      remaining: 'about 10 min remaining',
+      percent: 25,
+      failure: null,
+    });
     expect(stateView(stagedMessage({ secondsRemaining: null })).remaining).toBe('time remaining not known');
   });
 
@@ -38,9 +64,17 @@ describe('state', () => {
     [{ info: 'initializing', percent: null }, 'RUNNING', ['now', 'next', 'next', 'next', 'next', 'next']],
     [{}, 'RUNNING', ['done', 'now', 'next', 'next', 'next', 'next']],
     [{ info: 'change event application', percent: 100 }, 'RUNNING', ['done', 'done', 'now', 'next', 'next', 'next']],
-    [{ info: 'change event application', percent: 100, canCommit: true }, 'RUNNING', ['done', 'done', 'done', 'now', 'next', 'next']],
+    [
+      { info: 'change event application', percent: 100, canCommit: true },
+      'RUNNING',
+      ['done', 'done', 'done', 'now', 'next', 'next'],
+    ],
     [{ state: 'COMMITTING' as const, percent: 100 }, 'COMMITTING', ['done', 'done', 'done', 'done', 'now', 'next']],
-    [{ state: 'COMMITTED' as const, percent: 100, canWrite: true }, 'COMMITTED', ['done', 'done', 'done', 'done', 'done', 'done']],
+    [
+      { state: 'COMMITTED' as const, percent: 100, canWrite: true },
+      'COMMITTED',
+      ['done', 'done', 'done', 'done', 'done', 'done'],
+    ],
   ])('steps at %j', (progress, state, steps) => {
     const view = stateView(stagedMessage(progress));
     expect(view.state).toBe(state);
@@ -49,17 +83,30 @@ describe('state', () => {
 
   test('what is being committed is not called ready to be', () => {
     expect(stateView(stagedMessage({ percent: 100, canCommit: true })).remaining).toBe('ready to commit');
-    expect(stateView(stagedMessage({ state: 'COMMITTING', percent: 100, canCommit: true })).remaining).toBe('being committed');
+    expect(stateView(stagedMessage({ state: 'COMMITTING', percent: 100, canCommit: true })).remaining).toBe(
+      'being committed',
+    );
   });
 
   test('a reverse shows no figures of a copy', () => {
-    const view = stateView(stagedMessage({ state: 'REVERSING', info: 'reversing', percent: 100, collectionCopy: { estimatedTotalBytes: 1, estimatedCopiedBytes: 1 } }));
+    const view = stateView(
+      stagedMessage({
+        state: 'REVERSING',
+        info: 'reversing',
+        percent: 100,
+        collectionCopy: { estimatedTotalBytes: 1, estimatedCopiedBytes: 1 },
+      }),
+    );
     expect(view).toMatchObject({ state: 'REVERSING', number: '–', percent: null });
-    expect(view.stats.filter(({ label }) => ['Copied', 'Documents'].includes(label)).map(({ value }) => value)).toEqual(['–', '–']);
+    expect(view.stats.filter(({ label }) => ['Copied', 'Documents'].includes(label)).map(({ value }) => value)).toEqual(
+      ['–', '–'],
+    );
   });
 
   test('a failure is named, at the step where it was met', () => {
-    const view = stateView(stagedMessage({}, { failure: { error: 'oplogHistoryLost', errorDescription: 'It is gone.' } }));
+    const view = stateView(
+      stagedMessage({}, { failure: { error: 'oplogHistoryLost', errorDescription: 'It is gone.' } }),
+    );
     expect(view).toMatchObject({ state: 'FAILED', tone: 'bad', failure: { name: 'oplogHistoryLost' } });
     expect(view.steps[1]?.status).toBe('failed');
   });
@@ -68,7 +115,16 @@ describe('state', () => {
 describe('fleet', () => {
   test('lanes carry rates, lag and who leads', () => {
     const { rows, destinationShards } = fleetView(stagedMessage());
-    expect(rows[0]).toMatchObject({ id: 'a', leads: true, copyFlow: '2.00 kB/s copied', applyFlow: '5 changes/s', lag: '4 s', trouble: '', tone: 'active', partitions: '3 of 6 done, 1 active' });
+    expect(rows[0]).toMatchObject({
+      id: 'a',
+      leads: true,
+      copyFlow: '2.00 kB/s copied',
+      applyFlow: '5 changes/s',
+      lag: '4 s',
+      trouble: '',
+      tone: 'active',
+      partitions: '3 of 6 done, 1 active',
+    });
     expect(rows[1]?.leads).toBe(false);
     expect(destinationShards).toEqual(['d0', 'd1']);
   });
@@ -80,14 +136,19 @@ describe('fleet', () => {
       c: stagedInstance('c', { error: 'uniqueKeyViolation' }),
     };
     const { rows } = fleetView(stagedMessage({}, { instances }));
-    expect(rows.map(({ trouble, tone }) => [trouble, tone])).toEqual([['silent for 12 s', 'warning'], ['80 s behind', 'warning'], ['uniqueKeyViolation', 'bad']]);
+    expect(rows.map(({ trouble, tone }) => [trouble, tone])).toEqual([
+      ['silent for 12 s', 'warning'],
+      ['80 s behind', 'warning'],
+      ['uniqueKeyViolation', 'bad'],
+    ]);
   });
 });
 
 describe('cut-over', () => {
   const ready = { info: 'change event application', percent: 100, canCommit: true };
   const instances = { a: stagedInstance('a', { canCommit: true }), b: stagedInstance('b', { canCommit: true }) };
-  const refusals = (...of: Parameters<typeof cutOverView>) => Object.fromEntries(cutOverView(...of).actions.map(({ name, refusal }) => [name, refusal]));
+  const refusals = (...of: Parameters<typeof cutOverView>) =>
+    Object.fromEntries(cutOverView(...of).actions.map(({ name, refusal }) => [name, refusal]));
 
   test('while it copies only a pause is possible, and the others say why not', () => {
     expect(refusals(stagedMessage(), true, true)).toEqual({
@@ -108,7 +169,11 @@ describe('cut-over', () => {
   test('what instances have taken only in part can be sent again', () => {
     const mixed = { a: stagedInstance('a'), b: stagedInstance('b', { state: 'PAUSED' }) };
     const message = stagedMessage({ warnings: [{ name: 'mixedStates', description: '' }] }, { instances: mixed });
-    expect(refusals(message, true, true)).toMatchObject({ pause: null, resume: null, start: 'Only in IDLE; the fleet is RUNNING.' });
+    expect(refusals(message, true, true)).toMatchObject({
+      pause: null,
+      resume: null,
+      start: 'Only in IDLE; the fleet is RUNNING.',
+    });
   });
 
   test('of the answers to a command each refusal stands by itself, first', () => {
@@ -123,30 +188,74 @@ describe('cut-over', () => {
     [false, true, {}, 'Your token may look and not command.'],
     [true, false, {}, 'What is shown is stale: the coordinator does not answer.'],
     [true, true, { isConnected: false }, 'The coordinator has lost Redis; commands need it.'],
-    [true, true, { failure: { error: 'retriesExhausted' as const, errorDescription: '' } }, 'The migration has failed and takes no commands.'],
+    [
+      true,
+      true,
+      { failure: { error: 'retriesExhausted' as const, errorDescription: '' } },
+      'The migration has failed and takes no commands.',
+    ],
   ])('may command %s, live %s, %j: every button says why', (mayCommand, isLive, changes, refusal) => {
-    expect(new Set(Object.values(refusals(stagedMessage(ready, { instances, ...changes }), mayCommand, isLive)))).toEqual(new Set([refusal]));
+    expect(
+      new Set(Object.values(refusals(stagedMessage(ready, { instances, ...changes }), mayCommand, isLive))),
+    ).toEqual(new Set([refusal]));
   });
 });
 
 describe('reverse', () => {
-  const side = { estimatedDocumentCount: 2, hashedDocumentCount: 2, lagTimeSeconds: 0, phase: 'stream hashing' as const, scannedCollectionCount: 1, totalCollectionCount: 1 };
+  const side = {
+    estimatedDocumentCount: 2,
+    hashedDocumentCount: 2,
+    lagTimeSeconds: 0,
+    phase: 'stream hashing' as const,
+    scannedCollectionCount: 1,
+    totalCollectionCount: 1,
+  };
   const verified = { state: 'COMMITTED' as const, verification: { source: side, destination: side } };
   const twoShards = { a: stagedInstance('a'), b: stagedInstance('b') };
-  const started = (result: 'passed' | 'warning') => ({ a: { at_ms: 1, canStart: true, items: [{ check: 'verification', result, error: null, description: '' }] } });
-  const answered = (error?: string) => [{ commandId: '1', at_ms: 1, name: 'reverse', success: false, results: { a: { success: false, ...(error !== undefined && { error }) } } }];
+  const started = (result: 'passed' | 'warning') => ({
+    a: { at_ms: 1, canStart: true, items: [{ check: 'verification', result, error: null, description: '' }] },
+  });
+  const answered = (error?: string) => [
+    {
+      commandId: '1',
+      at_ms: 1,
+      name: 'reverse',
+      success: false,
+      results: { a: { success: false, ...(error !== undefined && { error }) } },
+    },
+  ];
 
   test.each([
-    ['a verified start without the warning of reversible ones', verified, started('passed'), [], 'Not started with reversible: source and destination cannot change roles.'],
+    [
+      'a verified start without the warning of reversible ones',
+      verified,
+      started('passed'),
+      [],
+      'Not started with reversible: source and destination cannot change roles.',
+    ],
     ['a verified start with that warning', verified, started('warning'), [], null],
     ['a start without verifier, which tells nothing', { state: 'COMMITTED' as const }, started('passed'), [], null],
     ['no report of the checks', verified, {}, [], null],
-    ['a reverse that was refused for good', { state: 'COMMITTED' as const }, {}, answered('notReversible'), 'Not started with reversible: source and destination cannot change roles.'],
-    ['a reverse that failed otherwise', { state: 'COMMITTED' as const }, {}, answered('sourceChangedSinceCommit'), null],
+    [
+      'a reverse that was refused for good',
+      { state: 'COMMITTED' as const },
+      {},
+      answered('notReversible'),
+      'Not started with reversible: source and destination cannot change roles.',
+    ],
+    [
+      'a reverse that failed otherwise',
+      { state: 'COMMITTED' as const },
+      {},
+      answered('sourceChangedSinceCommit'),
+      null,
+    ],
   ])('%s', (_name, progress, reports, commands, refusal) => {
     const message = stagedMessage(progress, { instances: twoShards });
     expect(reverseRefusal(message, { reports, commands })).toBe(refusal);
-    expect(cutOverView(message, true, true, refusal).actions.find(({ name }) => name === 'reverse')?.refusal).toBe(refusal);
+    expect(cutOverView(message, true, true, refusal).actions.find(({ name }) => name === 'reverse')?.refusal).toBe(
+      refusal,
+    );
   });
 
   test('clusters with different numbers of shards have no way back', () => {
@@ -157,40 +266,95 @@ describe('reverse', () => {
 
 describe('small cards', () => {
   test('warnings say what to do', () => {
-    expect(warningViews(stagedMessage({ warnings: [{ name: 'instancesSilent', description: 'x' }] }))[0]?.advice).toContain('process');
+    expect(
+      warningViews(stagedMessage({ warnings: [{ name: 'instancesSilent', description: 'x' }] }))[0]?.advice,
+    ).toContain('process');
   });
 
   test('the verifier is off, or has two sides', () => {
     expect(verifierView(stagedMessage())).toBeNull();
-    const side = { estimatedDocumentCount: 200, hashedDocumentCount: 50, lagTimeSeconds: 1, phase: 'initial hashing' as const, scannedCollectionCount: 1, totalCollectionCount: 4 };
-    expect(verifierView(stagedMessage({ verification: { source: side, destination: side } }))?.[1]).toMatchObject({ side: 'Destination', documents: '50 of 200', collections: '1 of 4', percent: 25 });
+    const side = {
+      estimatedDocumentCount: 200,
+      hashedDocumentCount: 50,
+      lagTimeSeconds: 1,
+      phase: 'initial hashing' as const,
+      scannedCollectionCount: 1,
+      totalCollectionCount: 4,
+    };
+    expect(verifierView(stagedMessage({ verification: { source: side, destination: side } }))?.[1]).toMatchObject({
+      side: 'Destination',
+      documents: '50 of 200',
+      collections: '1 of 4',
+      percent: 25,
+    });
   });
 
   test('of collections it is said how many are shown and what the rest sums up to', () => {
-    const rows = [{ namespace: 'a.b', instances: 1, totalBytes: 1, copiedBytes: 1, copiedDocuments: 1, partitions: { waiting: 0, starting: 0, copying: 0, done: 1 } }];
+    const rows = [
+      {
+        namespace: 'a.b',
+        instances: 1,
+        totalBytes: 1,
+        copiedBytes: 1,
+        copiedDocuments: 1,
+        partitions: { waiting: 0, starting: 0, copying: 0, done: 1 },
+      },
+    ];
     const others = { collections: 4_999, totalBytes: 2_000, copiedBytes: 1_000, copiedDocuments: 7 };
-    expect(shownText({ success: true, total: 5_000, matching: 5_000, offset: 0, rows, others })).toBe('1 to 1 of 5,000, active and large ones first; the other 4,999: 1.00 kB of 2.00 kB, 7 documents.');
-    expect(shownText({ success: true, total: 5_000, matching: 0, offset: 0, rows: [], others })).toBe('None of 5,000 matches.');
+    expect(shownText({ success: true, total: 5_000, matching: 5_000, offset: 0, rows, others })).toBe(
+      '1 to 1 of 5,000, active and large ones first; the other 4,999: 1.00 kB of 2.00 kB, 7 documents.',
+    );
+    expect(shownText({ success: true, total: 5_000, matching: 0, offset: 0, rows: [], others })).toBe(
+      'None of 5,000 matches.',
+    );
   });
 
   test('a mismatch shows what it is about and never what a document holds', () => {
-    const one = { namespace: 'a.b', kind: 'different' as const, _id: 'secret', paths: [{ path: 'x', kind: 'changed' as const }], detail: null, firstSeen: 'then', lastSeen: 'now', looks: 3, proven: false };
+    const one = {
+      namespace: 'a.b',
+      kind: 'different' as const,
+      _id: 'secret',
+      paths: [{ path: 'x', kind: 'changed' as const }],
+      detail: null,
+      firstSeen: 'then',
+      lastSeen: 'now',
+      looks: 3,
+      proven: false,
+    };
     expect(mismatchText(one)).toBe('a.b: different (x changed), since then, seen 3 times, perhaps a change on its way');
   });
 });
 
 describe('charts', () => {
-  const point = (at_ms: number, eventsApplied: number | null) => ({ at_ms, copiedBytes: 5, totalBytes: 10, copiedDocuments: 2, eventsApplied, lagSeconds: 3 });
+  const point = (at_ms: number, eventsApplied: number | null) => ({
+    at_ms,
+    copiedBytes: 5,
+    totalBytes: 10,
+    copiedDocuments: 2,
+    eventsApplied,
+    lagSeconds: 3,
+  });
 
   test('rates come from two neighbours, and not from a process that began anew', () => {
-    const points = [point(0, 0), point(2_000, 10), point(4_000, null), point(6_000, 40), point(8_000, 4), point(10_000, 8)];
+    const points = [
+      point(0, 0),
+      point(2_000, 10),
+      point(4_000, null),
+      point(6_000, 40),
+      point(8_000, 4),
+      point(10_000, 8),
+    ];
     expect(rateSeries(points, 'eventsApplied').values).toEqual([null, 5, null, null, null, 2]);
   });
 
   test('no label of an axis stands twice', () => {
     expect(axisLabels([0, 0.4, 0.8, 1.2], (value) => `${Math.round(value)}/s`)).toEqual(['0/s', '', '1/s', '']);
     const at_seconds = new Date(2026, 4, 7, 8, 5, 30).getTime() / 1000;
-    expect([15, 60, 86_400].map((step_seconds) => axisTime(at_seconds, step_seconds))).toEqual(['08:05:30', '08:05', '07 May']);
+    expect([15, 60, 86_400].map((step_seconds) => axisTime(at_seconds, step_seconds))).toEqual([
+      '08:05:30',
+      '08:05',
+      '07 May',
+    ]);
   });
 
   test('a chart is told in words', () => {

@@ -7,7 +7,10 @@ const accepted: CommandResult = { success: true };
 const timedOut: CommandResult = { success: false, error: 'commandTimedOut', errorDescription: 'Late.' };
 const refused: CommandResult = { success: false, error: 'notInThisState', errorDescription: 'It is RUNNING.' };
 
-function failureOf(results: Readonly<Record<string, CommandResult>>, name: CommandName = 'start'): { error?: string; errorDescription?: string } {
+function failureOf(
+  results: Readonly<Record<string, CommandResult>>,
+  name: CommandName = 'start',
+): { error?: string; errorDescription?: string } {
   const success = Object.values(results).every((result) => result.success);
   return outcomeFailure({ commandId: 'c', name, success, results: new Map(Object.entries(results)) }) ?? {};
 }
@@ -29,7 +32,10 @@ describe('outcomeFailure', () => {
   });
 
   it('says what is done where only some accepted, and that nothing is where none did', () => {
-    for (const name of commandNames) expect(failureOf({ a: accepted, b: refused }, name).errorDescription).toMatch(/Those that accepted .* (Send|send) /);
+    for (const name of commandNames)
+      expect(failureOf({ a: accepted, b: refused }, name).errorDescription).toMatch(
+        /Those that accepted .* (Send|send) /,
+      );
     expect(failureOf({ a: refused, b: refused }).errorDescription).toContain('No instance has accepted it.');
     expect(failureOf({ a: accepted, b: timedOut }).errorDescription).toContain('shown by progress');
     expect(failureOf({ a: accepted, b: refused }).errorDescription).not.toContain('shown by progress');

@@ -15,7 +15,10 @@ beforeEach(() => {
 });
 
 function snapshotOf(states: Record<string, MigrationState>, isFresh = true) {
-  const seen = Object.entries(states).map(([id, state]) => [id, { report: idleReport(makeIdentity(id), { state }), reportedAt_ms: 0, fresh: isFresh }] as const);
+  const seen = Object.entries(states).map(
+    ([id, state]) =>
+      [id, { report: idleReport(makeIdentity(id), { state }), reportedAt_ms: 0, fresh: isFresh }] as const,
+  );
   return { reports: new Map(seen) };
 }
 
@@ -25,16 +28,25 @@ test.each([
   ['pause', 'PAUSED', 'RUNNING'],
   ['resume', 'RUNNING', 'PAUSED'],
 ] as const)('%s is not sent again to who is %s', (command, followed, other) => {
-  const open = withoutFollowed({ name: command, body: {} }, ['a', 'b', 'unheard'], snapshotOf({ a: followed, b: other }), last);
+  const open = withoutFollowed(
+    { name: command, body: {} },
+    ['a', 'b', 'unheard'],
+    snapshotOf({ a: followed, b: other }),
+    last,
+  );
   expect(open).toEqual(command === 'commit' && other === 'COMMITTING' ? ['unheard'] : ['b', 'unheard']);
 });
 
 test('a command that all have followed goes to all: each says why it does not take it', () => {
-  expect(withoutFollowed({ name: 'pause', body: {} }, ['a', 'b'], snapshotOf({ a: 'PAUSED', b: 'PAUSED' }), last)).toEqual(['a', 'b']);
+  expect(
+    withoutFollowed({ name: 'pause', body: {} }, ['a', 'b'], snapshotOf({ a: 'PAUSED', b: 'PAUSED' }), last),
+  ).toEqual(['a', 'b']);
 });
 
 test('what was said long ago does not count', () => {
-  expect(withoutFollowed({ name: 'pause', body: {} }, ['a', 'b'], snapshotOf({ a: 'PAUSED', b: 'RUNNING' }, false), last)).toEqual(['a', 'b']);
+  expect(
+    withoutFollowed({ name: 'pause', body: {} }, ['a', 'b'], snapshotOf({ a: 'PAUSED', b: 'RUNNING' }, false), last),
+  ).toEqual(['a', 'b']);
 });
 
 test('a start is not sent again to who was started with the same options, however they are written', () => {
@@ -45,18 +57,23 @@ test('a start is not sent again to who was started with the same options, howeve
   if (a !== undefined) a.report.optionsDigest = digest;
   if (c !== undefined) c.report.optionsDigest = 'of other options';
   expect(withoutFollowed({ name: 'start', body }, ['a', 'b', 'c'], snapshot, last)).toEqual(['b', 'c']);
-  expect(withoutFollowed({ name: 'start', body: { ...body, buildIndexes: 'never' } }, ['a', 'b', 'c'], snapshot, last)).toEqual(['a', 'b', 'c']);
+  expect(
+    withoutFollowed({ name: 'start', body: { ...body, buildIndexes: 'never' } }, ['a', 'b', 'c'], snapshot, last),
+  ).toEqual(['a', 'b', 'c']);
   expect(withoutFollowed({ name: 'start', body: {} }, ['a', 'b'], snapshot, last)).toEqual(['a', 'b']);
 });
 
 test('a report that may be from before the opposite command does not count', () => {
   const late = snapshotOf({ a: 'RUNNING', b: 'PAUSED', c: 'RUNNING' });
   const resumed = (): readonly string[] => withoutFollowed({ name: 'resume', body: {} }, ['a', 'b', 'c'], late, last);
-  last.note('pause', new Map([
-    ['a', { success: true }],
-    ['b', { success: true }],
-    ['c', { success: false, error: 'notReady', errorDescription: '' }],
-  ]));
+  last.note(
+    'pause',
+    new Map([
+      ['a', { success: true }],
+      ['b', { success: true }],
+      ['c', { success: false, error: 'notReady', errorDescription: '' }],
+    ]),
+  );
   expect(resumed()).toEqual(['a', 'b']);
   now_ms += lease_ms + 1;
   expect(resumed()).toEqual(['b']);

@@ -7,7 +7,12 @@ const with1 = (cluster1: string) => ({ clusterIds: { cluster0: 'x', cluster1 } }
 
 it('a start is refused while instances are configured with other clusters, and they are named', () => {
   const members = membersOf(snapshot({ a: with1('y'), b: with1('z'), c: with1('y') }));
-  expect(() => refuseOtherClusters(members)).toThrow(expect.objectContaining({ error: 'wrongCluster', errorDescription: expect.stringContaining('than the rest: b;') as string }) as Error);
+  expect(() => refuseOtherClusters(members)).toThrow(
+    expect.objectContaining({
+      error: 'wrongCluster',
+      errorDescription: expect.stringContaining('than the rest: b;') as string,
+    }) as Error,
+  );
 });
 
 it('nothing is held against those who agree, do not know yet or do not live', () => {

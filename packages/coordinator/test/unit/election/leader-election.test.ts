@@ -92,7 +92,9 @@ it('a fast leader that dies is replaced after the lease of a fast one', async ()
   await vi.advanceTimersByTimeAsync(minute_ms);
   expect(lease.takenBy).toEqual(['shard0']);
   vi.spyOn(lease, 'campaign').mockImplementation((candidate, lease_ms) =>
-    candidate.id === 'shard0' ? new Promise(() => undefined) : VirtualLease.prototype.campaign.call(lease, candidate, lease_ms),
+    candidate.id === 'shard0'
+      ? new Promise(() => undefined)
+      : VirtualLease.prototype.campaign.call(lease, candidate, lease_ms),
   );
   await vi.advanceTimersByTimeAsync(2 * leaderLease_ms);
   expect(successor.isLeader()).toBe(true);

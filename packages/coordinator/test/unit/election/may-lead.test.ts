@@ -3,7 +3,8 @@ import { mayLead } from '../../../src/election/may-lead.js';
 import { snapshot, type ReportChanges } from '../progress/snapshots.js';
 
 const failure = { error: 'shardUnknown', errorDescription: 'No such shard.' } as const;
-const may = (id: string, instances: Readonly<Record<string, ReportChanges>>): boolean => mayLead(id, snapshot(instances).reports);
+const may = (id: string, instances: Readonly<Record<string, ReportChanges>>): boolean =>
+  mayLead(id, snapshot(instances).reports);
 
 describe('mayLead', () => {
   it('lets everybody while nothing was started', () => {

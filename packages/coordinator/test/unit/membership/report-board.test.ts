@@ -6,15 +6,25 @@ import { seenReport } from '../progress/snapshots.js';
 
 const message = (id: string, step: string | null = null, sequence = 1, incarnation = `${id}-1`): MemberMessage => {
   const { report, reportedAt_ms } = seenReport(id, { step });
-  return { kind: 'report', reportedAt_ms, sequence, report: { ...report, identity: { ...report.identity, incarnation } } };
+  return {
+    kind: 'report',
+    reportedAt_ms,
+    sequence,
+    report: { ...report, identity: { ...report.identity, incarnation } },
+  };
 };
 
-function makeBoard(): { board: ReportBoard; clock: { monotonic_ms: () => number; now_ms: () => number; at: number }; reported: () => Promise<number> } {
+function makeBoard(): {
+  board: ReportBoard;
+  clock: { monotonic_ms: () => number; now_ms: () => number; at: number };
+  reported: () => Promise<number>;
+} {
   const clock = { at: 0, monotonic_ms: () => clock.at, now_ms: () => clock.at };
   const watchers = new Watchers();
   let count = 0;
   watchers.add(() => (count += 1));
-  const reported = (): Promise<number> => new Promise((resolve) => setImmediate(() => setImmediate(() => resolve(count))));
+  const reported = (): Promise<number> =>
+    new Promise((resolve) => setImmediate(() => setImmediate(() => resolve(count))));
   return { board: new ReportBoard(1_000, clock, watchers), clock, reported };
 }
 

@@ -26,11 +26,16 @@ describe.each(aggregationRules)('$name', ({ holds, without }) => {
 });
 
 it('parts that were copied of one total make exactly 100 % together, however they are divided', () => {
-  const parts = fc.array(fc.nat({ max: 2 ** 40 }), { minLength: 1, maxLength: 64 }).filter((all) => all.some((part) => part > 0));
+  const parts = fc
+    .array(fc.nat({ max: 2 ** 40 }), { minLength: 1, maxLength: 64 })
+    .filter((all) => all.some((part) => part > 0));
   fc.assert(
     fc.property(parts, (all) => {
       const estimatedTotalBytes = all.reduce((sum, part) => sum + part, 0);
-      const instances = all.map((estimatedCopiedBytes, at): [string, ReportChanges] => [`i${at}`, { progress: { collectionCopy: { estimatedTotalBytes, estimatedCopiedBytes } } }]);
+      const instances = all.map((estimatedCopiedBytes, at): [string, ReportChanges] => [
+        `i${at}`,
+        { progress: { collectionCopy: { estimatedTotalBytes, estimatedCopiedBytes } } },
+      ]);
       const { percent, collectionCopy } = aggregateProgress(snapshot(Object.fromEntries(instances)), null).progress;
       expect(percent).toBe(100);
       expect(collectionCopy).toEqual({ estimatedTotalBytes, estimatedCopiedBytes: estimatedTotalBytes });
@@ -41,9 +46,14 @@ it('parts that were copied of one total make exactly 100 % together, however the
 it('before the copy a fleet is at 0 of 1', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 64 }), (count) => {
-      const before: ReportChanges = { progress: { collectionCopy: { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 } } };
+      const before: ReportChanges = {
+        progress: { collectionCopy: { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 } },
+      };
       const fleet = snapshot(Object.fromEntries(Array.from({ length: count }, (_, at) => [`i${at}`, before])));
-      expect(aggregateProgress(fleet, null).progress).toMatchObject({ percent: 0, collectionCopy: { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 } });
+      expect(aggregateProgress(fleet, null).progress).toMatchObject({
+        percent: 0,
+        collectionCopy: { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 },
+      });
     }),
   );
 });

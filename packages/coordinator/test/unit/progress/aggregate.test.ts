@@ -5,10 +5,14 @@ import { aggregateProgress } from '../../../src/progress/aggregate.js';
 import { NOW_MS, snapshot } from './snapshots.js';
 import type { ReportChanges } from './snapshots.js';
 
-const progressOf = (instances: Readonly<Record<string, ReportChanges>>): ReturnType<typeof aggregateProgress>['progress'] =>
-  aggregateProgress(snapshot(instances), null).progress;
+const progressOf = (
+  instances: Readonly<Record<string, ReportChanges>>,
+): ReturnType<typeof aggregateProgress>['progress'] => aggregateProgress(snapshot(instances), null).progress;
 
-const verification = (phase: 'not started' | 'initial hashing' | 'stream hashing', count: number): Progress['verification'] => {
+const verification = (
+  phase: 'not started' | 'initial hashing' | 'stream hashing',
+  count: number,
+): Progress['verification'] => {
   const side = {
     estimatedDocumentCount: count,
     hashedDocumentCount: count,
@@ -40,14 +44,20 @@ describe('aggregateProgress', () => {
     const failure = { error: 'oplogHistoryLost', errorDescription: 'Lost.' } as const;
     expect(aggregateProgress(snapshot({ a: {}, b: { failure } }), null).failure).toEqual(failure);
     const other = { error: 'documentTooLarge', errorDescription: 'Large.' } as const;
-    expect(aggregateProgress(snapshot({ a: { failure }, b: { failure: other }, c: { failure } }), null).failure).toEqual({
+    expect(
+      aggregateProgress(snapshot({ a: { failure }, b: { failure: other }, c: { failure } }), null).failure,
+    ).toEqual({
       error: 'oplogHistoryLost',
       errorDescription: 'Lost. Other instances have failed as well (b: documentTooLarge).',
     });
   });
 
   it('can commit when all can, live and are complete', () => {
-    const ready: ReportChanges = { ready: { canCommit: true, canWrite: true }, expectedIds: ['a', 'b'], progress: { canCommit: true } };
+    const ready: ReportChanges = {
+      ready: { canCommit: true, canWrite: true },
+      expectedIds: ['a', 'b'],
+      progress: { canCommit: true },
+    };
     expect(progressOf({ a: ready, b: ready })).toMatchObject({ canCommit: true, canWrite: true });
     expect(progressOf({ a: ready, b: { ...ready, ready: { canCommit: false, canWrite: false } } })).toMatchObject({
       canCommit: false,
@@ -56,12 +66,22 @@ describe('aggregateProgress', () => {
     expect(progressOf({ a: ready, b: { ...ready, fresh: false } })).toMatchObject({ canCommit: false, canWrite: true });
     expect(progressOf({ a: ready })).toMatchObject({ canCommit: false, canWrite: false });
     expect(progressOf({ a: ready, b: { ...ready, progress: { canCommit: false } } }).canCommit).toBe(false);
-    expect(progressOf({ a: ready, b: { ...ready, state: 'COMMITTING', progress: { canCommit: false } } }).canCommit).toBe(true);
+    expect(
+      progressOf({ a: ready, b: { ...ready, state: 'COMMITTING', progress: { canCommit: false } } }).canCommit,
+    ).toBe(true);
   });
 
   it('names what each instance that is not ready waits for, once', () => {
-    const [ready, late] = [{ canCommit: true, canWrite: false }, { canCommit: false, canWrite: false }];
-    const blocker = { reason: 'verifierLag', value: 111, limit: 30, description: 'the verifier is 111 s behind (limit 30 s)' } as const;
+    const [ready, late] = [
+      { canCommit: true, canWrite: false },
+      { canCommit: false, canWrite: false },
+    ];
+    const blocker = {
+      reason: 'verifierLag',
+      value: 111,
+      limit: 30,
+      description: 'the verifier is 111 s behind (limit 30 s)',
+    } as const;
     const commitBlockers = [{ instance: 'b', ...blocker }];
     const base: ReportChanges = { expectedIds: ['a', 'b', 'c', 'd', 'e'] };
     const { commitBlockers: reported } = progressOf({
@@ -102,13 +122,18 @@ describe('aggregateProgress', () => {
 
   it('takes the largest lag, none when paused and 0 when committed', () => {
     const lag = (lagTimeSeconds: number | null): Partial<Progress> => ({ lagTimeSeconds });
-    expect(progressOf({ a: { progress: lag(3) }, b: { progress: lag(9) }, c: { progress: lag(null) } }).lagTimeSeconds).toBe(9);
+    expect(
+      progressOf({ a: { progress: lag(3) }, b: { progress: lag(9) }, c: { progress: lag(null) } }).lagTimeSeconds,
+    ).toBe(9);
     expect(progressOf({ a: { state: 'PAUSED', progress: lag(3) } }).lagTimeSeconds).toBeNull();
     expect(progressOf({ a: { state: 'COMMITTED', progress: lag(3) } }).lagTimeSeconds).toBe(0);
   });
 
   it('sums events and the rates of those who live', () => {
-    const one: ReportChanges = { progress: { totalEventsApplied: 10 }, rates: { copyBytesPerSecond: 5, eventsPerSecond: 2 } };
+    const one: ReportChanges = {
+      progress: { totalEventsApplied: 10 },
+      rates: { copyBytesPerSecond: 5, eventsPerSecond: 2 },
+    };
     expect(progressOf({ a: one, b: one, c: { ...one, fresh: false } })).toMatchObject({
       totalEventsApplied: 30,
       copyBytesPerSecond: 10,
@@ -117,14 +142,20 @@ describe('aggregateProgress', () => {
   });
 
   it('takes info and stage of the least advanced', () => {
-    expect(progressOf({ a: { progress: { info: 'change event application' } }, b: { progress: { info: 'collection copy' } } }).info).toBe(
-      'collection copy',
-    );
+    expect(
+      progressOf({
+        a: { progress: { info: 'change event application' } },
+        b: { progress: { info: 'collection copy' } },
+      }).info,
+    ).toBe('collection copy');
     const committed: ReportChanges = { state: 'COMMITTED', progress: { info: 'commit completed' } };
     const committing: ReportChanges = { state: 'COMMITTING', progress: { info: 'waiting for commit to complete' } };
     expect(progressOf({ a: committed, b: committing }).info).toBe('waiting for commit to complete');
     expect(
-      progressOf({ a: { progress: { ceaStage: 'steady state' } }, b: { progress: { ceaStage: 'collection copy drain' } } }).ceaStage,
+      progressOf({
+        a: { progress: { ceaStage: 'steady state' } },
+        b: { progress: { ceaStage: 'collection copy drain' } },
+      }).ceaStage,
     ).toBe('collection copy drain');
   });
 
@@ -162,7 +193,9 @@ describe('aggregateProgress', () => {
         estimatedSecondsToCEACatchup: stat,
       },
     });
-    expect(progressOf({ a: one(2, 'more than 72 hours'), b: one(5, '12 hours'), c: one(1, 'not checked yet') })).toMatchObject({
+    expect(
+      progressOf({ a: one(2, 'more than 72 hours'), b: one(5, '12 hours'), c: one(1, 'not checked yet') }),
+    ).toMatchObject({
       source: { pingLatencyMs: 5 },
       destination: { pingLatencyMs: null },
       lag: { overallLagSeconds: 5, crudLagSeconds: null, ddlLagSeconds: 5 },
@@ -172,7 +205,9 @@ describe('aggregateProgress', () => {
   });
 
   it('does not know when it has caught up as long as one instance does not', () => {
-    const one = (estimatedSecondsToCEACatchup: number | null): ReportChanges => ({ progress: { estimatedSecondsToCEACatchup } });
+    const one = (estimatedSecondsToCEACatchup: number | null): ReportChanges => ({
+      progress: { estimatedSecondsToCEACatchup },
+    });
     expect(progressOf({ a: one(7), b: one(null) }).estimatedSecondsToCEACatchup).toBeNull();
     expect(progressOf({ a: one(7), b: one(0) }).estimatedSecondsToCEACatchup).toBe(7);
   });
@@ -185,14 +220,22 @@ describe('aggregateProgress', () => {
       }),
       null,
     );
-    expect(instances[1]).toMatchObject({ id: 'b', reachable: false, secondsSinceHeartbeat: 12, copyBytesPerSecond: null });
+    expect(instances[1]).toMatchObject({
+      id: 'b',
+      reachable: false,
+      secondsSinceHeartbeat: 12,
+      copyBytesPerSecond: null,
+    });
     expect(instances[2]).toMatchObject({ id: 'c', syncID: null, state: null, reachable: false, problems: ['missing'] });
     expect(progress.warnings?.map(({ name }) => name)).toEqual(['waitingForInstances', 'instancesSilent']);
   });
 
   it('warns of instances with other clusters, and passes on what instances warn of once', () => {
     const warning = { name: 'slow', description: 'Slow.' };
-    const one = (cluster1: string): ReportChanges => ({ clusterIds: { cluster0: 'x', cluster1 }, progress: { warnings: [warning] } });
+    const one = (cluster1: string): ReportChanges => ({
+      clusterIds: { cluster0: 'x', cluster1 },
+      progress: { warnings: [warning] },
+    });
     const { progress, instances } = aggregateProgress(snapshot({ a: one('y'), b: one('z'), c: one('y') }), null);
     expect(progress.warnings?.map(({ name }) => name)).toEqual(['clustersDiffer', 'slow']);
     expect(progress.warnings?.[0]?.description).toContain('than the rest: b;');
@@ -204,16 +247,25 @@ describe('aggregateProgress', () => {
     const b = snapped.reports.get('b');
     if (b !== undefined) b.report.identity.release = '1.8.0';
     const { progress, instances } = aggregateProgress(snapped, null);
-    expect(progress.warnings).toEqual([{ name: 'releasesDiffer', description: 'Instances of another release than 1.9.0: b; give all the same.' }]);
+    expect(progress.warnings).toEqual([
+      { name: 'releasesDiffer', description: 'Instances of another release than 1.9.0: b; give all the same.' },
+    ]);
     expect(instances[1]).toMatchObject({ id: 'b', release: '1.8.0', problems: ['otherRelease'] });
   });
 
   it('leaves out instances that the source does not ask for, and names them', () => {
     const expectedIds = ['a', 'b'];
-    const { progress, instances } = aggregateProgress(snapshot({ a: { expectedIds }, b: { expectedIds }, extra: { state: 'IDLE' } }), null);
+    const { progress, instances } = aggregateProgress(
+      snapshot({ a: { expectedIds }, b: { expectedIds }, extra: { state: 'IDLE' } }),
+      null,
+    );
     expect(progress.state).toBe('RUNNING');
     expect(progress.warnings?.map(({ name }) => name)).toEqual(['instancesUnexpected']);
-    expect(instances.map(({ id, problems }) => [id, problems])).toEqual([['a', []], ['b', []], ['extra', ['unexpected']]]);
+    expect(instances.map(({ id, problems }) => [id, problems])).toEqual([
+      ['a', []],
+      ['b', []],
+      ['extra', ['unexpected']],
+    ]);
   });
 
   it('says that it is deaf, so that nobody takes old figures for new ones', () => {
@@ -222,7 +274,9 @@ describe('aggregateProgress', () => {
   });
 
   it('answers what the schema of the contract allows', () => {
-    const copying: ReportChanges = { progress: { collectionCopy: { estimatedTotalBytes: 10, estimatedCopiedBytes: 3 } } };
+    const copying: ReportChanges = {
+      progress: { collectionCopy: { estimatedTotalBytes: 10, estimatedCopiedBytes: 3 } },
+    };
     const { progress } = aggregateProgress(snapshot({ a: copying, b: { ...copying, fresh: false } }), null);
     expect(fleetProgressSchema.parse(progress)).toEqual(progress);
   });
@@ -238,6 +292,8 @@ describe('aggregateProgress', () => {
     expect(first.progress.secondsRemaining).toBe(100);
     const next = aggregateProgress(snapshot(copying(100), NOW_MS + 10_000), first.remaining);
     expect(next.progress.secondsRemaining).toBe(90);
-    expect(aggregateProgress(snapshot(copying(1_000), NOW_MS + 20_000), next.remaining).progress.secondsRemaining).toBe(0);
+    expect(aggregateProgress(snapshot(copying(1_000), NOW_MS + 20_000), next.remaining).progress.secondsRemaining).toBe(
+      0,
+    );
   });
 });

@@ -39,10 +39,13 @@ function isComplete(fleet: FleetSnapshot): boolean {
 
 const progressesOf = (fleet: FleetSnapshot): Progress[] => counted(fleet).map(({ report }) => report.progress);
 const statesOf = (fleet: FleetSnapshot): MigrationState[] => counted(fleet).map(({ report }) => report.state);
-const leaderOf = (fleet: FleetSnapshot): InstanceReport | undefined => fleet.reports.get(fleet.leader?.id ?? '')?.report;
-const known = <Stat>(stats: readonly (Stat | null | undefined)[]): Stat[] => stats.filter((one): one is Stat & NonNullable<unknown> => one != null);
+const leaderOf = (fleet: FleetSnapshot): InstanceReport | undefined =>
+  fleet.reports.get(fleet.leader?.id ?? '')?.report;
+const known = <Stat>(stats: readonly (Stat | null | undefined)[]): Stat[] =>
+  stats.filter((one): one is Stat & NonNullable<unknown> => one != null);
 const sum = (stats: readonly number[]): number => stats.reduce((all, one) => all + one, 0);
-const sumOrNull = (stats: readonly (number | null)[]): number | null => (known(stats).length === 0 ? null : sum(known(stats)));
+const sumOrNull = (stats: readonly (number | null)[]): number | null =>
+  known(stats).length === 0 ? null : sum(known(stats));
 
 function changed(global: GlobalProgress, progress: Partial<FleetProgress>): GlobalProgress {
   return { ...global, progress: { ...global.progress, ...progress } };
@@ -57,7 +60,9 @@ function active(name: string, holds: AggregationRule['holds'], without: Aggregat
 }
 
 const rankOf = (state: MigrationState): number =>
-  ['INITIALIZING', 'IDLE', 'RUNNING', 'COMMITTING', 'COMMITTED'].indexOf(['PAUSED', 'REVERSING'].includes(state) ? 'RUNNING' : state);
+  ['INITIALIZING', 'IDLE', 'RUNNING', 'COMMITTING', 'COMMITTED'].indexOf(
+    ['PAUSED', 'REVERSING'].includes(state) ? 'RUNNING' : state,
+  );
 
 const stateRules: readonly AggregationRule[] = [
   {
@@ -84,7 +89,8 @@ const stateRules: readonly AggregationRule[] = [
       expect(progress.canCommit).toBe(false);
       expect(Object.entries(progress).filter(([field, value]) => value !== null && !given.has(field))).toEqual([]);
     },
-    without: (fleet, global) => changed(global, { totalEventsApplied: sumOrNull(progressesOf(fleet).map((one) => one.totalEventsApplied)) }),
+    without: (fleet, global) =>
+      changed(global, { totalEventsApplied: sumOrNull(progressesOf(fleet).map((one) => one.totalEventsApplied)) }),
   },
   {
     name: 'an error of any instance is the fleet’s',
@@ -98,10 +104,16 @@ const stateRules: readonly AggregationRule[] = [
   {
     name: 'canCommit: all are ready and know it of all or have taken the commit, all live, nobody is missing',
     holds: (fleet, { progress }) => {
-      const all = counted(fleet).every(({ report, fresh }) => fresh && report.ready.canCommit && (report.progress.canCommit || report.state === 'COMMITTING'));
+      const all = counted(fleet).every(
+        ({ report, fresh }) =>
+          fresh && report.ready.canCommit && (report.progress.canCommit || report.state === 'COMMITTING'),
+      );
       expect(progress.canCommit).toBe(progress.state !== 'IDLE' && all && isComplete(fleet));
     },
-    without: (fleet, global) => changed(global, { canCommit: isComplete(fleet) && counted(fleet).every(({ report, fresh }) => fresh && report.ready.canCommit) }),
+    without: (fleet, global) =>
+      changed(global, {
+        canCommit: isComplete(fleet) && counted(fleet).every(({ report, fresh }) => fresh && report.ready.canCommit),
+      }),
   },
   {
     name: 'commitBlockers: while it runs or is paused, empty exactly when it can be committed; null otherwise',
@@ -113,16 +125,27 @@ const stateRules: readonly AggregationRule[] = [
   },
   active(
     'canWrite: all may be written to, nobody is missing',
-    (fleet, { progress }) => expect(progress.canWrite).toBe(isComplete(fleet) && counted(fleet).every(({ report }) => report.ready.canWrite)),
+    (fleet, { progress }) =>
+      expect(progress.canWrite).toBe(isComplete(fleet) && counted(fleet).every(({ report }) => report.ready.canWrite)),
     (fleet, global) => changed(global, { canWrite: counted(fleet).every(({ report }) => report.ready.canWrite) }),
   ),
   active(
     'info: that of the least advanced state, its earliest phase',
     (fleet, { progress }) => {
-      const least = counted(fleet).filter(({ report }) => rankOf(report.state) === Math.min(...statesOf(fleet).map(rankOf)));
+      const least = counted(fleet).filter(
+        ({ report }) => rankOf(report.state) === Math.min(...statesOf(fleet).map(rankOf)),
+      );
       const infos = known(least.map(({ report }) => report.progress.info));
       const { paused, ...others } = progressInfo;
-      const order: string[] = [others.initializing, others.reversing, others.collectionCopy, others.changeEventApplication, others.waitingForCommit, others.commitCompleted, paused];
+      const order: string[] = [
+        others.initializing,
+        others.reversing,
+        others.collectionCopy,
+        others.changeEventApplication,
+        others.waitingForCommit,
+        others.commitCompleted,
+        paused,
+      ];
       expect(progress.info).toBe(order.find((info) => infos.includes(info)) ?? null);
     },
     (fleet, global) => changed(global, { info: known(progressesOf(fleet).map(({ info }) => info))[0] ?? null }),
@@ -133,26 +156,38 @@ const statRules: readonly AggregationRule[] = [
   active(
     'estimatedTotalBytes: one global figure, the leader’s, never a sum',
     (fleet, { progress }) => {
-      const totals = known(progressesOf(fleet).map(({ collectionCopy }) => collectionCopy)).map((copy) => copy.estimatedTotalBytes);
+      const totals = known(progressesOf(fleet).map(({ collectionCopy }) => collectionCopy)).map(
+        (copy) => copy.estimatedTotalBytes,
+      );
       const leaders = leaderOf(fleet)?.progress.collectionCopy?.estimatedTotalBytes ?? 1;
       const expected = totals.length === 0 ? undefined : leaders === 1 ? Math.max(...totals) : leaders;
       expect(progress.collectionCopy?.estimatedTotalBytes).toBe(expected);
     },
     (fleet, global) => {
-      const totals = known(progressesOf(fleet).map(({ collectionCopy }) => collectionCopy)).map((copy) => copy.estimatedTotalBytes);
-      return global.progress.collectionCopy === null ? global : changed(global, { collectionCopy: { ...global.progress.collectionCopy, estimatedTotalBytes: sum(totals) } });
+      const totals = known(progressesOf(fleet).map(({ collectionCopy }) => collectionCopy)).map(
+        (copy) => copy.estimatedTotalBytes,
+      );
+      return global.progress.collectionCopy === null
+        ? global
+        : changed(global, { collectionCopy: { ...global.progress.collectionCopy, estimatedTotalBytes: sum(totals) } });
     },
   ),
   active(
     'estimatedCopiedBytes: the sum over all instances, never more than the total',
     (fleet, { progress: { collectionCopy } }) => {
       if (collectionCopy === null) return;
-      const copied = sum(known(progressesOf(fleet).map((one) => one.collectionCopy)).map((copy) => copy.estimatedCopiedBytes));
+      const copied = sum(
+        known(progressesOf(fleet).map((one) => one.collectionCopy)).map((copy) => copy.estimatedCopiedBytes),
+      );
       expect(collectionCopy.estimatedCopiedBytes).toBe(Math.min(copied, collectionCopy.estimatedTotalBytes));
     },
     (fleet, global) => {
-      const copied = sum(known(progressesOf(fleet).map((one) => one.collectionCopy)).map((copy) => copy.estimatedCopiedBytes));
-      return global.progress.collectionCopy === null ? global : changed(global, { collectionCopy: { ...global.progress.collectionCopy, estimatedCopiedBytes: copied } });
+      const copied = sum(
+        known(progressesOf(fleet).map((one) => one.collectionCopy)).map((copy) => copy.estimatedCopiedBytes),
+      );
+      return global.progress.collectionCopy === null
+        ? global
+        : changed(global, { collectionCopy: { ...global.progress.collectionCopy, estimatedCopiedBytes: copied } });
     },
   ),
   active(
@@ -160,7 +195,11 @@ const statRules: readonly AggregationRule[] = [
     (_fleet, { progress: { percent, collectionCopy } }) => {
       if (collectionCopy === null) expect(percent).toBeNull();
       else if (collectionCopy.estimatedTotalBytes === 0) expect(percent).toBe(100);
-      else expect(percent).toBeCloseTo((100 * collectionCopy.estimatedCopiedBytes) / collectionCopy.estimatedTotalBytes, 9);
+      else
+        expect(percent).toBeCloseTo(
+          (100 * collectionCopy.estimatedCopiedBytes) / collectionCopy.estimatedTotalBytes,
+          9,
+        );
     },
     (_fleet, global) => changed(global, { percent: global.progress.collectionCopy === null ? null : 0 }),
   ),
@@ -169,13 +208,23 @@ const statRules: readonly AggregationRule[] = [
     (fleet, { progress }) => {
       const lags = known(progressesOf(fleet).map(({ lagTimeSeconds }) => lagTimeSeconds));
       const largest = lags.length === 0 ? null : Math.max(...lags);
-      expect(progress.lagTimeSeconds).toBe({ PAUSED: null, COMMITTED: 0 }[progress.state as string] === undefined ? largest : progress.state === 'COMMITTED' ? 0 : null);
+      expect(progress.lagTimeSeconds).toBe(
+        { PAUSED: null, COMMITTED: 0 }[progress.state as string] === undefined
+          ? largest
+          : progress.state === 'COMMITTED'
+            ? 0
+            : null,
+      );
     },
-    (fleet, global) => changed(global, { lagTimeSeconds: Math.max(0, ...known(progressesOf(fleet).map(({ lagTimeSeconds }) => lagTimeSeconds))) }),
+    (fleet, global) =>
+      changed(global, {
+        lagTimeSeconds: Math.max(0, ...known(progressesOf(fleet).map(({ lagTimeSeconds }) => lagTimeSeconds))),
+      }),
   ),
   active(
     'totalEventsApplied: the sum',
-    (fleet, { progress }) => expect(progress.totalEventsApplied).toBe(sumOrNull(progressesOf(fleet).map((one) => one.totalEventsApplied))),
+    (fleet, { progress }) =>
+      expect(progress.totalEventsApplied).toBe(sumOrNull(progressesOf(fleet).map((one) => one.totalEventsApplied))),
     (fleet, global) => changed(global, { totalEventsApplied: leaderOf(fleet)?.progress.totalEventsApplied ?? null }),
   ),
   active(
@@ -185,7 +234,8 @@ const statRules: readonly AggregationRule[] = [
       expect(progress.copyBytesPerSecond).toBe(sum(rates.map((one) => one.copyBytesPerSecond)));
       expect(progress.eventsPerSecond).toBe(sum(rates.map((one) => one.eventsPerSecond)));
     },
-    (fleet, global) => changed(global, { eventsPerSecond: sum(counted(fleet).map(({ report }) => report.rates.eventsPerSecond)) }),
+    (fleet, global) =>
+      changed(global, { eventsPerSecond: sum(counted(fleet).map(({ report }) => report.rates.eventsPerSecond)) }),
   ),
 ];
 
@@ -206,7 +256,10 @@ const identityRules: readonly AggregationRule[] = [
       const candidates = [leaderOf(fleet)?.progress, ...progressesOf(fleet)];
       expect(progress.directionMapping).toEqual(known(candidates.map((one) => one?.directionMapping))[0] ?? null);
     },
-    (fleet, global) => changed(global, { directionMapping: known(progressesOf(fleet).map((one) => one.directionMapping)).at(-1) ?? null }),
+    (fleet, global) =>
+      changed(global, {
+        directionMapping: known(progressesOf(fleet).map((one) => one.directionMapping)).at(-1) ?? null,
+      }),
   ),
   ...(['source', 'destination'] as const).map((side: Side) =>
     active(
@@ -228,7 +281,10 @@ const identityRules: readonly AggregationRule[] = [
           lagTimeSeconds: lags.length === 0 ? null : Math.max(...lags),
         });
       },
-      (fleet, global) => changed(global, { verification: known(progressesOf(fleet).map(({ verification }) => verification))[0] ?? null }),
+      (fleet, global) =>
+        changed(global, {
+          verification: known(progressesOf(fleet).map(({ verification }) => verification))[0] ?? null,
+        }),
     ),
   ),
   {

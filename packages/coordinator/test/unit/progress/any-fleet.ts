@@ -1,5 +1,10 @@
 import fc from 'fast-check';
-import { progressInfo, migrationStates, type Progress, type VerificationSideProgress } from '@convoy/api/contract/progress';
+import {
+  progressInfo,
+  migrationStates,
+  type Progress,
+  type VerificationSideProgress,
+} from '@convoy/api/contract/progress';
 import { verificationPhases } from '@convoy/api/contract/verification';
 import type { FleetSnapshot } from '../../../src/progress/members.js';
 import { snapshot, type ReportChanges } from './snapshots.js';
@@ -56,7 +61,9 @@ function instance(states: fc.Arbitrary<(typeof migrationStates)[number]>): fc.Ar
 
 /** Half of the fleets are in one state, as fleets mostly are. */
 const instances = fc.oneof(
-  fc.constantFrom(...migrationStates).chain((state) => fc.array(instance(fc.constant(state)), { minLength: 1, maxLength: 5 })),
+  fc
+    .constantFrom(...migrationStates)
+    .chain((state) => fc.array(instance(fc.constant(state)), { minLength: 1, maxLength: 5 })),
   fc.array(instance(fc.constantFrom(...migrationStates)), { minLength: 1, maxLength: 5 }),
 );
 

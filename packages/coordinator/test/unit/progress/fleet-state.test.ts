@@ -22,7 +22,8 @@ describe('fleetState', () => {
   });
 
   it('does not depend on the order of the instances, and is never more advanced than any of them', () => {
-    const rank = (state: MigrationState): number => order.indexOf(state === 'PAUSED' || state === 'REVERSING' ? 'RUNNING' : state);
+    const rank = (state: MigrationState): number =>
+      order.indexOf(state === 'PAUSED' || state === 'REVERSING' ? 'RUNNING' : state);
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...migrationStates), { minLength: 1, maxLength: 8 }), (states) => {
         const state = fleetState(states);

@@ -2,16 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { membersOf } from '../../../src/progress/members.js';
 import { snapshot } from './snapshots.js';
 
-const ids = (of: Parameters<typeof snapshot>[0]): string[] => membersOf(snapshot(of)).seen.map(({ report }) => report.identity.id);
+const ids = (of: Parameters<typeof snapshot>[0]): string[] =>
+  membersOf(snapshot(of)).seen.map(({ report }) => report.identity.id);
 const left = { fresh: false, silent_ms: Number.POSITIVE_INFINITY };
 
 describe('membersOf', () => {
   it('before the start counts those who live or have fallen silent lately', () => {
-    expect(ids({ b: {}, a: {}, silent: { fresh: false, silent_ms: 20_000 }, gone: { fresh: false, silent_ms: 700_000 }, left })).toEqual([
-      'a',
-      'b',
-      'silent',
-    ]);
+    expect(
+      ids({
+        b: {},
+        a: {},
+        silent: { fresh: false, silent_ms: 20_000 },
+        gone: { fresh: false, silent_ms: 700_000 },
+        left,
+      }),
+    ).toEqual(['a', 'b', 'silent']);
   });
 
   it('after the start counts those who live or are expected', () => {
@@ -22,7 +27,9 @@ describe('membersOf', () => {
   });
 
   it('believes the living about who is expected', () => {
-    expect(membersOf(snapshot({ a: { expectedIds: ['a'] }, old: { ...left, expectedIds: ['old', 'older'] } })).expectedIds).toEqual(['a']);
+    expect(
+      membersOf(snapshot({ a: { expectedIds: ['a'] }, old: { ...left, expectedIds: ['old', 'older'] } })).expectedIds,
+    ).toEqual(['a']);
     expect(membersOf(snapshot({ old: { ...left, expectedIds: ['old', 'older'] } })).missingIds).toEqual(['older']);
   });
 

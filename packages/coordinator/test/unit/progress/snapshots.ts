@@ -12,7 +12,10 @@ export interface ReportChanges extends Partial<Omit<InstanceReport, 'progress' |
   readonly silent_ms?: number;
 }
 
-export function seenReport(id: string, { progress, fresh = true, silent_ms: _silent, ...changes }: ReportChanges = {}): SeenReport {
+export function seenReport(
+  id: string,
+  { progress, fresh = true, silent_ms: _silent, ...changes }: ReportChanges = {},
+): SeenReport {
   const state: MigrationState = changes.state ?? 'RUNNING';
   const identity = { id, syncID: `sync-${id}`, incarnation: `${id}-1`, release: '1.9.0' };
   const report = idleReport(identity, { state, ...changes, progress: { ...idleProgress(), state, ...progress } });

@@ -19,7 +19,8 @@ describe('nextEstimate', () => {
 
   it('comes near a new rate within a minute or two', () => {
     let estimate = nextEstimate(null, 1_000_000, 1_000, 0);
-    for (let second = 1; second <= 120; second += 1) estimate = nextEstimate(estimate, 1_000_000, 10_000, second * 1_000);
+    for (let second = 1; second <= 120; second += 1)
+      estimate = nextEstimate(estimate, 1_000_000, 10_000, second * 1_000);
     expect(estimate?.seconds).toBeLessThan(130);
   });
 
@@ -33,7 +34,8 @@ describe('nextEstimate', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 500, max: 2_000 }), { minLength: 2, maxLength: 50 }), (rates) => {
         let previous = nextEstimate(null, 1_000_000, 1_000, 0);
-        for (let second = 1; second <= 30; second += 1) previous = nextEstimate(previous, 1_000_000, 1_000, second * 1_000);
+        for (let second = 1; second <= 30; second += 1)
+          previous = nextEstimate(previous, 1_000_000, 1_000, second * 1_000);
         rates.forEach((rate, second) => {
           const next: RemainingEstimate | null = nextEstimate(previous, 1_000_000, rate, (31 + second) * 1_000);
           if (previous === null || next === null) throw new Error('no estimate');

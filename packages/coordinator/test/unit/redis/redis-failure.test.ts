@@ -6,7 +6,9 @@ import { callRedis, redisFailureReason } from '../../../src/redis/redis-failure.
 
 describe('redisFailureReason', () => {
   it('takes codes and nothing else', () => {
-    expect(redisFailureReason(Object.assign(new Error('connect 10.0.0.1:6379'), { code: 'ECONNREFUSED' }))).toBe('ECONNREFUSED');
+    expect(redisFailureReason(Object.assign(new Error('connect 10.0.0.1:6379'), { code: 'ECONNREFUSED' }))).toBe(
+      'ECONNREFUSED',
+    );
     expect(redisFailureReason(new Error('WRONGPASS invalid username-password pair for alice'))).toBe('WRONGPASS');
     expect(redisFailureReason(new Error('something with s3cret'))).toBe('Error');
     expect(redisFailureReason('s3cret')).toBe('unknown');
@@ -20,7 +22,10 @@ describe('callRedis', () => {
 
   it('turns a failure into one with a name', async () => {
     const failure = callRedis(Promise.reject(new Error('NOAUTH Authentication required.')), 1_000);
-    await expect(failure).rejects.toMatchObject({ error: 'redisUnavailable', errorDescription: expect.stringContaining('NOAUTH') as string });
+    await expect(failure).rejects.toMatchObject({
+      error: 'redisUnavailable',
+      errorDescription: expect.stringContaining('NOAUTH') as string,
+    });
     const named = new ConvoyError('identityTaken');
     await expect(callRedis(Promise.reject(named), 1_000)).rejects.toBe(named);
   });
@@ -42,7 +47,9 @@ describe('callRedis', () => {
   });
 
   it('says the reason of a failure that was named already', async () => {
-    const failure: unknown = await callRedis(Promise.reject(new Error('LOADING x')), 1_000).catch((error: unknown) => error);
+    const failure: unknown = await callRedis(Promise.reject(new Error('LOADING x')), 1_000).catch(
+      (error: unknown) => error,
+    );
     expect(redisFailureReason(failure)).toBe('LOADING');
     expect(redisFailureReason(new ConvoyError('identityTaken'))).toBe('identityTaken');
   });

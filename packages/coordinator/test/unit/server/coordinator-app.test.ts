@@ -15,13 +15,23 @@ const global = aggregateProgress(
   }),
   { seconds: 9, bytesPerSecond: 100, at_ms: NOW_MS, since_ms: NOW_MS, advancedAt_ms: NOW_MS },
 );
-const director = { watch: () => () => undefined, isConnected: () => true, progress: () => global, instances: () => global.instances } as unknown as FleetDirector;
+const director = {
+  watch: () => () => undefined,
+  isConnected: () => true,
+  progress: () => global,
+  instances: () => global.instances,
+} as unknown as FleetDirector;
 
 test('the OpenAPI document of a coordinator describes every path under /api that it serves, and its answers', async () => {
-  const app = await createCoordinatorApp({ director, access: { listen: '127.0.0.1', allowedHosts: [], allowUnauthenticated: false }, logger: pino({ enabled: false }) });
+  const app = await createCoordinatorApp({
+    director,
+    access: { listen: '127.0.0.1', allowedHosts: [], allowUnauthenticated: false },
+    logger: pino({ enabled: false }),
+  });
   try {
     const document = (await app.inject('/api/v1/openapi.json')).json<OpenApiDocument>();
-    const ofApi = (routes: string[]): string[] => routes.filter((route) => /^\S+ \/(api\/|healthz|readyz|metrics)/.test(route)).sort();
+    const ofApi = (routes: string[]): string[] =>
+      routes.filter((route) => /^\S+ \/(api\/|healthz|readyz|metrics)/.test(route)).sort();
     expect(ofApi(describedRoutes(document))).toEqual(ofApi(routesOf(app)));
     const check = answerChecker(document);
     for (const url of ['/api/v1/progress', '/api/v1/instances', '/readyz']) {

@@ -5,7 +5,10 @@ import { cached } from '../../../src/watching/cached.js';
 /** A reading that ends when it is told to. */
 function stagedReading() {
   const ends: ((value: number | Error) => void)[] = [];
-  const read = () => new Promise<number>((resolve, reject) => ends.push((value) => (typeof value === 'number' ? resolve(value) : reject(value))));
+  const read = () =>
+    new Promise<number>((resolve, reject) =>
+      ends.push((value) => (typeof value === 'number' ? resolve(value) : reject(value))),
+    );
   return { read, ends };
 }
 

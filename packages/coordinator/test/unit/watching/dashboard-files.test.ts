@@ -27,7 +27,19 @@ async function ask(path: string, header = ''): Promise<{ status: string | undefi
 }
 
 const outlierNames = [
-  ...['', '.', '..', '../x', '%2e%2e/x', '..%2fx', '%2e%2e%2fx', '..\\x', '..%5cx', '%2e%2e/%2e%2e/package.json', '/etc/passwd'],
+  ...[
+    '',
+    '.',
+    '..',
+    '../x',
+    '%2e%2e/x',
+    '..%2fx',
+    '%2e%2e%2fx',
+    '..\\x',
+    '..%5cx',
+    '%2e%2e/%2e%2e/package.json',
+    '/etc/passwd',
+  ],
   ...['%00', 'a%00b', '%25', '.env', '__proto__', 'style.css/', 'style.css/x', 'a'.repeat(300), 'a/'.repeat(3_000)],
 ];
 const besideTheApi = ['progress/../x', '/progress', 'progress%00', '%2fprogress', '..%2fv1%2fprogress', 'progress\\'];
@@ -40,9 +52,12 @@ async function otherAnswers(prefix: string, names: readonly string[], expected: 
     .filter(({ answer }) => answer !== expected);
 }
 
-it.each(['/dashboard/', '/dashboard/modules/', '/dashboard/charts/'])('below %s a path that leads nowhere is unknown', async (prefix) => {
-  expect(await otherAnswers(prefix, outlierNames, '404 unknownPath')).toEqual([]);
-});
+it.each(['/dashboard/', '/dashboard/modules/', '/dashboard/charts/'])(
+  'below %s a path that leads nowhere is unknown',
+  async (prefix) => {
+    expect(await otherAnswers(prefix, outlierNames, '404 unknownPath')).toEqual([]);
+  },
+);
 
 it('beside the API a path is unknown', async () => {
   expect(await otherAnswers('/api/v1/', besideTheApi, '404 unknownPath')).toEqual([]);
@@ -52,11 +67,15 @@ it.each(['/', '/dashboard/', '/api/v1/'])('below %s a path that cannot be decode
   expect(await otherAnswers(prefix, ['%', '%zz', '%ff', '\u00e9'], '400 invalidHttpRequest')).toEqual([]);
 });
 
-it('what the file server refuses for another reason is the request\'s fault', async () => {
+it("what the file server refuses for another reason is the request's fault", async () => {
   const { status, body } = await ask('/dashboard/style.css', 'Range: bytes=99999999-\r\n');
-  expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({ status: '400', body: { error: 'invalidHttpRequest' } });
+  expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({
+    status: '400',
+    body: { error: 'invalidHttpRequest' },
+  });
 });
 
 it('the page and its files are served', async () => {
-  for (const path of ['/', '/dashboard/style.css', '/dashboard/dashboard.html', '/dashboard/charts/uPlot.esm.js']) expect((await ask(path)).status).toBe('200');
+  for (const path of ['/', '/dashboard/style.css', '/dashboard/dashboard.html', '/dashboard/charts/uPlot.esm.js'])
+    expect((await ask(path)).status).toBe('200');
 });

@@ -10,8 +10,19 @@ import { NOW_MS, snapshot } from '../progress/snapshots.js';
 /** As many as are served at once. */
 const clientsMax = 100;
 const fleet = snapshot({ a: {} });
-const global = aggregateProgress(fleet, { seconds: 9, bytesPerSecond: 100, at_ms: NOW_MS, since_ms: NOW_MS, advancedAt_ms: NOW_MS });
-const director = { watch: () => () => undefined, snapshot: () => fleet, progress: () => global, commandsSent: 0 } as unknown as FleetDirector;
+const global = aggregateProgress(fleet, {
+  seconds: 9,
+  bytesPerSecond: 100,
+  at_ms: NOW_MS,
+  since_ms: NOW_MS,
+  advancedAt_ms: NOW_MS,
+});
+const director = {
+  watch: () => () => undefined,
+  snapshot: () => fleet,
+  progress: () => global,
+  commandsSent: 0,
+} as unknown as FleetDirector;
 
 function response(isGone: boolean): ServerResponse {
   const stream = new ServerResponse(new IncomingMessage(new Socket()));

@@ -4,7 +4,13 @@ import { mergeNamespaces, pageOfNamespaces } from '../../../src/watching/namespa
 const none = { collections: 0, totalBytes: 0, copiedBytes: 0, copiedDocuments: 0 };
 
 function part(namespace: string, totalBytes: number, copying = 0) {
-  return { namespace, totalBytes, copiedBytes: totalBytes / 2, copiedDocuments: 3, partitions: { waiting: 1, starting: 0, copying, done: 2 } };
+  return {
+    namespace,
+    totalBytes,
+    copiedBytes: totalBytes / 2,
+    copiedDocuments: 3,
+    partitions: { waiting: 1, starting: 0, copying, done: 2 },
+  };
 }
 
 test('parts of instances are added up; active ones come first, then the largest', async () => {
@@ -12,17 +18,27 @@ test('parts of instances are added up; active ones come first, then the largest'
     { rows: [part('a.small', 10), part('a.large', 100)], others: none },
     { rows: [part('a.large', 100), part('a.active', 2, 1)], others: none },
   ]);
-  expect(merged.rows.map(({ namespace, totalBytes, instances }) => [namespace, totalBytes, instances])).toEqual([['a.active', 2, 1], ['a.large', 200, 2], ['a.small', 10, 1]]);
+  expect(merged.rows.map(({ namespace, totalBytes, instances }) => [namespace, totalBytes, instances])).toEqual([
+    ['a.active', 2, 1],
+    ['a.large', 200, 2],
+    ['a.small', 10, 1],
+  ]);
   expect(merged.rows[1]).toMatchObject({ copiedBytes: 100, copiedDocuments: 6, partitions: { waiting: 2, done: 4 } });
 });
 
 test('a page says what is beside it, the unnamed included', async () => {
   const rows = Array.from({ length: 500 }, (_, at) => part(`db.c${at}`, 1_000 - at));
-  const merged = await mergeNamespaces([{ rows, others: { collections: 7, totalBytes: 70, copiedBytes: 7, copiedDocuments: 1 } }]);
+  const merged = await mergeNamespaces([
+    { rows, others: { collections: 7, totalBytes: 70, copiedBytes: 7, copiedDocuments: 1 } },
+  ]);
   const page = pageOfNamespaces(merged, { offset: 100, limit: 1_000, search: '' });
   expect(page).toMatchObject({ total: 507, matching: 500, offset: 100 });
   expect(page.rows).toHaveLength(200);
   expect(page.others.collections).toBe(307);
-  expect(page.others.totalBytes + page.rows.reduce((sum, { totalBytes }) => sum + totalBytes, 0)).toBe(rows.reduce((sum, { totalBytes }) => sum + totalBytes, 70));
-  expect(pageOfNamespaces(merged, { offset: 0, limit: 50, search: 'C49' }).rows.map(({ namespace }) => namespace)).toContain('db.c49');
+  expect(page.others.totalBytes + page.rows.reduce((sum, { totalBytes }) => sum + totalBytes, 0)).toBe(
+    rows.reduce((sum, { totalBytes }) => sum + totalBytes, 70),
+  );
+  expect(
+    pageOfNamespaces(merged, { offset: 0, limit: 50, search: 'C49' }).rows.map(({ namespace }) => namespace),
+  ).toContain('db.c49');
 });

@@ -28,7 +28,11 @@ export interface IndexBuilding {
  * @returns how many indexes were missing
  * @throws ConvoyError `indexNotSupported` when the server refuses an index, `catalogDiffers` when another index has its name
  */
-export async function buildIndexes(building: IndexBuilding, plan: CollectionPlan, wanted: readonly Document[]): Promise<number> {
+export async function buildIndexes(
+  building: IndexBuilding,
+  plan: CollectionPlan,
+  wanted: readonly Document[],
+): Promise<number> {
   const { client, signal, confirm, meaning } = building;
   if (wanted.length === 0) return 0;
   const { database, name } = plan.entry;
@@ -40,13 +44,24 @@ export async function buildIndexes(building: IndexBuilding, plan: CollectionPlan
     const isOff = present.get(index.name as string)?.expireAfterSeconds === TTL_OFF_SECONDS;
     if (index.expireAfterSeconds !== TTL_OFF_SECONDS || isOff) continue;
     await confirm();
-    await changeIndex(client, plan.entry, { name: index.name as string, expireAfterSeconds: TTL_OFF_SECONDS }, signal, meaning);
+    await changeIndex(
+      client,
+      plan.entry,
+      { name: index.name as string, expireAfterSeconds: TTL_OFF_SECONDS },
+      signal,
+      meaning,
+    );
   }
   return missing.length;
 }
 
 /** The indexes of a collection by name, in portable form. */
-export async function presentIndexes(client: NodeClient, database: string, collection: string, signal: AbortSignal): Promise<Map<string, Document>> {
+export async function presentIndexes(
+  client: NodeClient,
+  database: string,
+  collection: string,
+  signal: AbortSignal,
+): Promise<Map<string, Document>> {
   const listed = (await listIndexes(client, database, collection, signal)) ?? [];
   const namespace = `${database}.${collection}`;
   return new Map(listed.map((index) => [index.name as string, portableIndex(namespace, index).index]));
@@ -65,14 +80,29 @@ export async function changeIndex(
 }
 
 /** `createIndexes` with the specifications that give exactly these indexes. Throws the server's error. */
-export async function sendCreateIndexes(client: NodeClient, plan: CollectionPlan, indexes: readonly Document[], signal: AbortSignal, meaning: Document = {}): Promise<void> {
+export async function sendCreateIndexes(
+  client: NodeClient,
+  plan: CollectionPlan,
+  indexes: readonly Document[],
+  signal: AbortSignal,
+  meaning: Document = {},
+): Promise<void> {
   const now_seconds = Date.now() / MILLISECONDS_PER_SECOND;
   const specifications = indexes.map((index) => buildSpecification(index, plan.options.collation, now_seconds));
-  const command = { createIndexes: plan.entry.name, indexes: specifications, ...meaning, writeConcern: { w: 'majority' } };
+  const command = {
+    createIndexes: plan.entry.name,
+    indexes: specifications,
+    ...meaning,
+    writeConcern: { w: 'majority' },
+  };
   await client.command(plan.entry.database, command, { signal });
 }
 
-async function createIndexes({ client, signal, confirm, meaning }: IndexBuilding, plan: CollectionPlan, missing: readonly Document[]): Promise<void> {
+async function createIndexes(
+  { client, signal, confirm, meaning }: IndexBuilding,
+  plan: CollectionPlan,
+  missing: readonly Document[],
+): Promise<void> {
   await confirm();
   try {
     await sendCreateIndexes(client, plan, missing, signal, meaning);
@@ -83,22 +113,36 @@ async function createIndexes({ client, signal, confirm, meaning }: IndexBuilding
     const refused = missing.filter((index) => !isPresent(namespaceOf(plan.entry), index, present));
     if (refused.length === 0) return;
     const names = refused.map((index) => String(index.name)).join(', ');
-    throw new ConvoyError('indexNotSupported', `The destination refused to build ${names} of ${namespaceOf(plan.entry)}: ${failureName(failure)}.`, { cause: failure });
+    throw new ConvoyError(
+      'indexNotSupported',
+      `The destination refused to build ${names} of ${namespaceOf(plan.entry)}: ${failureName(failure)}.`,
+      { cause: failure },
+    );
   }
 }
 
 /** Codes by which a server says what is wrong with a specification; all others are for whoever retries. */
 const REFUSALS: ReadonlySet<number | null> = new Set([
-  serverCode.badValue, serverCode.typeMismatch, serverCode.cannotCreateIndex, serverCode.indexAlreadyExists,
-  serverCode.invalidOptions, serverCode.indexOptionsConflict, serverCode.indexKeySpecsConflict,
-  serverCode.invalidIndexSpecificationOption, serverCode.unknownField, serverCode.twoHashedFields,
+  serverCode.badValue,
+  serverCode.typeMismatch,
+  serverCode.cannotCreateIndex,
+  serverCode.indexAlreadyExists,
+  serverCode.invalidOptions,
+  serverCode.indexOptionsConflict,
+  serverCode.indexKeySpecsConflict,
+  serverCode.invalidIndexSpecificationOption,
+  serverCode.unknownField,
+  serverCode.twoHashedFields,
 ]);
 
 function isPresent(namespace: string, wanted: Document, present: ReadonlyMap<string, Document>): boolean {
   const found = present.get(wanted.name as string);
   if (found === undefined) return false;
   if (isBuiltAs(found, wanted)) return true;
-  throw new ConvoyError('catalogDiffers', `The destination has another index under the name ${String(wanted.name)} on ${namespace}.`);
+  throw new ConvoyError(
+    'catalogDiffers',
+    `The destination has another index under the name ${String(wanted.name)} on ${namespace}.`,
+  );
 }
 
 /** Whether an index is as it was to be built; the seconds of a TTL index are set afterwards. Both in portable form. */

@@ -63,31 +63,55 @@ async function ensureCreated({ destination, signal, confirm }: Making, plan: Col
     if (codeOf(failure) !== serverCode.namespaceExists) throw failure;
   }
   const created = await findNamespace(destination, plan, signal);
-  if (created === null) throw new ConvoyError('destinationChanged', `${namespaceOf(plan.entry)} was dropped on the destination while it was being made.`);
+  if (created === null)
+    throw new ConvoyError(
+      'destinationChanged',
+      `${namespaceOf(plan.entry)} was dropped on the destination while it was being made.`,
+    );
   return created;
 }
 
 /** The namespace of a plan on the destination if it is there in the planned form, null if there is none. */
-async function findNamespace(destination: ClusterClient, plan: CollectionPlan, signal: AbortSignal): Promise<ListedNamespace | null> {
+async function findNamespace(
+  destination: ClusterClient,
+  plan: CollectionPlan,
+  signal: AbortSignal,
+): Promise<ListedNamespace | null> {
   const { entry } = plan;
   const [listed] = await listCollections(destination.router, entry.database, signal, entry.name);
   if (listed === undefined) return null;
-  const differing = listed.type === entry.type ? optionDifferences(entry, { ...entry, options: listed.options }, 'temporary') : ['type'];
+  const differing =
+    listed.type === entry.type
+      ? optionDifferences(entry, { ...entry, options: listed.options }, 'temporary')
+      : ['type'];
   if (differing.length === 0) return listed;
-  throw new ConvoyError('destinationNotEmpty', `The destination has ${namespaceOf(entry)} in another form (${differing.join(', ')}); drop it there.`);
+  throw new ConvoyError(
+    'destinationNotEmpty',
+    `The destination has ${namespaceOf(entry)} in another form (${differing.join(', ')}); drop it there.`,
+  );
 }
 
-async function ensureSharded({ destination, signal, confirm }: Making, plan: CollectionPlan, temporary: readonly Document[]): Promise<void> {
+async function ensureSharded(
+  { destination, signal, confirm }: Making,
+  plan: CollectionPlan,
+  temporary: readonly Document[],
+): Promise<void> {
   const { sharding, entry } = plan;
   if (sharding === null) return;
   const namespace = namespaceOf(entry);
   const [row] = await readConfig(destination.router, { find: 'collections', filter: { _id: namespace } }, signal);
   if (row !== undefined && row.dropped !== true && row.unsplittable !== true) {
     if (sameKey(row.key as KeyPattern, sharding.key)) return;
-    throw new ConvoyError('destinationNotEmpty', `The destination has ${namespace} sharded by another key; drop it there.`);
+    throw new ConvoyError(
+      'destinationNotEmpty',
+      `The destination has ${namespace} sharded by another key; drop it there.`,
+    );
   }
   if (await holdsDocuments(destination.router, entry, signal)) {
-    throw new ConvoyError('destinationNotEmpty', `The destination has documents in ${namespace}, which cannot be placed any more; drop it there.`);
+    throw new ConvoyError(
+      'destinationNotEmpty',
+      `The destination has documents in ${namespace}, which cannot be placed any more; drop it there.`,
+    );
   }
   const supporting = supportingIndex(temporary, sharding.key, sharding.unique);
   if (supporting !== undefined) await buildIndexes({ client: destination.router, signal, confirm }, plan, [supporting]);

@@ -67,6 +67,13 @@ async function createDatabases(destination: ClusterClient, plan: DestinationPlan
 }
 
 function startProgress(plan: DestinationPlan): IndexBuildProgress {
-  const indexes = plan.collections.flatMap((collection) => collection.indexes).filter((index) => index.temporary !== null);
-  return { indexesBuilt: 0, totalIndexesToBuild: indexes.length, collectionsFinished: 0, collectionsTotal: plan.collections.length };
+  const indexes = plan.collections
+    .flatMap((collection) => collection.indexes)
+    .filter((index) => index.temporary !== null);
+  return {
+    indexesBuilt: 0,
+    totalIndexesToBuild: indexes.length,
+    collectionsFinished: 0,
+    collectionsTotal: plan.collections.length,
+  };
 }

@@ -38,14 +38,22 @@ async function deferCollection(deferring: IndexBuilding, plan: CollectionPlan): 
   const { database, name } = plan.entry;
   if (plan.options.expireAfterSeconds !== undefined) {
     await confirm();
-    await client.command(database, { collMod: name, expireAfterSeconds: 'off', writeConcern: { w: 'majority' } }, { signal });
+    await client.command(
+      database,
+      { collMod: name, expireAfterSeconds: 'off', writeConcern: { w: 'majority' } },
+      { signal },
+    );
   }
   for (const index of plan.indexes) await deferIndex(deferring, plan, index);
   const present = await presentIndexes(client, database, name, signal);
   if (present.has(HELPER_NAME)) await dropIndex(deferring, plan.entry, HELPER_NAME);
 }
 
-async function deferIndex(deferring: IndexBuilding, plan: CollectionPlan, { final, temporary }: IndexPlan): Promise<void> {
+async function deferIndex(
+  deferring: IndexBuilding,
+  plan: CollectionPlan,
+  { final, temporary }: IndexPlan,
+): Promise<void> {
   const { client, signal, confirm } = deferring;
   const name = final.name as string;
   const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
@@ -67,7 +75,12 @@ async function deferIndex(deferring: IndexBuilding, plan: CollectionPlan, { fina
 }
 
 /** A shard key is never without its index. */
-async function support(deferring: IndexBuilding, plan: CollectionPlan, leaving: string, present: ReadonlyMap<string, Document>): Promise<void> {
+async function support(
+  deferring: IndexBuilding,
+  plan: CollectionPlan,
+  leaving: string,
+  present: ReadonlyMap<string, Document>,
+): Promise<void> {
   const key = plan.sharding?.key;
   const others = [...present.values()].filter((index) => index.name !== leaving);
   if (key === undefined || isIdKey(key) || supportingIndex(others, key, false) !== undefined) return;
@@ -79,6 +92,7 @@ function changesOf(found: Document, temporary: Document): Document[] {
   const changes: Document[] = [];
   if (found.prepareUnique === true) changes.push({ prepareUnique: false });
   if (found.hidden === true) changes.push({ hidden: false });
-  if (temporary.expireAfterSeconds === TTL_OFF_SECONDS && found.expireAfterSeconds !== TTL_OFF_SECONDS) changes.push({ expireAfterSeconds: TTL_OFF_SECONDS });
+  if (temporary.expireAfterSeconds === TTL_OFF_SECONDS && found.expireAfterSeconds !== TTL_OFF_SECONDS)
+    changes.push({ expireAfterSeconds: TTL_OFF_SECONDS });
   return changes;
 }

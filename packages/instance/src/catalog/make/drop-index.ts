@@ -6,7 +6,11 @@ import type { IndexBuilding } from './build-indexes.js';
  * Drops an index of the destination; one that is gone already is no error.
  * @throws what `confirm` or the door throws
  */
-export async function dropIndex({ client, signal, confirm, meaning }: IndexBuilding, collection: { database: string; name: string }, name: string): Promise<void> {
+export async function dropIndex(
+  { client, signal, confirm, meaning }: IndexBuilding,
+  collection: { database: string; name: string },
+  name: string,
+): Promise<void> {
   await confirm();
   try {
     const command = { dropIndexes: collection.name, index: name, ...meaning, writeConcern: { w: 'majority' } };

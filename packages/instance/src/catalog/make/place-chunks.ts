@@ -38,7 +38,8 @@ export async function removeZones(destination: ClusterClient, signal: AbortSigna
   const shards = await readConfig(router, { find: 'shards', filter: {} }, signal);
   for (const shard of shards) {
     const zones = ((shard.tags as string[] | undefined) ?? []).filter((zone) => zone.startsWith(ZONE_PREFIX));
-    for (const zone of zones) await router.command('admin', { removeShardFromZone: shard._id as string, zone }, { signal });
+    for (const zone of zones)
+      await router.command('admin', { removeShardFromZone: shard._id as string, zone }, { signal });
   }
 }
 
@@ -47,12 +48,18 @@ export async function removeZones(destination: ClusterClient, signal: AbortSigna
  * ranges first (`addZones` was called before), then one `shardCollection`, then the zones' ranges are removed.
  * The supporting index must exist already.
  */
-export async function placeChunks(destination: ClusterClient, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
+export async function placeChunks(
+  destination: ClusterClient,
+  plan: CollectionPlan,
+  signal: AbortSignal,
+): Promise<void> {
   if (plan.sharding === null) return;
   const { key, unique, ranges } = plan.sharding;
   const namespace = namespaceOf(plan.entry);
   const setZones = (zone: (shard: string) => string | null): Promise<unknown> =>
-    mapBounded(ranges, ZONES_PARALLEL, ({ min, max, shard }) => setZone(destination, namespace, { min, max }, zone(shard), signal));
+    mapBounded(ranges, ZONES_PARALLEL, ({ min, max, shard }) =>
+      setZone(destination, namespace, { min, max }, zone(shard), signal),
+    );
   await setZones(zoneOf);
   await shardCollection(destination, plan, { shardCollection: namespace, key, ...(unique ? { unique } : {}) }, signal);
   await setZones(() => null);

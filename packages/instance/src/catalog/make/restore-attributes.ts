@@ -42,7 +42,9 @@ export async function restoreAttributes(input: RestoreAttributesInput): Promise<
   const collections = plan.collections.filter((collection) => needsRestoring(collection));
   const conversion = uniqueConversion(destination.version);
   const restoring = { client: destination.router, conversion, signal, confirm: input.confirm };
-  const refusals = await mapBounded(collections, COLLECTIONS_PARALLEL, (collection) => restoreUnique(restoring, collection));
+  const refusals = await mapBounded(collections, COLLECTIONS_PARALLEL, (collection) =>
+    restoreUnique(restoring, collection),
+  );
   throwViolations(refusals.flat());
   let collectionsFinished = 0;
   await mapBounded(collections, COLLECTIONS_PARALLEL, async (collection) => {
@@ -53,7 +55,8 @@ export async function restoreAttributes(input: RestoreAttributesInput): Promise<
 }
 
 function needsRestoring(plan: CollectionPlan): boolean {
-  const isDeferred = ({ final, temporary }: IndexPlan): boolean => temporary === null || !sameDocument(final, temporary);
+  const isDeferred = ({ final, temporary }: IndexPlan): boolean =>
+    temporary === null || !sameDocument(final, temporary);
   return plan.options.expireAfterSeconds !== undefined || plan.indexes.some(isDeferred);
 }
 
@@ -64,7 +67,11 @@ interface Refusal {
 }
 
 function throwViolations(refusals: readonly Refusal[]): void {
-  if (refusals.length > 0) throw new UniqueIndexViolated(refusals.map(({ violation }) => violation), refusals[0]?.cause);
+  if (refusals.length > 0)
+    throw new UniqueIndexViolated(
+      refusals.map(({ violation }) => violation),
+      refusals[0]?.cause,
+    );
 }
 
 async function restoreUnique(restoring: Restoring, plan: CollectionPlan): Promise<Refusal[]> {
@@ -81,17 +88,24 @@ async function restoreUnique(restoring: Restoring, plan: CollectionPlan): Promis
     }
     const temporaryName = index.temporary?.name as string | undefined;
     const standsBeside = temporaryName?.startsWith(TEMPORARY_INDEX_PREFIX) === true;
-    if (standsBeside && present.has(temporaryName) && (isUnique || conversion !== 'instead')) await dropIndex(restoring, plan.entry, temporaryName);
+    if (standsBeside && present.has(temporaryName) && (isUnique || conversion !== 'instead'))
+      await dropIndex(restoring, plan.entry, temporaryName);
   }
   return refusals;
 }
 
 /** @returns why it could not be made so when documents stand against it */
-async function makeUnique(restoring: Restoring, plan: CollectionPlan, index: IndexPlan, present: ReadonlyMap<string, Document>): Promise<Refusal | null> {
+async function makeUnique(
+  restoring: Restoring,
+  plan: CollectionPlan,
+  index: IndexPlan,
+  present: ReadonlyMap<string, Document>,
+): Promise<Refusal | null> {
   const { client, conversion, signal, confirm } = restoring;
   const name = index.final.name as string;
   const temporaryName = index.temporary?.name as string | undefined;
-  if (conversion === 'instead' && temporaryName !== undefined && present.has(temporaryName)) await dropIndex(restoring, plan.entry, temporaryName);
+  if (conversion === 'instead' && temporaryName !== undefined && present.has(temporaryName))
+    await dropIndex(restoring, plan.entry, temporaryName);
   await confirm();
   try {
     if (present.has(name)) {
@@ -117,7 +131,10 @@ async function restoreInPlace({ client, signal, confirm }: Restoring, plan: Coll
     const name = final.name as string;
     const found = present.get(name);
     if (found === undefined) {
-      throw new ConvoyError('destinationChanged', `Index ${name} of ${namespaceOf(plan.entry)} is missing on the destination.`);
+      throw new ConvoyError(
+        'destinationChanged',
+        `Index ${name} of ${namespaceOf(plan.entry)} is missing on the destination.`,
+      );
     }
     for (const change of inPlaceChanges(final, found)) {
       await confirm();
@@ -126,7 +143,11 @@ async function restoreInPlace({ client, signal, confirm }: Restoring, plan: Coll
   }
   if (plan.options.expireAfterSeconds !== undefined) {
     await confirm();
-    const command = { collMod: collection, expireAfterSeconds: plan.options.expireAfterSeconds as unknown, writeConcern: { w: 'majority' } };
+    const command = {
+      collMod: collection,
+      expireAfterSeconds: plan.options.expireAfterSeconds as unknown,
+      writeConcern: { w: 'majority' },
+    };
     await client.command(database, command, { signal });
   }
 }
@@ -135,6 +156,7 @@ function inPlaceChanges(final: Document, found: Document): Document[] {
   const changes: Document[] = [];
   if (final.prepareUnique === true && found.prepareUnique !== true) changes.push({ prepareUnique: true });
   if (final.hidden === true && found.hidden !== true) changes.push({ hidden: true });
-  if (final.expireAfterSeconds !== found.expireAfterSeconds) changes.push({ expireAfterSeconds: final.expireAfterSeconds as unknown });
+  if (final.expireAfterSeconds !== found.expireAfterSeconds)
+    changes.push({ expireAfterSeconds: final.expireAfterSeconds as unknown });
   return changes;
 }

@@ -31,35 +31,54 @@ export function compareCatalogs(source: Catalog, destination: Catalog, options: 
   const found = new Map(destination.map((entry) => [namespaceOf(entry), entry]));
   const expected = new Set(source.map(namespaceOf));
   const differences = source.flatMap((entry) => compareEntry(entry, found.get(namespaceOf(entry)), options));
-  const extra = destination.filter((entry) => !expected.has(namespaceOf(entry))).map((entry) => difference('extra', entry, `${entry.type} that the source does not have`));
-  return [...differences, ...extra].sort((a, b) => (a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : 0));
+  const extra = destination
+    .filter((entry) => !expected.has(namespaceOf(entry)))
+    .map((entry) => difference('extra', entry, `${entry.type} that the source does not have`));
+  return [...differences, ...extra].sort((a, b) =>
+    a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : 0,
+  );
 }
 
-function compareEntry(expected: CatalogEntry, found: CatalogEntry | undefined, options: CompareOptions): CatalogDifference[] {
+function compareEntry(
+  expected: CatalogEntry,
+  found: CatalogEntry | undefined,
+  options: CompareOptions,
+): CatalogDifference[] {
   if (found === undefined) return [difference('missing', expected, expected.type)];
-  if (found.type !== expected.type) return [difference('options', expected, `is a ${found.type}, should be a ${expected.type}`)];
+  if (found.type !== expected.type)
+    return [difference('options', expected, `is a ${found.type}, should be a ${expected.type}`)];
   const names = optionDifferences(expected, found, options.form);
   return [
     ...(names.length === 0 ? [] : [difference('options', expected, names.join(', '))]),
     ...compareIndexes(expected, found, options),
-    ...(sameSharding(expected.sharding, found.sharding) ? [] : [difference('shardKey', expected, describeShardKeys(expected.sharding, found.sharding))]),
+    ...(sameSharding(expected.sharding, found.sharding)
+      ? []
+      : [difference('shardKey', expected, describeShardKeys(expected.sharding, found.sharding))]),
   ];
 }
 
 function compareIndexes(expected: CatalogEntry, found: CatalogEntry, options: CompareOptions): CatalogDifference[] {
   const plans = planIndexes(expected, options).indexes;
-  const wanted = plans.flatMap((plan) => (options.form === 'final' ? [plan.final] : plan.temporary === null ? [] : [plan.temporary]));
+  const wanted = plans.flatMap((plan) =>
+    options.form === 'final' ? [plan.final] : plan.temporary === null ? [] : [plan.temporary],
+  );
   const present = new Map(
-    found.indexes.filter((index) => !isIdIndex(index)).map((index) => [index.name as string, portableIndex(namespaceOf(found), index).index]),
+    found.indexes
+      .filter((index) => !isIdIndex(index))
+      .map((index) => [index.name as string, portableIndex(namespaceOf(found), index).index]),
   );
   const wrong = wanted.flatMap((index) => {
     const there = present.get(index.name as string);
     if (there === undefined) return [difference('index', expected, `${String(index.name)} is missing`)];
     const attributes = differingAttributes(index, there);
-    return attributes.length === 0 ? [] : [difference('index', expected, `${String(index.name)} differs in ${attributes.join(', ')}`)];
+    return attributes.length === 0
+      ? []
+      : [difference('index', expected, `${String(index.name)} differs in ${attributes.join(', ')}`)];
   });
   const names = new Set(wanted.map((index) => index.name as string));
-  const extra = [...present.keys()].filter((name) => !names.has(name)).map((name) => difference('index', expected, `${name} is extra`));
+  const extra = [...present.keys()]
+    .filter((name) => !names.has(name))
+    .map((name) => difference('index', expected, `${name} is extra`));
   return [...wrong, ...extra];
 }
 

@@ -49,7 +49,10 @@ export function planDestination(catalog: Catalog, deps: PlanDependencies): Desti
 }
 
 /** Plans one collection, for example one that appeared during the migration. */
-export function planCollection(entry: CatalogEntry, deps: PlanDependencies): { plan: CollectionPlan; warnings: Warning[] } {
+export function planCollection(
+  entry: CatalogEntry,
+  deps: PlanDependencies,
+): { plan: CollectionPlan; warnings: Warning[] } {
   const { options, warnings } = portableOptions(entry);
   const indexes = planIndexes(entry, { buildIndexes: deps.buildIndexes, destinationVersion: deps.destination.version });
   const sharding = deps.destination.kind === 'sharded' ? entry.sharding : null;
@@ -57,11 +60,14 @@ export function planCollection(entry: CatalogEntry, deps: PlanDependencies): { p
     entry,
     options,
     indexes: indexes.indexes,
-    sharding: sharding === null ? null : {
-      key: sharding.key,
-      unique: sharding.unique,
-      ranges: distributeChunks(sharding.key, sharding.chunks, deps.source.shardIds, deps.destination.shardIds),
-    },
+    sharding:
+      sharding === null
+        ? null
+        : {
+            key: sharding.key,
+            unique: sharding.unique,
+            ranges: distributeChunks(sharding.key, sharding.chunks, deps.source.shardIds, deps.destination.shardIds),
+          },
   };
   return { plan, warnings: [...warnings, ...indexes.warnings] };
 }

@@ -43,7 +43,9 @@ export function distributeChunks(
     return kept.map((chunk) => placed(chunk, destinations[sources.indexOf(chunk.shard)] ?? shardAt(destinations, 0)));
   }
   if (ranges.length < destinations.length && beginsHashed(key)) return splitHashSpace(key, destinations);
-  return ranges.map((chunk, position) => placed(chunk, shardAt(destinations, Math.floor((position * destinations.length) / ranges.length))));
+  return ranges.map((chunk, position) =>
+    placed(chunk, shardAt(destinations, Math.floor((position * destinations.length) / ranges.length))),
+  );
 }
 
 /**
@@ -71,7 +73,9 @@ export function distributeDatabases(
   const result = new Map<string, string>();
   for (const { database, bytes } of bySize) {
     const [shard, load] = [...loads].reduce((least, one) =>
-      one[1].bytes < least[1].bytes || (one[1].bytes === least[1].bytes && one[1].databases < least[1].databases) ? one : least,
+      one[1].bytes < least[1].bytes || (one[1].bytes === least[1].bytes && one[1].databases < least[1].databases)
+        ? one
+        : least,
     );
     load.bytes += bytes;
     load.databases += 1;

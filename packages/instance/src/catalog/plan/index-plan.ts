@@ -44,19 +44,26 @@ export function uniqueConversion(version: readonly [number, number, number]): Un
  * excepted, which the server demands), TTL ones never expire, hidden ones are visible. With `buildIndexes` `never` only
  * what a shard key needs is built. A shard key without supporting index gets a placeholder, which is kept.
  */
-export function planIndexes(entry: CatalogEntry, deps: IndexPlanDependencies): { indexes: IndexPlan[]; warnings: Warning[] } {
+export function planIndexes(
+  entry: CatalogEntry,
+  deps: IndexPlanDependencies,
+): { indexes: IndexPlan[]; warnings: Warning[] } {
   if (entry.type === 'view') return { indexes: [], warnings: [] };
   const namespace = namespaceOf(entry);
   const portable = entry.indexes.filter((index) => !isIdIndex(index)).map((index) => portableIndex(namespace, index));
   const warnings = portable.flatMap((one) => one.warnings);
   const all = portable.map((one) => one.index);
   const shardKey = entry.sharding?.key;
-  const supporting = shardKey === undefined ? undefined : supportingIndex(all, shardKey, entry.sharding?.unique === true);
+  const supporting =
+    shardKey === undefined ? undefined : supportingIndex(all, shardKey, entry.sharding?.unique === true);
   const wanted = deps.buildIndexes === 'never' ? (supporting === undefined ? [] : [supporting]) : all;
   const finals = [...wanted];
   if (shardKey !== undefined && supporting === undefined && !isIdKey(shardKey)) {
     finals.push(placeholderIndex(shardKey, entry.sharding?.unique === true, all));
-    warnings.push({ name: 'shardKeyIndexAdded', description: `${namespace} has no index that supports its shard key; one is added and kept.` });
+    warnings.push({
+      name: 'shardKeyIndexAdded',
+      description: `${namespace} has no index that supports its shard key; one is added and kept.`,
+    });
   }
   return { indexes: deferAttributes(finals, entry, deps), warnings };
 }
@@ -66,7 +73,11 @@ export function planIndexes(entry: CatalogEntry, deps: IndexPlanDependencies): {
  * under a collation. The exact key is preferred to longer ones.
  * @param unique only an index that makes the key itself unique
  */
-export function supportingIndex(indexes: readonly Document[], shardKey: KeyPattern, unique: boolean): Document | undefined {
+export function supportingIndex(
+  indexes: readonly Document[],
+  shardKey: KeyPattern,
+  unique: boolean,
+): Document | undefined {
   const able = indexes.filter(
     (index) =>
       index.sparse !== true &&

@@ -49,7 +49,11 @@ function checkShardable(namespace: string, entry: CatalogEntry): void {
   if (entry.options.capped === true) throw invalidEntry(namespace, 'is capped');
   if (entry.name.startsWith('system.')) throw invalidEntry(namespace, 'is a system collection');
   const bytes = Buffer.byteLength(namespace);
-  if (bytes > SHARDED_NAMESPACE_BYTES_MAX) throw invalidEntry(namespace, `has a name of ${bytes} bytes, of which sharded collections may have ${SHARDED_NAMESPACE_BYTES_MAX}; rename it or leave it unsharded`);
+  if (bytes > SHARDED_NAMESPACE_BYTES_MAX)
+    throw invalidEntry(
+      namespace,
+      `has a name of ${bytes} bytes, of which sharded collections may have ${SHARDED_NAMESPACE_BYTES_MAX}; rename it or leave it unsharded`,
+    );
 }
 
 /** Multikey indexes cannot be told from their specification; the destination's server refuses arrays in shard keys. */
@@ -57,19 +61,31 @@ function checkSupportingIndex(namespace: string, key: KeyPattern, indexes: reado
   if (supportingIndex(indexes, key, false) !== undefined) return;
   const underCollation = indexes.some((index) => isKeyPrefix(key, keyOf(index)) && !isSimpleCollation(index.collation));
   if (underCollation) {
-    throw new ConvoyError('shardingKeyCollation', `No index of ${namespace} on the requested shard key has the simple collation; create one on the source.`);
+    throw new ConvoyError(
+      'shardingKeyCollation',
+      `No index of ${namespace} on the requested shard key has the simple collation; create one on the source.`,
+    );
   }
-  throw new ConvoyError('shardingKeyIndexMissing', `${namespace} has no index on the source that begins with the requested shard key; create it there or set createSupportingIndexes.`);
+  throw new ConvoyError(
+    'shardingKeyIndexMissing',
+    `${namespace} has no index on the source that begins with the requested shard key; create it there or set createSupportingIndexes.`,
+  );
 }
 
 function checkUniqueIndexes(namespace: string, key: KeyPattern, indexes: readonly Document[]): void {
   for (const index of indexes) {
     const indexKey = keyOf(index);
     if (index.prepareUnique === true && index.unique !== true && isKeyPrefix(key, indexKey)) {
-      throw new ConvoyError('shardingKeyUniqueness', `Index ${String(index.name)} of ${namespace} on the requested shard key is prepared to be unique but not yet unique; convert it on the source first.`);
+      throw new ConvoyError(
+        'shardingKeyUniqueness',
+        `Index ${String(index.name)} of ${namespace} on the requested shard key is prepared to be unique but not yet unique; convert it on the source first.`,
+      );
     }
     if (index.unique === true && !isIdIndex(index) && !beginsWithFields(indexKey, key)) {
-      throw new ConvoyError('shardingIndexIncompatible', `The unique index ${String(index.name)} of ${namespace} does not begin with the fields of the requested shard key; choose another key or drop the index.`);
+      throw new ConvoyError(
+        'shardingIndexIncompatible',
+        `The unique index ${String(index.name)} of ${namespace} does not begin with the fields of the requested shard key; choose another key or drop the index.`,
+      );
     }
   }
 }

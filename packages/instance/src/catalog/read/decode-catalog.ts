@@ -3,7 +3,15 @@ import type { Document } from 'mongodb';
 import { DocumentBuilder } from '../../bson/build.js';
 import { elementType } from '../../bson/element-type.js';
 import { isLossless, losslessValue } from '../../bson/lossless.js';
-import { elementsOf, findElement, ownedValue, type RawElement, rawValue, readDocument, type RawValue } from '../../bson/scan.js';
+import {
+  elementsOf,
+  findElement,
+  ownedValue,
+  type RawElement,
+  rawValue,
+  readDocument,
+  type RawValue,
+} from '../../bson/scan.js';
 
 /** Parts of a catalog document that are sent to the destination as they are: their order and their types must survive. */
 const exactOptions: ReadonlySet<string> = new Set(['validator', 'pipeline', 'encryptedFields']);
@@ -28,7 +36,8 @@ export function decodeOptions(plain: Document, bytes: Uint8Array): void {
 export function decodeIndex(bytes: Uint8Array): Document {
   const plain = BSON.deserialize(bytes);
   for (const { element, name } of fieldsIn(bytes, exactAttributes)) plain[name] = exactValue(rawValue(bytes, element));
-  for (const { element, name } of fieldsIn(bytes, orderedAttributes)) plain[name] = decodeKey(readDocument(bytes, element));
+  for (const { element, name } of fieldsIn(bytes, orderedAttributes))
+    plain[name] = decodeKey(readDocument(bytes, element));
   return plain;
 }
 
@@ -81,5 +90,7 @@ function plainValue(value: RawValue): unknown {
 }
 
 function fieldsIn(bytes: Uint8Array, names: ReadonlySet<string>): { name: string; element: RawElement }[] {
-  return [...elementsOf(bytes)].filter(({ name }) => names.has(name)).map((element) => ({ name: element.name, element }));
+  return [...elementsOf(bytes)]
+    .filter(({ name }) => names.has(name))
+    .map((element) => ({ name: element.name, element }));
 }

@@ -1,7 +1,11 @@
 import type { NodeClient } from '../../cluster/node-client.js';
 
 /** Whether a collection has any document, orphans left out. */
-export async function holdsDocuments(router: NodeClient, { database, name }: { database: string; name: string }, signal: AbortSignal): Promise<boolean> {
+export async function holdsDocuments(
+  router: NodeClient,
+  { database, name }: { database: string; name: string },
+  signal: AbortSignal,
+): Promise<boolean> {
   const reply = await router.command(database, { find: name, limit: 1, projection: { _id: 1 } }, { signal });
   return (reply.cursor as { firstBatch: unknown[] }).firstBatch.length > 0;
 }

@@ -19,9 +19,15 @@ export interface ListedNamespace {
 }
 
 /** All included namespaces of a cluster, in order of database and name (by code unit). */
-export async function listNamespaces(client: NodeClient, filter: NamespaceFilter, signal: AbortSignal): Promise<ListedNamespace[]> {
+export async function listNamespaces(
+  client: NodeClient,
+  filter: NamespaceFilter,
+  signal: AbortSignal,
+): Promise<ListedNamespace[]> {
   const databases = (await listDatabaseNames(client, signal)).filter((database) => filter.mayInclude(database));
-  const perDatabase = await mapBounded(databases, DATABASES_PARALLEL, (database) => listCollections(client, database, signal));
+  const perDatabase = await mapBounded(databases, DATABASES_PARALLEL, (database) =>
+    listCollections(client, database, signal),
+  );
   return perDatabase.flat().filter((listed) => filter.includes(listed.database, listed.name));
 }
 

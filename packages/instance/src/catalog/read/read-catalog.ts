@@ -27,12 +27,20 @@ export interface CatalogReport {
  * namespace. Collections that are dropped meanwhile are left out; time series are left out.
  * @throws what the door throws (permissions, lost connections); estimates alone may fail without harm
  */
-export async function readCatalog(cluster: ClusterClient, filter: NamespaceFilter, signal: AbortSignal): Promise<Catalog> {
+export async function readCatalog(
+  cluster: ClusterClient,
+  filter: NamespaceFilter,
+  signal: AbortSignal,
+): Promise<Catalog> {
   return (await readCatalogReport(cluster, filter, signal)).catalog;
 }
 
 /** As `readCatalog`, with the time series and inconsistent indexes that a start has to refuse. */
-export async function readCatalogReport(cluster: ClusterClient, filter: NamespaceFilter, signal: AbortSignal): Promise<CatalogReport> {
+export async function readCatalogReport(
+  cluster: ClusterClient,
+  filter: NamespaceFilter,
+  signal: AbortSignal,
+): Promise<CatalogReport> {
   const listed = await listNamespaces(cluster.router, filter, signal);
   const placements = await openPlacementReader(cluster, signal);
   const ordinary = listed.filter((row) => row.type !== 'timeseries');
@@ -50,7 +58,12 @@ export async function readCatalogReport(cluster: ClusterClient, filter: Namespac
  * @returns null when the database has none of this UUID, or it is being dropped
  * @throws what the door throws
  */
-export async function readCollectionByUuid(cluster: ClusterClient, database: string, uuid: string, signal: AbortSignal): Promise<CatalogEntry | null> {
+export async function readCollectionByUuid(
+  cluster: ClusterClient,
+  database: string,
+  uuid: string,
+  signal: AbortSignal,
+): Promise<CatalogEntry | null> {
   const listed = (await listCollections(cluster.router, database, signal)).find((row) => row.uuid === uuid);
   if (listed === undefined) return null;
   const placements = await openPlacementReader(cluster, signal);
@@ -73,7 +86,15 @@ async function readEntry(
   if (placement === null) return null;
   if (listed.type === 'view') {
     const view: CatalogEntry = {
-      database, name, type: 'view', uuid: '', options, indexes: [], ...placement, sizeBytes: 0, documentCount: 0,
+      database,
+      name,
+      type: 'view',
+      uuid: '',
+      options,
+      indexes: [],
+      ...placement,
+      sizeBytes: 0,
+      documentCount: 0,
     };
     return { entry: view, inconsistent: [] };
   }
@@ -81,7 +102,14 @@ async function readEntry(
   if (indexes === null) return null;
   const size = await readSize(cluster.router, database, name, signal);
   const entry: CatalogEntry = {
-    database, name, type: 'collection', uuid, options, indexes: indexes.indexes, ...placement, ...size,
+    database,
+    name,
+    type: 'collection',
+    uuid,
+    options,
+    indexes: indexes.indexes,
+    ...placement,
+    ...size,
   };
   return { entry, inconsistent: indexes.inconsistent };
 }

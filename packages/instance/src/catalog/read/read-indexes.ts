@@ -36,14 +36,20 @@ export async function readIndexes(
   const owners = [...new Set(sharding?.chunks.map((chunk) => chunk.shard) ?? [])].sort();
   const clients = owners.map((owner) => directClient(cluster, owner));
   if (owners.length > 0 && clients.every((client) => client !== null)) {
-    const perShard = await Promise.all(clients.map((client) => listIndexes(client, listed.database, listed.name, signal)));
+    const perShard = await Promise.all(
+      clients.map((client) => listIndexes(client, listed.database, listed.name, signal)),
+    );
     return mergedIndexes(listed, owners, perShard);
   }
   const indexes = await listIndexes(cluster.router, listed.database, listed.name, signal);
   if (indexes === null || owners.length < 2) return indexes === null ? null : { indexes, inconsistent: [] };
   const perShard = await indexStatsByShard(cluster.router, listed, signal);
   const seen = owners.filter((owner) => perShard.has(owner));
-  const compared = mergedIndexes(listed, seen, seen.map((owner) => perShard.get(owner) ?? []));
+  const compared = mergedIndexes(
+    listed,
+    seen,
+    seen.map((owner) => perShard.get(owner) ?? []),
+  );
   return { indexes, inconsistent: compared?.inconsistent ?? [] };
 }
 
@@ -78,7 +84,9 @@ function mergedIndexes(
 ): CollectionIndexes | null {
   const indexes = perShard[0];
   if (indexes === undefined || indexes === null) return null;
-  const forms = perShard.map((list) => new Map((list ?? []).map((index) => [index.name as string, canonicalText(index)])));
+  const forms = perShard.map(
+    (list) => new Map((list ?? []).map((index) => [index.name as string, canonicalText(index)])),
+  );
   const names = [...new Set(forms.flatMap((form) => [...form.keys()]))].sort();
   const inconsistent: InconsistentIndex[] = [];
   for (const name of names) {
@@ -90,7 +98,11 @@ function mergedIndexes(
 }
 
 /** What `$indexStats` says of each shard; empty where the user may not ask or the server does not give specifications. */
-async function indexStatsByShard(router: NodeClient, listed: ListedNamespace, signal: AbortSignal): Promise<Map<string, Document[]>> {
+async function indexStatsByShard(
+  router: NodeClient,
+  listed: ListedNamespace,
+  signal: AbortSignal,
+): Promise<Map<string, Document[]>> {
   const perShard = new Map<string, Document[]>();
   const command = { aggregate: listed.name, pipeline: [{ $indexStats: {} }], cursor: {} };
   let rows: Document[];

@@ -49,9 +49,13 @@ export async function openPlacementReader(cluster: ClusterClient, signal: AbortS
       const { chunks, everMoved } = await readChunks(cluster.router, row, callSignal);
       if (chunks.length === 0) return null;
       // From 8.0 on unsharded collections that were moved are listed too, with one chunk at their owner.
-      if (row.unsplittable === true) return { sharding: null, ...primary, primaryShard: chunks[0]?.shard ?? primary.primaryShard };
+      if (row.unsplittable === true)
+        return { sharding: null, ...primary, primaryShard: chunks[0]?.shard ?? primary.primaryShard };
       const mayHaveOrphans = everMoved || startedMoves.has(row._id as string);
-      return { sharding: { key: row.key as KeyPattern, unique: row.unique === true, chunks, everMoved: mayHaveOrphans }, ...primary };
+      return {
+        sharding: { key: row.key as KeyPattern, unique: row.unique === true, chunks, everMoved: mayHaveOrphans },
+        ...primary,
+      };
     },
   };
 }
@@ -73,7 +77,11 @@ function mayShowOrphans({ access, version }: ClusterClient): boolean {
  * was broken off leaves orphans on its recipient, and the chunks' versions as they were.
  */
 async function readStartedMoves(router: NodeClient, signal: AbortSignal): Promise<Set<string>> {
-  const started = await readConfig(router, { find: 'changelog', filter: { what: 'moveChunk.start' }, projection: { _id: 0, ns: 1 } }, signal);
+  const started = await readConfig(
+    router,
+    { find: 'changelog', filter: { what: 'moveChunk.start' }, projection: { _id: 0, ns: 1 } },
+    signal,
+  );
   return new Set(started.map((entry) => entry.ns as string));
 }
 
@@ -86,8 +94,13 @@ export function readConfig(router: NodeClient, find: Document, signal: AbortSign
  * Chunks go by the collection's UUID from 5.0 on, by its name before (and until the feature version is raised). Their
  * version's first number is 1 after the first distribution and grows with every chunk that moves.
  */
-async function readChunks(router: NodeClient, row: Document, signal: AbortSignal): Promise<Pick<Sharding, 'chunks' | 'everMoved'>> {
-  const find = (filter: Document): Promise<Document[]> => readConfig(router, { find: 'chunks', filter, sort: { min: 1 } }, signal);
+async function readChunks(
+  router: NodeClient,
+  row: Document,
+  signal: AbortSignal,
+): Promise<Pick<Sharding, 'chunks' | 'everMoved'>> {
+  const find = (filter: Document): Promise<Document[]> =>
+    readConfig(router, { find: 'chunks', filter, sort: { min: 1 } }, signal);
   let rows = row.uuid === undefined ? [] : await find({ uuid: row.uuid as unknown });
   if (rows.length === 0) rows = await find({ ns: row._id as string });
   return {

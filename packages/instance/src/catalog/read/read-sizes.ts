@@ -19,7 +19,12 @@ const PIPELINE = [
 ];
 
 /** Reads the estimate, or zeros when the server refuses: nothing may depend on it but progress and the order of work. */
-export async function readSize(router: NodeClient, database: string, collection: string, signal: AbortSignal): Promise<CollectionSize> {
+export async function readSize(
+  router: NodeClient,
+  database: string,
+  collection: string,
+  signal: AbortSignal,
+): Promise<CollectionSize> {
   try {
     const command = { aggregate: collection, pipeline: PIPELINE, cursor: {} };
     const rows = await readCursor(router, database, command, decodePlain, signal);

@@ -31,11 +31,21 @@ export async function withSampledRanges(
   destination: Pick<ClusterClient, 'shardIds'>,
   signal: AbortSignal,
 ): Promise<DestinationPlan> {
-  const collections = await mapBounded(plan.collections, COLLECTIONS_PARALLEL, async (collection): Promise<CollectionPlan> => {
-    if (collection.sharding === null || collection.sharding.ranges.length > 0) return collection;
-    const ranges = await sampleRanges(source, collection.entry, collection.sharding.key, destination.shardIds, signal);
-    return { ...collection, sharding: { ...collection.sharding, ranges } };
-  });
+  const collections = await mapBounded(
+    plan.collections,
+    COLLECTIONS_PARALLEL,
+    async (collection): Promise<CollectionPlan> => {
+      if (collection.sharding === null || collection.sharding.ranges.length > 0) return collection;
+      const ranges = await sampleRanges(
+        source,
+        collection.entry,
+        collection.sharding.key,
+        destination.shardIds,
+        signal,
+      );
+      return { ...collection, sharding: { ...collection.sharding, ranges } };
+    },
+  );
   return { ...plan, collections };
 }
 
@@ -68,15 +78,27 @@ function rangedFields(key: KeyPattern): string[] {
 }
 
 /** Shard-key values of random documents in the order of the key; missing fields count as null, as they do for the server. */
-async function sampleKeys(source: ClusterClient, entry: CatalogEntry, fields: readonly string[], size: number, signal: AbortSignal): Promise<RawValue[][]> {
+async function sampleKeys(
+  source: ClusterClient,
+  entry: CatalogEntry,
+  fields: readonly string[],
+  size: number,
+  signal: AbortSignal,
+): Promise<RawValue[][]> {
   const names = fields.map((_, position) => `v${position}`);
   const pipeline = [
     { $sample: { size } },
-    { $project: { _id: 0, ...Object.fromEntries(fields.map((field, position) => [`v${position}`, { $ifNull: [`$${field}`, null] }])) } },
+    {
+      $project: {
+        _id: 0,
+        ...Object.fromEntries(fields.map((field, position) => [`v${position}`, { $ifNull: [`$${field}`, null] }])),
+      },
+    },
     { $sort: Object.fromEntries(names.map((name) => [name, 1])) },
   ];
   const command = { aggregate: entry.name, pipeline, collation: { locale: 'simple' }, allowDiskUse: true, cursor: {} };
-  const decode = (bytes: Uint8Array): RawValue[] => names.map((name) => ownedValue(findValue(bytes, name) ?? nullValue));
+  const decode = (bytes: Uint8Array): RawValue[] =>
+    names.map((name) => ownedValue(findValue(bytes, name) ?? nullValue));
   const rows = await readCursor(source.router, entry.database, command, decode, signal);
   return rows.filter((values) => values.every(isLossless));
 }

@@ -13,15 +13,26 @@ import type { CatalogReport } from './read-catalog.js';
  */
 export function refuseUnsupported({ timeSeries, catalog }: Pick<CatalogReport, 'timeSeries' | 'catalog'>): void {
   if (timeSeries.length > 0) {
-    throw new ConvoyError('timeSeriesNotSupported', `The source has time-series collections: ${nameSome(timeSeries)}. Servers show no changes of them, so that they cannot be followed; exclude them and move them by mongodump and mongorestore.`);
+    throw new ConvoyError(
+      'timeSeriesNotSupported',
+      `The source has time-series collections: ${nameSome(timeSeries)}. Servers show no changes of them, so that they cannot be followed; exclude them and move them by mongodump and mongorestore.`,
+    );
   }
   const encrypted = encryptedIn(catalog);
   if (encrypted.length > 0) {
-    throw new ConvoyError('collectionNotSupported', `The source has collections with queryable encryption: ${nameSome(encrypted)}. Servers take their documents only from clients that encrypt them; exclude them.`);
+    throw new ConvoyError(
+      'collectionNotSupported',
+      `The source has collections with queryable encryption: ${nameSome(encrypted)}. Servers take their documents only from clients that encrypt them; exclude them.`,
+    );
   }
-  const unsendable = catalog.filter(({ options }) => Object.values(options).some((value) => value instanceof RawValue)).map(namespaceOf);
+  const unsendable = catalog
+    .filter(({ options }) => Object.values(options).some((value) => value instanceof RawValue))
+    .map(namespaceOf);
   if (unsendable.length > 0) {
-    throw new ConvoyError('collectionNotSupported', `The validators or pipelines of ${nameSome(unsendable)} hold values that Convoy cannot send in a command: dates beyond the year 275760, DBPointers, or texts that are no UTF-8. Change or exclude them.`);
+    throw new ConvoyError(
+      'collectionNotSupported',
+      `The validators or pipelines of ${nameSome(unsendable)} hold values that Convoy cannot send in a command: dates beyond the year 275760, DBPointers, or texts that are no UTF-8. Change or exclude them.`,
+    );
   }
   refuseObstacles(catalog);
 }
@@ -31,7 +42,10 @@ function refuseObstacles(catalog: Catalog): void {
     entry.indexes.filter((index) => !isIdIndex(index)).flatMap((index) => describeObstacle(namespaceOf(entry), index)),
   );
   if (obstacles.length === 0) return;
-  throw new ConvoyError('indexNotSupported', `The destination cannot hold indexes of the source: ${nameSome(obstacles)}. Drop them or exclude their collections.`);
+  throw new ConvoyError(
+    'indexNotSupported',
+    `The destination cannot hold indexes of the source: ${nameSome(obstacles)}. Drop them or exclude their collections.`,
+  );
 }
 
 function describeObstacle(namespace: string, index: Document): string[] {

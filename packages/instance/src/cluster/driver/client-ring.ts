@@ -23,7 +23,8 @@ export class ClientRing {
 
   /** Moves on when the failed client is the present one and the failure speaks against its node. */
   failed(client: MongoClient, error: unknown): void {
-    if (client === this.clients[this.position] && losesConnection(error)) this.position = (this.position + 1) % this.makers.length;
+    if (client === this.clients[this.position] && losesConnection(error))
+      this.position = (this.position + 1) % this.makers.length;
   }
 
   async close(): Promise<void> {

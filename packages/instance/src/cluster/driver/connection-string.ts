@@ -21,9 +21,19 @@ export interface ConnectionParts {
 /** @throws ConvoyError `invalidConfiguration`, without the text */
 export function parseConnectionString(text: string): ConnectionParts {
   const match = pattern.exec(text);
-  if (match === null) throw new ConvoyError('invalidConfiguration', 'A connection string must have the form mongodb://… or mongodb+srv://….');
+  if (match === null)
+    throw new ConvoyError(
+      'invalidConfiguration',
+      'A connection string must have the form mongodb://… or mongodb+srv://….',
+    );
   const [, scheme, userinfo = '', hosts = '', database = '', options = ''] = match;
-  return { srv: scheme === 'mongodb+srv', userinfo, hosts: hosts.split(','), database, options: new URLSearchParams(options) };
+  return {
+    srv: scheme === 'mongodb+srv',
+    userinfo,
+    hosts: hosts.split(','),
+    database,
+    options: new URLSearchParams(options),
+  };
 }
 
 /**
@@ -32,7 +42,8 @@ export function parseConnectionString(text: string): ConnectionParts {
  */
 export function connectionStringProblem(text: string): string | null {
   if (!/^mongodb(?:\+srv)?:\/\//.test(text)) return 'must begin with mongodb:// or mongodb+srv://';
-  if (!isLoginEncoded(text)) return 'has special characters in user or password: percent-encode them, as %40 for @, %3A for :, %2F for / and %25 for %';
+  if (!isLoginEncoded(text))
+    return 'has special characters in user or password: percent-encode them, as %40 for @, %3A for :, %2F for / and %25 for %';
   try {
     parseConnectionString(text);
     // The driver knows every option and checks them without connecting.
@@ -106,12 +117,18 @@ export interface Redirection {
 export function redirected(parts: ConnectionParts, redirection: Redirection): string {
   const options = new URLSearchParams(parts.options);
   const { credentials } = redirection;
-  const changes = credentials === undefined ? redirection.options : { ...redirection.options, authSource: credentials.authSource, authMechanism: null };
+  const changes =
+    credentials === undefined
+      ? redirection.options
+      : { ...redirection.options, authSource: credentials.authSource, authMechanism: null };
   for (const [key, value] of Object.entries(changes)) {
     if (value === null) options.delete(key);
     else options.set(key, value);
   }
-  const userinfo = credentials === undefined ? parts.userinfo : `${encodeURIComponent(credentials.user)}:${encodeURIComponent(credentials.password)}`;
+  const userinfo =
+    credentials === undefined
+      ? parts.userinfo
+      : `${encodeURIComponent(credentials.user)}:${encodeURIComponent(credentials.password)}`;
   const login = userinfo === '' ? '' : `${userinfo}@`;
   const query = options.size === 0 ? '' : `?${options.toString().replaceAll('+', '%20')}`;
   return `mongodb://${login}${redirection.hosts.join(',')}/${parts.database}${query}`;

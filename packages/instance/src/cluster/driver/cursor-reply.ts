@@ -1,6 +1,14 @@
 import { Long, Timestamp } from 'mongodb';
 import { elementType } from '../../bson/element-type.js';
-import { bufferOf, elementsOf, findElement, int32At, readDocument, readString, readTimestamp } from '../../bson/scan.js';
+import {
+  bufferOf,
+  elementsOf,
+  findElement,
+  int32At,
+  readDocument,
+  readString,
+  readTimestamp,
+} from '../../bson/scan.js';
 
 /** The `cursor` field of a reply to a cursor command. */
 export interface CursorReply {
@@ -27,12 +35,22 @@ export function readCursorReply(cursor: Uint8Array): CursorReply {
   const reply: CursorReply = { id: Long.ZERO, namespace: '', documents: [], bytes: 0 };
   for (const element of elementsOf(bytes)) {
     switch (element.name) {
-      case 'id': reply.id = Long.fromBigInt(bytes.readBigInt64LE(element.start)); break;
-      case 'ns': reply.namespace = readString(bytes, element); break;
+      case 'id':
+        reply.id = Long.fromBigInt(bytes.readBigInt64LE(element.start));
+        break;
+      case 'ns':
+        reply.namespace = readString(bytes, element);
+        break;
       case 'firstBatch':
-      case 'nextBatch': addDocuments(reply, bytes, element.start); break;
-      case 'postBatchResumeToken': addToken(reply, readDocument(bytes, element)); break;
-      case 'atClusterTime': reply.atClusterTime = new Timestamp(readTimestamp(bytes, element)); break;
+      case 'nextBatch':
+        addDocuments(reply, bytes, element.start);
+        break;
+      case 'postBatchResumeToken':
+        addToken(reply, readDocument(bytes, element));
+        break;
+      case 'atClusterTime':
+        reply.atClusterTime = new Timestamp(readTimestamp(bytes, element));
+        break;
     }
   }
   return reply;
@@ -45,7 +63,8 @@ function addDocuments(reply: CursorReply, bytes: Buffer, start: number): void {
   for (;;) {
     const type = bytes[at];
     if (type === 0) return;
-    if (type !== elementType.document) throw new TypeError(`Unexpected BSON type 0x${(type ?? 0).toString(16)} in a batch`);
+    if (type !== elementType.document)
+      throw new TypeError(`Unexpected BSON type 0x${(type ?? 0).toString(16)} in a batch`);
     at += 2;
     while (bytes[at] !== 0) at += 1;
     at += 1;

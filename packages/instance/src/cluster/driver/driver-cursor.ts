@@ -70,14 +70,26 @@ export class DriverCursor implements RawCursor {
   }
 
   /** Opens a cursor by a cursor command; its batches stay bytes. */
-  static async open(home: CursorHome, database: string, command: Document, options: CallOptions): Promise<DriverCursor> {
+  static async open(
+    home: CursorHome,
+    database: string,
+    command: Document,
+    options: CallOptions,
+  ): Promise<DriverCursor> {
     // Without causal consistency the driver adds no afterClusterTime, which would contradict atClusterTime.
     const session = home.client.startSession({ causalConsistency: false });
     home.prepare(session);
     try {
       const reply = await send(home, session, database, withLimit(command, options), options);
       const collection = reply.namespace.slice(reply.namespace.indexOf('.') + 1);
-      const cursor = new DriverCursor(home, session, { database, collection }, batchLimit(command, options), reply.id, batchOf(reply));
+      const cursor = new DriverCursor(
+        home,
+        session,
+        { database, collection },
+        batchLimit(command, options),
+        reply.id,
+        batchOf(reply),
+      );
       if (!cursor.open) await cursor.close();
       return cursor;
     } catch (error) {
@@ -139,7 +151,13 @@ function withLimit(command: Document, options: CallOptions): Document {
   return options.maxTime_ms === undefined ? { ...command } : { ...command, maxTimeMS: options.maxTime_ms };
 }
 
-async function send(home: CursorHome, session: ClientSession, database: string, command: Document, options: CallOptions): Promise<Reply> {
+async function send(
+  home: CursorHome,
+  session: ClientSession,
+  database: string,
+  command: Document,
+  options: CallOptions,
+): Promise<Reply> {
   const preference = home.readPreference === null ? {} : { readPreference: home.readPreference };
   try {
     const reply = (await home.calls.run(options, (signal) =>

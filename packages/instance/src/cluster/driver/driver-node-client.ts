@@ -49,12 +49,16 @@ export class DriverNodeClient implements NodeClient {
     const reply = await this.call(options, (client, signal) => {
       const chosen = sessionOfCommand(command);
       const send = (session?: ClientSession) =>
-        client.db(database).command(limited, { bsonRegExp: true, signal, ...(session === undefined ? {} : { session }) });
+        client
+          .db(database)
+          .command(limited, { bsonRegExp: true, signal, ...(session === undefined ? {} : { session }) });
       if (chosen !== null) return inSession(client, chosen, send);
-      return included === command ? send() : client.withSession({ causalConsistency: false }, (session) => {
-        this.ownWrites.prepare(session);
-        return send(session);
-      });
+      return included === command
+        ? send()
+        : client.withSession({ causalConsistency: false }, (session) => {
+            this.ownWrites.prepare(session);
+            return send(session);
+          });
     });
     if (command['writeConcern'] !== undefined) this.ownWrites.answered(reply);
     return reply;
@@ -98,7 +102,10 @@ export class DriverNodeClient implements NodeClient {
     return members === null ? client : this.calls.run(options, (signal) => members.choose(client, signal));
   }
 
-  private async call(options: CallOptions, run: (client: MongoClient, signal: AbortSignal) => Promise<Document>): Promise<Document> {
+  private async call(
+    options: CallOptions,
+    run: (client: MongoClient, signal: AbortSignal) => Promise<Document>,
+  ): Promise<Document> {
     const client = this.ring.current();
     try {
       return await this.calls.run(options, (signal) => run(client, signal));

@@ -21,7 +21,11 @@ interface Message {
 }
 
 /** Sends a message and waits until the socket has taken it. */
-type WriteCommand = (this: { socket: Socket }, message: Message, options: { agreedCompressor?: string }) => Promise<void>;
+type WriteCommand = (
+  this: { socket: Socket },
+  message: Message,
+  options: { agreedCompressor?: string },
+) => Promise<void>;
 
 /** A section begins with its kind and its size, before the field's name. */
 const sectionHead_bytes = 5;
@@ -93,8 +97,10 @@ function senderOf({ DocumentSequence, Connection }: DriverInternals): Sender {
   return {
     make: (field, statements) => new ReadyMadeSequence(field, statements),
     writeCommand(message, options) {
-      const sequence = Object.values(message.command ?? {}).find((value) => value instanceof ReadyMadeSequence) as Sequence | undefined;
-      if (sequence === undefined || options.agreedCompressor !== 'none') return writeCommand.call(this, message, options);
+      const sequence = Object.values(message.command ?? {}).find((value) => value instanceof ReadyMadeSequence) as
+        Sequence | undefined;
+      if (sequence === undefined || options.agreedCompressor !== 'none')
+        return writeCommand.call(this, message, options);
       sendApart(this.socket, message, sequence);
       if (!this.socket.writableNeedDrain) return Promise.resolve();
       // A message of no bytes: the driver waits, as it does after every message, until the socket has taken those before.
@@ -120,20 +126,33 @@ function sendApart(socket: Socket, message: Message, sequence: Sequence): void {
 /** Whether a message that is sent apart has the same bytes as the one that the driver puts together, and that one those of the format. */
 function sendsAsExpected({ OpMsgRequest }: DriverInternals, sender: Sender): boolean {
   const statement = BSON.serialize({ a: 1 });
-  const message = (): Message => new OpMsgRequest('d', { insert: 'c', f: sender.make('f', [statement]) }, { requestId: 1 });
+  const message = (): Message =>
+    new OpMsgRequest('d', { insert: 'c', f: sender.make('f', [statement]) }, { requestId: 1 });
   const sent: Uint8Array[] = [];
-  const socket = { writableNeedDrain: false, cork: () => undefined, uncork: () => undefined, write: (bytes: Uint8Array) => sent.push(bytes) };
+  const socket = {
+    writableNeedDrain: false,
+    cork: () => undefined,
+    uncork: () => undefined,
+    write: (bytes: Uint8Array) => sent.push(bytes),
+  };
   void sender.writeCommand.call({ socket: socket as unknown as Socket }, message(), { agreedCompressor: 'none' });
   const whole = Buffer.concat(message().toBin());
   const expected = Buffer.concat([Buffer.from([1, 6 + statement.length, 0, 0, 0, 0x66, 0]), statement]);
-  return whole.equals(Buffer.concat(sent)) && whole.readInt32LE(0) === whole.length && whole.subarray(-expected.length).equals(expected);
+  return (
+    whole.equals(Buffer.concat(sent)) &&
+    whole.readInt32LE(0) === whole.length &&
+    whole.subarray(-expected.length).equals(expected)
+  );
 }
 
 /** @returns null when a driver upgrade has moved or changed what is needed */
 function installSender(): Sender | null {
   try {
     const require = createRequire(import.meta.url);
-    const internals = { ...require('mongodb/lib/cmap/commands'), ...require('mongodb/lib/cmap/connection') } as DriverInternals;
+    const internals = {
+      ...require('mongodb/lib/cmap/commands'),
+      ...require('mongodb/lib/cmap/connection'),
+    } as DriverInternals;
     const sender = senderOf(internals);
     if (!sendsAsExpected(internals, sender)) return null;
     internals.Connection.prototype.writeCommand = sender.writeCommand;
@@ -163,6 +182,8 @@ export function statementField(field: string, statements: readonly Uint8Array[])
 export function decodedStatements(statements: readonly Uint8Array[]): Map<string, unknown>[] {
   return statements.map((statement) => {
     if (isLossless(new RawValue(elementType.document, statement))) return losslessDocument(statement);
-    throw new TypeError('A statement holds a DBPointer or a text that is no UTF-8. Only a driver that sends ready-made buffers can send it.');
+    throw new TypeError(
+      'A statement holds a DBPointer or a text that is no UTF-8. Only a driver that sends ready-made buffers can send it.',
+    );
   });
 }

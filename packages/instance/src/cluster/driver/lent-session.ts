@@ -11,7 +11,11 @@ export interface ChosenSession {
  * Runs a call in a server session of the caller's choice. The id is lent to a driver session for the length of the
  * call and taken back, so that the driver never pools it and never ends it on the server: ending it would lift its fence.
  */
-export async function inSession<T>(client: MongoClient, chosen: ChosenSession, call: (session: ClientSession) => Promise<T>): Promise<T> {
+export async function inSession<T>(
+  client: MongoClient,
+  chosen: ChosenSession,
+  call: (session: ClientSession) => Promise<T>,
+): Promise<T> {
   const session = client.startSession({ causalConsistency: false });
   const serverSession = session.serverSession;
   const own = { id: serverSession.id, txnNumber: serverSession.txnNumber };

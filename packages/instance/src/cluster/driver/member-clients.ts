@@ -21,7 +21,9 @@ export class MemberClients {
    * @param replicaSet the client that follows the whole set
    */
   async choose(replicaSet: MongoClient, signal: AbortSignal): Promise<MongoClient> {
-    const hello: { me?: unknown } = await replicaSet.db('admin').command({ hello: 1 }, { readPreference: this.readPreference, signal });
+    const hello: { me?: unknown } = await replicaSet
+      .db('admin')
+      .command({ hello: 1 }, { readPreference: this.readPreference, signal });
     // Without a name of its own a member cannot be connected to; the set's client then chooses as it can.
     if (typeof hello.me !== 'string') return replicaSet;
     const client = this.clients.get(hello.me) ?? this.connect(hello.me);

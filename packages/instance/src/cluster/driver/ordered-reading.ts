@@ -21,7 +21,9 @@ type Open = (command: Document, options: CallOptions) => Promise<RawCursor>;
 
 /** Whether a router has to bring whole documents of several shards into an order. */
 export function isOrderedReading({ find, sort, projection }: Document): boolean {
-  return find !== undefined && projection === undefined && sort !== undefined && (sort as Document).$natural === undefined;
+  return (
+    find !== undefined && projection === undefined && sort !== undefined && (sort as Document).$natural === undefined
+  );
 }
 
 /**
@@ -126,7 +128,8 @@ class CursorByIds implements RawCursor {
 
   async next(options: CallOptions): Promise<RawBatch> {
     this.#rounds += 1;
-    if (this.#rounds >= roundsMax) throw new CursorLostError('The documents that are too large to be ordered may be passed');
+    if (this.#rounds >= roundsMax)
+      throw new CursorLostError('The documents that are too large to be ordered may be passed');
     return this.#documentsOf(await this.ids.next({ ...options, batchDocumentsMax: idsMax }), options);
   }
 
@@ -144,14 +147,18 @@ class CursorByIds implements RawCursor {
     }
     this.#last = [...wanted.keys()].at(-1) ?? this.#last;
     const found = new Map<string, Uint8Array[]>([...wanted.keys()].map((name) => [name, []]));
-    for (const part of partsWithin(wanted.values(), ({ bytes }) => bytes.length, commandBytesMax)) await this.#read(part, found, options);
+    for (const part of partsWithin(wanted.values(), ({ bytes }) => bytes.length, commandBytesMax))
+      await this.#read(part, found, options);
     const documents = [...found.values()].flat();
     return { ...batch, documents, bytes: bytesOf(documents) };
   }
 
   async #read(ids: readonly RawValue[], found: ReadonlyMap<string, Uint8Array[]>, options: CallOptions): Promise<void> {
     const { find, readConcern } = this.command as { find: unknown; readConcern?: unknown };
-    const cursor = await this.openOthers({ find, filter: { _id: { $in: ids.map(sendable) } }, ...(readConcern === undefined ? {} : { readConcern }) }, { signal: options.signal });
+    const cursor = await this.openOthers(
+      { find, filter: { _id: { $in: ids.map(sendable) } }, ...(readConcern === undefined ? {} : { readConcern }) },
+      { signal: options.signal },
+    );
     try {
       for (let batch = cursor.first; ; batch = await cursor.next({ signal: options.signal })) {
         for (const document of batch.documents) found.get(idClass(idIn(document), false))?.push(document);
@@ -167,7 +174,9 @@ class CursorByIds implements RawCursor {
 function openIds(open: Open, command: Document, after: RawValue | null, options: CallOptions): Promise<RawCursor> {
   if (after === null) return open(command, options);
   const isBounded = ['min', 'max', 'filter'].some((name) => command[name] !== undefined);
-  return isBounded ? open({ ...command, hint: { _id: 1 }, min: { _id: sendable(after) } }, options) : openIdRange(open, command, { min: after }, options);
+  return isBounded
+    ? open({ ...command, hint: { _id: 1 }, min: { _id: sendable(after) } }, options)
+    : openIdRange(open, command, { min: after }, options);
 }
 
 /** The `_id` of a document, as bytes of its own: it is wanted when its reply may be gone. */

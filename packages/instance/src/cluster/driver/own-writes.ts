@@ -13,13 +13,17 @@ export class OwnWrites {
     if (!(operationTime instanceof Timestamp)) return;
     if (this.#latest !== null && !operationTime.greaterThan(this.#latest)) return;
     this.#latest = operationTime;
-    this.#clusterTime = ($clusterTime as Partial<ClusterTime> | undefined)?.signature === undefined ? null : ($clusterTime as ClusterTime);
+    this.#clusterTime =
+      ($clusterTime as Partial<ClusterTime> | undefined)?.signature === undefined
+        ? null
+        : ($clusterTime as ClusterTime);
   }
 
   /** A read at majority that names no time waits for the writes; any other command stays as it is. */
   included(command: Document): Document {
     const concern = command['readConcern'] as Document | undefined;
-    if (this.#latest === null || concern?.['level'] !== 'majority' || concern['afterClusterTime'] !== undefined) return command;
+    if (this.#latest === null || concern?.['level'] !== 'majority' || concern['afterClusterTime'] !== undefined)
+      return command;
     return { ...command, readConcern: { ...concern, afterClusterTime: this.#latest } };
   }
 

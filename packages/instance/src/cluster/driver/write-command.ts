@@ -17,7 +17,8 @@ export function writeCommand(write: RawWrite, ticket: WriteTicket | null): Docum
     writeConcern: { w: 'majority' },
   };
   if (write.kind !== 'delete') command['bypassDocumentValidation'] = true;
-  if (write.collectionUUID !== undefined) command['collectionUUID'] = new Binary(write.collectionUUID, Binary.SUBTYPE_UUID);
+  if (write.collectionUUID !== undefined)
+    command['collectionUUID'] = new Binary(write.collectionUUID, Binary.SUBTYPE_UUID);
   // The server takes nothing but a 64-bit integer here (an int is error 14).
   if (ticket !== null) command['txnNumber'] = Long.fromBigInt(ticket.txnNumber);
   return command;
@@ -46,14 +47,20 @@ const badValueCode = 2;
  * The outcome of a bulk write from the server's reply; single failures are part of it. An insert that is refused for its size
  * says so by BSONObjectTooLarge, as updates do.
  */
-export function writeOutcome(document: Document, { kind, statements }: Pick<RawWrite, 'kind' | 'statements'>): WriteOutcome {
-  const isTooLarge = ({ index, code }: WriteError): boolean => kind === 'insert' && code === badValueCode && (statements[index]?.length ?? 0) > documentBytesMax;
+export function writeOutcome(
+  document: Document,
+  { kind, statements }: Pick<RawWrite, 'kind' | 'statements'>,
+): WriteOutcome {
+  const isTooLarge = ({ index, code }: WriteError): boolean =>
+    kind === 'insert' && code === badValueCode && (statements[index]?.length ?? 0) > documentBytesMax;
   const reply = document as WriteReply;
   const outcome: WriteOutcome = {
     n: reply.n ?? 0,
     nModified: reply.nModified ?? 0,
     upserted: reply.upserted?.length ?? 0,
-    failures: (reply.writeErrors ?? []).map((error) => writeFailure(isTooLarge(error) ? { ...error, code: objectTooLargeCode } : error)),
+    failures: (reply.writeErrors ?? []).map((error) =>
+      writeFailure(isTooLarge(error) ? { ...error, code: objectTooLargeCode } : error),
+    ),
   };
   if (reply.operationTime !== undefined) outcome.operationTime = reply.operationTime;
   return outcome;

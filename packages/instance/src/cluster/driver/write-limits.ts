@@ -33,7 +33,11 @@ const messageOverhead_bytes = 16 * 1024;
  * @param bytesOf the size of an item; one that is larger than the bound is a part of its own
  * @returns parts of at least one item, each as soon as it is full; none for an empty list
  */
-export function* partsWithin<Item>(items: Iterable<Item>, bytesOf: (item: Item) => number, bytesMax: number): Generator<Item[]> {
+export function* partsWithin<Item>(
+  items: Iterable<Item>,
+  bytesOf: (item: Item) => number,
+  bytesMax: number,
+): Generator<Item[]> {
   let part: Item[] = [];
   let bytes = 0;
   for (const item of items) {

@@ -23,7 +23,11 @@ const lookWithin_ms = 60_000;
 const answer_ms = 12_000;
 /** Only who and what, not the documents themselves. */
 const dataAndCollections = [
-  { $match: { operationType: { $in: ['insert', 'update', 'replace', 'delete', 'create', 'drop', 'rename', 'dropDatabase'] } } },
+  {
+    $match: {
+      operationType: { $in: ['insert', 'update', 'replace', 'delete', 'create', 'drop', 'rename', 'dropDatabase'] },
+    },
+  },
   { $project: { operationType: 1, clusterTime: 1, collectionUUID: 1, ns: 1, to: 1 } },
 ];
 
@@ -36,7 +40,13 @@ export async function planReversal(
   signal: AbortSignal,
 ): Promise<Reversal> {
   const { source, destination } = clusters;
-  const next = await openSource(runtime, requireClusterName(destination.name), recorded?.reversal?.accessBack ?? null, signal, connect);
+  const next = await openSource(
+    runtime,
+    requireClusterName(destination.name),
+    recorded?.reversal?.accessBack ?? null,
+    signal,
+    connect,
+  );
   await next.close();
   const shards = { sourceShards: [...source.shardIds], destinationShards: [...next.shardIds] };
   return { turns: 0, ...shards, accessBack: next.access, openedAt: null, openedCatalogEpoch: null, isOver: false };
@@ -58,7 +68,9 @@ function requireReversible(record: MigrationRecord): Reversal {
  */
 export async function readReversible(run: MigrationRun, signal: AbortSignal): Promise<MigrationRecord> {
   const { record } = await run.refresh(signal).catch((error: unknown) => {
-    throw error instanceof ConvoyError && error.error === 'destinationChanged' ? new ConvoyError('notReversible', cleanedUp) : error;
+    throw error instanceof ConvoyError && error.error === 'destinationChanged'
+      ? new ConvoyError('notReversible', cleanedUp)
+      : error;
   });
   requireReversible(record);
   return record;
@@ -68,15 +80,24 @@ export async function readReversible(run: MigrationRun, signal: AbortSignal): Pr
  * A source that a committed migration no longer needs may be gone: an operator who waits for an answer is told at once.
  * @throws ConvoyError `sourceUnavailable`; `wrongCluster` when it is another cluster by now
  */
-export async function requireAnswer({ clock }: Pick<Runtime, 'clock'>, former: ClusterClient, signal: AbortSignal): Promise<void> {
+export async function requireAnswer(
+  { clock }: Pick<Runtime, 'clock'>,
+  former: ClusterClient,
+  signal: AbortSignal,
+): Promise<void> {
   const clients = former.access === 'direct' ? former.shardIds.map((id) => former.shard(id)) : [];
-  const ask = (each: AbortSignal) => Promise.all([former.router, ...clients].map((client) => client.command('admin', { ping: 1 }, { signal: each })));
+  const ask = (each: AbortSignal) =>
+    Promise.all([former.router, ...clients].map((client) => client.command('admin', { ping: 1 }, { signal: each })));
   try {
     await within(answer_ms, clock, ask, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ConvoyError || codeOf(error) !== null) throw error;
-    throw new ConvoyError('sourceUnavailable', `${former.name} cannot be reached (${failureName(error)}), so the migration cannot be reversed now: bring it back, and send reverse again. Nothing was begun.`, { cause: error });
+    throw new ConvoyError(
+      'sourceUnavailable',
+      `${former.name} cannot be reached (${failureName(error)}), so the migration cannot be reversed now: bring it back, and send reverse again. Nothing was begun.`,
+      { cause: error },
+    );
   }
 }
 
@@ -84,7 +105,12 @@ export async function requireAnswer({ clock }: Pick<Runtime, 'clock'>, former: C
  * Connects to the destination as the source that it is to become.
  * @throws ConvoyError `wrongCluster`, `reversibleNeedsEqualShardCounts` when it has got other shards since
  */
-export async function openNextSource(runtime: Runtime, record: MigrationRecord, connect: Connect, signal: AbortSignal): Promise<ClusterClient> {
+export async function openNextSource(
+  runtime: Runtime,
+  record: MigrationRecord,
+  connect: Connect,
+  signal: AbortSignal,
+): Promise<ClusterClient> {
   const { accessBack, destinationShards } = requireReversible(record);
   const { name, clusterId } = record.destination;
   const next = await openSource(runtime, requireClusterName(name), accessBack, signal, connect);
@@ -92,7 +118,10 @@ export async function openNextSource(runtime: Runtime, record: MigrationRecord, 
   if (!isOther && [...next.shardIds].sort().join() === [...destinationShards].sort().join()) return next;
   await next.close();
   if (isOther) throw new ConvoyError('wrongCluster');
-  throw new ConvoyError('reversibleNeedsEqualShardCounts', `Shards of ${name} were added or removed since the start, which a reverse cannot bridge.`);
+  throw new ConvoyError(
+    'reversibleNeedsEqualShardCounts',
+    `Shards of ${name} were added or removed since the start, which a reverse cannot bridge.`,
+  );
 }
 
 /** The clusters of a reverse, and what is recorded of the migration. */
@@ -114,9 +143,18 @@ export interface ReverseCheck {
  */
 export async function checkReverse({ runtime, records, former, next, record, signal }: ReverseCheck): Promise<void> {
   const { openedAt } = requireReversible(record);
-  if (openedAt === null || record.commit === null) throw new ConvoyError('notReversible', 'When the destination was opened is not recorded, so the migration cannot be reversed.');
-  await runtime.retrying('look for the history of the destination', () => requireHistory(next, timeOf(openedAt), signal), signal);
-  const look = (since: bigint): Promise<bigint> => runtime.retrying('look for late writes', () => lookForWrites(former, record, since, signal), signal);
+  if (openedAt === null || record.commit === null)
+    throw new ConvoyError(
+      'notReversible',
+      'When the destination was opened is not recorded, so the migration cannot be reversed.',
+    );
+  await runtime.retrying(
+    'look for the history of the destination',
+    () => requireHistory(next, timeOf(openedAt), signal),
+    signal,
+  );
+  const look = (since: bigint): Promise<bigint> =>
+    runtime.retrying('look for late writes', () => lookForWrites(former, record, since, signal), signal);
   const quietUpTo = await look(timeOf(record.commit.time) + 1n);
   await bringBlock({ runtime, records, source: former, destination: next }, 'source', signal);
   await look(quietUpTo);
@@ -125,7 +163,13 @@ export async function checkReverse({ runtime, records, former, next, record, sig
 async function requireHistory(next: ClusterClient, openedAt: bigint, signal: AbortSignal): Promise<void> {
   try {
     const { router, version } = next;
-    const cursor = await openChangeStream(router, { startAtOperationTime: timestampOf(openedAt), batchDocumentsMax: 1, signal, allChangesForCluster: true, version });
+    const cursor = await openChangeStream(router, {
+      startAtOperationTime: timestampOf(openedAt),
+      batchDocumentsMax: 1,
+      signal,
+      allChangesForCluster: true,
+      version,
+    });
     try {
       await cursor.next({ signal, maxTime_ms: 1 });
     } finally {
@@ -138,12 +182,24 @@ async function requireHistory(next: ClusterClient, openedAt: bigint, signal: Abo
 }
 
 /** @returns a time up to which nothing was written */
-async function lookForWrites(former: ClusterClient, record: MigrationRecord, since: bigint, signal: AbortSignal): Promise<bigint> {
+async function lookForWrites(
+  former: ClusterClient,
+  record: MigrationRecord,
+  since: bigint,
+  signal: AbortSignal,
+): Promise<bigint> {
   const end = await timeAboveAll(former, { signal });
   if (since > end) return since;
   try {
     const { router, version } = former;
-    const options = { startAtOperationTime: timestampOf(since), batchDocumentsMax, signal, allChangesForCluster: true, version, pipeline: dataAndCollections };
+    const options = {
+      startAtOperationTime: timestampOf(since),
+      batchDocumentsMax,
+      signal,
+      allChangesForCluster: true,
+      version,
+      pipeline: dataAndCollections,
+    };
     const cursor = await openChangeStream(router, options);
     try {
       await refuseWritesUpTo(end, { former, record, cursor }, signal);
@@ -152,30 +208,52 @@ async function lookForWrites(former: ClusterClient, record: MigrationRecord, sin
     }
   } catch (error) {
     if (classify(error) !== 'historyLost') throw error;
-    throw await reverseHistoryLost(former, since, `Whether ${former.name} was written to since the commit can no longer be told`, signal);
+    throw await reverseHistoryLost(
+      former,
+      since,
+      `Whether ${former.name} was written to since the commit can no longer be told`,
+      signal,
+    );
   }
   return end;
 }
 
 async function refuseWritesUpTo(
   end: bigint,
-  { former, record, cursor }: { former: ClusterClient; record: MigrationRecord; cursor: Awaited<ReturnType<typeof openChangeStream>> },
+  {
+    former,
+    record,
+    cursor,
+  }: { former: ClusterClient; record: MigrationRecord; cursor: Awaited<ReturnType<typeof openChangeStream>> },
   signal: AbortSignal,
 ): Promise<void> {
   const filter = filterOf(record);
   const within = AbortSignal.any([signal, AbortSignal.timeout(lookWithin_ms)]);
   for (let batch = cursor.first; ; batch = await cursor.next({ signal: within, maxTime_ms: awaitData_ms })) {
-    const written = batch.documents.map(parseDdlEvent).find(({ database, name, to }) => filter.includes(database, name) || (to !== null && filter.includes(to.database, to.name)));
+    const written = batch.documents
+      .map(parseDdlEvent)
+      .find(
+        ({ database, name, to }) =>
+          filter.includes(database, name) || (to !== null && filter.includes(to.database, to.name)),
+      );
     if (written !== undefined) {
       const namespace = written.name === '' ? written.database : `${written.database}.${written.name}`;
-      throw new ConvoyError('sourceChangedSinceCommit', `${former.name} was written to since the commit (${written.operation} in ${namespace}), so that a reverse would not make the clusters equal. Keep what was written there by other means, and start a new migration.`);
+      throw new ConvoyError(
+        'sourceChangedSinceCommit',
+        `${former.name} was written to since the commit (${written.operation} in ${namespace}), so that a reverse would not make the clusters equal. Keep what was written there by other means, and start a new migration.`,
+      );
     }
     if (batch.resumeToken !== undefined && tokenTime(batch.resumeToken) > end) return;
     await wakeStreams(former, { signal: within });
   }
 }
 
-async function reverseHistoryLost(cluster: ClusterClient, position: bigint, what: string, signal: AbortSignal): Promise<ConvoyError> {
+async function reverseHistoryLost(
+  cluster: ClusterClient,
+  position: bigint,
+  what: string,
+  signal: AbortSignal,
+): Promise<ConvoyError> {
   const clients: NodeClient[] = cluster.access === 'direct' ? cluster.shardIds.map((id) => cluster.shard(id)) : [];
   const { errorDescription } = await historyLost(clients, position, signal);
   return new ConvoyError('reverseHistoryLost', `${what}. ${errorDescription}`);

@@ -44,7 +44,8 @@ export async function cleanUp(
   limits: { answerWithin_ms: number } = { answerWithin_ms },
 ): Promise<boolean> {
   const retry = retryingFor(retry_ms, isRetryable);
-  const connect: ConnectByName = (name) => retry(`connect to ${name}`, () => connectConfigured(config, name, 'router', signal), signal);
+  const connect: ConnectByName = (name) =>
+    retry(`connect to ${name}`, () => connectConfigured(config, name, 'router', signal), signal);
   const found = await findMigration(connect, destination, retry, signal);
   const { record, home, other } = found;
   try {
@@ -52,11 +53,30 @@ export async function cleanUp(
     const [records, tasks] = [new MigrationRecords(metadata), new TaskRecords(metadata)];
     if (record !== null) await refuseLive(records, tasks, record, limits.answerWithin_ms, signal);
     const sides = sidesOf(found);
-    const stored = { home: await metadataOn(home, signal), other: other === null ? [] : await metadataOn(other, signal) };
+    const stored = {
+      home: await metadataOn(home, signal),
+      other: other === null ? [] : await metadataOn(other, signal),
+    };
     const zones = await findLeftoverZones(sides.destination, signal);
-    const allowWrites = (cluster: ClusterClient, attempt: AbortSignal): Promise<void> => setOrExplain(cluster, false, attempt);
-    const steps = cleanupSteps({ record, ...sides, home, other, records, tasks, zones, metadata: stored, retrying: retry, allowWrites });
-    const plan = { found: steps.length === 0 ? null : describe(record), steps, remarks: remarksOn(record, sides.destination) };
+    const allowWrites = (cluster: ClusterClient, attempt: AbortSignal): Promise<void> =>
+      setOrExplain(cluster, false, attempt);
+    const steps = cleanupSteps({
+      record,
+      ...sides,
+      home,
+      other,
+      records,
+      tasks,
+      zones,
+      metadata: stored,
+      retrying: retry,
+      allowWrites,
+    });
+    const plan = {
+      found: steps.length === 0 ? null : describe(record),
+      steps,
+      remarks: remarksOn(record, sides.destination),
+    };
     if (!(await agree(plan))) return false;
     for (const step of steps) await retry(step.description, () => step.run(signal), signal);
     return true;
@@ -66,38 +86,64 @@ export async function cleanUp(
 }
 
 /** The clusters by their roles; without a migration, the one that was looked at is the destination. */
-function sidesOf({ record, home, other }: FoundMigration): { source: ClusterClient | null; destination: ClusterClient } {
+function sidesOf({ record, home, other }: FoundMigration): {
+  source: ClusterClient | null;
+  destination: ClusterClient;
+} {
   const isOfHome = record === null || record.destination.clusterId === home.clusterId;
   return isOfHome || other === null ? { source: other, destination: home } : { source: home, destination: other };
 }
 
 /** A migration that has come to its end has no work left, whatever its processes still answer. */
-async function refuseLive(records: MigrationRecords, tasks: TaskRecords, record: MigrationRecord, within_ms: number, signal: AbortSignal): Promise<void> {
+async function refuseLive(
+  records: MigrationRecords,
+  tasks: TaskRecords,
+  record: MigrationRecord,
+  within_ms: number,
+  signal: AbortSignal,
+): Promise<void> {
   if (record.phase === 'committed' || record.failure !== null) return;
   if (record.phase === 'opening') {
-    throw new ConvoyError('migrationLives', 'The commit is decided and only has to be finished: start the instances again, and clean up once they are COMMITTED.');
+    throw new ConvoyError(
+      'migrationLives',
+      'The commit is decided and only has to be finished: start the instances again, and clean up once they are COMMITTED.',
+    );
   }
   const present = await checkMembers(records, tasks, within_ms, signal);
   if (present.length === 0) return;
-  throw new ConvoyError('migrationLives', `The migration is at work (${present.join(', ')} answered): let it end, or stop all its instances first.`);
+  throw new ConvoyError(
+    'migrationLives',
+    `The migration is at work (${present.join(', ')} answered): let it end, or stop all its instances first.`,
+  );
 }
 
 function describe(record: MigrationRecord | null): string {
   if (record === null) return 'What is left of a migration that was cleaned up before.';
   const way = `The migration from ${record.source.name} to ${record.destination.name}`;
   if (record.failure !== null) return `${way} has failed: ${record.failure.error}: ${record.failure.errorDescription}`;
-  return record.phase === 'committed' ? `${way} is committed.` : `${way} has not ended, and none of its instances is at work.`;
+  return record.phase === 'committed'
+    ? `${way} is committed.`
+    : `${way} has not ended, and none of its instances is at work.`;
 }
 
 function remarksOn(record: MigrationRecord | null, destination: ClusterClient): string[] {
   if (record === null) return [];
   if (record.phase !== 'committed' && turnsOf(record) > 0) {
-    return [`What was replayed to ${destination.name} stays there; it goes on refusing the writes of users. ${record.source.name} has everything.`];
+    return [
+      `What was replayed to ${destination.name} stays there; it goes on refusing the writes of users. ${record.source.name} has everything.`,
+    ];
   }
   if (record.phase !== 'committed') {
-    return [`What was copied stays on ${destination.name}, with indexes and options in the form they have during a migration: drop it before the next start.`];
+    return [
+      `What was copied stays on ${destination.name}, with indexes and options in the form they have during a migration: drop it before the next start.`,
+    ];
   }
   const { enableUserWriteBlocking } = record.options;
   const ended = record.reversal ? ['From then on the migration cannot be reversed any more.'] : [];
-  return enableUserWriteBlocking ? [...ended, `The block of user writes on ${record.source.name} stays as it is; where they are still refused, allow them with: convoy unblock ${record.source.name}`] : ended;
+  return enableUserWriteBlocking
+    ? [
+        ...ended,
+        `The block of user writes on ${record.source.name} stays as it is; where they are still refused, allow them with: convoy unblock ${record.source.name}`,
+      ]
+    : ended;
 }

@@ -14,5 +14,9 @@ export function refuseRecorded(recorded: MigrationRecord, release: string): void
 
 /** What a command is answered with whose clusters could not be reached. */
 export function unreachable(name: CommandName, cause: unknown): ConvoyError {
-  return new ConvoyError('sourceUnavailable', `A cluster could not be reached while ${name} was carried out; nothing was begun that is not recorded. Try again.`, { cause });
+  return new ConvoyError(
+    'sourceUnavailable',
+    `A cluster could not be reached while ${name} was carried out; nothing was begun that is not recorded. Try again.`,
+    { cause },
+  );
 }

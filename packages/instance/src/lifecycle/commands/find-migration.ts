@@ -27,7 +27,12 @@ export type ConnectByName = (name: ClusterName) => Promise<ClusterClient>;
  * Nothing of the source of a committed migration is to be done, unless it was reversed: it may be gone for good.
  * @throws ConvoyError `wrongCluster`, `metadataFromNewerRelease`; what connecting throws
  */
-export async function findMigration(connect: ConnectByName, named: ClusterName, retrying: Retrying, signal: AbortSignal): Promise<FoundMigration> {
+export async function findMigration(
+  connect: ConnectByName,
+  named: ClusterName,
+  retrying: Retrying,
+  signal: AbortSignal,
+): Promise<FoundMigration> {
   const home = await connect(named);
   const opened: ClusterClient[] = [home];
   const open = async (name: ClusterName): Promise<ClusterClient> => {
@@ -57,7 +62,11 @@ export async function metadataOn(cluster: ClusterClient, signal: AbortSignal): P
 }
 
 /** A state that was copied here from another cluster, or that a later release has written, is not understood. */
-async function recordOn(cluster: ClusterClient, retrying: Retrying, signal: AbortSignal): Promise<MigrationRecord | null> {
+async function recordOn(
+  cluster: ClusterClient,
+  retrying: Retrying,
+  signal: AbortSignal,
+): Promise<MigrationRecord | null> {
   const record = await new MigrationRecords(new Metadata(cluster.router, retrying)).read(signal);
   if (record === null) return null;
   refuseNewerRelease(record.release, release);
@@ -69,15 +78,23 @@ function isAbout(record: MigrationRecord, cluster: ClusterClient): boolean {
   return record.source.clusterId === cluster.clusterId || record.destination.clusterId === cluster.clusterId;
 }
 
-async function otherOf(record: MigrationRecord, home: ClusterClient, open: () => Promise<ClusterClient>): Promise<ClusterClient | null> {
+async function otherOf(
+  record: MigrationRecord,
+  home: ClusterClient,
+  open: () => Promise<ClusterClient>,
+): Promise<ClusterClient | null> {
   const isCommitted = record.phase === 'committed';
   if (isCommitted && turnsOf(record) === 0) return null;
   const mayBeGone = isCommitted && record.destination.clusterId === home.clusterId;
   const other = await open().catch((error: unknown) => {
-    const isOutOfReach = isNetworkFailure(error) || (error instanceof ConvoyError && error.error === 'retriesExhausted');
+    const isOutOfReach =
+      isNetworkFailure(error) || (error instanceof ConvoyError && error.error === 'retriesExhausted');
     if (mayBeGone && isOutOfReach) return null;
     throw error;
   });
   if (other === null || isAbout(record, other)) return other;
-  throw new ConvoyError('wrongCluster', `${other.name} is another cluster than the one that the migration was begun with; correct its connection string.`);
+  throw new ConvoyError(
+    'wrongCluster',
+    `${other.name} is another cluster than the one that the migration was begun with; correct its connection string.`,
+  );
 }

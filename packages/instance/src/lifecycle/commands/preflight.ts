@@ -10,7 +10,11 @@ import { type ClusterName, connectConfigured, connectSource, requireClusterName 
  * Checks whether a migration could start with these settings and options, without an instance that runs, and changes nothing.
  * @throws ConvoyError `clusterUnknown`, what connecting throws, `sourceUnavailable` and `destinationUnavailable`
  */
-export async function preflight(config: InstanceConfig, request: StartRequest, signal: AbortSignal): Promise<PreflightReport> {
+export async function preflight(
+  config: InstanceConfig,
+  request: StartRequest,
+  signal: AbortSignal,
+): Promise<PreflightReport> {
   const sourceName = requireClusterName(request.source);
   const destinationName = requireClusterName(request.destination);
   const { syncUser, memoryBytesMax } = config;
@@ -18,7 +22,14 @@ export async function preflight(config: InstanceConfig, request: StartRequest, s
   try {
     const destination = await connected(config, 'destination', destinationName, signal);
     try {
-      return await reportStart({ source, destination, request, signal, memoryBytesMax, ...(syncUser === undefined ? {} : { syncUser }) });
+      return await reportStart({
+        source,
+        destination,
+        request,
+        signal,
+        memoryBytesMax,
+        ...(syncUser === undefined ? {} : { syncUser }),
+      });
     } finally {
       await destination.close();
     }
@@ -27,7 +38,12 @@ export async function preflight(config: InstanceConfig, request: StartRequest, s
   }
 }
 
-async function connected(config: InstanceConfig, role: 'source' | 'destination', name: ClusterName, signal: AbortSignal): Promise<ClusterClient> {
+async function connected(
+  config: InstanceConfig,
+  role: 'source' | 'destination',
+  name: ClusterName,
+  signal: AbortSignal,
+): Promise<ClusterClient> {
   try {
     if (role === 'source') return await connectSource(config, name, config.sourceAccess, signal);
     return await connectConfigured(config, name, 'router', signal);

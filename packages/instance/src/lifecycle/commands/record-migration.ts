@@ -32,8 +32,18 @@ export async function recordMigration(requested: RequestedMigration): Promise<Mi
   const { runtime, fleet, release, connect, request, source, destination, recorded, signal } = requested;
   const { syncUser, memoryBytesMax } = runtime.config;
   const records = new MigrationRecords(new Metadata(destination.router, runtime.retrying));
-  const onReport = (report: PreflightReport): void => fleet.publishDetails('preflight', { at_ms: runtime.clock.now_ms(), ...report });
-  const input = { source, destination, request, signal, memoryBytesMax, onReport, clock: runtime.clock, ...(syncUser === undefined ? {} : { syncUser }) };
+  const onReport = (report: PreflightReport): void =>
+    fleet.publishDetails('preflight', { at_ms: runtime.clock.now_ms(), ...report });
+  const input = {
+    source,
+    destination,
+    request,
+    signal,
+    memoryBytesMax,
+    onReport,
+    clock: runtime.clock,
+    ...(syncUser === undefined ? {} : { syncUser }),
+  };
   const check = await checkStart({ ...input, alreadyRecorded: recorded !== null }).catch(async (error: unknown) => {
     // A peer that was started at the same moment may have recorded the migration meanwhile: this instance then joins it.
     if (recorded !== null || (await records.read(signal)) === null) throw error;
@@ -49,7 +59,9 @@ export async function recordMigration(requested: RequestedMigration): Promise<Mi
       access: source.access,
       taskIds: [...source.shardIds],
       warnings: check.warnings,
-      reversal: request.reversible ? await planReversal(runtime, { source, destination }, recorded, connect, signal) : null,
+      reversal: request.reversible
+        ? await planReversal(runtime, { source, destination }, recorded, connect, signal)
+        : null,
     },
     signal,
   );

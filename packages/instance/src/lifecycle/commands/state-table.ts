@@ -15,5 +15,8 @@ export const commandState: Readonly<Record<CommandName, MigrationState>> = {
 export function requireState(command: CommandName, state: MigrationState): void {
   const needed = commandState[command];
   if (state === needed) return;
-  throw new ConvoyError('notInThisState', `${command} is taken in state ${needed} only; the present state is ${state}.`);
+  throw new ConvoyError(
+    'notInThisState',
+    `${command} is taken in state ${needed} only; the present state is ${state}.`,
+  );
 }

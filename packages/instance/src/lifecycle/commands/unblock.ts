@@ -23,12 +23,19 @@ const gone_ms = 5_000;
  *   blocks, what connecting to either cluster throws; once the cluster was opened as a destination, its source is done without
  *   where it does not answer: it may be gone
  */
-export async function unblock(config: InstanceConfig, name: ClusterName, signal: AbortSignal, connect: Connect = connectConfigured): Promise<void> {
+export async function unblock(
+  config: InstanceConfig,
+  name: ClusterName,
+  signal: AbortSignal,
+  connect: Connect = connectConfigured,
+): Promise<void> {
   const retry = retryingFor(retry_ms, isRetryable);
-  const open = (one: ClusterName, each: AbortSignal): Promise<ClusterClient> => retry(`connect to ${one}`, () => connect(config, one, 'router', each), each);
+  const open = (one: ClusterName, each: AbortSignal): Promise<ClusterClient> =>
+    retry(`connect to ${one}`, () => connect(config, one, 'router', each), each);
   const cluster = await open(name, signal);
   try {
-    const openOther = (each: AbortSignal): Promise<ClusterClient> => open(name === 'cluster0' ? 'cluster1' : 'cluster0', each);
+    const openOther = (each: AbortSignal): Promise<ClusterClient> =>
+      open(name === 'cluster0' ? 'cluster1' : 'cluster0', each);
     const mayLackOther = sparesOther(await recordOn(cluster, retry, signal), cluster);
     const other = mayLackOther ? await unlessGone(openOther, retry, signal) : await openOther(signal);
     try {
@@ -42,7 +49,11 @@ export async function unblock(config: InstanceConfig, name: ClusterName, signal:
 }
 
 /** A cluster that answers, although nothing needs it any more: another migration may have been started towards it. */
-async function unlessGone(open: (signal: AbortSignal) => Promise<ClusterClient>, retry: Retrying, signal: AbortSignal): Promise<ClusterClient | null> {
+async function unlessGone(
+  open: (signal: AbortSignal) => Promise<ClusterClient>,
+  retry: Retrying,
+  signal: AbortSignal,
+): Promise<ClusterClient | null> {
   const look = async (each: AbortSignal): Promise<ClusterClient> => {
     const cluster = await open(each);
     try {
@@ -68,15 +79,33 @@ async function unlessGone(open: (signal: AbortSignal) => Promise<ClusterClient>,
  * @param other null when it is gone
  * @throws ConvoyError `migrationLives`, `writeBlockingFailed`
  */
-export async function lift(cluster: ClusterClient, other: ClusterClient | null, retry: Retrying, signal: AbortSignal): Promise<void> {
+export async function lift(
+  cluster: ClusterClient,
+  other: ClusterClient | null,
+  retry: Retrying,
+  signal: AbortSignal,
+): Promise<void> {
   if (cluster.version[0] < writeBlockVersion) {
-    throw new ConvoyError('writeBlockingFailed', `${cluster.name} runs ${cluster.version.join('.')}: servers before ${writeBlockVersion}.0 have no block of user writes, so there is none to lift. What refuses the writes is something else.`);
+    throw new ConvoyError(
+      'writeBlockingFailed',
+      `${cluster.name} runs ${cluster.version.join('.')}: servers before ${writeBlockVersion}.0 have no block of user writes, so there is none to lift. What refuses the writes is something else.`,
+    );
   }
-  const set = (blocked: boolean) => retry(`${blocked ? 'block' : 'allow'} user writes on ${cluster.name}`, () => setOrExplain(cluster, blocked), signal);
-  const side = async () => (await neededAs(cluster, cluster, retry, signal)) ?? (other === null ? null : neededAs(cluster, other, retry, signal));
+  const set = (blocked: boolean) =>
+    retry(
+      `${blocked ? 'block' : 'allow'} user writes on ${cluster.name}`,
+      () => setOrExplain(cluster, blocked),
+      signal,
+    );
+  const side = async () =>
+    (await neededAs(cluster, cluster, retry, signal)) ??
+    (other === null ? null : neededAs(cluster, other, retry, signal));
   for (let needed = await side(); ; needed = await side()) {
     if (needed !== null) {
-      throw new ConvoyError('migrationLives', `${cluster.name} is the ${needed} of a migration that is under way and needs its users' writes blocked. Let it end, or stop its instances and run convoy cleanup.`);
+      throw new ConvoyError(
+        'migrationLives',
+        `${cluster.name} is the ${needed} of a migration that is under way and needs its users' writes blocked. Let it end, or stop its instances and run convoy cleanup.`,
+      );
     }
     await set(false);
     if ((await side()) === null) return;
@@ -85,7 +114,12 @@ export async function lift(cluster: ClusterClient, other: ClusterClient | null, 
 }
 
 /** As what the migration whose state the destination holds needs the cluster closed; null when it does not. */
-async function neededAs(cluster: ClusterClient, destination: ClusterClient, retry: Retrying, signal: AbortSignal): Promise<'source' | 'destination' | null> {
+async function neededAs(
+  cluster: ClusterClient,
+  destination: ClusterClient,
+  retry: Retrying,
+  signal: AbortSignal,
+): Promise<'source' | 'destination' | null> {
   const record = await recordOn(destination, retry, signal);
   if (record === null || record.failure !== null || record.phase === 'committed') return null;
   const side = sideOf(record, cluster.clusterId);

@@ -18,15 +18,22 @@ export async function refuseUpgradedSource(
   { source, destination, home }: Record<'source' | 'destination' | 'home', ClusterClient>,
   signal: AbortSignal,
 ): Promise<void> {
-  const ask = (each: AbortSignal) => Promise.all([source, destination].map(({ router }) => readFeatureVersion(router, { signal: each })));
+  const ask = (each: AbortSignal) =>
+    Promise.all([source, destination].map(({ router }) => readFeatureVersion(router, { signal: each })));
   const [from, to] = await within(answer_ms, clock, ask, signal).catch(() => {
     signal.throwIfAborted();
     return [];
   });
   if (to && isOlder(to.version, destination.version)) {
-    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of ${destination.name} was lowered to ${releaseText(to.version)} during the migration; raise it again, and send the command again.`);
+    throw new ConvoyError(
+      'unsupportedServerVersion',
+      `The featureCompatibilityVersion of ${destination.name} was lowered to ${releaseText(to.version)} during the migration; raise it again, and send the command again.`,
+    );
   }
   if (destination !== home || !from || !to || !isOlder(to.version, from.version)) return;
   const [above, below] = [releaseText(from.version), releaseText(to.version)];
-  throw new ConvoyError('unsupportedServerVersion', `The source was upgraded to featureCompatibilityVersion ${above} since the start, above the destination's ${below}; raise it there, and send the command again.`);
+  throw new ConvoyError(
+    'unsupportedServerVersion',
+    `The source was upgraded to featureCompatibilityVersion ${above} since the start, above the destination's ${below}; raise it there, and send the command again.`,
+  );
 }

@@ -36,8 +36,15 @@ const balanced: Wish = {
  * opening is decided the source may be gone for good: it is asked for a bounded time, and what it has not done is told in a
  * warning.
  */
-export async function keepSourceClosed(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime: { clock }, watch } = deps;
+export async function keepSourceClosed(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const {
+    runtime: { clock },
+    watch,
+  } = deps;
   if (!watch.view.record.options.enableUserWriteBlocking) return;
   let outcome: Outcome = null;
   const onOutcome = (each: Outcome): void => void (outcome = each);
@@ -46,26 +53,59 @@ export async function keepSourceClosed(deps: MigrationDependencies, leaderEpoch:
 }
 
 /** Starts the source's balancer again if it was on, in the same way. */
-export async function restoreSourceBalancer(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime: { clock }, watch } = deps;
-  const ask = (each: AbortSignal): Promise<void> => restoreBalancer(deps, 'source', balancersAfter(watch.view.record), each);
-  const outcome = await within(balancer_ms, clock, ask, signal).then(() => null, (error: unknown) => ({ error }));
+export async function restoreSourceBalancer(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const {
+    runtime: { clock },
+    watch,
+  } = deps;
+  const ask = (each: AbortSignal): Promise<void> =>
+    restoreBalancer(deps, 'source', balancersAfter(watch.view.record), each);
+  const outcome = await within(balancer_ms, clock, ask, signal).then(
+    () => null,
+    (error: unknown) => ({ error }),
+  );
   await reportOutcome(deps, leaderEpoch, balanced, outcome, signal);
 }
 
-async function reportOutcome(deps: MigrationDependencies, leaderEpoch: number, { warning, describe }: Wish, outcome: Outcome, signal: AbortSignal): Promise<void> {
+async function reportOutcome(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  { warning, describe }: Wish,
+  outcome: Outcome,
+  signal: AbortSignal,
+): Promise<void> {
   signal.throwIfAborted();
   if (outcome === null) return report(deps, leaderEpoch, warning, null, signal);
   const { error } = outcome;
   deps.runtime.logger.warn({ event: warning, err: error }, 'the source was not left as it should be');
-  await report(deps, leaderEpoch, warning, describe(deps.source.name, error instanceof ConvoyError ? error.error : failureName(error)), signal);
+  await report(
+    deps,
+    leaderEpoch,
+    warning,
+    describe(deps.source.name, error instanceof ConvoyError ? error.error : failureName(error)),
+    signal,
+  );
 }
 
 /** @param description null when there is nothing to be told, also where a leader before this one has told of it */
-async function report({ records, watch }: MigrationDependencies, leaderEpoch: number, name: string, description: string | null, signal: AbortSignal): Promise<void> {
+async function report(
+  { records, watch }: MigrationDependencies,
+  leaderEpoch: number,
+  name: string,
+  description: string | null,
+  signal: AbortSignal,
+): Promise<void> {
   const { warnings } = watch.view.record;
   const others = warnings.filter((warning) => warning.name !== name);
   if (description === null && others.length === warnings.length) return;
-  await records.updateAsLeader(leaderEpoch, { warnings: description === null ? others : [...others, { name, description }] }, signal);
+  await records.updateAsLeader(
+    leaderEpoch,
+    { warnings: description === null ? others : [...others, { name, description }] },
+    signal,
+  );
   await watch.refresh(signal);
 }

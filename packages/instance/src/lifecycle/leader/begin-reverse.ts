@@ -11,7 +11,11 @@ import { bringBlock } from '../migration/write-blocks.js';
  * fence made there, and its indexes brought into the form that they have while changes are applied. Every step may be
  * repeated by a later leader.
  */
-export async function beginReverse(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+export async function beginReverse(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { runtime, destination, records, taskRecords, watch } = deps;
   await taskRecords.beginTurn(turnsOf(watch.view.record), signal);
   stepDone('tasksRestarted');
@@ -19,7 +23,11 @@ export async function beginReverse(deps: MigrationDependencies, leaderEpoch: num
   stepDone('formerSourceClosed');
   await stopBalancers(deps, leaderEpoch, signal);
   stepDone('reverseBalancersStopped');
-  await runtime.retrying('make the fence', () => createFence(destination.router, destination.kind, destination.shardIds, { signal }), signal);
+  await runtime.retrying(
+    'make the fence',
+    () => createFence(destination.router, destination.kind, destination.shardIds, { signal }),
+    signal,
+  );
   stepDone('reverseFenceMade');
   const plan = planOf(deps, await readStartCatalog(deps, signal));
   const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);

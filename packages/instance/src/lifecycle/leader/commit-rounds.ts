@@ -37,7 +37,12 @@ const roundPause_ms = 500;
  * catalog that belongs to it.
  * @throws ConvoyError `transactionsNotEnded`, `catalogDiffers` when definitions cannot be brought into line, `commitRoundsExceeded`
  */
-export async function drainRounds(deps: MigrationDependencies, ddlChanges: DdlLeader, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+export async function drainRounds(
+  deps: MigrationDependencies,
+  ddlChanges: DdlLeader,
+  leaderEpoch: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { runtime, watch } = deps;
   let last = watch.view.record.commit?.round ?? 0;
   let started = await startedRound(deps, signal);
@@ -57,14 +62,21 @@ export async function drainRounds(deps: MigrationDependencies, ddlChanges: DdlLe
     differences = differencesOf(deps, catalog, found);
     stepDone('definitionsCompared');
     if (differences.length > 0 || ddlChanges.changedAfter(above)) continue;
-    await runtime.retrying('compare functions', () => refuseFunctionChanges(deps.source, deps.destination, catalog, signal), signal);
+    await runtime.retrying(
+      'compare functions',
+      () => refuseFunctionChanges(deps.source, deps.destination, catalog, signal),
+      signal,
+    );
     await seal(deps, leaderEpoch, { round, time, catalog }, signal);
     stepDone('commitSealed');
     return;
   }
   await noteDifferences(deps, differences, signal);
   refuseDifferences(differences);
-  throw new ConvoyError('commitRoundsExceeded', `The source was written to in each of ${roundsMax} rounds of the commit. Stop its writers and commit a new migration.`);
+  throw new ConvoyError(
+    'commitRoundsExceeded',
+    `The source was written to in each of ${roundsMax} rounds of the commit. Stop its writers and commit a new migration.`,
+  );
 }
 
 /**
@@ -72,7 +84,10 @@ export async function drainRounds(deps: MigrationDependencies, ddlChanges: DdlLe
  * A leader that is replaced again and again gets on in this way.
  * @returns null when there is none, or when its time is too old
  */
-async function startedRound(deps: MigrationDependencies, signal: AbortSignal): Promise<Pick<CommitRound, 'round' | 'time'> | null> {
+async function startedRound(
+  deps: MigrationDependencies,
+  signal: AbortSignal,
+): Promise<Pick<CommitRound, 'round' | 'time'> | null> {
   const { commit } = deps.watch.view.record;
   if (commit === null) return null;
   const age_seconds = secondsOf(await sourceTimeAboveAll(deps, signal)) - secondsOf(timeOf(commit.time));
@@ -106,16 +121,31 @@ async function seal(
   await storeEntries(deps.metadata, leaderEpoch, catalog.map(storedEntry), signal, 'committedCollections');
   // A commit that came right after the copy may have been told before the last shares had stored what they copied.
   const total = finalTotal(deps.watch.view);
-  await deps.records.updateAsLeader(leaderEpoch, { commit: { round, time, sealed: true, catalogEpoch: leaderEpoch }, ...total }, signal);
+  await deps.records.updateAsLeader(
+    leaderEpoch,
+    { commit: { round, time, sealed: true, catalogEpoch: leaderEpoch }, ...total },
+    signal,
+  );
   deps.fleet.wake();
 }
 
-function readDestination({ runtime, destination, watch }: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
-  return runtime.retrying('read the destination catalog', () => readCatalog(destination, filterOf(watch.view.record), signal), signal);
+function readDestination(
+  { runtime, destination, watch }: MigrationDependencies,
+  signal: AbortSignal,
+): Promise<Catalog> {
+  return runtime.retrying(
+    'read the destination catalog',
+    () => readCatalog(destination, filterOf(watch.view.record), signal),
+    signal,
+  );
 }
 
 /** What of the destination's definitions is not as it should be before attributes are restored. */
-function differencesOf({ destination, watch }: MigrationDependencies, catalog: Catalog, found: Catalog): CatalogDifference[] {
+function differencesOf(
+  { destination, watch }: MigrationDependencies,
+  catalog: Catalog,
+  found: Catalog,
+): CatalogDifference[] {
   const { buildIndexes } = watch.view.record.options;
   return compareCatalogs(catalog, found, { form: 'temporary', buildIndexes, destinationVersion: destination.version });
 }

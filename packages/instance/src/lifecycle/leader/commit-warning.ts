@@ -10,6 +10,10 @@ export async function warnOfCommit(
 ): Promise<void> {
   const { record } = await watch.refresh(signal);
   const others = record.warnings.filter((warning) => warning.name !== name);
-  await records.updateAsLeader(leaderEpoch, { warnings: description === null ? others : [...others, { name, description }] }, signal);
+  await records.updateAsLeader(
+    leaderEpoch,
+    { warnings: description === null ? others : [...others, { name, description }] },
+    signal,
+  );
   await watch.refresh(signal);
 }

@@ -61,20 +61,42 @@ export async function commit(deps: MigrationDependencies, leaderEpoch: number, s
   await watch.refresh(signal);
 }
 
-async function refreshed(deps: MigrationDependencies, signal: AbortSignal): Promise<MigrationDependencies['watch']['view']['record']> {
+async function refreshed(
+  deps: MigrationDependencies,
+  signal: AbortSignal,
+): Promise<MigrationDependencies['watch']['view']['record']> {
   return (await deps.watch.refresh(signal)).record;
 }
 
 /** Compares what is there, restores the deferred attributes, and compares again in the final form. */
-async function finishCatalog(deps: MigrationDependencies, catalog: Catalog, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+async function finishCatalog(
+  deps: MigrationDependencies,
+  catalog: Catalog,
+  leaderEpoch: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { runtime, destination, records } = deps;
   const plan = planOf(deps, catalog);
   const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);
-  await holdWhileViolated(deps, leaderEpoch, () => runtime.retrying('restore attributes', () => restoreAttributes({ destination, plan, signal, confirm }), signal), signal);
+  await holdWhileViolated(
+    deps,
+    leaderEpoch,
+    () =>
+      runtime.retrying('restore attributes', () => restoreAttributes({ destination, plan, signal, confirm }), signal),
+    signal,
+  );
   stepDone('attributesRestored');
-  const found = await runtime.retrying('read the destination catalog', () => readCatalog(destination, filterOf(deps.watch.view.record), signal), signal);
+  const found = await runtime.retrying(
+    'read the destination catalog',
+    () => readCatalog(destination, filterOf(deps.watch.view.record), signal),
+    signal,
+  );
   const { buildIndexes } = deps.watch.view.record.options;
-  const differences = compareCatalogs(catalog, found, { form: 'final', buildIndexes, destinationVersion: destination.version });
+  const differences = compareCatalogs(catalog, found, {
+    form: 'final',
+    buildIndexes,
+    destinationVersion: destination.version,
+  });
   await noteDifferences(deps, differences, signal);
   refuseDifferences(differences);
   const { reversal } = deps.watch.view.record;
@@ -88,18 +110,29 @@ async function storeOpening(deps: MigrationDependencies, leaderEpoch: number, si
   const { runtime, destination, records } = deps;
   const { reversal } = await refreshed(deps, signal);
   if (!reversal || reversal.openedAt !== null) return;
-  const time = await runtime.retrying('take a time of the destination', () => timeAboveAll(destination, { signal }), signal);
+  const time = await runtime.retrying(
+    'take a time of the destination',
+    () => timeAboveAll(destination, { signal }),
+    signal,
+  );
   await records.noteOpening(leaderEpoch, { openedAt: timestampOf(time) }, signal);
 }
 
 /** @throws ConvoyError `catalogDiffers`, naming some of the differences */
 export function refuseDifferences(differences: readonly CatalogDifference[]): void {
   if (differences.length === 0) return;
-  const named = differences.slice(0, differencesNamedMax).map(({ kind, namespace, detail }) => `${kind} ${namespace} (${detail})`);
-  throw new ConvoyError('catalogDiffers', `Source and destination differ in ${differences.length} definitions: ${named.join('; ')}.`);
+  const named = differences
+    .slice(0, differencesNamedMax)
+    .map(({ kind, namespace, detail }) => `${kind} ${namespace} (${detail})`);
+  throw new ConvoyError(
+    'catalogDiffers',
+    `Source and destination differ in ${differences.length} definitions: ${named.join('; ')}.`,
+  );
 }
 
 function failedBefore(deps: MigrationDependencies): ConvoyError {
   const failure = deps.watch.view.record.failure;
-  return failure === null ? new ConvoyError('migrationFailed') : new ConvoyError(failure.error, failure.errorDescription);
+  return failure === null
+    ? new ConvoyError('migrationFailed')
+    : new ConvoyError(failure.error, failure.errorDescription);
 }

@@ -72,7 +72,8 @@ export class DdlLeader {
         showsEachCopy: source.version[0] < oneCopyRelease,
         shardsReplicaSet: deps.watch.view.record.options.sharding !== undefined,
         monotonic_ms: () => runtime.clock.monotonic_ms(),
-        hasLeft: async ({ database, name, uuid }, signal) => (await this.#collection(database, uuid, signal))?.name !== name,
+        hasLeft: async ({ database, name, uuid }, signal) =>
+          (await this.#collection(database, uuid, signal))?.name !== name,
         timeAboveAll: (signal) => sourceTimeAboveAll(deps, signal),
         isIdle: () => this.#idle.isIdle(),
         isAwaited: () => isStreamAwaited(deps.watch.view),
@@ -92,7 +93,12 @@ export class DdlLeader {
     await records.raiseDdlChanges(leaderEpoch, { done: ledger.done }, signal);
     const startAt = timeOf(record.ddlWatermark?.time ?? record.startTime ?? timestampOf(0n));
     const commitTime = record.commit === null ? null : timeOf(record.commit.time);
-    return new DdlLeader(deps, leaderEpoch, { ledger, pairs: await UuidPairs.read(metadata, leaderEpoch, signal), startAt, commitTime });
+    return new DdlLeader(deps, leaderEpoch, {
+      ledger,
+      pairs: await UuidPairs.read(metadata, leaderEpoch, signal),
+      startAt,
+      commitTime,
+    });
   }
 
   /** Follows until the signal; rejects with the first failure. */
@@ -134,7 +140,11 @@ export class DdlLeader {
 
   /** The source's catalog as it is now, with the shard keys that its collections have on the destination. */
   async readSource(signal: AbortSignal): Promise<Catalog> {
-    const catalog = await this.deps.runtime.retrying('read the source catalog', () => readFollowedCatalog(this.deps, this.#ledger.entries, signal), signal);
+    const catalog = await this.deps.runtime.retrying(
+      'read the source catalog',
+      () => readFollowedCatalog(this.deps, this.#ledger.entries, signal),
+      signal,
+    );
     refuseExpiring(this.deps.watch.view.record.options, catalog);
     return catalog;
   }
@@ -146,7 +156,11 @@ export class DdlLeader {
     const ledger = this.#ledger;
     const [before, wasSettled] = [ledger.known, ledger.next === undefined];
     const now = await this.readSource(signal);
-    const found = await runtime.retrying('read the destination catalog', () => readCatalog(destination, filterOf(record), signal), signal);
+    const found = await runtime.retrying(
+      'read the destination catalog',
+      () => readCatalog(destination, filterOf(record), signal),
+      signal,
+    );
     await this.#exclusively(() => adoptCapped(this.#pairs, ledger.entries.values(), found, signal));
     const time = await sourceTimeAboveAll(this.deps, signal);
     const judged = (): ReturnType<typeof judgeCatalog> =>
@@ -158,12 +172,25 @@ export class DdlLeader {
     }
     try {
       const { buildIndexes } = record.options;
-      const shape = { source, buildIndexes, isChanging: (uuid: string) => ledger.isChanging(uuid), isFollowedName: (database: string, name: string) => ledger.followed.at(database, name) !== undefined, exclusively: (work: () => Promise<void>) => this.#exclusively(work) };
-      await runtime.retrying('bring definitions into line', () => reconcileShape({ ...this.#destination(), ...shape }, now, found, signal), signal);
+      const shape = {
+        source,
+        buildIndexes,
+        isChanging: (uuid: string) => ledger.isChanging(uuid),
+        isFollowedName: (database: string, name: string) => ledger.followed.at(database, name) !== undefined,
+        exclusively: (work: () => Promise<void>) => this.#exclusively(work),
+      };
+      await runtime.retrying(
+        'bring definitions into line',
+        () => reconcileShape({ ...this.#destination(), ...shape }, now, found, signal),
+        signal,
+      );
     } catch (error) {
       // What was changed by the journal meanwhile is looked at again; so is what the source, or somebody on the destination, has changed since.
       if (signal.aborted || (codeOf(error) === null && before === ledger.known && !isReplacedIndex(error))) throw error;
-      runtime.logger.warn({ event: 'comparisonBrokenOff', failure: failureName(error) }, 'definitions could not be brought into line; they are looked at again');
+      runtime.logger.warn(
+        { event: 'comparisonBrokenOff', failure: failureName(error) },
+        'definitions could not be brought into line; they are looked at again',
+      );
       this.#compareSoon = true;
     }
   }
@@ -171,7 +198,8 @@ export class DdlLeader {
   #destination() {
     const { destination, records } = this.deps;
     // Also says so to a leader that was frozen: nothing is changed by one whose epoch is old.
-    const confirm = (signal: AbortSignal): Promise<void> => records.raiseDdlChanges(this.leaderEpoch, { done: this.#ledger.done }, signal);
+    const confirm = (signal: AbortSignal): Promise<void> =>
+      records.raiseDdlChanges(this.leaderEpoch, { done: this.#ledger.done }, signal);
     return { destination, pairs: this.#pairs, confirm };
   }
 
@@ -191,11 +219,18 @@ export class DdlLeader {
       fleet.wake();
       await watch.until((view) => allTasks(view, ({ acknowledged }) => acknowledged >= ddlChange.ordinal), signal);
       await this.#exclusively(async () => {
-        const result = await runtime.retrying('apply a definition change', () => this.#applyOne(ddlChange, signal), signal);
+        const result = await runtime.retrying(
+          'apply a definition change',
+          () => this.#applyOne(ddlChange, signal),
+          signal,
+        );
         await ledger.finish(result, signal);
       });
       const { operation, database, name, ordinal } = ddlChange;
-      runtime.logger.info({ event: 'ddlChangeApplied', ordinal, operation, database, name }, 'a definition change was applied');
+      runtime.logger.info(
+        { event: 'ddlChangeApplied', ordinal, operation, database, name },
+        'a definition change was applied',
+      );
       fleet.wake();
     }
   }
@@ -205,7 +240,8 @@ export class DdlLeader {
     const applying = {
       ...this.#destination(),
       filter: filterOf(deps.watch.view.record),
-      readSource: (database: string, uuid: string, each: AbortSignal) => readSourceCollection(deps, database, uuid, each),
+      readSource: (database: string, uuid: string, each: AbortSignal) =>
+        readSourceCollection(deps, database, uuid, each),
       plan: (entry: Parameters<typeof planNewCollection>[1], each: AbortSignal) => planNewCollection(deps, entry, each),
       entryOf: (uuid: string) => this.#ledger.entries.get(uuid) ?? null,
     };
@@ -233,7 +269,11 @@ export class DdlLeader {
 
   #collection(database: string, uuid: string, signal: AbortSignal): ReturnType<typeof readCollectionByUuid> {
     const { runtime, source } = this.deps;
-    return runtime.retrying('read a collection of the source', () => readCollectionByUuid(source, database, uuid, signal), signal);
+    return runtime.retrying(
+      'read a collection of the source',
+      () => readCollectionByUuid(source, database, uuid, signal),
+      signal,
+    );
   }
 
   async #storeDdlWatermark(signal: AbortSignal): Promise<void> {
@@ -249,7 +289,11 @@ export class DdlLeader {
     return this.#storing.run(async () => {
       const ddlWatermark = this.#ddlWatermark;
       if (ddlWatermark <= this.#stored) return;
-      await this.deps.records.updateAsLeader(this.leaderEpoch, { ddlWatermark: { time: timestampOf(ddlWatermark) } }, signal);
+      await this.deps.records.updateAsLeader(
+        this.leaderEpoch,
+        { ddlWatermark: { time: timestampOf(ddlWatermark) } },
+        signal,
+      );
       this.#stored = ddlWatermark;
       this.deps.fleet.announceDdlWatermark();
     });
@@ -274,19 +318,28 @@ export class DdlLeader {
       filter: filterOf(watch.view.record),
       namesOf: (database: string, each: AbortSignal) => this.#namesOf(database, each),
       timeAboveAll: (each: AbortSignal) => sourceTimeAboveAll(deps, each),
-      untilKnown: (time: bigint, each: AbortSignal) => this.#ddlWatcher.moved.until(() => this.#ddlWatcher.ddlWatermark > time, each),
+      untilKnown: (time: bigint, each: AbortSignal) =>
+        this.#ddlWatcher.moved.until(() => this.#ddlWatcher.ddlWatermark > time, each),
       add: (judge: Parameters<DdlLedger['add']>[0], each: AbortSignal) => this.#add(judge, each),
     };
     for (;;) {
       const arrived = await arrivedOf(taking, this.#ddlWatcher.arriving, signal);
-      await takeUnknown(taking, [...arrived, ...[...watch.view.tasks.values()].flatMap((task) => task.unknown)], signal);
+      await takeUnknown(
+        taking,
+        [...arrived, ...[...watch.view.tasks.values()].flatMap((task) => task.unknown)],
+        signal,
+      );
       await runtime.clock.sleep(unknown_ms, signal);
     }
   }
 
   async #namesOf(database: string, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const { runtime, source } = this.deps;
-    const listed = await runtime.retrying('list collections of the source', () => listCollections(source.router, database, signal), signal);
+    const listed = await runtime.retrying(
+      'list collections of the source',
+      () => listCollections(source.router, database, signal),
+      signal,
+    );
     return new Map(listed.map(({ uuid, name }) => [uuid, name]));
   }
 
@@ -295,7 +348,8 @@ export class DdlLeader {
     let took_ms = 0;
     for (;;) {
       const since_ms = clock.monotonic_ms();
-      const isDue = (): boolean => this.#compareSoon || clock.monotonic_ms() - since_ms >= config.catalogInterval_seconds * 1000;
+      const isDue = (): boolean =>
+        this.#compareSoon || clock.monotonic_ms() - since_ms >= config.catalogInterval_seconds * 1000;
       // Large catalogs take long to read: at most half of the time is spent with it.
       await clock.sleep(Math.max(compareMin_ms, took_ms), signal);
       while (!isDue()) await clock.sleep(compareMin_ms, signal);

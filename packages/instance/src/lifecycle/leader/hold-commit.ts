@@ -14,18 +14,32 @@ const minute_ms = 60_000;
  * @param restore may be called again and again
  * @throws UniqueIndexViolated when they are still there after `retry_minutes`
  */
-export async function holdWhileViolated(deps: MigrationDependencies, leaderEpoch: number, restore: () => Promise<void>, signal: AbortSignal): Promise<void> {
+export async function holdWhileViolated(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  restore: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
   const violated = await violatedBy(restore);
   if (violated !== null) await hold(deps, leaderEpoch, violated, restore, signal);
   // A leader before this one may have told of it.
   if (isHeld(deps.watch.view.record)) await report(deps, leaderEpoch, null, signal);
 }
 
-async function hold(deps: MigrationDependencies, leaderEpoch: number, first: UniqueIndexViolated, restore: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function hold(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  first: UniqueIndexViolated,
+  restore: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
   const { clock, config, logger } = deps.runtime;
   const heldFrom = new Date(clock.now_ms());
   const end_ms = clock.monotonic_ms() + config.retry_minutes * minute_ms;
-  logger.warn({ event: 'commitHeld', description: first.errorDescription }, 'the commit waits until documents that share a key are removed');
+  logger.warn(
+    { event: 'commitHeld', description: first.errorDescription },
+    'the commit waits until documents that share a key are removed',
+  );
   let violated: UniqueIndexViolated | null = first;
   for (let looks = 1; violated !== null; looks += 1) {
     await list(deps, violated, { heldFrom, looks }, signal);
@@ -48,17 +62,33 @@ async function violatedBy(restore: () => Promise<void>): Promise<UniqueIndexViol
 }
 
 /** @param error null when nothing holds the commit any more */
-async function report(deps: MigrationDependencies, leaderEpoch: number, error: UniqueIndexViolated | null, signal: AbortSignal): Promise<void> {
+async function report(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  error: UniqueIndexViolated | null,
+  signal: AbortSignal,
+): Promise<void> {
   const description = `The commit waits: ${error?.errorDescription ?? ''} Remove those that the source does not have; GET /api/v1/verification/mismatches names them. Then it goes on by itself.`;
   if (error === null) await deps.metadata.deleteMany('mismatches', { kind: 'duplicate' }, signal);
   await warnOfCommit(deps, leaderEpoch, heldWarning, error === null ? null : description, signal);
 }
 
 /** Lists what is violated now in the place of what was listed before; who reads meanwhile finds no less than what is violated still. */
-async function list({ metadata, runtime }: MigrationDependencies, { violations }: UniqueIndexViolated, { heldFrom, looks }: { heldFrom: Date; looks: number }, signal: AbortSignal): Promise<void> {
+async function list(
+  { metadata, runtime }: MigrationDependencies,
+  { violations }: UniqueIndexViolated,
+  { heldFrom, looks }: { heldFrom: Date; looks: number },
+  signal: AbortSignal,
+): Promise<void> {
   const seen = { kind: 'duplicate', firstSeen: heldFrom, lastSeen: new Date(runtime.clock.now_ms()), looks };
   const documents = violations.flatMap(({ namespace, index, ids }) =>
-    ids.map((id, nth) => ({ _id: `duplicate/${namespace}/${index}/${nth}`, namespace, id: storedValue(id), detail: `shares a key of the unique index ${index}`, ...seen })),
+    ids.map((id, nth) => ({
+      _id: `duplicate/${namespace}/${index}/${nth}`,
+      namespace,
+      id: storedValue(id),
+      detail: `shares a key of the unique index ${index}`,
+      ...seen,
+    })),
   );
   await metadata.upsertMany('mismatches', documents, signal);
   await metadata.deleteMany('mismatches', { kind: 'duplicate', lastSeen: { $ne: seen.lastSeen } }, signal);

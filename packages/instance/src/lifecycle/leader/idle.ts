@@ -36,7 +36,12 @@ export class IdleTasks {
 
   isIdle(): boolean {
     const { record, tasks } = this.watch.view;
-    const stats = [...tasks.values()].flatMap(({ eventsApplied, copied, copyDone, commitRequested }) => [eventsApplied, copied.bytes, copyDone, commitRequested]);
+    const stats = [...tasks.values()].flatMap(({ eventsApplied, copied, copyDone, commitRequested }) => [
+      eventsApplied,
+      copied.bytes,
+      copyDone,
+      commitRequested,
+    ]);
     return this.#idle.isIdle([record.phase, record.ddlChanges.known, ...stats].join()) && record.phase === 'syncing';
   }
 }

@@ -28,21 +28,42 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
   stepDone('destinationClosed');
   await stopBalancers(deps, leaderEpoch, signal);
   stepDone('balancersStopped');
-  await runtime.retrying('make the fence', () => createFence(destination.router, destination.kind, destination.shardIds, { signal }), signal);
+  await runtime.retrying(
+    'make the fence',
+    () => createFence(destination.router, destination.kind, destination.shardIds, { signal }),
+    signal,
+  );
   stepDone('fenceMade');
   const startTime = await sourceTimeAboveAll(deps, signal);
   stepDone('startTimeTaken');
   const catalog = await runtime.retrying('read the source catalog', () => readSourceCatalog(deps, signal), signal);
   refuseExpiring(deps.watch.view.record.options, catalog);
-  await storeEntries(deps.metadata, leaderEpoch, (await withTaskBounds(deps, 'source', catalog, signal)).map(storedEntry), signal);
+  await storeEntries(
+    deps.metadata,
+    leaderEpoch,
+    (await withTaskBounds(deps, 'source', catalog, signal)).map(storedEntry),
+    signal,
+  );
   stepDone('catalogStored');
-  const plan = await runtime.retrying('sample shard keys', () => withSampledRanges(planOf(deps, catalog), deps.source, destination, signal), signal);
+  const plan = await runtime.retrying(
+    'sample shard keys',
+    () => withSampledRanges(planOf(deps, catalog), deps.source, destination, signal),
+    signal,
+  );
   const created = await makeCollections(deps, leaderEpoch, catalog, plan, signal);
   const pairs = await UuidPairs.read(deps.metadata, leaderEpoch, signal);
-  await pairs.record(created.filter(({ sourceUuid }) => sourceUuid !== ''), signal);
+  await pairs.record(
+    created.filter(({ sourceUuid }) => sourceUuid !== ''),
+    signal,
+  );
   stepDone('collectionsMade');
   const estimatedTotalBytes = catalog.reduce((sum, entry) => sum + entry.sizeBytes, 0);
-  const started = { phase: 'syncing' as const, catalogEpoch: leaderEpoch, startTime: timestampOf(startTime), estimatedTotalBytes: Math.max(1, Math.round(estimatedTotalBytes)) };
+  const started = {
+    phase: 'syncing' as const,
+    catalogEpoch: leaderEpoch,
+    startTime: timestampOf(startTime),
+    estimatedTotalBytes: Math.max(1, Math.round(estimatedTotalBytes)),
+  };
   const warnings = [...deps.watch.view.record.warnings, ...absentRequests(deps, catalog)];
   await records.updateAsLeader(leaderEpoch, { ...started, warnings }, signal);
   stepDone('syncStarted');
@@ -58,16 +79,25 @@ export function planOf(deps: MigrationDependencies, catalog: Catalog): Destinati
  * The balancers' states are recorded before they are stopped, once: a later leader finds them off. The record is looked at
  * once more afterwards, for a leader that comes too late.
  */
-export async function stopBalancers(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+export async function stopBalancers(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { runtime, source, destination, records, watch } = deps;
   let { balancers } = watch.view.record;
   if (balancers === null) {
-    const isOn = async (cluster: ClusterClient) => (await runtime.retrying('look at a balancer', () => readBalancer(cluster, { signal }), signal))?.enabled === true;
+    const isOn = async (cluster: ClusterClient) =>
+      (await runtime.retrying('look at a balancer', () => readBalancer(cluster, { signal }), signal))?.enabled === true;
     balancers = { source: await isOn(source), destination: await isOn(destination) };
     await records.updateAsLeader(leaderEpoch, { balancers }, signal);
   }
   stepDone('balancersRecorded');
-  await Promise.all([source, destination].map((cluster) => runtime.retrying('stop a balancer', () => stopBalancer(cluster, { signal }), signal)));
+  await Promise.all(
+    [source, destination].map((cluster) =>
+      runtime.retrying('stop a balancer', () => stopBalancer(cluster, { signal }), signal),
+    ),
+  );
   const record = await records.read(signal);
   if (record === null || isOpeningDecided(record)) {
     const before = balancersAfter({ balancers, reversal: watch.view.record.reversal ?? null });
@@ -77,7 +107,10 @@ export async function stopBalancers(deps: MigrationDependencies, leaderEpoch: nu
 }
 
 /** What is to become of the balancers once the migration is committed: while it can be reversed, the new cluster's chunks stay where they are. */
-export function balancersAfter({ balancers, reversal }: Pick<MigrationRecord, 'balancers' | 'reversal'>): NonNullable<MigrationRecord['balancers']> {
+export function balancersAfter({
+  balancers,
+  reversal,
+}: Pick<MigrationRecord, 'balancers' | 'reversal'>): NonNullable<MigrationRecord['balancers']> {
   const { source, destination } = balancers ?? { source: false, destination: false };
   return { source, destination: destination && !reversal };
 }
@@ -90,7 +123,11 @@ export async function restoreBalancer(
   signal: AbortSignal,
 ): Promise<void> {
   const { runtime, [side]: cluster } = deps;
-  await runtime.retrying('restore a balancer', () => startAgain(cluster, { enabled: before[side], busy: false }, { signal }), signal);
+  await runtime.retrying(
+    'restore a balancer',
+    () => startAgain(cluster, { enabled: before[side], busy: false }, { signal }),
+    signal,
+  );
 }
 
 /** Collections sampled at the same time. */
@@ -100,10 +137,16 @@ const samplesParallel = 8;
  * Through a router every instance reads a range of the large collections, which all have to agree about.
  * @param side whose catalog it is; the destination's is read as it will be once it is the source
  */
-export async function withTaskBounds(deps: MigrationDependencies, side: 'source' | 'destination', catalog: Catalog, signal: AbortSignal): Promise<Catalog> {
+export async function withTaskBounds(
+  deps: MigrationDependencies,
+  side: 'source' | 'destination',
+  catalog: Catalog,
+  signal: AbortSignal,
+): Promise<Catalog> {
   const { runtime, [side]: cluster, watch } = deps;
   const access = side === 'source' ? cluster.access : (watch.view.record.reversal?.accessBack ?? cluster.access);
   if (access === 'direct') return catalog;
-  const bounds = (entry: CatalogEntry) => runtime.retrying('sample _ids', () => sampleTaskBounds(cluster, entry, signal), signal);
+  const bounds = (entry: CatalogEntry) =>
+    runtime.retrying('sample _ids', () => sampleTaskBounds(cluster, entry, signal), signal);
   return mapBounded(catalog, samplesParallel, async (entry) => ({ ...entry, taskBounds: await bounds(entry) }));
 }

@@ -16,7 +16,12 @@ const wake_ms = 500;
  * A share that is away is waited for, as everywhere in a commit.
  * @throws ConvoyError `sourceWritesAfterCommit`, `transactionsNotEnded`
  */
-export async function refuseLateWrites(deps: MigrationDependencies, leaderEpoch: number, catalog: Catalog, signal: AbortSignal): Promise<void> {
+export async function refuseLateWrites(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  catalog: Catalog,
+  signal: AbortSignal,
+): Promise<void> {
   const { watch, records, fleet } = deps;
   await untilTransactionsEnd(deps, leaderEpoch, signal);
   const lastLook = timestampOf(await sourceTimeAboveAll(deps, signal));
@@ -29,5 +34,9 @@ export async function refuseLateWrites(deps: MigrationDependencies, leaderEpoch:
     if (!isDecided(watch.view)) await wakeSource(deps, signal);
   }
   const late = lateWrites(watch.view, catalog);
-  if (late > 0) throw new ConvoyError('sourceWritesAfterCommit', `The source saw ${late} or more writes after the commit time, which the destination does not have. The destination stays closed.`);
+  if (late > 0)
+    throw new ConvoyError(
+      'sourceWritesAfterCommit',
+      `The source saw ${late} or more writes after the commit time, which the destination does not have. The destination stays closed.`,
+    );
 }

@@ -11,6 +11,9 @@ import type { MigrationView } from '../migration/migration-watch.js';
  */
 export function lateWrites({ tasks }: Pick<MigrationView, 'tasks'>, catalog: Catalog): number {
   const expiring = new Set(catalog.filter(expires).map(({ uuid }) => uuid));
-  const ofTask = [...tasks.values()].map(({ drained }) => (drained?.eventsAbove ?? 0) + (drained?.deletedIn ?? []).filter((uuid) => !expiring.has(uuid)).length);
+  const ofTask = [...tasks.values()].map(
+    ({ drained }) =>
+      (drained?.eventsAbove ?? 0) + (drained?.deletedIn ?? []).filter((uuid) => !expiring.has(uuid)).length,
+  );
   return ofTask.reduce((sum, count) => sum + count, 0);
 }

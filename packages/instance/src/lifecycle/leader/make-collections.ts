@@ -13,7 +13,12 @@ import { filterOf, type MigrationDependencies } from '../migration/migration-dep
 const clearingsMax = 5;
 
 /** What says that something else than the planned stands on the destination. */
-const inTheWay: readonly string[] = ['destinationNotEmpty', 'catalogDiffers', 'indexNotSupported', 'destinationChanged'];
+const inTheWay: readonly string[] = [
+  'destinationNotEmpty',
+  'catalogDiffers',
+  'indexNotSupported',
+  'destinationChanged',
+];
 
 /**
  * Makes everything planned on the destination for the first time. The source may have changed since an earlier leader began
@@ -21,14 +26,24 @@ const inTheWay: readonly string[] = ['destinationNotEmpty', 'catalogDiffers', 'i
  * @param catalog that was planned
  * @throws as `createCollections`; `staleEpoch` when another leader has taken over
  */
-export async function makeCollections(deps: MigrationDependencies, leaderEpoch: number, catalog: Catalog, plan: DestinationPlan, signal: AbortSignal): Promise<CreatedCollection[]> {
+export async function makeCollections(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  catalog: Catalog,
+  plan: DestinationPlan,
+  signal: AbortSignal,
+): Promise<CreatedCollection[]> {
   const { runtime, destination } = deps;
   const onProgress = deps.onIndexProgress.bind(deps);
   const confirm = (): Promise<void> => deps.records.confirmLeader(leaderEpoch, signal);
   for (let clearings = 0; ; clearings += 1) {
     await confirm();
     try {
-      return await runtime.retrying('make collections', () => createCollections({ destination, plan, signal, confirm, onProgress }), signal);
+      return await runtime.retrying(
+        'make collections',
+        () => createCollections({ destination, plan, signal, confirm, onProgress }),
+        signal,
+      );
     } catch (error) {
       const isLeft = leaderEpoch > 1 && error instanceof ConvoyError && inTheWay.includes(error.error);
       if (!isLeft || clearings === clearingsMax) throw error;
@@ -37,15 +52,28 @@ export async function makeCollections(deps: MigrationDependencies, leaderEpoch: 
   }
 }
 
-async function clearLeavings(deps: MigrationDependencies, leaderEpoch: number, catalog: Catalog, signal: AbortSignal): Promise<void> {
+async function clearLeavings(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  catalog: Catalog,
+  signal: AbortSignal,
+): Promise<void> {
   const { destination, records, watch } = deps;
   const { record } = watch.view;
   const found = await readCatalog(destination, filterOf(record), signal);
-  const differences = compareCatalogs(catalog, found, { form: 'temporary', buildIndexes: record.options.buildIndexes, destinationVersion: destination.version });
+  const differences = compareCatalogs(catalog, found, {
+    form: 'temporary',
+    buildIndexes: record.options.buildIndexes,
+    destinationVersion: destination.version,
+  });
   const unlike = new Set(differences.filter(({ kind }) => kind !== 'extra').map(({ namespace }) => namespace));
   const confirm = (each: AbortSignal): Promise<void> => records.confirmLeader(leaderEpoch, each);
   for (const entry of found) {
-    if (!unlike.has(namespaceOf(entry)) || (entry.type === 'collection' && (await holdsDocuments(destination.router, entry, signal)))) continue;
+    if (
+      !unlike.has(namespaceOf(entry)) ||
+      (entry.type === 'collection' && (await holdsDocuments(destination.router, entry, signal)))
+    )
+      continue;
     await drop({ destination, confirm }, entry, signal);
   }
 }

@@ -32,7 +32,9 @@ export class ShardWaker {
   }
 
   async #lookForNew(options: CallOptions): Promise<boolean> {
-    const times = [...(await operationTimes(this.source, options))].filter(([id, time]) => time !== this.#noted.get(id)).map(([, time]) => time);
+    const times = [...(await operationTimes(this.source, options))]
+      .filter(([id, time]) => time !== this.#noted.get(id))
+      .map(([, time]) => time);
     this.#newest = highestTime([...times, this.#newest]);
     return times.length > 0;
   }

@@ -7,7 +7,12 @@ import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js
 import { filterOf, type MigrationDependencies, withRequestedSharding } from '../migration/migration-dependencies.js';
 
 /** One collection of the source as it is now, with requested shard key and shares' bounds; null when it is gone. */
-export async function readSourceCollection(deps: MigrationDependencies, database: string, uuid: string, signal: AbortSignal): Promise<CatalogEntry | null> {
+export async function readSourceCollection(
+  deps: MigrationDependencies,
+  database: string,
+  uuid: string,
+  signal: AbortSignal,
+): Promise<CatalogEntry | null> {
   const { source } = deps;
   const entry = await readCollectionByUuid(source, database, uuid, signal);
   if (entry === null) return null;
@@ -21,7 +26,11 @@ export async function readSourceCollection(deps: MigrationDependencies, database
  * whatever it is called by now.
  * @throws ConvoyError for collections of kinds that cannot be followed
  */
-export async function readFollowedCatalog(deps: MigrationDependencies, followed: ReadonlyMap<string, CatalogEntry>, signal: AbortSignal): Promise<Catalog> {
+export async function readFollowedCatalog(
+  deps: MigrationDependencies,
+  followed: ReadonlyMap<string, CatalogEntry>,
+  signal: AbortSignal,
+): Promise<Catalog> {
   const report = await readCatalogReport(deps.source, filterOf(deps.watch.view.record), signal);
   refuseUnsupported(report);
   if (deps.watch.view.record.options.sharding === undefined) return report.catalog;
@@ -32,7 +41,11 @@ export async function readFollowedCatalog(deps: MigrationDependencies, followed:
 }
 
 /** What is to be made for one collection that appeared during the migration. */
-export function planNewCollection(deps: MigrationDependencies, entry: CatalogEntry, signal: AbortSignal): Promise<DestinationPlan> {
+export function planNewCollection(
+  deps: MigrationDependencies,
+  entry: CatalogEntry,
+  signal: AbortSignal,
+): Promise<DestinationPlan> {
   const { source, destination, watch } = deps;
   const { buildIndexes } = watch.view.record.options;
   const plan = planDestination([entry], { source, destination, buildIndexes });

@@ -19,16 +19,24 @@ export const transactionsWarning = 'commitHeldByTransactions';
  * later are not waited for.
  * @throws ConvoyError `transactionsNotEnded` when one stays for too long
  */
-export async function untilTransactionsEnd(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+export async function untilTransactionsEnd(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { runtime, source } = deps;
   const started_ms = runtime.clock.monotonic_ms();
-  const look = (): Promise<Set<string>> => runtime.retrying('look for open transactions', () => openTransactions(source, { signal }), signal);
-  for (let open = await look(); open.size > 0; ) {
+  const look = (): Promise<Set<string>> =>
+    runtime.retrying('look for open transactions', () => openTransactions(source, { signal }), signal);
+  for (let open = await look(); open.size > 0;) {
     const waited_ms = runtime.clock.monotonic_ms() - started_ms;
     const description = `${source.name} has ${open.size} transactions that have not ended on all shards.`;
     if (waited_ms > transactionsWithin_ms) throw new ConvoyError('transactionsNotEnded', `${description} ${advice}`);
     if (waited_ms > quietFor_ms && !isRequested(deps)) {
-      runtime.logger.warn({ event: 'commitHeldByTransactions', transactions: open.size }, 'the commit waits until transactions of the source have ended');
+      runtime.logger.warn(
+        { event: 'commitHeldByTransactions', transactions: open.size },
+        'the commit waits until transactions of the source have ended',
+      );
       await warnOfCommit(deps, leaderEpoch, transactionsWarning, `The commit waits: ${description} ${advice}`, signal);
     }
     await runtime.clock.sleep(transactionsPoll_ms, signal);
@@ -39,7 +47,8 @@ export async function untilTransactionsEnd(deps: MigrationDependencies, leaderEp
   if (isRequested(deps)) await warnOfCommit(deps, leaderEpoch, transactionsWarning, null, signal);
 }
 
-const advice = 'Find them with $currentOp. Kill the sessions of open ones; for prepared ones, bring back the shards that take part.';
+const advice =
+  'Find them with $currentOp. Kill the sessions of open ones; for prepared ones, bring back the shards that take part.';
 
 function isRequested({ watch }: MigrationDependencies): boolean {
   return watch.view.record.warnings.some(({ name }) => name === transactionsWarning);

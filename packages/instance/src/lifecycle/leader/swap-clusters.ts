@@ -26,7 +26,10 @@ export async function swapWhenRequested(deps: MigrationDependencies, signal: Abo
   const { watch, fleet, runtime } = deps;
   const turns = turnsOf(watch.view.record);
   const isSwapped = ({ record }: MigrationView): boolean => turnsOf(record) > turns;
-  await watch.until((view) => isSwapped(view) || allTasks(view, (task) => isReverseRequested(view.record, task)), signal);
+  await watch.until(
+    (view) => isSwapped(view) || allTasks(view, (task) => isReverseRequested(view.record, task)),
+    signal,
+  );
   while (!isSwapped(watch.view)) {
     if (fleet.isLeader()) await swapUnlessDeposed(deps, signal);
     else await runtime.clock.sleep(leadershipInterval_ms, signal);
@@ -55,11 +58,22 @@ async function swapAsLeader(deps: MigrationDependencies, signal: AbortSignal): P
   const { record, tasks } = await watch.refresh(signal);
   const { reversal } = record;
   if (record.phase !== 'committed' || !reversal) return;
-  if (reversal.isOver) throw new ConvoyError('notReversible', 'The migration was cleaned up, so it can no longer be reversed.');
+  if (reversal.isOver)
+    throw new ConvoyError('notReversible', 'The migration was cleaned up, so it can no longer be reversed.');
   const [committed, opened] = [await readCommittedCatalog(deps, signal), await readOpenedCatalog(deps, signal)];
-  await storeEntries(metadata, leaderEpoch, (await withTaskBounds(deps, 'destination', opened, signal)).map(storedEntry), signal);
+  await storeEntries(
+    metadata,
+    leaderEpoch,
+    (await withTaskBounds(deps, 'destination', opened, signal)).map(storedEntry),
+    signal,
+  );
   stepDone('reverseCatalogStored');
-  await clearDirection(metadata, leaderEpoch, new Map([...tasks.values()].map(({ _id, epoch }) => [_id, epoch])), signal);
+  await clearDirection(
+    metadata,
+    leaderEpoch,
+    new Map([...tasks.values()].map(({ _id, epoch }) => [_id, epoch])),
+    signal,
+  );
   const pairs = await UuidPairs.read(metadata, leaderEpoch, signal);
   await pairs.record(reversedPairs(committed, opened), signal);
   stepDone('formerDirectionCleared');
@@ -80,6 +94,7 @@ function reversedPairs(committed: Catalog, opened: Catalog): UuidPair[] {
 /** The destination's catalog right before it was opened to users. */
 async function readOpenedCatalog({ metadata, watch }: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
   const epoch = watch.view.record.reversal?.openedCatalogEpoch ?? null;
-  if (epoch === null) throw new ConvoyError('internalError', 'What the destination was when it was opened is not recorded.');
+  if (epoch === null)
+    throw new ConvoyError('internalError', 'What the destination was when it was opened is not recorded.');
   return (await readStoredEntries(metadata, epoch, signal, 'openedCollections')).map(restoredEntry);
 }

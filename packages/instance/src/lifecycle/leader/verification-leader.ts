@@ -21,14 +21,24 @@ const namedFromMax = 1_000;
  * @param restored the attributes that were deferred are restored: the destination expires documents by itself again
  * @throws ConvoyError `verificationFailed` when anything differs, `staleEpoch` when another leader has asked meanwhile
  */
-export async function verifyDocuments(deps: MigrationDependencies, leaderEpoch: number, restored: boolean, signal: AbortSignal): Promise<void> {
+export async function verifyDocuments(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  restored: boolean,
+  signal: AbortSignal,
+): Promise<void> {
   const { watch } = deps;
   const { commit } = watch.view.record;
   if (!isVerified(watch.view.record) || commit === null) return;
-  await watch.until((view) => allTasks(view, ({ verification }) => (verification?.planned ?? -1) >= view.record.ddlChanges.done), signal);
-  const number = askedBefore(watch.view.record, restored) ?? (await ask(deps, leaderEpoch, commit.time, restored, signal));
+  await watch.until(
+    (view) => allTasks(view, ({ verification }) => (verification?.planned ?? -1) >= view.record.ddlChanges.done),
+    signal,
+  );
+  const number =
+    askedBefore(watch.view.record, restored) ?? (await ask(deps, leaderEpoch, commit.time, restored, signal));
   const isAskedAnew = ({ record }: MigrationView): boolean => (record.verification?.number ?? 0) > number;
-  const isAnswered = (view: MigrationView): boolean => allTasks(view, ({ verification }) => verification?.answered === number);
+  const isAnswered = (view: MigrationView): boolean =>
+    allTasks(view, ({ verification }) => verification?.answered === number);
   await watch.until((view) => isAskedAnew(view) || isAnswered(view), signal);
   if (isAskedAnew(watch.view)) throw new ConvoyError('staleEpoch', 'Another instance leads.');
   const { tasks } = watch.view;
@@ -42,26 +52,59 @@ function askedBefore({ commit, verification }: MigrationRecord, restored: boolea
   return isSame ? verification.number : null;
 }
 
-async function ask({ watch, records, runtime, destination, fleet }: MigrationDependencies, leaderEpoch: number, source: Timestamp, restored: boolean, signal: AbortSignal): Promise<number> {
-  const time = await runtime.retrying('take a time of the destination', () => timeAboveAll(destination, { signal }), signal);
+async function ask(
+  { watch, records, runtime, destination, fleet }: MigrationDependencies,
+  leaderEpoch: number,
+  source: Timestamp,
+  restored: boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  const time = await runtime.retrying(
+    'take a time of the destination',
+    () => timeAboveAll(destination, { signal }),
+    signal,
+  );
   const number = (watch.view.record.verification?.number ?? 0) + 1;
-  await records.updateAsLeader(leaderEpoch, { verification: { number, source, destination: timestampOf(time), restored } }, signal);
+  await records.updateAsLeader(
+    leaderEpoch,
+    { verification: { number, source, destination: timestampOf(time), restored } },
+    signal,
+  );
   fleet.wake();
   return number;
 }
 
 /** @param mismatches of all shares; two of them may have found the same, which is told as long as they are few */
-async function verificationFailed({ metadata }: MigrationDependencies, mismatches: number, signal: AbortSignal): Promise<ConvoyError> {
+async function verificationFailed(
+  { metadata }: MigrationDependencies,
+  mismatches: number,
+  signal: AbortSignal,
+): Promise<ConvoyError> {
   const found = await metadata.findSome('mismatches', {}, namedFromMax, signal);
   const namespaces = [...new Set(found.map(({ namespace }) => String(namespace)))].sort();
   const count = found.length < namedFromMax ? new Set(found.map(nameOfMismatch)).size : mismatches;
-  return new ConvoyError('verificationFailed', `${count} differences between source and destination, in: ${nameSome(namespaces)}. GET /api/v1/verification/mismatches names them. The destination stays closed.`);
+  return new ConvoyError(
+    'verificationFailed',
+    `${count} differences between source and destination, in: ${nameSome(namespaces)}. GET /api/v1/verification/mismatches names them. The destination stays closed.`,
+  );
 }
 
 /** Notes namespaces that differ among the mismatches, where the migration is verified. */
-export async function noteDifferences({ metadata, watch, runtime }: Pick<MigrationDependencies, 'metadata' | 'watch' | 'runtime'>, differences: readonly NotedDifference[], signal: AbortSignal): Promise<void> {
+export async function noteDifferences(
+  { metadata, watch, runtime }: Pick<MigrationDependencies, 'metadata' | 'watch' | 'runtime'>,
+  differences: readonly NotedDifference[],
+  signal: AbortSignal,
+): Promise<void> {
   if (!isVerified(watch.view.record) || differences.length === 0) return;
   const now = new Date(runtime.clock.now_ms());
-  const documents = differences.map(({ kind, namespace, detail }) => ({ _id: `definition/${namespace}/${kind}/${detail}`, namespace, kind, detail, firstSeen: now, lastSeen: now, looks: 1 }));
+  const documents = differences.map(({ kind, namespace, detail }) => ({
+    _id: `definition/${namespace}/${kind}/${detail}`,
+    namespace,
+    kind,
+    detail,
+    firstSeen: now,
+    lastSeen: now,
+    looks: 1,
+  }));
   await metadata.upsertMany('mismatches', documents, signal);
 }

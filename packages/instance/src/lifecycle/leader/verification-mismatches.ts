@@ -16,9 +16,18 @@ const reportedCharactersMax = 64 * 1024;
 const reported_ms = 2_000;
 
 /** What the verifiers of all shares have found, in order of collection; nothing once the destination was opened. */
-export async function* readMismatches(metadata: Metadata, { phase }: MigrationRecord, isFailed: boolean, query: MismatchQuery, signal: AbortSignal): AsyncGenerator<Mismatch> {
+export async function* readMismatches(
+  metadata: Metadata,
+  { phase }: MigrationRecord,
+  isFailed: boolean,
+  query: MismatchQuery,
+  signal: AbortSignal,
+): AsyncGenerator<Mismatch> {
   if (phase === 'opening' || phase === 'committed') return;
-  const filter = { ...(query.kind === undefined ? {} : { kind: query.kind }), ...(query.namespace === undefined ? {} : { namespace: query.namespace }) };
+  const filter = {
+    ...(query.kind === undefined ? {} : { kind: query.kind }),
+    ...(query.namespace === undefined ? {} : { namespace: query.namespace }),
+  };
   let [left, after, before] = [query.limit, '', ''];
   while (left > 0) {
     const page = await metadata.findSome('mismatches', { ...filter, _id: { $gt: after } }, pageMax, signal);
@@ -66,7 +75,11 @@ export class ReportedMismatches {
 
   /** Reads them anew when it is time and there may be any; what cannot be read stays as it was. */
   refresh(view: MigrationView | null, now_ms: number, read: (query: MismatchQuery) => AsyncIterable<Mismatch>): void {
-    const differs = view !== null && (view.record.failure !== null || isHeld(view.record) || [...view.tasks.values()].some(({ verification }) => (verification?.differing ?? 0) > 0));
+    const differs =
+      view !== null &&
+      (view.record.failure !== null ||
+        isHeld(view.record) ||
+        [...view.tasks.values()].some(({ verification }) => (verification?.differing ?? 0) > 0));
     if (!differs) this.mismatches = [];
     if (!differs || this.#reading || now_ms - this.#read_ms < reported_ms) return;
     this.#reading = true;

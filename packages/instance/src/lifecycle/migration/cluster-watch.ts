@@ -38,7 +38,8 @@ export class ClusterWatch {
   async run(isOver: () => boolean, signal: AbortSignal): Promise<void> {
     for (let turn = 0; !isOver(); turn += 1) {
       await Promise.all([this.#pingSource(signal), this.#pingDestination(signal)]);
-      if (this.seesOplogs && turn % pingsPerOplogRead === 0) await Promise.all(this.ownIds.map((id) => this.#readOplog(id, signal)));
+      if (this.seesOplogs && turn % pingsPerOplogRead === 0)
+        await Promise.all(this.ownIds.map((id) => this.#readOplog(id, signal)));
       await this.clock.sleep(ping_ms, signal);
     }
   }
@@ -54,7 +55,12 @@ export class ClusterWatch {
   }
 
   /** @returns the average with the new round trip in it; null without an answer */
-  async #ping(cluster: ClusterClient, before: number | null, signal: AbortSignal, onTime: (time_seconds: number) => void): Promise<number | null> {
+  async #ping(
+    cluster: ClusterClient,
+    before: number | null,
+    signal: AbortSignal,
+    onTime: (time_seconds: number) => void,
+  ): Promise<number | null> {
     const asked_ms = this.clock.monotonic_ms();
     try {
       const reply = await cluster.router.command('admin', { ping: 1 }, { signal: timely(signal) });

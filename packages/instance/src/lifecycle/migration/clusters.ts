@@ -19,17 +19,30 @@ export function isClusterName(name: string): name is ClusterName {
 /** @throws ConvoyError `clusterUnknown` */
 export function requireClusterName(name: string): ClusterName {
   if (isClusterName(name)) return name;
-  throw new ConvoyError('clusterUnknown', `${JSON.stringify(name.slice(0, 100))} is not a configured cluster; use cluster0 and cluster1.`);
+  throw new ConvoyError(
+    'clusterUnknown',
+    `${JSON.stringify(name.slice(0, 100))} is not a configured cluster; use cluster0 and cluster1.`,
+  );
 }
 
 /** How a source is read. */
 export type SourceAccess = ClusterClient['access'];
 
 /** How a cluster is connected to, once: by its configured connection string, unless a test puts its own way in place. */
-export type Connect = (config: InstanceConfig, name: ClusterName, access: SourceAccess, signal: AbortSignal) => Promise<ClusterClient>;
+export type Connect = (
+  config: InstanceConfig,
+  name: ClusterName,
+  access: SourceAccess,
+  signal: AbortSignal,
+) => Promise<ClusterClient>;
 
 /** Connects to a configured cluster for its router, retrying while it cannot be reached. */
-export function openDestination(runtime: Runtime, name: ClusterName, signal: AbortSignal, connect: Connect = connectConfigured): Promise<ClusterClient> {
+export function openDestination(
+  runtime: Runtime,
+  name: ClusterName,
+  signal: AbortSignal,
+  connect: Connect = connectConfigured,
+): Promise<ClusterClient> {
   return runtime.retrying(`connect to ${name}`, () => connect(runtime.config, name, 'router', signal), signal);
 }
 
@@ -49,9 +62,16 @@ export async function openSource(
 ): Promise<ClusterClient> {
   const { sourceAccess } = runtime.config;
   if (recorded !== null && sourceAccess !== 'auto' && sourceAccess !== recorded) {
-    throw new ConvoyError('optionsDiffer', `The migration reads its source by sourceAccess ${recorded}; give this instance the same, or auto.`);
+    throw new ConvoyError(
+      'optionsDiffer',
+      `The migration reads its source by sourceAccess ${recorded}; give this instance the same, or auto.`,
+    );
   }
-  return runtime.retrying(`connect to ${name}`, () => connectSource(runtime.config, name, recorded ?? sourceAccess, signal, connect), signal);
+  return runtime.retrying(
+    `connect to ${name}`,
+    () => connectSource(runtime.config, name, recorded ?? sourceAccess, signal, connect),
+    signal,
+  );
 }
 
 /**
@@ -72,21 +92,44 @@ export async function openRecordedSource(
 
 /** Whether a migration goes on without its source: the opening is decided, and its state is on the destination. */
 export function mayLackSource(record: MigrationRecord): boolean {
-  return record.failure === null && isOpeningDecided(record) && homeOf(record).clusterId === record.destination.clusterId;
+  return (
+    record.failure === null && isOpeningDecided(record) && homeOf(record).clusterId === record.destination.clusterId
+  );
 }
 
 /**
  * Whether a cluster holds the state of a migration that goes on without the other one, which may be gone for good then.
  */
-export function sparesOther(record: MigrationRecord | null, { name, clusterId }: Pick<ClusterClient, 'name' | 'clusterId'>): boolean {
-  return record !== null && mayLackSource(record) && record.destination.name === name && record.destination.clusterId === clusterId;
+export function sparesOther(
+  record: MigrationRecord | null,
+  { name, clusterId }: Pick<ClusterClient, 'name' | 'clusterId'>,
+): boolean {
+  return (
+    record !== null &&
+    mayLackSource(record) &&
+    record.destination.name === name &&
+    record.destination.clusterId === clusterId
+  );
 }
 
 /** The source of a recorded migration that may lack it: connected to when it is first asked something, as `openRecordedSource` does. */
-export function deferredSource(runtime: Runtime, record: MigrationRecord, connect: Connect = connectConfigured): ClusterClient {
-  const { source: { name, clusterId }, access } = record;
+export function deferredSource(
+  runtime: Runtime,
+  record: MigrationRecord,
+  connect: Connect = connectConfigured,
+): ClusterClient {
+  const {
+    source: { name, clusterId },
+    access,
+  } = record;
   const host = displayHost(runtime.config[requireClusterName(name)].reveal());
-  const known = { name, clusterId, access, displayHost: host, shardIds: record.taskIds.map((id) => sourceShardOf(record, id)) };
+  const known = {
+    name,
+    clusterId,
+    access,
+    displayHost: host,
+    shardIds: record.taskIds.map((id) => sourceShardOf(record, id)),
+  };
   const once: Runtime = { ...runtime, retrying: (_what, operation) => operation() };
   return new DeferredCluster(known, (signal) => openRecordedSource(once, record, signal, connect));
 }
@@ -113,10 +156,16 @@ export async function connectSource(
  * @param access `direct` also opens a door to every shard
  * @throws ConvoyError as `openCluster`
  */
-export async function connectConfigured(config: InstanceConfig, name: ClusterName, access: SourceAccess, signal: AbortSignal): Promise<ClusterClient> {
+export async function connectConfigured(
+  config: InstanceConfig,
+  name: ClusterName,
+  access: SourceAccess,
+  signal: AbortSignal,
+): Promise<ClusterClient> {
   const direct = access === 'direct';
   const credentials = config.shards[name];
-  const shardCredentials = credentials === undefined ? {} : { shardCredentials: { ...credentials, password: credentials.password.reveal() } };
+  const shardCredentials =
+    credentials === undefined ? {} : { shardCredentials: { ...credentials, password: credentials.password.reveal() } };
   const readPreference = direct && config.readPreference !== 'primary' ? { readPreference: config.readPreference } : {};
   const options = { direct, signal, poolSizeMax: poolSize(config), ...shardCredentials, ...readPreference };
   return openCluster(name, config[name].reveal(), options);

@@ -39,7 +39,10 @@ export class ConfiguredClusters {
 
   /** Which clusters are tried again at present, and why, for those who may see hosts. */
   get warnings(): Warning[] {
-    return [...this.#unreachable].map(([name, failure]) => ({ name: 'waitingForCluster', description: `${unreachable(name, failure)} It is tried again.` }));
+    return [...this.#unreachable].map(([name, failure]) => ({
+      name: 'waitingForCluster',
+      description: `${unreachable(name, failure)} It is tried again.`,
+    }));
   }
 
   /** The same without hosts; empty when both are reached, or nothing has failed yet. Anybody may read it. */
@@ -70,7 +73,12 @@ export class ConfiguredClusters {
     const sparing = connecting.map(async (cluster) => {
       if (!(await this.#sparesOther(await cluster, each))) throw new ConvoyError('notReady');
     });
-    if (await Promise.any(sparing).then(() => true, () => false)) {
+    if (
+      await Promise.any(sparing).then(
+        () => true,
+        () => false,
+      )
+    ) {
       spared.abort();
       this.#refusal = null;
     } else await Promise.all(connecting);
@@ -94,7 +102,9 @@ export class ConfiguredClusters {
 
   async #open(name: ClusterName, signal: AbortSignal): Promise<ClusterClient> {
     const connect: Connect = (...args) => this.connect(...args).catch((error: unknown) => this.#fail(name, error));
-    const cluster = await openDestination(this.runtime, name, signal, connect).finally(() => this.#unreachable.delete(name));
+    const cluster = await openDestination(this.runtime, name, signal, connect).finally(() =>
+      this.#unreachable.delete(name),
+    );
     if (signal.aborted) await cluster.close();
     signal.throwIfAborted();
     this.#connected.set(name, cluster);
@@ -109,10 +119,16 @@ export class ConfiguredClusters {
 
   #reportRefusal(name: ClusterName, error: unknown): void {
     this.#refusal = `${name} cannot be connected to (${error instanceof ConvoyError ? error.error : failureName(error)})`;
-    this.runtime.logger.error({ event: 'clusterRefused', cluster: name, err: error }, 'a cluster cannot be connected to; the instance begins only if the other one needs it no more');
+    this.runtime.logger.error(
+      { event: 'clusterRefused', cluster: name, err: error },
+      'a cluster cannot be connected to; the instance begins only if the other one needs it no more',
+    );
   }
 
   async #sparesOther(cluster: ClusterClient, signal: AbortSignal): Promise<boolean> {
-    return sparesOther(await new MigrationRecords(new Metadata(cluster.router, this.runtime.retrying)).read(signal), cluster);
+    return sparesOther(
+      await new MigrationRecords(new Metadata(cluster.router, this.runtime.retrying)).read(signal),
+      cluster,
+    );
   }
 }

@@ -4,9 +4,13 @@ import type { ClusterClient } from '../../cluster/node-client.js';
 import type { ClusterName } from './clusters.js';
 
 /** The ids of both configured clusters; null until both were reached. */
-export function clusterIdsOf(clusters: ReadonlyMap<ClusterName, Pick<ClusterClient, 'clusterId'>>): InstanceReport['clusterIds'] {
+export function clusterIdsOf(
+  clusters: ReadonlyMap<ClusterName, Pick<ClusterClient, 'clusterId'>>,
+): InstanceReport['clusterIds'] {
   const [cluster0, cluster1] = [clusters.get('cluster0'), clusters.get('cluster1')];
-  return cluster0 === undefined || cluster1 === undefined ? null : { cluster0: cluster0.clusterId, cluster1: cluster1.clusterId };
+  return cluster0 === undefined || cluster1 === undefined
+    ? null
+    : { cluster0: cluster0.clusterId, cluster1: cluster1.clusterId };
 }
 
 /**
@@ -18,6 +22,9 @@ export function refuseOtherClusters(own: InstanceReport['clusterIds'], reports: 
     const { clusterIds, identity, optionsDigest } = report;
     if (!fresh || optionsDigest === null || clusterIds === null || own === null) continue;
     if (clusterIds.cluster0 === own.cluster0 && clusterIds.cluster1 === own.cluster1) continue;
-    throw new ConvoyError('wrongCluster', `This instance is configured with other clusters than ${identity.id}, which was started already; give all the same cluster0 and cluster1.`);
+    throw new ConvoyError(
+      'wrongCluster',
+      `This instance is configured with other clusters than ${identity.id}, which was started already; give all the same cluster0 and cluster1.`,
+    );
   }
 }

@@ -54,7 +54,9 @@ export function withRequestedSharding(deps: MigrationDependencies, catalog: Cata
   const { sharding } = record.options;
   if (sharding === undefined) return catalog;
   const names = new Set(catalog.map(namespaceOf));
-  const shardingEntries = sharding.shardingEntries.filter(({ database, collection }) => names.has(`${database}.${collection}`));
+  const shardingEntries = sharding.shardingEntries.filter(({ database, collection }) =>
+    names.has(`${database}.${collection}`),
+  );
   return applyShardingEntries(catalog, { ...sharding, shardingEntries }, filterOf(record));
 }
 
@@ -62,13 +64,23 @@ export function withRequestedSharding(deps: MigrationDependencies, catalog: Cata
 export function absentRequests(deps: MigrationDependencies, catalog: Catalog): Warning[] {
   const requested = deps.watch.view.record.options.sharding?.shardingEntries ?? [];
   const names = new Set(catalog.map(namespaceOf));
-  const absent = requested.map(({ database, collection }) => `${database}.${collection}`).filter((namespace) => !names.has(namespace));
+  const absent = requested
+    .map(({ database, collection }) => `${database}.${collection}`)
+    .filter((namespace) => !names.has(namespace));
   if (absent.length === 0) return [];
-  return [{ name: 'shardingEntryAbsent', description: `Renamed or dropped right after the start, before they were read: ${nameSome(absent)} of shardingEntries. Under another name they are migrated unsharded; start anew if they are to be sharded.` }];
+  return [
+    {
+      name: 'shardingEntryAbsent',
+      description: `Renamed or dropped right after the start, before they were read: ${nameSome(absent)} of shardingEntries. Under another name they are migrated unsharded; start anew if they are to be sharded.`,
+    },
+  ];
 }
 
 /** The source's catalog as it was when the migration began, once it is initialised. */
-export async function readStartCatalog(deps: Pick<MigrationDependencies, 'watch' | 'metadata'>, signal: AbortSignal): Promise<Catalog> {
+export async function readStartCatalog(
+  deps: Pick<MigrationDependencies, 'watch' | 'metadata'>,
+  signal: AbortSignal,
+): Promise<Catalog> {
   const { catalogEpoch } = deps.watch.view.record;
   if (catalogEpoch === null) throw new ConvoyError('internalError', 'The migration is not initialised.');
   return (await readStoredEntries(deps.metadata, catalogEpoch, signal)).map(restoredEntry);

@@ -137,7 +137,7 @@ export class MigrationWatch {
   /** Horizon news come several times a second, to all instances: of a large fleet they cost one small read. */
   async #look(signal: AbortSignal): Promise<never> {
     const { clock } = this.runtime;
-    for (let refreshed_ms = clock.monotonic_ms(); ; ) {
+    for (let refreshed_ms = clock.monotonic_ms(); ;) {
       await clock.sleep(this.#pause_ms(), signal);
       if (!this.#hasNews && !this.#hasDdlWatermarkNews) await this.#newsOrTime(signal);
       const isDue = this.#hasNews || !this.#hasDdlWatermarkNews || clock.monotonic_ms() - refreshed_ms >= poll_ms;
@@ -165,13 +165,17 @@ export class MigrationWatch {
       migration: found.migration,
       known: Math.max(before.known, found.known),
       done: Math.max(before.done, found.done),
-      ddlWatermark: before.ddlWatermark === null || (found.ddlWatermark ?? 0n) > before.ddlWatermark ? found.ddlWatermark : before.ddlWatermark,
+      ddlWatermark:
+        before.ddlWatermark === null || (found.ddlWatermark ?? 0n) > before.ddlWatermark
+          ? found.ddlWatermark
+          : before.ddlWatermark,
     };
   }
 
   #pause_ms(): number {
     const { record, tasks } = this.#view;
-    const isRequested = record.phase === 'syncing' && [...tasks.values()].some(({ commitRequested }) => commitRequested);
+    const isRequested =
+      record.phase === 'syncing' && [...tasks.values()].some(({ commitRequested }) => commitRequested);
     const isCommitting = isRequested || record.phase === 'committing' || record.phase === 'opening';
     return isCommitting ? Math.min(pollMin_ms, commitPollMin_ms * tasks.size) : pollMin_ms;
   }
@@ -190,7 +194,12 @@ export class MigrationWatch {
 
 function journalledBy(record: MigrationRecord): { migration: string } & Journalled {
   const { known, done } = record.ddlChanges;
-  return { migration: migrationName(record), known, done, ddlWatermark: record.ddlWatermark === null ? null : timeOf(record.ddlWatermark.time) };
+  return {
+    migration: migrationName(record),
+    known,
+    done,
+    ddlWatermark: record.ddlWatermark === null ? null : timeOf(record.ddlWatermark.time),
+  };
 }
 
 function stateVanished(): ConvoyError {

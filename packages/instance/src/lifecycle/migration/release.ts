@@ -10,7 +10,11 @@ export function refuseNewerRelease(recorded: string, own: string): void {
   for (const [position, number] of there.entries()) {
     const mine = here[position] ?? 0;
     if (number < mine) return;
-    if (number > mine) throw new ConvoyError('metadataFromNewerRelease', `The migration was begun by release ${recorded}; this is ${own}. Go on with that or a later one.`);
+    if (number > mine)
+      throw new ConvoyError(
+        'metadataFromNewerRelease',
+        `The migration was begun by release ${recorded}; this is ${own}. Go on with that or a later one.`,
+      );
   }
 }
 

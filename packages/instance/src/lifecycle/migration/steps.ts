@@ -2,19 +2,50 @@ import { channel } from 'node:diagnostics_channel';
 
 /** The steps in which the leader begins a migration; those of write blocking are passed without it, too. */
 export const beginningSteps = [
-  'destinationClosed', 'balancersRecorded', 'balancersStopped', 'fenceMade', 'startTimeTaken', 'catalogStored', 'collectionsMade', 'syncStarted',
+  'destinationClosed',
+  'balancersRecorded',
+  'balancersStopped',
+  'fenceMade',
+  'startTimeTaken',
+  'catalogStored',
+  'collectionsMade',
+  'syncStarted',
 ] as const;
 
 /** The steps in which it commits one. */
 export const commitSteps = [
-  'commitStarted', 'sourceClosed', 'transactionsEnded', 'commitTimeTaken', 'roundDrained', 'definitionsCompared', 'commitSealed',
-  'documentsVerified', 'attributesRestored', 'catalogsEqual', 'verifiedAgain', 'sourceLookedAt', 'openingDecided', 'openingTimeStored', 'destinationOpened', 'writesAllowed', 'balancersRestored', 'committed',
+  'commitStarted',
+  'sourceClosed',
+  'transactionsEnded',
+  'commitTimeTaken',
+  'roundDrained',
+  'definitionsCompared',
+  'commitSealed',
+  'documentsVerified',
+  'attributesRestored',
+  'catalogsEqual',
+  'verifiedAgain',
+  'sourceLookedAt',
+  'openingDecided',
+  'openingTimeStored',
+  'destinationOpened',
+  'writesAllowed',
+  'balancersRestored',
+  'committed',
 ] as const;
 
 /** The steps in which it reverses one, until changes are followed in the other direction. */
 export const reverseSteps = [
-  'reverseStarted', 'reverseCatalogStored', 'formerDirectionCleared', 'clustersSwapped',
-  'tasksRestarted', 'formerSourceClosed', 'reverseBalancersStopped', 'reverseFenceMade', 'attributesDeferred', 'reverseFollowed',
+  'reverseStarted',
+  'reverseCatalogStored',
+  'formerDirectionCleared',
+  'clustersSwapped',
+  'tasksRestarted',
+  'formerSourceClosed',
+  'reverseBalancersStopped',
+  'reverseFenceMade',
+  'attributesDeferred',
+  'reverseFollowed',
 ] as const;
 
 /** All steps of the leader, in the order in which a migration passes them. */

@@ -29,7 +29,11 @@ const illegalOperation = 20;
  * Which cluster refuses the writes of users, by what is recorded of the migration: the destination until it is opened,
  * the source from the commit on. A failure before the opening gives the source back and leaves the destination closed.
  */
-export function wantedBlocks({ options, phase, failure }: Pick<MigrationRecord, 'options' | 'phase' | 'failure'>): WantedBlocks {
+export function wantedBlocks({
+  options,
+  phase,
+  failure,
+}: Pick<MigrationRecord, 'options' | 'phase' | 'failure'>): WantedBlocks {
   if (!options.enableUserWriteBlocking) return undecided;
   const isCommitting = phase === 'committing';
   if (failure !== null) return { source: isCommitting ? false : null, destination: true };
@@ -38,7 +42,10 @@ export function wantedBlocks({ options, phase, failure }: Pick<MigrationRecord, 
 }
 
 /** As what a migration has a cluster now: its clusters swap their roles when it is reversed. */
-export function sideOf({ source, destination }: Pick<MigrationRecord, 'source' | 'destination'>, clusterId: string): keyof WantedBlocks | null {
+export function sideOf(
+  { source, destination }: Pick<MigrationRecord, 'source' | 'destination'>,
+  clusterId: string,
+): keyof WantedBlocks | null {
   if (source.clusterId === clusterId) return 'source';
   return destination.clusterId === clusterId ? 'destination' : null;
 }
@@ -65,7 +72,12 @@ export interface BlockWish {
  *   alone, not of reading the record
  * @throws ConvoyError `writeBlockingFailed` when the cluster refuses, unless it is a wish
  */
-export async function bringBlock(deps: BlockDependencies, side: keyof WantedBlocks, signal: AbortSignal, wish: BlockWish | null = null): Promise<void> {
+export async function bringBlock(
+  deps: BlockDependencies,
+  side: keyof WantedBlocks,
+  signal: AbortSignal,
+  wish: BlockWish | null = null,
+): Promise<void> {
   const cluster = deps[side];
   const read = async (each: AbortSignal): Promise<boolean | null> => {
     const record = await deps.records.read(each);
@@ -87,12 +99,23 @@ export async function bringBlock(deps: BlockDependencies, side: keyof WantedBloc
   signal.throwIfAborted();
 }
 
-async function send({ retrying }: Pick<Runtime, 'retrying'>, cluster: ClusterClient, wanted: boolean, wish: BlockWish | null, signal: AbortSignal): Promise<void> {
+async function send(
+  { retrying }: Pick<Runtime, 'retrying'>,
+  cluster: ClusterClient,
+  wanted: boolean,
+  wish: BlockWish | null,
+  signal: AbortSignal,
+): Promise<void> {
   const repeat = (until: AbortSignal, attempt?: AbortSignal): Promise<void> =>
     retrying(`${wanted ? 'block' : 'allow'} user writes`, () => setOrExplain(cluster, wanted, attempt), until);
   if (wish === null) return repeat(signal);
   const { clock, within_ms, onOutcome } = wish;
-  onOutcome(await within(within_ms, clock, (each) => repeat(each, each), signal).then(() => null, (error: unknown) => ({ error })));
+  onOutcome(
+    await within(within_ms, clock, (each) => repeat(each, each), signal).then(
+      () => null,
+      (error: unknown) => ({ error }),
+    ),
+  );
 }
 
 /** Gives work a signal that ends a while after another one, from now on where that one has ended already. */
@@ -114,26 +137,38 @@ async function outlasting<T>(signal: AbortSignal, work: (lasting: AbortSignal) =
  * @param attempt ends it when it takes too long
  * @throws ConvoyError `writeBlockingFailed` when the cluster refuses
  */
-export async function setOrExplain(cluster: ClusterClient, blocked: boolean, attempt = AbortSignal.timeout(attempt_ms)): Promise<void> {
+export async function setOrExplain(
+  cluster: ClusterClient,
+  blocked: boolean,
+  attempt = AbortSignal.timeout(attempt_ms),
+): Promise<void> {
   try {
     await setWriteBlock(cluster, blocked, { signal: attempt });
   } catch (error) {
     if (codeOf(error) === null || classify(error) === 'retryable') throw error;
     const what = blocked ? 'could not be blocked' : 'could not be allowed again';
-    throw new ConvoyError('writeBlockingFailed', `User writes on ${cluster.name} ${what}: ${failureName(error)}.${await remedyOf(error, cluster, attempt)}`, { cause: error });
+    throw new ConvoyError(
+      'writeBlockingFailed',
+      `User writes on ${cluster.name} ${what}: ${failureName(error)}.${await remedyOf(error, cluster, attempt)}`,
+      { cause: error },
+    );
   }
 }
 
 async function remedyOf(error: unknown, cluster: ClusterClient, signal: AbortSignal): Promise<string> {
   const code = codeOf(error);
   if (code === illegalOperation) return heldByAnother(cluster, signal);
-  return code === unauthorizedCode ? ' Give the user of its connection string the action setUserWriteBlockMode, which the roles backup and restore have, and repeat this.' : '';
+  return code === unauthorizedCode
+    ? ' Give the user of its connection string the action setUserWriteBlockMode, which the roles backup and restore have, and repeat this.'
+    : '';
 }
 
 /** Somebody else may lift a block at any time: it is no substitute for Convoy's own. */
 async function heldByAnother(cluster: ClusterClient, signal: AbortSignal): Promise<string> {
   const reason = (await standingBlock(cluster, { signal }))?.foreignReason ?? null;
-  return reason === null ? '' : ` They are blocked for the reason ${reason}, and not by Convoy: have that block lifted by who has set it, with setUserWriteBlockMode and this reason.`;
+  return reason === null
+    ? ''
+    : ` They are blocked for the reason ${reason}, and not by Convoy: have that block lifted by who has set it, with setUserWriteBlockMode and this reason.`;
 }
 
 /** What a failed migration has left of the blocks, or what one has that goes on without a failed process; for the failure's description. */
@@ -141,7 +176,9 @@ export function blocksAfterFailure({ options, phase, failure, sourceReleased }: 
   if (phase === 'opening') return ' The commit is decided and only has to be finished: start the instances again.';
   if (!options.enableUserWriteBlocking) return '';
   if (failure === null) {
-    return phase === 'committing' ? ' The source refuses the writes of users until the commit has ended, or convoy cleanup gives the migration up.' : '';
+    return phase === 'committing'
+      ? ' The source refuses the writes of users until the commit has ended, or convoy cleanup gives the migration up.'
+      : '';
   }
   const closed = ' The destination refuses the writes of users until convoy cleanup or convoy unblock.';
   if (phase !== 'committing') return closed;

@@ -1,4 +1,10 @@
-import { blockedBy, blockerText, reportedBlockers, type CommitBlocker, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
+import {
+  blockedBy,
+  blockerText,
+  reportedBlockers,
+  type CommitBlocker,
+  type OwnBlocker,
+} from '@convoy/api/contract/commit-blocker';
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
@@ -8,7 +14,10 @@ import type { VerificationStats } from '../stats/verification-stats.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
 /** The part of a run that an offer depends on. */
-type OfferedRun = Pick<MigrationRun, 'failure' | 'state' | 'verification' | 'liveStats' | 'view' | 'isCommitRequested'> & { readonly deps: Pick<MigrationRun['deps'], 'ownIds'> };
+type OfferedRun = Pick<
+  MigrationRun,
+  'failure' | 'state' | 'verification' | 'liveStats' | 'view' | 'isCommitRequested'
+> & { readonly deps: Pick<MigrationRun['deps'], 'ownIds'> };
 
 /** What progress has offered is kept for so long: peers hear of each other about a second late, and a request is on its way for a while. */
 const offeredFor_ms = 10_000;
@@ -51,7 +60,8 @@ export class CommitOffer {
 
   /** Why no commit has been offered for a while, although all is copied; to be called several times a second. */
   warnings(run: OfferedRun): readonly Warning[] {
-    const isDue = run.state === 'RUNNING' && run.liveStats.length > 0 && run.liveStats.every(({ copyDone }) => copyDone);
+    const isDue =
+      run.state === 'RUNNING' && run.liveStats.length > 0 && run.liveStats.every(({ copyDone }) => copyDone);
     const missing = isDue ? this.#missing(run) : [];
     if (missing.length === 0) {
       this.#unofferedSince_ms = null;
@@ -70,9 +80,14 @@ export class CommitOffer {
    * @throws ConvoyError `cannotCommit`, which names what is missing
    */
   async untilItStands(run: OfferedRun, signal: AbortSignal): Promise<void> {
-    const until_ms = this.#offeredAt_ms + offeredFor_ms < this.clock.monotonic_ms() ? 0 : this.clock.monotonic_ms() + patience_ms;
+    const until_ms =
+      this.#offeredAt_ms + offeredFor_ms < this.clock.monotonic_ms() ? 0 : this.clock.monotonic_ms() + patience_ms;
     while (!this.stands(run) && !(await run.isCommitRequested(signal))) {
-      if (this.clock.monotonic_ms() >= until_ms) throw new ConvoyError('cannotCommit', `The migration cannot be committed yet: ${textOf(this.#missing(run))}. Wait until canCommit is true.`);
+      if (this.clock.monotonic_ms() >= until_ms)
+        throw new ConvoyError(
+          'cannotCommit',
+          `The migration cannot be committed yet: ${textOf(this.#missing(run))}. Wait until canCommit is true.`,
+        );
       await this.clock.sleep(poll_ms, signal);
     }
   }
@@ -102,8 +117,15 @@ export class CommitOffer {
       if (seen?.fresh !== true) return [{ instance, ...blockedBy('silent', 'it does not answer') }];
       const { ready, progress } = seen.report;
       const task = view.tasks.get(instance);
-      if (task?.copyDone !== true || task.paused) return reportedBlockers(instance, progress.commitBlockers, blockedBy('copyNotRecorded', 'it has not recorded the end of its copy'));
-      return ready.canCommit ? [] : reportedBlockers(instance, progress.commitBlockers, blockedBy('notReady', 'it is not ready'));
+      if (task?.copyDone !== true || task.paused)
+        return reportedBlockers(
+          instance,
+          progress.commitBlockers,
+          blockedBy('copyNotRecorded', 'it has not recorded the end of its copy'),
+        );
+      return ready.canCommit
+        ? []
+        : reportedBlockers(instance, progress.commitBlockers, blockedBy('notReady', 'it is not ready'));
     });
   }
 }

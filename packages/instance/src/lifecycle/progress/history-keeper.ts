@@ -42,7 +42,11 @@ export class HistoryKeeper {
     while (!signal.aborted) {
       await this.#step(signal).catch((error: unknown) => {
         this.#cached = null;
-        if (!signal.aborted) logger.debug({ event: 'historyNotStored', err: error }, 'the history could not be kept, the next look tries again');
+        if (!signal.aborted)
+          logger.debug(
+            { event: 'historyNotStored', err: error },
+            'the history could not be kept, the next look tries again',
+          );
       });
       await clock.sleep(look_ms, signal);
     }
@@ -54,7 +58,12 @@ export class HistoryKeeper {
     const before = this.#look;
     const look = lookAt(reports, expectedIds(), fleet.leader());
     // What differs from instance to instance is as it was until all have it alike.
-    this.#look = { ...look, state: look.state ?? before?.state ?? null, info: look.info ?? before?.info ?? null, canCommit: look.canCommit ?? before?.canCommit ?? null };
+    this.#look = {
+      ...look,
+      state: look.state ?? before?.state ?? null,
+      info: look.info ?? before?.info ?? null,
+      canCommit: look.canCommit ?? before?.canCommit ?? null,
+    };
     if (!fleet.isLeader()) {
       this.#cached = null;
       return;
@@ -62,7 +71,9 @@ export class HistoryKeeper {
     this.#cached ??= await this.#read(signal);
     if (this.#cached === null) return;
     const at_ms = runtime.clock.now_ms();
-    const entries = whatHappened(before ?? unseen, this.#look, at_ms).filter((entry) => before !== null || this.#isNews(entry.text));
+    const entries = whatHappened(before ?? unseen, this.#look, at_ms).filter(
+      (entry) => before !== null || this.#isNews(entry.text),
+    );
     let history = withEntries(this.#cached.history, entries);
     const point = pointOf(reports, expectedIds(), at_ms);
     if (!isOver(this.#look) || differs(history, point)) history = withPoint(history, point);
@@ -103,7 +114,15 @@ export class HistoryKeeper {
   }
 }
 
-const unseen: FleetLook = { instances: new Map(), state: null, info: null, canCommit: null, leaderId: null, failure: null, warnings: new Map() };
+const unseen: FleetLook = {
+  instances: new Map(),
+  state: null,
+  info: null,
+  canCommit: null,
+  leaderId: null,
+  failure: null,
+  warnings: new Map(),
+};
 
 /** Once it is over, only changes are news. */
 function isOver({ state, failure }: FleetLook): boolean {
@@ -112,7 +131,12 @@ function isOver({ state, failure }: FleetLook): boolean {
 
 function differs({ points }: History, point: History['points'][number]): boolean {
   const last = points.at(-1);
-  return last === undefined || last.copiedBytes !== point.copiedBytes || last.eventsApplied !== point.eventsApplied || last.lagSeconds !== point.lagSeconds;
+  return (
+    last === undefined ||
+    last.copiedBytes !== point.copiedBytes ||
+    last.eventsApplied !== point.eventsApplied ||
+    last.lagSeconds !== point.lagSeconds
+  );
 }
 
 /** What is shown ends at the present, and not up to an interval before. */

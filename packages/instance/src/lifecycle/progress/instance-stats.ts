@@ -6,12 +6,16 @@ const shardsNamedMax = 1_000;
 
 /** The figures of a process's part in a migration, for those who watch. */
 export function instanceStatsOf({ stats, deps, view }: MigrationRun, bufferBytesMax: number): InstanceStats {
-  const sum = (stat: (one: (typeof stats)[number]) => number): number => stats.reduce((total, one) => total + stat(one), 0);
+  const sum = (stat: (one: (typeof stats)[number]) => number): number =>
+    stats.reduce((total, one) => total + stat(one), 0);
   const own = deps.ownIds.flatMap((id) => view.tasks.get(id) ?? []);
   return {
     sourceShards: deps.ownIds.slice(0, shardsNamedMax),
     destinationShards: deps.destination.shardIds.slice(0, shardsNamedMax),
-    copiedDocuments: stats.length > 0 ? sum((one) => one.copiedDocuments) : own.reduce((total, { copied }) => total + copied.documents, 0),
+    copiedDocuments:
+      stats.length > 0
+        ? sum((one) => one.copiedDocuments)
+        : own.reduce((total, { copied }) => total + copied.documents, 0),
     partitions: {
       waiting: sum(({ partitions }) => partitions.waiting),
       starting: sum(({ partitions }) => partitions.starting),

@@ -57,7 +57,14 @@ export class LagObserver {
     const isPassed = commit !== null && ddlWatermark !== null && ddlWatermark > timeOf(commit.time);
     const ddlWatermark_seconds = ddlWatermark === null ? null : isPassed ? sourceTime_seconds : secondsOf(ddlWatermark);
     const stats = run.liveStats;
-    const lag = this.#tracker.take({ at_ms: this.clock.monotonic_ms(), stats, sourceTime_seconds, ddlWatermark_seconds, ddlChanges, oplogRemaining_seconds });
+    const lag = this.#tracker.take({
+      at_ms: this.clock.monotonic_ms(),
+      stats,
+      sourceTime_seconds,
+      ddlWatermark_seconds,
+      ddlChanges,
+      oplogRemaining_seconds,
+    });
     const oplogTime = seesOplogs ? oplogTimeInWords(oplogRemaining_seconds) : null;
     return { ...lag, sourcePing_ms, destinationPing_ms, oplogTime, oplogRemaining_seconds };
   }

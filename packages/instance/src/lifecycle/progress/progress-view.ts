@@ -1,4 +1,11 @@
-import { type Progress, progressInfo, ceaStages, idleProgress, type Warning, type MigrationState } from '@convoy/api/contract/progress';
+import {
+  type Progress,
+  progressInfo,
+  ceaStages,
+  idleProgress,
+  type Warning,
+  type MigrationState,
+} from '@convoy/api/contract/progress';
 import type { Leader } from '@convoy/api/fleet/fleet';
 import type { IndexBuildProgress } from '../../catalog/make/create-collections.js';
 import { steadyLagMax_seconds } from '../stats/catch-up.js';
@@ -100,7 +107,8 @@ function lagOf({ state, stats }: ProgressSource): number | null {
 /** The parts of the lag; `lagTimeSeconds` is that of changes of documents. */
 function lagsOf(source: ProgressSource): NonNullable<Progress['lag']> {
   const crudLagSeconds = lagOf(source);
-  const ddlLagSeconds = source.state === 'RUNNING' || source.state === 'COMMITTING' ? source.observed.ddlLag_seconds : crudLagSeconds;
+  const ddlLagSeconds =
+    source.state === 'RUNNING' || source.state === 'COMMITTING' ? source.observed.ddlLag_seconds : crudLagSeconds;
   const overallLagSeconds = crudLagSeconds === null ? null : Math.max(crudLagSeconds, ddlLagSeconds ?? 0);
   return { overallLagSeconds, crudLagSeconds, ddlLagSeconds };
 }

@@ -1,4 +1,8 @@
-import { NAMESPACES_PUBLISHED_MAX, type NamespacePart, type PublishedDetails } from '@convoy/api/fleet/published-details';
+import {
+  NAMESPACES_PUBLISHED_MAX,
+  type NamespacePart,
+  type PublishedDetails,
+} from '@convoy/api/fleet/published-details';
 import { HistoryKeeper } from './history-keeper.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
@@ -22,7 +26,13 @@ export class Posting {
     this.#end = new AbortController();
     const until = AbortSignal.any([signal, this.#end.signal]);
     const { runtime, fleet } = run.deps;
-    const keeper = new HistoryKeeper({ runtime, fleet, record: run.historyRecord, expectedIds: this.expectedIds, view: () => run.view });
+    const keeper = new HistoryKeeper({
+      runtime,
+      fleet,
+      record: run.historyRecord,
+      expectedIds: this.expectedIds,
+      view: () => run.view,
+    });
     this.ended = Promise.allSettled([keeper.run(until), publishNamespaces(run, until)]);
   }
 }
@@ -48,7 +58,10 @@ async function publishNamespaces(run: MigrationRun, signal: AbortSignal): Promis
 }
 
 /** The collections that are being copied first, then the largest; what is beyond the bound is summed up. */
-export function namespacesDetails(parts: readonly NamespacePart[], max = NAMESPACES_PUBLISHED_MAX): PublishedDetails['namespaces'] {
+export function namespacesDetails(
+  parts: readonly NamespacePart[],
+  max = NAMESPACES_PUBLISHED_MAX,
+): PublishedDetails['namespaces'] {
   const sorted = [...parts].sort((a, b) => activity(b) - activity(a) || b.totalBytes - a.totalBytes);
   const rest = sorted.slice(max);
   const sum = (stat: (part: NamespacePart) => number): number => rest.reduce((total, part) => total + stat(part), 0);

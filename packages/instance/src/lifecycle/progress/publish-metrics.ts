@@ -10,7 +10,12 @@ export interface PublishedTotals {
 }
 
 /** Brings the metrics to the present figures. Returns the totals to be given back next time. */
-export function publishMetrics(metrics: Metrics, state: MigrationState, stats: readonly TaskStats[], before: PublishedTotals): PublishedTotals {
+export function publishMetrics(
+  metrics: Metrics,
+  state: MigrationState,
+  stats: readonly TaskStats[],
+  before: PublishedTotals,
+): PublishedTotals {
   const sum = (of: (one: TaskStats) => number): number => stats.reduce((total, one) => total + of(one), 0);
   const now = { copiedBytes: sum((one) => one.copiedBytes), copiedDocuments: sum((one) => one.copiedDocuments) };
   metrics.copiedBytes.inc(Math.max(0, now.copiedBytes - before.copiedBytes));
@@ -22,13 +27,19 @@ export function publishMetrics(metrics: Metrics, state: MigrationState, stats: r
   metrics.bufferedEvents.set(sum((one) => one.bufferedEvents));
   for (const each of migrationStates) metrics.state.set({ state: each }, each === state ? 1 : 0);
   for (const each of ['waiting', 'starting', 'copying', 'done'] as const) {
-    metrics.partitions.set({ state: each }, sum((one) => one.partitions[each]));
+    metrics.partitions.set(
+      { state: each },
+      sum((one) => one.partitions[each]),
+    );
   }
   return now;
 }
 
 /** Brings the metrics to what was observed of the way between the clusters. */
-export function publishObserved(metrics: Metrics, { ddlLag_seconds, oplogRemaining_seconds, sourcePing_ms, destinationPing_ms }: Observed): void {
+export function publishObserved(
+  metrics: Metrics,
+  { ddlLag_seconds, oplogRemaining_seconds, sourcePing_ms, destinationPing_ms }: Observed,
+): void {
   metrics.ddlLag.set(ddlLag_seconds ?? NaN);
   metrics.oplogRemaining.set(oplogRemaining_seconds ?? NaN);
   metrics.pings.set({ cluster: 'source' }, sourcePing_ms === null ? NaN : sourcePing_ms / 1000);

@@ -5,7 +5,12 @@ import type { Runtime } from '../migration/runtime.js';
  * Waits until the next report is due: for a time, and no longer than until the permission to write changes, which users wait for.
  * @param watch of the migration; null while there is none
  */
-export async function reportPause(watch: Pick<MigrationWatch, 'view' | 'until'> | null, runtime: Pick<Runtime, 'clock'>, longest_ms: number, signal: AbortSignal): Promise<void> {
+export async function reportPause(
+  watch: Pick<MigrationWatch, 'view' | 'until'> | null,
+  runtime: Pick<Runtime, 'clock'>,
+  longest_ms: number,
+  signal: AbortSignal,
+): Promise<void> {
   if (watch === null) return runtime.clock.sleep(longest_ms, signal);
   const { canWrite } = watch.view.record;
   await untilOrFor({ watch, runtime }, ({ record }) => record.canWrite !== canWrite, longest_ms, signal);

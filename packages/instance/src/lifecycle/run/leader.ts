@@ -59,11 +59,16 @@ async function lead(deps: MigrationDependencies, signal: AbortSignal): Promise<v
  * was slow and gets its lease back goes on with the epoch that it has: nothing is begun anew for it.
  * @throws ConvoyError `staleEpoch` once another has taken a later epoch
  */
-async function untilLeaseIsHeld({ runtime, fleet, watch }: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+async function untilLeaseIsHeld(
+  { runtime, fleet, watch }: MigrationDependencies,
+  leaderEpoch: number,
+  signal: AbortSignal,
+): Promise<void> {
   while (!fleet.isLeader()) {
     await runtime.clock.sleep(leadershipInterval_ms, signal);
     const { record } = await watch.refresh(signal);
-    if (record.leaderEpoch !== leaderEpoch) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
+    if (record.leaderEpoch !== leaderEpoch)
+      throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
   }
 }
 
@@ -119,7 +124,11 @@ async function stopWriters(deps: MigrationDependencies, leaderEpoch: number, sig
  * While all sync, keeps the total at the sum of what was copied whenever all have copied everything: collections that come
  * later, and those that are copied anew or dropped, change it again. Ends when every share has been told to commit.
  */
-export async function supervise(deps: Pick<MigrationDependencies, 'records' | 'watch'>, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+export async function supervise(
+  deps: Pick<MigrationDependencies, 'records' | 'watch'>,
+  leaderEpoch: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { watch, records } = deps;
   const isRequested = (view: MigrationView): boolean => allTasks(view, (task) => task.commitRequested);
   const isOtherTotal = (view: MigrationView): boolean =>

@@ -46,31 +46,58 @@ export async function syncTasks(
   const atStart = await readStartCatalog(deps, stop);
   for (const record of owned) await fenceFormerOwner(deps, record, stop);
   const journal = await readJournal(deps, stop);
-  const replaced = endWhenReplaced(owned.map(({ _id }) => _id), deps.runtime.logger, hard);
+  const replaced = endWhenReplaced(
+    owned.map(({ _id }) => _id),
+    deps.runtime.logger,
+    hard,
+  );
   const syncs = owned.map((record) => syncPipeline(deps, record, atStart, journal, owned.length, replaced));
   for (const sync of syncs) await sync.prepare(stop);
   const { commit } = watch.view.record;
   if (commit !== null) for (const sync of syncs) sync.setCeiling(timeOf(commit.time));
-  const verified = isVerified(watch.view.record) ? syncs.map((sync, index) => new VerifiedTask(deps, sync, owned[index]?.verification ?? null, owned.length, replaced.signal)) : [];
+  const verified = isVerified(watch.view.record)
+    ? syncs.map(
+        (sync, index) =>
+          new VerifiedTask(deps, sync, owned[index]?.verification ?? null, owned.length, replaced.signal),
+      )
+    : [];
   onSyncs(syncs, verified);
   const done = new AbortController();
   const ending = AbortSignal.any([stop, done.signal]);
   const follow = async (signal: AbortSignal): Promise<void> => {
-    await runTogether(signal, syncs.map((sync, index) => (each: AbortSignal) => followCommit(deps, sync, owned[index]?.drained ?? null, each, replaced.signal)));
+    await runTogether(
+      signal,
+      syncs.map(
+        (sync, index) => (each: AbortSignal) =>
+          followCommit(deps, sync, owned[index]?.drained ?? null, each, replaced.signal),
+      ),
+    );
     done.abort();
   };
   const ddlChanges = syncs.map((sync, index) => {
-    const follower = new DdlFollower(sync, ddlSource(deps), { ...journal.position, acknowledged: owned[index]?.acknowledged ?? 0 });
+    const follower = new DdlFollower(sync, ddlSource(deps), {
+      ...journal.position,
+      acknowledged: owned[index]?.acknowledged ?? 0,
+    });
     return (signal: AbortSignal) => follower.run(signal);
   });
-  const work = [...syncs.map((sync) => (signal: AbortSignal) => sync.run(signal)), ...ddlChanges, ...verified.map((task) => (signal: AbortSignal) => task.run(signal)), follow];
+  const work = [
+    ...syncs.map((sync) => (signal: AbortSignal) => sync.run(signal)),
+    ...ddlChanges,
+    ...verified.map((task) => (signal: AbortSignal) => task.run(signal)),
+    follow,
+  ];
   await runTogether(ending, work, replaced.onFailure).catch(async (error: unknown) => {
     if (!done.signal.aborted && !(await isOfNoMatter(error, watch, stop))) throw error;
   });
 }
 
 /** Once the opening is decided, what a share meets on a source that goes away ends nothing. */
-export async function isOfNoMatter(error: unknown, watch: Pick<MigrationDependencies['watch'], 'refresh'>, signal: AbortSignal): Promise<boolean> {
+export async function isOfNoMatter(
+  error: unknown,
+  watch: Pick<MigrationDependencies['watch'], 'refresh'>,
+  signal: AbortSignal,
+): Promise<boolean> {
   if (signal.aborted || (error instanceof ConvoyError && error.error === 'staleEpoch')) return false;
   return isOpeningDecided((await watch.refresh(signal)).record);
 }
@@ -104,7 +131,14 @@ function ddlSource({ watch, journal, fleet }: MigrationDependencies): DdlSource 
   };
 }
 
-function syncPipeline(deps: MigrationDependencies, record: TaskRecord, atStart: Catalog, journal: FoundJournal, tasks: number, replaced: Replacement): SyncPipeline {
+function syncPipeline(
+  deps: MigrationDependencies,
+  record: TaskRecord,
+  atStart: Catalog,
+  journal: FoundJournal,
+  tasks: number,
+  replaced: Replacement,
+): SyncPipeline {
   const { runtime, source, destination, metadata, taskRecords, watch } = deps;
   const migration = watch.view.record;
   const idle = new IdleTasks(watch, runtime.clock);
@@ -164,13 +198,15 @@ export async function followCommit(
   const { watch, fleet } = deps;
   let drained = 0;
   let reported: DrainedRound | null = null;
-  const isPassed = ({ record }: MigrationView): boolean => isOpeningDecided(record) || (record.commit?.round ?? 0) > drained;
+  const isPassed = ({ record }: MigrationView): boolean =>
+    isOpeningDecided(record) || (record.commit?.round ?? 0) > drained;
   for (;;) {
     const view = await watch.until((seen) => isPassed(seen) || drained > 0, stop);
     const { commit } = view.record;
     if (isOpeningDecided(view.record)) return;
     if (commit !== null && commit.round > drained) {
-      const isSuperseded = (): boolean => isOpeningDecided(watch.view.record) || (watch.view.record.commit?.round ?? 0) > commit.round;
+      const isSuperseded = (): boolean =>
+        isOpeningDecided(watch.view.record) || (watch.view.record.commit?.round ?? 0) > commit.round;
       if (!(await sync.drain(timeOf(commit.time), isSuperseded, stop))) continue;
       drained = commit.round;
     }
@@ -191,7 +227,12 @@ function isNews(found: DrainedRound, reported: DrainedRound | null): boolean {
   return isLater || !isDeepStrictEqual([reported.deletedIn, reported.lookedTo], [found.deletedIn, found.lookedTo]);
 }
 
-function drainedRound(round: number, stats: TaskStats, before: TaskRecord['drained'], lastLook: Timestamp | null): DrainedRound {
+function drainedRound(
+  round: number,
+  stats: TaskStats,
+  before: TaskRecord['drained'],
+  lastLook: Timestamp | null,
+): DrainedRound {
   const { writesAboveCeiling, deletedAboveCeiling, readBelow } = stats;
   const same = before?.round === round ? before : null;
   return {

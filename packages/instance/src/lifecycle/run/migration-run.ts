@@ -96,7 +96,9 @@ export class MigrationRun {
   get failure(): Failure | null {
     const { record } = this.view;
     const failure = this.#failure ?? record.failure;
-    return failure === null ? null : { error: failure.error, errorDescription: failure.errorDescription + blocksAfterFailure(record) };
+    return failure === null
+      ? null
+      : { error: failure.error, errorDescription: failure.errorDescription + blocksAfterFailure(record) };
   }
 
   /** Where the course of the migration is kept. */
@@ -123,7 +125,9 @@ export class MigrationRun {
   get verification(): readonly (VerificationStats | null)[] | null {
     const { record, tasks } = this.view;
     if (!isVerified(record)) return null;
-    return this.deps.ownIds.map((id) => this.#verified.find(({ taskId }) => taskId === id)?.stats() ?? tasks.get(id)?.verification?.stats ?? null);
+    return this.deps.ownIds.map(
+      (id) => this.#verified.find(({ taskId }) => taskId === id)?.stats() ?? tasks.get(id)?.verification?.stats ?? null,
+    );
   }
 
   /** What is copied of each collection by the own shares, the last known while none runs. */
@@ -236,14 +240,23 @@ export class MigrationRun {
     const missing = record.taskIds.filter((id) => tasks.get(id)?.started !== true);
     const warnings: Warning[] = [...record.warnings];
     if (missing.length > 0) {
-      warnings.push({ name: 'waitingForInstances', description: `Waiting until these instances are started too: ${missing.join(', ')}.` });
+      warnings.push({
+        name: 'waitingForInstances',
+        description: `Waiting until these instances are started too: ${missing.join(', ')}.`,
+      });
     }
     const untold = this.#isReported ? record.taskIds.filter((id) => !isReverseRequested(record, tasks.get(id))) : [];
     if (untold.length > 0) {
-      warnings.push({ name: 'waitingForInstances', description: `Waiting until these instances are told to reverse, too: ${untold.join(', ')}.` });
+      warnings.push({
+        name: 'waitingForInstances',
+        description: `Waiting until these instances are told to reverse, too: ${untold.join(', ')}.`,
+      });
     }
     for (const { what, attempt, failure } of this.deps.runtime.retries.values()) {
-      warnings.push({ name: 'retrying', description: `${what} has failed ${attempt} times (${failure}) and is tried again.` });
+      warnings.push({
+        name: 'retrying',
+        description: `${what} has failed ${attempt} times (${failure}) and is tried again.`,
+      });
     }
     return warnings;
   }
@@ -259,7 +272,13 @@ export class MigrationRun {
     // Once the opening is decided there is nothing left to sync; who was replaced learns of it all the same.
     if (owned.every(({ paused }) => paused) || isOpeningDecided(this.view.record)) return;
     try {
-      await syncTasks(this.#deps(), owned, (syncs, verified) => ([this.#syncs, this.#verified] = [syncs, verified]), stop, this.#hard.signal);
+      await syncTasks(
+        this.#deps(),
+        owned,
+        (syncs, verified) => ([this.#syncs, this.#verified] = [syncs, verified]),
+        stop,
+        this.#hard.signal,
+      );
     } finally {
       this.#stats = this.liveStats;
       this.namespaceParts();
@@ -299,7 +318,11 @@ export class MigrationRun {
       await runtime.clock.sleep(sessionRefresh_ms, signal);
       const sessions = ownIds.flatMap((id) => this.view.tasks.get(id)?.sessions ?? []);
       const refreshSessions = sessions.map((id) => ({ id }));
-      await runtime.retrying('refresh sessions', () => destination.router.command('admin', { refreshSessions }, { signal }), signal);
+      await runtime.retrying(
+        'refresh sessions',
+        () => destination.router.command('admin', { refreshSessions }, { signal }),
+        signal,
+      );
     }
   }
 
@@ -355,7 +378,7 @@ export class MigrationRun {
   /** Tells a cleanup that this process is at work. */
   async #answerMemberChecks(): Promise<void> {
     const { signal } = this.#end;
-    for (let answered: string | undefined; !signal.aborted; ) {
+    for (let answered: string | undefined; !signal.aborted;) {
       const view = await this.#watch.until(({ record }) => record.memberCheck !== answered, signal).catch(() => null);
       if (view === null) return;
       const called = view.record.memberCheck;
@@ -389,7 +412,10 @@ export class MigrationRun {
   async #fail(thrown: unknown): Promise<void> {
     const { runtime, fleet } = this.deps;
     this.#failure = toConvoyError(thrown);
-    runtime.logger.error({ event: 'failed', error: this.#failure.error, err: thrown }, 'this instance has met a failure');
+    runtime.logger.error(
+      { event: 'failed', error: this.#failure.error, err: thrown },
+      'this instance has met a failure',
+    );
     const isReplaced = async (): Promise<boolean> => this.#isReplaced(await this.#watch.refresh(this.#hard.signal));
     this.#failure = await recordFailure({ records: this.#records, isReplaced }, thrown, this.#hard.signal);
     fleet.wake();

@@ -13,7 +13,11 @@ export interface FailureRecord {
  * after a freeze (a stream that it comes too late for, retries that have lasted too long) its successor need not meet.
  * @returns what ends this process: the failure as it is recorded, or `staleEpoch`, which is not
  */
-export async function recordFailure({ records, isReplaced }: FailureRecord, thrown: unknown, signal: AbortSignal): Promise<ConvoyError> {
+export async function recordFailure(
+  { records, isReplaced }: FailureRecord,
+  thrown: unknown,
+  signal: AbortSignal,
+): Promise<ConvoyError> {
   const failure = toConvoyError(thrown);
   if (failure.error === 'staleEpoch') return failure;
   // Where the state cannot be read a failure cannot be recorded either.

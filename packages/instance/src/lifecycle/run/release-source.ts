@@ -9,7 +9,10 @@ const again_ms = 60_000;
  * After a failure that came before the destination was opened: gives the source back to its users, and tries until it has
  * succeeded, since nobody else does. Does nothing where the migration has not failed, or was cleaned up.
  */
-export async function releaseSource(deps: Pick<MigrationDependencies, 'runtime' | 'source' | 'destination' | 'records' | 'watch'>, signal: AbortSignal): Promise<void> {
+export async function releaseSource(
+  deps: Pick<MigrationDependencies, 'runtime' | 'source' | 'destination' | 'records' | 'watch'>,
+  signal: AbortSignal,
+): Promise<void> {
   const { clock, logger } = deps.runtime;
   while (!signal.aborted) {
     try {
@@ -23,7 +26,10 @@ export async function releaseSource(deps: Pick<MigrationDependencies, 'runtime' 
   }
 }
 
-async function release(deps: Pick<MigrationDependencies, 'runtime' | 'source' | 'destination' | 'records' | 'watch'>, signal: AbortSignal): Promise<void> {
+async function release(
+  deps: Pick<MigrationDependencies, 'runtime' | 'source' | 'destination' | 'records' | 'watch'>,
+  signal: AbortSignal,
+): Promise<void> {
   const { watch, records } = deps;
   const { record } = await watch.refresh(signal);
   if (record.failure === null || wantedBlocks(record).source === null) return;

@@ -34,7 +34,8 @@ export function nextCatchUp(previous: CatchUp | null, lag_seconds: number, at_ms
   const samples = withSample(previous?.samples ?? [], { lag_seconds, at_ms });
   if (lag_seconds <= steadyLagMax_seconds) return { seconds: 0, at_ms, samples };
   const measured = measured_seconds(samples, lag_seconds, at_ms);
-  if (measured === null || previous === null || previous.seconds === null || previous.seconds === 0) return { seconds: measured, at_ms, samples };
+  if (measured === null || previous === null || previous.seconds === null || previous.seconds === 0)
+    return { seconds: measured, at_ms, samples };
   const elapsed_seconds = Math.max(0, at_ms - previous.at_ms) / 1000;
   const expected = Math.max(0, previous.seconds - elapsed_seconds);
   const weight = 1 - Math.exp(-elapsed_seconds / smoothing_seconds);

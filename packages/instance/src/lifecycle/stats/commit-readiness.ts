@@ -29,7 +29,8 @@ function missingOf(stats: readonly TaskStats[], tasks: number, lagMax_seconds: n
   const missing: OwnBlocker[] = [];
   if (stats.length !== tasks) missing.push(blockedBy('notStarted', 'its work has not begun yet'));
   if (stats.some(({ copyDone }) => !copyDone)) missing.push(blockedBy('copying', 'collections are still being copied'));
-  if (stats.some(({ followsStream }) => !followsStream)) missing.push(blockedBy('streamSilent', 'the change stream has not answered yet'));
+  if (stats.some(({ followsStream }) => !followsStream))
+    missing.push(blockedBy('streamSilent', 'the change stream has not answered yet'));
   const lag_seconds = Math.max(0, ...stats.map((one) => one.lag_seconds));
   if (lag_seconds > lagMax_seconds) {
     const description = `changes are ${String(lag_seconds)} s behind (limit ${String(lagMax_seconds)} s)`;

@@ -49,12 +49,17 @@ export class LagTracker {
     const follows = stats.length > 0 && stats.every(({ followsStream }) => followsStream);
     const crudLag_seconds = stats.length === 0 ? null : Math.max(...stats.map(({ lag_seconds }) => lag_seconds));
     const applies = follows && stats.every(({ copyDone }) => copyDone);
-    this.#catchUp = applies && crudLag_seconds !== null ? nextCatchUp(this.#catchUp, crudLag_seconds, input.at_ms) : null;
+    this.#catchUp =
+      applies && crudLag_seconds !== null ? nextCatchUp(this.#catchUp, crudLag_seconds, input.at_ms) : null;
     const seconds = this.#catchUp?.seconds ?? null;
     return {
       ddlLag_seconds: this.#ddlLag(input),
       catchUp_seconds: seconds === null ? null : Math.round(seconds),
-      warnings: [...this.#readWarning(input), ...this.#standingWarning(input, crudLag_seconds), ...this.#oplogWarning(input)],
+      warnings: [
+        ...this.#readWarning(input),
+        ...this.#standingWarning(input, crudLag_seconds),
+        ...this.#oplogWarning(input),
+      ],
     };
   }
 
@@ -70,21 +75,38 @@ export class LagTracker {
     const behind = Math.max(0, ...stats.map(({ readLag_seconds }) => readLag_seconds));
     this.#isReadBehind = behind > (this.#isReadBehind ? readBehindMax_seconds / idle : readBehindMax_seconds);
     if (!this.#isReadBehind) return [];
-    return [{ name: 'streamFarBehind', description: `The change stream is read more than ${readBehindMax_seconds} s behind the source: no new part of a collection is copied until it is near. Give the destination more room, or write less to the source.` }];
+    return [
+      {
+        name: 'streamFarBehind',
+        description: `The change stream is read more than ${readBehindMax_seconds} s behind the source: no new part of a collection is copied until it is near. Give the destination more room, or write less to the source.`,
+      },
+    ];
   }
 
   /** Once a lag that does not shrink was told of, it is until it shrinks or is gone. */
   #standingWarning({ at_ms }: LagInput, lag_seconds: number | null): Warning[] {
-    const stands = this.#catchUp !== null && this.#catchUp.seconds === null && (lag_seconds ?? 0) > steadyLagMax_seconds;
+    const stands =
+      this.#catchUp !== null && this.#catchUp.seconds === null && (lag_seconds ?? 0) > steadyLagMax_seconds;
     this.#standingSince_ms = stands ? (this.#standingSince_ms ?? at_ms) : null;
     if (this.#standingSince_ms === null || at_ms - this.#standingSince_ms < standing_ms) return [];
-    return [{ name: 'notCatchingUp', description: 'Changes of the source come as fast as they can be applied, or faster: the lag does not shrink. Give the destination more room, raise lanes, or write less to the source.' }];
+    return [
+      {
+        name: 'notCatchingUp',
+        description:
+          'Changes of the source come as fast as they can be applied, or faster: the lag does not shrink. Give the destination more room, raise lanes, or write less to the source.',
+      },
+    ];
   }
 
   #oplogWarning({ oplogRemaining_seconds }: LagInput): Warning[] {
     const remaining = oplogRemaining_seconds ?? Infinity;
     this.#isOplogShort = remaining < (this.#isOplogShort ? oplogShort_seconds * idle : oplogShort_seconds);
     if (!this.#isOplogShort) return [];
-    return [{ name: 'oplogRunningOut', description: `Less than ${oplogShort_seconds / 60} minutes are left until an oplog of the source forgets what is still to be applied, if nothing were applied meanwhile. Resume or relieve the migration, or enlarge the oplog with replSetResizeOplog.` }];
+    return [
+      {
+        name: 'oplogRunningOut',
+        description: `Less than ${oplogShort_seconds / 60} minutes are left until an oplog of the source forgets what is still to be applied, if nothing were applied meanwhile. Resume or relieve the migration, or enlarge the oplog with replSetResizeOplog.`,
+      },
+    ];
   }
 }

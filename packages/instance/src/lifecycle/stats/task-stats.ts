@@ -30,7 +30,12 @@ export type CopyStats = Pick<TaskStats, 'copiedBytes' | 'copiedDocuments' | 'buf
 
 /** Sums up the partitions of all collections. */
 export function copyStats(tables: Iterable<{ readonly partitions: readonly Partition[] }>): CopyStats {
-  const stats: CopyStats = { copiedBytes: 0, copiedDocuments: 0, bufferedEvents: 0, partitions: { waiting: 0, starting: 0, copying: 0, done: 0 } };
+  const stats: CopyStats = {
+    copiedBytes: 0,
+    copiedDocuments: 0,
+    bufferedEvents: 0,
+    partitions: { waiting: 0, starting: 0, copying: 0, done: 0 },
+  };
   for (const table of tables) for (const partition of table.partitions) addPartition(stats, partition);
   return stats;
 }

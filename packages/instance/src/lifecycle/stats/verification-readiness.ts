@@ -31,10 +31,18 @@ export class VerificationReadiness {
   }
 }
 
-function blockerOf({ hasCompared, leftDocuments, readLag_seconds, lasting }: VerifierProgress, lagMax_seconds: number): OwnBlocker | null {
-  if (lasting.documents > 0) return blockedBy('mismatches', lastingText(lasting), { value: lasting.documents, limit: 0 });
+function blockerOf(
+  { hasCompared, leftDocuments, readLag_seconds, lasting }: VerifierProgress,
+  lagMax_seconds: number,
+): OwnBlocker | null {
+  if (lasting.documents > 0)
+    return blockedBy('mismatches', lastingText(lasting), { value: lasting.documents, limit: 0 });
   const left = Math.max(0, leftDocuments);
-  if (!hasCompared) return blockedBy('verifying', `the verifier has not compared everything: ${left} documents are left`, { value: left, limit: 0 });
+  if (!hasCompared)
+    return blockedBy('verifying', `the verifier has not compared everything: ${left} documents are left`, {
+      value: left,
+      limit: 0,
+    });
   if (left > leftDocumentsMax) {
     const description = `the verifier has ${left} documents of new collections left (limit ${leftDocumentsMax})`;
     return blockedBy('verifying', description, { value: left, limit: leftDocumentsMax });
@@ -46,6 +54,7 @@ function blockerOf({ hasCompared, leftDocuments, readLag_seconds, lasting }: Ver
 
 /** What differs for good, and what has become of it. */
 function lastingText({ documents, namespaces, givenUp }: LastingDifferences): string {
-  const outcome = givenUp === 0 ? 'and are read anew' : `${givenUp} of them although they were read anew ${rereadsMax} times`;
+  const outcome =
+    givenUp === 0 ? 'and are read anew' : `${givenUp} of them although they were read anew ${rereadsMax} times`;
   return `${documents} documents differ, in: ${nameSome([...namespaces].sort())}, ${outcome} (GET /api/v1/verification/mismatches names them)`;
 }

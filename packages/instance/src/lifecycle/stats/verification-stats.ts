@@ -11,7 +11,9 @@ export type VerificationStats = TaskVerification['stats'];
 export function verificationStats(verifier: TaskVerifier, readiness: VerificationReadiness): VerificationStats {
   const { hasCompared, readLag_seconds, lasting } = verifier;
   const [source, destination] = [sideOf(verifier, 'source'), sideOf(verifier, 'destination')];
-  const leftDocuments = Math.max(...[source, destination].map((side) => (side.estimatedDocumentCount ?? 0) - (side.hashedDocumentCount ?? 0)));
+  const leftDocuments = Math.max(
+    ...[source, destination].map((side) => (side.estimatedDocumentCount ?? 0) - (side.hashedDocumentCount ?? 0)),
+  );
   const blocker = readiness.judge({ hasCompared, leftDocuments, readLag_seconds, lasting });
   return { blocker, source, destination };
 }
@@ -24,7 +26,12 @@ function sideOf(verifier: TaskVerifier, side: Side): VerificationSideProgress {
     const { collection, plan, parts } = stored;
     const own = store.isOwn(stored);
     const compared = parts.reduce((sum, part) => sum + part[side], 0);
-    const expected = plan === null ? (own ? collection.documentCount : 0) : (plan.documents[side] * parts.length) / (plan.bounds.length + 1);
+    const expected =
+      plan === null
+        ? own
+          ? collection.documentCount
+          : 0
+        : (plan.documents[side] * parts.length) / (plan.bounds.length + 1);
     const isDone = plan !== null && parts.every(({ done }) => done);
     hashed += compared;
     estimated += isDone ? compared : Math.max(compared, Math.round(expected));
@@ -57,15 +64,28 @@ const notStarted: VerificationSideProgress = {
  * Both sides of the contract's `verification`, for one instance's shares together.
  * @param isOver nothing is behind any more
  */
-export function verificationOf(tasks: readonly (VerificationStats | null)[], isOver: boolean): NonNullable<Progress['verification']> {
+export function verificationOf(
+  tasks: readonly (VerificationStats | null)[],
+  isOver: boolean,
+): NonNullable<Progress['verification']> {
   const all = tasks.map((stats) => stats ?? { source: notStarted, destination: notStarted });
-  return { source: foldSides(all.map(({ source }) => source), isOver), destination: foldSides(all.map(({ destination }) => destination), isOver) };
+  return {
+    source: foldSides(
+      all.map(({ source }) => source),
+      isOver,
+    ),
+    destination: foldSides(
+      all.map(({ destination }) => destination),
+      isOver,
+    ),
+  };
 }
 
 const phaseOrder = ['not started', 'initial hashing', 'stream hashing'] as const;
 
 function foldSides(tasks: readonly VerificationSideProgress[], isOver: boolean): VerificationSideProgress {
-  const sum = (count: (side: VerificationSideProgress) => number | null): number => tasks.reduce((total, task) => total + (count(task) ?? 0), 0);
+  const sum = (count: (side: VerificationSideProgress) => number | null): number =>
+    tasks.reduce((total, task) => total + (count(task) ?? 0), 0);
   return {
     estimatedDocumentCount: sum((task) => task.estimatedDocumentCount),
     hashedDocumentCount: sum((task) => task.hashedDocumentCount),

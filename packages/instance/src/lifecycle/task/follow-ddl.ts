@@ -48,7 +48,11 @@ export class DdlFollower {
 
   /** Works until the stop signal; rejects with the first failure. */
   async run(stop: AbortSignal): Promise<void> {
-    await runTogether(stop, [(signal) => this.#readJournal(signal), (signal) => this.#answer(signal), (signal) => this.#takeOver(signal)]);
+    await runTogether(stop, [
+      (signal) => this.#readJournal(signal),
+      (signal) => this.#answer(signal),
+      (signal) => this.#takeOver(signal),
+    ]);
   }
 
   /** The horizon counts only once the entries below it are heeded. */

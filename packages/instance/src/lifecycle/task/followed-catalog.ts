@@ -54,14 +54,19 @@ export function followedCatalog(started: Catalog, done: readonly DdlChange[]): F
   for (const ddlChange of done) {
     const { ended, started: next, renamed } = resultOf(ddlChange);
     known.add(ddlChange.uuid);
-    entries = entries.filter(({ entry }) => !ended.includes(entry.uuid)).map((one) => (one.entry.uuid === renamed?.uuid ? renamedEntry(one, renamed) : one));
+    entries = entries
+      .filter(({ entry }) => !ended.includes(entry.uuid))
+      .map((one) => (one.entry.uuid === renamed?.uuid ? renamedEntry(one, renamed) : one));
     if (next !== null) entries.push(next);
   }
   return { entries, known };
 }
 
 /** What else the catalog said of a renamed collection, its shares' bounds included, stays as it was. */
-function renamedEntry(followed: FollowedEntry, { database, name, notBefore }: NonNullable<DdlResult['renamed']>): FollowedEntry {
+function renamedEntry(
+  followed: FollowedEntry,
+  { database, name, notBefore }: NonNullable<DdlResult['renamed']>,
+): FollowedEntry {
   return { ...followed, entry: { ...followed.entry, database, name }, notBefore };
 }
 

@@ -18,7 +18,11 @@ export interface RecreateDependencies {
  * fence no drops: what another process may have made and copied since is told by the epoch, and by its UUID.
  * @throws ConvoyError `staleEpoch` when another process works on the share; as `createCollection`
  */
-export async function recreateCapped(deps: RecreateDependencies, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
+export async function recreateCapped(
+  deps: RecreateDependencies,
+  plan: CollectionPlan,
+  signal: AbortSignal,
+): Promise<void> {
   const { destination, retrying } = deps;
   const { database, name } = plan.entry;
   const empty = async (): Promise<void> => {

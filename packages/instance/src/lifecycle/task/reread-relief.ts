@@ -101,7 +101,8 @@ export class RereadRelief {
 
   #keysOf(table: PartitionTable, partition: Partition): RereadEntry[] {
     const keys: RereadEntry[] = [];
-    for (const entry of this.stages.rereads.entries()) if (entry.collection === table.collection && table.find(entry.id) === partition) keys.push(entry);
+    for (const entry of this.stages.rereads.entries())
+      if (entry.collection === table.collection && table.find(entry.id) === partition) keys.push(entry);
     return keys;
   }
 
@@ -120,7 +121,8 @@ export class RereadRelief {
       ranges.set(partition, range);
     }
     let densest: Range | null = null;
-    for (const range of ranges.values()) if (densest === null || range.entries.length > densest.entries.length) densest = range;
+    for (const range of ranges.values())
+      if (densest === null || range.entries.length > densest.entries.length) densest = range;
     return densest;
   }
 }

@@ -72,9 +72,12 @@ export class SyncPipeline {
     this.#storage = new TaskStorage(metadata, record._id, record.epoch, hard);
     this.#rereads = new RereadSet(this.#storage, this.#budget, deps.rereadRequestsMax);
     this.#unknown = this.#makeUnknown();
-    this.#writers = taskWriters(destination, runtime.retrying, record, runtime.config.applyWorkers, () => this.#checkpoint.confirmOwner());
+    this.#writers = taskWriters(destination, runtime.retrying, record, runtime.config.applyWorkers, () =>
+      this.#checkpoint.confirmOwner(),
+    );
     const watermark = record.applyWatermark?.toBigInt() ?? deps.startTime - 1n;
-    const saveWatermark = (time: bigint): Promise<void> => this.#checkpoint.update({ applyWatermark: timestampOf(time) });
+    const saveWatermark = (time: bigint): Promise<void> =>
+      this.#checkpoint.update({ applyWatermark: timestampOf(time) });
     this.#applyWatermark = new ApplyWatermark(watermark, saveWatermark, () => this.#dispatcher.readBelow);
     this.#workers = this.#makeWorkers();
     this.#dispatcher = this.#makeDispatcher(startAt, watermark);
@@ -181,7 +184,8 @@ export class SyncPipeline {
 
   #isQuietUpTo(time: bigint): boolean {
     const oldest = this.#workers.oldest();
-    const routed = this.#dispatcher.position >= time && this.#dispatcher.readAgain && (oldest === null || oldest > time);
+    const routed =
+      this.#dispatcher.position >= time && this.#dispatcher.readAgain && (oldest === null || oldest > time);
     const defined = this.ddlChanges.doneUpTo(time) && this.#unknown.size === 0;
     return routed && defined && !this.#rereads.anyUpTo(time) && this.#followed.copyDoneUpTo(time);
   }
@@ -200,7 +204,8 @@ export class SyncPipeline {
       pendingRereads: this.#rereads.size,
       bufferedBytes: this.#budget.used + this.#copyBudget.used,
       deletedAboveCeiling: writesAboveCeiling.deletedIn,
-      writesAboveCeiling: writesAboveCeiling.writes + (this.#commitTime === null ? 0 : this.#followed.readingsAbove(this.#commitTime)),
+      writesAboveCeiling:
+        writesAboveCeiling.writes + (this.#commitTime === null ? 0 : this.#followed.readingsAbove(this.#commitTime)),
     };
   }
 
@@ -271,7 +276,9 @@ export class SyncPipeline {
       givenUp: () => relief.next(),
       release: (entry) => {
         runtime.metrics.rereads.inc({ reason: entry.reason });
-        this.#workers.pushFirst(entry.buffered.map((event) => this.#dispatcher.routedAfterReread(event, entry.collection)));
+        this.#workers.pushFirst(
+          entry.buffered.map((event) => this.#dispatcher.routedAfterReread(event, entry.collection)),
+        );
       },
     });
   }
@@ -292,7 +299,10 @@ export class SyncPipeline {
       untilNamed: (collection, signal) => this.#untilNamed(collection, signal),
       untilFlushed: (time, signal) => this.#workers.flushed(time, signal),
       release: (table, events) => this.#dispatcher.release(table, events),
-      cappedEnds: new CappedEnds({ budget: this.#budget, untilRoutedOrFull: (time, signal) => this.#stream.untilRoutedOrFull(time, signal) }),
+      cappedEnds: new CappedEnds({
+        budget: this.#budget,
+        untilRoutedOrFull: (time, signal) => this.#stream.untilRoutedOrFull(time, signal),
+      }),
       recreate: (uuid, signal) => this.#recreate(uuid, signal),
       partition_seconds: runtime.config.partition_seconds,
       readers: runtime.config.readers,
@@ -343,11 +353,19 @@ export class SyncPipeline {
   /** A collection that the migration began with is followed under its UUID; one that was made anew since has another name for its copy. */
   async #planFirst(task: TaskCollection, signal: AbortSignal): Promise<PartitionTable> {
     const isCopied = this.deps.beginsCopied && task.copy === task.entry.uuid;
-    return isCopied ? copiedTable(task, this.deps.startTime, this.#storage.saverOf(task.copy)) : this.#plan(task, signal);
+    return isCopied
+      ? copiedTable(task, this.deps.startTime, this.#storage.saverOf(task.copy))
+      : this.#plan(task, signal);
   }
 
   #plan(task: TaskCollection, signal: AbortSignal) {
-    return freshTable(task, this.deps.source.taskClient(this.deps.shardId), this.deps.runtime, this.#storage.saverOf(task.copy), signal);
+    return freshTable(
+      task,
+      this.deps.source.taskClient(this.deps.shardId),
+      this.deps.runtime,
+      this.#storage.saverOf(task.copy),
+      signal,
+    );
   }
 
   async #recreate(uuid: string, signal: AbortSignal): Promise<void> {
@@ -359,8 +377,13 @@ export class SyncPipeline {
   async #untilNamed({ database, name, uuid }: SyncedCollection, signal: AbortSignal): Promise<void> {
     if (await this.#stream.untilKnown(signal)) return;
     const { runtime, source } = this.deps;
-    const listed = await runtime.retrying('look a name up', () => listCollections(source.router, database, signal, name), signal);
-    if (!listed.some((one) => one.uuid === uuid)) throw new CollectionAbsentError(`${database}.${name} is another collection by now, or none`);
+    const listed = await runtime.retrying(
+      'look a name up',
+      () => listCollections(source.router, database, signal, name),
+      signal,
+    );
+    if (!listed.some((one) => one.uuid === uuid))
+      throw new CollectionAbsentError(`${database}.${name} is another collection by now, or none`);
   }
 
   /**
@@ -369,7 +392,8 @@ export class SyncPipeline {
    */
   #mayRead({ collection, id }: RereadEntry): boolean {
     const partition = this.#followed.tables.get(collection.uuid)?.find(id);
-    if (partition?.state !== 'done' || !this.#dispatcher.replayed || this.ddlChanges.isSuspended(collection.uuid)) return false;
+    if (partition?.state !== 'done' || !this.#dispatcher.replayed || this.ddlChanges.isSuspended(collection.uuid))
+      return false;
     return (partition.readTime ?? 0n) <= this.#dispatcher.position && collection.notBefore <= this.#dispatcher.position;
   }
 }

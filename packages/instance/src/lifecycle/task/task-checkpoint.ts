@@ -64,7 +64,8 @@ export class TaskCheckpoint {
     };
     lower(unknown.oldestWaiting);
     for (const table of followed.tables.values()) {
-      for (const { state, readTime } of table.partitions) if (state === 'starting' || state === 'copying') lower(readTime);
+      for (const { state, readTime } of table.partitions)
+        if (state === 'starting' || state === 'copying') lower(readTime);
     }
     return lowest;
   }
@@ -82,7 +83,8 @@ export class TaskCheckpoint {
     const { clock, config } = this.stages.runtime;
     for (;;) {
       await clock.sleep(config.checkpoint_ms, stop);
-      const moved = this.time() > this.#saved && (!this.#isIdle() || clock.monotonic_ms() - this.#confirmed_ms >= idleSave_ms);
+      const moved =
+        this.time() > this.#saved && (!this.#isIdle() || clock.monotonic_ms() - this.#confirmed_ms >= idleSave_ms);
       if (!moved && clock.monotonic_ms() - this.#confirmed_ms < confirm_ms) continue;
       await this.save();
     }
@@ -91,7 +93,8 @@ export class TaskCheckpoint {
   #isIdle(): boolean {
     const { dispatcher, applyWorkers, runtime } = this.stages;
     const now_ms = runtime.clock.monotonic_ms();
-    if (dispatcher.latest !== this.#latest || applyWorkers.oldest() !== null) [this.#latest, this.#latestAt_ms] = [dispatcher.latest, now_ms];
+    if (dispatcher.latest !== this.#latest || applyWorkers.oldest() !== null)
+      [this.#latest, this.#latestAt_ms] = [dispatcher.latest, now_ms];
     return now_ms - this.#latestAt_ms >= idle_ms;
   }
 

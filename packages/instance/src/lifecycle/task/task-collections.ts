@@ -25,7 +25,12 @@ export interface TaskCollection {
 }
 
 /** The collections that a share takes part in, largest first. */
-export function taskCollections(followed: readonly FollowedEntry[], taskId: string, source: ClusterClient, destination: ClusterClient): TaskCollection[] {
+export function taskCollections(
+  followed: readonly FollowedEntry[],
+  taskId: string,
+  source: ClusterClient,
+  destination: ClusterClient,
+): TaskCollection[] {
   const shared = followed.flatMap((one) => taskCollection(one, taskId, source, destination) ?? []);
   return shared.sort((a, b) => b.sizeBytes - a.sizeBytes);
 }
@@ -35,7 +40,12 @@ export function taskCollections(followed: readonly FollowedEntry[], taskId: stri
  * of it (sharded ones with a chunk there, unsharded ones that it is the primary shard of); through the router it has a range
  * of the `_id`s of every large collection, and its part of the small ones.
  */
-export function taskCollection(followed: FollowedEntry, taskId: string, source: ClusterClient, destination: ClusterClient): TaskCollection | null {
+export function taskCollection(
+  followed: FollowedEntry,
+  taskId: string,
+  source: ClusterClient,
+  destination: ClusterClient,
+): TaskCollection | null {
   if (followed.entry.type !== 'collection') return null;
   if (source.access !== 'direct') return ofRouterTask(followed, source.shardIds.indexOf(taskId), source, destination);
   return holdsDocuments(followed.entry, taskId, source) ? ofShard(followed, taskId, source, destination) : null;
@@ -47,13 +57,29 @@ function holdsDocuments(entry: CatalogEntry, shardId: string, source: ClusterCli
   return entry.sharding.chunks.some((chunk) => chunk.shard === shardId);
 }
 
-function ofShard(followed: FollowedEntry, shardId: string, source: ClusterClient, destination: ClusterClient): TaskCollection {
+function ofShard(
+  followed: FollowedEntry,
+  shardId: string,
+  source: ClusterClient,
+  destination: ClusterClient,
+): TaskCollection {
   const { entry, copy } = followed;
   const described = describe(followed, source, destination);
-  const chunks = described.sourceKey.length === 0 || entry.sharding === null ? null : new ChunkMap(described.sourceKey, entry.sharding.chunks);
-  const owns = (document: Uint8Array, from: KeySource): boolean => chunks === null || chunks.owns(document, shardId, from);
+  const chunks =
+    described.sourceKey.length === 0 || entry.sharding === null
+      ? null
+      : new ChunkMap(described.sourceKey, entry.sharding.chunks);
+  const owns = (document: Uint8Array, from: KeySource): boolean =>
+    chunks === null || chunks.owns(document, shardId, from);
   const sizeBytes = entry.sizeBytes / source.shardIds.length;
-  return { entry, copy, range: wholeRange, sizeBytes, seenPerOwned: 1, collection: { ...described, readBy: 'uuid', showsOrphans: false, owns } };
+  return {
+    entry,
+    copy,
+    range: wholeRange,
+    sizeBytes,
+    seenPerOwned: 1,
+    collection: { ...described, readBy: 'uuid', showsOrphans: false, owns },
+  };
 }
 
 /** First release whose writes to many documents leave the orphans alone. */
@@ -61,7 +87,12 @@ const sparesOrphansRelease = 6;
 /** First release whose reads say which UUID a name has to stand for. */
 const readsNameOfUuidRelease = 6;
 
-function ofRouterTask(followed: FollowedEntry, task: number, source: ClusterClient, destination: ClusterClient): TaskCollection | null {
+function ofRouterTask(
+  followed: FollowedEntry,
+  task: number,
+  source: ClusterClient,
+  destination: ClusterClient,
+): TaskCollection | null {
   const { entry, copy } = followed;
   const range = rangeOfTask(entry, task, source.shardIds.length);
   if (range === null) return null;
@@ -92,7 +123,11 @@ function isWithin(document: Uint8Array, { lower, upper }: IdRange): boolean {
   return upper === maxKey || compareRaw(id, upper) < 0;
 }
 
-function describe({ entry, notBefore }: FollowedEntry, source: ClusterClient, destination: ClusterClient): Omit<SyncedCollection, 'readBy' | 'showsOrphans' | 'owns'> {
+function describe(
+  { entry, notBefore }: FollowedEntry,
+  source: ClusterClient,
+  destination: ClusterClient,
+): Omit<SyncedCollection, 'readBy' | 'showsOrphans' | 'owns'> {
   const key = entry.sharding === null ? [] : shardKeyFields(entry.sharding.key);
   return {
     uuid: entry.uuid,

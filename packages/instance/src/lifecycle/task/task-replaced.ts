@@ -19,7 +19,10 @@ export function endWhenReplaced(taskIds: readonly string[], logger: Logger, hard
   return {
     onFailure: (error) => {
       if (replaced.signal.aborted || !(error instanceof ConvoyError) || error.error !== 'staleEpoch') return;
-      logger.warn({ event: 'sharesTakenOver', tasks: taskIds }, 'another process works on the shares; this one ends its work on them at once');
+      logger.warn(
+        { event: 'sharesTakenOver', tasks: taskIds },
+        'another process works on the shares; this one ends its work on them at once',
+      );
       replaced.abort(error);
     },
     signal,

@@ -30,7 +30,13 @@ export class TaskStream {
     const { runtime, source, shardId, patience } = this.input;
     const { dispatcher, budget } = this.stages;
     await this.#wake(stop);
-    const stream = new ChangeStreamReader(source.taskClient(shardId), source.version, runtime.retrying, this.startAt, patience);
+    const stream = new ChangeStreamReader(
+      source.taskClient(shardId),
+      source.version,
+      runtime.retrying,
+      this.startAt,
+      patience,
+    );
     try {
       for (;;) {
         await budget.untilFree(stop);

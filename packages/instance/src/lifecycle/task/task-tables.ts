@@ -28,7 +28,11 @@ export class TaskTables {
    */
   copyDoneUpTo(time: bigint): boolean {
     for (const { collection, partitions } of this.tables.values()) {
-      if (collection.notBefore <= time && !partitions.every((partition) => partition.state === 'done' || endsAbove(collection, partition, time))) return false;
+      if (
+        collection.notBefore <= time &&
+        !partitions.every((partition) => partition.state === 'done' || endsAbove(collection, partition, time))
+      )
+        return false;
     }
     return true;
   }
@@ -36,7 +40,8 @@ export class TaskTables {
   /** Partitions of which a reading that is not at one time has ended above a time: they are done only after that. */
   readingsAbove(time: bigint): number {
     let readings = 0;
-    for (const { collection, partitions } of this.tables.values()) readings += partitions.filter((partition) => endsAbove(collection, partition, time)).length;
+    for (const { collection, partitions } of this.tables.values())
+      readings += partitions.filter((partition) => endsAbove(collection, partition, time)).length;
     return readings;
   }
 
@@ -68,7 +73,9 @@ export class TaskTables {
 
   /** What is copied of each collection, by its present name. */
   namespaceParts(): NamespacePart[] {
-    return [...this.#tasks.values()].map(({ collection, sizeBytes }) => namespacePart(collection, sizeBytes, this.tables.get(collection.uuid)?.partitions ?? []));
+    return [...this.#tasks.values()].map(({ collection, sizeBytes }) =>
+      namespacePart(collection, sizeBytes, this.tables.get(collection.uuid)?.partitions ?? []),
+    );
   }
 
   rename({ uuid, ...to }: NonNullable<DdlResult['renamed']>): void {
@@ -85,9 +92,19 @@ export class TaskTables {
   }
 }
 
-function namespacePart({ database, name }: SyncedCollection, sizeBytes: number, partitions: readonly Partition[]): NamespacePart {
+function namespacePart(
+  { database, name }: SyncedCollection,
+  sizeBytes: number,
+  partitions: readonly Partition[],
+): NamespacePart {
   const { copiedBytes, copiedDocuments, partitions: counts } = copyStats([{ partitions }]);
-  return { namespace: `${database}.${name}`, totalBytes: Math.round(sizeBytes), copiedBytes, copiedDocuments, partitions: counts };
+  return {
+    namespace: `${database}.${name}`,
+    totalBytes: Math.round(sizeBytes),
+    copiedBytes,
+    copiedDocuments,
+    partitions: counts,
+  };
 }
 
 /** Only capped collections are not read at one time. */

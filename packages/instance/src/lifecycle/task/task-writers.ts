@@ -22,6 +22,7 @@ export function taskWriters(
   const fence = new SessionFence(destination, retrying);
   const sessions = record.sessions.map((session) => session.value());
   const forWorkers = Math.max(1, Math.min(applyWorkers, sessions.length - 2));
-  const writer = (from: number, to: number): FencedWriter => new FencedWriter(destination.router, retrying, sessions.slice(from, to), record.epoch, confirm, fence);
+  const writer = (from: number, to: number): FencedWriter =>
+    new FencedWriter(destination.router, retrying, sessions.slice(from, to), record.epoch, confirm, fence);
   return { reread: writer(0, 1), apply: writer(1, 1 + forWorkers), copy: writer(1 + forWorkers, sessions.length) };
 }

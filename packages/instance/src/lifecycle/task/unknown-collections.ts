@@ -49,7 +49,11 @@ export class UnknownCollections {
   /** @throws ConvoyError `memoryBoundExceeded` when there are too many */
   saw(database: string, name: string, { uuid, time }: ChangeEvent): void {
     if (this.#reported.has(uuid) || this.#waiting.has(uuid) || temporaryNames.test(name)) return;
-    if (this.#waiting.size >= waitingMax) throw new ConvoyError('memoryBoundExceeded', `More than ${waitingMax} collections were created on the source at once.`);
+    if (this.#waiting.size >= waitingMax)
+      throw new ConvoyError(
+        'memoryBoundExceeded',
+        `More than ${waitingMax} collections were created on the source at once.`,
+      );
     this.#waiting.set(uuid, { uuid, database, name, time });
     this.#changed.changed();
   }

@@ -15,7 +15,9 @@ export class VerificationCatalog {
   #atStart: Catalog | null = null;
   #last: VerifiedCatalog | null = null;
 
-  constructor(private readonly deps: Pick<MigrationDependencies, 'watch' | 'journal' | 'metadata' | 'source' | 'destination'>) {}
+  constructor(
+    private readonly deps: Pick<MigrationDependencies, 'watch' | 'journal' | 'metadata' | 'source' | 'destination'>,
+  ) {}
 
   /** As of the definition changes that are applied now. */
   async read(signal: AbortSignal): Promise<VerifiedCatalog> {
@@ -25,7 +27,12 @@ export class VerificationCatalog {
     this.#atStart ??= await readStartCatalog(this.deps, signal);
     const ddlChanges = await journal.readAfter(0, done, signal);
     const { entries } = followedCatalog(this.#atStart, ddlChanges);
-    this.#last = { ordinal: done, collections: entries.flatMap((followed) => (followed.entry.type === 'collection' ? [this.#verified(followed)] : [])) };
+    this.#last = {
+      ordinal: done,
+      collections: entries.flatMap((followed) =>
+        followed.entry.type === 'collection' ? [this.#verified(followed)] : [],
+      ),
+    };
     return this.#last;
   }
 

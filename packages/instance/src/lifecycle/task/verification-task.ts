@@ -58,7 +58,10 @@ export class VerifiedTask {
   ) {
     this.#answered = { answered: before?.answered ?? 0, mismatches: before?.mismatches ?? 0 };
     const wake = async (signal: AbortSignal): Promise<void> => {
-      await Promise.all([wakeSource(deps, signal), deps.runtime.retrying('wake the destination', () => wakeStreams(deps.destination, { signal }), signal)]);
+      await Promise.all([
+        wakeSource(deps, signal),
+        deps.runtime.retrying('wake the destination', () => wakeStreams(deps.destination, { signal }), signal),
+      ]);
     };
     const start = { source: storedTime(before?.settled.source), destination: storedTime(before?.settled.destination) };
     this.#storage = new VerificationStorage(deps.metadata, sync.taskId, sync.epoch, hard);
@@ -85,7 +88,12 @@ export class VerifiedTask {
     };
     const work = async (each: AbortSignal): Promise<void> => {
       await this.#verifier.open(each);
-      await runTogether(each, [(own) => this.#verifier.run(own), (own) => this.#keep(own), (own) => this.#reread(own), (own) => this.#answer(own)]);
+      await runTogether(each, [
+        (own) => this.#verifier.run(own),
+        (own) => this.#keep(own),
+        (own) => this.#reread(own),
+        (own) => this.#answer(own),
+      ]);
     };
     await runTogether(signal, [untilOpened, work]).catch((error: unknown) => {
       if (!opened.signal.aborted || stop.aborted) throw error;
@@ -102,7 +110,8 @@ export class VerifiedTask {
   /** Has what differs for good, and lies on the own shard, read anew: whichever share has found it, and wherever it lies. */
   async #reread(signal: AbortSignal): Promise<void> {
     const { watch, runtime } = this.deps;
-    const anyDiffers = (): boolean => [...watch.view.tasks.values()].some(({ verification }) => (verification?.differing ?? 0) > 0);
+    const anyDiffers = (): boolean =>
+      [...watch.view.tasks.values()].some(({ verification }) => (verification?.differing ?? 0) > 0);
     for (;;) {
       await runtime.clock.sleep(reread_ms, signal);
       if (watch.view.record.phase === 'syncing' && anyDiffers()) await this.#takeGiven(signal);
@@ -113,7 +122,14 @@ export class VerifiedTask {
     const given = await this.#storage.givenToReread(takenMax);
     for (const copy of new Set(given.map(({ key }) => copyOfKey(String(key))))) {
       const documents = given.filter(({ key }) => copyOfKey(String(key)) === copy);
-      if (!(await this.sync.readAnew(copy, documents.map(({ id }) => restoredValue(id as Binary)), signal))) return;
+      if (
+        !(await this.sync.readAnew(
+          copy,
+          documents.map(({ id }) => restoredValue(id as Binary)),
+          signal,
+        ))
+      )
+        return;
       await this.#storage.taken(documents.map(({ _id }) => String(_id)));
     }
   }
@@ -121,14 +137,25 @@ export class VerifiedTask {
   async #answer(signal: AbortSignal): Promise<void> {
     const { watch } = this.deps;
     for (;;) {
-      const { record } = await watch.until((view) => (view.record.verification?.number ?? 0) > this.#answered.answered, signal);
+      const { record } = await watch.until(
+        (view) => (view.record.verification?.number ?? 0) > this.#answered.answered,
+        signal,
+      );
       const { verification } = record;
       if (verification === null || verification === undefined) continue;
       const times = { source: timeOf(verification.source), destination: timeOf(verification.destination) };
       const expiring = await this.#expiring(signal);
       const mismatches = await this.#verifier.lastLook({ times, expiring, whole: !verification.restored }, signal);
       const outOfOrder = verification.restored ? [] : await this.#verifier.outOfOrder(times, signal);
-      await noteDifferences(this.deps, outOfOrder.map((namespace) => ({ kind: 'order', namespace, detail: 'the documents were inserted in another order' })), signal);
+      await noteDifferences(
+        this.deps,
+        outOfOrder.map((namespace) => ({
+          kind: 'order',
+          namespace,
+          detail: 'the documents were inserted in another order',
+        })),
+        signal,
+      );
       this.#answered = { answered: verification.number, mismatches: mismatches + outOfOrder.length };
       await this.#save();
       this.deps.fleet.wake();
@@ -154,7 +181,13 @@ export class VerifiedTask {
     const { settled, plannedUpTo } = this.#verifier;
     if (settled === null) return;
     const stored = { source: nullableTimestamp(settled.source), destination: nullableTimestamp(settled.destination) };
-    const verification: TaskVerification = { ...this.#answered, differing: this.#verifier.mismatches, planned: plannedUpTo, settled: stored, stats: this.stats() };
+    const verification: TaskVerification = {
+      ...this.#answered,
+      differing: this.#verifier.mismatches,
+      planned: plannedUpTo,
+      settled: stored,
+      stats: this.stats(),
+    };
     const text = JSON.stringify(verification);
     if (text === this.#saved) return;
     await this.deps.taskRecords.update(this.taskId, this.sync.epoch, { verification }, this.hard);
@@ -162,7 +195,12 @@ export class VerifiedTask {
   }
 }
 
-function verifierDependencies(deps: MigrationDependencies, sync: Pick<SyncPipeline, 'taskId' | 'epoch' | 'stats'>, tasks: number, storage: VerificationStorage): VerifierDependencies {
+function verifierDependencies(
+  deps: MigrationDependencies,
+  sync: Pick<SyncPipeline, 'taskId' | 'epoch' | 'stats'>,
+  tasks: number,
+  storage: VerificationStorage,
+): VerifierDependencies {
   const { runtime, source, destination, watch } = deps;
   const catalog = new VerificationCatalog(deps);
   return {
@@ -176,7 +214,11 @@ function verifierDependencies(deps: MigrationDependencies, sync: Pick<SyncPipeli
     keysBytesMax: Math.floor(runtime.config.memoryBytesMax / keysPart / tasks),
     catalog: (signal) => catalog.read(signal),
     copied: (collections, signal) => copied(deps, collections, signal),
-    appliedTime: () => [...watch.view.tasks.values()].reduce<bigint | null>((lowest, { checkpoint }) => lower(lowest, checkpoint?.toBigInt() ?? 0n), null) ?? 0n,
+    appliedTime: () =>
+      [...watch.view.tasks.values()].reduce<bigint | null>(
+        (lowest, { checkpoint }) => lower(lowest, checkpoint?.toBigInt() ?? 0n),
+        null,
+      ) ?? 0n,
     // A commit time holds the position back: what looks like lag from then on is none.
     isCommitAwaited: () => isCommitAwaited(watch.view),
     isDraining: () => isDraining(watch.view, sync.taskId),
@@ -190,22 +232,40 @@ function lower(a: bigint | null, b: bigint): bigint {
 }
 
 /** Collections of which all shares that take part in the copy have stored it as done. */
-async function copied({ metadata }: MigrationDependencies, collections: readonly VerifiedCollection[], signal: AbortSignal): Promise<Set<string>> {
+async function copied(
+  { metadata }: MigrationDependencies,
+  collections: readonly VerifiedCollection[],
+  signal: AbortSignal,
+): Promise<Set<string>> {
   const notDone = { $elemMatch: { state: { $ne: 'done' } } };
   const names = collections.flatMap(({ copy, copiers }) => copiers.map((task) => partitionsName(task, copy)));
-  const done = await metadata.findNames('partitions', { _id: { $in: names }, partitions: { $ne: null, $not: notDone } }, signal);
+  const done = await metadata.findNames(
+    'partitions',
+    { _id: { $in: names }, partitions: { $ne: null, $not: notDone } },
+    signal,
+  );
   const found = new Set(done.map(({ task, copy }) => partitionsName(task, copy)));
-  return new Set(collections.filter(({ copy, copiers }) => copiers.every((task) => found.has(partitionsName(task, copy)))).map(({ key }) => key));
+  return new Set(
+    collections
+      .filter(({ copy, copiers }) => copiers.every((task) => found.has(partitionsName(task, copy))))
+      .map(({ key }) => key),
+  );
 }
 
 /** `_id`s that part a large collection, in order; sampling is for speed alone. */
-async function boundsOf({ runtime, source }: MigrationDependencies, { database, name, sizeBytes }: VerifiedCollection, signal: AbortSignal): Promise<RawValue[]> {
+async function boundsOf(
+  { runtime, source }: MigrationDependencies,
+  { database, name, sizeBytes }: VerifiedCollection,
+  signal: AbortSignal,
+): Promise<RawValue[]> {
   const count = Math.min(source.shardIds.length * partsPerTaskMax, Math.floor(sizeBytes / partBytesMin));
   if (count < 2) return [];
-  const sampled = await runtime.retrying('sample _ids', () => sampleIds(source.router, database, name, count * samplesPerPart, signal), signal).catch((error: unknown) => {
-    if (codeOf(error) === null) throw error;
-    return [];
-  });
+  const sampled = await runtime
+    .retrying('sample _ids', () => sampleIds(source.router, database, name, count * samplesPerPart, signal), signal)
+    .catch((error: unknown) => {
+      if (codeOf(error) === null) throw error;
+      return [];
+    });
   return evenBounds(sampled.filter(isLossless), count);
 }
 

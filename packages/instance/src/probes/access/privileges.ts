@@ -11,7 +11,10 @@ const unauthorized = 13;
 /** Makes a user of the scratch database on a server, and logs in as it. */
 async function userWith(fixture: Fixture, on: Server, roles: readonly string[]): Promise<Server> {
   const [user, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
-  const reply = await fixture.ask({ createUser: user, pwd: password, roles: roles.map((role) => ({ role, db: 'admin' })) }, on);
+  const reply = await fixture.ask(
+    { createUser: user, pwd: password, roles: roles.map((role) => ({ role, db: 'admin' })) },
+    on,
+  );
   if (codeIn(reply) === unauthorized) throw new NotTried('the login may not createUser');
   expectDone('createUser', reply);
   return fixture.as({ user, password, authSource: fixture.db }, on);
@@ -25,14 +28,23 @@ async function isRefused(fixture: Fixture, command: Document, on: Server, db?: s
 export const privileges: readonly Probe[] = [
   {
     name: 'use-uuid-is-needed',
-    sentence: 'A read by UUID is refused (13) to a user of readAnyDatabase, and allowed with the role backup, which has useUUID.',
+    sentence:
+      'A read by UUID is refused (13) to a user of readAnyDatabase, and allowed with the role backup, which has useUUID.',
     needs: ['direct', 'users'],
     source: 'measured on 5.0.7',
     otherwise: 'The checks before a start may pass where the copy is refused.',
     async run(fixture) {
       const find = { find: await fixture.uuid(await fixture.collection([{ _id: 1 }]), fixture.shard), limit: 1 };
-      expectRefused('the read', await fixture.ask(find, await userWith(fixture, fixture.shard, ['readAnyDatabase'])), unauthorized);
-      const roles = ['readAnyDatabase', 'backup', ...(fixture.isSharded && fixture.version[0] >= 8 ? ['directShardOperations'] : [])];
+      expectRefused(
+        'the read',
+        await fixture.ask(find, await userWith(fixture, fixture.shard, ['readAnyDatabase'])),
+        unauthorized,
+      );
+      const roles = [
+        'readAnyDatabase',
+        'backup',
+        ...(fixture.isSharded && fixture.version[0] >= 8 ? ['directShardOperations'] : []),
+      ];
       expectDone('the read with backup', await fixture.ask(find, await userWith(fixture, fixture.shard, roles)));
     },
   },
@@ -44,20 +56,39 @@ export const privileges: readonly Probe[] = [
     otherwise: 'Idle shards may hold a commit back for ten seconds.',
     async run(fixture) {
       const note = { appendOplogNote: 1, data: { convoy: 'probe' } };
-      expectThat('the note is refused', await isRefused(fixture, note, await userWith(fixture, fixture.shard, ['readAnyDatabase']), 'admin'), 'carried out');
-      expectDone('the note with backup', await fixture.ask(note, await userWith(fixture, fixture.shard, ['backup']), 'admin'));
+      expectThat(
+        'the note is refused',
+        await isRefused(fixture, note, await userWith(fixture, fixture.shard, ['readAnyDatabase']), 'admin'),
+        'carried out',
+      );
+      expectDone(
+        'the note with backup',
+        await fixture.ask(note, await userWith(fixture, fixture.shard, ['backup']), 'admin'),
+      );
     },
   },
   {
     name: 'streams-need-their-actions',
-    sentence: 'A stream of the whole cluster is allowed with readAnyDatabase, and refused (13) to a user of clusterMonitor alone.',
+    sentence:
+      'A stream of the whole cluster is allowed with readAnyDatabase, and refused (13) to a user of clusterMonitor alone.',
     needs: ['users'],
     source: corpus,
     otherwise: 'The checks before a start may pass where streams are refused.',
     async run(fixture) {
-      const stream = { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true } }, { $match: { 'ns.db': fixture.db } }], cursor: { batchSize: 0 } };
-      expectThat('the stream is refused', await isRefused(fixture, stream, await userWith(fixture, fixture.front, ['clusterMonitor']), 'admin'), 'carried out');
-      expectDone('the stream with readAnyDatabase', await fixture.ask(stream, await userWith(fixture, fixture.front, ['readAnyDatabase']), 'admin'));
+      const stream = {
+        aggregate: 1,
+        pipeline: [{ $changeStream: { allChangesForCluster: true } }, { $match: { 'ns.db': fixture.db } }],
+        cursor: { batchSize: 0 },
+      };
+      expectThat(
+        'the stream is refused',
+        await isRefused(fixture, stream, await userWith(fixture, fixture.front, ['clusterMonitor']), 'admin'),
+        'carried out',
+      );
+      expectDone(
+        'the stream with readAnyDatabase',
+        await fixture.ask(stream, await userWith(fixture, fixture.front, ['readAnyDatabase']), 'admin'),
+      );
     },
   },
   {
@@ -67,10 +98,21 @@ export const privileges: readonly Probe[] = [
     source: corpus,
     otherwise: 'Missing privileges may not be named before a start.',
     async run(fixture) {
-      const { authInfo } = await fixture.ask({ connectionStatus: 1, showPrivileges: true }, await userWith(fixture, fixture.front, ['backup']), 'admin');
-      const held = ((authInfo as Document | undefined)?.['authenticatedUserPrivileges'] ?? []) as { resource: Document; actions: string[] }[];
+      const { authInfo } = await fixture.ask(
+        { connectionStatus: 1, showPrivileges: true },
+        await userWith(fixture, fixture.front, ['backup']),
+        'admin',
+      );
+      const held = ((authInfo as Document | undefined)?.['authenticatedUserPrivileges'] ?? []) as {
+        resource: Document;
+        actions: string[];
+      }[];
       const ofCluster = held.filter(({ resource }) => resource['cluster'] === true).flatMap(({ actions }) => actions);
-      expectThat('appendOplogNote and useUUID on the cluster', ['appendOplogNote', 'useUUID'].every((action) => ofCluster.includes(action)), ofCluster);
+      expectThat(
+        'appendOplogNote and useUUID on the cluster',
+        ['appendOplogNote', 'useUUID'].every((action) => ofCluster.includes(action)),
+        ofCluster,
+      );
     },
   },
   {
@@ -84,21 +126,33 @@ export const privileges: readonly Probe[] = [
       const [user, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
       const made = await fixture.ask({ createUser: user, pwd: password, roles: [] });
       if (codeIn(made) === unauthorized) throw new NotTried('the login may not createUser');
-      const refusal = await fixture.ask({ ping: 1 }, fixture.as({ user, password, authSource: fixture.db }, fixture.shard), 'admin');
+      const refusal = await fixture.ask(
+        { ping: 1 },
+        fixture.as({ user, password, authSource: fixture.db }, fixture.shard),
+        'admin',
+      );
       expectRefused('the login', refusal, 18);
     },
   },
   {
     name: 'direct-reads-need-their-role',
-    sentence: 'A shard refuses (13) direct reads to a user without issueDirectShardOperations, and allows them with the role directShardOperations.',
+    sentence:
+      'A shard refuses (13) direct reads to a user without issueDirectShardOperations, and allows them with the role directShardOperations.',
     from: [8, 0, 0],
     needs: ['direct', 'users', 'twoShards'],
     source: 'manual: Shard Direct Commands',
     otherwise: 'The checks before a start may pass where shards refuse to be read.',
     async run(fixture) {
       const find = { find: await fixture.collection([{ _id: 1 }]) };
-      expectThat('the read is refused', await isRefused(fixture, find, await userWith(fixture, fixture.shard, ['readAnyDatabase'])), 'carried out');
-      expectDone('the read with the role', await fixture.ask(find, await userWith(fixture, fixture.shard, ['readAnyDatabase', 'directShardOperations'])));
+      expectThat(
+        'the read is refused',
+        await isRefused(fixture, find, await userWith(fixture, fixture.shard, ['readAnyDatabase'])),
+        'carried out',
+      );
+      expectDone(
+        'the read with the role',
+        await fixture.ask(find, await userWith(fixture, fixture.shard, ['readAnyDatabase', 'directShardOperations'])),
+      );
     },
   },
 ];

@@ -22,7 +22,14 @@ async function user(fixture: Fixture): Promise<Server> {
   const [name, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
   const status = await fixture.adminDone({ connectionStatus: 1 });
   if ((status['authInfo'] as { authenticatedUsers: unknown[] }).authenticatedUsers.length === 0) return fixture.front;
-  await fixture.done({ createUser: name, pwd: password, roles: [{ role: 'readWriteAnyDatabase', db: 'admin' }, { role: 'dbAdminAnyDatabase', db: 'admin' }] });
+  await fixture.done({
+    createUser: name,
+    pwd: password,
+    roles: [
+      { role: 'readWriteAnyDatabase', db: 'admin' },
+      { role: 'dbAdminAnyDatabase', db: 'admin' },
+    ],
+  });
   return fixture.as({ user: name, password, authSource: fixture.db });
 }
 
@@ -30,7 +37,8 @@ async function user(fixture: Fixture): Promise<Server> {
 export const writeBlocks: readonly Probe[] = [
   {
     name: 'block-refuses-writes',
-    sentence: 'While the writes of users are blocked, their inserts, updates and deletes are refused with UserWritesBlocked (371), and taken again afterwards.',
+    sentence:
+      'While the writes of users are blocked, their inserts, updates and deletes are refused with UserWritesBlocked (371), and taken again afterwards.',
     from: [6, 0, 0],
     needs: ['disturbing'],
     source,
@@ -39,15 +47,24 @@ export const writeBlocks: readonly Probe[] = [
       const [name, on] = [await fixture.collection([{ _id: 1 }]), await user(fixture)];
       await whileBlocked(fixture, async () => {
         expectRefused('an insert', await fixture.ask({ insert: name, documents: [{ _id: 2 }] }, on), blocked);
-        expectRefused('an update', await fixture.ask({ update: name, updates: [{ q: { _id: 1 }, u: { $set: { v: 1 } } }] }, on), blocked);
-        expectRefused('a delete', await fixture.ask({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] }, on), blocked);
+        expectRefused(
+          'an update',
+          await fixture.ask({ update: name, updates: [{ q: { _id: 1 }, u: { $set: { v: 1 } } }] }, on),
+          blocked,
+        );
+        expectRefused(
+          'a delete',
+          await fixture.ask({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] }, on),
+          blocked,
+        );
       });
       expectDone('an insert afterwards', await fixture.ask({ insert: name, documents: [{ _id: 2 }] }, on));
     },
   },
   {
     name: 'block-refuses-definitions',
-    sentence: 'While the writes of users are blocked, their creates, drops, renames and indexes are refused with UserWritesBlocked (371).',
+    sentence:
+      'While the writes of users are blocked, their creates, drops, renames and indexes are refused with UserWritesBlocked (371).',
     from: [6, 0, 0],
     needs: ['disturbing'],
     source,
@@ -56,8 +73,20 @@ export const writeBlocks: readonly Probe[] = [
       const [name, on] = [await fixture.collection([{ _id: 1 }]), await user(fixture)];
       await whileBlocked(fixture, async () => {
         expectRefused('a create', await fixture.ask({ create: fixture.newName() }, on), blocked);
-        expectRefused('an index', await fixture.ask({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }] }, on), blocked);
-        expectRefused('a rename', await fixture.ask({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}` }, on, 'admin'), blocked);
+        expectRefused(
+          'an index',
+          await fixture.ask({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }] }, on),
+          blocked,
+        );
+        expectRefused(
+          'a rename',
+          await fixture.ask(
+            { renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}` },
+            on,
+            'admin',
+          ),
+          blocked,
+        );
         expectRefused('a drop', await fixture.ask({ drop: name }, on), blocked);
       });
     },
@@ -70,8 +99,16 @@ export const writeBlocks: readonly Probe[] = [
     source,
     otherwise: 'A commit that is resumed may fail.',
     async run(fixture) {
-      await whileBlocked(fixture, async () => expectDone('the repeated block', await fixture.ask({ setUserWriteBlockMode: 1, global: true }, fixture.front, 'admin')));
-      expectDone('the repeated release', await fixture.ask({ setUserWriteBlockMode: 1, global: false }, fixture.front, 'admin'));
+      await whileBlocked(fixture, async () =>
+        expectDone(
+          'the repeated block',
+          await fixture.ask({ setUserWriteBlockMode: 1, global: true }, fixture.front, 'admin'),
+        ),
+      );
+      expectDone(
+        'the repeated release',
+        await fixture.ask({ setUserWriteBlockMode: 1, global: false }, fixture.front, 'admin'),
+      );
     },
   },
   {
@@ -85,7 +122,10 @@ export const writeBlocks: readonly Probe[] = [
       const [name, on] = [await fixture.collection([{ _id: 1 }]), await user(fixture)];
       await whileBlocked(fixture, async () => {
         expectDone('a find', await fixture.ask({ find: name }, on));
-        expectDone('a stream', await fixture.ask({ aggregate: name, pipeline: [{ $changeStream: {} }], cursor: {} }, on));
+        expectDone(
+          'a stream',
+          await fixture.ask({ aggregate: name, pipeline: [{ $changeStream: {} }], cursor: {} }, on),
+        );
       });
     },
   },
@@ -99,9 +139,15 @@ export const writeBlocks: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1 }]);
       const [login, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
-      await fixture.done({ createUser: login, pwd: password, roles: ['readWriteAnyDatabase', 'restore'].map((role) => ({ role, db: 'admin' })) });
+      await fixture.done({
+        createUser: login,
+        pwd: password,
+        roles: ['readWriteAnyDatabase', 'restore'].map((role) => ({ role, db: 'admin' })),
+      });
       const on = fixture.as({ user: login, password, authSource: fixture.db });
-      await whileBlocked(fixture, async () => expectDone('an insert', await fixture.ask({ insert: name, documents: [{ _id: 2 }] }, on)));
+      await whileBlocked(fixture, async () =>
+        expectDone('an insert', await fixture.ask({ insert: name, documents: [{ _id: 2 }] }, on)),
+      );
     },
   },
   {
@@ -112,7 +158,10 @@ export const writeBlocks: readonly Probe[] = [
     source: 'server tests: user_write_blocking',
     otherwise: 'A block that stands may be set again, which ends index builds.',
     async run(fixture) {
-      const mode = async (): Promise<unknown> => ((await fixture.adminDone({ serverStatus: 1 }, fixture.shard))['repl'] as Record<string, unknown>)['userWriteBlockMode'];
+      const mode = async (): Promise<unknown> =>
+        ((await fixture.adminDone({ serverStatus: 1 }, fixture.shard))['repl'] as Record<string, unknown>)[
+          'userWriteBlockMode'
+        ];
       expectSame('without a block', await mode(), 1);
       await whileBlocked(fixture, async () => expectSame('with a block', await mode(), 2));
     },

@@ -16,7 +16,8 @@ async function index(fixture: Fixture, collection: string, name: string): Promis
 export const catalogs: readonly Probe[] = [
   {
     name: 'repeated-definitions',
-    sentence: 'What is made again is refused as such: a collection with NamespaceExists (48) or as done when it is the same, an index as done, a drop with NamespaceNotFound (26) or as done.',
+    sentence:
+      'What is made again is refused as such: a collection with NamespaceExists (48) or as done when it is the same, an index as done, a drop with NamespaceNotFound (26) or as done.',
     source: 'corpus 02-catalog',
     otherwise: 'A step that is repeated after a crash may end the migration.',
     async run(fixture) {
@@ -36,7 +37,11 @@ export const catalogs: readonly Probe[] = [
     otherwise: 'A rename that is repeated may not be known as done.',
     async run(fixture) {
       const namespace = `${fixture.db}.${await fixture.collection([{ _id: 1 }])}`;
-      expectRefused('the rename', await fixture.ask({ renameCollection: namespace, to: namespace }, fixture.front, 'admin'), 20);
+      expectRefused(
+        'the rename',
+        await fixture.ask({ renameCollection: namespace, to: namespace }, fixture.front, 'admin'),
+        20,
+      );
     },
   },
   {
@@ -47,37 +52,62 @@ export const catalogs: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, u: 1 }]);
       await fixture.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'temporary' }] });
-      expectDone('the unique index', await fixture.ask({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] }));
+      expectDone(
+        'the unique index',
+        await fixture.ask({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] }),
+      );
       expectRefused('a duplicate', await fixture.ask({ insert: name, documents: [{ _id: 2, u: 1 }] }), 11_000);
     },
   },
   {
     name: 'unique-over-duplicates-is-refused',
-    sentence: 'A unique index over documents that share a key is refused with DuplicateKey (11000), and leaves nothing.',
+    sentence:
+      'A unique index over documents that share a key is refused with DuplicateKey (11000), and leaves nothing.',
     source: corpus,
     otherwise: 'Duplicates may not be noticed at the commit.',
     async run(fixture) {
-      const name = await fixture.collection([{ _id: 1, u: 1 }, { _id: 2, u: 1 }]);
-      expectRefused('the index', await fixture.ask({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] }), 11_000);
+      const name = await fixture.collection([
+        { _id: 1, u: 1 },
+        { _id: 2, u: 1 },
+      ]);
+      expectRefused(
+        'the index',
+        await fixture.ask({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] }),
+        11_000,
+      );
       expectSame('the index that is listed', await index(fixture, name, 'u_1'), undefined);
     },
   },
   {
     name: 'convert-to-unique',
-    sentence: 'collMod makes an index unique by prepareUnique and unique, and refuses duplicates with CannotConvertIndexToUnique (359) and their _ids.',
+    sentence:
+      'collMod makes an index unique by prepareUnique and unique, and refuses duplicates with CannotConvertIndexToUnique (359) and their _ids.',
     from: [6, 0, 0],
     source: 'manual: collMod',
     otherwise: 'Unique indexes cannot be restored at the commit.',
     async run(fixture) {
-      const name = await fixture.collection([{ _id: 1, u: 1 }, { _id: 2, u: 1 }]);
+      const name = await fixture.collection([
+        { _id: 1, u: 1 },
+        { _id: 2, u: 1 },
+      ]);
       await fixture.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1' }] });
       await fixture.done({ collMod: name, index: { name: 'u_1', prepareUnique: true } });
       const refused = await fixture.ask({ collMod: name, index: { name: 'u_1', unique: true } });
       expectRefused('the conversion', refused, 359);
-      const reported = (refused['violations'] ?? Object.values((refused['raw'] ?? {}) as Document).flatMap(({ violations }) => violations as unknown)) as { ids: unknown[] }[];
-      expectSame('the _ids', reported.flatMap(({ ids }) => ids), [1, 2]);
+      const reported = (refused['violations'] ??
+        Object.values((refused['raw'] ?? {}) as Document).flatMap(({ violations }) => violations as unknown)) as {
+        ids: unknown[];
+      }[];
+      expectSame(
+        'the _ids',
+        reported.flatMap(({ ids }) => ids),
+        [1, 2],
+      );
       await fixture.done({ delete: name, deletes: [{ q: { _id: 2 }, limit: 1 }] });
-      expectDone('the conversion afterwards', await fixture.ask({ collMod: name, index: { name: 'u_1', unique: true } }));
+      expectDone(
+        'the conversion afterwards',
+        await fixture.ask({ collMod: name, index: { name: 'u_1', unique: true } }),
+      );
     },
   },
   {
@@ -87,7 +117,10 @@ export const catalogs: readonly Probe[] = [
     otherwise: 'Documents may expire on the destination before the commit.',
     async run(fixture) {
       const name = await fixture.collection();
-      await fixture.done({ createIndexes: name, indexes: [{ key: { at: 1 }, name: 'at_1', expireAfterSeconds: 3_600 }] });
+      await fixture.done({
+        createIndexes: name,
+        indexes: [{ key: { at: 1 }, name: 'at_1', expireAfterSeconds: 3_600 }],
+      });
       for (const expireAfterSeconds of [never, 3_600]) {
         expectDone('collMod', await fixture.ask({ collMod: name, index: { name: 'at_1', expireAfterSeconds } }));
         expectSame('what is listed', (await index(fixture, name, 'at_1'))?.['expireAfterSeconds'], expireAfterSeconds);
@@ -122,19 +155,32 @@ export const catalogs: readonly Probe[] = [
   },
   {
     name: 'ranges-in-the-config-database',
-    sentence: 'config.collections has key and UUID of a sharded collection, and config.chunks its ranges by that UUID, without gaps from MinKey to MaxKey.',
+    sentence:
+      'config.collections has key and UUID of a sharded collection, and config.chunks its ranges by that UUID, without gaps from MinKey to MaxKey.',
     needs: ['twoShards'],
     source: 'corpus 02-catalog',
     otherwise: 'Convoy cannot tell which shard owns a document.',
     async run(fixture) {
       const name = await fixture.split();
-      const [entry] = await fixture.rows({ find: 'collections', filter: { _id: `${fixture.db}.${name}` } }, fixture.front, 'config');
+      const [entry] = await fixture.rows(
+        { find: 'collections', filter: { _id: `${fixture.db}.${name}` } },
+        fixture.front,
+        'config',
+      );
       expectSame('the key', entry?.['key'], { sk: 1 });
-      const chunks = await fixture.rows({ find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown }, sort: { min: 1 } }, fixture.front, 'config');
-      expectSame('the ranges', chunks.map(({ min, max, shard }) => [min, max, shard] as unknown), [
-        [{ sk: { $minKey: 1 } }, { sk: 0 }, fixture.shardIds[0]],
-        [{ sk: 0 }, { sk: { $maxKey: 1 } }, fixture.shardIds[1]],
-      ]);
+      const chunks = await fixture.rows(
+        { find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown }, sort: { min: 1 } },
+        fixture.front,
+        'config',
+      );
+      expectSame(
+        'the ranges',
+        chunks.map(({ min, max, shard }) => [min, max, shard] as unknown),
+        [
+          [{ sk: { $minKey: 1 } }, { sk: 0 }, fixture.shardIds[0]],
+          [{ sk: 0 }, { sk: { $maxKey: 1 } }, fixture.shardIds[1]],
+        ],
+      );
     },
   },
   {
@@ -146,8 +192,16 @@ export const catalogs: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.ownSplit();
       const chunk = async (): Promise<Document> => {
-        const [entry] = await fixture.rows({ find: 'collections', filter: { _id: `${fixture.db}.${name}` } }, fixture.front, 'config');
-        const [found] = await fixture.rows({ find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown, 'min.sk': -10 } }, fixture.front, 'config');
+        const [entry] = await fixture.rows(
+          { find: 'collections', filter: { _id: `${fixture.db}.${name}` } },
+          fixture.front,
+          'config',
+        );
+        const [found] = await fixture.rows(
+          { find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown, 'min.sk': -10 } },
+          fixture.front,
+          'config',
+        );
         return found ?? {};
       };
       await fixture.adminDone({ split: `${fixture.db}.${name}`, middle: { sk: -10 } });
@@ -155,7 +209,11 @@ export const catalogs: readonly Probe[] = [
       await fixture.adminDone({ moveChunk: `${fixture.db}.${name}`, find: { sk: -1 }, to: fixture.shardIds[1] ?? '' });
       const after = await chunk();
       expectSame('the shard', after['shard'], fixture.shardIds[1]);
-      expectThat('the first number of the version is higher', (after['lastmod'] as { t: number }).t > (before['lastmod'] as { t: number }).t, [before['lastmod'], after['lastmod']]);
+      expectThat(
+        'the first number of the version is higher',
+        (after['lastmod'] as { t: number }).t > (before['lastmod'] as { t: number }).t,
+        [before['lastmod'], after['lastmod']],
+      );
     },
   },
   {
@@ -166,7 +224,11 @@ export const catalogs: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection([], { viewOn: 'any', pipeline: [{ $match: { a: 1 } }] });
       const [listed] = await fixture.rows({ listCollections: 1, filter: { name } });
-      expectSame('type, options and UUID', [listed?.['type'], listed?.['options'], (listed?.['info'] as Document)['uuid']], ['view', { viewOn: 'any', pipeline: [{ $match: { a: 1 } }] }, undefined]);
+      expectSame(
+        'type, options and UUID',
+        [listed?.['type'], listed?.['options'], (listed?.['info'] as Document)['uuid']],
+        ['view', { viewOn: 'any', pipeline: [{ $match: { a: 1 } }] }, undefined],
+      );
     },
   },
   {
@@ -197,7 +259,8 @@ export const catalogs: readonly Probe[] = [
   },
   {
     name: 'capped-sizes-come-back',
-    sentence: 'listCollections brings the size of a capped collection as it was given, or rounded up to a multiple of 256.',
+    sentence:
+      'listCollections brings the size of a capped collection as it was given, or rounded up to a multiple of 256.',
     source: `${corpus}; manual: capped collections`,
     otherwise: 'Capped collections may count as different after the copy.',
     async run(fixture) {
@@ -227,12 +290,17 @@ export const catalogs: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection([], { clusteredIndex: { key: { _id: 1 }, unique: true } });
       const listed = await fixture.rows({ listIndexes: name });
-      expectSame('the indexes', listed.map(({ key, clustered }) => [key, clustered] as unknown), [[{ _id: 1 }, true]]);
+      expectSame(
+        'the indexes',
+        listed.map(({ key, clustered }) => [key, clustered] as unknown),
+        [[{ _id: 1 }, true]],
+      );
     },
   },
   {
     name: 'wrong-uuid-of-a-definition-is-refused',
-    sentence: 'A drop, a rename, a collMod and an index with collectionUUID are refused with CollectionUUIDMismatch (361) when the name has another one.',
+    sentence:
+      'A drop, a rename, a collMod and an index with collectionUUID are refused with CollectionUUIDMismatch (361) when the name has another one.',
     from: [6, 0, 0],
     source: 'manual: collectionUUID',
     otherwise: 'A slow leader may drop or rename a collection that has taken the place of another.',
@@ -240,10 +308,18 @@ export const catalogs: readonly Probe[] = [
       const [name, other] = [await fixture.collection(), await fixture.collection()];
       const collectionUUID = await fixture.uuid(other);
       expectRefused('a drop', await fixture.ask({ drop: name, collectionUUID }), 361);
-      const rename = { renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}`, collectionUUID };
+      const rename = {
+        renameCollection: `${fixture.db}.${name}`,
+        to: `${fixture.db}.${fixture.newName()}`,
+        collectionUUID,
+      };
       expectRefused('a rename', await fixture.ask(rename, fixture.front, 'admin'), 361);
       expectRefused('a collMod', await fixture.ask({ collMod: name, validator: {}, collectionUUID }), 361);
-      expectRefused('an index', await fixture.ask({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }], collectionUUID }), 361);
+      expectRefused(
+        'an index',
+        await fixture.ask({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }], collectionUUID }),
+        361,
+      );
     },
   },
 ];

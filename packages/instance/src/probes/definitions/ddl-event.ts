@@ -8,7 +8,12 @@ const expanded = { showExpandedEvents: true };
 const manual = 'manual: change events, showExpandedEvents';
 
 /** Operations that are shown to a stream of the scratch database, of one collection and of what it is renamed to. */
-async function shownOf(fixture: Fixture, at: Timestamp, names: readonly string[], stage: Document = {}): Promise<Document[]> {
+async function shownOf(
+  fixture: Fixture,
+  at: Timestamp,
+  names: readonly string[],
+  stage: Document = {},
+): Promise<Document[]> {
   const { events } = await fixture.read({ at, stage });
   return events.filter(({ ns }) => names.includes((ns as { coll?: string } | undefined)?.coll ?? ''));
 }
@@ -28,7 +33,8 @@ async function expectMadeAnew(fixture: Fixture, name: string, command: Document)
   await fixture.done(command);
   expectThat('another UUID', String(await fixture.uuid(name)) !== before, before);
   const { events } = await fixture.read({ at });
-  const isOver = ({ operationType, to }: Document): boolean => operationType === 'rename' && (to as { coll: string }).coll === name;
+  const isOver = ({ operationType, to }: Document): boolean =>
+    operationType === 'rename' && (to as { coll: string }).coll === name;
   expectThat('a rename over it', events.some(isOver), operations(events));
 }
 
@@ -52,14 +58,19 @@ export const ddlEvents: readonly Probe[] = [
   },
   {
     name: 'rename-over-a-target',
-    sentence: 'A rename over another collection is shown with the UUID of the renamed one, and the target has its name no more.',
+    sentence:
+      'A rename over another collection is shown with the UUID of the renamed one, and the target has its name no more.',
     source: corpus,
     otherwise: 'A collection that was overwritten may live on.',
     async run(fixture) {
       const [name, target] = [await fixture.collection(), await fixture.collection([{ _id: 1 }])];
       const uuid = await fixture.uuid(name);
       const at = await fixture.insert(name, [{ _id: 2 }]);
-      await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${target}`, dropTarget: true });
+      await fixture.adminDone({
+        renameCollection: `${fixture.db}.${name}`,
+        to: `${fixture.db}.${target}`,
+        dropTarget: true,
+      });
       const events = await shownOf(fixture, at, [name]);
       expectSame('the operations', operations(events), ['insert', 'rename']);
       expectSame('the UUID under the name', await fixture.uuid(target), uuid);
@@ -72,10 +83,17 @@ export const ddlEvents: readonly Probe[] = [
     source: `${corpus}; SERVER-71085`,
     otherwise: 'Drops may be applied before all shards have dropped, or be waited for in vain.',
     async run(fixture) {
-      const name = await fixture.ownSplit([{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }]);
+      const name = await fixture.ownSplit([
+        { _id: 1, sk: -1 },
+        { _id: 2, sk: 1 },
+      ]);
       const at = await fixture.now();
       await fixture.done({ drop: name });
-      expectSame('drops that are shown', await copies(fixture, name, 'drop', at), isAtLeast(fixture.version, [6, 3, 0]) ? 1 : 2);
+      expectSame(
+        'drops that are shown',
+        await copies(fixture, name, 'drop', at),
+        isAtLeast(fixture.version, [6, 3, 0]) ? 1 : 2,
+      );
     },
   },
   {
@@ -85,10 +103,17 @@ export const ddlEvents: readonly Probe[] = [
     source: `${corpus}; SERVER-71365`,
     otherwise: 'Renames may be applied before all shards have renamed, or be waited for in vain.',
     async run(fixture) {
-      const name = await fixture.ownSplit([{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }]);
+      const name = await fixture.ownSplit([
+        { _id: 1, sk: -1 },
+        { _id: 2, sk: 1 },
+      ]);
       const at = await fixture.now();
       await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}` });
-      expectSame('renames that are shown', await copies(fixture, name, 'rename', at), isAtLeast(fixture.version, [7, 0, 0]) ? 1 : 2);
+      expectSame(
+        'renames that are shown',
+        await copies(fixture, name, 'rename', at),
+        isAtLeast(fixture.version, [7, 0, 0]) ? 1 : 2,
+      );
     },
   },
   {
@@ -124,8 +149,18 @@ export const ddlEvents: readonly Probe[] = [
       const stream = await fixture.stream({ database: db, at: at as Timestamp });
       await fixture.done({ dropDatabase: 1 }, fixture.front, db);
       await stream.until(({ events }) => events.some(({ operationType }) => operationType === 'dropDatabase'));
-      const seen = stream.events.map(({ operationType, ns }) => [operationType, (ns as { coll?: string } | undefined)?.coll] as [string, string | undefined]);
-      expectSame('the drops', seen.filter(([operation]) => operation === 'drop').map(([, coll]) => coll).sort(), ['a', 'b']);
+      const seen = stream.events.map(
+        ({ operationType, ns }) =>
+          [operationType, (ns as { coll?: string } | undefined)?.coll] as [string, string | undefined],
+      );
+      expectSame(
+        'the drops',
+        seen
+          .filter(([operation]) => operation === 'drop')
+          .map(([, coll]) => coll)
+          .sort(),
+        ['a', 'b'],
+      );
       expectThat('dropDatabase behind them', seen.findIndex(([operation]) => operation === 'dropDatabase') >= 2, seen);
     },
   },
@@ -150,7 +185,12 @@ export const ddlEvents: readonly Probe[] = [
     async run(fixture) {
       const at = await fixture.now();
       const name = await runDdl(fixture);
-      expectSame('the operations', operations(await shownOf(fixture, at, [name], expanded)), ['create', 'createIndexes', 'modify', 'dropIndexes']);
+      expectSame('the operations', operations(await shownOf(fixture, at, [name], expanded)), [
+        'create',
+        'createIndexes',
+        'modify',
+        'dropIndexes',
+      ]);
     },
   },
   {
@@ -179,8 +219,14 @@ export const ddlEvents: readonly Probe[] = [
       const name = await fixture.collection();
       const at = await fixture.now();
       await fixture.adminDone({ shardCollection: `${fixture.db}.${name}`, key: { sk: 1 } });
-      const found = (await shownOf(fixture, at, [name], expanded)).filter(({ operationType }) => operationType === 'shardCollection');
-      expectSame('the keys', found.map(({ operationDescription }) => (operationDescription as Document)['shardKey'] as unknown), [{ sk: 1 }]);
+      const found = (await shownOf(fixture, at, [name], expanded)).filter(
+        ({ operationType }) => operationType === 'shardCollection',
+      );
+      expectSame(
+        'the keys',
+        found.map(({ operationDescription }) => (operationDescription as Document)['shardKey'] as unknown),
+        [{ sk: 1 }],
+      );
     },
   },
   {
@@ -196,8 +242,14 @@ export const ddlEvents: readonly Probe[] = [
       await fixture.done({ createIndexes: name, indexes: [{ key: { a: 1, b: 1 }, name: 'a_1_b_1' }] });
       const at = await fixture.now();
       await fixture.adminDone({ refineCollectionShardKey: `${fixture.db}.${name}`, key: { a: 1, b: 1 } });
-      const found = (await shownOf(fixture, at, [name], expanded)).filter(({ operationType }) => operationType === 'refineCollectionShardKey');
-      expectSame('the keys', found.map(({ operationDescription: { shardKey, oldShardKey } }) => [shardKey, oldShardKey] as unknown), [[{ a: 1, b: 1 }, { a: 1 }]]);
+      const found = (await shownOf(fixture, at, [name], expanded)).filter(
+        ({ operationType }) => operationType === 'refineCollectionShardKey',
+      );
+      expectSame(
+        'the keys',
+        found.map(({ operationDescription: { shardKey, oldShardKey } }) => [shardKey, oldShardKey] as unknown),
+        [[{ a: 1, b: 1 }, { a: 1 }]],
+      );
     },
   },
   {
@@ -224,8 +276,14 @@ export const ddlEvents: readonly Probe[] = [
       const name = await fixture.collection([], { viewOn: 'any', pipeline: [] });
       const at = await fixture.now();
       await fixture.done({ drop: name });
-      const dropped = (await shownOf(fixture, at, [name], expanded)).filter(({ operationType }) => operationType === 'drop');
-      expectSame('UUIDs of the drops', dropped.map(({ collectionUUID }) => collectionUUID as unknown), [undefined]);
+      const dropped = (await shownOf(fixture, at, [name], expanded)).filter(
+        ({ operationType }) => operationType === 'drop',
+      );
+      expectSame(
+        'UUIDs of the drops',
+        dropped.map(({ collectionUUID }) => collectionUUID as unknown),
+        [undefined],
+      );
     },
   },
 ];

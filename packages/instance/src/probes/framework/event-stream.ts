@@ -68,8 +68,13 @@ export class EventStream {
   /** One batch, as the server has answered. */
   async next(): Promise<Document> {
     const [, ...name] = this.cursor.ns.split('.');
-    const reply = await this.fixture.ask({ getMore: asLong(this.cursor.id), collection: name.join('.'), maxTimeMS: batch_ms }, this.on, this.db);
-    const cursor = reply['cursor'] as { id: Long; ns: string; nextBatch: Document[]; postBatchResumeToken?: { _data: string } } | undefined;
+    const reply = await this.fixture.ask(
+      { getMore: asLong(this.cursor.id), collection: name.join('.'), maxTimeMS: batch_ms },
+      this.on,
+      this.db,
+    );
+    const cursor = reply['cursor'] as
+      { id: Long; ns: string; nextBatch: Document[]; postBatchResumeToken?: { _data: string } } | undefined;
     if (cursor === undefined) return reply;
     this.events.push(...cursor.nextBatch.filter((event) => !isEnd(event)));
     this.isAtEnd ||= cursor.nextBatch.some(isEnd);
@@ -90,7 +95,10 @@ export const endMark = 'end_of_probe';
 
 /** Whether an event is the insertion of such a document, or the creation of that collection. */
 export function isEnd({ ns, fullDocument }: Document): boolean {
-  return (ns as { coll?: string } | undefined)?.coll === endMark || (fullDocument as Document | undefined)?.[endMark] !== undefined;
+  return (
+    (ns as { coll?: string } | undefined)?.coll === endMark ||
+    (fullDocument as Document | undefined)?.[endMark] !== undefined
+  );
 }
 
 /** Cursor ids are 64-bit integers, which the driver gives as numbers where these are exact. */

@@ -45,7 +45,8 @@ export function codeIn(reply: Document): number {
 
 /** @throws DoesNotHold unless the reply is a refusal with one of the codes */
 export function expectRefused(what: string, reply: Document, ...codes: readonly number[]): void {
-  if (!codes.includes(codeIn(reply))) throw new DoesNotHold(`${what} is refused with ${codes.join(' or ')}`, shownReply(reply));
+  if (!codes.includes(codeIn(reply)))
+    throw new DoesNotHold(`${what} is refused with ${codes.join(' or ')}`, shownReply(reply));
 }
 
 /** @throws DoesNotHold unless the command went well */

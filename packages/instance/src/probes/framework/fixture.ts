@@ -78,7 +78,8 @@ export class Fixture {
 
   #shardAt(index: number): Server {
     const shard = this.options.reached.shards[index];
-    if (shard === undefined) throw new NotTried(`the shards are not reached directly: ${this.options.reached.withoutShards}`);
+    if (shard === undefined)
+      throw new NotTried(`the shards are not reached directly: ${this.options.reached.withoutShards}`);
     return shard;
   }
 
@@ -106,10 +107,16 @@ export class Fixture {
 
   /** All documents of a find or aggregate that has to go well. */
   async rows(command: Document, on = this.front, db = this.db): Promise<Document[]> {
-    let { cursor } = (await this.done(command, on, db)) as { cursor: { id: Long; ns: string; firstBatch: Document[]; nextBatch?: Document[] } };
+    let { cursor } = (await this.done(command, on, db)) as {
+      cursor: { id: Long; ns: string; firstBatch: Document[]; nextBatch?: Document[] };
+    };
     const rows = [...cursor.firstBatch];
     while (!asLong(cursor.id).isZero()) {
-      ({ cursor } = (await this.done({ getMore: asLong(cursor.id), collection: cursor.ns.slice(db.length + 1) }, on, db)) as { cursor: typeof cursor });
+      ({ cursor } = (await this.done(
+        { getMore: asLong(cursor.id), collection: cursor.ns.slice(db.length + 1) },
+        on,
+        db,
+      )) as { cursor: typeof cursor });
       rows.push(...(cursor.nextBatch ?? []));
     }
     return rows;
@@ -149,7 +156,11 @@ export class Fixture {
     await this.adminDone({ shardCollection: namespace, key: { sk: 1 } });
     await this.adminDone({ split: namespace, middle: { sk: 0 } });
     // Both, since a balancer that comes in between may have moved the wrong one.
-    for (const [sk, to = ''] of [[-1, this.shardIds[0]], [0, this.shardIds[1]]] as const) await this.adminDone({ moveChunk: namespace, find: { sk }, to });
+    for (const [sk, to = ''] of [
+      [-1, this.shardIds[0]],
+      [0, this.shardIds[1]],
+    ] as const)
+      await this.adminDone({ moveChunk: namespace, find: { sk }, to });
     // Shards learn of the move with the first command; a transaction would be aborted by that.
     await this.rows({ find: name });
     if (documents.length > 0) await this.insert(name, documents);
@@ -197,7 +208,10 @@ export class Fixture {
     if (!this.isSharded) return;
     const { $clusterTime } = await this.#ask(this.front, this.db, { ping: 1 });
     const afterClusterTime = ($clusterTime as { clusterTime: Timestamp } | undefined)?.clusterTime;
-    await this.#ask(this.front, this.db, { ...EventStream.command({}), readConcern: { level: 'majority', afterClusterTime } });
+    await this.#ask(this.front, this.db, {
+      ...EventStream.command({}),
+      readConcern: { level: 'majority', afterClusterTime },
+    });
   }
 
   session(on = this.front): NumberedSession {

@@ -17,7 +17,9 @@ export class NumberedSession {
 
   /** A retryable write; without a number, one that brings its own. */
   write(command: Document, number?: Long): Promise<Document> {
-    return number === undefined ? this.askIn(null, { ...command, lsid: this.lsid }, this.session) : this.#ask(null, command, number, {});
+    return number === undefined
+      ? this.askIn(null, { ...command, lsid: this.lsid }, this.session)
+      : this.#ask(null, command, number, {});
   }
 
   /** The first command of a transaction. */

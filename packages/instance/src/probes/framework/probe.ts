@@ -76,15 +76,27 @@ export function isAtLeast(version: Version, release: Version): boolean {
 }
 
 /** Whether a probe's sentence is about servers of this release. */
-export function isFor({ from, below, backports = [] }: Pick<Probe, 'from' | 'below' | 'backports'>, version: Version): boolean {
-  const isBackport = backports.some(([major, minor, patch]) => version[0] === major && version[1] === minor && version[2] >= patch);
-  return (from === undefined || isBackport || isAtLeast(version, from)) && (below === undefined || !isAtLeast(version, below));
+export function isFor(
+  { from, below, backports = [] }: Pick<Probe, 'from' | 'below' | 'backports'>,
+  version: Version,
+): boolean {
+  const isBackport = backports.some(
+    ([major, minor, patch]) => version[0] === major && version[1] === minor && version[2] >= patch,
+  );
+  return (
+    (from === undefined || isBackport || isAtLeast(version, from)) &&
+    (below === undefined || !isAtLeast(version, below))
+  );
 }
 
 /** The releases of a sentence in words. */
 export function releasesText({ from, below, backports = [] }: Pick<Probe, 'from' | 'below' | 'backports'>): string {
-  const text = ([major, minor, patch]: Version): string => (patch === 0 ? `${major}.${minor}` : `${major}.${minor}.${patch}`);
+  const text = ([major, minor, patch]: Version): string =>
+    patch === 0 ? `${major}.${minor}` : `${major}.${minor}.${patch}`;
   const froms = [...(from === undefined ? [] : [from]), ...backports];
-  const parts = [...(from === undefined ? [] : [`from ${froms.map(text).join(', ')} on`]), ...(below === undefined ? [] : [`before ${text(below)}`])];
+  const parts = [
+    ...(from === undefined ? [] : [`from ${froms.map(text).join(', ')} on`]),
+    ...(below === undefined ? [] : [`before ${text(below)}`]),
+  ];
   return parts.length === 0 ? 'all' : parts.join(', ');
 }

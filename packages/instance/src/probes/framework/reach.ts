@@ -1,6 +1,12 @@
 import type { Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { type ConnectionParts, parseConnectionString, redirected, type Redirection, resolveSeeds } from '../../cluster/driver/connection-string.js';
+import {
+  type ConnectionParts,
+  parseConnectionString,
+  redirected,
+  type Redirection,
+  resolveSeeds,
+} from '../../cluster/driver/connection-string.js';
 import { Server } from './server.js';
 import type { Topology, Version } from './probe.js';
 
@@ -39,7 +45,11 @@ const shardsProbed = 2;
  * Connects to a cluster as its connection string says, and to its shards.
  * @throws ConvoyError `invalidConfiguration`, `unsupportedTopology`; the driver's errors when nothing answers or the login is refused
  */
-export async function reach(connectionString: string, shardLogin: ShardLogin | undefined, signal: AbortSignal): Promise<Reached> {
+export async function reach(
+  connectionString: string,
+  shardLogin: ShardLogin | undefined,
+  signal: AbortSignal,
+): Promise<Reached> {
   const parts = await resolveSeeds(parseConnectionString(connectionString));
   const front = new Server('router', redirected(parts, { hosts: parts.hosts, options: {} }));
   try {
@@ -51,7 +61,10 @@ export async function reach(connectionString: string, shardLogin: ShardLogin | u
     const known = { front, version: [major, minor, patch] as const, hasUsers: users.length > 0 };
     if (hello['msg'] === 'isdbgrid') return await reachShards(parts, known, shardLogin, signal);
     if (typeof hello['setName'] === 'string') return replicaSet(parts, known, hello);
-    throw new ConvoyError('unsupportedTopology', 'This is a standalone server; it must be a replica set or sharded cluster.');
+    throw new ConvoyError(
+      'unsupportedTopology',
+      'This is a standalone server; it must be a replica set or sharded cluster.',
+    );
   } catch (error) {
     await front.close();
     throw error;
@@ -69,12 +82,18 @@ function replicaSet(parts: ConnectionParts, known: Known, hello: Document): Reac
     shardIds: [],
     withoutShards: '',
     hosts: new Map([[String(hello['me']), 'member'], ...parts.hosts.map((host) => [host, 'member'] as const)]),
-    loginTo: (_, login) => new Server('router', redirected(parts, { hosts: parts.hosts, options: {}, credentials: login })),
+    loginTo: (_, login) =>
+      new Server('router', redirected(parts, { hosts: parts.hosts, options: {}, credentials: login })),
     close: () => front.close(),
   };
 }
 
-async function reachShards(parts: ConnectionParts, known: Known, login: ShardLogin | undefined, signal: AbortSignal): Promise<Reached> {
+async function reachShards(
+  parts: ConnectionParts,
+  known: Known,
+  login: ShardLogin | undefined,
+  signal: AbortSignal,
+): Promise<Reached> {
   const listed = (await answered(known.front, { listShards: 1 }, signal))['shards'] as { _id: string; host: string }[];
   const redirections = new Map(listed.slice(0, shardsProbed).map(({ _id, host }) => [_id, redirectionTo(host)]));
   const shards = [...redirections].map(([id, redirection]) => {
@@ -90,7 +109,14 @@ async function reachShards(parts: ConnectionParts, known: Known, login: ShardLog
     shardIds: listed.map(({ _id }) => _id),
     withoutShards: withoutShards ?? '',
     hosts: new Map([...parts.hosts.map((host) => [host, 'router'] as const), ...toShards]),
-    loginTo: (server, as) => new Server(server.name, redirected(parts, { ...(redirections.get(server.name) ?? { hosts: parts.hosts, options: {} }), credentials: as })),
+    loginTo: (server, as) =>
+      new Server(
+        server.name,
+        redirected(parts, {
+          ...(redirections.get(server.name) ?? { hosts: parts.hosts, options: {} }),
+          credentials: as,
+        }),
+      ),
     close: async () => {
       await Promise.all([known.front, ...shards].map((server) => server.close()));
     },
@@ -123,6 +149,13 @@ function refusalText({ code, codeName }: Record<string, unknown>): string {
 async function answered(server: Server, command: Document, signal: AbortSignal): Promise<Document> {
   const reply = await server.answer('admin', command, { signal });
   if (reply['ok'] === 1) return reply;
-  if (reply['code'] === authenticationFailed) throw new ConvoyError('permissionMissing', `The login is refused: ${refusalText(reply)}; look at user, password and authSource.`);
-  throw new ConvoyError('permissionMissing', `The login may not ${Object.keys(command)[0] ?? ''}; grant it, for example by the role clusterMonitor.`);
+  if (reply['code'] === authenticationFailed)
+    throw new ConvoyError(
+      'permissionMissing',
+      `The login is refused: ${refusalText(reply)}; look at user, password and authSource.`,
+    );
+  throw new ConvoyError(
+    'permissionMissing',
+    `The login may not ${Object.keys(command)[0] ?? ''}; grant it, for example by the role clusterMonitor.`,
+  );
 }

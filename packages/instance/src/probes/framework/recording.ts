@@ -9,12 +9,24 @@ const lineCharactersMax = 200_000;
 const textCharactersMax = 10_000;
 /** Names and addresses as the corpus has them. */
 const scratchName = 'convoy_probe';
-const addresses: Readonly<Record<string, string>> = { router: '127.0.0.1:28000', shard0: '127.0.0.1:28010', shard1: '127.0.0.1:28011', replicaset: '127.0.0.1:41500' };
+const addresses: Readonly<Record<string, string>> = {
+  router: '127.0.0.1:28000',
+  shard0: '127.0.0.1:28010',
+  shard1: '127.0.0.1:28011',
+  replicaset: '127.0.0.1:41500',
+};
 const otherAddress = '127.0.0.1:28001';
 const password = 'PASSWORD';
 
 /** Fields of replies that tell about the login, the machine or the keys of a cluster. */
-const leftOut: ReadonlySet<string> = new Set(['authenticatedUsers', 'authenticatedUserRoles', 'tags', 'client', 'clientMetadata', 'host']);
+const leftOut: ReadonlySet<string> = new Set([
+  'authenticatedUsers',
+  'authenticatedUserRoles',
+  'tags',
+  'client',
+  'clientMetadata',
+  'host',
+]);
 const zeroSignature = { hash: new Binary(Buffer.alloc(20)), keyId: Long.ZERO };
 
 /**
@@ -28,7 +40,9 @@ export class Recording {
   readonly #texts: (readonly [RegExp, string])[];
 
   constructor(private readonly reached: Pick<Reached, 'hosts' | 'shardIds' | 'topology' | 'version' | 'hasUsers'>) {
-    const parts = [...reached.hosts].map(([host, part]) => [host, addresses[this.#part(part)] ?? otherAddress] as const);
+    const parts = [...reached.hosts].map(
+      ([host, part]) => [host, addresses[this.#part(part)] ?? otherAddress] as const,
+    );
     const ids = reached.shardIds.map((id, index) => [`"${id}"`, `"shard${index}"`] as const);
     this.#texts = [...parts, ...ids].map(([from, to]) => [new RegExp(escaped(from), 'g'), to]);
     const { topology, version, hasUsers } = reached;
@@ -47,7 +61,11 @@ export class Recording {
     const outcome = Number(reply['ok']) === 1 ? { reply: masked(reply) } : { error: masked(asError(reply)) };
     const line = this.#text(step, { on: this.#part(on), db, command: this.#relative(command), ...outcome });
     const [name = ''] = Object.keys(command);
-    this.#lines.push(line.length > lineCharactersMax ? JSON.stringify({ step, note: `${name} with ${line.length} characters, left out` }) : line);
+    this.#lines.push(
+      line.length > lineCharactersMax
+        ? JSON.stringify({ step, note: `${name} with ${line.length} characters, left out` })
+        : line,
+    );
     this.#learn(step, reply);
   };
 
@@ -71,10 +89,12 @@ export class Recording {
 
   /** Remembers what a reply gave for later commands. */
   #learn(step: number, reply: Document): void {
-    const cursor = reply['cursor'] as { id?: number | Long; atClusterTime?: Timestamp; postBatchResumeToken?: { _data: string } } | undefined;
+    const cursor = reply['cursor'] as
+      { id?: number | Long; atClusterTime?: Timestamp; postBatchResumeToken?: { _data: string } } | undefined;
     // The first step counts: a write whose time it is, rather than whoever has heard of it since.
     const learn = (value: unknown, name: string): void => {
-      if (value !== undefined && !this.#references.has(keyOf(value))) this.#references.set(keyOf(value), { [name]: step });
+      if (value !== undefined && !this.#references.has(keyOf(value)))
+        this.#references.set(keyOf(value), { [name]: step });
     };
     const operationTime = reply['operationTime'] as Timestamp | undefined;
     learn(operationTime, 'operationTimeOfStep');
@@ -87,7 +107,8 @@ export class Recording {
   /** A command in which values of this run are named by the steps that gave them. */
   #relative(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((each) => this.#relative(each));
-    if (typeof value === 'string' && value.length > textCharactersMax) return { repeated: { text: value.charAt(0), times: value.length } };
+    if (typeof value === 'string' && value.length > textCharactersMax)
+      return { repeated: { text: value.charAt(0), times: value.length } };
     if (typeof value !== 'object' || value === null) return value;
     const isNumber = value instanceof Long && !value.isZero();
     if (value instanceof Timestamp || isNumber) return this.#references.get(keyOf(value)) ?? value;
@@ -96,7 +117,9 @@ export class Recording {
     const fields = Object.entries(value);
     const [[name, inner] = ['', null]] = fields;
     if (fields.length === 1 && name === 'id' && inner instanceof Binary) return { session: this.#letter(inner) };
-    return Object.fromEntries(fields.map(([field, each]) => [field, field === 'pwd' ? password : this.#relative(each)]));
+    return Object.fromEntries(
+      fields.map(([field, each]) => [field, field === 'pwd' ? password : this.#relative(each)]),
+    );
   }
 
   /** The id that a session has where the recording is played. */
@@ -114,7 +137,14 @@ export class Recording {
 }
 
 /** A refusal in the form of the corpus: what every one has comes first. */
-function asError({ ok, code = null, codeName = null, errmsg = null, errorLabels = [], ...rest }: Record<string, unknown>): Document {
+function asError({
+  ok,
+  code = null,
+  codeName = null,
+  errmsg = null,
+  errorLabels = [],
+  ...rest
+}: Record<string, unknown>): Document {
   return { ok, code, codeName, errmsg, errorLabels, ...rest };
 }
 
@@ -129,9 +159,18 @@ function timeOfToken(token: string): Timestamp {
 /** A reply without what tells about the user's cluster. */
 function masked(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(masked);
-  if (typeof value !== 'object' || value === null || '_bsontype' in value || value instanceof Date || value instanceof RegExp) return value;
+  if (
+    typeof value !== 'object' ||
+    value === null ||
+    '_bsontype' in value ||
+    value instanceof Date ||
+    value instanceof RegExp
+  )
+    return value;
   const fields = Object.entries(value).filter(([field]) => !leftOut.has(field));
-  return Object.fromEntries(fields.map(([field, inner]) => [field, field === 'signature' ? zeroSignature : masked(inner)]));
+  return Object.fromEntries(
+    fields.map(([field, inner]) => [field, field === 'signature' ? zeroSignature : masked(inner)]),
+  );
 }
 
 function escaped(text: string): string {

@@ -58,7 +58,12 @@ export async function runProbes(run: ProbeRun): Promise<ProbeReport> {
   const db = newScratchName();
   const findings: Finding[] = [];
   let left: string | null = null;
-  const fixtures: Fixtures = { db, shared: { split: null }, patience_ms: run.patience_ms ?? patienceDefault_ms, whole: AbortSignal.timeout(run_ms) };
+  const fixtures: Fixtures = {
+    db,
+    shared: { split: null },
+    patience_ms: run.patience_ms ?? patienceDefault_ms,
+    whole: AbortSignal.timeout(run_ms),
+  };
   try {
     refuse(await makeScratch(reached, db, { endsWithin_ms: run_ms + probe_ms, record, signal }));
     for (const probe of probes) {
@@ -72,12 +77,25 @@ export async function runProbes(run: ProbeRun): Promise<ProbeReport> {
   }
   const [version, duration_ms] = [reached.version.join('.'), Math.round(performance.now() - started_ms)];
   const isInTime = !findings.some((finding) => finding.outcome === 'notTried' && finding.reason === late);
-  return { version, topology: reached.topology, hasUsers: reached.hasUsers, duration_ms, isInTime, findings, removed, kept, left };
+  return {
+    version,
+    topology: reached.topology,
+    hasUsers: reached.hasUsers,
+    duration_ms,
+    isInTime,
+    findings,
+    removed,
+    kept,
+    left,
+  };
 }
 
 function refuse(reply: Document): void {
   if (Number(reply['ok']) === 1) return;
-  throw new ConvoyError('permissionMissing', `The login may not make and remove a scratch database: ${shownReply(plain(reply))}; it needs the roles readWriteAnyDatabase, dbAdminAnyDatabase, clusterManager and clusterMonitor, or root.`);
+  throw new ConvoyError(
+    'permissionMissing',
+    `The login may not make and remove a scratch database: ${shownReply(plain(reply))}; it needs the roles readWriteAnyDatabase, dbAdminAnyDatabase, clusterManager and clusterMonitor, or root.`,
+  );
 }
 
 const late = `not within ${probe_ms / 1000} s, or not within ${run_ms / 1000} s with the others`;
@@ -98,13 +116,20 @@ async function outcomeOf(run: ProbeRun, probe: Probe, { whole, ...common }: Fixt
   const reason = whole.aborted ? late : obstacle(run, probe);
   if (reason !== null) return { outcome: 'notTried', reason };
   const signal = AbortSignal.any([run.signal, whole, AbortSignal.timeout(probe_ms)]);
-  const fixture = new Fixture(probe.name, { reached: run.reached, ...common, observe: run.observe ?? ((_, reply) => reply), record: run.record ?? (() => undefined), signal });
+  const fixture = new Fixture(probe.name, {
+    reached: run.reached,
+    ...common,
+    observe: run.observe ?? ((_, reply) => reply),
+    record: run.record ?? (() => undefined),
+    signal,
+  });
   try {
     await probe.run(fixture);
     return { outcome: 'holds' };
   } catch (error) {
     run.signal.throwIfAborted();
-    if (error instanceof DoesNotHold) return { outcome: 'doesNotHold', expected: error.expected, answered: error.answered };
+    if (error instanceof DoesNotHold)
+      return { outcome: 'doesNotHold', expected: error.expected, answered: error.answered };
     if (error instanceof NotTried) return { outcome: 'notTried', reason: error.message };
     if (signal.aborted) return { outcome: 'notTried', reason: late };
     if (error instanceof MongoError) return { outcome: 'notTried', reason: `no answer: ${error.name}` };
@@ -119,10 +144,13 @@ async function outcomeOf(run: ProbeRun, probe: Probe, { whole, ...common }: Fixt
 function obstacle({ reached, allowsDisturbing = false }: ProbeRun, probe: Probe): string | null {
   const { topology, needs = [] } = probe;
   if (!isFor(probe, reached.version)) return `it is about other releases: ${releasesText(probe)}`;
-  if (topology !== undefined && topology !== reached.topology) return `it is about ${topology === 'sharded' ? 'sharded clusters' : 'replica sets'}`;
+  if (topology !== undefined && topology !== reached.topology)
+    return `it is about ${topology === 'sharded' ? 'sharded clusters' : 'replica sets'}`;
   if (needs.includes('disturbing') && !allowsDisturbing) return 'it would disturb others: --allow-disturbing tries it';
   if (needs.includes('users') && !reached.hasUsers) return 'the cluster has no access control';
-  if (needs.includes('twoShards') && reached.shardIds.length < 2) return reached.topology === 'sharded' ? 'the cluster has one shard only' : 'it is about sharded clusters';
-  if (needs.includes('direct') && reached.shards.length === 0) return `the shards are not reached directly: ${reached.withoutShards}`;
+  if (needs.includes('twoShards') && reached.shardIds.length < 2)
+    return reached.topology === 'sharded' ? 'the cluster has one shard only' : 'it is about sharded clusters';
+  if (needs.includes('direct') && reached.shards.length === 0)
+    return `the shards are not reached directly: ${reached.withoutShards}`;
   return null;
 }

@@ -28,7 +28,11 @@ export interface MakeOptions {
  * Makes the scratch database; on a sharded cluster on the first shard. Who may not drop it does not get that far.
  * @returns a reply: that of the first refusal, if there is one
  */
-export async function makeScratch({ front, shardIds }: Reached, db: string, { endsWithin_ms, record, signal }: MakeOptions): Promise<Document> {
+export async function makeScratch(
+  { front, shardIds }: Reached,
+  db: string,
+  { endsWithin_ms, record, signal }: MakeOptions,
+): Promise<Document> {
   const removal = await front.answer(db, { dropDatabase: 1 }, { signal });
   if (removal['ok'] !== 1) return removal;
   const [primaryShard] = shardIds;
@@ -38,7 +42,12 @@ export async function makeScratch({ front, shardIds }: Reached, db: string, { en
     record({ on: front.name, db: 'admin', command }, reply);
     if (Number(reply['ok']) !== 1) return reply;
   }
-  const owner = { _id: ownerCollection, host: hostname(), pid: process.pid, until: new Date(Date.now() + endsWithin_ms) };
+  const owner = {
+    _id: ownerCollection,
+    host: hostname(),
+    pid: process.pid,
+    until: new Date(Date.now() + endsWithin_ms),
+  };
   return front.answer(db, { insert: ownerCollection, documents: [owner] }, { signal });
 }
 
@@ -47,10 +56,12 @@ export async function removeScratch(reached: Reached, db: string): Promise<boole
   const signal = AbortSignal.timeout(removal_ms);
   try {
     if (reached.hasUsers) {
-      for (const server of new Set([reached.front, ...reached.shards])) await server.answer(db, { dropAllUsersFromDatabase: 1 }, { signal });
+      for (const server of new Set([reached.front, ...reached.shards]))
+        await server.answer(db, { dropAllUsersFromDatabase: 1 }, { signal });
     }
     const names = (await scratchNames(reached, signal)) ?? [db];
-    for (const name of new Set([...names.filter((name) => name.startsWith(db)), db])) await reached.front.answer(name, { dropDatabase: 1 }, { signal });
+    for (const name of new Set([...names.filter((name) => name.startsWith(db)), db]))
+      await reached.front.answer(name, { dropDatabase: 1 }, { signal });
     return !((await scratchNames(reached, signal)) ?? []).some((name) => name.startsWith(db));
   } catch {
     return false;
@@ -61,8 +72,13 @@ export async function removeScratch(reached: Reached, db: string): Promise<boole
  * Removes what killed runs have left.
  * @returns names of what was removed, and of what belongs to a run that may still go on
  */
-export async function removeLeftBehind(reached: Reached, signal: AbortSignal): Promise<{ removed: string[]; kept: string[] }> {
-  const found = new Set(((await scratchNames(reached, signal)) ?? []).map((name) => namePattern.exec(name)?.[0] ?? name));
+export async function removeLeftBehind(
+  reached: Reached,
+  signal: AbortSignal,
+): Promise<{ removed: string[]; kept: string[] }> {
+  const found = new Set(
+    ((await scratchNames(reached, signal)) ?? []).map((name) => namePattern.exec(name)?.[0] ?? name),
+  );
   const [removed, kept]: [string[], string[]] = [[], []];
   for (const db of found) {
     const isLeft = (await isLeftBehind(reached, db, signal)) && (await removeScratch(reached, db));
@@ -92,7 +108,11 @@ function lives(pid: number): boolean {
 
 /** Null where databases may not be listed. */
 async function scratchNames({ front }: Reached, signal: AbortSignal): Promise<string[] | null> {
-  const reply = await front.answer('admin', { listDatabases: 1, nameOnly: true, filter: { name: namePattern } }, { signal });
+  const reply = await front.answer(
+    'admin',
+    { listDatabases: 1, nameOnly: true, filter: { name: namePattern } },
+    { signal },
+  );
   if (reply['ok'] !== 1) return null;
   return (reply['databases'] as { name: string }[]).map(({ name }) => name).filter((name) => namePattern.test(name));
 }

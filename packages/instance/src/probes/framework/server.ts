@@ -55,7 +55,12 @@ export class Server {
   async ask(db: string, command: Document, { session, signal }: AskOptions = {}): Promise<Document> {
     this.#session ??= this.startSession();
     try {
-      return await this.#client.db(db).command({ ...command }, { session: session ?? this.#session, promoteValues: false, ...(signal !== undefined && { signal }) });
+      return await this.#client
+        .db(db)
+        .command(
+          { ...command },
+          { session: session ?? this.#session, promoteValues: false, ...(signal !== undefined && { signal }) },
+        );
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof MongoServerError && error.errorResponse['ok'] !== undefined) return error.errorResponse;

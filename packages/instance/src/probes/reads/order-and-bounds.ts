@@ -4,8 +4,26 @@ import type { Probe } from '../framework/probe.js';
 
 /** One value of each type, in the order of the index. */
 const inOrder: readonly unknown[] = [
-  new MinKey(), null, -1, 0, new Double(0.5), 1, Long.fromNumber(2 ** 40), 'A', 'a', {}, { a: 1 }, { b: 1 }, new Binary(Buffer.alloc(0)), new Binary(Buffer.of(1)),
-  new ObjectId('000000000000000000000001'), false, true, new Date(0), new Timestamp({ t: 1, i: 1 }), new MaxKey(),
+  new MinKey(),
+  null,
+  -1,
+  0,
+  new Double(0.5),
+  1,
+  Long.fromNumber(2 ** 40),
+  'A',
+  'a',
+  {},
+  { a: 1 },
+  { b: 1 },
+  new Binary(Buffer.alloc(0)),
+  new Binary(Buffer.of(1)),
+  new ObjectId('000000000000000000000001'),
+  false,
+  true,
+  new Date(0),
+  new Timestamp({ t: 1, i: 1 }),
+  new MaxKey(),
 ];
 const documents = inOrder.map((_id, place) => ({ _id, place }));
 
@@ -26,7 +44,12 @@ export const orderAndBounds: readonly Probe[] = [
     otherwise: 'Partitions may lack documents, or hold some twice.',
     async run(fixture) {
       const name = await fixture.collection([...documents].reverse());
-      for (const on of fixture.everywhere) expectSame(`the order, on ${on.name}`, places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 } }, on)), range(0, documents.length));
+      for (const on of fixture.everywhere)
+        expectSame(
+          `the order, on ${on.name}`,
+          places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 } }, on)),
+          range(0, documents.length),
+        );
     },
   },
   {
@@ -36,9 +59,18 @@ export const orderAndBounds: readonly Probe[] = [
     otherwise: 'Partitions may lack documents of other types than their bounds.',
     async run(fixture) {
       const name = await fixture.collection(documents);
-      for (const [from, to] of [[2, 9], [5, 16], [1, 19]] as const) {
+      for (const [from, to] of [
+        [2, 9],
+        [5, 16],
+        [1, 19],
+      ] as const) {
         const bounds = { min: { _id: inOrder[from] }, max: { _id: inOrder[to] } };
-        for (const on of fixture.everywhere) expectSame(`what lies between, on ${on.name}`, places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, ...bounds }, on)), range(from, to));
+        for (const on of fixture.everywhere)
+          expectSame(
+            `what lies between, on ${on.name}`,
+            places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, ...bounds }, on)),
+            range(from, to),
+          );
       }
     },
   },
@@ -51,8 +83,21 @@ export const orderAndBounds: readonly Probe[] = [
       const name = await fixture.collection(documents);
       const last = documents.length - 1;
       for (const on of fixture.everywhere) {
-        expectSame(`with min, on ${on.name}`, places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, min: { _id: 'A' } }, on)), range(7, last));
-        expectSame(`from MaxKey on, on ${on.name}`, places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, filter: { _id: { $gte: new MaxKey() } } }, on)), [last]);
+        expectSame(
+          `with min, on ${on.name}`,
+          places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, min: { _id: 'A' } }, on)),
+          range(7, last),
+        );
+        expectSame(
+          `from MaxKey on, on ${on.name}`,
+          places(
+            await fixture.rows(
+              { find: name, hint: { _id: 1 }, sort: { _id: 1 }, filter: { _id: { $gte: new MaxKey() } } },
+              on,
+            ),
+          ),
+          [last],
+        );
       }
     },
   },
@@ -63,7 +108,12 @@ export const orderAndBounds: readonly Probe[] = [
     otherwise: 'Events of one document may be applied in another order.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1 }, { _id: { a: 2, b: 3 } }]);
-      for (const _id of [new Double(1), Long.fromNumber(1), { a: new Double(2), b: Long.fromNumber(3) }]) expectRefused('the second of two equal ones', await fixture.ask({ insert: name, documents: [{ _id }] }), 11_000);
+      for (const _id of [new Double(1), Long.fromNumber(1), { a: new Double(2), b: Long.fromNumber(3) }])
+        expectRefused(
+          'the second of two equal ones',
+          await fixture.ask({ insert: name, documents: [{ _id }] }),
+          11_000,
+        );
       await fixture.insert(name, [{ _id: { b: 3, a: 2 } }]);
     },
   },
@@ -74,7 +124,11 @@ export const orderAndBounds: readonly Probe[] = [
     otherwise: 'Events of one document may be applied in another order.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 'a' }, { _id: 'b' }], { collation: { locale: 'en', strength: 2 } });
-      expectRefused('the second of two equal ones', await fixture.ask({ insert: name, documents: [{ _id: 'A' }] }), 11_000);
+      expectRefused(
+        'the second of two equal ones',
+        await fixture.ask({ insert: name, documents: [{ _id: 'A' }] }),
+        11_000,
+      );
       expectSame('what another case finds', await fixture.rows({ find: name, filter: { _id: 'B' } }), [{ _id: 'b' }]);
     },
   },
@@ -84,9 +138,17 @@ export const orderAndBounds: readonly Probe[] = [
     source: 'manual: capped collections',
     otherwise: 'Documents of capped collections may arrive in another order.',
     async run(fixture) {
-      const name = await fixture.collection([3, 1, 2].map((_id) => ({ _id, v: 'a' })), { capped: true, size: 65_536 });
+      const name = await fixture.collection(
+        [3, 1, 2].map((_id) => ({ _id, v: 'a' })),
+        { capped: true, size: 65_536 },
+      );
       await fixture.update(name, { _id: 3 }, { $set: { v: 'b' } });
-      for (const on of fixture.everywhere) expectSame(`the _ids, on ${on.name}`, (await fixture.rows({ find: name, sort: { $natural: 1 } }, on)).map(({ _id }) => _id as unknown), [3, 1, 2]);
+      for (const on of fixture.everywhere)
+        expectSame(
+          `the _ids, on ${on.name}`,
+          (await fixture.rows({ find: name, sort: { $natural: 1 } }, on)).map(({ _id }) => _id as unknown),
+          [3, 1, 2],
+        );
     },
   },
   {
@@ -100,7 +162,11 @@ export const orderAndBounds: readonly Probe[] = [
       await fixture.done({ createIndexes: name, indexes: [{ key: { k: 'hashed' }, name: 'k_hashed' }] });
       for (const [_id, [k, hash]] of knownHashes.entries()) {
         const bounds = { min: { k: Long.fromString(hash) }, max: { k: Long.fromString(hash).add(1) } };
-        expectSame(`what lies at ${hash}`, await fixture.rows({ find: name, hint: { k: 'hashed' }, ...bounds }, fixture.shard), [{ _id, k }]);
+        expectSame(
+          `what lies at ${hash}`,
+          await fixture.rows({ find: name, hint: { k: 'hashed' }, ...bounds }, fixture.shard),
+          [{ _id, k }],
+        );
       }
     },
   },
@@ -111,8 +177,16 @@ export const orderAndBounds: readonly Probe[] = [
     otherwise: 'Convoy may overlook parts of its state.',
     async run(fixture) {
       const name = await fixture.collection(range(0, 150).map((_id) => ({ _id })));
-      expectSame('without a batch size', (await fixture.rows({ find: name, singleBatch: true, limit: 150 })).length, 101);
-      expectSame('with a batch size', (await fixture.rows({ find: name, singleBatch: true, limit: 150, batchSize: 150 })).length, 150);
+      expectSame(
+        'without a batch size',
+        (await fixture.rows({ find: name, singleBatch: true, limit: 150 })).length,
+        101,
+      );
+      expectSame(
+        'with a batch size',
+        (await fixture.rows({ find: name, singleBatch: true, limit: 150, batchSize: 150 })).length,
+        150,
+      );
     },
   },
 ];

@@ -6,7 +6,10 @@ import { type Fixture, timeOf } from '../framework/fixture.js';
 import type { Server } from '../framework/server.js';
 
 const corpus = 'corpus 08-reads-at-a-time';
-const two = [{ _id: 1, v: 'old' }, { _id: 2, v: 'old' }];
+const two = [
+  { _id: 1, v: 'old' },
+  { _id: 2, v: 'old' },
+];
 
 /** A read concern that reads at one time. */
 export function at(atClusterTime: Timestamp): Document {
@@ -38,7 +41,12 @@ export const readsAtATime: readonly Probe[] = [
     otherwise: 'Copied documents and change events may not fit together.',
     async run(fixture) {
       const { name, time } = await changedSince(fixture);
-      for (const on of fixture.everywhere) expectSame(`documents at the time, on ${on.name}`, await fixture.rows({ find: name, sort: { _id: 1 }, ...at(time) }, on), two);
+      for (const on of fixture.everywhere)
+        expectSame(
+          `documents at the time, on ${on.name}`,
+          await fixture.rows({ find: name, sort: { _id: 1 }, ...at(time) }, on),
+          two,
+        );
     },
   },
   {
@@ -49,7 +57,12 @@ export const readsAtATime: readonly Probe[] = [
     async run(fixture) {
       const { name, time } = await changedSince(fixture);
       const pipeline = [{ $group: { _id: '$v', n: { $sum: 1 } } }];
-      for (const on of fixture.everywhere) expectSame(`groups at the time, on ${on.name}`, await fixture.rows({ aggregate: name, pipeline, cursor: {}, ...at(time) }, on), [{ _id: 'old', n: 2 }]);
+      for (const on of fixture.everywhere)
+        expectSame(
+          `groups at the time, on ${on.name}`,
+          await fixture.rows({ aggregate: name, pipeline, cursor: {}, ...at(time) }, on),
+          [{ _id: 'old', n: 2 }],
+        );
     },
   },
   {
@@ -63,7 +76,11 @@ export const readsAtATime: readonly Probe[] = [
       for (const on of fixture.everywhere) {
         const getMore = await firstOf(fixture, name, time, on);
         await fixture.update(name, { _id: 2 }, { $set: { v: on.name } });
-        expectSame(`the second batch, on ${on.name}`, cursorIn(await fixture.done({ ...getMore, batchSize: 1 }, on)).nextBatch, [{ _id: 2, v: 'old' }]);
+        expectSame(
+          `the second batch, on ${on.name}`,
+          cursorIn(await fixture.done({ ...getMore, batchSize: 1 }, on)).nextBatch,
+          [{ _id: 2, v: 'old' }],
+        );
       }
     },
   },
@@ -75,12 +92,18 @@ export const readsAtATime: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection();
       const time = await fixture.insert(name, two);
-      for (const on of fixture.everywhere) expectSame(`cursor.atClusterTime, on ${on.name}`, cursorIn(await fixture.done({ find: name, ...at(time) }, on)).atClusterTime, time);
+      for (const on of fixture.everywhere)
+        expectSame(
+          `cursor.atClusterTime, on ${on.name}`,
+          cursorIn(await fixture.done({ find: name, ...at(time) }, on)).atClusterTime,
+          time,
+        );
     },
   },
   {
     name: 'shard-states-no-time-for-absent',
-    sentence: 'A shard answers a find at a time, of a collection that is not there, with an empty batch and without the time.',
+    sentence:
+      'A shard answers a find at a time, of a collection that is not there, with an empty batch and without the time.',
     needs: ['direct'],
     source: corpus,
     otherwise: 'A collection that was renamed or dropped is copied as an empty one.',
@@ -93,7 +116,8 @@ export const readsAtATime: readonly Probe[] = [
   },
   {
     name: 'router-states-time-for-absent',
-    sentence: 'A router states the time of a find also where there is no such collection: behind it, empty and absent look the same.',
+    sentence:
+      'A router states the time of a find also where there is no such collection: behind it, empty and absent look the same.',
     topology: 'sharded',
     source: 'measured on 5.0.7',
     otherwise: 'Nothing is lost: Convoy waits for the definition changes anyway.',
@@ -106,13 +130,21 @@ export const readsAtATime: readonly Probe[] = [
   },
   {
     name: 'time-too-old-is-refused',
-    sentence: 'A find at a time before the history that is kept is refused with SnapshotTooOld (239), SnapshotUnavailable (246) or StaleChunkHistory (250).',
+    sentence:
+      'A find at a time before the history that is kept is refused with SnapshotTooOld (239), SnapshotUnavailable (246) or StaleChunkHistory (250).',
     source: corpus,
     otherwise: 'Partitions whose time has become too old may hold documents of another time.',
     async run(fixture) {
       const name = await fixture.collection(two);
       const old = new Timestamp({ t: 1_600_000_000, i: 1 });
-      for (const on of fixture.everywhere) expectRefused(`a find long ago, on ${on.name},`, await fixture.ask({ find: name, ...at(old) }, on), 239, 246, 250);
+      for (const on of fixture.everywhere)
+        expectRefused(
+          `a find long ago, on ${on.name},`,
+          await fixture.ask({ find: name, ...at(old) }, on),
+          239,
+          246,
+          250,
+        );
     },
   },
   {
@@ -124,7 +156,8 @@ export const readsAtATime: readonly Probe[] = [
       const name = await fixture.collection(two);
       const now = await fixture.now();
       const later = new Timestamp({ t: now.t + 3600, i: 1 });
-      for (const on of fixture.everywhere) expectRefused(`a find an hour ahead, on ${on.name},`, await fixture.ask({ find: name, ...at(later) }, on), 72);
+      for (const on of fixture.everywhere)
+        expectRefused(`a find an hour ahead, on ${on.name},`, await fixture.ask({ find: name, ...at(later) }, on), 72);
     },
   },
   {
@@ -136,12 +169,14 @@ export const readsAtATime: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection([], { capped: true, size: 4096 });
       const time = await fixture.insert(name, two);
-      for (const on of fixture.everywhere) expectRefused(`the find, on ${on.name},`, await fixture.ask({ find: name, ...at(time) }, on), 246);
+      for (const on of fixture.everywhere)
+        expectRefused(`the find, on ${on.name},`, await fixture.ask({ find: name, ...at(time) }, on), 246);
     },
   },
   {
     name: 'rename-ends-older-times',
-    sentence: 'Before 7.0, a find by UUID at a time before the rename of its collection is refused with 246; from 7.0 on it shows the documents of that time.',
+    sentence:
+      'Before 7.0, a find by UUID at a time before the rename of its collection is refused with 246; from 7.0 on it shows the documents of that time.',
     needs: ['direct'],
     source: `${corpus}; SERVER-73679`,
     otherwise: 'A partition that is read across a rename may lack documents.',
@@ -157,7 +192,8 @@ export const readsAtATime: readonly Probe[] = [
   },
   {
     name: 'rename-ends-cursors',
-    sentence: 'Before 7.0, an open cursor ends with QueryPlanKilled (175) when its collection is renamed; from 7.0 on one that reads at a time goes on.',
+    sentence:
+      'Before 7.0, an open cursor ends with QueryPlanKilled (175) when its collection is renamed; from 7.0 on one that reads at a time goes on.',
     needs: ['direct'],
     source: `${corpus}; SERVER-73679`,
     otherwise: 'A partition that is read across a rename may lack documents.',
@@ -195,13 +231,18 @@ export const readsAtATime: readonly Probe[] = [
       const name = await fixture.collection();
       for (const _id of [1, 2, 3]) {
         const afterClusterTime = timeOf(await fixture.done({ insert: name, documents: [{ _id }] }));
-        expectSame('the documents', await fixture.rows({ find: name, filter: { _id }, readConcern: { level: 'majority', afterClusterTime } }), [{ _id }]);
+        expectSame(
+          'the documents',
+          await fixture.rows({ find: name, filter: { _id }, readConcern: { level: 'majority', afterClusterTime } }),
+          [{ _id }],
+        );
       }
     },
   },
   {
     name: 'old-name-shows-older-times',
-    sentence: 'From 7.0 on, a find at a time before the rename of its collection finds it under its old name; before, the name is gone.',
+    sentence:
+      'From 7.0 on, a find at a time before the rename of its collection finds it under its old name; before, the name is gone.',
     needs: ['direct'],
     source: `${corpus}; SERVER-73679`,
     otherwise: 'A name may stand for another collection than Convoy takes it for.',

@@ -20,7 +20,11 @@ export const readsByUuid: readonly Probe[] = [
       const time = await fixture.insert(name, two);
       const uuid = await fixture.uuid(name, fixture.shard);
       expectSame('documents by UUID', await fixture.rows({ find: uuid, sort: { _id: 1 } }, fixture.shard), two);
-      expectSame('documents by UUID at a time', await fixture.rows({ find: uuid, sort: { _id: 1 }, ...at(time) }, fixture.shard), two);
+      expectSame(
+        'documents by UUID at a time',
+        await fixture.rows({ find: uuid, sort: { _id: 1 }, ...at(time) }, fixture.shard),
+        two,
+      );
     },
   },
   {
@@ -71,20 +75,33 @@ export const readsByUuid: readonly Probe[] = [
     source: 'corpus 02-catalog',
     otherwise: 'Convoy may read a shard under a UUID that it does not know.',
     async run(fixture) {
-      const name = await fixture.split([{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }]);
-      const [entry] = await fixture.rows({ find: 'collections', filter: { _id: `${fixture.db}.${name}` } }, fixture.front, 'config');
-      for (const on of [fixture.front, fixture.shard, fixture.otherShard]) expectSame(`the UUID on ${on.name}`, await fixture.uuid(name, on), entry?.['uuid']);
+      const name = await fixture.split([
+        { _id: 1, sk: -1 },
+        { _id: 2, sk: 1 },
+      ]);
+      const [entry] = await fixture.rows(
+        { find: 'collections', filter: { _id: `${fixture.db}.${name}` } },
+        fixture.front,
+        'config',
+      );
+      for (const on of [fixture.front, fixture.shard, fixture.otherShard])
+        expectSame(`the UUID on ${on.name}`, await fixture.uuid(name, on), entry?.['uuid']);
     },
   },
   {
     name: 'wrong-uuid-is-refused',
-    sentence: 'A write with collectionUUID is refused with CollectionUUIDMismatch (361) when the name has another one, and says whose it is.',
+    sentence:
+      'A write with collectionUUID is refused with CollectionUUIDMismatch (361) when the name has another one, and says whose it is.',
     from: [6, 0, 0],
     source: 'manual: collectionUUID',
     otherwise: 'A slow leader may write to a collection that has taken the place of another.',
     async run(fixture) {
       const [name, other] = [await fixture.collection(), await fixture.collection()];
-      const reply = await fixture.ask({ insert: name, documents: [{ _id: 1 }], collectionUUID: await fixture.uuid(other) });
+      const reply = await fixture.ask({
+        insert: name,
+        documents: [{ _id: 1 }],
+        collectionUUID: await fixture.uuid(other),
+      });
       expectRefused('the insert', reply, 361);
       const refusal = (reply['ok'] === 1 ? (reply['writeErrors'] as Record<string, unknown>[])[0] : reply) ?? {};
       expectSame('actualCollection', refusal['actualCollection'], other);
@@ -92,7 +109,8 @@ export const readsByUuid: readonly Probe[] = [
   },
   {
     name: 'wrong-uuid-of-a-read-is-refused',
-    sentence: 'A find with collectionUUID, at a time too, is refused with CollectionUUIDMismatch (361) when the name has another one, and where there is none.',
+    sentence:
+      'A find with collectionUUID, at a time too, is refused with CollectionUUIDMismatch (361) when the name has another one, and where there is none.',
     from: [6, 0, 0],
     source: 'manual: collectionUUID',
     otherwise: 'Behind a router a collection that is gone may be copied as an empty one.',

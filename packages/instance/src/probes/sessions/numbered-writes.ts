@@ -8,7 +8,10 @@ const corpus = 'corpus 12-fencing';
 const lost = 'A process that was frozen may still write after another one has taken over.';
 
 /** Keys of a document on the first shard and of one on the other. */
-const onBothShards = [{ sk: -1, _id: 1 }, { sk: 1, _id: 2 }];
+const onBothShards = [
+  { sk: -1, _id: 1 },
+  { sk: 1, _id: 2 },
+];
 
 /** Counts the document up. */
 function count(name: string, q: Record<string, unknown> = { _id: 1 }): Record<string, unknown> {
@@ -34,7 +37,10 @@ export const numberedWrites: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, n: 0 }]);
       const session = fixture.session();
-      const replies = [await session.write(count(name), numberOf(1, 1)), await session.write(count(name), numberOf(1, 1))];
+      const replies = [
+        await session.write(count(name), numberOf(1, 1)),
+        await session.write(count(name), numberOf(1, 1)),
+      ];
       for (const reply of replies) expectSame('n and nModified', [reply['n'], reply['nModified']], [1, 1]);
       expectSame('what was counted', await counted(fixture, name), [1]);
     },
@@ -49,13 +55,18 @@ export const numberedWrites: readonly Probe[] = [
       const session = fixture.session();
       const insert = { insert: name, documents: [1, 2, 3].map((_id) => ({ _id })), ordered: false };
       for (const reply of [await session.write(insert, numberOf(1, 1)), await session.write(insert, numberOf(1, 1))]) {
-        expectSame('n and the failed statements', [reply['n'], (reply['writeErrors'] as { index: number }[] | undefined)?.map(({ index }) => index)], [2, [1]]);
+        expectSame(
+          'n and the failed statements',
+          [reply['n'], (reply['writeErrors'] as { index: number }[] | undefined)?.map(({ index }) => index)],
+          [2, [1]],
+        );
       }
     },
   },
   {
     name: 'lower-number-is-refused',
-    sentence: 'After a write with a higher number, one with a lower number in the same session is refused with TransactionTooOld (225).',
+    sentence:
+      'After a write with a higher number, one with a lower number in the same session is refused with TransactionTooOld (225).',
     source: corpus,
     otherwise: lost,
     async run(fixture) {
@@ -68,16 +79,27 @@ export const numberedWrites: readonly Probe[] = [
   },
   {
     name: 'lower-number-is-refused-on-each-shard',
-    sentence: 'A router passes TransactionTooOld (225) on for each shard that has seen the higher number, and carries out the rest.',
+    sentence:
+      'A router passes TransactionTooOld (225) on for each shard that has seen the higher number, and carries out the rest.',
     needs: ['twoShards'],
     source: corpus,
     otherwise: lost,
     async run(fixture) {
       const name = await fixture.split(onBothShards.map((key) => ({ ...key, n: 0 })));
       const session = fixture.session();
-      expectDone('the write with the higher number', await session.write(count(name, { sk: -1, _id: 1 }), numberOf(2, 0)));
+      expectDone(
+        'the write with the higher number',
+        await session.write(count(name, { sk: -1, _id: 1 }), numberOf(2, 0)),
+      );
       const reply = await session.write(countBoth(name), numberOf(1, 1));
-      expectSame('failed statements', (reply['writeErrors'] as { index: number; code: number }[] | undefined)?.map(({ index, code }) => [index, code]), [[0, 225]]);
+      expectSame(
+        'failed statements',
+        (reply['writeErrors'] as { index: number; code: number }[] | undefined)?.map(({ index, code }) => [
+          index,
+          code,
+        ]),
+        [[0, 225]],
+      );
       expectSame('what was counted', await counted(fixture, name), [1, 1]);
     },
   },
@@ -90,8 +112,12 @@ export const numberedWrites: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.split(onBothShards.map((key) => ({ ...key, n: 0 })));
       const session = fixture.session();
-      expectDone('the fence', await session.write({ ...countBoth(name), writeConcern: { w: 'majority' } }, numberOf(2, 0)));
-      for (const q of onBothShards) expectRefused('the late write', await session.write(count(name, q), numberOf(1, 1)), 225);
+      expectDone(
+        'the fence',
+        await session.write({ ...countBoth(name), writeConcern: { w: 'majority' } }, numberOf(2, 0)),
+      );
+      for (const q of onBothShards)
+        expectRefused('the late write', await session.write(count(name, q), numberOf(1, 1)), 225);
     },
   },
   {
@@ -121,7 +147,8 @@ export const numberedWrites: readonly Probe[] = [
   },
   {
     name: 'lost-record-is-told',
-    sentence: 'A numbered statement whose record tells too little, as that of one that has moved its document, is refused with IncompleteTransactionHistory (217) when it is sent again.',
+    sentence:
+      'A numbered statement whose record tells too little, as that of one that has moved its document, is refused with IncompleteTransactionHistory (217) when it is sent again.',
     needs: ['twoShards'],
     source: 'measured on 5.0.7; server tests',
     otherwise: 'A write whose answer was lost may take effect twice.',

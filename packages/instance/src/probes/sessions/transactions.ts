@@ -19,7 +19,10 @@ export const transactions: readonly Probe[] = [
     otherwise: 'A repair of several documents may be left in the middle.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1 }]);
-      for (const [number, ends] of [[1, 'abort'], [2, 'commit']] as const) {
+      for (const [number, ends] of [
+        [1, 'abort'],
+        [2, 'commit'],
+      ] as const) {
         const [session, n] = [fixture.session(), Long.fromNumber(number)];
         expectDone('the delete', await session.begin({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] }, n));
         expectDone('the insert', await session.go({ insert: name, documents: [{ _id: 2 }] }, n));
@@ -38,39 +41,68 @@ export const transactions: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.split();
       const session = fixture.session();
-      expectDone('the insert', await session.begin({ insert: name, documents: [{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }] }, one));
+      expectDone(
+        'the insert',
+        await session.begin(
+          {
+            insert: name,
+            documents: [
+              { _id: 1, sk: -1 },
+              { _id: 2, sk: 1 },
+            ],
+          },
+          one,
+        ),
+      );
       const committed = await session.commit(one);
       expectDone('the commit', committed);
       // It is answered once it is decided: a read after its time waits for the shards that have not carried it out.
       const readConcern = { level: 'majority', afterClusterTime: timeOf(committed) };
-      expectSame('what is there', (await fixture.rows({ find: name, sort: { _id: 1 }, readConcern })).map(({ _id }) => _id as unknown), [1, 2]);
+      expectSame(
+        'what is there',
+        (await fixture.rows({ find: name, sort: { _id: 1 }, readConcern })).map(({ _id }) => _id as unknown),
+        [1, 2],
+      );
     },
   },
   {
     name: 'unknown-transaction',
-    sentence: 'A statement of a transaction that nobody has begun is refused with NoSuchTransaction (251), labelled TransientTransactionError.',
+    sentence:
+      'A statement of a transaction that nobody has begun is refused with NoSuchTransaction (251), labelled TransientTransactionError.',
     source: corpus,
     otherwise: 'A repair may end the migration instead of being repeated.',
     async run(fixture) {
       const name = await fixture.collection();
       const reply = await fixture.session().go({ find: name }, one);
       expectRefused('the statement', reply, 251);
-      expectThat('labelled TransientTransactionError', (reply['errorLabels'] as string[] | undefined)?.includes('TransientTransactionError') === true, reply['errorLabels']);
+      expectThat(
+        'labelled TransientTransactionError',
+        (reply['errorLabels'] as string[] | undefined)?.includes('TransientTransactionError') === true,
+        reply['errorLabels'],
+      );
     },
   },
   {
     name: 'conflict-is-transient',
-    sentence: 'Of two transactions that write one document the later is refused with WriteConflict (112), labelled TransientTransactionError.',
+    sentence:
+      'Of two transactions that write one document the later is refused with WriteConflict (112), labelled TransientTransactionError.',
     source: corpus,
     otherwise: 'A repair may end the migration instead of being repeated.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, v: 0 }]);
-      const write = (v: number): Record<string, unknown> => ({ update: name, updates: [{ q: { _id: 1 }, u: { $set: { v } } }] });
+      const write = (v: number): Record<string, unknown> => ({
+        update: name,
+        updates: [{ q: { _id: 1 }, u: { $set: { v } } }],
+      });
       const [session, later] = [fixture.session(), fixture.session()];
       expectDone('the first write', await session.begin(write(1), one));
       const reply = await later.begin(write(2), one);
       expectRefused('the second write', reply, 112);
-      expectThat('labelled TransientTransactionError', (reply['errorLabels'] as string[] | undefined)?.includes('TransientTransactionError') === true, reply['errorLabels']);
+      expectThat(
+        'labelled TransientTransactionError',
+        (reply['errorLabels'] as string[] | undefined)?.includes('TransientTransactionError') === true,
+        reply['errorLabels'],
+      );
       expectDone('the commit', await session.commit(one));
     },
   },
@@ -83,8 +115,14 @@ export const transactions: readonly Probe[] = [
       const name = await fixture.collection();
       const session = fixture.session();
       const listed = async (): Promise<unknown[]> => {
-        const pipeline = [{ $currentOp: { allUsers: true, idleSessions: true } }, { $match: { 'lsid.id': session.lsid['id'] as unknown, 'transaction.parameters.autocommit': false } }, { $project: { transaction: { parameters: { txnNumber: 1 } } } }];
-        return (await fixture.rows({ aggregate: 1, pipeline, cursor: {} }, fixture.front, 'admin')).map(({ transaction }) => (transaction as { parameters: { txnNumber: unknown } }).parameters.txnNumber);
+        const pipeline = [
+          { $currentOp: { allUsers: true, idleSessions: true } },
+          { $match: { 'lsid.id': session.lsid['id'] as unknown, 'transaction.parameters.autocommit': false } },
+          { $project: { transaction: { parameters: { txnNumber: 1 } } } },
+        ];
+        return (await fixture.rows({ aggregate: 1, pipeline, cursor: {} }, fixture.front, 'admin')).map(
+          ({ transaction }) => (transaction as { parameters: { txnNumber: unknown } }).parameters.txnNumber,
+        );
       };
       expectDone('the insert', await session.begin({ insert: name, documents: [{ _id: 1 }] }, one));
       expectSame('numbers while it is open', await listed(), [1]);

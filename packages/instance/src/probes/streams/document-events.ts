@@ -7,7 +7,12 @@ import { after, type Fixture } from '../framework/fixture.js';
 const corpus = 'corpus 04-events-documents';
 
 /** What updates of one document show. */
-async function updatesOf(fixture: Fixture, document: Document, updates: readonly (Document | Document[])[], stage: Document = {}): Promise<Document[]> {
+async function updatesOf(
+  fixture: Fixture,
+  document: Document,
+  updates: readonly (Document | Document[])[],
+  stage: Document = {},
+): Promise<Document[]> {
   const name = await fixture.collection();
   const at = await fixture.insert(name, [{ _id: 1, ...document }]);
   for (const update of updates) await fixture.update(name, { _id: 1 }, update);
@@ -18,7 +23,8 @@ async function updatesOf(fixture: Fixture, document: Document, updates: readonly
 /** Streams of a split collection: through the router, and on each shard. */
 async function splitStreams(fixture: Fixture, name: string, at: Timestamp): Promise<EventStream[]> {
   const opened: EventStream[] = [];
-  for (const on of [fixture.front, fixture.shard, fixture.otherShard]) opened.push(await fixture.stream({ on, collection: name, at }));
+  for (const on of [fixture.front, fixture.shard, fixture.otherShard])
+    opened.push(await fixture.stream({ on, collection: name, at }));
   return opened;
 }
 
@@ -34,16 +40,27 @@ export const documentEvents: readonly Probe[] = [
     otherwise: 'Documents arrive changed.',
     async run(fixture) {
       const name = await fixture.collection();
-      const [before, after] = [{ _id: 1, b: 1, $a: 1, 'c.d': { z: 1, a: 2 } }, { _id: 1, z: [1, { y: 1 }], b: 2 }];
+      const [before, after] = [
+        { _id: 1, b: 1, $a: 1, 'c.d': { z: 1, a: 2 } },
+        { _id: 1, z: [1, { y: 1 }], b: 2 },
+      ];
       const at = await fixture.insert(name, [before]);
       await fixture.update(name, { _id: 1 }, after);
       const { events } = await fixture.read({ collection: name, at });
-      expectSame('the events', events.map(({ operationType, fullDocument }) => [operationType, fullDocument] as unknown), [['insert', before], ['replace', after]]);
+      expectSame(
+        'the events',
+        events.map(({ operationType, fullDocument }) => [operationType, fullDocument] as unknown),
+        [
+          ['insert', before],
+          ['replace', after],
+        ],
+      );
     },
   },
   {
     name: 'update-description',
-    sentence: 'An update shows the values of what it has set, the names of what it has taken out, and the new lengths of arrays that it has cut.',
+    sentence:
+      'An update shows the values of what it has set, the names of what it has taken out, and the new lengths of arrays that it has cut.',
     source: corpus,
     otherwise: 'Updates cannot be replayed.',
     async run(fixture) {
@@ -62,13 +79,21 @@ export const documentEvents: readonly Probe[] = [
     source: corpus,
     otherwise: 'Updates of arrays cannot be replayed.',
     async run(fixture) {
-      const events = await updatesOf(fixture, { list: [1, { x: 1 }] }, [{ $set: { 'list.1.x': 2 } }, { $push: { list: 3 } }]);
-      expectSame('updatedFields', events.map(({ updateDescription }) => (updateDescription as Document)['updatedFields'] as unknown), [{ 'list.1.x': 2 }, { 'list.2': 3 }]);
+      const events = await updatesOf(fixture, { list: [1, { x: 1 }] }, [
+        { $set: { 'list.1.x': 2 } },
+        { $push: { list: 3 } },
+      ]);
+      expectSame(
+        'updatedFields',
+        events.map(({ updateDescription }) => (updateDescription as Document)['updatedFields'] as unknown),
+        [{ 'list.1.x': 2 }, { 'list.2': 3 }],
+      );
     },
   },
   {
     name: 'ambiguous-paths',
-    sentence: 'Where a path may mean a name with dots, a field of digits or an array, disambiguatedPaths tells from 6.1 on; before, nothing does.',
+    sentence:
+      'Where a path may mean a name with dots, a field of digits or an array, disambiguatedPaths tells from 6.1 on; before, nothing does.',
     source: `${corpus}; manual: showExpandedEvents`,
     otherwise: 'Such updates may be applied to other fields.',
     async run(fixture) {
@@ -77,7 +102,11 @@ export const documentEvents: readonly Probe[] = [
       const [event] = await updatesOf(fixture, { o: { 0: { x: 1 } } }, [{ $set: { 'o.0.x': 2 } }], stage);
       const description = event?.['updateDescription'] as Document | undefined;
       expectSame('updatedFields', description?.['updatedFields'], { 'o.0.x': 2 });
-      expectSame('disambiguatedPaths', description?.['disambiguatedPaths'], reports ? { 'o.0.x': ['o', '0', 'x'] } : undefined);
+      expectSame(
+        'disambiguatedPaths',
+        description?.['disambiguatedPaths'],
+        reports ? { 'o.0.x': ['o', '0', 'x'] } : undefined,
+      );
     },
   },
   {
@@ -86,13 +115,22 @@ export const documentEvents: readonly Probe[] = [
     source: corpus,
     otherwise: 'Nothing is lost: Convoy reads such a key anew.',
     async run(fixture) {
-      const events = await updatesOf(fixture, { a: 1, rest }, [{ $set: { a: 1 } }, [{ $set: { a: 1 } }], { $set: { a: 2 } }]);
-      expectSame('updatedFields', events.map(({ updateDescription }) => (updateDescription as Document)['updatedFields'] as unknown), [{ a: 2 }]);
+      const events = await updatesOf(fixture, { a: 1, rest }, [
+        { $set: { a: 1 } },
+        [{ $set: { a: 1 } }],
+        { $set: { a: 2 } },
+      ]);
+      expectSame(
+        'updatedFields',
+        events.map(({ updateDescription }) => (updateDescription as Document)['updatedFields'] as unknown),
+        [{ a: 2 }],
+      );
     },
   },
   {
     name: 'keys-hold-the-shard-key',
-    sentence: 'Events of updates, replacements and deletes hold the whole document key, shard key first, on shards and through the router.',
+    sentence:
+      'Events of updates, replacements and deletes hold the whole document key, shard key first, on shards and through the router.',
     needs: ['direct', 'twoShards'],
     source: corpus,
     otherwise: 'A write may reach no document, or that of another shard.',
@@ -105,22 +143,33 @@ export const documentEvents: readonly Probe[] = [
       for (const on of [fixture.front, fixture.shard]) {
         const { events } = await fixture.read({ on, collection: name, at }, { sk: -1 });
         const keys = events.slice(1).map(({ operationType, documentKey }) => [operationType, documentKey] as unknown);
-        expectSame('the keys', keys, ['update', 'replace', 'delete'].map((operation) => [operation, { sk: -1, _id: 1 }]));
+        expectSame(
+          'the keys',
+          keys,
+          ['update', 'replace', 'delete'].map((operation) => [operation, { sk: -1, _id: 1 }]),
+        );
       }
     },
   },
   {
     name: 'insert-keys-on-shards',
-    sentence: 'Before 6.0 an insert shows its _id alone as its key on a shard, later the whole key; the document has it all the same.',
+    sentence:
+      'Before 6.0 an insert shows its _id alone as its key on a shard, later the whole key; the document has it all the same.',
     needs: ['direct', 'twoShards'],
     source: `${corpus}; manual: change events`,
     otherwise: 'Nothing is lost: Convoy takes the key from the document.',
     async run(fixture) {
       const name = await fixture.split();
       const at = await fixture.insert(name, [{ _id: 1, sk: -1 }]);
-      const { events: [event] } = await fixture.read({ on: fixture.shard, collection: name, at }, { sk: -1 });
+      const {
+        events: [event],
+      } = await fixture.read({ on: fixture.shard, collection: name, at }, { sk: -1 });
       expectSame('the document', event?.['fullDocument'], { _id: 1, sk: -1 });
-      expectSame('the key', event?.['documentKey'], isAtLeast(fixture.version, [6, 0, 0]) ? { sk: -1, _id: 1 } : { _id: 1 });
+      expectSame(
+        'the key',
+        event?.['documentKey'],
+        isAtLeast(fixture.version, [6, 0, 0]) ? { sk: -1, _id: 1 } : { _id: 1 },
+      );
     },
   },
   {
@@ -133,8 +182,14 @@ export const documentEvents: readonly Probe[] = [
       const name = await fixture.split();
       const at = await fixture.insert(name, [{ _id: 1, sk: -1 }]);
       expectThat('the change is carried out', (await changeKey(fixture, name, -1, -2))['n'] === 1, null);
-      const { events: [, event] } = await fixture.read({ on: fixture.shard, collection: name, at }, { sk: -1 });
-      expectSame('operation and key', [event?.['operationType'], event?.['documentKey']], ['update', { sk: -1, _id: 1 }]);
+      const {
+        events: [, event],
+      } = await fixture.read({ on: fixture.shard, collection: name, at }, { sk: -1 });
+      expectSame(
+        'operation and key',
+        [event?.['operationType'], event?.['documentKey']],
+        ['update', { sk: -1, _id: 1 }],
+      );
     },
   },
   {
@@ -155,8 +210,16 @@ export const documentEvents: readonly Probe[] = [
       const left = shard?.events.find(({ operationType }) => operationType === 'delete');
       const arrived = other?.events.find(isFirst);
       expectSame('what the old shard shows', left?.['documentKey'], { sk: -1, _id: 1 });
-      expectSame('what the new shard shows', [arrived?.['operationType'], arrived?.['fullDocument']], ['insert', { _id: 1, sk: 1 }]);
-      expectSame('session and number', [arrived?.['lsid'], arrived?.['txnNumber']], [left?.['lsid'], left?.['txnNumber']]);
+      expectSame(
+        'what the new shard shows',
+        [arrived?.['operationType'], arrived?.['fullDocument']],
+        ['insert', { _id: 1, sk: 1 }],
+      );
+      expectSame(
+        'session and number',
+        [arrived?.['lsid'], arrived?.['txnNumber']],
+        [left?.['lsid'], left?.['txnNumber']],
+      );
     },
   },
   {
@@ -173,7 +236,11 @@ export const documentEvents: readonly Probe[] = [
       const [front, , other] = await splitStreams(fixture, name, at);
       for (const stream of [front, other]) {
         await stream?.until(({ events }) => events.some(({ documentKey }) => (documentKey as Document)['_id'] === 2));
-        expectSame('the events', stream?.events.map(({ fullDocument }) => fullDocument as unknown), [{ _id: 2, sk: 1 }]);
+        expectSame(
+          'the events',
+          stream?.events.map(({ fullDocument }) => fullDocument as unknown),
+          [{ _id: 2, sk: 1 }],
+        );
       }
     },
   },
@@ -205,7 +272,10 @@ function isFirst({ documentKey }: Document): boolean {
 /** A shard key is changed in a transaction, as drivers do. */
 async function changeKey(fixture: Fixture, name: string, from: number, to: number): Promise<Document> {
   const session = fixture.session();
-  const reply = await session.begin({ update: name, updates: [{ q: { sk: from, _id: 1 }, u: { $set: { sk: to } } }] }, Long.fromNumber(1));
+  const reply = await session.begin(
+    { update: name, updates: [{ q: { sk: from, _id: 1 }, u: { $set: { sk: to } } }] },
+    Long.fromNumber(1),
+  );
   await session.commit(Long.fromNumber(1));
   return reply;
 }

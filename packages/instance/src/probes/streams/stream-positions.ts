@@ -12,7 +12,10 @@ function timeIn(token: string): string {
 }
 
 function digits(time: Timestamp): string {
-  return [time.t, time.i].map((part) => part.toString(16).padStart(8, '0')).join('').toUpperCase();
+  return [time.t, time.i]
+    .map((part) => part.toString(16).padStart(8, '0'))
+    .join('')
+    .toUpperCase();
 }
 
 function tokenOf(event: Document): string {
@@ -35,12 +38,14 @@ export const streamPositions: readonly Probe[] = [
       await fixture.insert(name, [{ _id: 1 }]);
       const at = await fixture.insert(name, [{ _id: 2 }]);
       await fixture.insert(name, [{ _id: 3 }]);
-      for (const on of fixture.everywhere) expectSame(`_ids, on ${on.name}`, idsOf((await fixture.read({ on, collection: name, at })).events), [2, 3]);
+      for (const on of fixture.everywhere)
+        expectSame(`_ids, on ${on.name}`, idsOf((await fixture.read({ on, collection: name, at })).events), [2, 3]);
     },
   },
   {
     name: 'tokens-begin-with-the-time',
-    sentence: 'A resume token begins with 82 and the seconds and the increment of its cluster time, and so sorts by time.',
+    sentence:
+      'A resume token begins with 82 and the seconds and the increment of its cluster time, and so sorts by time.',
     source: corpus,
     otherwise: 'Convoy cannot tell how far a stream was read.',
     async run(fixture) {
@@ -50,7 +55,11 @@ export const streamPositions: readonly Probe[] = [
       for (const on of fixture.everywhere) {
         const stream = await fixture.read({ on, collection: name, at });
         for (const event of stream.events) {
-          expectThat(`the token of an event begins with 82 and ${digits(event['clusterTime'] as Timestamp)}`, tokenOf(event).startsWith(`82${digits(event['clusterTime'] as Timestamp)}`), tokenOf(event));
+          expectThat(
+            `the token of an event begins with 82 and ${digits(event['clusterTime'] as Timestamp)}`,
+            tokenOf(event).startsWith(`82${digits(event['clusterTime'] as Timestamp)}`),
+            tokenOf(event),
+          );
         }
         const times = stream.tokens.map(timeIn);
         expectSame(`the tokens of batches, on ${on.name}`, times, [...times].sort());
@@ -72,13 +81,19 @@ export const streamPositions: readonly Probe[] = [
       const wanted = Buffer.from(uuid.buffer).toString('hex').toUpperCase();
       for (const on of fixture.everywhere) {
         const { events } = await fixture.read({ on, collection: name, at });
-        for (const event of events) expectThat(`5A1004 and ${wanted} in the token`, tokenOf(event).includes(`5A1004${wanted}`, 18), tokenOf(event));
+        for (const event of events)
+          expectThat(
+            `5A1004 and ${wanted} in the token`,
+            tokenOf(event).includes(`5A1004${wanted}`, 18),
+            tokenOf(event),
+          );
       }
     },
   },
   {
     name: 'empty-batches-move-on',
-    sentence: 'The token of an empty batch moves on to what was written elsewhere, also where a stage leaves all events out.',
+    sentence:
+      'The token of an empty batch moves on to what was written elsewhere, also where a stage leaves all events out.',
     source: corpus,
     otherwise: 'Streams of idle shards stand still, and the commit with them.',
     async run(fixture) {
@@ -98,7 +113,8 @@ export const streamPositions: readonly Probe[] = [
   },
   {
     name: 'token-is-a-lower-bound',
-    sentence: 'A stream that starts at the time of a batch\'s token shows everything that the batch and those before it did not.',
+    sentence:
+      "A stream that starts at the time of a batch's token shows everything that the batch and those before it did not.",
     source: corpus,
     otherwise: 'Changes may be lost when a stream is opened again.',
     async run(fixture) {
@@ -110,12 +126,17 @@ export const streamPositions: readonly Probe[] = [
       await fixture.insert(name, [{ _id: 2 }, { _id: 3 }]);
       const again = new Timestamp({ t: parseInt(reached.slice(0, 8), 16), i: parseInt(reached.slice(8), 16) });
       const ids = idsOf((await fixture.read({ collection: name, at: again })).events);
-      expectSame('_ids from the token on', ids.filter((_id) => _id !== 1), [2, 3]);
+      expectSame(
+        '_ids from the token on',
+        ids.filter((_id) => _id !== 1),
+        [2, 3],
+      );
     },
   },
   {
     name: 'lost-history-is-told',
-    sentence: 'A stream that starts before the oplog does is refused with ChangeStreamHistoryLost (286), at its first batch at the latest.',
+    sentence:
+      'A stream that starts before the oplog does is refused with ChangeStreamHistoryLost (286), at its first batch at the latest.',
     needs: ['direct'],
     source: corpus,
     otherwise: 'Changes that the oplog has forgotten may be passed over silently.',
@@ -125,7 +146,18 @@ export const streamPositions: readonly Probe[] = [
       const opened = await fixture.ask({ ...EventStream.command({ collection: name, at }), cursor: {} }, fixture.shard);
       if (codeIn(opened) !== 0) expectRefused('the stream', opened, 286);
       // A young oplog still begins with the first entry of the set, before which there was nothing to forget.
-      else expectThat('no event is left out', (await fixture.rows({ find: 'oplog.rs', sort: { $natural: 1 }, projection: { op: 1, 'o.msg': 1 }, limit: 1 }, fixture.shard, 'local')).some(isFirstEntry), 'a stream from the beginning, though the oplog has forgotten it');
+      else
+        expectThat(
+          'no event is left out',
+          (
+            await fixture.rows(
+              { find: 'oplog.rs', sort: { $natural: 1 }, projection: { op: 1, 'o.msg': 1 }, limit: 1 },
+              fixture.shard,
+              'local',
+            )
+          ).some(isFirstEntry),
+          'a stream from the beginning, though the oplog has forgotten it',
+        );
     },
   },
   {
@@ -136,7 +168,11 @@ export const streamPositions: readonly Probe[] = [
     otherwise: 'Nothing is lost: Convoy compares both catalogs.',
     async run(fixture) {
       const name = await fixture.collection();
-      expectRefused('the stream', await fixture.ask(EventStream.command({ collection: name, stage: { showExpandedEvents: true } })), 40_415);
+      expectRefused(
+        'the stream',
+        await fixture.ask(EventStream.command({ collection: name, stage: { showExpandedEvents: true } })),
+        40_415,
+      );
     },
   },
   {
@@ -150,7 +186,11 @@ export const streamPositions: readonly Probe[] = [
       const at = after(await fixture.now());
       for (let _id = 1; _id <= 12; _id += 1) await fixture.insert(name, [{ _id, sk: _id % 3 === 0 ? -_id : _id }]);
       const { events } = await fixture.read({ collection: name, at }, { sk: 1 });
-      expectSame('_ids', idsOf(events), Array.from({ length: 12 }, (_, index) => index + 1));
+      expectSame(
+        '_ids',
+        idsOf(events),
+        Array.from({ length: 12 }, (_, index) => index + 1),
+      );
     },
   },
   {
@@ -167,10 +207,25 @@ export const streamPositions: readonly Probe[] = [
       await session.go({ delete: name, deletes: [{ q: { _id: 0 }, limit: 1 }] }, number);
       expectThat('it is committed', codeIn(await session.commit(number)) === 0, null);
       for (const on of fixture.everywhere) {
-        const { events: [, ...events] } = await fixture.read({ on, collection: name, at });
-        expectSame('operations and _ids', events.map(({ operationType, documentKey }) => [operationType, (documentKey as Document)['_id']] as unknown), [['insert', 1], ['insert', 2], ['update', 2], ['delete', 0]]);
+        const {
+          events: [, ...events],
+        } = await fixture.read({ on, collection: name, at });
+        expectSame(
+          'operations and _ids',
+          events.map(({ operationType, documentKey }) => [operationType, (documentKey as Document)['_id']] as unknown),
+          [
+            ['insert', 1],
+            ['insert', 2],
+            ['update', 2],
+            ['delete', 0],
+          ],
+        );
         expectSame('their times', new Set(events.map(({ clusterTime }) => String(clusterTime))).size, 1);
-        expectSame('their sessions and numbers', events.map(({ lsid, txnNumber }) => [(lsid as Document | undefined)?.['id'], Number(txnNumber)] as unknown), events.map(() => [session.lsid['id'], 1] as unknown));
+        expectSame(
+          'their sessions and numbers',
+          events.map(({ lsid, txnNumber }) => [(lsid as Document | undefined)?.['id'], Number(txnNumber)] as unknown),
+          events.map(() => [session.lsid['id'], 1] as unknown),
+        );
       }
     },
   },
@@ -184,18 +239,39 @@ export const streamPositions: readonly Probe[] = [
       const name = await fixture.split();
       const at = after(await fixture.now());
       const [session, number] = [fixture.session(), Long.fromNumber(1)];
-      await session.begin({ insert: name, documents: [{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }] }, number);
+      await session.begin(
+        {
+          insert: name,
+          documents: [
+            { _id: 1, sk: -1 },
+            { _id: 2, sk: 1 },
+          ],
+        },
+        number,
+      );
       expectThat('it is committed', codeIn(await session.commit(number)) === 0, null);
-      for (const [on, _id] of [[fixture.shard, 1], [fixture.otherShard, 2]] as const) {
+      for (const [on, _id] of [
+        [fixture.shard, 1],
+        [fixture.otherShard, 2],
+      ] as const) {
         const stream = await fixture.stream({ on, collection: name, at });
         const [event] = await stream.until(({ events }) => events.length > 0);
-        expectSame(`_id, session and number, on ${on.name}`, [(event?.['documentKey'] as Document | undefined)?.['_id'] as unknown, (event?.['lsid'] as Document | undefined)?.['id'] as unknown, Number(event?.['txnNumber'])], [_id, session.lsid['id'], 1]);
+        expectSame(
+          `_id, session and number, on ${on.name}`,
+          [
+            (event?.['documentKey'] as Document | undefined)?.['_id'] as unknown,
+            (event?.['lsid'] as Document | undefined)?.['id'] as unknown,
+            Number(event?.['txnNumber']),
+          ],
+          [_id, session.lsid['id'], 1],
+        );
       }
     },
   },
   {
     name: 'large-events-are-split',
-    sentence: 'With $changeStreamSplitLargeEvent an event of more than 16 MB comes in fragments; before 6.0.9 it ends the stream with BSONObjectTooLarge (10334).',
+    sentence:
+      'With $changeStreamSplitLargeEvent an event of more than 16 MB comes in fragments; before 6.0.9 it ends the stream with BSONObjectTooLarge (10334).',
     source: 'measured on 5.0.7; manual: $changeStreamSplitLargeEvent',
     otherwise: 'A stream may end at a large event, or lose it.',
     async run(fixture) {
@@ -205,7 +281,8 @@ export const streamPositions: readonly Probe[] = [
   },
   {
     name: 'one-stream-shows-all',
-    sentence: 'A stream of the whole cluster shows documents of every database, and goes on behind the drop of a collection.',
+    sentence:
+      'A stream of the whole cluster shows documents of every database, and goes on behind the drop of a collection.',
     source: corpus,
     otherwise: 'Changes may be lost, or the stream may end.',
     async run(fixture) {
@@ -216,7 +293,11 @@ export const streamPositions: readonly Probe[] = [
       const pipeline = [{ $match: { 'ns.db': fixture.db } }];
       const { events } = await fixture.read({ at, database: 'admin', stage: { allChangesForCluster: true }, pipeline });
       const own = events.filter(({ ns }) => [name, other].includes((ns as { coll?: string } | undefined)?.coll ?? ''));
-      expectSame('the operations', own.map(({ operationType }) => operationType as unknown), ['insert', 'drop', 'insert']);
+      expectSame(
+        'the operations',
+        own.map(({ operationType }) => operationType as unknown),
+        ['insert', 'drop', 'insert'],
+      );
     },
   },
   {
@@ -229,10 +310,17 @@ export const streamPositions: readonly Probe[] = [
       const at = await fixture.insert(name, [{ _id: 1 }]);
       await fixture.done({ drop: name });
       await fixture.insert(endMark, [{ [endMark]: 1 }]);
-      const stream = await fixture.stream({ at, pipeline: [{ $match: { operationType: { $nin: ['insert', 'update', 'replace', 'delete'] } } }] });
+      const stream = await fixture.stream({
+        at,
+        pipeline: [{ $match: { operationType: { $nin: ['insert', 'update', 'replace', 'delete'] } } }],
+      });
       const reached = timeOf(await fixture.done({ ping: 1 }));
       const events = await stream.until(({ token }) => timeIn(token) >= digits(reached));
-      expectSame('the operations', events.map(({ operationType }) => operationType as unknown), ['drop']);
+      expectSame(
+        'the operations',
+        events.map(({ operationType }) => operationType as unknown),
+        ['drop'],
+      );
     },
   },
 ];
@@ -241,9 +329,18 @@ export const streamPositions: readonly Probe[] = [
 async function expectFragments(fixture: Fixture): Promise<void> {
   const name = await fixture.collection([{ _id: 1, large: 'x' }]);
   const at = await fixture.update(name, { _id: 1 }, { $set: { large: 'x'.repeat(8_500_000) } });
-  const stream = await fixture.stream({ collection: name, at, stage: { fullDocument: 'updateLookup' }, pipeline: [{ $changeStreamSplitLargeEvent: {} }] });
+  const stream = await fixture.stream({
+    collection: name,
+    at,
+    stage: { fullDocument: 'updateLookup' },
+    pipeline: [{ $changeStreamSplitLargeEvent: {} }],
+  });
   const fragments = await stream.until(({ events }) => events.some(isLastFragment));
-  expectSame('the fragments', fragments.map(({ splitEvent }) => splitEvent as unknown), fragments.map((_, index) => ({ fragment: index + 1, of: fragments.length })));
+  expectSame(
+    'the fragments',
+    fragments.map(({ splitEvent }) => splitEvent as unknown),
+    fragments.map((_, index) => ({ fragment: index + 1, of: fragments.length })),
+  );
   expectThat('more than one', fragments.length > 1, fragments.length);
 }
 
@@ -253,7 +350,8 @@ async function expectEndOfStream(fixture: Fixture): Promise<void> {
   const at = await fixture.insert(name, [{ _id: 'k'.repeat(40_000), large: 'x'.repeat(16_730_000) }]);
   const stream = await fixture.stream({ collection: name, at });
   let reply: Document = {};
-  for (let left = 40; left > 0 && codeIn(reply) <= 0 && stream.events.length === 0; left -= 1) reply = await stream.next();
+  for (let left = 40; left > 0 && codeIn(reply) <= 0 && stream.events.length === 0; left -= 1)
+    reply = await stream.next();
   expectRefused('the batch', reply, 10_334);
 }
 

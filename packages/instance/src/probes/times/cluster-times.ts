@@ -32,8 +32,14 @@ export const clusterTimes: readonly Probe[] = [
       const name = await fixture.collection();
       const at = await fixture.insert(name, [{ _id: 1 }]);
       for (const on of fixture.everywhere) {
-        const { events: [event] } = await fixture.read({ on, collection: name, at });
-        expectThat('the time of the write as that of the event', (event?.['clusterTime'] as Timestamp | undefined)?.equals(at) === true, event?.['clusterTime']);
+        const {
+          events: [event],
+        } = await fixture.read({ on, collection: name, at });
+        expectThat(
+          'the time of the write as that of the event',
+          (event?.['clusterTime'] as Timestamp | undefined)?.equals(at) === true,
+          event?.['clusterTime'],
+        );
       }
     },
   },
@@ -76,7 +82,10 @@ export const clusterTimes: readonly Probe[] = [
       const afterClusterTime = await fixture.insert(name, [{ _id: 1 }]);
       await fixture.done({ ...EventStream.command({}), readConcern: { level: 'majority', afterClusterTime } });
       const reached = await fixture.now(fixture.otherShard);
-      expectThat('the time of the other shard is not below', reached.greaterThanOrEqual(afterClusterTime), [afterClusterTime, reached]);
+      expectThat('the time of the other shard is not below', reached.greaterThanOrEqual(afterClusterTime), [
+        afterClusterTime,
+        reached,
+      ]);
     },
   },
 ];

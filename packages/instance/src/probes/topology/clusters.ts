@@ -46,8 +46,14 @@ export const clusters: readonly Probe[] = [
     source: 'corpus 02-catalog',
     otherwise: 'Convoy cannot read the shards.',
     async run(fixture) {
-      const { shards } = (await fixture.adminDone({ listShards: 1 })) as { shards?: { _id: unknown; host?: unknown }[] };
-      expectThat('a set and a host of each', shards?.length !== 0 && shards?.every(({ host }) => /^[^/]+\/[^/]+:\d+/.test(String(host))) === true, shards);
+      const { shards } = (await fixture.adminDone({ listShards: 1 })) as {
+        shards?: { _id: unknown; host?: unknown }[];
+      };
+      expectThat(
+        'a set and a host of each',
+        shards?.length !== 0 && shards?.every(({ host }) => /^[^/]+\/[^/]+:\d+/.test(String(host))) === true,
+        shards,
+      );
     },
   },
   {
@@ -60,7 +66,11 @@ export const clusters: readonly Probe[] = [
       await fixture.collection();
       const { primary } = await configured(fixture, 'databases', { _id: fixture.db });
       const listed = (await fixture.adminDone({ listShards: 1 }))['shards'] as { _id: unknown }[];
-      expectThat('one of the shards', listed.some(({ _id }) => _id === primary), primary);
+      expectThat(
+        'one of the shards',
+        listed.some(({ _id }) => _id === primary),
+        primary,
+      );
     },
   },
   {
@@ -82,7 +92,11 @@ export const clusters: readonly Probe[] = [
     otherwise: 'Two processes may take themselves for the owner of one part.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, epoch: 1 }]);
-      const take = { update: name, updates: [{ q: { _id: 1, epoch: 1 }, u: { $inc: { epoch: 1 } } }], writeConcern: { w: 'majority' } };
+      const take = {
+        update: name,
+        updates: [{ q: { _id: 1, epoch: 1 }, u: { $inc: { epoch: 1 } } }],
+        writeConcern: { w: 'majority' },
+      };
       const replies = await Promise.all([fixture.done(take), fixture.done(take)]);
       expectSame('documents that matched', replies.map(({ n }) => n as number).sort(), [0, 1]);
     },

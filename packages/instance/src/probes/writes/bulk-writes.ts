@@ -18,10 +18,21 @@ export const bulkWrites: readonly Probe[] = [
     otherwise: 'Documents behind a duplicate key may not arrive, or the wrong key is read anew.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 2 }, { _id: 4 }]);
-      const reply = await fixture.ask({ insert: name, documents: [1, 2, 3, 4, 5].map((_id) => ({ _id })), ordered: false });
+      const reply = await fixture.ask({
+        insert: name,
+        documents: [1, 2, 3, 4, 5].map((_id) => ({ _id })),
+        ordered: false,
+      });
       expectSame('n', reply['n'], 3);
-      expectSame('the failures', failures(reply), [[1, 11_000], [3, 11_000]]);
-      expectSame('the documents', (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ _id }) => _id as unknown), [1, 2, 3, 4, 5]);
+      expectSame('the failures', failures(reply), [
+        [1, 11_000],
+        [3, 11_000],
+      ]);
+      expectSame(
+        'the documents',
+        (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ _id }) => _id as unknown),
+        [1, 2, 3, 4, 5],
+      );
     },
   },
   {
@@ -33,7 +44,11 @@ export const bulkWrites: readonly Probe[] = [
       const name = await fixture.collection([{ _id: 2 }]);
       const reply = await fixture.ask({ insert: name, documents: [1, 2, 3].map((_id) => ({ _id })), ordered: true });
       expectSame('the failures', failures(reply), [[1, 11_000]]);
-      expectSame('the documents', (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ _id }) => _id as unknown), [1, 2]);
+      expectSame(
+        'the documents',
+        (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ _id }) => _id as unknown),
+        [1, 2],
+      );
     },
   },
   {
@@ -43,11 +58,22 @@ export const bulkWrites: readonly Probe[] = [
     source: corpus,
     otherwise: 'The wrong keys are read anew.',
     async run(fixture) {
-      const name = await fixture.split([{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }]);
-      const documents = [{ _id: 3, sk: -1 }, { _id: 2, sk: 1 }, { _id: 4, sk: 1 }, { _id: 1, sk: -1 }];
+      const name = await fixture.split([
+        { _id: 1, sk: -1 },
+        { _id: 2, sk: 1 },
+      ]);
+      const documents = [
+        { _id: 3, sk: -1 },
+        { _id: 2, sk: 1 },
+        { _id: 4, sk: 1 },
+        { _id: 1, sk: -1 },
+      ];
       const reply = await fixture.ask({ insert: name, documents, ordered: false });
       const failed = (failures(reply) as number[][]).sort(([a = 0], [b = 0]) => a - b);
-      expectSame('the failures', failed, [[1, 11_000], [3, 11_000]]);
+      expectSame('the failures', failed, [
+        [1, 11_000],
+        [3, 11_000],
+      ]);
       expectSame('n', reply['n'], 2);
     },
   },
@@ -59,24 +85,43 @@ export const bulkWrites: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, u: 1 }]);
       await fixture.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] });
-      const { writeErrors } = (await fixture.ask({ insert: name, documents: [{ _id: 2, u: 1 }, { _id: 1 }], ordered: false })) as { writeErrors?: Document[] };
-      expectSame('keyPattern and keyValue', writeErrors?.map(({ keyPattern, keyValue }) => [keyPattern, keyValue] as unknown), [[{ u: 1 }, { u: 1 }], [{ _id: 1 }, { _id: 1 }]]);
+      const { writeErrors } = (await fixture.ask({
+        insert: name,
+        documents: [{ _id: 2, u: 1 }, { _id: 1 }],
+        ordered: false,
+      })) as { writeErrors?: Document[] };
+      expectSame(
+        'keyPattern and keyValue',
+        writeErrors?.map(({ keyPattern, keyValue }) => [keyPattern, keyValue] as unknown),
+        [
+          [{ u: 1 }, { u: 1 }],
+          [{ _id: 1 }, { _id: 1 }],
+        ],
+      );
     },
   },
   {
     name: 'update-counts',
-    sentence: 'An update answers how many documents it has matched (n) and changed (nModified), and which it has made (upserted).',
+    sentence:
+      'An update answers how many documents it has matched (n) and changed (nModified), and which it has made (upserted).',
     source: corpus,
     otherwise: 'A delta that matched nothing may be overlooked.',
     async run(fixture) {
-      const name = await fixture.collection([{ _id: 1, v: 1 }, { _id: 2, v: 1 }]);
+      const name = await fixture.collection([
+        { _id: 1, v: 1 },
+        { _id: 2, v: 1 },
+      ]);
       const updates = [
         { q: { _id: 1 }, u: [{ $set: { v: 2 } }] },
         { q: { _id: 2 }, u: [{ $set: { v: 1 } }] },
         { q: { _id: 3 }, u: [{ $set: { v: 1 } }] },
         { q: { _id: 4 }, u: [{ $replaceWith: { $literal: { _id: 4 } } }], upsert: true },
       ];
-      const { n, nModified, upserted }: Record<string, unknown> = await fixture.ask({ update: name, updates, ordered: false });
+      const { n, nModified, upserted }: Record<string, unknown> = await fixture.ask({
+        update: name,
+        updates,
+        ordered: false,
+      });
       expectSame('the counts', { n, nModified, upserted }, { n: 3, nModified: 1, upserted: [{ index: 3, _id: 4 }] });
     },
   },
@@ -100,7 +145,10 @@ export const bulkWrites: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection([], { validator: { v: { $type: 'string' } } });
       expectRefused('the insert', await fixture.ask({ insert: name, documents: [{ _id: 1 }] }), 121);
-      expectDone('the insert with the bypass', await fixture.ask({ insert: name, documents: [{ _id: 1 }], bypassDocumentValidation: true }));
+      expectDone(
+        'the insert with the bypass',
+        await fixture.ask({ insert: name, documents: [{ _id: 1 }], bypassDocumentValidation: true }),
+      );
     },
   },
   {
@@ -111,19 +159,27 @@ export const bulkWrites: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection();
       const rest = 16_777_216 - documentBytesWithout;
-      expectDone('the insert of the largest', await fixture.ask({ insert: name, documents: [{ _id: 1, v: 'x'.repeat(rest) }] }));
+      expectDone(
+        'the insert of the largest',
+        await fixture.ask({ insert: name, documents: [{ _id: 1, v: 'x'.repeat(rest) }] }),
+      );
       const reply = await fixture.ask({ insert: name, documents: [{ _id: 2, v: 'x'.repeat(rest + 1) }] });
       expectThat('the next larger is refused', codeIn(reply) !== 0, codeIn(reply));
     },
   },
   {
     name: 'limits-are-told',
-    sentence: 'hello tells 16,777,216 bytes for a document, 48,000,000 for a message and 100,000 statements for a bulk.',
+    sentence:
+      'hello tells 16,777,216 bytes for a document, 48,000,000 for a message and 100,000 statements for a bulk.',
     source: 'corpus 01-handshake',
     otherwise: 'Commands that Convoy sends may be too large.',
     async run(fixture) {
       const { maxBsonObjectSize, maxMessageSizeBytes, maxWriteBatchSize } = await fixture.adminDone({ hello: 1 });
-      expectSame('the limits', [maxBsonObjectSize, maxMessageSizeBytes, maxWriteBatchSize], [16_777_216, 48_000_000, 100_000]);
+      expectSame(
+        'the limits',
+        [maxBsonObjectSize, maxMessageSizeBytes, maxWriteBatchSize],
+        [16_777_216, 48_000_000, 100_000],
+      );
     },
   },
 ];

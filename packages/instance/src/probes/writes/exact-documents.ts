@@ -32,12 +32,16 @@ export const exactDocuments: readonly Probe[] = [
   },
   {
     name: 'put-keeps-fields',
-    sentence: 'An upserting update by [{$replaceWith: {$literal: …}}] stores exactly that document, whether there was one or not.',
+    sentence:
+      'An upserting update by [{$replaceWith: {$literal: …}}] stores exactly that document, whether there was one or not.',
     source: 'corpus 03-crud',
     otherwise: 'Documents that are read anew arrive changed.',
     async run(fixture) {
       const name = await fixture.collection();
-      for (const document of [{ _id: 1, b: 1, $a: 1, 'c.d': 2 }, { _id: 1, z: { $e: 1 }, 'f.g': '$b', t: zero }]) {
+      for (const document of [
+        { _id: 1, b: 1, $a: 1, 'c.d': 2 },
+        { _id: 1, z: { $e: 1 }, 'f.g': '$b', t: zero },
+      ]) {
         expectDone('the put', await fixture.ask(upsert(name, document)));
         expectSame('what is stored', await first(fixture, name), document);
       }
@@ -59,12 +63,19 @@ export const exactDocuments: readonly Probe[] = [
     name: 'bypass-keeps-zero-timestamps',
     sentence: 'bypassEmptyTsReplacement lets an insert keep Timestamp(0, 0).',
     from: [8, 0, 0],
-    backports: [[7, 0, 13], [6, 0, 17], [5, 0, 29]],
+    backports: [
+      [7, 0, 13],
+      [6, 0, 17],
+      [5, 0, 29],
+    ],
     source: 'manual: bypassEmptyTsReplacement; SERVER-88750',
     otherwise: 'Nothing is lost: Convoy puts such documents.',
     async run(fixture) {
       const name = await fixture.collection();
-      expectDone('the insert', await fixture.ask({ insert: name, documents: [{ _id: 1, t: zero }], bypassEmptyTsReplacement: true }));
+      expectDone(
+        'the insert',
+        await fixture.ask({ insert: name, documents: [{ _id: 1, t: zero }], bypassEmptyTsReplacement: true }),
+      );
       expectSame('what is stored', await first(fixture, name), { _id: 1, t: zero });
     },
   },
@@ -75,7 +86,9 @@ export const exactDocuments: readonly Probe[] = [
     otherwise: 'Fields of updated documents may come in another order than on the source.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, m: 0, k: 0 }]);
-      await fixture.update(name, { _id: 1 }, [{ $set: { z: { $literal: 1 }, m: { $literal: 2 }, a: { $literal: 3 } } }]);
+      await fixture.update(name, { _id: 1 }, [
+        { $set: { z: { $literal: 1 }, m: { $literal: 2 }, a: { $literal: 3 } } },
+      ]);
       expectSame('the document', await first(fixture, name), { _id: 1, m: 2, k: 0, z: 1, a: 3 });
     },
   },
@@ -92,11 +105,15 @@ export const exactDocuments: readonly Probe[] = [
   },
   {
     name: 'set-again-in-one-pipeline',
-    sentence: 'A field that one stage of a pipeline unsets and a later one sets keeps its place; two updates put it at the end.',
+    sentence:
+      'A field that one stage of a pipeline unsets and a later one sets keeps its place; two updates put it at the end.',
     source: 'measured on 5.0.7',
     otherwise: 'Updates that are folded into one may give another order of fields.',
     async run(fixture) {
-      const name = await fixture.collection([{ _id: 1, a: 1, b: 1 }, { _id: 2, a: 1, b: 1 }]);
+      const name = await fixture.collection([
+        { _id: 1, a: 1, b: 1 },
+        { _id: 2, a: 1, b: 1 },
+      ]);
       await fixture.update(name, { _id: 1 }, [{ $unset: ['a'] }, { $set: { a: 2 } }]);
       await fixture.update(name, { _id: 2 }, [{ $unset: ['a'] }]);
       await fixture.update(name, { _id: 2 }, [{ $set: { a: 2 } }]);
@@ -106,16 +123,24 @@ export const exactDocuments: readonly Probe[] = [
   },
   {
     name: 'unset-of-what-is-not-there',
-    sentence: 'A stage that unsets what is not there, or sets what is there already, changes nothing and shows no event.',
+    sentence:
+      'A stage that unsets what is not there, or sets what is there already, changes nothing and shows no event.',
     source: 'corpus 04-events-documents',
     otherwise: 'The comparison may see changes that nobody made.',
     async run(fixture) {
       const name = await fixture.collection();
       const at = await fixture.insert(name, [{ _id: 1, a: 1 }]);
-      const reply = await fixture.done({ update: name, updates: [{ q: { _id: 1 }, u: [{ $unset: ['z'] }, { $set: { a: 1 } }] }] });
+      const reply = await fixture.done({
+        update: name,
+        updates: [{ q: { _id: 1 }, u: [{ $unset: ['z'] }, { $set: { a: 1 } }] }],
+      });
       expectSame('n and nModified', [reply['n'], reply['nModified']], [1, 0]);
       const { events } = await fixture.read({ collection: name, at });
-      expectSame('the events', events.map(({ operationType }) => operationType as unknown), ['insert']);
+      expectSame(
+        'the events',
+        events.map(({ operationType }) => operationType as unknown),
+        ['insert'],
+      );
     },
   },
   {
@@ -134,13 +159,23 @@ export const exactDocuments: readonly Probe[] = [
   },
   {
     name: 'full-key-reaches-one-shard',
-    sentence: 'A put by the whole shard key is carried out on the shard that owns it; a missing field of the key is matched by null.',
+    sentence:
+      'A put by the whole shard key is carried out on the shard that owns it; a missing field of the key is matched by null.',
     needs: ['twoShards'],
     source: 'corpus 03-crud',
     otherwise: 'Documents without a field of their shard key do not arrive.',
     async run(fixture) {
       const name = await fixture.split();
-      for (const [document, q] of [[{ _id: 1, sk: 5 }, { sk: 5, _id: 1 }], [{ _id: 2, v: 1 }, { sk: null, _id: 2 }]] as const) {
+      for (const [document, q] of [
+        [
+          { _id: 1, sk: 5 },
+          { sk: 5, _id: 1 },
+        ],
+        [
+          { _id: 2, v: 1 },
+          { sk: null, _id: 2 },
+        ],
+      ] as const) {
         expectDone('the put', await fixture.ask(upsert(name, document, q)));
         expectDone('the repeated put', await fixture.ask(upsert(name, document, q)));
         expectSame('what is stored', await first(fixture, name, document._id), document);
@@ -155,18 +190,28 @@ export const exactDocuments: readonly Probe[] = [
     otherwise: 'A write may touch a document that another instance owns.',
     async run(fixture) {
       const name = await fixture.split([{ _id: 1, sk: 5 }]);
-      for (const sk of [-5, 6]) expectSame(`n of a delete by sk ${sk}`, (await fixture.done({ delete: name, deletes: [{ q: { sk, _id: 1 }, limit: 1 }] }))['n'], 0);
+      for (const sk of [-5, 6])
+        expectSame(
+          `n of a delete by sk ${sk}`,
+          (await fixture.done({ delete: name, deletes: [{ q: { sk, _id: 1 }, limit: 1 }] }))['n'],
+          0,
+        );
     },
   },
   {
     name: 'id-is-unique-per-shard',
-    sentence: 'One _id under two shard keys is refused (11000) where both lie on one shard, and taken where they do not.',
+    sentence:
+      'One _id under two shard keys is refused (11000) where both lie on one shard, and taken where they do not.',
     needs: ['twoShards'],
     source: 'corpus 03-crud',
     otherwise: 'Documents with equal _ids may be lost.',
     async run(fixture) {
       const name = await fixture.split([{ _id: 1, sk: -1 }]);
-      expectRefused('the insert on the same shard', await fixture.ask({ insert: name, documents: [{ _id: 1, sk: -2 }] }), 11_000);
+      expectRefused(
+        'the insert on the same shard',
+        await fixture.ask({ insert: name, documents: [{ _id: 1, sk: -2 }] }),
+        11_000,
+      );
       expectDone('the insert on the other shard', await fixture.ask({ insert: name, documents: [{ _id: 1, sk: 1 }] }));
     },
   },
@@ -181,7 +226,12 @@ export const exactDocuments: readonly Probe[] = [
       await fixture.adminDone({ shardCollection: `${fixture.db}.${name}`, key: { _id: 1 } });
       const reply = await fixture.ask({ insert: name, documents: [{ _id: new MaxKey() }] });
       if (!isAtLeast(fixture.version, [6, 0, 0])) expectRefused('the insert', reply, 61);
-      else expectThat('the insert is refused, or the document is found', codeIn(reply) !== 0 || (await first(fixture, name, new MaxKey())) !== undefined, reply['n']);
+      else
+        expectThat(
+          'the insert is refused, or the document is found',
+          codeIn(reply) !== 0 || (await first(fixture, name, new MaxKey())) !== undefined,
+          reply['n'],
+        );
     },
   },
 ];

@@ -90,7 +90,8 @@ function lookedAt(before: Suspect, { source, destination }: Sides, now_ms: numbe
   const isUnchanged = before.source === source.digest && before.destination === destination.digest;
   return {
     ...before,
-    kind: source.digest === '' ? 'extraOnDestination' : destination.digest === '' ? 'missingOnDestination' : 'different',
+    kind:
+      source.digest === '' ? 'extraOnDestination' : destination.digest === '' ? 'missingOnDestination' : 'different',
     source: source.digest,
     destination: destination.digest,
     unchangedSince_ms: isUnchanged ? before.unchangedSince_ms : now_ms,

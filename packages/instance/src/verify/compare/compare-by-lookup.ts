@@ -18,12 +18,18 @@ export interface LookupObserver {
  * destination, and the `_id`s of the destination on the source.
  * @throws what the doors and the observer throw; the whole may be repeated
  */
-export async function compareByLookup(source: FindDependencies, destination: FindDependencies, observer: LookupObserver): Promise<void> {
+export async function compareByLookup(
+  source: FindDependencies,
+  destination: FindDependencies,
+  observer: LookupObserver,
+): Promise<void> {
   for await (const batch of batchesOf(source)) {
     const groups = grouped(batch);
     const there = await findDocuments(destination, idsOf(groups));
     const differs = [...groups].filter(([name, documents]) => digestOf(documents) !== there.get(name)?.digest);
-    await observer.found(differs.map(([name, documents]) => findingOf(documents, digestOf(documents), there.get(name)?.digest ?? '')));
+    await observer.found(
+      differs.map(([name, documents]) => findingOf(documents, digestOf(documents), there.get(name)?.digest ?? '')),
+    );
     const bytes = 2 * batch.reduce((sum, { length }) => sum + length, 0);
     observer.compared({ sourceDocuments: batch.length, destinationDocuments: 0, bytes });
   }

@@ -54,7 +54,11 @@ class IdSequence implements AsyncDisposable {
 
 async function* idsOf(deps: FindDependencies): AsyncGenerator<RawValue, void> {
   const { client, database, signal } = deps;
-  const cursor = await client.openCursor(database, { ...findCommand({ ...deps, idsOnly: true }), sort: { $natural: 1 } }, { signal });
+  const cursor = await client.openCursor(
+    database,
+    { ...findCommand({ ...deps, idsOnly: true }), sort: { $natural: 1 } },
+    { signal },
+  );
   try {
     for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
       for (const document of batch.documents) yield idOf(document);

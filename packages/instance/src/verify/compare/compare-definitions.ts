@@ -26,14 +26,26 @@ export interface DdlDependencies {
  * keys are nothing to compare.
  * @returns differences in order of namespace
  */
-export function compareDefinitions(source: CatalogReport, destination: CatalogReport, deps: DdlDependencies): NamespaceDifference[] {
+export function compareDefinitions(
+  source: CatalogReport,
+  destination: CatalogReport,
+  deps: DdlDependencies,
+): NamespaceDifference[] {
   const comparesKeys = comparesShardKeys(deps);
   const expected = comparesKeys ? source.catalog : withShardKeysOf(source.catalog, destination.catalog);
-  const options = { form: 'final', buildIndexes: 'beforeDataCopy', destinationVersion: deps.destination.version } as const;
+  const options = {
+    form: 'final',
+    buildIndexes: 'beforeDataCopy',
+    destinationVersion: deps.destination.version,
+  } as const;
   const differences: NamespaceDifference[] = [
     ...compareCatalogs(expected, destination.catalog, options),
     ...compareTimeSeries(source.timeSeries, destination.timeSeries),
-    ...destination.inconsistentIndexes.map(({ namespace, index }): NamespaceDifference => ({ kind: 'index', namespace, detail: `${index} is not the same on all shards of the destination` })),
+    ...destination.inconsistentIndexes.map(({ namespace, index }): NamespaceDifference => ({
+      kind: 'index',
+      namespace,
+      detail: `${index} is not the same on all shards of the destination`,
+    })),
     ...destination.catalog.flatMap(wrongRanges),
   ];
   return differences.sort((a, b) => (a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : 0));
@@ -55,20 +67,32 @@ function compareTimeSeries(source: readonly string[], destination: readonly stri
   const extra = destination.filter((namespace) => !source.includes(namespace));
   return [
     ...missing.map((namespace): NamespaceDifference => ({ kind: 'missing', namespace, detail: 'timeseries' })),
-    ...extra.map((namespace): NamespaceDifference => ({ kind: 'extra', namespace, detail: 'timeseries that the source does not have' })),
+    ...extra.map((namespace): NamespaceDifference => ({
+      kind: 'extra',
+      namespace,
+      detail: 'timeseries that the source does not have',
+    })),
   ];
 }
 
 function wrongRanges(entry: CatalogEntry): NamespaceDifference[] {
   if (entry.sharding === null || isWhole(entry.sharding)) return [];
-  return [{ kind: 'ranges', namespace: namespaceOf(entry), detail: 'the ranges of its shard key leave gaps or overlap' }];
+  return [
+    { kind: 'ranges', namespace: namespaceOf(entry), detail: 'the ranges of its shard key leave gaps or overlap' },
+  ];
 }
 
 /** From MinKey to MaxKey, each range beginning where the one before ends. */
 function isWhole({ chunks }: Sharding): boolean {
   const [first] = chunks;
   const last = chunks.at(-1);
-  if (first === undefined || last === undefined || !isAll(first.min, elementType.minKey) || !isAll(last.max, elementType.maxKey)) return false;
+  if (
+    first === undefined ||
+    last === undefined ||
+    !isAll(first.min, elementType.minKey) ||
+    !isAll(last.max, elementType.maxKey)
+  )
+    return false;
   return chunks.every((chunk, position) => {
     const next = chunks[position + 1];
     return next === undefined || Buffer.compare(chunk.max, next.min) === 0;

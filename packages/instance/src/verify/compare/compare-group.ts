@@ -28,13 +28,25 @@ export function compareGroup(source: readonly Uint8Array[], destination: readonl
   const different = [...takePairs(here, there, sameId), ...takePairs(here, there, () => true)];
   return [
     ...different.map(([a, b]): DocumentDifference => ({ kind: 'different', source: a, destination: b })),
-    ...here.map((document): DocumentDifference => ({ kind: 'missingOnDestination', source: document, destination: null })),
-    ...there.map((document): DocumentDifference => ({ kind: 'extraOnDestination', source: null, destination: document })),
+    ...here.map((document): DocumentDifference => ({
+      kind: 'missingOnDestination',
+      source: document,
+      destination: null,
+    })),
+    ...there.map((document): DocumentDifference => ({
+      kind: 'extraOnDestination',
+      source: null,
+      destination: document,
+    })),
   ];
 }
 
 /** Takes out of both lists what goes together. */
-function takePairs(here: Uint8Array[], there: Uint8Array[], together: (a: Uint8Array, b: Uint8Array) => boolean): [Uint8Array, Uint8Array][] {
+function takePairs(
+  here: Uint8Array[],
+  there: Uint8Array[],
+  together: (a: Uint8Array, b: Uint8Array) => boolean,
+): [Uint8Array, Uint8Array][] {
   const pairs: [Uint8Array, Uint8Array][] = [];
   for (const document of [...here]) {
     const position = there.findIndex((other) => together(document, other));

@@ -31,7 +31,11 @@ const findingsMax = 256;
  * Compares two ordered readings of one range to their end, as bytes; only where bytes differ are `_id`s looked at.
  * @throws what the readings and the observer throw
  */
-export async function compareRange(source: OrderedDocuments, destination: OrderedDocuments, observer: RangeObserver): Promise<void> {
+export async function compareRange(
+  source: OrderedDocuments,
+  destination: OrderedDocuments,
+  observer: RangeObserver,
+): Promise<void> {
   let findings: Finding[] = [];
   const handOn = async () => {
     const portion = findings;
@@ -75,7 +79,11 @@ function lowestId(here: Uint8Array | undefined, there: Uint8Array | undefined): 
 }
 
 /** Takes and compares everything of the lowest `_id` at hand. */
-async function compareNext(source: OrderedDocuments, destination: OrderedDocuments, id: RawValue): Promise<Finding | null> {
+async function compareNext(
+  source: OrderedDocuments,
+  destination: OrderedDocuments,
+  id: RawValue,
+): Promise<Finding | null> {
   const [here, there] = [await source.takeGroup(id), await destination.takeGroup(id)];
   const [first] = compareGroup(here, there);
   return first === undefined ? null : { id, kind: first.kind, source: digestOf(here), destination: digestOf(there) };

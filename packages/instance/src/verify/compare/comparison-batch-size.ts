@@ -19,6 +19,9 @@ export class ComparisonBatchSize {
   /** Learns from a batch. */
   received({ documents, bytes }: Pick<RawBatch, 'documents' | 'bytes'>): void {
     if (documents.length === 0) return;
-    this.#documents = Math.min(batchDocumentsMax, Math.max(1, Math.floor((batchBytes * documents.length) / Math.max(bytes, 1))));
+    this.#documents = Math.min(
+      batchDocumentsMax,
+      Math.max(1, Math.floor((batchBytes * documents.length) / Math.max(bytes, 1))),
+    );
   }
 }

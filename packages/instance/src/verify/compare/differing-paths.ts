@@ -42,7 +42,12 @@ function compareFields(source: Uint8Array, destination: Uint8Array, path: string
   }
   for (const [name, element] of there) {
     if (found.length >= differencesMax) return;
-    if (!here.has(name)) found.push({ path: joined(path, element.name), kind: 'extraOnDestination', destinationType: typeName(element.type) });
+    if (!here.has(name))
+      found.push({
+        path: joined(path, element.name),
+        kind: 'extraOnDestination',
+        destinationType: typeName(element.type),
+      });
   }
   if (found.length < differencesMax && !inSameOrder(here, there)) found.push({ path, kind: 'order' });
 }
@@ -63,7 +68,12 @@ function compareValues(source: Place, destination: Place, path: string, found: P
     compareFields(here, there, path, found);
     if (found.length > before) return;
   }
-  found.push({ path, kind: 'changed', sourceType: typeName(type), destinationType: typeName(destination.element.type) });
+  found.push({
+    path,
+    kind: 'changed',
+    sourceType: typeName(type),
+    destinationType: typeName(destination.element.type),
+  });
 }
 
 function valueOf({ bytes, element }: Place): Uint8Array {

@@ -38,7 +38,10 @@ export function lookupName(id: RawValue): string {
  * Reads the documents of some `_id`s at majority, through a router, which leaves out orphans.
  * @returns by `lookupName`; every `_id` that was asked for has its entry
  */
-export async function findDocuments(deps: FindDependencies, ids: readonly RawValue[]): Promise<Map<string, FoundDocuments>> {
+export async function findDocuments(
+  deps: FindDependencies,
+  ids: readonly RawValue[],
+): Promise<Map<string, FoundDocuments>> {
   const { client, database, signal } = deps;
   const groups = new Map(ids.map((id) => [lookupName(id), new DocumentGroup()]));
   const cursor = await client.openCursor(database, { ...findCommand(deps), filter: idFilter(ids) }, { signal });

@@ -135,7 +135,8 @@ export class OrderedDocuments {
 
   async #tryFetch(): Promise<RawBatch> {
     try {
-      if (this.#cursor !== null) return await this.#cursor.next({ signal: this.signal, batchDocumentsMax: this.#size.documents });
+      if (this.#cursor !== null)
+        return await this.#cursor.next({ signal: this.signal, batchDocumentsMax: this.#size.documents });
       this.#reopened = this.#last !== null;
       this.#cursor = await this.#open();
       return this.#cursor.first;
@@ -149,7 +150,11 @@ export class OrderedDocuments {
   #open(): Promise<RawCursor> {
     const { database, collection, lower, upper, after } = this.read;
     const min = this.#last !== null && isLossless(this.#last) ? this.#last : lower;
-    const command = { find: collection, batchSize: this.#size.documents, readConcern: { level: 'majority', afterClusterTime: timestampOf(after) } };
+    const command = {
+      find: collection,
+      batchSize: this.#size.documents,
+      readConcern: { level: 'majority', afterClusterTime: timestampOf(after) },
+    };
     const bounds = { ...(min === null ? {} : { min }), ...(upper === null ? {} : { max: upper }) };
     const open: OpenFind = (find, options) => this.client.openCursor(database, find, options);
     return openIdRange(open, command, bounds, { signal: this.signal });

@@ -32,18 +32,38 @@ export interface FirstGenerationHooks {
  * Compares a part of a collection from where it was left. Whatever differs is stored before what was compared is.
  * @throws CollectionLeftError; what the doors throw beyond their retries
  */
-export async function comparePart(deps: VerifierDependencies, hooks: FirstGenerationHooks, entry_: BookedCollection, part: VerifiedPart, times: KnownTimes, signal: AbortSignal): Promise<void> {
+export async function comparePart(
+  deps: VerifierDependencies,
+  hooks: FirstGenerationHooks,
+  entry_: BookedCollection,
+  part: VerifiedPart,
+  times: KnownTimes,
+  signal: AbortSignal,
+): Promise<void> {
   await (entry_.collection.unordered ? compareUnordered : compareOrdered)(deps, hooks, entry_, part, times, signal);
   part.done = true;
   refuseLeft(hooks, entry_);
   await hooks.store.saveParts(entry_);
 }
 
-async function compareOrdered(deps: VerifierDependencies, hooks: FirstGenerationHooks, entry_: BookedCollection, part: VerifiedPart, times: KnownTimes, signal: AbortSignal): Promise<void> {
+async function compareOrdered(
+  deps: VerifierDependencies,
+  hooks: FirstGenerationHooks,
+  entry_: BookedCollection,
+  part: VerifiedPart,
+  times: KnownTimes,
+  signal: AbortSignal,
+): Promise<void> {
   const { database, name: collection } = entry_.collection;
   const { lower, upper } = part;
   const before = { source: part.source, destination: part.destination };
-  const reading = (side: 'source' | 'destination') => new OrderedDocuments(deps[side].router, { database, collection, lower, upper, after: times[side] }, deps.retrying, signal);
+  const reading = (side: 'source' | 'destination') =>
+    new OrderedDocuments(
+      deps[side].router,
+      { database, collection, lower, upper, after: times[side] },
+      deps.retrying,
+      signal,
+    );
   const [source, destination] = [reading('source'), reading('destination')];
   let recorded_ms = deps.clock.monotonic_ms();
   const count = (): void => {
@@ -69,9 +89,22 @@ async function compareOrdered(deps: VerifierDependencies, hooks: FirstGeneration
 }
 
 /** A collection in no known order is compared as a whole, and from the beginning when that fails. */
-async function compareUnordered(deps: VerifierDependencies, hooks: FirstGenerationHooks, entry_: BookedCollection, part: VerifiedPart, times: KnownTimes, signal: AbortSignal): Promise<void> {
+async function compareUnordered(
+  deps: VerifierDependencies,
+  hooks: FirstGenerationHooks,
+  entry_: BookedCollection,
+  part: VerifiedPart,
+  times: KnownTimes,
+  signal: AbortSignal,
+): Promise<void> {
   const { database, name: collection } = entry_.collection;
-  const on = (side: 'source' | 'destination'): FindDependencies => ({ client: deps[side].router, database, collection, after: times[side], signal });
+  const on = (side: 'source' | 'destination'): FindDependencies => ({
+    client: deps[side].router,
+    database,
+    collection,
+    after: times[side],
+    signal,
+  });
   const compare = async (): Promise<void> => {
     [part.source, part.destination] = [0, 0];
     await compareByLookup(on('source'), on('destination'), {
@@ -88,17 +121,36 @@ async function compareUnordered(deps: VerifierDependencies, hooks: FirstGenerati
   await deps.retrying('compare by lookup', compare, signal);
 }
 
-async function mayGoOn(deps: VerifierDependencies, hooks: FirstGenerationHooks, entry_: BookedCollection, signal: AbortSignal): Promise<void> {
+async function mayGoOn(
+  deps: VerifierDependencies,
+  hooks: FirstGenerationHooks,
+  entry_: BookedCollection,
+  signal: AbortSignal,
+): Promise<void> {
   while (deps.isApplyBehind() || deps.isDraining()) await deps.clock.sleep(pause_ms, signal);
   await hooks.untilRoom(signal);
   refuseLeft(hooks, entry_);
 }
 
-async function store({ storage, clock }: VerifierDependencies, hooks: FirstGenerationHooks, entry_: BookedCollection, findings: readonly Finding[]): Promise<void> {
+async function store(
+  { storage, clock }: VerifierDependencies,
+  hooks: FirstGenerationHooks,
+  entry_: BookedCollection,
+  findings: readonly Finding[],
+): Promise<void> {
   if (findings.length === 0) return;
   refuseLeft(hooks, entry_);
   const now = new Date(clock.now_ms());
-  await storage.saveMismatches(findings.map(({ id, kind }) => storedMismatch(entry_.collection, id, { kind, paths: [] }, { first: now, last: now, looks: 1, ordinal: hooks.store.ordinal, standing: foundStanding })));
+  await storage.saveMismatches(
+    findings.map(({ id, kind }) =>
+      storedMismatch(
+        entry_.collection,
+        id,
+        { kind, paths: [] },
+        { first: now, last: now, looks: 1, ordinal: hooks.store.ordinal, standing: foundStanding },
+      ),
+    ),
+  );
   hooks.found(findings.length);
 }
 

@@ -30,7 +30,13 @@ export async function lookAt(
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<Map<string, Difference>> {
-  const on = (side: 'source' | 'destination'): FindDependencies => ({ client: deps[side].router, database, collection: name, after: times[side], signal });
+  const on = (side: 'source' | 'destination'): FindDependencies => ({
+    client: deps[side].router,
+    database,
+    collection: name,
+    after: times[side],
+    signal,
+  });
   const here = await findDocuments(on('source'), ids);
   const there = await findDocuments(on('destination'), ids);
   const differences = new Map<string, Difference>();
@@ -38,17 +44,26 @@ export async function lookAt(
     const wanted = lookupName(id);
     const [source, destination] = [here.get(wanted), there.get(wanted)];
     if (source?.digest === destination?.digest) continue;
-    const kind = source?.digest === '' ? 'extraOnDestination' : destination?.digest === '' ? 'missingOnDestination' : 'different';
+    const kind =
+      source?.digest === '' ? 'extraOnDestination' : destination?.digest === '' ? 'missingOnDestination' : 'different';
     const state = `${source?.digest ?? ''}/${destination?.digest ?? ''}`;
-    differences.set(wanted, { ...differenceOf(kind, source?.documents ?? null, destination?.documents ?? null), state });
+    differences.set(wanted, {
+      ...differenceOf(kind, source?.documents ?? null, destination?.documents ?? null),
+      state,
+    });
   }
   return differences;
 }
 
 /** Where documents were too large to be kept there are no paths. */
-function differenceOf(kind: MismatchKind, source: Uint8Array[] | null, destination: Uint8Array[] | null): Omit<Difference, 'state'> {
+function differenceOf(
+  kind: MismatchKind,
+  source: Uint8Array[] | null,
+  destination: Uint8Array[] | null,
+): Omit<Difference, 'state'> {
   if (source === null || destination === null) return { kind, paths: [] };
   const [first] = compareGroup(source, destination);
-  if (first === undefined || first.source === null || first.destination === null) return { kind: first?.kind ?? kind, paths: [] };
+  if (first === undefined || first.source === null || first.destination === null)
+    return { kind: first?.kind ?? kind, paths: [] };
   return { kind: first.kind, paths: differingPaths(first.source, first.destination) };
 }

@@ -16,9 +16,16 @@ const readMax = 1_000;
 const parallelMax = 8;
 
 /** The cluster times of both sides: what was written before is read by whatever reads after them. */
-export async function presentTimes({ source, destination, retrying }: VerifierDependencies, signal: AbortSignal): Promise<KnownTimes> {
+export async function presentTimes(
+  { source, destination, retrying }: VerifierDependencies,
+  signal: AbortSignal,
+): Promise<KnownTimes> {
   const timeOf = (side: VerifierDependencies['source']) =>
-    retrying(`read the time of ${side.name}`, async () => clusterTimeOf(await side.router.command('admin', { listDatabases: 1, nameOnly: true }, { signal })), signal);
+    retrying(
+      `read the time of ${side.name}`,
+      async () => clusterTimeOf(await side.router.command('admin', { listDatabases: 1, nameOnly: true }, { signal })),
+      signal,
+    );
   const [here, there] = await Promise.all([timeOf(source), timeOf(destination)]);
   return { source: here, destination: there };
 }
@@ -39,13 +46,24 @@ export class Planner {
     const { deps, store, followers } = this;
     const waiting = this.#own.next(store.unplanned, copiesMax, ({ collection }) => collection.copiers.length);
     if (waiting.length === 0) return;
-    const copied = await deps.copied(waiting.map(({ collection }) => collection), signal);
+    const copied = await deps.copied(
+      waiting.map(({ collection }) => collection),
+      signal,
+    );
     const ready = waiting.filter(({ collection }) => copied.has(collection.key));
     if (ready.length === 0) return;
     const present = await presentTimes(deps, signal);
-    const read = (side: 'source' | 'destination'): bigint[] => followers.filter((follower) => follower.side === side).map(({ position }) => position ?? 0n);
-    const times = { source: highestTime([present.source, ...read('source')]), destination: highestTime([present.destination, ...read('destination')]) };
-    const plans = await mapBounded(ready, parallelMax, async ({ collection }) => [collection.key, await planOne(deps, collection, times, signal)] as const);
+    const read = (side: 'source' | 'destination'): bigint[] =>
+      followers.filter((follower) => follower.side === side).map(({ position }) => position ?? 0n);
+    const times = {
+      source: highestTime([present.source, ...read('source')]),
+      destination: highestTime([present.destination, ...read('destination')]),
+    };
+    const plans = await mapBounded(
+      ready,
+      parallelMax,
+      async ({ collection }) => [collection.key, await planOne(deps, collection, times, signal)] as const,
+    );
     for (const [key, plan] of plans) store.setPlan(key, plan);
     for (const follower of followers) follower.follow();
   }
@@ -56,10 +74,21 @@ export class Planner {
   }
 }
 
-async function planOne(deps: VerifierDependencies, collection: VerifiedCollection, times: KnownTimes, signal: AbortSignal) {
-  const bounds = collection.unordered || collection.capped ? [] : (await deps.boundsOf(collection, signal)).filter(isLossless);
+async function planOne(
+  deps: VerifierDependencies,
+  collection: VerifiedCollection,
+  times: KnownTimes,
+  signal: AbortSignal,
+) {
+  const bounds =
+    collection.unordered || collection.capped ? [] : (await deps.boundsOf(collection, signal)).filter(isLossless);
   const count = (side: 'source' | 'destination') =>
-    deps.retrying('count documents', async () => Number((await deps[side].router.command(collection.database, { count: collection.name }, { signal })).n), signal);
+    deps.retrying(
+      'count documents',
+      async () =>
+        Number((await deps[side].router.command(collection.database, { count: collection.name }, { signal })).n),
+      signal,
+    );
   const [source, destination] = await Promise.all([count('source'), count('destination')]);
   return deps.storage.plan(collection.key, storedPlan({ bounds, times, documents: { source, destination } }));
 }

@@ -74,19 +74,28 @@ export class Rechecks {
     const [now_ms, applied] = [clock.monotonic_ms(), this.deps.appliedTime()];
     // Where no more keys find room nothing is read: some have to leave, as stored differences that are looked at again.
     const { isFull } = this.store.keys;
-    const due = this.store.keys.some(lookupsMax, ({ notBefore_ms, appliedFrom }) => notBefore_ms <= now_ms && (isFull || appliedFrom <= applied));
+    const due = this.store.keys.some(
+      lookupsMax,
+      ({ notBefore_ms, appliedFrom }) => notBefore_ms <= now_ms && (isFull || appliedFrom <= applied),
+    );
     if (due.length === 0) return false;
-    await this.#look(due, { source: 0n, destination: 0n }, (key) => {
-      if (key.looks + 1 >= looksMax) return false;
-      this.store.keys.keep(key, clock.monotonic_ms() + again_ms, sourceTime);
-      return true;
-    }, signal);
+    await this.#look(
+      due,
+      { source: 0n, destination: 0n },
+      (key) => {
+        if (key.looks + 1 >= looksMax) return false;
+        this.store.keys.keep(key, clock.monotonic_ms() + again_ms, sourceTime);
+        return true;
+      },
+      signal,
+    );
     return true;
   }
 
   /** Looks at all keys that were written to up to some times; what differs is stored. */
   async lookAtAll(times: KnownTimes, signal: AbortSignal): Promise<void> {
-    const isTouched = ({ first }: TouchedKey): boolean => sides.some((side) => first[side] !== null && first[side] <= times[side]);
+    const isTouched = ({ first }: TouchedKey): boolean =>
+      sides.some((side) => first[side] !== null && first[side] <= times[side]);
     for (;;) {
       const keys = this.store.keys.some(lookupsMax, isTouched);
       if (keys.length === 0) return;
@@ -105,11 +114,17 @@ export class Rechecks {
 
   /** Looks once at every document that differed, and gives those that differ for good to be read anew. */
   async rereadMismatches(repairing: Repairing, signal: AbortSignal): Promise<void> {
-    const { lasting } = await this.#lookAtAllStored({ times: { source: 0n, destination: 0n }, isAllowed: () => false, repairing }, signal);
+    const { lasting } = await this.#lookAtAllStored(
+      { times: { source: 0n, destination: 0n }, isAllowed: () => false, repairing },
+      signal,
+    );
     this.#lasting = lasting;
   }
 
-  async #lookAtAllStored(look: MismatchLook, signal: AbortSignal): Promise<{ differing: number; lasting: LastingDifferences }> {
+  async #lookAtAllStored(
+    look: MismatchLook,
+    signal: AbortSignal,
+  ): Promise<{ differing: number; lasting: LastingDifferences }> {
     let after = '';
     let differing = 0;
     const lasting: LastingDifferences = { ...noLastingDifferences, namespaces: [] };
@@ -126,18 +141,44 @@ export class Rechecks {
   }
 
   /** @param keeps whether a key that differs stays among the keys; otherwise it is stored */
-  async #look(keys: readonly TouchedKey[], floor: KnownTimes, keeps: (key: TouchedKey) => boolean, signal: AbortSignal): Promise<void> {
+  async #look(
+    keys: readonly TouchedKey[],
+    floor: KnownTimes,
+    keeps: (key: TouchedKey) => boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
     const entry_ = this.store.get(keys[0]?.key ?? '');
     if (entry_ === undefined) return;
     const { deps, store } = this;
     for (const key of keys) store.keys.begin(key);
     const times = latest([floor, ...planned(entry_), ...keys.map(({ last }) => last)]);
-    const differences = await deps.retrying('look again', () => lookAt(deps, entry_.collection, keys.map(({ id }) => id), times, signal), signal);
+    const differences = await deps.retrying(
+      'look again',
+      () =>
+        lookAt(
+          deps,
+          entry_.collection,
+          keys.map(({ id }) => id),
+          times,
+          signal,
+        ),
+      signal,
+    );
     const now = new Date(deps.clock.now_ms());
     const settled = keys.filter((key) => !(differences.has(key.idClass) && keeps(key)));
     const differing = settled.flatMap(({ id, idClass }) => {
       const difference = differences.get(idClass);
-      return difference === undefined ? [] : [storedMismatch(entry_.collection, id, difference, { first: now, last: now, looks: 1, ordinal: store.ordinal, standing: foundStanding })];
+      return difference === undefined
+        ? []
+        : [
+            storedMismatch(entry_.collection, id, difference, {
+              first: now,
+              last: now,
+              looks: 1,
+              ordinal: store.ordinal,
+              standing: foundStanding,
+            }),
+          ];
     });
     if (differing.length > 0 && store.get(entry_.collection.key) === entry_) {
       await deps.storage.saveMismatches(differing);
@@ -147,19 +188,44 @@ export class Rechecks {
     for (const key of settled) store.keys.done(key, notBefore_ms);
   }
 
-  async #lookAtGroup(group: readonly StoredMismatch[], { times: floor, isAllowed, repairing }: MismatchLook, lasting: LastingDifferences, signal: AbortSignal): Promise<number> {
+  async #lookAtGroup(
+    group: readonly StoredMismatch[],
+    { times: floor, isAllowed, repairing }: MismatchLook,
+    lasting: LastingDifferences,
+    signal: AbortSignal,
+  ): Promise<number> {
     const { deps, store } = this;
     const entry_ = store.get(group[0]?.key ?? '');
     if (entry_ === undefined) return this.#removeUnfollowed(group);
     const times = latest([floor, ...planned(entry_)]);
-    const differences = await deps.retrying('look again', () => lookAt(deps, entry_.collection, group.map(({ id }) => id), times, signal), signal);
+    const differences = await deps.retrying(
+      'look again',
+      () =>
+        lookAt(
+          deps,
+          entry_.collection,
+          group.map(({ id }) => id),
+          times,
+          signal,
+        ),
+      signal,
+    );
     const now = new Date(deps.clock.now_ms());
     const differing = group.flatMap((mismatch) => {
       const difference = differences.get(lookupName(mismatch.id));
       if (difference === undefined || isAllowed(entry_, difference.kind)) return [];
-      const standing = repairing === null ? mismatch.standing : this.#standing(mismatch.standing, difference.state, entry_, repairing);
+      const standing =
+        repairing === null ? mismatch.standing : this.#standing(mismatch.standing, difference.state, entry_, repairing);
       count(lasting, standing, entry_);
-      return [storedMismatch(entry_.collection, mismatch.id, difference, { first: mismatch.firstSeen, last: now, looks: mismatch.looks + 1, ordinal: store.ordinal, standing })];
+      return [
+        storedMismatch(entry_.collection, mismatch.id, difference, {
+          first: mismatch.firstSeen,
+          last: now,
+          looks: mismatch.looks + 1,
+          ordinal: store.ordinal,
+          standing,
+        }),
+      ];
     });
     const kept = new Set(differing.map(({ _id }) => _id));
     const agreed = group.filter(({ name }) => !kept.has(name)).map(({ name }) => name);
@@ -196,7 +262,10 @@ function planned({ plan }: BookedCollection): KnownTimes[] {
 
 /** The latest of some times, each side on its own. */
 export function latest(times: readonly KnownTimes[]): KnownTimes {
-  return { source: highestTime(times.map(({ source }) => source)), destination: highestTime(times.map(({ destination }) => destination)) };
+  return {
+    source: highestTime(times.map(({ source }) => source)),
+    destination: highestTime(times.map(({ destination }) => destination)),
+  };
 }
 
 /** Those of one collection together; they come in the order of their collections. */

@@ -121,7 +121,13 @@ export class SideFollower {
 
   async #read(signal: AbortSignal): Promise<void> {
     const { deps, store, side } = this;
-    const stream = new TouchedStream(deps[side], [...this.#followed.values()], deps.retrying, () => this.#position ?? 0n, deps);
+    const stream = new TouchedStream(
+      deps[side],
+      [...this.#followed.values()],
+      deps.retrying,
+      () => this.#position ?? 0n,
+      deps,
+    );
     try {
       for (;;) {
         while (store.keys.isFull) await deps.clock.sleep(full_ms, signal);
@@ -130,7 +136,8 @@ export class SideFollower {
         const notBefore_ms = deps.clock.monotonic_ms() + settle_ms;
         for (const { database, name, id, time } of touches) {
           const entry_ = store.named(database, name);
-          if (entry_?.plan !== null && entry_ !== undefined && time > entry_.plan.times[side]) store.keys.add(side, entry_.collection.key, id, time, notBefore_ms);
+          if (entry_?.plan !== null && entry_ !== undefined && time > entry_.plan.times[side])
+            store.keys.add(side, entry_.collection.key, id, time, notBefore_ms);
         }
         this.#advance(readBelow, clusterTime);
       }

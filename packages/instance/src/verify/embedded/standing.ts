@@ -38,7 +38,15 @@ export interface LookedAgain {
 }
 
 /** A difference that was found just now: the next look takes its state. */
-export const foundStanding: Standing = { state: '', since: 0n, unchanged: 0, looks: 0, rereads: 0, proven: false, waiting: [] };
+export const foundStanding: Standing = {
+  state: '',
+  since: 0n,
+  unchanged: 0,
+  looks: 0,
+  rereads: 0,
+  proven: false,
+  waiting: [],
+};
 
 /** How a document stands that differs still. */
 export function nextStanding(before: Standing, { state, present, applied, repairers }: LookedAgain): Standing {
@@ -47,7 +55,14 @@ export function nextStanding(before: Standing, { state, present, applied, repair
   const isSame = before.state === state;
   const counts = isSame && applied >= before.since;
   const unchanged = isSame ? before.unchanged + Number(counts) : 0;
-  const next = { ...before, state, since: isSame ? before.since : present, unchanged, looks: before.looks + 1, proven: before.proven || unchanged >= unchangedMin };
+  const next = {
+    ...before,
+    state,
+    since: isSame ? before.since : present,
+    unchanged,
+    looks: before.looks + 1,
+    proven: before.proven || unchanged >= unchangedMin,
+  };
   const isDue = unchanged >= unchangedMin || next.looks >= looksMax;
   if (!isDue || next.rereads >= rereadsMax || repairers.length === 0) return next;
   return { ...next, since: present, unchanged: 0, looks: 0, rereads: next.rereads + 1, waiting: repairers };

@@ -23,7 +23,12 @@ export interface StoredMismatch {
 }
 
 /** Its document in the metadata database. */
-export function storedMismatch(collection: VerifiedCollection, id: RawValue, difference: Pick<Difference, 'kind' | 'paths'>, seen: { first: Date; last: Date; looks: number; ordinal: number; standing: Standing }): Document & { _id: string } {
+export function storedMismatch(
+  collection: VerifiedCollection,
+  id: RawValue,
+  difference: Pick<Difference, 'kind' | 'paths'>,
+  seen: { first: Date; last: Date; looks: number; ordinal: number; standing: Standing },
+): Document & { _id: string } {
   return {
     _id: mismatchName(collection.key, id),
     key: collection.key,
@@ -53,5 +58,7 @@ export function restoredMismatch(stored: Document): StoredMismatch {
 
 /** One name for all `_id`s that the `_id` index takes for equal, of any length. */
 export function mismatchName(key: string, id: RawValue): string {
-  return `${key}/${createHash('sha256').update(encodeUtf8(lookupName(id))).digest('hex')}`;
+  return `${key}/${createHash('sha256')
+    .update(encodeUtf8(lookupName(id)))
+    .digest('hex')}`;
 }

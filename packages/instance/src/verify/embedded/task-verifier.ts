@@ -150,11 +150,15 @@ export class TaskVerifier {
       await this.#untilPlanned(signal);
       if (look.whole) await this.#compareCappedAgain(signal);
       for (;;) {
-        while (this.#store.nextPart !== undefined && this.mismatches < mismatchesMax) await this.deps.clock.sleep(poll_ms, signal);
+        while (this.#store.nextPart !== undefined && this.mismatches < mismatchesMax)
+          await this.deps.clock.sleep(poll_ms, signal);
         const isComplete = this.#store.nextPart === undefined;
         const differing = await this.#turn.run(async () => {
           await this.#undisturbed(() => this.#rechecks.lookAtAll(times, signal), signal);
-          return this.#undisturbed(() => this.#rechecks.lookAtMismatches(times, (entry_, kind) => isExpired(look, entry_, kind), signal), signal);
+          return this.#undisturbed(
+            () => this.#rechecks.lookAtMismatches(times, (entry_, kind) => isExpired(look, entry_, kind), signal),
+            signal,
+          );
         });
         if (isComplete || differing >= mismatchesMax) return differing;
       }
@@ -169,8 +173,18 @@ export class TaskVerifier {
     for (const { collection, plan } of this.#store.streamed) {
       if (!collection.capped || plan === null) continue;
       const after = latest([times, plan.times]);
-      const on = (side: Side): FindDependencies => ({ client: this.deps[side].router, database: collection.database, collection: collection.name, after: after[side], signal });
-      const same = await this.deps.retrying('compare the order of insertion', () => inSameInsertionOrder(on('source'), on('destination')), signal);
+      const on = (side: Side): FindDependencies => ({
+        client: this.deps[side].router,
+        database: collection.database,
+        collection: collection.name,
+        after: after[side],
+        signal,
+      });
+      const same = await this.deps.retrying(
+        'compare the order of insertion',
+        () => inSameInsertionOrder(on('source'), on('destination')),
+        signal,
+      );
       if (!same) found.push(namespaceOf(collection));
     }
     return found;
@@ -221,7 +235,14 @@ export class TaskVerifier {
         continue;
       }
       try {
-        await comparePart(this.deps, this.#hooks(), next.entry_, next.part, latest([this.#floor, next.entry_.plan?.times ?? this.#floor]), stop);
+        await comparePart(
+          this.deps,
+          this.#hooks(),
+          next.entry_,
+          next.part,
+          latest([this.#floor, next.entry_.plan?.times ?? this.#floor]),
+          stop,
+        );
         disturbances = 0;
       } catch (error) {
         disturbances += 1;
@@ -267,7 +288,9 @@ export class TaskVerifier {
     for (;;) {
       // Keys that find no room would keep the streams from being read, which the last look waits for.
       while (this.deps.isDraining() && !this.#store.keys.isFull) await this.deps.clock.sleep(idle_ms, signal);
-      const found = await this.#turn.run(() => this.#undisturbed(() => this.#rechecks.lookAtDue(this.#followers.source.clusterTime, signal), signal));
+      const found = await this.#turn.run(() =>
+        this.#undisturbed(() => this.#rechecks.lookAtDue(this.#followers.source.clusterTime, signal), signal),
+      );
       if (!found) await this.deps.clock.sleep(idle_ms, signal);
     }
   }

@@ -47,7 +47,8 @@ export class TouchedKeys {
     const known = keys.get(idClass);
     if (known !== undefined) {
       // A key that is written to all the time would never be looked at if each write made it wait anew.
-      if (side === 'source' && known.meanwhile === null && known.first.source === null && known.appliedFrom < time) known.appliedFrom = time;
+      if (side === 'source' && known.meanwhile === null && known.first.source === null && known.appliedFrom < time)
+        known.appliedFrom = time;
       (known.meanwhile ?? known.first)[side] ??= time;
       if (known.last[side] < time) known.last[side] = time;
       return;

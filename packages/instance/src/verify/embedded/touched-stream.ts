@@ -80,7 +80,10 @@ export class TouchedStream {
         signal,
         allChangesForCluster: true,
         version,
-        pipeline: [{ $match: { operationType: { $in: ['insert', 'update', 'replace', 'delete'] }, ...this.#onlyNames() } }, { $project: { ns: 1, documentKey: 1, clusterTime: 1 } }],
+        pipeline: [
+          { $match: { operationType: { $in: ['insert', 'update', 'replace', 'delete'] }, ...this.#onlyNames() } },
+          { $project: { ns: 1, documentKey: 1, clusterTime: 1 } },
+        ],
       });
       return this.#cursor.first;
     } catch (error) {
@@ -95,7 +98,8 @@ export class TouchedStream {
   }
 
   #onlyNames(): Document {
-    if (this.names.length <= namesMax) return { ns: { $in: this.names.map(({ database, name }) => ({ db: database, coll: name })) } };
+    if (this.names.length <= namesMax)
+      return { ns: { $in: this.names.map(({ database, name }) => ({ db: database, coll: name })) } };
     return { 'ns.db': { $in: [...new Set(this.names.map(({ database }) => database))] } };
   }
 }

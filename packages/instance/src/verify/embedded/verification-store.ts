@@ -1,7 +1,15 @@
 import type { Document } from 'mongodb';
 import { namespaceOf } from '../../catalog/namespace.js';
 import { TouchedKeys } from './touched-keys.js';
-import { partsOf, restoredPart, restoredPlan, storedPart, type VerificationPlan, type VerifiedCollection, type VerifiedPart } from './verified-collection.js';
+import {
+  partsOf,
+  restoredPart,
+  restoredPlan,
+  storedPart,
+  type VerificationPlan,
+  type VerifiedCollection,
+  type VerifiedPart,
+} from './verified-collection.js';
 import type { VerifiedCatalog, VerifierDependencies } from './verifier-dependencies.js';
 
 /** A collection with how far its comparison is. */
@@ -28,7 +36,9 @@ export class VerificationStore {
   /** Claims what earlier owners of the share have stored. */
   async open(): Promise<void> {
     const stored = await this.deps.storage.claim();
-    this.#found = new Map(stored.map((document) => [String(document.key), (document.parts as Document[]).map(restoredPart)]));
+    this.#found = new Map(
+      stored.map((document) => [String(document.key), (document.parts as Document[]).map(restoredPart)]),
+    );
   }
 
   /** Entries of the definition journal that the book has taken in; -1 before the first. */
@@ -140,7 +150,8 @@ export class VerificationStore {
     const entry_ = this.#collections.get(key);
     this.#collections.delete(key);
     this.keys.forget(key);
-    if (entry_ !== undefined && this.#names.get(namespaceOf(entry_.collection)) === key) this.#names.delete(namespaceOf(entry_.collection));
+    if (entry_ !== undefined && this.#names.get(namespaceOf(entry_.collection)) === key)
+      this.#names.delete(namespaceOf(entry_.collection));
     await this.deps.storage.forget(key);
   }
 }

@@ -64,7 +64,14 @@ export interface VerifiedPart {
 
 /** The parts of a plan that one of the shares compares. */
 export function partsOf({ bounds }: VerificationPlan, planner: number, task: number, tasks: number): VerifiedPart[] {
-  const all = [null, ...bounds].map((lower, index): VerifiedPart => ({ index, lower, upper: bounds[index] ?? null, done: false, source: 0, destination: 0 }));
+  const all = [null, ...bounds].map((lower, index): VerifiedPart => ({
+    index,
+    lower,
+    upper: bounds[index] ?? null,
+    done: false,
+    source: 0,
+    destination: 0,
+  }));
   return all.filter(({ index }) => (planner + index) % tasks === task);
 }
 

@@ -36,9 +36,18 @@ export interface ComparisonOutcome extends DdlOutcome {
 }
 
 /** Names a comparison: of two clusters, with a filter. */
-export function comparisonIdentity(source: ClusterClient, destination: ClusterClient, filter: ComparisonFilter): string {
+export function comparisonIdentity(
+  source: ClusterClient,
+  destination: ClusterClient,
+  filter: ComparisonFilter,
+): string {
   const { includeNamespaces, excludeNamespaces } = filter;
-  const text = canonicalJson({ source: source.clusterId, destination: destination.clusterId, includeNamespaces, excludeNamespaces });
+  const text = canonicalJson({
+    source: source.clusterId,
+    destination: destination.clusterId,
+    includeNamespaces,
+    excludeNamespaces,
+  });
   return createHash('sha256').update(text).digest('hex');
 }
 
@@ -48,7 +57,10 @@ export function comparisonIdentity(source: ClusterClient, destination: ClusterCl
  * @throws ConvoyError `invalidConfiguration` when the state is that of another comparison, `sourceEqualsDestination`; what the
  * doors throw beyond their retries
  */
-export async function compareClusters(deps: ComparisonDependencies, filter: ComparisonFilter): Promise<ComparisonOutcome> {
+export async function compareClusters(
+  deps: ComparisonDependencies,
+  filter: ComparisonFilter,
+): Promise<ComparisonOutcome> {
   const { source, destination, state, options, clock } = deps;
   if (source.clusterId === destination.clusterId) throw new ConvoyError('sourceEqualsDestination');
   const identity = comparisonIdentity(source, destination, filter);
@@ -58,7 +70,10 @@ export async function compareClusters(deps: ComparisonDependencies, filter: Comp
     const reports = await readReports(deps, namespaces);
     await state.begin(identity, clock.now_ms(), await planComparison(source, reports, options.readers, deps.signal));
   } else if (state.identity !== identity) {
-    throw new ConvoyError('invalidConfiguration', 'The state is that of a comparison of other clusters or with another filter; give another folder.');
+    throw new ConvoyError(
+      'invalidConfiguration',
+      'The state is that of a comparison of other clusters or with another filter; give another folder.',
+    );
   }
   deps.entered('comparing');
   await comparePartitions(deps, await knownTimes(deps));
@@ -80,7 +95,10 @@ export async function compareClusters(deps: ComparisonDependencies, filter: Comp
   };
 }
 
-function verdictOf({ mismatches, suspects }: ComparisonTotals, { differences, notCompared }: DdlOutcome): ComparisonVerdict {
+function verdictOf(
+  { mismatches, suspects }: ComparisonTotals,
+  { differences, notCompared }: DdlOutcome,
+): ComparisonVerdict {
   if (mismatches > 0 || differences.length > 0) return 'different';
   if (suspects > 0) return 'undecided';
   return notCompared.length > 0 ? 'incomplete' : 'equal';

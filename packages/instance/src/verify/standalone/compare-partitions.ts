@@ -18,14 +18,26 @@ export async function comparePartitions(deps: ComparisonDependencies, times: Kno
   await mapBounded(partitions, deps.options.readers, async (partition) => {
     deps.signal.throwIfAborted();
     const collection = deps.state.collection(partition.collection);
-    await (collection.unordered ? compareUnordered(deps, collection, partition, times) : compareOrdered(deps, collection, partition, times));
+    await (collection.unordered
+      ? compareUnordered(deps, collection, partition, times)
+      : compareOrdered(deps, collection, partition, times));
   });
 }
 
-async function compareOrdered(deps: ComparisonDependencies, collection: ComparedCollection, whole: ComparisonPartition, times: KnownTimes): Promise<void> {
+async function compareOrdered(
+  deps: ComparisonDependencies,
+  collection: ComparedCollection,
+  whole: ComparisonPartition,
+  times: KnownTimes,
+): Promise<void> {
   const { state, clock, options, retrying, signal } = deps;
   const source = new OrderedDocuments(deps.source.router, readOf(collection, whole, times.source), retrying, signal);
-  const destination = new OrderedDocuments(deps.destination.router, readOf(collection, whole, times.destination), retrying, signal);
+  const destination = new OrderedDocuments(
+    deps.destination.router,
+    readOf(collection, whole, times.destination),
+    retrying,
+    signal,
+  );
   const attempt = state.nextAttempt();
   let partition = whole;
   let part = new PartCount(source, destination);
@@ -34,7 +46,10 @@ async function compareOrdered(deps: ComparisonDependencies, collection: Compared
     await compareRange(source, destination, {
       async found(findings) {
         part.suspects += findings.length;
-        await state.addSuspects(originOf(partition, attempt), findings.map((finding) => suspectOf(finding, clock.now_ms())));
+        await state.addSuspects(
+          originOf(partition, attempt),
+          findings.map((finding) => suspectOf(finding, clock.now_ms())),
+        );
       },
       async reached(next: RawValue) {
         if (clock.monotonic_ms() - recorded_ms < options.record_ms) return;
@@ -73,12 +88,21 @@ class PartCount {
 
   #read(): Omit<PartStats, 'suspects'> {
     const { source, destination } = this;
-    return { sourceDocuments: source.takenDocuments, destinationDocuments: destination.takenDocuments, bytes: source.bytes + destination.bytes };
+    return {
+      sourceDocuments: source.takenDocuments,
+      destinationDocuments: destination.takenDocuments,
+      bytes: source.bytes + destination.bytes,
+    };
   }
 }
 
 /** A collection in no known order is compared as a whole, and from the beginning when that fails. */
-async function compareUnordered(deps: ComparisonDependencies, collection: ComparedCollection, partition: ComparisonPartition, times: KnownTimes): Promise<void> {
+async function compareUnordered(
+  deps: ComparisonDependencies,
+  collection: ComparedCollection,
+  partition: ComparisonPartition,
+  times: KnownTimes,
+): Promise<void> {
   const { state, clock, retrying, signal } = deps;
   const sides = lookupSides(deps, collection, times);
   await retrying(
@@ -89,7 +113,10 @@ async function compareUnordered(deps: ComparisonDependencies, collection: Compar
       await compareByLookup(sides.source, sides.destination, {
         async found(findings) {
           stats.suspects += findings.length;
-          await state.addSuspects(originOf(partition, attempt), findings.map((finding) => suspectOf(finding, clock.now_ms())));
+          await state.addSuspects(
+            originOf(partition, attempt),
+            findings.map((finding) => suspectOf(finding, clock.now_ms())),
+          );
         },
         compared(batch) {
           stats.sourceDocuments += batch.sourceDocuments;
@@ -103,10 +130,22 @@ async function compareUnordered(deps: ComparisonDependencies, collection: Compar
   );
 }
 
-function originOf({ number, collection }: ComparisonPartition, attempt: number): { collection: number; partition: number; attempt: number } {
+function originOf(
+  { number, collection }: ComparisonPartition,
+  attempt: number,
+): { collection: number; partition: number; attempt: number } {
   return { collection, partition: number, attempt };
 }
 
 function suspectOf({ id, kind, source, destination }: Finding, now_ms: number): Suspect {
-  return { id, kind, source, destination, unchangedSince_ms: now_ms, unchangedLooks: 1, firstSeen_ms: now_ms, looks: 1 };
+  return {
+    id,
+    kind,
+    source,
+    destination,
+    unchangedSince_ms: now_ms,
+    unchangedLooks: 1,
+    firstSeen_ms: now_ms,
+    looks: 1,
+  };
 }

@@ -28,6 +28,10 @@ export interface ComparisonPartition {
 }
 
 /** What one side reads for a partition. */
-export function readOf(collection: ComparedCollection, { lower, upper }: ComparisonPartition, after: bigint): OrderedRead {
+export function readOf(
+  collection: ComparedCollection,
+  { lower, upper }: ComparisonPartition,
+  after: bigint,
+): OrderedRead {
   return { database: collection.database, collection: collection.name, lower, upper, after };
 }

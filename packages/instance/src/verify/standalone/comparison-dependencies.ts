@@ -43,15 +43,28 @@ export interface KnownTimes {
 }
 
 /** Times above everything that was acknowledged before. Nothing is written for it: a list of databases takes every shard's answer. */
-export async function knownTimes({ source, destination, retrying, signal }: ComparisonDependencies): Promise<KnownTimes> {
+export async function knownTimes({
+  source,
+  destination,
+  retrying,
+  signal,
+}: ComparisonDependencies): Promise<KnownTimes> {
   const timeOfSide = (side: ClusterClient) =>
-    retrying(`read the time of ${side.name}`, async () => clusterTimeOf(await side.router.command('admin', { listDatabases: 1, nameOnly: true }, { signal })), signal);
+    retrying(
+      `read the time of ${side.name}`,
+      async () => clusterTimeOf(await side.router.command('admin', { listDatabases: 1, nameOnly: true }, { signal })),
+      signal,
+    );
   const [here, there] = await Promise.all([timeOfSide(source), timeOfSide(destination)]);
   return { source: here, destination: there };
 }
 
 /** Where both sides of a collection are looked up. */
-export function lookupSides(deps: ComparisonDependencies, { database, name }: ComparedCollection, times: KnownTimes): Record<'source' | 'destination', FindDependencies> {
+export function lookupSides(
+  deps: ComparisonDependencies,
+  { database, name }: ComparedCollection,
+  times: KnownTimes,
+): Record<'source' | 'destination', FindDependencies> {
   const side = (which: 'source' | 'destination'): FindDependencies => ({
     client: deps[which].router,
     database,

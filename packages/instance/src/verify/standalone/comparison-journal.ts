@@ -15,9 +15,25 @@ const journalEntry = z.discriminatedUnion('step', [
   /** A partition was compared to its end; of its suspects those of this attempt count. */
   z.object({ step: z.literal('done'), partition: count, attempt: count, stats: partStats }),
   /** As `done` for everything below `bound`; the rest is a partition of its own. */
-  z.object({ step: z.literal('split'), partition: count, attempt: count, stats: partStats, bound: z.string(), rest: count }),
+  z.object({
+    step: z.literal('split'),
+    partition: count,
+    attempt: count,
+    stats: partStats,
+    bound: z.string(),
+    rest: count,
+  }),
   /** Suspects of the generation before up to `offset` were looked at again; lengths of the files and numbers of `_id`s afterwards. */
-  z.object({ step: z.literal('look'), generation: count, offset: count, suspectsLength: count, mismatchesLength: count, suspects: count, mismatches: count, agreed: count }),
+  z.object({
+    step: z.literal('look'),
+    generation: count,
+    offset: count,
+    suspectsLength: count,
+    mismatchesLength: count,
+    suspects: count,
+    mismatches: count,
+    agreed: count,
+  }),
   /** The suspects of this generation are all known; the next one begins. */
   z.object({ step: z.literal('generation'), generation: count }),
 ]);

@@ -28,7 +28,12 @@ const partitionsPerReader = 4;
  * @param readers partitions that are compared at once
  * @throws what the source's door throws
  */
-export async function planComparison(source: ClusterClient, reports: Record<'source' | 'destination', CatalogReport>, readers: number, signal: AbortSignal): Promise<ComparisonPlan> {
+export async function planComparison(
+  source: ClusterClient,
+  reports: Record<'source' | 'destination', CatalogReport>,
+  readers: number,
+  signal: AbortSignal,
+): Promise<ComparisonPlan> {
   const found = new Map(reports.destination.catalog.filter(isCollection).map((entry) => [namespaceOf(entry), entry]));
   const both = reports.source.catalog.filter(isCollection).flatMap((entry) => {
     const other = found.get(namespaceOf(entry));
@@ -39,7 +44,12 @@ export async function planComparison(source: ClusterClient, reports: Record<'sou
   for (const collection of [...collections].sort((a, b) => b.sizeBytes - a.sizeBytes)) {
     const bounds = [null, ...(await boundsOf(source, collection, readers * partitionsPerReader, signal)), null];
     for (const [position, lower] of bounds.slice(0, -1).entries()) {
-      partitions.push({ number: partitions.length, collection: collection.number, lower, upper: bounds[position + 1] ?? null });
+      partitions.push({
+        number: partitions.length,
+        collection: collection.number,
+        lower,
+        upper: bounds[position + 1] ?? null,
+      });
     }
   }
   return { collections, partitions };
@@ -68,7 +78,12 @@ function hasIdIndex({ indexes, options }: CatalogEntry): boolean {
 }
 
 /** `_id`s that part a large collection, in order; sampling is for speed alone. */
-async function boundsOf(source: ClusterClient, collection: ComparedCollection, partitionsMax: number, signal: AbortSignal): Promise<RawValue[]> {
+async function boundsOf(
+  source: ClusterClient,
+  collection: ComparedCollection,
+  partitionsMax: number,
+  signal: AbortSignal,
+): Promise<RawValue[]> {
   const count = Math.min(partitionsMax, Math.floor(collection.sizeBytes / partitionBytesMin));
   if (count < 2 || collection.unordered) return [];
   const sample = await sampleIdsIfGiven(source.router, collection, count * samplesPerPartition, signal);

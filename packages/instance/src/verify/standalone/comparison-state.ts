@@ -48,7 +48,14 @@ export interface GenerationState {
  */
 export class ComparisonState implements AsyncDisposable {
   readonly pending = new Map<number, ComparisonPartition>();
-  readonly totals: ComparisonTotals = { sourceDocuments: 0, destinationDocuments: 0, bytes: 0, suspects: 0, mismatches: 0, agreed: 0 };
+  readonly totals: ComparisonTotals = {
+    sourceDocuments: 0,
+    destinationDocuments: 0,
+    bytes: 0,
+    suspects: 0,
+    mismatches: 0,
+    agreed: 0,
+  };
   readonly generation: GenerationState = { number: 0, offset: 0 };
   #plan: ComparisonPlan | null = null;
   #identity: string | null = null;
@@ -76,7 +83,10 @@ export class ComparisonState implements AsyncDisposable {
   static async open(folder: string): Promise<ComparisonState> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const lock = await FolderLock.take(folder);
-    const [journal, mismatches] = [await LineFile.open(join(folder, 'journal.ndjson')), await LineFile.open(join(folder, 'mismatches.ndjson'))];
+    const [journal, mismatches] = [
+      await LineFile.open(join(folder, 'journal.ndjson')),
+      await LineFile.open(join(folder, 'mismatches.ndjson')),
+    ];
     const state = new ComparisonState(folder, lock, journal, mismatches, new Map());
     await state.#restore();
     return state;
@@ -133,10 +143,22 @@ export class ComparisonState implements AsyncDisposable {
   }
 
   /** Everything of a partition below a bound was compared. @returns the rest */
-  async split(partition: ComparisonPartition, attempt: number, stats: PartStats, bound: RawValue): Promise<ComparisonPartition> {
+  async split(
+    partition: ComparisonPartition,
+    attempt: number,
+    stats: PartStats,
+    bound: RawValue,
+  ): Promise<ComparisonPartition> {
     if (stats.suspects > 0) await (await this.#suspectFile(0)).sync();
     const rest = { ...partition, number: this.#nextPartition, lower: bound };
-    await this.#record({ step: 'split', partition: partition.number, attempt, stats, bound: textOfValue(bound), rest: rest.number });
+    await this.#record({
+      step: 'split',
+      partition: partition.number,
+      attempt,
+      stats,
+      bound: textOfValue(bound),
+      rest: rest.number,
+    });
     return rest;
   }
 
@@ -153,7 +175,9 @@ export class ComparisonState implements AsyncDisposable {
   async recordLook(offset: number, look: RecordedLook): Promise<void> {
     const file = await this.#suspectFile(this.generation.number);
     await file.append(look.suspects.map((suspect) => storeSuspect(suspect, suspect)));
-    await this.mismatchFile.append(look.mismatches.map(({ collection, mismatch }) => describeMismatch(this.collection(collection), mismatch)));
+    await this.mismatchFile.append(
+      look.mismatches.map(({ collection, mismatch }) => describeMismatch(this.collection(collection), mismatch)),
+    );
     await Promise.all([file.sync(), this.mismatchFile.sync()]);
     await this.#record({
       step: 'look',
@@ -180,7 +204,8 @@ export class ComparisonState implements AsyncDisposable {
 
   /** What differed at the last look of the present generation, and is not proven. */
   async *undecided(now_ms: number): AsyncGenerator<DescribedMismatch> {
-    for await (const { suspect } of this.suspects(this.generation.number, 0)) yield describeSuspect(this.collection(suspect.collection), suspect, now_ms);
+    for await (const { suspect } of this.suspects(this.generation.number, 0))
+      yield describeSuspect(this.collection(suspect.collection), suspect, now_ms);
   }
 
   /** Removes the state from the disk: nothing goes on with it. Other files in the folder stay. */
@@ -195,7 +220,8 @@ export class ComparisonState implements AsyncDisposable {
 
   /** Ends the use of the folder; what is in it stays. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const file of [this.journal, this.mismatchFile, ...(await Promise.all(this.suspectFiles.values()))]) await file.close();
+    for (const file of [this.journal, this.mismatchFile, ...(await Promise.all(this.suspectFiles.values()))])
+      await file.close();
     await this.lock.release();
   }
 
@@ -206,7 +232,8 @@ export class ComparisonState implements AsyncDisposable {
     for await (const { value } of this.journal.lines()) this.#apply(parseJournalEntry(value));
     // What was written after the last step that counts is written again.
     await this.mismatchFile.truncate(this.#lengths.mismatches);
-    if (this.generation.number > 0) await (await this.#suspectFile(this.generation.number)).truncate(this.#lengths.suspects);
+    if (this.generation.number > 0)
+      await (await this.#suspectFile(this.generation.number)).truncate(this.#lengths.suspects);
     else if (recorded === null) await (await this.#suspectFile(0)).truncate(0);
     await this.#record({ step: 'run', run: this.#run + 1 });
     await this.journal.sync();
@@ -236,7 +263,8 @@ export class ComparisonState implements AsyncDisposable {
       case 'split': {
         const partition = this.pending.get(entry.partition);
         this.#applyDone(entry);
-        if (partition !== undefined) this.pending.set(entry.rest, { ...partition, number: entry.rest, lower: valueOfText(entry.bound) });
+        if (partition !== undefined)
+          this.pending.set(entry.rest, { ...partition, number: entry.rest, lower: valueOfText(entry.bound) });
         this.#nextPartition = Math.max(this.#nextPartition, entry.rest + 1);
         return;
       }

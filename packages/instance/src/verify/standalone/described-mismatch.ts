@@ -26,7 +26,10 @@ interface Named {
 }
 
 /** A proven mismatch as it is shown. */
-export function describeMismatch({ database, name }: Named, { kind, id, paths, firstSeen_ms, lastSeen_ms, looks }: Mismatch): DescribedMismatch {
+export function describeMismatch(
+  { database, name }: Named,
+  { kind, id, paths, firstSeen_ms, lastSeen_ms, looks }: Mismatch,
+): DescribedMismatch {
   const times = { firstSeen: new Date(firstSeen_ms).toISOString(), lastSeen: new Date(lastSeen_ms).toISOString() };
   return { namespace: `${database}.${name}`, kind, _id: idJson(id), paths, ...times, looks, proven: true };
 }

@@ -24,9 +24,13 @@ export interface DdlOutcome {
 const readingsMax = 5;
 
 /** Reads both catalogs. */
-export async function readReports(deps: ComparisonDependencies, filter: NamespaceFilter): Promise<Record<'source' | 'destination', CatalogReport>> {
+export async function readReports(
+  deps: ComparisonDependencies,
+  filter: NamespaceFilter,
+): Promise<Record<'source' | 'destination', CatalogReport>> {
   const { retrying, signal } = deps;
-  const read = (side: 'source' | 'destination') => retrying(`read the catalog of ${deps[side].name}`, () => readCatalogReport(deps[side], filter, signal), signal);
+  const read = (side: 'source' | 'destination') =>
+    retrying(`read the catalog of ${deps[side].name}`, () => readCatalogReport(deps[side], filter, signal), signal);
   const [source, destination] = await Promise.all([read('source'), read('destination')]);
   return { source, destination };
 }
@@ -36,7 +40,11 @@ export async function readReports(deps: ComparisonDependencies, filter: Namespac
  * the rule's time; what a change of definitions leaves for a moment does not.
  * @throws what the doors throw
  */
-export async function finalDefinitions(deps: ComparisonDependencies, filter: NamespaceFilter, plan: ComparisonPlan): Promise<DdlOutcome> {
+export async function finalDefinitions(
+  deps: ComparisonDependencies,
+  filter: NamespaceFilter,
+  plan: ComparisonPlan,
+): Promise<DdlOutcome> {
   const { options, clock, signal } = deps;
   let before: ReadonlySet<string> | null = null;
   for (let reading = 1; ; reading += 1) {
@@ -47,7 +55,11 @@ export async function finalDefinitions(deps: ComparisonDependencies, filter: Nam
     ];
     const isOld = before !== null && differences.every((difference) => before?.has(nameOf(difference)));
     if (differences.length === 0 || isOld || reading === readingsMax) {
-      return { differences, notCompared: notCompared(reports, plan), namespaces: reports.source.catalog.length + reports.source.timeSeries.length };
+      return {
+        differences,
+        notCompared: notCompared(reports, plan),
+        namespaces: reports.source.catalog.length + reports.source.timeSeries.length,
+      };
     }
     before = new Set(differences.map(nameOf));
     await clock.sleep(options.rule.settle_ms, signal);
@@ -55,7 +67,11 @@ export async function finalDefinitions(deps: ComparisonDependencies, filter: Nam
 }
 
 /** Capped collections whose documents come in another order. */
-async function orderDifferences(deps: ComparisonDependencies, source: CatalogReport, plan: ComparisonPlan): Promise<NamespaceDifference[]> {
+async function orderDifferences(
+  deps: ComparisonDependencies,
+  source: CatalogReport,
+  plan: ComparisonPlan,
+): Promise<NamespaceDifference[]> {
   const capped = new Set(source.catalog.filter(({ options }) => options.capped === true).map(namespaceOf));
   const collections = plan.collections.filter((collection) => capped.has(namespaceOf(collection)));
   if (collections.length === 0) return [];
@@ -63,8 +79,17 @@ async function orderDifferences(deps: ComparisonDependencies, source: CatalogRep
   const differences: NamespaceDifference[] = [];
   for (const collection of collections) {
     const { source: here, destination: there } = lookupSides(deps, collection, times);
-    const isSame = await deps.retrying('compare the order of insertion', () => inSameInsertionOrder(here, there), deps.signal);
-    if (!isSame) differences.push({ kind: 'order', namespace: namespaceOf(collection), detail: 'the documents were inserted in another order' });
+    const isSame = await deps.retrying(
+      'compare the order of insertion',
+      () => inSameInsertionOrder(here, there),
+      deps.signal,
+    );
+    if (!isSame)
+      differences.push({
+        kind: 'order',
+        namespace: namespaceOf(collection),
+        detail: 'the documents were inserted in another order',
+      });
   }
   return differences;
 }
@@ -73,7 +98,10 @@ function nameOf({ kind, namespace, detail }: NamespaceDifference): string {
   return JSON.stringify([kind, namespace, detail]);
 }
 
-function notCompared({ source, destination }: Record<'source' | 'destination', CatalogReport>, plan: ComparisonPlan): NotCompared[] {
+function notCompared(
+  { source, destination }: Record<'source' | 'destination', CatalogReport>,
+  plan: ComparisonPlan,
+): NotCompared[] {
   const there = new Map(destination.catalog.map((entry) => [namespaceOf(entry), entry]));
   const planned = new Map(plan.collections.map((collection) => [namespaceOf(collection), collection]));
   const missed = source.catalog.filter((entry) => {
@@ -84,7 +112,13 @@ function notCompared({ source, destination }: Record<'source' | 'destination', C
   });
   const series = source.timeSeries.filter((namespace) => destination.timeSeries.includes(namespace));
   return [
-    ...missed.map((entry) => ({ namespace: namespaceOf(entry), reason: 'it was made, or made anew, while the comparison ran; run it again' })),
-    ...series.map((namespace) => ({ namespace, reason: 'documents of a time series have no order and no _id that both sides must share' })),
+    ...missed.map((entry) => ({
+      namespace: namespaceOf(entry),
+      reason: 'it was made, or made anew, while the comparison ran; run it again',
+    })),
+    ...series.map((namespace) => ({
+      namespace,
+      reason: 'documents of a time series have no order and no _id that both sides must share',
+    })),
   ];
 }

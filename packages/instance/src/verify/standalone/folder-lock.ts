@@ -27,7 +27,11 @@ export class FolderLock {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt === triesMax) throw error;
         const owner = Number(await readFile(path, 'utf8').catch(() => ''));
         if (owner === process.pid ? taken.has(path) : isAlive(owner)) {
-          throw new ConvoyError('invalidConfiguration', `The state in ${folder} is used by process ${owner}; wait for it, or give another folder.`, { cause: error });
+          throw new ConvoyError(
+            'invalidConfiguration',
+            `The state in ${folder} is used by process ${owner}; wait for it, or give another folder.`,
+            { cause: error },
+          );
         }
         await rm(path, { force: true });
       }

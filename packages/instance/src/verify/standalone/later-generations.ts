@@ -51,7 +51,12 @@ async function lookAtGeneration(deps: ComparisonDependencies, times: KnownTimes)
   await look();
 }
 
-async function lookAtPortion(deps: ComparisonDependencies, portion: readonly StoredSuspect[], end: number, times: KnownTimes): Promise<void> {
+async function lookAtPortion(
+  deps: ComparisonDependencies,
+  portion: readonly StoredSuspect[],
+  end: number,
+  times: KnownTimes,
+): Promise<void> {
   const { state, clock, retrying, signal, options } = deps;
   const suspects: StoredSuspect[] = [];
   const mismatches: { collection: number; mismatch: Mismatch }[] = [];
@@ -67,7 +72,9 @@ async function lookAtPortion(deps: ComparisonDependencies, portion: readonly Sto
     );
     agreed += looked.agreed;
     proven += group.suspects.length - looked.agreed - looked.suspects.length;
-    suspects.push(...looked.suspects.map((suspect) => ({ collection: collection.number, partition: 0, attempt: 0, ...suspect })));
+    suspects.push(
+      ...looked.suspects.map((suspect) => ({ collection: collection.number, partition: 0, attempt: 0, ...suspect })),
+    );
     mismatches.push(...looked.proven.map((mismatch) => ({ collection: collection.number, mismatch })));
   }
   await state.recordLook(end, { suspects, mismatches, agreed, proven });

@@ -69,7 +69,7 @@ export class LineFile {
     const end = this.size;
     const chunk = Buffer.alloc(readBytes);
     let rest: Buffer = Buffer.alloc(0);
-    for (let position = from; position < end; ) {
+    for (let position = from; position < end;) {
       const { bytesRead } = await this.handle.read(chunk, 0, Math.min(chunk.length, end - position), position);
       if (bytesRead === 0) return;
       let bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
@@ -99,7 +99,7 @@ export class LineFile {
   /** Length up to the last newline. */
   async #wholeLength(): Promise<number> {
     const chunk = Buffer.alloc(readBytes);
-    for (let end = this.size; end > 0; ) {
+    for (let end = this.size; end > 0;) {
       const begin = Math.max(0, end - chunk.length);
       const { bytesRead } = await this.handle.read(chunk, 0, end - begin, begin);
       const last = chunk.subarray(0, bytesRead).lastIndexOf(newline);

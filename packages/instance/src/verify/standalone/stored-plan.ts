@@ -32,7 +32,11 @@ export interface RecordedPlan {
 
 /** Writes a plan; after a crash there is the whole of it, or none. */
 export async function writePlan(path: string, { identity, started_ms, plan }: RecordedPlan): Promise<void> {
-  const partitions = plan.partitions.map(({ lower, upper, ...rest }) => ({ ...rest, lower: lower && textOfValue(lower), upper: upper && textOfValue(upper) }));
+  const partitions = plan.partitions.map(({ lower, upper, ...rest }) => ({
+    ...rest,
+    lower: lower && textOfValue(lower),
+    upper: upper && textOfValue(upper),
+  }));
   const text = JSON.stringify({ identity, started_ms, collections: plan.collections, partitions });
   await writeFile(`${path}.new`, text, { mode: 0o600, flush: true });
   await rename(`${path}.new`, path);

@@ -22,11 +22,21 @@ type Doc = Map<string, Value>;
 /** Also names that look like indexes; a JavaScript object would put those first. */
 const names = ['a', 'b', 'c', 'd', '0', '10', 'ä'] as const;
 const paths = ['a', 'b', 'c', 'd', '0', '10', 'a.b', 'a.0', 'b.a', 'b.0.c', 'c.10', 'd.a.b', 'ä.d'] as const;
-const scalars: fc.Arbitrary<Value> = fc.constantFrom<Value[]>(new Int32(1), new Double(2), '$b', 'text', null, true, new Timestamp(0n));
+const scalars: fc.Arbitrary<Value> = fc.constantFrom<Value[]>(
+  new Int32(1),
+  new Double(2),
+  '$b',
+  'text',
+  null,
+  true,
+  new Timestamp(0n),
+);
 
 const { value, inner } = fc.letrec<{ value: Value; inner: Doc }>((tie) => ({
   value: fc.oneof({ maxDepth: 3 }, scalars, tie('inner'), fc.array(tie('value'), { maxLength: 3 })),
-  inner: fc.uniqueArray(fc.tuple(fc.constantFrom(...names), tie('value')), { selector: ([name]) => name, maxLength: 4 }).map((fields): Doc => new Map(fields)),
+  inner: fc
+    .uniqueArray(fc.tuple(fc.constantFrom(...names), tie('value')), { selector: ([name]) => name, maxLength: 4 })
+    .map((fields): Doc => new Map(fields)),
 }));
 
 const path = fc.constantFrom(...paths);
@@ -35,21 +45,37 @@ const fieldOf = (field: string, of: Value): Doc => new Map([[field, of]]);
 
 /** Updates as users send them; some are refused, and some change nothing. */
 const updates: fc.Arbitrary<Doc | Doc[]> = fc.oneof(
-  fc.uniqueArray(fc.tuple(path, value), { selector: ([field]) => field, minLength: 1, maxLength: 3 }).map((fields) => fieldOf('$set', new Map(fields))),
-  fc.uniqueArray(path, { minLength: 1, maxLength: 3 }).map((fields) => fieldOf('$unset', new Map(fields.map((field) => [field, ''])))),
-  fc.tuple(path, fc.array(value, { minLength: 1, maxLength: 2 })).map(([field, each]) => fieldOf('$push', fieldOf(field, fieldOf('$each', each)))),
+  fc
+    .uniqueArray(fc.tuple(path, value), { selector: ([field]) => field, minLength: 1, maxLength: 3 })
+    .map((fields) => fieldOf('$set', new Map(fields))),
+  fc
+    .uniqueArray(path, { minLength: 1, maxLength: 3 })
+    .map((fields) => fieldOf('$unset', new Map(fields.map((field) => [field, ''])))),
+  fc
+    .tuple(path, fc.array(value, { minLength: 1, maxLength: 2 }))
+    .map(([field, each]) => fieldOf('$push', fieldOf(field, fieldOf('$each', each)))),
   fc.tuple(path, fc.constantFrom(1, -1)).map(([field, end]) => fieldOf('$pop', fieldOf(field, new Int32(end)))),
   path.map((field) => fieldOf('$inc', fieldOf(field, new Int32(1)))),
   fc.tuple(name, name).map(([from, to]) => fieldOf('$rename', fieldOf(from, to))),
   fc.tuple(path, inner).map(([field, of]) => [fieldOf('$set', fieldOf(field, fieldOf('$literal', of)))]),
   fc.uniqueArray(path, { minLength: 1, maxLength: 2 }).map((fields) => [fieldOf('$unset', fields)]),
-  fc.tuple(name, value).map(([field, of]) => [fieldOf('$unset', [field]), fieldOf('$set', fieldOf(field, fieldOf('$literal', of)))]),
+  fc
+    .tuple(name, value)
+    .map(([field, of]) => [fieldOf('$unset', [field]), fieldOf('$set', fieldOf(field, fieldOf('$literal', of)))]),
 );
 
-const history = fc.record({ first: inner, updates: fc.array(updates, { minLength: 1, maxLength: updatesMax, size: 'max' }) });
+const history = fc.record({
+  first: inner,
+  updates: fc.array(updates, { minLength: 1, maxLength: updatesMax, size: 'max' }),
+});
 
 function filterOf(_id: number): Uint8Array {
-  return BSON.serialize(new Map<string, unknown>([['sk', sk], ['_id', new Int32(_id)]]));
+  return BSON.serialize(
+    new Map<string, unknown>([
+      ['sk', sk],
+      ['_id', new Int32(_id)],
+    ]),
+  );
 }
 
 /** What the stream showed of each document: its updates in their order; null when one was a replacement, which needs no fold. */
@@ -58,21 +84,41 @@ type Shown = Map<number, Uint8Array[] | null>;
 test('random updates of a document, folded as far as they can be, make the bytes that the source has', async () => {
   await using servers = await SplitCluster.start({ direct: false });
   const played = fc.sample(history, { numRuns: histories, seed: testSeed });
-  const documents = played.map(({ first }, _id) => BSON.serialize(new Map<string, unknown>([['_id', new Int32(_id)], ['sk', sk], ...first])));
+  const documents = played.map(({ first }, _id) =>
+    BSON.serialize(new Map<string, unknown>([['_id', new Int32(_id)], ['sk', sk], ...first])),
+  );
   const collection = new Collection(servers);
   await collection.write('insert', documents);
   // A server has put its time into empty timestamps.
   const first = await collection.documents();
   const since = await collection.time();
   for (let turn = 0; turn < updatesMax; turn += 1) await collection.write('update', updatesOf(played, turn));
-  await collection.write('insert', [BSON.serialize(new Map<string, unknown>([['_id', new Int32(histories)], ['sk', sk]]))]);
+  await collection.write('insert', [
+    BSON.serialize(
+      new Map<string, unknown>([
+        ['_id', new Int32(histories)],
+        ['sk', sk],
+      ]),
+    ),
+  ]);
   const deltas = [...(await collection.updatesSince(since))].map(([_id, shown]) => ({ _id, deltas: foldAll(shown) }));
   const wanted = await collection.documents();
 
-  await collection.write('delete', documents.map((_, _id) => deleteStatement(filterOf(_id))));
-  await collection.write('insert', [...first.values()].map((hex) => Buffer.from(hex, 'hex')));
+  await collection.write(
+    'delete',
+    documents.map((_, _id) => deleteStatement(filterOf(_id))),
+  );
+  await collection.write(
+    'insert',
+    [...first.values()].map((hex) => Buffer.from(hex, 'hex')),
+  );
   for (let turn = 0; turn < updatesMax; turn += 1) {
-    await collection.write('update', deltas.flatMap(({ _id, deltas: all }) => all.slice(turn, turn + 1).map((delta) => updateStatement(filterOf(_id), { pipeline: deltaPipeline(delta) }))));
+    await collection.write(
+      'update',
+      deltas.flatMap(({ _id, deltas: all }) =>
+        all.slice(turn, turn + 1).map((delta) => updateStatement(filterOf(_id), { pipeline: deltaPipeline(delta) })),
+      ),
+    );
   }
   const copies = await collection.documents();
   const folded = deltas.filter(({ deltas: all }) => all.length > 0);
@@ -84,7 +130,22 @@ test('random updates of a document, folded as far as they can be, make the bytes
 function updatesOf(played: readonly { updates: readonly (Doc | Doc[])[] }[], turn: number): Uint8Array[] {
   return played.flatMap(({ updates: all }, _id) => {
     const u = all[turn];
-    return u === undefined ? [] : [BSON.serialize(new Map<string, unknown>([['q', new Map([['sk', sk], ['_id', new Int32(_id)]])], ['u', u]]))];
+    return u === undefined
+      ? []
+      : [
+          BSON.serialize(
+            new Map<string, unknown>([
+              [
+                'q',
+                new Map([
+                  ['sk', sk],
+                  ['_id', new Int32(_id)],
+                ]),
+              ],
+              ['u', u],
+            ]),
+          ),
+        ];
   });
 }
 
@@ -108,20 +169,35 @@ class Collection {
 
   /** What the server refuses of a user is passed over: the document is then as it was. */
   async write(kind: RawWrite['kind'], statements: readonly Uint8Array[]): Promise<void> {
-    const { cluster: { router }, signal } = this.servers;
-    if (statements.length > 0) await router.write({ database: 'db', collection: 'coll', kind, statements, ordered: false }, null, { signal });
+    const {
+      cluster: { router },
+      signal,
+    } = this.servers;
+    if (statements.length > 0)
+      await router.write({ database: 'db', collection: 'coll', kind, statements, ordered: false }, null, { signal });
   }
 
   async time(): Promise<Timestamp> {
-    const { operationTime } = await this.servers.cluster.router.command('admin', { ping: 1 }, { signal: this.servers.signal });
+    const { operationTime } = await this.servers.cluster.router.command(
+      'admin',
+      { ping: 1 },
+      { signal: this.servers.signal },
+    );
     return operationTime as Timestamp;
   }
 
   /** Up to the document that comes last. */
   async updatesSince(time: Timestamp): Promise<Shown> {
-    const { cluster: { router }, signal } = this.servers;
+    const {
+      cluster: { router },
+      signal,
+    } = this.servers;
     const shown: Shown = new Map();
-    const cursor = await router.openCursor('db', { aggregate: 'coll', pipeline: [{ $changeStream: { startAtOperationTime: time } }], cursor: {} }, { signal });
+    const cursor = await router.openCursor(
+      'db',
+      { aggregate: 'coll', pipeline: [{ $changeStream: { startAtOperationTime: time } }], cursor: {} },
+      { signal },
+    );
     for (let batch = cursor.first; ; batch = await cursor.next({ signal, maxTime_ms: 1_000 })) {
       for (const bytes of batch.documents) {
         const parsed = parseEvent(bytes);
@@ -130,7 +206,8 @@ class Collection {
         const _id = Number(decodeValue(id));
         if (_id === histories) return shown;
         const before = shown.get(_id);
-        if (operation === 'update' && updateDescription !== null) shown.set(_id, before === null ? null : [...(before ?? []), updateDescription.slice()]);
+        if (operation === 'update' && updateDescription !== null)
+          shown.set(_id, before === null ? null : [...(before ?? []), updateDescription.slice()]);
         if (operation === 'replace') shown.set(_id, null);
       }
     }
@@ -138,8 +215,16 @@ class Collection {
 
   /** By `_id`, in hexadecimal. */
   async documents(): Promise<Map<number, string>> {
-    const { cluster: { router }, signal } = this.servers;
+    const {
+      cluster: { router },
+      signal,
+    } = this.servers;
     const cursor = await router.openCursor('db', { find: 'coll', batchSize: 10_000 }, { signal });
-    return new Map(cursor.first.documents.map((bytes) => [Number(BSON.deserialize(bytes)['_id']), Buffer.from(bytes).toString('hex')]));
+    return new Map(
+      cursor.first.documents.map((bytes) => [
+        Number(BSON.deserialize(bytes)['_id']),
+        Buffer.from(bytes).toString('hex'),
+      ]),
+    );
   }
 }

@@ -19,7 +19,12 @@ const { signal } = new AbortController();
 const confirm = (): Promise<void> => Promise.resolve();
 
 function requestOf(body: Partial<StartRequestBody> = {}): StartRequest {
-  return startRequestSchema.parse({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false }, ...body });
+  return startRequestSchema.parse({
+    source: 'cluster0',
+    destination: 'cluster1',
+    verification: { enabled: false },
+    ...body,
+  });
 }
 
 /** Collections of every kind, with indexes whose attributes are deferred. */
@@ -43,7 +48,13 @@ async function makePlainCollections(client: MongoClient): Promise<void> {
   });
   await app.createCollection('capped', { capped: true, size: 10_000, max: 50 });
   await app.createCollection('collated', { collation: { locale: 'fr', strength: 2 } });
-  await app.command({ createIndexes: 'collated', indexes: [{ key: { a: 1 }, name: 'simple', collation: { locale: 'simple' } }, { key: { b: 1 }, name: 'inherits' }] });
+  await app.command({
+    createIndexes: 'collated',
+    indexes: [
+      { key: { a: 1 }, name: 'simple', collation: { locale: 'simple' } },
+      { key: { b: 1 }, name: 'inherits' },
+    ],
+  });
   await app.createCollection('validated', { validator: { a: { $gt: new BSON.Double(1) } }, validationAction: 'warn' });
   await app.createCollection('view', { viewOn: 'plain', pipeline: [{ $match: { a: { $gt: 1 } } }] });
   await app.collection('plain').insertMany(Array.from({ length: 20 }, (_, position) => ({ u: position })));
@@ -58,20 +69,33 @@ async function makeShardedCollections(client: MongoClient): Promise<void> {
   await admin.command({ moveChunk: 'app.ranged', find: { sk: 50 }, to: 'shard0', _waitForDelete: true });
   await admin.command({ shardCollection: 'app.hashed', key: { _id: 'hashed' }, numInitialChunks: 4 });
   await admin.command({ shardCollection: 'app.compound', key: { tenant: 1, h: 'hashed' } });
-  await client.db('app').command({ createIndexes: 'uniq', indexes: [{ key: { email: 1 }, name: 'by_email', unique: true }] });
+  await client
+    .db('app')
+    .command({ createIndexes: 'uniq', indexes: [{ key: { email: 1 }, name: 'by_email', unique: true }] });
   await admin.command({ shardCollection: 'app.uniq', key: { email: 1 }, unique: true });
 }
 
-async function differences(sourceCatalog: Catalog, destination: ClusterClient, form: 'temporary' | 'final', request = requestOf()) {
+async function differences(
+  sourceCatalog: Catalog,
+  destination: ClusterClient,
+  form: 'temporary' | 'final',
+  request = requestOf(),
+) {
   const made = await readCatalog(destination, everything, signal);
-  return compareCatalogs(sourceCatalog, made, { form, buildIndexes: request.buildIndexes, destinationVersion: destination.version });
+  return compareCatalogs(sourceCatalog, made, {
+    form,
+    buildIndexes: request.buildIndexes,
+    destinationVersion: destination.version,
+  });
 }
 
 const distributionOf = (catalog: Catalog): unknown =>
-  catalog.filter((entry) => entry.sharding !== null).map(({ name, sharding }) => ({
-    name,
-    chunks: sharding?.chunks.map(({ min, max, shard }) => BSON.EJSON.stringify({ min, max, shard })),
-  }));
+  catalog
+    .filter((entry) => entry.sharding !== null)
+    .map(({ name, sharding }) => ({
+      name,
+      chunks: sharding?.chunks.map(({ min, max, shard }) => BSON.EJSON.stringify({ min, max, shard })),
+    }));
 
 describe('from a sharded cluster to an equal one', () => {
   it('makes every collection with its options, indexes and distribution, and restores what was deferred', async () => {
@@ -81,7 +105,12 @@ describe('from a sharded cluster to an equal one', () => {
     await makePlainCollections(source.client);
     await destination.client.db('admin').command({ balancerStop: 1 });
 
-    const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
+    const { plan, sourceCatalog } = await checkStart({
+      source: source.cluster,
+      destination: destination.cluster,
+      request: requestOf(),
+      signal,
+    });
     await createCollections({ destination: destination.cluster, plan, signal, confirm });
     expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
     const made = await readCatalog(destination.cluster, everything, signal);
@@ -89,7 +118,11 @@ describe('from a sharded cluster to an equal one', () => {
     expect(new Set(made.map((entry) => entry.primaryShard))).toEqual(new Set(['shard1']));
     const config = destination.client.db('config');
     expect(await config.collection('tags').countDocuments()).toBe(0);
-    expect((await config.collection('shards').find().toArray()).flatMap((shard) => (shard.tags as string[] | undefined) ?? [])).toEqual([]);
+    expect(
+      (await config.collection('shards').find().toArray()).flatMap(
+        (shard) => (shard.tags as string[] | undefined) ?? [],
+      ),
+    ).toEqual([]);
 
     await restoreAttributes({ destination: destination.cluster, plan, signal, confirm });
     expect(await differences(sourceCatalog, destination.cluster, 'final')).toEqual([]);
@@ -99,9 +132,17 @@ describe('from a sharded cluster to an equal one', () => {
     await using source = await openTestCluster('cluster0', 1);
     await using destination = await openTestCluster('cluster1', 1);
     await makePlainCollections(source.client);
-    const { plan } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
+    const { plan } = await checkStart({
+      source: source.cluster,
+      destination: destination.cluster,
+      request: requestOf(),
+      signal,
+    });
     await createCollections({ destination: destination.cluster, plan, signal, confirm });
-    await destination.client.db('app').collection('plain').insertMany([{ u: 'secret' }, { u: 'secret' }]);
+    await destination.client
+      .db('app')
+      .collection('plain')
+      .insertMany([{ u: 'secret' }, { u: 'secret' }]);
     await expect(restoreAttributes({ destination: destination.cluster, plan, signal, confirm })).rejects.toMatchObject({
       error: 'uniqueIndexViolated',
       errorDescription: 'Documents of app.plain on the destination violate the unique index u_1.',
@@ -114,14 +155,17 @@ describe('from a sharded cluster to an equal one', () => {
     await using source = await openTestCluster('cluster0', 1);
     await using destination = await openTestCluster('cluster1', 1);
     await makePlainCollections(source.client);
-    const check = (): Promise<unknown> => checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
+    const check = (): Promise<unknown> =>
+      checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
     await destination.client.db('app').collection('plain').insertOne({ a: 1 });
     await expect(check()).rejects.toMatchObject({ error: 'destinationNotEmpty' });
     await destination.client.db('app').collection('plain').deleteMany({});
     await check();
     await destination.client.db('app').createCollection('capped');
     await expect(check()).rejects.toMatchObject({ error: 'destinationNotEmpty' });
-    await expect(checkStart({ source: source.cluster, destination: source.cluster, request: requestOf(), signal })).rejects.toMatchObject({
+    await expect(
+      checkStart({ source: source.cluster, destination: source.cluster, request: requestOf(), signal }),
+    ).rejects.toMatchObject({
       error: 'sourceEqualsDestination',
     });
   });
@@ -147,7 +191,12 @@ describe('from a sharded cluster to an equal one', () => {
     await makeShardedCollections(source.client);
     await makePlainCollections(source.client);
     await destination.client.db('admin').command({ balancerStop: 1 });
-    const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
+    const { plan, sourceCatalog } = await checkStart({
+      source: source.cluster,
+      destination: destination.cluster,
+      request: requestOf(),
+      signal,
+    });
     let losses = 0;
     for (const afterCommands of [3, 9, 12, 15, 8, Infinity]) {
       commandsLeft = afterCommands;
@@ -160,7 +209,9 @@ describe('from a sharded cluster to an equal one', () => {
     }
     expect(losses).toBeGreaterThan(2);
     expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
-    expect(distributionOf(await readCatalog(destination.cluster, everything, signal))).toEqual(distributionOf(sourceCatalog));
+    expect(distributionOf(await readCatalog(destination.cluster, everything, signal))).toEqual(
+      distributionOf(sourceCatalog),
+    );
     expect(await destination.client.db('config').collection('tags').countDocuments()).toBe(0);
   });
 });
@@ -171,11 +222,17 @@ describe('from two shards to three', () => {
     await using destination = await openTestCluster('cluster1', 3, { direct: false });
     await makeShardedCollections(source.client);
     await destination.client.db('admin').command({ balancerStop: 1 });
-    const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
+    const { plan, sourceCatalog } = await checkStart({
+      source: source.cluster,
+      destination: destination.cluster,
+      request: requestOf(),
+      signal,
+    });
     await createCollections({ destination: destination.cluster, plan, signal, confirm });
     expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
     const made = await readCatalog(destination.cluster, everything, signal);
-    const owners = (name: string): Set<string | undefined> => new Set(made.find((entry) => entry.name === name)?.sharding?.chunks.map((chunk) => chunk.shard));
+    const owners = (name: string): Set<string | undefined> =>
+      new Set(made.find((entry) => entry.name === name)?.sharding?.chunks.map((chunk) => chunk.shard));
     expect(owners('ranged').size).toBe(3);
     expect(owners('hashed').size).toBe(3);
   });
@@ -186,7 +243,12 @@ describe('from a replica set', () => {
     await using source = await openTestCluster('cluster0', 0);
     await using destination = await openTestCluster('cluster1', 0);
     await makePlainCollections(source.client);
-    const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
+    const { plan, sourceCatalog } = await checkStart({
+      source: source.cluster,
+      destination: destination.cluster,
+      request: requestOf(),
+      signal,
+    });
     await createCollections({ destination: destination.cluster, plan, signal, confirm });
     await restoreAttributes({ destination: destination.cluster, plan, signal, confirm });
     expect(await differences(sourceCatalog, destination.cluster, 'final')).toEqual([]);
@@ -196,7 +258,10 @@ describe('from a replica set', () => {
     await using source = await openTestCluster('cluster0', 0);
     await using destination = await openTestCluster('cluster1', 2);
     await makePlainCollections(source.client);
-    await source.client.db('app').collection('events').insertMany(Array.from({ length: 200 }, (_, position) => ({ k: position })));
+    await source.client
+      .db('app')
+      .collection('events')
+      .insertMany(Array.from({ length: 200 }, (_, position) => ({ k: position })));
     await destination.client.db('admin').command({ balancerStop: 1 });
     const request = requestOf({
       sharding: {
@@ -204,11 +269,20 @@ describe('from a replica set', () => {
         shardingEntries: [{ database: 'app', collection: 'events', shardCollection: { key: [{ k: 1 }] } }],
       },
     });
-    const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request, signal });
+    const { plan, sourceCatalog } = await checkStart({
+      source: source.cluster,
+      destination: destination.cluster,
+      request,
+      signal,
+    });
     await createCollections({ destination: destination.cluster, plan, signal, confirm });
     expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
-    const events = (await readCatalog(destination.cluster, everything, signal)).find((entry) => entry.name === 'events');
-    expect(events?.sharding?.chunks.map((chunk) => chunk.shard).join(' ')).toBe('shard0 shard0 shard0 shard0 shard1 shard1 shard1 shard1');
+    const events = (await readCatalog(destination.cluster, everything, signal)).find(
+      (entry) => entry.name === 'events',
+    );
+    expect(events?.sharding?.chunks.map((chunk) => chunk.shard).join(' ')).toBe(
+      'shard0 shard0 shard0 shard0 shard1 shard1 shard1 shard1',
+    );
     expect(events?.indexes.map((index) => index.name as string)).toEqual(['_id_', 'k_1']);
   });
 });
@@ -226,10 +300,18 @@ describe('a catalog that changes', () => {
     await app.createCollection('new');
     await app.collection('plain').dropIndex('u_1');
     await app.command({ collMod: 'plain', index: { name: 'ttl', expireAfterSeconds: 60 } });
-    await source.client.db('admin').command({ moveChunk: 'app.ranged', find: { sk: -500 }, to: 'shard0', _waitForDelete: true });
+    await source.client
+      .db('admin')
+      .command({ moveChunk: 'app.ranged', find: { sk: -500 }, to: 'shard0', _waitForDelete: true });
     const after = await readCatalog(source.cluster, everything, signal);
     const changes = catalogChanges(before, after).map((change) => `${change.kind} ${change.entry.name}`);
-    expect(changes).toEqual(['dropped capped', 'renamed renamed', 'created new', 'indexes plain', 'chunksMoved ranged']);
+    expect(changes).toEqual([
+      'dropped capped',
+      'renamed renamed',
+      'created new',
+      'indexes plain',
+      'chunksMoved ranged',
+    ]);
     expect(fingerprint(after)).not.toBe(fingerprint(before));
   });
 
@@ -237,14 +319,21 @@ describe('a catalog that changes', () => {
     await using source = await openTestCluster('cluster0', 2);
     await makeShardedCollections(source.client);
     await using shard = await openShardClient(source.cluster, source.client);
-    await shard.client.db('app').command({ createIndexes: 'ranged', indexes: [{ key: { only: 1 }, name: 'only_here' }] });
+    await shard.client
+      .db('app')
+      .command({ createIndexes: 'ranged', indexes: [{ key: { only: 1 }, name: 'only_here' }] });
     const report = await readCatalogReport(source.cluster, everything, signal);
     expect(report.inconsistentIndexes).toEqual([{ namespace: 'app.ranged', index: 'only_here', shards: ['shard1'] }]);
   });
 });
 
-async function openShardClient(cluster: ClusterClient, router: MongoClient): Promise<AsyncDisposable & { client: MongoClient }> {
-  const { shards } = await router.db('admin').command({ listShards: 1 }) as { shards: { _id: string; host: string }[] };
+async function openShardClient(
+  cluster: ClusterClient,
+  router: MongoClient,
+): Promise<AsyncDisposable & { client: MongoClient }> {
+  const { shards } = (await router.db('admin').command({ listShards: 1 })) as {
+    shards: { _id: string; host: string }[];
+  };
   const host = shards.find((shard) => shard._id === cluster.shardIds[0])?.host.split('/')[1] ?? '';
   const client = await new MongoClient(`mongodb://${host}/?directConnection=true`).connect();
   return { client, [Symbol.asyncDispose]: () => client.close() };

@@ -17,7 +17,12 @@ export async function openTestCluster(
 ): Promise<TestCluster> {
   const servers = await startLocalCluster({ topology: shards === 0 ? 'replicaSet' : { shards } });
   const { signal } = new AbortController();
-  const cluster = await openCluster(name, servers.connectionString, { direct: options.direct ?? true, signal }, options.wrap);
+  const cluster = await openCluster(
+    name,
+    servers.connectionString,
+    { direct: options.direct ?? true, signal },
+    options.wrap,
+  );
   const client = await new MongoClient(servers.connectionString).connect();
   return {
     cluster,

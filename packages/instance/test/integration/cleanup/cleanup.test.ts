@@ -21,7 +21,10 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 beforeEach(async () => {
-  await fixture.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
+  await fixture.cluster0.client
+    .db('shop')
+    .collection('orders')
+    .insertMany([{ n: 1 }, { n: 2 }]);
   for (const { client } of sides()) await client.db('admin').command({ balancerStart: 1 });
 });
 
@@ -39,7 +42,10 @@ function config(cluster0 = fixture.cluster0.connectionString) {
 }
 
 /** Cleans up what was migrated to cluster1. @returns the plan, and whether it was carried out */
-async function clean({ yes = true, from = config(), answerWithin_ms = silence_ms } = {}): Promise<{ plan: CleanupPlan | undefined; done: boolean }> {
+async function clean({ yes = true, from = config(), answerWithin_ms = silence_ms } = {}): Promise<{
+  plan: CleanupPlan | undefined;
+  done: boolean;
+}> {
   let plan: CleanupPlan | undefined;
   const agree = (shown: CleanupPlan): Promise<boolean> => {
     plan = shown;
@@ -52,7 +58,10 @@ async function clean({ yes = true, from = config(), answerWithin_ms = silence_ms
 async function settings({ client, shopper }: Side): Promise<{ balancer: unknown; writes: boolean }> {
   const balancer = (await client.db('admin').command({ balancerStatus: 1 })).mode as unknown;
   const orders = shopper.db('shop').collection('probe');
-  const writes = await orders.insertOne({}).then(() => true, () => false);
+  const writes = await orders.insertOne({}).then(
+    () => true,
+    () => false,
+  );
   if (writes) await orders.drop();
   return { balancer, writes };
 }
@@ -83,13 +92,18 @@ describe('a cleanup', () => {
     expect({ ...plan, steps: plan?.steps.map(({ description }) => description), done }).toEqual({
       found: 'The migration from cluster0 to cluster1 is committed.',
       steps: ['Drop all collections of convoy_metadata on cluster1.'],
-      remarks: ['The block of user writes on cluster0 stays as it is; where they are still refused, allow them with: convoy unblock cluster0'],
+      remarks: [
+        'The block of user writes on cluster0 stays as it is; where they are still refused, allow them with: convoy unblock cluster0',
+      ],
       done: true,
     });
     expect(await fixture.cluster1.databases()).toEqual(['shop']);
     expect(await first.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
     await first.close();
-    expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([{ ...open, writes: false }, open]);
+    expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([
+      { ...open, writes: false },
+      open,
+    ]);
     await unblock(config(), 'cluster0', signal);
     expect(await settings(fixture.cluster0)).toEqual(open);
     await using second = await fixture.startInstance();
@@ -101,7 +115,10 @@ describe('a cleanup', () => {
     await first.accepted('commit');
     await first.untilState('COMMITTED');
     await first.close();
-    await using second = await fixture.startInstance({ cluster0: fixture.cluster1.connectionString, cluster1: fixture.cluster0.connectionString });
+    await using second = await fixture.startInstance({
+      cluster0: fixture.cluster1.connectionString,
+      cluster1: fixture.cluster0.connectionString,
+    });
     await fixture.cluster0.client.db('convoy_metadata').collection('tasks').insertOne({ n: 1 });
     await fixture.cluster0.client.db('shop').dropDatabase();
     const { status, body } = await second.command('start', startBody());
@@ -117,23 +134,33 @@ describe('a cleanup', () => {
     await client.db('admin').command({ configureFailPoint: 'failCommand', mode: { times: 1 }, data });
     await expect(clean()).rejects.toMatchObject({
       error: 'writeBlockingFailed',
-      errorDescription: expect.stringMatching(/^User writes on cluster1 could not be allowed again: Unauthorized.*Give the user .* setUserWriteBlockMode.* repeat this/) as unknown,
+      errorDescription: expect.stringMatching(
+        /^User writes on cluster1 could not be allowed again: Unauthorized.*Give the user .* setUserWriteBlockMode.* repeat this/,
+      ) as unknown,
     });
     expect((await clean()).done).toBe(true);
     expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([open, open]);
   });
 
   it('gives both clusters back what they were before a migration that has failed', async () => {
-    await fixture.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
+    await fixture.cluster0.client
+      .db('shop')
+      .collection('orders')
+      .createIndexes([{ key: { n: 1 }, unique: true }]);
     await using instance = await begin(blocking, { retry_minutes: 0.05 });
     await fixture.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
     await instance.accepted('commit');
     await untilFailed(instance);
     await expect.poll(async () => (await settings(fixture.cluster0)).writes, { timeout: 100_000 }).toBe(true);
-    expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([{ balancer: 'off', writes: true }, { balancer: 'off', writes: false }]);
+    expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([
+      { balancer: 'off', writes: true },
+      { balancer: 'off', writes: false },
+    ]);
     const { plan, done } = await clean();
     expect(done).toBe(true);
-    expect(plan?.found).toMatch(/^The migration from cluster0 to cluster1 has failed: verificationFailed: 1 differences .* in: shop\.orders\./);
+    expect(plan?.found).toMatch(
+      /^The migration from cluster0 to cluster1 has failed: verificationFailed: 1 differences .* in: shop\.orders\./,
+    );
     expect(plan?.remarks).toEqual([expect.stringMatching(/stays on cluster1.*drop it before the next start/)]);
     expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([open, open]);
     expect(await fixture.cluster1.databases()).toEqual(['shop']);
@@ -141,10 +168,16 @@ describe('a cleanup', () => {
 
   it('is refused while instances are at work, paused ones too, and changes nothing then', async () => {
     await using instance = await begin(blocking);
-    await expect(clean({ answerWithin_ms: patience_ms })).rejects.toMatchObject({ error: 'migrationLives', errorDescription: expect.stringMatching(/shard[01].*stop all its instances/) as unknown });
+    await expect(clean({ answerWithin_ms: patience_ms })).rejects.toMatchObject({
+      error: 'migrationLives',
+      errorDescription: expect.stringMatching(/shard[01].*stop all its instances/) as unknown,
+    });
     await instance.accepted('pause');
     await expect(clean({ answerWithin_ms: patience_ms })).rejects.toMatchObject({ error: 'migrationLives' });
-    await expect(unblock(config(), 'cluster1', signal)).rejects.toMatchObject({ error: 'migrationLives', errorDescription: expect.stringMatching(/cluster1 is the destination/) as unknown });
+    await expect(unblock(config(), 'cluster1', signal)).rejects.toMatchObject({
+      error: 'migrationLives',
+      errorDescription: expect.stringMatching(/cluster1 is the destination/) as unknown,
+    });
     await instance.accepted('resume');
     await instance.untilCanCommit();
     await instance.accepted('commit');
@@ -156,7 +189,12 @@ describe('a cleanup', () => {
     await instance.close();
     const admin = fixture.cluster1.client.db('admin');
     await admin.command({ addShardToZone: 'shard1', zone: 'convoy_placement_1' });
-    await admin.command({ updateZoneKeyRange: 'shop.later', min: { _id: 1 }, max: { _id: 2 }, zone: 'convoy_placement_1' });
+    await admin.command({
+      updateZoneKeyRange: 'shop.later',
+      min: { _id: 1 },
+      max: { _id: 2 },
+      zone: 'convoy_placement_1',
+    });
     expect((await clean({ yes: false })).done).toBe(false);
     expect(await fixture.cluster1.databases()).toContain('convoy_metadata');
     expect((await settings(fixture.cluster1)).writes).toBe(false);
@@ -174,7 +212,10 @@ describe('a cleanup', () => {
     ]);
     expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([open, open]);
     const tags = fixture.cluster1.client.db('config');
-    expect([await tags.collection('tags').countDocuments(), await tags.collection('shards').countDocuments({ tags: /convoy/ })]).toEqual([0, 0]);
+    expect([
+      await tags.collection('tags').countDocuments(),
+      await tags.collection('shards').countDocuments({ tags: /convoy/ }),
+    ]).toEqual([0, 0]);
     await fixture.cluster1.client.db('shop').dropDatabase();
     await using again = await fixture.startInstance();
     await again.migrate(blocking);

@@ -11,7 +11,9 @@ test('a shard whose user may not read by UUID is not read directly, and the priv
   const signal = AbortSignal.timeout(120_000);
   await using stack = new Closers();
   const folder = stack.use(ScratchFolder.create('privileges'));
-  const servers = stack.use(await startTestCluster({ name: 'source', topology: { shards: 1 }, withUsers: true, isHere: true, folder }));
+  const servers = stack.use(
+    await startTestCluster({ name: 'source', topology: { shards: 1 }, withUsers: true, isHere: true, folder }),
+  );
   const toShard = servers.shardConnectionString(servers.shardIds[0] ?? '');
   const root = new MongoClient(toShard);
   stack.defer(() => root.close());
@@ -31,15 +33,24 @@ test('a shard whose user may not read by UUID is not read directly, and the priv
       return [code, message.split('{')[0]];
     }
   };
-  for (const name of ['find', 'count', 'listIndexes']) expect(await refusal({ [name]: collection })).toEqual([13, 'not authorized on db to execute command ']);
+  for (const name of ['find', 'count', 'listIndexes'])
+    expect(await refusal({ [name]: collection })).toEqual([13, 'not authorized on db to execute command ']);
 
-  const open = () => openCluster('cluster0', servers.connectionString, { direct: true, shardCredentials: reader, signal });
-  await expect(open()).rejects.toMatchObject({ error: 'shardsNotReachable', errorDescription: expect.stringContaining('useUUID on the cluster') as string });
+  const open = () =>
+    openCluster('cluster0', servers.connectionString, { direct: true, shardCredentials: reader, signal });
+  await expect(open()).rejects.toMatchObject({
+    error: 'shardsNotReachable',
+    errorDescription: expect.stringContaining('useUUID on the cluster') as string,
+  });
   await expect(openCluster('cluster0', asReader.href, { direct: false, signal })).rejects.toMatchObject({
     error: 'permissionMissing',
     errorDescription: expect.stringContaining('lacks replSetGetConfig on the cluster') as string,
   });
-  await admin.command({ createRole: 'byUuid', privileges: [{ resource: { cluster: true }, actions: ['useUUID'] }], roles: [] });
+  await admin.command({
+    createRole: 'byUuid',
+    privileges: [{ resource: { cluster: true }, actions: ['useUUID'] }],
+    roles: [],
+  });
   await admin.command({ grantRolesToUser: reader.user, roles: ['byUuid'] });
   expect(await refusal({ find: collection })).toEqual([26, expect.anything()]);
   await (await open()).close();

@@ -12,7 +12,10 @@ describe('a transaction over two shards', () => {
     split = await SplitCluster.start({ direct: true });
     client = await MongoClient.connect(split.connectionString);
     const { shards } = await client.db('admin').command({ listShards: 1 });
-    const host = (shards as { _id: string; host: string }[]).find(({ _id }) => _id === 'shard1')?.host.split('/').at(-1);
+    const host = (shards as { _id: string; host: string }[])
+      .find(({ _id }) => _id === 'shard1')
+      ?.host.split('/')
+      .at(-1);
     shard1 = await MongoClient.connect(`mongodb://${host ?? ''}/?directConnection=true`);
   });
 
@@ -27,7 +30,10 @@ describe('a transaction over two shards', () => {
     const coll = client.db('db').collection<{ _id: number; sk: number }>('coll');
     await using session = client.startSession();
     // Both shards learn that they have chunks, which ends a transaction.
-    await coll.insertMany([{ _id: 3, sk: -1 }, { _id: 4, sk: 1 }]);
+    await coll.insertMany([
+      { _id: 3, sk: -1 },
+      { _id: 4, sk: 1 },
+    ]);
     expect(await look()).toEqual(new Set());
     session.startTransaction();
     await coll.insertOne({ _id: 1, sk: -1 }, { session });

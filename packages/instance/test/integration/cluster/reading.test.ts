@@ -2,7 +2,16 @@ import { BSON, Binary, type Document, MaxKey } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { openChangeStream, tokenTime, tokenUuid } from '../../../src/cluster/change-stream.js';
-import { appendNote, currentTime, highestTime, operationTimes, timeAboveAll, timeOf, timestampOf, wakeStream } from '../../../src/cluster/cluster-time.js';
+import {
+  appendNote,
+  currentTime,
+  highestTime,
+  operationTimes,
+  timeAboveAll,
+  timeOf,
+  timestampOf,
+  wakeStream,
+} from '../../../src/cluster/cluster-time.js';
 import type { RawBatch, RawCursor } from '../../../src/cluster/node-client.js';
 import { classify, CollectionAbsentError } from '../../../src/cluster/failure.js';
 import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
@@ -32,7 +41,10 @@ async function readAll(cursor: RawCursor, signal: AbortSignal): Promise<Document
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(() => null, (error: unknown) => error);
+  return promise.then(
+    () => null,
+    (error: unknown) => error,
+  );
 }
 
 describe('a snapshot read', () => {
@@ -41,26 +53,48 @@ describe('a snapshot read', () => {
     const { cluster, signal } = servers;
     await servers.insert(...Array.from({ length: 20 }, (_, index) => ({ _id: index, sk: index - 10, v: 0 })));
     const at = timestampOf(await timeAfterWrites(servers));
-    const range = { database: 'db', target: { find: 'coll' }, min: encodeValue(4), max: encodeValue(16), at, batchSize: 2, signal };
+    const range = {
+      database: 'db',
+      target: { find: 'coll' },
+      min: encodeValue(4),
+      max: encodeValue(16),
+      at,
+      batchSize: 2,
+      signal,
+    };
     for (const client of [cluster.router, cluster.shard('shard1')]) {
       const cursor = await openSnapshotCursor(client, range);
       expect(cursor.first.atClusterTime).toEqual(at);
-      await cluster.router.command('db', { update: 'coll', updates: [{ q: { sk: { $gte: 0 } }, u: { $inc: { v: 1 } }, multi: true }] }, { signal });
+      await cluster.router.command(
+        'db',
+        { update: 'coll', updates: [{ q: { sk: { $gte: 0 } }, u: { $inc: { v: 1 } }, multi: true }] },
+        { signal },
+      );
       const documents = await readAll(cursor, signal);
       const from = client === cluster.router ? 4 : 10;
-      expect(documents).toEqual(Array.from({ length: 16 - from }, (_, index) => ({ _id: from + index, sk: from + index - 10, v: 0 })));
+      expect(documents).toEqual(
+        Array.from({ length: 16 - from }, (_, index) => ({ _id: from + index, sk: from + index - 10, v: 0 })),
+      );
     }
   });
 
-  test('goes by the collection\'s UUID on a shard', async () => {
+  test("goes by the collection's UUID on a shard", async () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     await servers.insert({ _id: 'a', sk: -1 });
-    const listing = await cluster.shard('shard0').command('db', { listCollections: 1, filter: { name: 'coll' } }, { signal });
+    const listing = await cluster
+      .shard('shard0')
+      .command('db', { listCollections: 1, filter: { name: 'coll' } }, { signal });
     const [entry] = (listing['cursor'] as { firstBatch: { info: { uuid: Binary } }[] }).firstBatch;
     const at = timestampOf(await timeAfterWrites(servers));
     const find = new Binary(entry?.info.uuid.buffer ?? Buffer.alloc(16), Binary.SUBTYPE_UUID);
-    const cursor = await openSnapshotCursor(cluster.shard('shard0'), { database: 'db', target: { find }, at, batchSize: 10, signal });
+    const cursor = await openSnapshotCursor(cluster.shard('shard0'), {
+      database: 'db',
+      target: { find },
+      at,
+      batchSize: 10,
+      signal,
+    });
     expect(await readAll(cursor, signal)).toEqual([{ _id: 'a', sk: -1 }]);
   });
 
@@ -68,7 +102,15 @@ describe('a snapshot read', () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     const at = timestampOf(await timeAfterWrites(servers));
-    const error = await failureOf(openSnapshotCursor(cluster.shard('shard0'), { database: 'db', target: { find: 'later' }, at, batchSize: 10, signal }));
+    const error = await failureOf(
+      openSnapshotCursor(cluster.shard('shard0'), {
+        database: 'db',
+        target: { find: 'later' },
+        at,
+        batchSize: 10,
+        signal,
+      }),
+    );
     expect(error).toBeInstanceOf(CollectionAbsentError);
   });
 
@@ -78,7 +120,13 @@ describe('a snapshot read', () => {
     const shard = cluster.shard('shard0');
     await servers.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
     const at = timestampOf(await timeAfterWrites(servers));
-    const cursor = await openSnapshotCursor(shard, { database: 'db', target: { find: 'coll' }, at, batchSize: 2, signal });
+    const cursor = await openSnapshotCursor(shard, {
+      database: 'db',
+      target: { find: 'coll' },
+      at,
+      batchSize: 2,
+      signal,
+    });
     await cluster.router.command('db', { drop: 'coll' }, { signal });
     expect(classify(await failureOf(cursor.next({ signal })))).toBe('catalogChanged');
     await cursor.close();
@@ -90,7 +138,9 @@ describe('a snapshot read', () => {
     await servers.insert({ _id: 1, sk: 1 });
     const past = timestampOf((await currentTime(cluster.router, { signal })) - (4_000n << 32n));
     for (const client of [cluster.router, cluster.shard('shard1')]) {
-      const error = await failureOf(openSnapshotCursor(client, { database: 'db', target: { find: 'coll' }, at: past, batchSize: 2, signal }));
+      const error = await failureOf(
+        openSnapshotCursor(client, { database: 'db', target: { find: 'coll' }, at: past, batchSize: 2, signal }),
+      );
       expect(classify(error)).toBe('snapshotTooOld');
     }
   });
@@ -101,8 +151,18 @@ describe('a snapshot read', () => {
     const shard = cluster.shard('shard0');
     await servers.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
     const at = timestampOf(await timeAfterWrites(servers));
-    const cursor = await openSnapshotCursor(shard, { database: 'db', target: { find: 'coll' }, at, batchSize: 2, signal });
-    await shard.command('admin', { configureFailPoint: 'failCommand', mode: { times: 1 }, data: { failCommands: ['getMore'], errorCode: 43 } }, { signal });
+    const cursor = await openSnapshotCursor(shard, {
+      database: 'db',
+      target: { find: 'coll' },
+      at,
+      batchSize: 2,
+      signal,
+    });
+    await shard.command(
+      'admin',
+      { configureFailPoint: 'failCommand', mode: { times: 1 }, data: { failCommands: ['getMore'], errorCode: 43 } },
+      { signal },
+    );
     expect(classify(await failureOf(cursor.next({ signal })))).toBe('cursorLost');
     await cursor.close();
   });
@@ -116,9 +176,19 @@ describe('a change stream', () => {
     await servers.insert({ _id: 1, sk: -1 }, { _id: 2, sk: 1 });
     const end = await timeAfterWrites(servers);
     await Promise.all(cluster.shardIds.map((id) => appendNote(cluster.shard(id), { signal })));
-    const clients = [[cluster.router, [1, 2]], [cluster.shard('shard0'), [1]], [cluster.shard('shard1'), [2]]] as const;
+    const clients = [
+      [cluster.router, [1, 2]],
+      [cluster.shard('shard0'), [1]],
+      [cluster.shard('shard1'), [2]],
+    ] as const;
     for (const [client, ids] of clients) {
-      const options = { startAtOperationTime, batchDocumentsMax: 1, signal, allChangesForCluster: true, version: cluster.version };
+      const options = {
+        startAtOperationTime,
+        batchDocumentsMax: 1,
+        signal,
+        allChangesForCluster: true,
+        version: cluster.version,
+      };
       const cursor = await openChangeStream(client, options);
       expect(cursor.first.documents).toEqual([]);
       const events = (await readUpTo(cursor, end, signal)).filter((event) => event['operationType'] === 'insert');
@@ -132,11 +202,17 @@ describe('a change stream', () => {
     }
   });
 
-  test('that is idle moves on with the server\'s own ticks', async () => {
+  test("that is idle moves on with the server's own ticks", async () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     const startAtOperationTime = timestampOf(await timeAfterWrites(servers));
-    const cursor = await openChangeStream(cluster.router, { startAtOperationTime, batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
+    const cursor = await openChangeStream(cluster.router, {
+      startAtOperationTime,
+      batchDocumentsMax: 10,
+      signal,
+      allChangesForCluster: true,
+      version: cluster.version,
+    });
     const later = (await timeAfterWrites(servers)) + 2n;
     await readUpTo(cursor, later, signal);
     await cursor.close();
@@ -146,7 +222,13 @@ describe('a change stream', () => {
     await using servers = await SplitCluster.start({ direct: false, tick_ms: 600_000 });
     const { cluster, signal } = servers;
     const begin = await timeAboveAll(cluster, { signal });
-    const cursor = await openChangeStream(cluster.router, { startAtOperationTime: timestampOf(begin), batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
+    const cursor = await openChangeStream(cluster.router, {
+      startAtOperationTime: timestampOf(begin),
+      batchDocumentsMax: 10,
+      signal,
+      allChangesForCluster: true,
+      version: cluster.version,
+    });
     await servers.insert({ _id: 1, sk: 1 });
     const written = await currentTime(cluster.router, { signal });
     await servers.insert({ _id: 2, sk: 2 });
@@ -160,12 +242,19 @@ describe('a change stream', () => {
     await using servers = await SplitCluster.start({ direct: false, tick_ms: 600_000 });
     const { cluster, signal } = servers;
     const begin = await timeAboveAll(cluster, { signal });
-    const cursor = await openChangeStream(cluster.router, { startAtOperationTime: timestampOf(begin), batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
+    const cursor = await openChangeStream(cluster.router, {
+      startAtOperationTime: timestampOf(begin),
+      batchDocumentsMax: 10,
+      signal,
+      allChangesForCluster: true,
+      version: cluster.version,
+    });
     await servers.insert({ _id: 1, sk: 1 }, { _id: 2, sk: -1 });
     const commit = await timeAboveAll(cluster, { signal });
     const reading = readUpTo(cursor, commit, signal);
     const passed = reading.then(() => true);
-    while (!(await Promise.race([passed, timeAboveAll(cluster, { signal }).then(() => false)]))) signal.throwIfAborted();
+    while (!(await Promise.race([passed, timeAboveAll(cluster, { signal }).then(() => false)])))
+      signal.throwIfAborted();
     expect((await reading).map((event) => (event['fullDocument'] as Document)['_id'] as number).sort()).toEqual([1, 2]);
     await cursor.close();
   });
@@ -174,9 +263,19 @@ describe('a change stream', () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     const startAtOperationTime = timestampOf(await timeAfterWrites(servers));
-    const cursor = await openChangeStream(cluster.shard('shard0'), { startAtOperationTime, batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
+    const cursor = await openChangeStream(cluster.shard('shard0'), {
+      startAtOperationTime,
+      batchDocumentsMax: 10,
+      signal,
+      allChangesForCluster: true,
+      version: cluster.version,
+    });
     const controller = new AbortController();
-    const waiting = failureOf((async () => { for (;;) await cursor.next({ signal: controller.signal, maxTime_ms: 20_000 }); })());
+    const waiting = failureOf(
+      (async () => {
+        for (;;) await cursor.next({ signal: controller.signal, maxTime_ms: 20_000 });
+      })(),
+    );
     controller.abort(new Error('enough'));
     expect(await waiting).toEqual(new Error('enough'));
     await cursor.close();
@@ -185,17 +284,28 @@ describe('a change stream', () => {
 
 describe('a reading in order through a router', () => {
   /** Everything in the order of `_id`, opened again behind the last document where a cursor is lost. */
-  async function readInOrder({ cluster, signal }: SplitCluster, batchSize: number, after: bigint): Promise<{ documents: Document[]; lost: number }> {
+  async function readInOrder(
+    { cluster, signal }: SplitCluster,
+    batchSize: number,
+    after: bigint,
+  ): Promise<{ documents: Document[]; lost: number }> {
     const documents: Document[] = [];
     for (let lost = 0; ; lost += 1) {
       const last = documents.pop()?.['_id'] as string | undefined;
       const range = { hint: { _id: 1 }, sort: { _id: 1 }, ...(last === undefined ? {} : { min: { _id: last } }) };
       const readConcern = { level: 'snapshot', atClusterTime: timestampOf(after) };
-      const cursor = await cluster.router.openCursor('db', { find: 'coll', ...range, batchSize, readConcern }, { signal });
+      const cursor = await cluster.router.openCursor(
+        'db',
+        { find: 'coll', ...range, batchSize, readConcern },
+        { signal },
+      );
       const failure = await (async () => {
         documents.push(...decoded(cursor.first));
         while (cursor.open) documents.push(...decoded(await cursor.next({ signal })));
-      })().then(() => null, (error: unknown) => error);
+      })().then(
+        () => null,
+        (error: unknown) => error,
+      );
       await cursor.close();
       if (failure === null) return { documents, lost };
       expect(classify(failure)).toBe('cursorLost');
@@ -204,21 +314,46 @@ describe('a reading in order through a router', () => {
 
   test('brings every field, also those whose names begin with $', async () => {
     await using servers = await SplitCluster.start({ direct: true });
-    const inserted = Array.from({ length: 6 }, (_, n) => ({ _id: `id ${n}`, sk: n % 2 === 0 ? -1 : 1, $dollar: { n }, 'dotted.name': n, $last: n }));
+    const inserted = Array.from({ length: 6 }, (_, n) => ({
+      _id: `id ${n}`,
+      sk: n % 2 === 0 ? -1 : 1,
+      $dollar: { n },
+      'dotted.name': n,
+      $last: n,
+    }));
     await servers.insert(...inserted);
     expect(await readInOrder(servers, 2, await timeAfterWrites(servers))).toEqual({ documents: inserted, lost: 0 });
   });
 
-  test.each([1, 2, 100])('brings documents that are too large beside their _id to be ordered, in batches of %i', async (batchSize) => {
-    await using servers = await SplitCluster.start({ direct: true });
-    const key_bytes = 100_000;
-    const large = (name: string, sk: number): Document => ({ _id: name.repeat(key_bytes), sk, text: 'x'.repeat(16 * 2 ** 20 - key_bytes - 100) });
-    const small = ['a', 'b', 'h', 'n', new MaxKey()].map((_id, n) => ({ _id, sk: n % 2 === 0 ? -1 : 1, $dollar: n }));
-    for (const document of [...small, large('g', 1), large('m', -1)]) await servers.insert(document);
-    const { documents } = await readInOrder(servers, batchSize, await timeAfterWrites(servers));
-    expect(documents.map(({ _id, sk, $dollar, text }) => [typeof _id === 'string' ? _id[0] : 'MaxKey', sk as number, $dollar as number, (text as string | undefined)?.length])).toEqual([
-      ['a', -1, 0, undefined], ['b', 1, 1, undefined], ['g', 1, undefined, 16 * 2 ** 20 - key_bytes - 100], ['h', -1, 2, undefined],
-      ['m', -1, undefined, 16 * 2 ** 20 - key_bytes - 100], ['n', 1, 3, undefined], ['MaxKey', -1, 4, undefined],
-    ]);
-  });
+  test.each([1, 2, 100])(
+    'brings documents that are too large beside their _id to be ordered, in batches of %i',
+    async (batchSize) => {
+      await using servers = await SplitCluster.start({ direct: true });
+      const key_bytes = 100_000;
+      const large = (name: string, sk: number): Document => ({
+        _id: name.repeat(key_bytes),
+        sk,
+        text: 'x'.repeat(16 * 2 ** 20 - key_bytes - 100),
+      });
+      const small = ['a', 'b', 'h', 'n', new MaxKey()].map((_id, n) => ({ _id, sk: n % 2 === 0 ? -1 : 1, $dollar: n }));
+      for (const document of [...small, large('g', 1), large('m', -1)]) await servers.insert(document);
+      const { documents } = await readInOrder(servers, batchSize, await timeAfterWrites(servers));
+      expect(
+        documents.map(({ _id, sk, $dollar, text }) => [
+          typeof _id === 'string' ? _id[0] : 'MaxKey',
+          sk as number,
+          $dollar as number,
+          (text as string | undefined)?.length,
+        ]),
+      ).toEqual([
+        ['a', -1, 0, undefined],
+        ['b', 1, 1, undefined],
+        ['g', 1, undefined, 16 * 2 ** 20 - key_bytes - 100],
+        ['h', -1, 2, undefined],
+        ['m', -1, undefined, 16 * 2 ** 20 - key_bytes - 100],
+        ['n', 1, 3, undefined],
+        ['MaxKey', -1, 4, undefined],
+      ]);
+    },
+  );
 });

@@ -18,7 +18,11 @@ export class SplitCluster implements AsyncDisposable {
 
   /** @param options `tick_ms` is how often idle shards write an entry by themselves */
   static async start(options: { direct: boolean; routers?: number; tick_ms?: number }): Promise<SplitCluster> {
-    const local = await startLocalCluster({ topology: { shards: 2 }, routers: options.routers ?? 1, noopInterval_ms: options.tick_ms ?? 50 });
+    const local = await startLocalCluster({
+      topology: { shards: 2 },
+      routers: options.routers ?? 1,
+      noopInterval_ms: options.tick_ms ?? 50,
+    });
     const signal = AbortSignal.timeout(testLimit_ms);
     const cluster = await openCluster('cluster0', local.connectionString, { direct: options.direct, signal });
     const started = new SplitCluster(cluster, local.connectionString, () => local.close());
@@ -31,7 +35,11 @@ export class SplitCluster implements AsyncDisposable {
   }
 
   async insert(...documents: Document[]): Promise<void> {
-    await this.cluster.router.command('db', { insert: 'coll', documents, writeConcern: { w: 'majority' } }, { signal: this.signal });
+    await this.cluster.router.command(
+      'db',
+      { insert: 'coll', documents, writeConcern: { w: 'majority' } },
+      { signal: this.signal },
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -9,7 +9,12 @@ describe('a sharded cluster', () => {
   test('is opened with a door to every shard', async () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
-    expect(cluster).toMatchObject({ kind: 'sharded', version: [5, 0, 7], shardIds: ['shard0', 'shard1'], displayHost: new URL(servers.connectionString).host });
+    expect(cluster).toMatchObject({
+      kind: 'sharded',
+      version: [5, 0, 7],
+      shardIds: ['shard0', 'shard1'],
+      displayHost: new URL(servers.connectionString).host,
+    });
     expect(cluster.clusterId).toMatch(/^[0-9a-f]{24}$/);
     const times = await operationTimes(cluster, { signal });
     expect([...times.keys()]).toEqual(['shard0', 'shard1']);
@@ -33,7 +38,10 @@ describe('a sharded cluster', () => {
 test('a replica set is opened as one shard', async () => {
   const servers = await startLocalCluster({ topology: 'replicaSet' });
   try {
-    const cluster = await openCluster('cluster0', servers.connectionString, { direct: true, signal: AbortSignal.timeout(30_000) });
+    const cluster = await openCluster('cluster0', servers.connectionString, {
+      direct: true,
+      signal: AbortSignal.timeout(30_000),
+    });
     expect(cluster.kind).toBe('replicaSet');
     expect(cluster.shardIds).toHaveLength(1);
     expect(cluster.clusterId).toMatch(/^[0-9a-f]{24}$/);

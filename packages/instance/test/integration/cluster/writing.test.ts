@@ -12,11 +12,23 @@ import { SplitCluster } from './split-cluster.js';
 const epoch = 1n << 32n;
 
 function insertOf(documents: Document[], ordered = false): RawWrite {
-  return { database: 'db', collection: 'coll', kind: 'insert', statements: documents.map((document) => BSON.serialize(document)), ordered };
+  return {
+    database: 'db',
+    collection: 'coll',
+    kind: 'insert',
+    statements: documents.map((document) => BSON.serialize(document)),
+    ordered,
+  };
 }
 
 function updateOf(statements: Document[]): RawWrite {
-  return { database: 'db', collection: 'coll', kind: 'update', statements: statements.map((statement) => BSON.serialize(statement)), ordered: false };
+  return {
+    database: 'db',
+    collection: 'coll',
+    kind: 'update',
+    statements: statements.map((statement) => BSON.serialize(statement)),
+    ordered: false,
+  };
 }
 
 async function contents({ cluster, signal }: SplitCluster): Promise<Document[]> {
@@ -28,14 +40,38 @@ describe('bulk writes through the router', () => {
   test('insert, replace and delete by ready-made statements', async () => {
     await using servers = await SplitCluster.start({ direct: false });
     const { cluster, signal } = servers;
-    const documents = [{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }];
+    const documents = [
+      { _id: 1, sk: -1 },
+      { _id: 2, sk: 1 },
+    ];
     expect(await cluster.router.write(insertOf(documents), null, { signal })).toMatchObject({ n: 2, failures: [] });
-    const special = BSON.serialize(new Map<string, unknown>([['_id', 2], ['sk', 1], ['a.b', 1], ['$c', 2], ['time', new Timestamp(0n)], ['10', 1]]));
+    const special = BSON.serialize(
+      new Map<string, unknown>([
+        ['_id', 2],
+        ['sk', 1],
+        ['a.b', 1],
+        ['$c', 2],
+        ['time', new Timestamp(0n)],
+        ['10', 1],
+      ]),
+    );
     const filter = (sk: number, _id: number) => BSON.serialize({ sk, _id });
     const replace = { database: 'db', collection: 'coll', kind: 'update', ordered: false } as const;
-    const statements = [replaceStatement(filter(1, 2), special), replaceStatement(filter(5, 3), BSON.serialize({ _id: 3, sk: 5 }))];
-    expect(await cluster.router.write({ ...replace, statements }, null, { signal })).toMatchObject({ n: 2, nModified: 1, upserted: 1, failures: [] });
-    const removal = await cluster.router.write({ ...replace, kind: 'delete', statements: [deleteStatement(filter(-1, 1)), deleteStatement(filter(9, 9))] }, null, { signal });
+    const statements = [
+      replaceStatement(filter(1, 2), special),
+      replaceStatement(filter(5, 3), BSON.serialize({ _id: 3, sk: 5 })),
+    ];
+    expect(await cluster.router.write({ ...replace, statements }, null, { signal })).toMatchObject({
+      n: 2,
+      nModified: 1,
+      upserted: 1,
+      failures: [],
+    });
+    const removal = await cluster.router.write(
+      { ...replace, kind: 'delete', statements: [deleteStatement(filter(-1, 1)), deleteStatement(filter(9, 9))] },
+      null,
+      { signal },
+    );
     expect(removal).toMatchObject({ n: 1, failures: [] });
     const cursor = await cluster.router.openCursor('db', { find: 'coll', filter: { _id: 2 } }, { signal });
     expect(Buffer.from(cursor.first.documents[0] ?? []).toString('hex')).toBe(Buffer.from(special).toString('hex'));
@@ -46,7 +82,15 @@ describe('bulk writes through the router', () => {
     await using servers = await SplitCluster.start({ direct: false });
     const { cluster, signal } = servers;
     await servers.insert({ _id: 1, sk: 1 });
-    const outcome = await cluster.router.write(insertOf([{ _id: 0, sk: 1 }, { _id: 1, sk: 2 }, { _id: 2, sk: 3 }]), null, { signal });
+    const outcome = await cluster.router.write(
+      insertOf([
+        { _id: 0, sk: 1 },
+        { _id: 1, sk: 2 },
+        { _id: 2, sk: 3 },
+      ]),
+      null,
+      { signal },
+    );
     expect(outcome.n).toBe(2);
     expect(outcome.failures.map(({ index, code }) => [index, kindOfCode(code)])).toEqual([[1, 'duplicateKey']]);
     expect(outcome.failures[0]?.keyPattern).toEqual({ _id: 1 });
@@ -55,7 +99,11 @@ describe('bulk writes through the router', () => {
   test('return documents that are too large as failures of their statements', async () => {
     await using servers = await SplitCluster.start({ direct: false });
     const { cluster, signal } = servers;
-    const outcome = await cluster.router.write(insertOf([{ _id: 0, sk: 1, text: 'x'.repeat(documentBytesMax) }]), null, { signal });
+    const outcome = await cluster.router.write(
+      insertOf([{ _id: 0, sk: 1, text: 'x'.repeat(documentBytesMax) }]),
+      null,
+      { signal },
+    );
     expect(outcome).toMatchObject({ n: 0, failures: [{ index: 0, code: objectTooLargeCode }] });
   });
 });
@@ -65,7 +113,10 @@ describe('a write with a ticket', () => {
     await using servers = await SplitCluster.start({ direct: false });
     const { cluster, signal } = servers;
     await servers.insert({ _id: 1, sk: -1, v: 0 }, { _id: 2, sk: 1, v: 0 });
-    const increments = updateOf([{ q: { sk: -1, _id: 1 }, u: { $inc: { v: 1 } } }, { q: { sk: 1, _id: 2 }, u: { $inc: { v: 1 } } }]);
+    const increments = updateOf([
+      { q: { sk: -1, _id: 1 }, u: { $inc: { v: 1 } } },
+      { q: { sk: 1, _id: 2 }, u: { $inc: { v: 1 } } },
+    ]);
     const ticket = { lsid: randomBytes(16), txnNumber: epoch + 1n };
     for (let time = 0; time < 3; time += 1) {
       expect(await cluster.router.write(increments, ticket, { signal })).toMatchObject({ n: 2, failures: [] });
@@ -78,8 +129,19 @@ describe('a write with a ticket', () => {
     const { cluster, signal } = servers;
     const lsid = randomBytes(16);
     await servers.insert({ _id: 2, sk: 1 });
-    await cluster.router.write(updateOf([{ q: { sk: 1, _id: 2 }, u: { $set: { epoch: 2 } } }]), { lsid, txnNumber: 2n * epoch }, { signal });
-    const late = await cluster.router.write(insertOf([{ _id: -5, sk: -5 }, { _id: 5, sk: 5 }]), { lsid, txnNumber: epoch + 9n }, { signal });
+    await cluster.router.write(
+      updateOf([{ q: { sk: 1, _id: 2 }, u: { $set: { epoch: 2 } } }]),
+      { lsid, txnNumber: 2n * epoch },
+      { signal },
+    );
+    const late = await cluster.router.write(
+      insertOf([
+        { _id: -5, sk: -5 },
+        { _id: 5, sk: 5 },
+      ]),
+      { lsid, txnNumber: epoch + 9n },
+      { signal },
+    );
     expect(late.n).toBe(1);
     expect(late.failures.map(({ index, code }) => [index, kindOfCode(code)])).toEqual([[1, 'staleEpoch']]);
   });
@@ -100,11 +162,20 @@ describe('a write with a ticket', () => {
     await using servers = await SplitCluster.start({ direct: false, routers: 2 });
     const { cluster, signal } = servers;
     await servers.insert({ _id: 1, sk: -1, v: 0 });
-    await servers.admin({ configureFailPoint: 'failCommand', mode: { times: 1 }, data: { failCommands: ['update'], closeConnection: true } });
+    await servers.admin({
+      configureFailPoint: 'failCommand',
+      mode: { times: 1 },
+      data: { failCommands: ['update'], closeConnection: true },
+    });
     const increment = updateOf([{ q: { sk: -1, _id: 1 }, u: { $inc: { v: 1 } } }]);
     const ticket = { lsid: randomBytes(16), txnNumber: epoch };
     const tries: number[] = [];
-    const outcome = await retrying('the write', retryPolicy({ onRetry: ({ attempt }) => tries.push(attempt) }), signal, () => cluster.router.write(increment, ticket, { signal }));
+    const outcome = await retrying(
+      'the write',
+      retryPolicy({ onRetry: ({ attempt }) => tries.push(attempt) }),
+      signal,
+      () => cluster.router.write(increment, ticket, { signal }),
+    );
     expect(outcome).toMatchObject({ n: 1, failures: [] });
     expect(tries).toEqual([1]);
     expect((await contents(servers)).map(({ v }) => v as number)).toEqual([1]);
@@ -116,11 +187,25 @@ test('a transaction runs in the session that its commands name', async () => {
   const { cluster, signal } = servers;
   // A shard that has heard nothing of a chunk since it got it breaks off transactions over several shards.
   await contents(servers);
-  const session = { lsid: { id: new Binary(randomBytes(16), 4) }, txnNumber: Long.fromBigInt(epoch), autocommit: false };
-  const insert = { insert: 'coll', documents: [{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }] };
+  const session = {
+    lsid: { id: new Binary(randomBytes(16), 4) },
+    txnNumber: Long.fromBigInt(epoch),
+    autocommit: false,
+  };
+  const insert = {
+    insert: 'coll',
+    documents: [
+      { _id: 1, sk: -1 },
+      { _id: 2, sk: 1 },
+    ],
+  };
   await cluster.router.command('db', { ...insert, startTransaction: true, ...session }, { signal });
   expect(await contents(servers)).toEqual([]);
-  await cluster.router.command('admin', { commitTransaction: 1, writeConcern: { w: 'majority' }, ...session }, { signal });
+  await cluster.router.command(
+    'admin',
+    { commitTransaction: 1, writeConcern: { w: 'majority' }, ...session },
+    { signal },
+  );
   // The decision is answered before every shard has carried it out.
   await expect.poll(() => contents(servers)).toHaveLength(2);
 });

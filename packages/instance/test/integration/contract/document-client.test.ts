@@ -49,7 +49,14 @@ const fields: Record<string, (value: unknown) => boolean> = {
   coordinatorID: isText,
 };
 for (const side of ['source', 'destination']) {
-  for (const name of ['estimatedDocumentCount', 'hashedDocumentCount', 'lagTimeSeconds', 'scannedCollectionCount', 'totalCollectionCount']) fields[`verification.${side}.${name}`] = isCount;
+  for (const name of [
+    'estimatedDocumentCount',
+    'hashedDocumentCount',
+    'lagTimeSeconds',
+    'scannedCollectionCount',
+    'totalCollectionCount',
+  ])
+    fields[`verification.${side}.${name}`] = isCount;
   fields[`verification.${side}.phase`] = isText;
 }
 
@@ -60,7 +67,9 @@ function read(progress: object, path: string): unknown {
 
 /** Names of fields that are not as the document says. */
 function wrongFields(progress: object, { without = '' } = {}): string[] {
-  return Object.entries(fields).filter(([path, isRight]) => path.split('.')[0] !== without && !isRight(read(progress, path))).map(([path]) => path);
+  return Object.entries(fields)
+    .filter(([path, isRight]) => path.split('.')[0] !== without && !isRight(read(progress, path)))
+    .map(([path]) => path);
 }
 
 class DocumentClient {
@@ -97,7 +106,10 @@ afterEach(() => fixture.close());
 
 it('start, progress and commit work for a client that was written from the document alone', async () => {
   fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
-  await fixture.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  await fixture.cluster0.client
+    .db('shop')
+    .collection('orders')
+    .insertMany([{ n: 1 }, { n: 2 }, { n: 3 }]);
   await using instance = await fixture.startInstance();
   const client = new DocumentClient(instance.url);
 
@@ -111,7 +123,11 @@ it('start, progress and commit work for a client that was written from the docum
   await client.post('start', { source: 'cluster0', destination: 'cluster1' });
   await expect(client.post('start', { source: 'cluster0', destination: 'cluster1' })).rejects.toThrow();
 
-  const ready = await client.waitUntil((progress) => progress.canCommit && progress.collectionCopy?.estimatedCopiedBytes === progress.collectionCopy?.estimatedTotalBytes);
+  const ready = await client.waitUntil(
+    (progress) =>
+      progress.canCommit &&
+      progress.collectionCopy?.estimatedCopiedBytes === progress.collectionCopy?.estimatedTotalBytes,
+  );
   expect(ready.state).toBe('RUNNING');
   expect(ready.canWrite).toBe(false);
   expect(ready.info).toBe('change event application');
@@ -126,19 +142,37 @@ it('start, progress and commit work for a client that was written from the docum
 
   await client.post('commit', {});
   const committed = await client.waitUntil((progress) => progress.state === 'COMMITTED');
-  expect(committed).toMatchObject({ canWrite: true, lagTimeSeconds: 0, info: 'commit completed', syncID: ready.syncID });
+  expect(committed).toMatchObject({
+    canWrite: true,
+    lagTimeSeconds: 0,
+    info: 'commit completed',
+    syncID: ready.syncID,
+  });
   expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(3);
 });
 
 it('goes through every transition and reads every field', async () => {
   fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
-  await fixture.cluster0.shopper.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  await fixture.cluster0.shopper
+    .db('shop')
+    .collection('orders')
+    .insertMany([{ n: 1 }, { n: 2 }, { n: 3 }]);
   await using instance = await fixture.startInstance();
   const client = new DocumentClient(instance.url);
   const idle = await client.progress();
-  expect(Object.entries(idle).filter(([, value]) => value !== null).map(([name]) => name).sort()).toEqual(['canCommit', 'state']);
+  expect(
+    Object.entries(idle)
+      .filter(([, value]) => value !== null)
+      .map(([name]) => name)
+      .sort(),
+  ).toEqual(['canCommit', 'state']);
 
-  await client.post('start', { source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, reversible: true });
+  await client.post('start', {
+    source: 'cluster0',
+    destination: 'cluster1',
+    enableUserWriteBlocking: true,
+    reversible: true,
+  });
   const ready = await client.waitUntil(({ canCommit }) => canCommit);
   expect(wrongFields(ready)).toEqual([]);
   await client.post('pause', {});
@@ -155,10 +189,17 @@ it('goes through every transition and reads every field', async () => {
   await fixture.cluster1.shopper.db('shop').collection('orders').insertOne({ n: 4 });
   await client.post('reverse', {});
   const back = await client.waitUntil(({ state, canCommit }) => state === 'RUNNING' && canCommit);
-  expect(back).toMatchObject({ canWrite: false, verification: null, directionMapping: { Source: ready.directionMapping?.Destination, Destination: ready.directionMapping?.Source } });
+  expect(back).toMatchObject({
+    canWrite: false,
+    verification: null,
+    directionMapping: { Source: ready.directionMapping?.Destination, Destination: ready.directionMapping?.Source },
+  });
   expect(wrongFields(back, { without: 'verification' })).toEqual([]);
   await client.post('commit', {});
-  expect(await client.waitUntil(({ state }) => state === 'COMMITTED')).toMatchObject({ canWrite: true, syncID: ready.syncID });
+  expect(await client.waitUntil(({ state }) => state === 'COMMITTED')).toMatchObject({
+    canWrite: true,
+    syncID: ready.syncID,
+  });
   expect(await fixture.cluster0.shopper.db('shop').collection('orders').countDocuments()).toBe(4);
   await client.post('reverse', {});
   await client.waitUntil(({ state, canCommit }) => state === 'RUNNING' && canCommit);

@@ -1,7 +1,13 @@
 import { BSON, type Binary, type Document } from 'mongodb';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { ClusterClient, NodeClient, RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/node-client.js';
+import type {
+  ClusterClient,
+  NodeClient,
+  RawWrite,
+  WriteOutcome,
+  WriteTicket,
+} from '../../../src/cluster/node-client.js';
 import { kindOfCode } from '../../../src/cluster/failure.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { createFence } from '../../../src/store/fence.js';
@@ -23,7 +29,10 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 async function taskRecord(): Promise<Document> {
-  const task = await fixture.cluster1.client.db('convoy_metadata').collection('tasks').findOne({}, { promoteBuffers: false });
+  const task = await fixture.cluster1.client
+    .db('convoy_metadata')
+    .collection('tasks')
+    .findOne({}, { promoteBuffers: false });
   if (task === null) throw new Error('no share');
   return task;
 }
@@ -35,7 +44,10 @@ it('the servers refuse what a former process of an instance still sends, on ever
   await admin.command({ shardCollection: 'shop.orders', key: { sk: 1 } });
   await admin.command({ split: 'shop.orders', middle: { sk: 0 } });
   await admin.command({ moveChunk: 'shop.orders', find: { sk: 1 }, to: 'shard1' });
-  await client.db('shop').collection('orders').insertMany([{ sk: -1 }, { sk: 1 }]);
+  await client
+    .db('shop')
+    .collection('orders')
+    .insertMany([{ sk: -1 }, { sk: 1 }]);
   {
     await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody());
@@ -50,8 +62,15 @@ it('the servers refuse what a former process of an instance still sends, on ever
   try {
     for (const session of former.sessions as Binary[]) {
       const statements = [-5, 5].map((sk) => BSON.serialize({ sk, late: true }));
-      const ticket = { lsid: session.value(), txnNumber: BigInt(former.epoch as number) * numbersPerEpoch + 1_000_000n };
-      const late = await destination.router.write({ database: 'shop', collection: 'orders', kind: 'insert', statements, ordered: false }, ticket, { signal });
+      const ticket = {
+        lsid: session.value(),
+        txnNumber: BigInt(former.epoch as number) * numbersPerEpoch + 1_000_000n,
+      };
+      const late = await destination.router.write(
+        { database: 'shop', collection: 'orders', kind: 'insert', statements, ordered: false },
+        ticket,
+        { signal },
+      );
       expect(late.failures.map(({ code }) => kindOfCode(code))).toEqual(['staleEpoch', 'staleEpoch']);
     }
   } finally {
@@ -82,7 +101,10 @@ function losingWriter(destination: ClusterClient): { writer: FencedWriter; astra
   const router = nodeClient as unknown as NodeClient;
   const twice = <T>(_what: string, operation: () => Promise<T>): Promise<T> => operation().catch(operation);
   const fence = new SessionFence({ router, shardIds: destination.shardIds }, twice);
-  return { writer: new FencedWriter(router, twice, [randomBytes(16)], 1, () => Promise.resolve(), fence), astray: nodeClient.astray };
+  return {
+    writer: new FencedWriter(router, twice, [randomBytes(16)], 1, () => Promise.resolve(), fence),
+    astray: nodeClient.astray,
+  };
 }
 
 function codesOf({ failures }: WriteOutcome): (string | null)[] {
@@ -98,13 +120,22 @@ it('a copy of a repeated write that a router still holds overwrites nothing newe
     const { writer, astray } = losingWriter(destination);
     const upsert = BSON.serialize({ q: { _id: 1 }, u: { _id: 1, v: 1 }, upsert: true });
     const remove = BSON.serialize({ q: { _id: 2 }, limit: 1 });
-    await writer.write({ database: 'late', collection: 'documents', kind: 'update', statements: [upsert], ordered: false }, signal);
-    await writer.write({ database: 'late', collection: 'documents', kind: 'delete', statements: [remove], ordered: false }, signal);
+    await writer.write(
+      { database: 'late', collection: 'documents', kind: 'update', statements: [upsert], ordered: false },
+      signal,
+    );
+    await writer.write(
+      { database: 'late', collection: 'documents', kind: 'delete', statements: [remove], ordered: false },
+      signal,
+    );
     await documents.updateOne({ _id: 1 }, { $set: { v: 2 } });
     await documents.insertOne({ _id: 2, v: 2 });
     const late = await Promise.all(astray.map((send) => send()));
     expect(late.map(codesOf)).toEqual([['staleEpoch'], ['staleEpoch']]);
-    expect(await documents.find().sort({ _id: 1 }).toArray()).toEqual([{ _id: 1, v: 2 }, { _id: 2, v: 2 }]);
+    expect(await documents.find().sort({ _id: 1 }).toArray()).toEqual([
+      { _id: 1, v: 2 },
+      { _id: 2, v: 2 },
+    ]);
   } finally {
     await destination.close();
   }
@@ -118,7 +149,16 @@ it('a copy of a repeated write that a router still holds finds its way into no c
     const [first = '', second = first] = destination.shardIds;
     await client.db('admin').command({ enableSharding: 'remade', primaryShard: first });
     const { writer, astray } = losingWriter(destination);
-    await writer.write({ database: 'remade', collection: 'documents', kind: 'insert', statements: [BSON.serialize({ _id: 1 })], ordered: false }, signal);
+    await writer.write(
+      {
+        database: 'remade',
+        collection: 'documents',
+        kind: 'insert',
+        statements: [BSON.serialize({ _id: 1 })],
+        ordered: false,
+      },
+      signal,
+    );
     await client.db('remade').dropDatabase();
     await client.db('admin').command({ enableSharding: 'remade', primaryShard: second });
     await client.db('remade').createCollection('documents');

@@ -22,7 +22,10 @@ export interface Releases {
 }
 
 /** Settings with which an instance reads the shards of clusters that know their users. */
-export const readsShards = { sourceAccess: 'direct', shards: { cluster0: migratorCredentials, cluster1: migratorCredentials } } as const;
+export const readsShards = {
+  sourceAccess: 'direct',
+  shards: { cluster0: migratorCredentials, cluster1: migratorCredentials },
+} as const;
 
 const serverDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
 
@@ -66,7 +69,8 @@ export class Side {
         contents[`${database}.${name}`] = type === 'collection' ? await definitionAndCount(db.collection(name)) : type;
       }
     }
-    if (this.shape !== 'replicaSet') contents.balancer = (await this.client.db('admin').command({ balancerStatus: 1 })).mode as unknown;
+    if (this.shape !== 'replicaSet')
+      contents.balancer = (await this.client.db('admin').command({ balancerStatus: 1 })).mode as unknown;
     return contents;
   }
 
@@ -81,7 +85,9 @@ export class Side {
   }
 }
 
-async function definitionAndCount(collection: ReturnType<ReturnType<MongoClient['db']>['collection']>): Promise<Document> {
+async function definitionAndCount(
+  collection: ReturnType<ReturnType<MongoClient['db']>['collection']>,
+): Promise<Document> {
   return { count: await collection.countDocuments(), indexes: (await collection.indexes()).map(({ name }) => name) };
 }
 
@@ -94,7 +100,10 @@ export class Fixture implements AsyncDisposable {
 
   static async open(cluster0: Shape, cluster1: Shape, releases: Releases = {}): Promise<Fixture> {
     const { withUsers } = releases;
-    const sides = [Side.open(cluster0, releases.cluster0, withUsers), Side.open(cluster1, releases.cluster1, withUsers, releases.oplogBytes1)] as const;
+    const sides = [
+      Side.open(cluster0, releases.cluster0, withUsers),
+      Side.open(cluster1, releases.cluster1, withUsers, releases.oplogBytes1),
+    ] as const;
     return new Fixture(...(await Promise.all(sides)));
   }
 

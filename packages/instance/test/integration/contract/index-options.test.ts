@@ -55,7 +55,10 @@ describe('buildIndexes', () => {
     await shop.collection('plain').createIndexes(indexes);
     await shard('ranged', { region: 1 });
     await shop.collection('ranged').insertMany(rows.map((row) => ({ ...row })));
-    await shop.collection('ranged').createIndexes([{ key: { region: 1, name: 1 }, name: 'support' }, { key: { at: 1 }, expireAfterSeconds: 100_000 }]);
+    await shop.collection('ranged').createIndexes([
+      { key: { region: 1, name: 1 }, name: 'support' },
+      { key: { at: 1 }, expireAfterSeconds: 100_000 },
+    ]);
     await shop.collection('ranged').dropIndex('region_1');
     await shard('unsupported', { region: 1 });
     await shop.collection('unsupported').dropIndex('region_1');
@@ -64,7 +67,8 @@ describe('buildIndexes', () => {
     await shop.collection('hashed').insertMany(rows.map((row) => ({ ...row })));
     await using instance = await fixture.startInstance();
     await instance.migrate(startBody({ buildIndexes: 'never', verification: { enabled: false } }));
-    const keys = async (name: string): Promise<Document[]> => (await indexesOf(fixture.cluster1, name)).map(({ key }) => key as Document);
+    const keys = async (name: string): Promise<Document[]> =>
+      (await indexesOf(fixture.cluster1, name)).map(({ key }) => key as Document);
     expect(await keys('plain')).toEqual([{ _id: 1 }]);
     expect(await keys('hashed')).toEqual([{ _id: 1 }, { name: 'hashed' }]);
     expect(await keys('unsupported')).toEqual([{ _id: 1 }, { region: 1 }]);
@@ -82,29 +86,40 @@ describe('buildIndexes', () => {
     expect(await fixture.cluster1.client.db('shop').collection('sessions').countDocuments()).toBe(1);
   });
 
-  it.each(['5.0', '6.0'] as const)('beforeDataCopy also builds those that are created on the source during the migration (%s)', async (release) => {
-    await using own = await Fixture.open('replicaSet', 'replicaSet', { cluster0: release, cluster1: release });
-    const orders = own.cluster0.client.db('shop').collection('orders');
-    await orders.insertMany(rows.map((row) => ({ ...row })));
-    await orders.createIndexes([{ key: { region: 1 }, name: 'dropped' }]);
-    await using instance = await own.startInstance();
-    await instance.accepted('start', startBody());
-    await instance.untilCanCommit();
-    await orders.createIndexes(indexes);
-    await orders.dropIndex('dropped');
-    await instance.accepted('commit');
-    await instance.untilState('COMMITTED');
-    const [source, destination] = await Promise.all([own.cluster0, own.cluster1].map((side) => indexesOf(side, 'orders')));
-    expect(source).toHaveLength(indexes.length + 1);
-    expect(destination).toEqual(source);
-  });
+  it.each(['5.0', '6.0'] as const)(
+    'beforeDataCopy also builds those that are created on the source during the migration (%s)',
+    async (release) => {
+      await using own = await Fixture.open('replicaSet', 'replicaSet', { cluster0: release, cluster1: release });
+      const orders = own.cluster0.client.db('shop').collection('orders');
+      await orders.insertMany(rows.map((row) => ({ ...row })));
+      await orders.createIndexes([{ key: { region: 1 }, name: 'dropped' }]);
+      await using instance = await own.startInstance();
+      await instance.accepted('start', startBody());
+      await instance.untilCanCommit();
+      await orders.createIndexes(indexes);
+      await orders.dropIndex('dropped');
+      await instance.accepted('commit');
+      await instance.untilState('COMMITTED');
+      const [source, destination] = await Promise.all(
+        [own.cluster0, own.cluster1].map((side) => indexesOf(side, 'orders')),
+      );
+      expect(source).toHaveLength(indexes.length + 1);
+      expect(destination).toEqual(source);
+    },
+  );
 
   it('takes an index away again that was built by hand on the destination', async () => {
-    await fixture.cluster0.client.db('shop').collection('orders').insertMany(rows.map((row) => ({ ...row })));
+    await fixture.cluster0.client
+      .db('shop')
+      .collection('orders')
+      .insertMany(rows.map((row) => ({ ...row })));
     await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody());
     await instance.untilCanCommit();
-    await fixture.cluster1.client.db('shop').collection('orders').createIndexes([{ key: { region: 1 }, name: 'by_hand' }]);
+    await fixture.cluster1.client
+      .db('shop')
+      .collection('orders')
+      .createIndexes([{ key: { region: 1 }, name: 'by_hand' }]);
     await instance.accepted('commit');
     await instance.untilState('COMMITTED');
     expect(await indexesOf(fixture.cluster1, 'orders')).toEqual(await indexesOf(fixture.cluster0, 'orders'));

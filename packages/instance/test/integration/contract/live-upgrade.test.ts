@@ -7,14 +7,19 @@ const documents = 400;
 /** No item comes to the destination while this is on: the copy is not done, however long it takes to look. */
 async function holdItems({ cluster1 }: Fixture, mode: 'alwaysOn' | 'off'): Promise<void> {
   const data = { failCommands: ['insert', 'update'], namespace: 'shop.items', errorCode: 91 };
-  await cluster1.client.db('admin').command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });
+  await cluster1.client
+    .db('admin')
+    .command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });
 }
 
 /** @returns the total that was estimated */
 async function copyAPart(fixture: Fixture): Promise<number> {
   await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
-  const copying = await instance.until('a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 100_000);
+  const copying = await instance.until(
+    'a part is copied',
+    ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 100_000,
+  );
   // What is copied and not stored as done yet is copied anew, and then counts again.
   const partitions = fixture.cluster1.client.db('convoy_metadata').collection('partitions');
   await expect.poll(() => partitions.countDocuments({ 'partitions.state': 'done' }), { timeout: 60_000 }).toBe(1);
@@ -25,7 +30,10 @@ it('after a live upgrade from a release before 1.8 the copy counts anew from 0 o
   await using fixture = await Fixture.open('replicaSet', 'replicaSet');
   const orders = fixture.cluster0.client.db('shop').collection('orders');
   await orders.insertMany(Array.from({ length: documents }, (_, n) => ({ n, text: 'x'.repeat(1000) })));
-  await fixture.cluster0.client.db('shop').collection('items').insertMany([{ n: 1 }]);
+  await fixture.cluster0.client
+    .db('shop')
+    .collection('items')
+    .insertMany([{ n: 1 }]);
   await holdItems(fixture, 'alwaysOn');
   const before = await copyAPart(fixture);
   const state = fixture.cluster1.client.db('convoy_metadata').collection('migration');
@@ -33,8 +41,13 @@ it('after a live upgrade from a release before 1.8 the copy counts anew from 0 o
 
   await using instance = await fixture.startInstance();
   const first = await instance.progress();
-  expect(first.collectionCopy?.estimatedCopiedBytes).toBeLessThanOrEqual(first.collectionCopy?.estimatedTotalBytes ?? 0);
-  expect(await state.findOne()).toMatchObject({ release: expect.not.stringMatching(/^1\.7/) as unknown, estimatedTotalBytes: null });
+  expect(first.collectionCopy?.estimatedCopiedBytes).toBeLessThanOrEqual(
+    first.collectionCopy?.estimatedTotalBytes ?? 0,
+  );
+  expect(await state.findOne()).toMatchObject({
+    release: expect.not.stringMatching(/^1\.7/) as unknown,
+    estimatedTotalBytes: null,
+  });
   await holdItems(fixture, 'off');
   await instance.untilCanCommit();
   const { collectionCopy } = await instance.progress();
@@ -46,7 +59,10 @@ it('after a live upgrade from a release before 1.8 the copy counts anew from 0 o
 
 it('a newer release goes on with a running migration, and an older one than the last that did is refused by name', async () => {
   await using fixture = await Fixture.open('replicaSet', 'replicaSet');
-  await fixture.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
+  await fixture.cluster0.client
+    .db('shop')
+    .collection('orders')
+    .insertMany([{ n: 1 }, { n: 2 }]);
   const state = fixture.cluster1.client.db('convoy_metadata').collection('migration');
   {
     await using instance = await fixture.startInstance();
@@ -63,7 +79,9 @@ it('a newer release goes on with a running migration, and an older one than the 
   await state.updateOne({}, { $set: { release: '99.0.0' } });
   const before = await fixture.cluster1.contents();
   await using older = await fixture.launchInstance();
-  await expect.poll(async () => (await older.progressReply()).body.error as unknown, { timeout: 100_000 }).toBe('metadataFromNewerRelease');
+  await expect
+    .poll(async () => (await older.progressReply()).body.error as unknown, { timeout: 100_000 })
+    .toBe('metadataFromNewerRelease');
   expect((await older.progressReply()).body.errorDescription).toMatch(/99\.0\.0/);
   expect((await older.command('start', startBody())).body.error).toBe('migrationFailed');
   expect(await fixture.cluster1.contents()).toEqual(before);

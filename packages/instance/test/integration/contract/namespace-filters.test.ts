@@ -18,7 +18,16 @@ afterAll(() => fixture.close());
 afterEach(() => fixture.clear());
 
 describe('filters', () => {
-  const namespaces = ['shop.orders', 'shop.orders_old', 'shop.items', 'shop.ITEMS2', 'crm.people', 'crm.notes', 'crm_archive.people', 'web.hits'];
+  const namespaces = [
+    'shop.orders',
+    'shop.orders_old',
+    'shop.items',
+    'shop.ITEMS2',
+    'crm.people',
+    'crm.notes',
+    'crm_archive.people',
+    'web.hits',
+  ];
 
   async function loadNamespaces(): Promise<void> {
     for (const namespace of namespaces) {
@@ -41,13 +50,49 @@ describe('filters', () => {
   }
 
   it.each([
-    ['a database: all its collections, and no other database', { includeNamespaces: [{ database: 'crm' }] }, ['crm.people', 'crm.notes']],
-    ['collections of a database: only those', { includeNamespaces: [{ database: 'shop', collections: ['orders', 'missing'] }] }, ['shop.orders']],
-    ['collections by pattern', { includeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '^items', options: 'i' } }] }, ['shop.items', 'shop.ITEMS2']],
-    ['collections and a pattern: both', { includeNamespaces: [{ database: 'shop', collections: ['items'], collectionsRegex: { pattern: '_old$' } }] }, ['shop.items', 'shop.orders_old']],
-    ['databases by pattern', { includeNamespaces: [{ databaseRegex: { pattern: '^crm' }, collections: ['people'] }] }, ['crm.people', 'crm_archive.people']],
-    ['less collections by name and pattern', { excludeNamespaces: [{ database: 'shop', collections: ['orders'], collectionsRegex: { pattern: '^ITEMS' } }, { databaseRegex: { pattern: 'crm|web' } }] }, ['shop.items', 'shop.orders_old']],
-    ['first what is included, less what is excluded', { includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: 'orders' } }] }, ['shop.items', 'shop.ITEMS2']],
+    [
+      'a database: all its collections, and no other database',
+      { includeNamespaces: [{ database: 'crm' }] },
+      ['crm.people', 'crm.notes'],
+    ],
+    [
+      'collections of a database: only those',
+      { includeNamespaces: [{ database: 'shop', collections: ['orders', 'missing'] }] },
+      ['shop.orders'],
+    ],
+    [
+      'collections by pattern',
+      { includeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '^items', options: 'i' } }] },
+      ['shop.items', 'shop.ITEMS2'],
+    ],
+    [
+      'collections and a pattern: both',
+      { includeNamespaces: [{ database: 'shop', collections: ['items'], collectionsRegex: { pattern: '_old$' } }] },
+      ['shop.items', 'shop.orders_old'],
+    ],
+    [
+      'databases by pattern',
+      { includeNamespaces: [{ databaseRegex: { pattern: '^crm' }, collections: ['people'] }] },
+      ['crm.people', 'crm_archive.people'],
+    ],
+    [
+      'less collections by name and pattern',
+      {
+        excludeNamespaces: [
+          { database: 'shop', collections: ['orders'], collectionsRegex: { pattern: '^ITEMS' } },
+          { databaseRegex: { pattern: 'crm|web' } },
+        ],
+      },
+      ['shop.items', 'shop.orders_old'],
+    ],
+    [
+      'first what is included, less what is excluded',
+      {
+        includeNamespaces: [{ database: 'shop' }],
+        excludeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: 'orders' } }],
+      },
+      ['shop.items', 'shop.ITEMS2'],
+    ],
   ])('migrate what is selected: %s', async (_, filter, expected) => {
     await loadNamespaces();
     await using instance = await fixture.startInstance();
@@ -59,14 +104,23 @@ describe('filters', () => {
   it('are logged with what they match', async () => {
     await loadNamespaces();
     const lines: Document[] = [];
-    const logger = createLogger({ verbosity: 'INFO', stream: { write: (line) => void lines.push(JSON.parse(line) as Document) } });
+    const logger = createLogger({
+      verbosity: 'INFO',
+      stream: { write: (line) => void lines.push(JSON.parse(line) as Document) },
+    });
     const { connectionString: cluster0 } = fixture.cluster0;
     const { connectionString: cluster1 } = fixture.cluster1;
-    const running = await runInstance(parseInstanceConfig({ flags: { cluster0, cluster1, port: 0 } }), { fleet: new LoneFleet(), logger });
+    const running = await runInstance(parseInstanceConfig({ flags: { cluster0, cluster1, port: 0 } }), {
+      fleet: new LoneFleet(),
+      logger,
+    });
     await using instance = new ServedInstance(running.url, () => running.close());
     await instance.untilReady();
     await instance.accepted('start', startBody({ includeNamespaces: [{ database: 'crm' }] }));
-    expect(lines.find(({ event }) => event === 'filterMatched')).toMatchObject({ matched: 2, namespaces: ['crm.notes', 'crm.people'] });
+    expect(lines.find(({ event }) => event === 'filterMatched')).toMatchObject({
+      matched: 2,
+      namespaces: ['crm.notes', 'crm.people'],
+    });
   });
 
   it('leaves alone what appears outside of the filter during the migration', async () => {

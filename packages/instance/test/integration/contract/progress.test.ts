@@ -28,8 +28,14 @@ async function load(): Promise<void> {
   await client.db('admin').command({ enableSharding: 'shop' });
   await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
   const text = 'x'.repeat(documentBytes);
-  await client.db('shop').collection('orders').insertMany(Array.from({ length: documents }, (_, n) => ({ n, text })));
-  await client.db('shop').collection('plain').insertMany(Array.from({ length: documents }, (_, n) => ({ n, text })));
+  await client
+    .db('shop')
+    .collection('orders')
+    .insertMany(Array.from({ length: documents }, (_, n) => ({ n, text })));
+  await client
+    .db('shop')
+    .collection('plain')
+    .insertMany(Array.from({ length: documents }, (_, n) => ({ n, text })));
 }
 
 function expectWithinTotal({ collectionCopy }: Progress): void {
@@ -53,7 +59,9 @@ describe('progress in IDLE', () => {
 
 describe('progress before the clusters are reached', () => {
   it('answers that it initialises, and takes no command', async () => {
-    await using instance = await fixture.launchInstance({ cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' });
+    await using instance = await fixture.launchInstance({
+      cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500',
+    });
     expect(await instance.progress()).toMatchObject({ state: 'INITIALIZING', info: 'initializing', canCommit: false });
     const start = await instance.command('start', startBody());
     expect([start.status, start.body.error]).toEqual([409, 'notInThisState']);
@@ -65,9 +73,19 @@ describe('progress before the copy', () => {
     await load();
     await using instance = await fixture.startInstance({ id: 'shard0' });
     await instance.accepted('start', startBody());
-    const progress = await instance.until('it waits for its peer', ({ warnings }) => warnings?.some(({ name }) => name === 'waitingForInstances') === true);
+    const progress = await instance.until(
+      'it waits for its peer',
+      ({ warnings }) => warnings?.some(({ name }) => name === 'waitingForInstances') === true,
+    );
     expect(progressSchema.parse(progress)).toEqual(progress);
-    const notStarted = { phase: 'not started', hashedDocumentCount: 0, estimatedDocumentCount: 0, scannedCollectionCount: 0, totalCollectionCount: 0, lagTimeSeconds: 0 };
+    const notStarted = {
+      phase: 'not started',
+      hashedDocumentCount: 0,
+      estimatedDocumentCount: 0,
+      scannedCollectionCount: 0,
+      totalCollectionCount: 0,
+      lagTimeSeconds: 0,
+    };
     expect(progress).toMatchObject({
       state: 'RUNNING',
       info: 'initializing',
@@ -93,13 +111,24 @@ describe('progress of a copy, the change events and the commit', () => {
         return progress.info === 'collection copy' && (progress.collectionCopy?.estimatedCopiedBytes ?? 0) > 0;
       });
       expect(progressSchema.parse(copying)).toEqual(copying);
-      expect(copying).toMatchObject({ state: 'RUNNING', canCommit: false, canWrite: false, coordinatorID: copying.syncID });
+      expect(copying).toMatchObject({
+        state: 'RUNNING',
+        canCommit: false,
+        canWrite: false,
+        coordinatorID: copying.syncID,
+      });
       const { estimatedTotalBytes = 0 } = copying.collectionCopy ?? {};
       expect(estimatedTotalBytes).toBeGreaterThan(documents * documentBytes);
 
       await first.accepted('pause');
       const paused = await first.progress();
-      expect(paused).toMatchObject({ state: 'PAUSED', info: 'paused', lagTimeSeconds: null, canCommit: false, syncID: copying.syncID });
+      expect(paused).toMatchObject({
+        state: 'PAUSED',
+        info: 'paused',
+        lagTimeSeconds: null,
+        canCommit: false,
+        syncID: copying.syncID,
+      });
       expectWithinTotal(paused);
       await first.close();
 
@@ -107,7 +136,13 @@ describe('progress of a copy, the change events and the commit', () => {
       expect(['INITIALIZING', 'PAUSED']).toContain((await second.progress()).state);
       await second.untilReady();
       const restarted = await second.progress();
-      expect(restarted).toMatchObject({ state: 'PAUSED', info: 'paused', lagTimeSeconds: null, syncID: copying.syncID, coordinatorID: copying.syncID });
+      expect(restarted).toMatchObject({
+        state: 'PAUSED',
+        info: 'paused',
+        lagTimeSeconds: null,
+        syncID: copying.syncID,
+        coordinatorID: copying.syncID,
+      });
       expect(restarted.collectionCopy).toEqual(paused.collectionCopy);
       await followToTheEnd(second, seen);
     } finally {
@@ -128,44 +163,78 @@ async function followToTheEnd(instance: ServedInstance, seen: Progress[]): Promi
   const orders = fixture.cluster0.client.db('shop').collection('orders');
   await orders.insertMany(Array.from({ length: 20 }, (_, n) => ({ n: documents + n })));
   await orders.updateMany({ n: { $lt: 10 } }, { $set: { changed: true } });
-  const applying = await instance.until('the events are applied and the total is set', ({ totalEventsApplied, collectionCopy }) => {
-    return (totalEventsApplied ?? 0) >= 30 && collectionCopy?.estimatedCopiedBytes === collectionCopy?.estimatedTotalBytes;
-  });
+  const applying = await instance.until(
+    'the events are applied and the total is set',
+    ({ totalEventsApplied, collectionCopy }) => {
+      return (
+        (totalEventsApplied ?? 0) >= 30 && collectionCopy?.estimatedCopiedBytes === collectionCopy?.estimatedTotalBytes
+      );
+    },
+  );
   expect(progressSchema.parse(applying)).toEqual(applying);
-  expect(applying).toMatchObject({ state: 'RUNNING', info: 'change event application', canCommit: true, canWrite: false });
+  expect(applying).toMatchObject({
+    state: 'RUNNING',
+    info: 'change event application',
+    canCommit: true,
+    canWrite: false,
+  });
   expect(applying.lagTimeSeconds).toBeLessThanOrEqual(30);
   expect(applying.collectionCopy?.estimatedCopiedBytes).toBeGreaterThan(documents * documentBytes);
 
   await instance.accepted('commit');
   const committed = await instance.untilState('COMMITTED');
-  expect(committed).toMatchObject({ info: 'commit completed', lagTimeSeconds: 0, canWrite: true, canCommit: false, syncID: applying.syncID });
+  expect(committed).toMatchObject({
+    info: 'commit completed',
+    lagTimeSeconds: 0,
+    canWrite: true,
+    canCommit: false,
+    syncID: applying.syncID,
+  });
   expect(committed.collectionCopy?.estimatedCopiedBytes).toBe(committed.collectionCopy?.estimatedTotalBytes);
   expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(documents + 20);
   await instance.close();
   await using restarted = await fixture.startInstance();
-  expect(await restarted.progress()).toMatchObject({ state: 'COMMITTED', info: 'commit completed', lagTimeSeconds: 0, canWrite: true, canCommit: false, syncID: applying.syncID, collectionCopy: committed.collectionCopy });
+  expect(await restarted.progress()).toMatchObject({
+    state: 'COMMITTED',
+    info: 'commit completed',
+    lagTimeSeconds: 0,
+    canWrite: true,
+    canCommit: false,
+    syncID: applying.syncID,
+    collectionCopy: committed.collectionCopy,
+  });
 }
 
 describe('lagTimeSeconds', () => {
   it('grows while events cannot be applied, and progress goes on to answer', async () => {
     const orders = fixture.cluster0.client.db('shop').collection('orders');
     await orders.insertOne({ n: 0 });
-    const failPoint = (mode: 'alwaysOn' | 'off') => fixture.cluster1.client.db('admin').command({
-      configureFailPoint: 'failCommand', mode, data: { failCommands: ['insert', 'update', 'delete'], errorCode: 91 },
-    });
+    const failPoint = (mode: 'alwaysOn' | 'off') =>
+      fixture.cluster1.client.db('admin').command({
+        configureFailPoint: 'failCommand',
+        mode,
+        data: { failCommands: ['insert', 'update', 'delete'], errorCode: 91 },
+      });
     await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody());
     await instance.untilCanCommit();
     await failPoint('alwaysOn');
     try {
       await orders.insertOne({ n: 1 });
-      const isTriedAgain = ({ warnings }: Progress): boolean => warnings?.some(({ name }) => name === 'retrying') ?? false;
-      const behind = await instance.until('it is behind and tries again', (progress) => (progress.lagTimeSeconds ?? 0) >= 2 && isTriedAgain(progress));
+      const isTriedAgain = ({ warnings }: Progress): boolean =>
+        warnings?.some(({ name }) => name === 'retrying') ?? false;
+      const behind = await instance.until(
+        'it is behind and tries again',
+        (progress) => (progress.lagTimeSeconds ?? 0) >= 2 && isTriedAgain(progress),
+      );
       expect(behind).toMatchObject({ state: 'RUNNING', info: 'change event application' });
     } finally {
       await failPoint('off');
     }
-    await instance.until('it has caught up', ({ lagTimeSeconds, totalEventsApplied }) => (lagTimeSeconds ?? 9) < 2 && totalEventsApplied === 1);
+    await instance.until(
+      'it has caught up',
+      ({ lagTimeSeconds, totalEventsApplied }) => (lagTimeSeconds ?? 9) < 2 && totalEventsApplied === 1,
+    );
     expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
   });
 });
@@ -180,7 +249,10 @@ describe('directionMapping', () => {
     await instance.migrate(startBody({ source, destination }));
     const { directionMapping } = await instance.progress();
     const host = (name: typeof source): string => new URL(fixture[name].connectionString).host;
-    expect(directionMapping).toEqual({ Source: `${source}: ${host(source)}`, Destination: `${destination}: ${host(destination)}` });
+    expect(directionMapping).toEqual({
+      Source: `${source}: ${host(source)}`,
+      Destination: `${destination}: ${host(destination)}`,
+    });
     expect(await fixture[destination].client.db('shop').collection('orders').countDocuments()).toBe(1);
     const texts = JSON.stringify(await instance.progressReply());
     expect(texts).not.toMatch(/mongodb:/);
@@ -212,7 +284,10 @@ describe('a failed migration', () => {
 async function expectFailed(instance: ServedInstance): Promise<void> {
   const description = expect.stringMatching(/name_1.*shop\.orders|shop\.orders.*name_1/) as unknown;
   const { status, body } = await instance.progressReply();
-  expect({ status, body }).toEqual({ status: 409, body: { success: false, error: 'uniqueIndexViolated', errorDescription: description } });
+  expect({ status, body }).toEqual({
+    status: 409,
+    body: { success: false, error: 'uniqueIndexViolated', errorDescription: description },
+  });
   expect(body.errorDescription).not.toContain('not to be shown');
   for (const name of ['start', 'pause', 'resume', 'commit', 'reverse'] as const) {
     const reply = await instance.command(name, name === 'start' ? startBody() : {});

@@ -5,7 +5,10 @@ import { startBody } from './start-conditions.js';
 
 it('a process whose share was taken over leaves its fleet: it does not take the identity back from a successor that is silent', async () => {
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
-  await fixture.cluster0.client.db('shop').collection('orders').insertMany(Array.from({ length: 50 }, (_, n) => ({ n })));
+  await fixture.cluster0.client
+    .db('shop')
+    .collection('orders')
+    .insertMany(Array.from({ length: 50 }, (_, n) => ({ n })));
   const board = new Board();
   await using former = await fixture.startInstance({ id: 'shard0' }, board.seat());
   await using peer = await fixture.startInstance({ id: 'shard1' }, board.seat());
@@ -15,8 +18,12 @@ it('a process whose share was taken over leaves its fleet: it does not take the 
 
   await using successor = await fixture.startInstance({ id: 'shard0' }, board.seat());
   await fixture.cluster0.client.db('shop').collection('orders').insertOne({ n: -1 });
-  await expect.poll(async () => (await former.progressReply()).body.error as unknown, { timeout: 100_000 }).toBe('staleEpoch');
-  await expect.poll(() => board.members.includes(formerMember as (typeof board.members)[number]), { timeout: 100_000 }).toBe(false);
+  await expect
+    .poll(async () => (await former.progressReply()).body.error as unknown, { timeout: 100_000 })
+    .toBe('staleEpoch');
+  await expect
+    .poll(() => board.members.includes(formerMember as (typeof board.members)[number]), { timeout: 100_000 })
+    .toBe(false);
   expect(board.members.map(({ id }) => id)).toEqual(['shard1', 'shard0']);
   expect((await successor.progressReply()).body.success).toBe(true);
 });
@@ -27,7 +34,9 @@ it('a process whose share was taken over ends before the copy, too, while it wai
   await using former = await fixture.startInstance({ id: 'shard0' }, board.seat());
   await former.accepted('start', startBody());
   await using successor = await fixture.startInstance({ id: 'shard0' }, board.seat());
-  await expect.poll(async () => (await former.progressReply()).body.error as unknown, { timeout: 100_000 }).toBe('staleEpoch');
+  await expect
+    .poll(async () => (await former.progressReply()).body.error as unknown, { timeout: 100_000 })
+    .toBe('staleEpoch');
   await expect.poll(() => board.members.length, { timeout: 100_000 }).toBe(1);
   expect(await successor.progress()).toMatchObject({ state: 'RUNNING', info: 'initializing' });
 });

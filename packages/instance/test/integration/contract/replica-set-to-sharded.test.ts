@@ -17,7 +17,10 @@ const count = 300;
 
 async function load(name: string): Promise<void> {
   const text = 'x'.repeat(100);
-  await fixture.cluster0.client.db('shop').collection(name).insertMany(Array.from({ length: count }, (_, n) => ({ n, customer: n % 100, text })));
+  await fixture.cluster0.client
+    .db('shop')
+    .collection(name)
+    .insertMany(Array.from({ length: count }, (_, n) => ({ n, customer: n % 100, text })));
 }
 
 function entry(collection: string, key: Document[]): Document {
@@ -26,13 +29,19 @@ function entry(collection: string, key: Document[]): Document {
 
 /** All documents, as text of their bytes, in order of `_id`. */
 async function documentsOf(side: 'cluster0' | 'cluster1', name: string): Promise<string[]> {
-  const found = await fixture[side].client.db('shop').collection(name).find({}, { raw: true, sort: { _id: 1 } }).toArray();
+  const found = await fixture[side].client
+    .db('shop')
+    .collection(name)
+    .find({}, { raw: true, sort: { _id: 1 } })
+    .toArray();
   return found.map((bytes) => Buffer.from(bytes as unknown as Uint8Array).toString('base64'));
 }
 
 /** The shard key of a collection, its fields in order; null when it is not sharded. */
 async function shardKeyOf(name: string): Promise<[string, unknown][] | null> {
-  const collections = fixture.cluster1.client.db('config').collection<{ _id: string; key: Record<string, unknown> }>('collections');
+  const collections = fixture.cluster1.client
+    .db('config')
+    .collection<{ _id: string; key: Record<string, unknown> }>('collections');
   const found = await collections.findOne({ _id: `shop.${name}` });
   return found === null ? null : Object.entries(found.key);
 }
@@ -40,7 +49,9 @@ async function shardKeyOf(name: string): Promise<[string, unknown][] | null> {
 /** Documents on each shard, of the shards that have some. */
 async function countsByShard(name: string): Promise<number[]> {
   const stats = await fixture.cluster1.client.db('shop').command({ collStats: name });
-  return Object.values(stats.shards as Record<string, { count: number }>).map((shard) => shard.count).filter((documents) => documents > 0);
+  return Object.values(stats.shards as Record<string, { count: number }>)
+    .map((shard) => shard.count)
+    .filter((documents) => documents > 0);
 }
 
 async function indexKeys(name: string): Promise<Document[]> {
@@ -49,7 +60,10 @@ async function indexKeys(name: string): Promise<Document[]> {
 
 it('shards what is listed by a hashed and a ranged key, creates missing supporting indexes, and leaves the rest unsharded', async () => {
   for (const name of ['hashed', 'ranged', 'supported', 'plain']) await load(name);
-  await fixture.cluster0.client.db('shop').collection('supported').createIndexes([{ key: { customer: 1, n: 1 }, name: 'own' }]);
+  await fixture.cluster0.client
+    .db('shop')
+    .collection('supported')
+    .createIndexes([{ key: { customer: 1, n: 1 }, name: 'own' }]);
   const shardingEntries = [
     entry('hashed', [{ customer: 'hashed' }]),
     entry('ranged', [{ customer: 1 }, { n: 1 }]),
@@ -69,7 +83,10 @@ it('shards what is listed by a hashed and a ranged key, creates missing supporti
     expect(await documentsOf('cluster1', name)).toEqual(await documentsOf('cluster0', name));
   }
   expect(await shardKeyOf('hashed')).toEqual([['customer', 'hashed']]);
-  expect(await shardKeyOf('ranged')).toEqual([['customer', 1], ['n', 1]]);
+  expect(await shardKeyOf('ranged')).toEqual([
+    ['customer', 1],
+    ['n', 1],
+  ]);
   expect(await shardKeyOf('supported')).toEqual([['customer', 1]]);
   expect(await shardKeyOf('plain')).toBeNull();
   for (const name of ['hashed', 'ranged', 'supported']) expect(await countsByShard(name)).toHaveLength(2);
@@ -80,12 +97,17 @@ it('shards what is listed by a hashed and a ranged key, creates missing supporti
 
 it('keeps a unique index on the shard key that is unique on the source', async () => {
   await load('orders');
-  await fixture.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
+  await fixture.cluster0.client
+    .db('shop')
+    .collection('orders')
+    .createIndexes([{ key: { n: 1 }, unique: true }]);
   await using instance = await fixture.startInstance();
   await instance.migrate(startBody({ sharding: { shardingEntries: [entry('orders', [{ n: 1 }])] } }));
   const indexes = await fixture.cluster1.client.db('shop').collection('orders').indexes();
   expect(indexes).toContainEqual(expect.objectContaining({ key: { n: 1 }, unique: true }));
-  await expect(fixture.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 })).rejects.toMatchObject({ code: 11000 });
+  await expect(fixture.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 })).rejects.toMatchObject({
+    code: 11000,
+  });
 });
 
 it('shards nothing for an empty array of entries', async () => {
@@ -109,7 +131,9 @@ describe('a collection that is renamed within its database', () => {
     expect(await shardKeyOf('orders')).toBeNull();
   }
 
-  const body = startBody({ sharding: { createSupportingIndexes: true, shardingEntries: [entry('orders', [{ customer: 1 }])] } });
+  const body = startBody({
+    sharding: { createSupportingIndexes: true, shardingEntries: [entry('orders', [{ customer: 1 }])] },
+  });
 
   it('before the copy begins may end up unsharded, which is a warning then', async () => {
     await load('orders');
@@ -128,7 +152,10 @@ describe('a collection that is renamed within its database', () => {
     {
       await using instance = await fixture.startInstance();
       await instance.accepted('start', body);
-      await instance.until('something is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
+      await instance.until(
+        'something is copied',
+        ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0,
+      );
     }
     await using instance = await fixture.startInstance();
     await rename();
@@ -144,5 +171,8 @@ it('fails when a collection is renamed into another database', async () => {
   await instance.untilCanCommit();
   await fixture.cluster0.client.db('admin').command({ renameCollection: 'shop.orders', to: 'archive.orders' });
   await expect.poll(async () => (await instance.progressReply()).status, { timeout: 100_000 }).toBe(409);
-  expect((await instance.progressReply()).body).toMatchObject({ error: 'renameAcrossDatabases', errorDescription: expect.stringContaining('archive.orders') as unknown });
+  expect((await instance.progressReply()).body).toMatchObject({
+    error: 'renameAcrossDatabases',
+    errorDescription: expect.stringContaining('archive.orders') as unknown,
+  });
 });

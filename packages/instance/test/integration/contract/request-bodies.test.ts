@@ -30,7 +30,10 @@ const startPath = '/api/v1/start';
 
 /** Sees the failure shape, and that nothing was changed by the request. */
 async function expectRefused(reply: Reply, status: number, error: ErrorName, says = /\w/): Promise<void> {
-  expect(reply).toEqual({ status, body: { success: false, error, errorDescription: expect.stringMatching(says) as unknown } });
+  expect(reply).toEqual({
+    status,
+    body: { success: false, error, errorDescription: expect.stringMatching(says) as unknown },
+  });
   expect(await instance.progress()).toEqual(idleProgress());
   expect(await fixture.cluster1.databases()).toEqual([]);
 }
@@ -40,10 +43,13 @@ function post(body: string, path = startPath, headers: Record<string, string> = 
 }
 
 describe('a start body that is no JSON document', () => {
-  it.each(['{', '{"source": cluster0}', "{'source': 'cluster0'}", 'source=cluster0', '{} {}', '\u0000'])('is 400 invalidJson: %j', async (body) => {
-    await expectRefused(await post(body), 400, 'invalidJson');
-    await accepts(instance, startBody());
-  });
+  it.each(['{', '{"source": cluster0}', "{'source': 'cluster0'}", 'source=cluster0', '{} {}', '\u0000'])(
+    'is 400 invalidJson: %j',
+    async (body) => {
+      await expectRefused(await post(body), 400, 'invalidJson');
+      await accepts(instance, startBody());
+    },
+  );
 
   it.each(['[]', 'null', '1', '"start"', 'true'])('is 400 invalidRequest: %j', async (body) => {
     await expectRefused(await post(body), 400, 'invalidRequest');
@@ -71,9 +77,15 @@ describe('a start body with wrong fields names each of them', () => {
     [{ includeNamespaces: { database: 'shop' } }, /includeNamespaces/],
     [{ includeNamespaces: [{ collections: ['orders'] }] }, /includeNamespaces\[0\]/],
     [{ excludeNamespaces: [{ database: 'shop', collections: 'orders' }] }, /excludeNamespaces\[0\]\.collections/],
-    [{ excludeNamespaces: [{ database: 'shop', collectionsRegex: { options: 'i' } }] }, /excludeNamespaces\[0\]\.collectionsRegex\.pattern/],
+    [
+      { excludeNamespaces: [{ database: 'shop', collectionsRegex: { options: 'i' } }] },
+      /excludeNamespaces\[0\]\.collectionsRegex\.pattern/,
+    ],
     [{ sharding: {} }, /sharding\.shardingEntries/],
-    [{ sharding: { shardingEntries: [{ database: 'shop', collection: 'orders' }] } }, /sharding\.shardingEntries\[0\]\.shardCollection/],
+    [
+      { sharding: { shardingEntries: [{ database: 'shop', collection: 'orders' }] } },
+      /sharding\.shardingEntries\[0\]\.shardCollection/,
+    ],
     [{ verification: false }, /verification/],
     [{ verification: { enabled: 'no' } }, /verification\.enabled/],
   ])('of a wrong type or value: %j', async (more, says) => {
@@ -106,7 +118,11 @@ describe('what HTTP allows and the contract does not', () => {
   ])('is 405 for %s %s', async (method, path, allowed) => {
     const response = await fetch(instance.url + path, { method });
     expect(response.headers.get('allow')).toContain(allowed);
-    await expectRefused({ status: response.status, body: (await response.json()) as Reply['body'] }, 405, 'methodNotAllowed');
+    await expectRefused(
+      { status: response.status, body: (await response.json()) as Reply['body'] },
+      405,
+      'methodNotAllowed',
+    );
   });
 
   it.each(['/api/v1/stop', '/api/v2/start', '/start', '/'])('is 404 for %s', async (path) => {
@@ -115,7 +131,9 @@ describe('what HTTP allows and the contract does not', () => {
 
   it.each(['Host', 'Origin'])('is 403 for a page of another name: %s', async (header) => {
     const { hostname, port } = new URL(instance.url);
-    const reply = await rawRequest(hostname, Number(port), { [header]: header === 'Host' ? 'evil.example' : 'http://evil.example' });
+    const reply = await rawRequest(hostname, Number(port), {
+      [header]: header === 'Host' ? 'evil.example' : 'http://evil.example',
+    });
     await expectRefused(reply, 403, header === 'Host' ? 'hostNotAllowed' : 'originNotAllowed');
   });
 });
@@ -136,7 +154,13 @@ describe('the other commands', () => {
 });
 
 describe('a right start body is JSON whatever its Content-Type', () => {
-  it.each(['application/x-www-form-urlencoded', 'text/plain;charset=UTF-8', 'application/octet-stream', 'nonsense', ''])('accepts %j', async (type) => {
+  it.each([
+    'application/x-www-form-urlencoded',
+    'text/plain;charset=UTF-8',
+    'application/octet-stream',
+    'nonsense',
+    '',
+  ])('accepts %j', async (type) => {
     const reply = await post(JSON.stringify(startBody()), startPath, { 'content-type': type });
     expect(reply).toEqual({ status: 200, body: { success: true } });
     expect((await instance.progress()).state).toBe('RUNNING');

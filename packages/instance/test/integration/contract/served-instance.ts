@@ -23,7 +23,11 @@ export class ServedInstance implements AsyncDisposable {
     this.#close = close;
   }
 
-  async request(method: string, path: string, init: { body?: string; headers?: Record<string, string> } = {}): Promise<Reply> {
+  async request(
+    method: string,
+    path: string,
+    init: { body?: string; headers?: Record<string, string> } = {},
+  ): Promise<Reply> {
     const response = await fetch(this.url + path, { method, ...init });
     return { status: response.status, body: (await response.json()) as Document };
   }
@@ -55,7 +59,8 @@ export class ServedInstance implements AsyncDisposable {
     for (;;) {
       const progress = await this.progress();
       if (condition(progress)) return progress;
-      if (Date.now() > end_ms) throw new Error(`Waited in vain until ${what}; last progress: ${JSON.stringify(progress)}`);
+      if (Date.now() > end_ms)
+        throw new Error(`Waited in vain until ${what}; last progress: ${JSON.stringify(progress)}`);
       await new Promise((resolve) => setTimeout(resolve, poll_ms));
     }
   }
@@ -78,12 +83,16 @@ export class ServedInstance implements AsyncDisposable {
 
   /** Sends the commit until it is taken, as one that was offered a moment ago may not be, and waits for its end. */
   async commitWhenOffered(): Promise<void> {
-    await expect.poll(async () => (await this.command('commit')).body, { timeout: patience_ms() }).toEqual({ success: true });
+    await expect
+      .poll(async () => (await this.command('commit')).body, { timeout: patience_ms() })
+      .toEqual({ success: true });
     await this.untilState('COMMITTED');
   }
 
   async untilReady(): Promise<void> {
-    await expect.poll(async () => (await this.request('GET', '/readyz')).status, { timeout: patience_ms(), interval: poll_ms }).toBe(200);
+    await expect
+      .poll(async () => (await this.request('GET', '/readyz')).status, { timeout: patience_ms(), interval: poll_ms })
+      .toBe(200);
   }
 
   async close(): Promise<void> {

@@ -28,30 +28,57 @@ describe('start names two different configured clusters', () => {
     const { connectionString } = fixture.cluster0;
     {
       await using instance = await fixture.startInstance({ cluster1: connectionString });
-      await refuses(fixture, instance, startBody(), { status: 422, error: 'sourceEqualsDestination', says: /cluster0 and cluster1/ });
+      await refuses(fixture, instance, startBody(), {
+        status: 422,
+        error: 'sourceEqualsDestination',
+        says: /cluster0 and cluster1/,
+      });
     }
     await using instance = await fixture.startInstance();
     await accepts(instance, startBody());
   });
 
-  it.each([{ source: 'cluster2' }, { destination: 'production' }, { source: 'cluster1', destination: 'Cluster0' }])('refuses a name that is not configured: %j', async (names) => {
-    await refusesThenAccepts(fixture, startBody(names), { status: 422, error: 'clusterUnknown', says: /cluster0 and cluster1/ }, startBody());
-  });
+  it.each([{ source: 'cluster2' }, { destination: 'production' }, { source: 'cluster1', destination: 'Cluster0' }])(
+    'refuses a name that is not configured: %j',
+    async (names) => {
+      await refusesThenAccepts(
+        fixture,
+        startBody(names),
+        { status: 422, error: 'clusterUnknown', says: /cluster0 and cluster1/ },
+        startBody(),
+      );
+    },
+  );
 });
 
 describe('options that need a source of 6.0', () => {
   it('refuses buildIndexes never together with reversible', async () => {
     const wrong = startBody({ buildIndexes: 'never', reversible: true, enableUserWriteBlocking: true });
-    await refusesThenAccepts(fixture, wrong, { status: 422, error: 'buildIndexesNeverWithReversible' }, startBody({ buildIndexes: 'never' }));
+    await refusesThenAccepts(
+      fixture,
+      wrong,
+      { status: 422, error: 'buildIndexesNeverWithReversible' },
+      startBody({ buildIndexes: 'never' }),
+    );
   });
 
   it('refuses reversible without enableUserWriteBlocking', async () => {
-    await refusesThenAccepts(fixture, startBody({ reversible: true }), { status: 422, error: 'reversibleNeedsWriteBlocking' }, startBody({ reversible: false }));
+    await refusesThenAccepts(
+      fixture,
+      startBody({ reversible: true }),
+      { status: 422, error: 'reversibleNeedsWriteBlocking' },
+      startBody({ reversible: false }),
+    );
   });
 
   it('refuses enableUserWriteBlocking with a source older than 6.0', async () => {
     const wrong = startBody({ enableUserWriteBlocking: true });
-    await refusesThenAccepts(fixture, wrong, { status: 422, error: 'writeBlockingNeedsSource60' }, startBody({ enableUserWriteBlocking: false }));
+    await refusesThenAccepts(
+      fixture,
+      wrong,
+      { status: 422, error: 'writeBlockingNeedsSource60' },
+      startBody({ enableUserWriteBlocking: false }),
+    );
   });
 
   it('refuses reversible with a source older than 6.0', async () => {
@@ -72,9 +99,14 @@ describe('filters', () => {
     ['a back-reference', { includeNamespaces: [{ databaseRegex: { pattern: '(a)\\1' } }] }],
     ['look-around', { excludeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '^(?!orders)' } }] }],
     ['an unclosed group', { includeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '(' } }] }],
-    ['an option letter that the engine lacks', { includeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: 'o', options: 'x' } }] }],
+    [
+      'an option letter that the engine lacks',
+      { includeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: 'o', options: 'x' } }] },
+    ],
   ])('refuses a pattern with %s', async (_, filter) => {
-    const corrected = startBody({ includeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '^orders$', options: 'i' } }] });
+    const corrected = startBody({
+      includeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '^orders$', options: 'i' } }],
+    });
     await refusesThenAccepts(fixture, startBody(filter), { status: 422, error: 'filterPatternInvalid' }, corrected);
   });
 });
@@ -83,7 +115,12 @@ describe('the source', () => {
   it('refuses time-series collections until they are excluded', async () => {
     await fixture.cluster0.client.db('metrics').createCollection('cpu', { timeseries: { timeField: 't' } });
     const refusal = { status: 422, error: 'timeSeriesNotSupported', says: /metrics\.cpu/ } as const;
-    await refusesThenAccepts(fixture, startBody(), refusal, startBody({ excludeNamespaces: [{ database: 'metrics' }] }));
+    await refusesThenAccepts(
+      fixture,
+      startBody(),
+      refusal,
+      startBody({ excludeNamespaces: [{ database: 'metrics' }] }),
+    );
   });
 });
 
@@ -91,7 +128,11 @@ describe('the destination', () => {
   it('refuses documents in a namespace to come until they are dropped', async () => {
     await fixture.cluster1.client.db('shop').collection('orders').insertOne({ secret: 'not to be shown' });
     await using instance = await fixture.startInstance();
-    await refuses(fixture, instance, startBody(), { status: 422, error: 'destinationNotEmpty', says: /^(?!.*secret).*shop\.orders/ });
+    await refuses(fixture, instance, startBody(), {
+      status: 422,
+      error: 'destinationNotEmpty',
+      says: /^(?!.*secret).*shop\.orders/,
+    });
     await fixture.cluster1.client.db('shop').dropCollection('orders');
     await accepts(instance, startBody());
   });
@@ -99,14 +140,24 @@ describe('the destination', () => {
   it('accepts documents in databases that the filter leaves out', async () => {
     await fixture.cluster1.client.db('other').collection('c').insertOne({});
     const corrected = startBody({ includeNamespaces: [{ database: 'shop' }] });
-    await refusesThenAccepts(fixture, startBody(), { status: 422, error: 'destinationNotEmpty', says: /other\.c/ }, corrected);
+    await refusesThenAccepts(
+      fixture,
+      startBody(),
+      { status: 422, error: 'destinationNotEmpty', says: /other\.c/ },
+      corrected,
+    );
     expect(await fixture.cluster1.client.db('other').collection('c').countDocuments()).toBe(1);
   });
 
   it('refuses a collection of the same name in another form', async () => {
     await fixture.cluster1.client.db('shop').createCollection('orders', { capped: true, size: 4096 });
     const corrected = startBody({ excludeNamespaces: [{ database: 'shop', collections: ['orders'] }] });
-    await refusesThenAccepts(fixture, startBody(), { status: 422, error: 'destinationNotEmpty', says: /shop\.orders/ }, corrected);
+    await refusesThenAccepts(
+      fixture,
+      startBody(),
+      { status: 422, error: 'destinationNotEmpty', says: /shop\.orders/ },
+      corrected,
+    );
   });
 
   it('takes over an empty collection like that of the source', async () => {

@@ -19,12 +19,21 @@ export interface Refusal {
 }
 
 /** Sends a start that has to be refused, and sees that nothing was changed by it. */
-export async function refuses(fixture: Fixture, instance: ServedInstance, body: Document, refusal: Refusal): Promise<void> {
+export async function refuses(
+  fixture: Fixture,
+  instance: ServedInstance,
+  body: Document,
+  refusal: Refusal,
+): Promise<void> {
   const before = [await fixture.cluster0.contents(), await fixture.cluster1.contents()];
   const reply = await instance.command('start', body);
   expect(reply).toEqual({
     status: refusal.status,
-    body: { success: false, error: refusal.error, errorDescription: expect.stringMatching(refusal.says ?? /\w/) as unknown },
+    body: {
+      success: false,
+      error: refusal.error,
+      errorDescription: expect.stringMatching(refusal.says ?? /\w/) as unknown,
+    },
   });
   expect(await instance.progress()).toEqual(idleProgress());
   expect([await fixture.cluster0.contents(), await fixture.cluster1.contents()]).toEqual(before);
@@ -37,7 +46,12 @@ export async function accepts(instance: ServedInstance, body: Document): Promise
 }
 
 /** Sends a wrong start and then, to the same instance, the corrected one. */
-export async function refusesThenAccepts(fixture: Fixture, wrong: Document, refusal: Refusal, corrected: Document): Promise<void> {
+export async function refusesThenAccepts(
+  fixture: Fixture,
+  wrong: Document,
+  refusal: Refusal,
+  corrected: Document,
+): Promise<void> {
   await using instance = await fixture.startInstance();
   await refuses(fixture, instance, wrong, refusal);
   await accepts(instance, corrected);

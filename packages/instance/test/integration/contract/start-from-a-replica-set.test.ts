@@ -30,7 +30,12 @@ async function orders(indexes: Document[], options: Document = {}): Promise<void
 describe('sharding belongs to a replica set that moves to a sharded cluster', () => {
   it('refuses a start without sharding', async () => {
     await orders([]);
-    await refusesThenAccepts(fixture, startBody(), { status: 422, error: 'shardingRequired', says: /shardingEntries/ }, unsharded);
+    await refusesThenAccepts(
+      fixture,
+      startBody(),
+      { status: 422, error: 'shardingRequired', says: /shardingEntries/ },
+      unsharded,
+    );
   });
 
   it('refuses a sharded source with a replica set as destination', async () => {
@@ -68,7 +73,10 @@ describe('without createSupportingIndexes a shard key needs an index on the sour
     await orders([]);
     await using instance = await fixture.startInstance();
     await refuses(fixture, instance, sharded([{ a: 'hashed' }]), missing);
-    await fixture.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { a: 'hashed' } }]);
+    await fixture.cluster0.client
+      .db('shop')
+      .collection('orders')
+      .createIndexes([{ key: { a: 'hashed' } }]);
     await accepts(instance, sharded([{ a: 'hashed' }]));
   });
 
@@ -109,20 +117,29 @@ describe('an index of a shard key has the simple collation', () => {
     await orders([{ key: { c: 1 } }], french);
     await using instance = await fixture.startInstance();
     await refuses(fixture, instance, sharded([{ c: 1 }]), { status: 422, error: 'shardingKeyCollation' });
-    await fixture.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { c: 1 }, name: 'simple', collation: { locale: 'simple' } }]);
+    await fixture.cluster0.client
+      .db('shop')
+      .collection('orders')
+      .createIndexes([{ key: { c: 1 }, name: 'simple', collation: { locale: 'simple' } }]);
     await accepts(instance, sharded([{ c: 1 }]));
   });
 });
 
 describe('unique indexes have to go with the shard key', () => {
-  it.each([false, true])('refuses a unique index that does not begin with the key, createSupportingIndexes %j', async (create) => {
-    await orders([{ key: { a: 1 } }, { key: { b: 1 }, unique: true }]);
-    const refusal = { status: 422, error: 'shardingIndexIncompatible', says: /b_1 of shop\.orders/ } as const;
-    await refusesThenAccepts(fixture, sharded([{ a: 1 }], create), refusal, sharded([{ b: 1 }], create));
-  });
+  it.each([false, true])(
+    'refuses a unique index that does not begin with the key, createSupportingIndexes %j',
+    async (create) => {
+      await orders([{ key: { a: 1 } }, { key: { b: 1 }, unique: true }]);
+      const refusal = { status: 422, error: 'shardingIndexIncompatible', says: /b_1 of shop\.orders/ } as const;
+      await refusesThenAccepts(fixture, sharded([{ a: 1 }], create), refusal, sharded([{ b: 1 }], create));
+    },
+  );
 
   it('accepts unique indexes that begin with the key or with _id', async () => {
-    await orders([{ key: { a: 1, b: 1 }, unique: true }, { key: { _id: 1, b: 1 }, unique: true }]);
+    await orders([
+      { key: { a: 1, b: 1 }, unique: true },
+      { key: { _id: 1, b: 1 }, unique: true },
+    ]);
     await using instance = await fixture.startInstance();
     await accepts(instance, sharded([{ a: 1 }]));
   });
@@ -148,7 +165,12 @@ describe('entries name collections that can be sharded', () => {
   it('refuses a collection that the filter leaves out', async () => {
     await orders([]);
     const excludeNamespaces = [{ database: 'shop', collections: ['orders'] }];
-    await refusesThenAccepts(fixture, sharded([{ _id: 1 }], false, { excludeNamespaces }), invalid, sharded([{ _id: 1 }]));
+    await refusesThenAccepts(
+      fixture,
+      sharded([{ _id: 1 }], false, { excludeNamespaces }),
+      invalid,
+      sharded([{ _id: 1 }]),
+    );
   });
 
   it.each([

@@ -27,7 +27,10 @@ async function restsFor(instance: ServedInstance, id: string): Promise<void> {
 
 function waitsFor(instance: ServedInstance, id: string): Promise<unknown> {
   return instance.until(`it waits for ${id}`, ({ state, warnings }) => {
-    return state === 'RUNNING' && warnings?.some(({ name, description }) => name === 'waitingForInstances' && description.includes(id)) === true;
+    return (
+      state === 'RUNNING' &&
+      warnings?.some(({ name, description }) => name === 'waitingForInstances' && description.includes(id)) === true
+    );
   });
 }
 
@@ -54,7 +57,11 @@ describe('instances of one fleet that are started by hand', () => {
     await using first = await fixture.startInstance({ id: 'shard0' });
     await using second = await fixture.startInstance({ id: 'shard1' });
     await accepts(first, filtered);
-    await accepts(second, { ...filtered, reversible: false, includeNamespaces: [{ database: 'other' }, { database: 'shop' }] });
+    await accepts(second, {
+      ...filtered,
+      reversible: false,
+      includeNamespaces: [{ database: 'other' }, { database: 'shop' }],
+    });
   });
 
   it('refuses a destination that holds a migration from another source', async () => {
@@ -70,8 +77,13 @@ describe('instances of one fleet that are started by hand', () => {
     expect(await fixture.cluster1.contents()).toEqual(before);
     await stranger.close();
 
-    await using restarted = await fixture.launchInstance({ id: 'shard1', cluster0: elsewhere.cluster0.connectionString });
-    await expect.poll(async () => String((await restarted.progressReply()).body.error), { timeout: 30_000, interval: 20 }).toBe('wrongCluster');
+    await using restarted = await fixture.launchInstance({
+      id: 'shard1',
+      cluster0: elsewhere.cluster0.connectionString,
+    });
+    await expect
+      .poll(async () => String((await restarted.progressReply()).body.error), { timeout: 30_000, interval: 20 })
+      .toBe('wrongCluster');
     expect((await restarted.progressReply()).status).toBe(409);
     await restarted.close();
 

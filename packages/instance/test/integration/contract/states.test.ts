@@ -15,13 +15,20 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 beforeEach(async () => {
-  await fixture.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
+  await fixture.cluster0.client
+    .db('shop')
+    .collection('orders')
+    .insertMany([{ n: 1 }, { n: 2 }]);
 });
 
 afterEach(() => fixture.clear());
 
 /** Every command but the named ones is refused in the present state, and the state stays. */
-async function refusesAllBut(instance: ServedInstance, state: Progress['state'], taken: readonly CommandName[]): Promise<void> {
+async function refusesAllBut(
+  instance: ServedInstance,
+  state: Progress['state'],
+  taken: readonly CommandName[],
+): Promise<void> {
   for (const name of commandNames.filter((one) => !taken.includes(one))) {
     const { status, body } = await instance.command(name, name === 'start' ? startBody() : {});
     expect({ name, status, error: body.error as unknown }).toEqual({ name, status: 409, error: 'notInThisState' });

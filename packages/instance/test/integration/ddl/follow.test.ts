@@ -27,13 +27,19 @@ describe.each(releases)('definition changes on %s', (_name, versions, sourceAcce
   it.each(isFull ? both : sampled)('are followed during the %s, under writes', { timeout: 300_000 }, async (phase) => {
     const client = fixture.cluster0.client;
     const shop = client.db('shop');
-    await using instance = await fixture.startInstance({ sourceAccess, catalogInterval_seconds: 1, ...(phase === 'copy' ? { loadRateBytesPerSecond: '128KB' } : {}) });
+    await using instance = await fixture.startInstance({
+      sourceAccess,
+      catalogInterval_seconds: 1,
+      ...(phase === 'copy' ? { loadRateBytesPerSecond: '128KB' } : {}),
+    });
     await instance.accepted('start', startBody());
     await (phase === 'copy' ? instance.untilState('RUNNING') : instance.untilCanCommit());
     let written = 0;
     for (const change of [...structureChanges, ...shapeChanges]) {
       for (const name of ['p7', 's5', 's4', 'p3', 'p3 renamed']) {
-        await shop.collection<{ _id: number }>(name).updateOne({ _id: (written * 13) % 300 }, { $set: { changed: written } });
+        await shop
+          .collection<{ _id: number }>(name)
+          .updateOne({ _id: (written * 13) % 300 }, { $set: { changed: written } });
         written += 1;
       }
       await change.run(shop, client);

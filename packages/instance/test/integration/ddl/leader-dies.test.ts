@@ -42,10 +42,14 @@ beforeAll(async () => {
   destination = await openTestCluster('cluster1', 2, { wrap: mortal });
   const admin = source.client.db('admin');
   await admin.command({ enableSharding: 'shop' });
-  for (const name of ['orders', 'fresh']) await admin.command({ shardCollection: `shop.${name}`, key: { _id: 'hashed' }, numInitialChunks: 2 });
+  for (const name of ['orders', 'fresh'])
+    await admin.command({ shardCollection: `shop.${name}`, key: { _id: 'hashed' }, numInitialChunks: 2 });
   const shop = source.client.db('shop');
   await shop.createCollection('plain', { validator: { a: 1 } });
-  await shop.collection('fresh').createIndexes([{ key: { a: 1 }, name: 'a_1' }, { key: { b: 1 }, name: 'b_1', expireAfterSeconds: 1000 }]);
+  await shop.collection('fresh').createIndexes([
+    { key: { a: 1 }, name: 'a_1' },
+    { key: { b: 1 }, name: 'b_1', expireAfterSeconds: 1000 },
+  ]);
   entries = new Map((await readCatalog(source.cluster, filter, signal)).map((entry) => [entry.name, entry]));
 });
 
@@ -61,7 +65,11 @@ function entry(name: string): CatalogEntry {
 }
 
 function planOf(one: CatalogEntry[]) {
-  return planDestination(one, { source: source.cluster, destination: destination.cluster, buildIndexes: 'beforeDataCopy' });
+  return planDestination(one, {
+    source: source.cluster,
+    destination: destination.cluster,
+    buildIndexes: 'beforeDataCopy',
+  });
 }
 
 const confirm = (): Promise<void> => Promise.resolve();
@@ -70,7 +78,12 @@ const confirm = (): Promise<void> => Promise.resolve();
 async function begin(): Promise<Map<string, string>> {
   stepsLeft = Infinity;
   await destination.client.db('shop').dropDatabase();
-  const made = await createCollections({ destination: destination.cluster, plan: planOf([entry('orders'), entry('plain')]), signal, confirm });
+  const made = await createCollections({
+    destination: destination.cluster,
+    plan: planOf([entry('orders'), entry('plain')]),
+    signal,
+    confirm,
+  });
   return new Map(made.map(({ sourceUuid, destinationUuid }) => [sourceUuid, destinationUuid]));
 }
 
@@ -98,34 +111,66 @@ function depsOf(pairs: Map<string, string>): ApplyDdlDependencies {
 async function shown(pairs: Map<string, string>): Promise<Document[]> {
   const recorded = new Set(pairs.values());
   const found = await readCatalog(destination.cluster, filter, signal);
-  return found.map(({ name, uuid, options, indexes, sharding }) => ({ name, isRecorded: recorded.has(uuid), options, indexes, key: sharding?.key, chunks: sharding?.chunks.map(({ min, max, shard }) => ({ min, max, shard })) }));
+  return found.map(({ name, uuid, options, indexes, sharding }) => ({
+    name,
+    isRecorded: recorded.has(uuid),
+    options,
+    indexes,
+    key: sharding?.key,
+    chunks: sharding?.chunks.map(({ min, max, shard }) => ({ min, max, shard })),
+  }));
 }
 
 it.each<[string, Pick<DdlChange, 'operation'>, string, string | null, string | null, string[]]>([
   ['a drop', { operation: 'drop' }, 'orders', null, null, ['plain']],
   ['a rename over another collection', { operation: 'rename' }, 'orders', 'plain', 'plain', ['plain']],
-  ['a creation in the place of another collection', { operation: 'create' }, 'fresh', null, 'plain', ['fresh', 'orders']],
+  [
+    'a creation in the place of another collection',
+    { operation: 'create' },
+    'fresh',
+    null,
+    'plain',
+    ['fresh', 'orders'],
+  ],
   ['a restart', { operation: 'restart' }, 'orders', null, null, ['orders', 'plain']],
-])('%s is carried out whole, at whatever step a leader dies', { timeout: 120_000 }, async (_what, { operation }, name, to, over, names) => {
-  const { uuid } = entry(name);
-  const target = to === null ? null : { database: 'shop', name: to };
-  const droppedUuid = over === null ? null : entry(over).uuid;
-  const ddlChange: DdlChange = { ordinal: 1, operation, uuid, database: 'shop', name, to: target, droppedUuid, time: new Timestamp(1n), state: 'undone', entry: null };
-  const undisturbed = await begin();
-  await applyDdlChange(depsOf(undisturbed), ddlChange, signal);
-  const expected = await shown(undisturbed);
-  expect(expected.map((row) => row.name as string)).toEqual(names);
-  expect(expected.every(({ isRecorded }) => isRecorded === true)).toBe(true);
+])(
+  '%s is carried out whole, at whatever step a leader dies',
+  { timeout: 120_000 },
+  async (_what, { operation }, name, to, over, names) => {
+    const { uuid } = entry(name);
+    const target = to === null ? null : { database: 'shop', name: to };
+    const droppedUuid = over === null ? null : entry(over).uuid;
+    const ddlChange: DdlChange = {
+      ordinal: 1,
+      operation,
+      uuid,
+      database: 'shop',
+      name,
+      to: target,
+      droppedUuid,
+      time: new Timestamp(1n),
+      state: 'undone',
+      entry: null,
+    };
+    const undisturbed = await begin();
+    await applyDdlChange(depsOf(undisturbed), ddlChange, signal);
+    const expected = await shown(undisturbed);
+    expect(expected.map((row) => row.name as string)).toEqual(names);
+    expect(expected.every(({ isRecorded }) => isRecorded === true)).toBe(true);
 
-  for (let steps = 0; ; steps += 1) {
-    const pairs = await begin();
-    stepsLeft = steps;
-    const died = await applyDdlChange(depsOf(pairs), ddlChange, signal).then(() => false, (error: unknown) => (error as Error).message === 'killed');
-    stepsLeft = Infinity;
-    if (!died) break;
-    expect(steps).toBeLessThan(stepsMax);
-    const result = await applyDdlChange(depsOf(pairs), ddlChange, signal);
-    expect({ steps, shown: await shown(pairs) }).toEqual({ steps, shown: expected });
-    expect(result?.name ?? null).toBe(operation === 'drop' ? null : (to ?? name));
-  }
-});
+    for (let steps = 0; ; steps += 1) {
+      const pairs = await begin();
+      stepsLeft = steps;
+      const died = await applyDdlChange(depsOf(pairs), ddlChange, signal).then(
+        () => false,
+        (error: unknown) => (error as Error).message === 'killed',
+      );
+      stepsLeft = Infinity;
+      if (!died) break;
+      expect(steps).toBeLessThan(stepsMax);
+      const result = await applyDdlChange(depsOf(pairs), ddlChange, signal);
+      expect({ steps, shown: await shown(pairs) }).toEqual({ steps, shown: expected });
+      expect(result?.name ?? null).toBe(operation === 'drop' ? null : (to ?? name));
+    }
+  },
+);

@@ -18,12 +18,20 @@ it('collections that are renamed while a router reads them arrive whole', { time
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
   const shop = fixture.cluster0.client.db('shop');
   for (let n = 0; n < collections; n += 1) {
-    await shop.collection<Order>(`c${n}`).insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, text: 'x'.repeat(200) })));
+    await shop
+      .collection<Order>(`c${n}`)
+      .insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, text: 'x'.repeat(200) })));
   }
-  await using instance = await fixture.startInstance({ sourceAccess: 'router', readers: 2, loadRateBytesPerSecond: '512KB' });
+  await using instance = await fixture.startInstance({
+    sourceAccess: 'router',
+    readers: 2,
+    loadRateBytesPerSecond: '512KB',
+  });
   await instance.accepted('start', startBody({ verification: { enabled: false } }));
   await pollUntil('the copy has begun', copied_ms, async () => {
-    const { progress } = (await instance.progressReply()).body as { progress?: { collectionCopy: { estimatedCopiedBytes: number } | null } };
+    const { progress } = (await instance.progressReply()).body as {
+      progress?: { collectionCopy: { estimatedCopiedBytes: number } | null };
+    };
     return (progress?.collectionCopy?.estimatedCopiedBytes ?? 0) > 0;
   });
   for (let n = collections - 1; n >= 0; n -= 1) await shop.renameCollection(`c${n}`, `renamed${n}`);

@@ -15,7 +15,9 @@ it('definition changes of a replica set: capped collections, renames into anothe
   const { client } = fixture.cluster0;
   const shop = client.db('shop');
   const fill = async (name: string, first: number): Promise<void> => {
-    await shop.collection<{ _id: number }>(name).insertMany(Array.from({ length: 40 }, (_, index) => ({ _id: first + index, text: 'x'.repeat(50) })));
+    await shop
+      .collection<{ _id: number }>(name)
+      .insertMany(Array.from({ length: 40 }, (_, index) => ({ _id: first + index, text: 'x'.repeat(50) })));
   };
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await fill(name, 0);
   await shop.createCollection('ring', { capped: true, size: 100_000 });
@@ -34,11 +36,16 @@ it('definition changes of a replica set: capped collections, renames into anothe
   await fill('ring renamed', 200);
   await shop.collection('ring 2').drop();
   await shop.command({ collMod: 'ring renamed', cappedSize: 200_192 });
-  await shop.collection('e').aggregate([{ $match: { _id: { $lt: 10 } } }, { $out: 'e' }]).toArray();
+  await shop
+    .collection('e')
+    .aggregate([{ $match: { _id: { $lt: 10 } } }, { $out: 'e' }])
+    .toArray();
   await fill('e', 300);
   await shop.collection('f').drop();
   await shop.createCollection('f', { viewOn: 'd', pipeline: [] });
-  await shop.collection('d').createIndexes([{ key: { text: 1 }, name: 'text_1', expireAfterSeconds: 5_000, hidden: true }]);
+  await shop
+    .collection('d')
+    .createIndexes([{ key: { text: 1 }, name: 'text_1', expireAfterSeconds: 5_000, hidden: true }]);
 
   await instance.commitWhenOffered();
   await expectEqualDatabases(fixture, 'shop');

@@ -14,12 +14,20 @@ it.each(releases)('clustered collections, sharded and with a TTL too (%s)', asyn
   const shop = client.db('shop');
   const clusteredIndex = { key: { _id: 1 }, unique: true, name: 'by_id' };
   const named = await shop.createCollection<{ _id: unknown; n: number }>('named', { clusteredIndex });
-  const aging = await shop.createCollection<{ _id: Date; n: number }>('aging', { clusteredIndex, expireAfterSeconds: 1_000_000_000 });
+  const aging = await shop.createCollection<{ _id: Date; n: number }>('aging', {
+    clusteredIndex,
+    expireAfterSeconds: 1_000_000_000,
+  });
   const ranged = await shop.createCollection<{ _id: number; n: number }>('ranged', { clusteredIndex });
   await client.db('admin').command({ enableSharding: 'shop' });
   await client.db('admin').command({ shardCollection: 'shop.ranged', key: { _id: 1 } });
   await client.db('admin').command({ split: 'shop.ranged', middle: { _id: count / 2 } });
-  await named.insertMany(Array.from({ length: count }, (_, n) => ({ _id: [n, `text ${n}`, new ObjectId(n.toString(16).padStart(24, '0')), { n }][n % 4], n })));
+  await named.insertMany(
+    Array.from({ length: count }, (_, n) => ({
+      _id: [n, `text ${n}`, new ObjectId(n.toString(16).padStart(24, '0')), { n }][n % 4],
+      n,
+    })),
+  );
   await aging.insertMany(Array.from({ length: 100 }, (_, n) => ({ _id: new Date(Date.now() + n), n })));
   await ranged.insertMany(Array.from({ length: count }, (_, _id) => ({ _id, n: _id })));
   await named.createIndexes([{ key: { n: 1 }, unique: true }]);

@@ -6,9 +6,18 @@ import type { Fixture } from '../contract/fixture.js';
 async function everything(client: MongoClient, database: string): Promise<Document> {
   const db = client.db(database);
   const found: Document = {};
-  for (const { name, type, options } of await db.listCollections<{ name: string; type: string; options: Document }>({}, { nameOnly: false }).toArray()) {
+  for (const { name, type, options } of await db
+    .listCollections<{ name: string; type: string; options: Document }>({}, { nameOnly: false })
+    .toArray()) {
     if (name === 'system.views') continue;
-    found[name] = type === 'view' ? { options } : { options, indexes: await indexesOf(client, database, name), documents: await documentsOf(client, database, name, options['capped'] === true) };
+    found[name] =
+      type === 'view'
+        ? { options }
+        : {
+            options,
+            indexes: await indexesOf(client, database, name),
+            documents: await documentsOf(client, database, name, options['capped'] === true),
+          };
   }
   return found;
 }
@@ -22,8 +31,17 @@ async function indexesOf(client: MongoClient, database: string, name: string): P
  * Documents of a collection, each as text of its bytes; of a capped one in the order of insertion, others in an order of the texts:
  * routers leave fields out of what they order themselves.
  */
-export async function documentsOf(client: MongoClient, database: string, name: string, natural: boolean): Promise<string[]> {
-  const found = await client.db(database).collection(name).find({}, { raw: true, ...(natural && { sort: { $natural: 1 } }) }).toArray();
+export async function documentsOf(
+  client: MongoClient,
+  database: string,
+  name: string,
+  natural: boolean,
+): Promise<string[]> {
+  const found = await client
+    .db(database)
+    .collection(name)
+    .find({}, { raw: true, ...(natural && { sort: { $natural: 1 } }) })
+    .toArray();
   const texts = found.map((bytes) => Buffer.from(bytes as unknown as Uint8Array).toString('base64'));
   return natural ? texts : texts.sort();
 }

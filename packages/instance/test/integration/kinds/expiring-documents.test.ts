@@ -28,7 +28,9 @@ async function shardsOf({ client }: Side): Promise<MongoClient[]> {
   const { shards } = (await client.db('admin').command({ listShards: 1 })) as unknown as { shards: { host: string }[] };
   const { username, password } = client.options.credentials ?? {};
   const login = username === undefined ? {} : { auth: { username, password: password ?? '' } };
-  const opened = shards.map(({ host }) => new MongoClient(`mongodb://${host.slice(host.indexOf('/') + 1)}/?directConnection=true`, login));
+  const opened = shards.map(
+    ({ host }) => new MongoClient(`mongodb://${host.slice(host.indexOf('/') + 1)}/?directConnection=true`, login),
+  );
   clients.push(...opened);
   return opened;
 }
@@ -67,13 +69,22 @@ async function load({ client }: Side, span_ms: number): Promise<void> {
   const sessions = Array.from({ length: 600 }, (_, _id) => session(_id));
   for (const name of ['sessions', 'tokens']) await shop.collection<Session>(name).insertMany(sessions);
   await shop.collection('sessions').createIndexes([{ key: { at: 1 }, name: 'at', expireAfterSeconds: 1 }]);
-  await shop.collection('tokens').createIndexes([{ key: { at: -1 }, name: 'at', expireAfterSeconds: 1, partialFilterExpression: { _id: { $gte: 200 } } }]);
+  await shop
+    .collection('tokens')
+    .createIndexes([
+      { key: { at: -1 }, name: 'at', expireAfterSeconds: 1, partialFilterExpression: { _id: { $gte: 200 } } },
+    ]);
 }
 
 /** A clustered collection all of whose documents have expired. @returns its name */
 async function loadClustered({ client }: Side): Promise<string> {
   const name = 'aging';
-  const aging = await client.db('shop').createCollection<{ _id: Date }>(name, { clusteredIndex: { key: { _id: 1 }, unique: true }, expireAfterSeconds: 1 });
+  const aging = await client
+    .db('shop')
+    .createCollection<{ _id: Date }>(name, {
+      clusteredIndex: { key: { _id: 1 }, unique: true },
+      expireAfterSeconds: 1,
+    });
   await aging.insertMany(Array.from({ length: 600 }, (_, n) => ({ _id: new Date(1_000_000_000_000 + n) })));
   return name;
 }
@@ -94,47 +105,62 @@ function writeSessions({ client }: Side): () => Promise<void> {
   };
 }
 
-it.each(releases)('documents that the source expires during copy, stream, verification and commit end as on the source (%s)', async (release) => {
-  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
-  const { cluster0, cluster1 } = fixture;
-  await load(cluster0, 6_000);
-  for (const side of [cluster0, cluster1]) await expireOften(side);
-  const stop = writeSessions(cluster0);
-  await using instance = await fixture.startInstance();
-  await instance.accepted('start', startBody());
-  await instance.untilCanCommit();
-  await stop();
-  await instance.accepted('commit');
-  await instance.untilState('COMMITTED');
+it.each(releases)(
+  'documents that the source expires during copy, stream, verification and commit end as on the source (%s)',
+  async (release) => {
+    await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
+    const { cluster0, cluster1 } = fixture;
+    await load(cluster0, 6_000);
+    for (const side of [cluster0, cluster1]) await expireOften(side);
+    const stop = writeSessions(cluster0);
+    await using instance = await fixture.startInstance();
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    await stop();
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
 
-  for (const { client } of [cluster0, cluster1]) {
-    for (const name of ['sessions', 'tokens']) {
-      const expiring = client.db('shop').collection<Session>(name);
-      await expect.poll(() => expiring.countDocuments({ kept: { $exists: false }, _id: { $gte: 200 } }), patience).toBe(0);
+    for (const { client } of [cluster0, cluster1]) {
+      for (const name of ['sessions', 'tokens']) {
+        const expiring = client.db('shop').collection<Session>(name);
+        await expect
+          .poll(() => expiring.countDocuments({ kept: { $exists: false }, _id: { $gte: 200 } }), patience)
+          .toBe(0);
+      }
     }
-  }
-  await expectEqualDatabases(fixture, 'shop');
-}, 180_000);
+    await expectEqualDatabases(fixture, 'shop');
+  },
+  180_000,
+);
 
-it.each(releases)('what the source keeps beyond its time is kept by the destination until the commit (%s)', async (release) => {
-  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
-  const { cluster0, cluster1 } = fixture;
-  await setEverywhere(cluster0, { ttlMonitorEnabled: false });
-  await load(cluster0, -day_ms);
-  const ages = release === '5.0' ? [] : [await loadClustered(cluster0)];
-  await expireOften(cluster1);
-  await using instance = await fixture.startInstance();
-  await instance.accepted('start', startBody());
-  await instance.untilCanCommit();
-  await untilLooked(cluster1);
-  for (const name of ['sessions', 'tokens', ...ages]) expect([name, await cluster1.client.db('shop').collection(name).countDocuments()]).toEqual([name, 600]);
-  await instance.accepted('commit');
-  await instance.untilState('COMMITTED');
-  await expect.poll(() => cluster1.client.db('shop').collection('sessions').countDocuments(), patience).toBe(60);
-}, 180_000);
+it.each(releases)(
+  'what the source keeps beyond its time is kept by the destination until the commit (%s)',
+  async (release) => {
+    await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
+    const { cluster0, cluster1 } = fixture;
+    await setEverywhere(cluster0, { ttlMonitorEnabled: false });
+    await load(cluster0, -day_ms);
+    const ages = release === '5.0' ? [] : [await loadClustered(cluster0)];
+    await expireOften(cluster1);
+    await using instance = await fixture.startInstance();
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    await untilLooked(cluster1);
+    for (const name of ['sessions', 'tokens', ...ages])
+      expect([name, await cluster1.client.db('shop').collection(name).countDocuments()]).toEqual([name, 600]);
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
+    await expect.poll(() => cluster1.client.db('shop').collection('sessions').countDocuments(), patience).toBe(60);
+  },
+  180_000,
+);
 
 it('a source that is closed to users expires nothing any more (7.0)', async () => {
-  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '7.0', cluster1: '7.0', withUsers: true });
+  await using fixture = await Fixture.open(
+    { shards: 2 },
+    { shards: 2 },
+    { cluster0: '7.0', cluster1: '7.0', withUsers: true },
+  );
   const { cluster0, cluster1 } = fixture;
   for (const side of [cluster0, cluster1]) await setEverywhere(side, { ttlMonitorEnabled: false });
   await load(cluster0, -day_ms);

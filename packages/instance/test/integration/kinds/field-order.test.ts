@@ -13,16 +13,27 @@ const placeIn = (region: string): Map<string, unknown> => ordered(['region', reg
 async function load({ cluster0 }: Fixture): Promise<void> {
   const admin = cluster0.client.db('admin');
   const shop = cluster0.client.db('shop');
-  const [first, second] = ((await admin.command({ listShards: 1 })).shards as { _id: string }[]).map(({ _id }) => _id).sort();
+  const [first, second] = ((await admin.command({ listShards: 1 })).shards as { _id: string }[])
+    .map(({ _id }) => _id)
+    .sort();
   await admin.command({ enableSharding: 'shop', primaryShard: first });
   await admin.command({ shardCollection: 'shop.places', key: { place: 1 } });
   await admin.command({ split: 'shop.places', middle: { place: placeIn('m') } });
   await admin.command({ moveChunk: 'shop.places', find: { place: placeIn('m') }, to: second, _waitForDelete: true });
-  await shop.collection('places').insertMany(Array.from('abcdefghijklmnopqrstuvwxyz', (region, n): Document => ({ place: placeIn(region), b: n % 3, 10: n })));
+  await shop
+    .collection('places')
+    .insertMany(
+      Array.from('abcdefghijklmnopqrstuvwxyz', (region, n): Document => ({ place: placeIn(region), b: n % 3, 10: n })),
+    );
   const key = ordered(['b', 1], ['10', 1]);
   await admin.command({ shardCollection: 'shop.compound', key });
   await admin.command({ split: 'shop.compound', middle: ordered(['b', 10], ['10', 5]) });
-  await admin.command({ moveChunk: 'shop.compound', find: ordered(['b', 10], ['10', 5]), to: second, _waitForDelete: true });
+  await admin.command({
+    moveChunk: 'shop.compound',
+    find: ordered(['b', 10], ['10', 5]),
+    to: second,
+    _waitForDelete: true,
+  });
   await shop.collection('compound').insertMany(Array.from({ length: 40 }, (_, n): Document => ({ b: n % 20, 10: n })));
 }
 
@@ -34,7 +45,11 @@ async function define({ cluster0 }: Fixture): Promise<void> {
     { key: ordered(['words', 'text'], ['7', 'text']), name: 'texts' },
   ];
   await shop.command({ createIndexes: 'defined', indexes });
-  await shop.command({ create: 'sorted', viewOn: 'places', pipeline: [{ $sort: ordered(['b', 1], ['10', -1]) }, { $project: { _id: 0, 10: 1 } }] });
+  await shop.command({
+    create: 'sorted',
+    viewOn: 'places',
+    pipeline: [{ $sort: ordered(['b', 1], ['10', -1]) }, { $project: { _id: 0, 10: 1 } }],
+  });
   await shop.command({ create: 'checked', validator: { place: { $eq: placeIn('q') } } });
 }
 
@@ -45,11 +60,15 @@ it('bounds, keys, filters, pipelines and validators keep the order of fields who
   const board = new Board();
   await using one = await fixture.startInstance({ id: 'shard0', sourceAccess: 'direct' }, board.seat());
   await using other = await fixture.startInstance({ id: 'shard1', sourceAccess: 'direct' }, board.seat());
-  for (const instance of [one, other]) await instance.accepted('start', startBody({ verification: { enabled: false } }));
+  for (const instance of [one, other])
+    await instance.accepted('start', startBody({ verification: { enabled: false } }));
   for (const instance of [one, other]) await instance.untilCanCommit();
   const source = fixture.cluster0.client.db('shop');
   await source.collection('places').updateMany({}, { $inc: { changed: 1 } });
-  await source.collection('compound').insertMany([{ b: 10, 10: 4 }, { b: 10, 10: 6 }]);
+  await source.collection('compound').insertMany([
+    { b: 10, 10: 4 },
+    { b: 10, 10: 6 },
+  ]);
   for (const instance of [one, other]) await instance.accepted('commit');
   for (const instance of [one, other]) await instance.untilState('COMMITTED');
 
@@ -62,5 +81,7 @@ it('bounds, keys, filters, pipelines and validators keep the order of fields who
   const shown = (db: typeof shop): Promise<Document[]> => db.collection('sorted').find().toArray();
   expect(await shown(shop)).toEqual(await shown(source));
   await shop.collection('checked').insertOne({ place: placeIn('q') });
-  await expect(shop.collection('checked').insertOne({ place: ordered(['2024', 1], ['region', 'q']) })).rejects.toMatchObject({ code: 121 });
+  await expect(
+    shop.collection('checked').insertOne({ place: ordered(['2024', 1], ['region', 'q']) }),
+  ).rejects.toMatchObject({ code: 121 });
 });

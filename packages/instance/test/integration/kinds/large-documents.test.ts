@@ -34,7 +34,10 @@ it('documents of 16 MB are copied, inserted, changed, replaced and read anew', a
   await files.updateOne({ _id: 4 }, { $set: { 'nested.flag': true } });
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
-  const [source, destination] = await Promise.all([documentsOf(fixture.cluster0.client, 'shop', 'files', false), documentsOf(fixture.cluster1.client, 'shop', 'files', false)]);
+  const [source, destination] = await Promise.all([
+    documentsOf(fixture.cluster0.client, 'shop', 'files', false),
+    documentsOf(fixture.cluster1.client, 'shop', 'files', false),
+  ]);
   expect(source).toHaveLength(5);
   expect(destination.map((text, position) => text === source[position])).toEqual(source.map(() => true));
 });

@@ -13,22 +13,33 @@ function ordersOf({ client }: Fixture['cluster0']) {
 }
 
 // 5.0 ends the stream with such an event, 7.0 splits it.
-it.each<ReleaseSeries>(['5.0', '7.0'])('a document whose event fits into no reply arrives, and the stream goes on behind it: from %s', async (release) => {
-  await using fixture = await Fixture.open('replicaSet', 'replicaSet', { cluster0: release, cluster1: release });
-  await ordersOf(fixture.cluster0).insertOne({ _id: 'first', v: 'x' });
-  await using instance = await fixture.startInstance();
-  await instance.accepted('start', startBody());
-  await instance.untilCanCommit();
-  // The event has the `_id` twice.
-  await ordersOf(fixture.cluster0).insertOne(large);
-  await ordersOf(fixture.cluster0).insertOne({ _id: 'last', v: 'z' });
-  await expect.poll(() => ordersOf(fixture.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
-  await instance.untilCanCommit();
-  await instance.accepted('commit');
-  await instance.untilState('COMMITTED');
-  const lengths = await ordersOf(fixture.cluster1).find().sort({ _id: 1 }).map(({ _id, v }) => [_id.length, v.length]).toArray();
-  expect(lengths).toEqual([[5, 1], [idBytes, documentBytesMax - idBytes - 100], [4, 1]]);
-});
+it.each<ReleaseSeries>(['5.0', '7.0'])(
+  'a document whose event fits into no reply arrives, and the stream goes on behind it: from %s',
+  async (release) => {
+    await using fixture = await Fixture.open('replicaSet', 'replicaSet', { cluster0: release, cluster1: release });
+    await ordersOf(fixture.cluster0).insertOne({ _id: 'first', v: 'x' });
+    await using instance = await fixture.startInstance();
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    // The event has the `_id` twice.
+    await ordersOf(fixture.cluster0).insertOne(large);
+    await ordersOf(fixture.cluster0).insertOne({ _id: 'last', v: 'z' });
+    await expect.poll(() => ordersOf(fixture.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
+    await instance.untilCanCommit();
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
+    const lengths = await ordersOf(fixture.cluster1)
+      .find()
+      .sort({ _id: 1 })
+      .map(({ _id, v }) => [_id.length, v.length])
+      .toArray();
+    expect(lengths).toEqual([
+      [5, 1],
+      [idBytes, documentBytesMax - idBytes - 100],
+      [4, 1],
+    ]);
+  },
+);
 
 // Through routers before 6.0 such an event ends every stream: that of definition changes, and those of the verifier on both sides.
 it('between sharded clusters a document whose event fits into no reply arrives, and what comes behind it is verified', async () => {
@@ -44,10 +55,19 @@ it('between sharded clusters a document whose event fits into no reply arrives, 
   await fixture.cluster0.client.db('shop').collection('later').insertOne({ n: 1 });
   await fixture.cluster0.client.db('shop').collection('later').rename('renamed');
   await expect.poll(() => ordersOf(fixture.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
-  await expect.poll(() => fixture.cluster1.client.db('shop').collection('renamed').countDocuments(), { timeout: 100_000 }).toBe(1);
+  await expect
+    .poll(() => fixture.cluster1.client.db('shop').collection('renamed').countDocuments(), { timeout: 100_000 })
+    .toBe(1);
   await instance.untilCanCommit();
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
-  const lengths = await ordersOf(fixture.cluster1).find().map(({ _id, v }) => [_id.length, v.length]).toArray();
-  expect(lengths.sort(([a = 0], [b = 0]) => a - b)).toEqual([[4, 1], [5, 1], [idBytes, documentBytesMax - idBytes - 100]]);
+  const lengths = await ordersOf(fixture.cluster1)
+    .find()
+    .map(({ _id, v }) => [_id.length, v.length])
+    .toArray();
+  expect(lengths.sort(([a = 0], [b = 0]) => a - b)).toEqual([
+    [4, 1],
+    [5, 1],
+    [idBytes, documentBytesMax - idBytes - 100],
+  ]);
 });

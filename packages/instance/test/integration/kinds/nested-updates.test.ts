@@ -22,16 +22,23 @@ const updates: (Document | Document[])[] = [
 
 async function rereadsOf(url: string, reason: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
-  const line = text.split('\n').find((each) => each.startsWith('convoy_repairs_total') && each.includes(`reason="${reason}"`));
+  const line = text
+    .split('\n')
+    .find((each) => each.startsWith('convoy_repairs_total') && each.includes(`reason="${reason}"`));
   return Number(line?.split(' ').at(-1) ?? 0);
 }
 
 // 7.0 tells the parts of paths, so that nothing has to be read anew.
-it.each<[ReleaseSeries, boolean]>([['5.0', true], ['7.0', false]])('nested updates arrive byte for byte: from %s (read anew: %s)', async (release, readsAnew) => {
+it.each<[ReleaseSeries, boolean]>([
+  ['5.0', true],
+  ['7.0', false],
+])('nested updates arrive byte for byte: from %s (read anew: %s)', async (release, readsAnew) => {
   await using fixture = await Fixture.open('replicaSet', { shards: 2 }, { cluster0: release, cluster1: release });
   const orders = fixture.cluster0.client.db('shop').collection<{ _id: number }>('orders');
   const ids = Array.from({ length: 20 }, (_, id) => id);
-  await orders.insertMany(ids.map((_id) => ({ _id, a: { b: 0, c: 1 }, list: [{ x: 1 }, { x: 2 }], numbers: { 0: 'zero' } })));
+  await orders.insertMany(
+    ids.map((_id) => ({ _id, a: { b: 0, c: 1 }, list: [{ x: 1 }, { x: 2 }], numbers: { 0: 'zero' } })),
+  );
   await using instance = await fixture.startInstance();
   const shardingEntries = [{ database: 'shop', collection: 'orders', shardCollection: { key: [{ _id: 'hashed' }] } }];
   await instance.accepted('start', startBody({ sharding: { createSupportingIndexes: true, shardingEntries } }));
@@ -45,6 +52,8 @@ it.each<[ReleaseSeries, boolean]>([['5.0', true], ['7.0', false]])('nested updat
   await instance.untilCanCommit();
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
-  expect(await documentsOf(fixture.cluster1.client, 'shop', 'orders', false)).toEqual(await documentsOf(fixture.cluster0.client, 'shop', 'orders', false));
+  expect(await documentsOf(fixture.cluster1.client, 'shop', 'orders', false)).toEqual(
+    await documentsOf(fixture.cluster0.client, 'shop', 'orders', false),
+  );
   expect((await rereadsOf(instance.url, 'inexactDelta')) > 0).toBe(readsAnew);
 });

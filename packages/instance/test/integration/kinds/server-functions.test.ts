@@ -15,7 +15,10 @@ afterEach(() => fixture.clear());
 
 async function storedFunctions(): Promise<Collection<{ _id: string; value: Code }>> {
   const functions = fixture.cluster0.client.db('shop').collection<{ _id: string; value: Code }>('system.js');
-  await functions.insertMany([{ _id: 'double', value: new Code('function (x) { return 2 * x; }') }, { _id: 'scoped', value: new Code('function () {}', { n: 1 }) }]);
+  await functions.insertMany([
+    { _id: 'double', value: new Code('function (x) { return 2 * x; }') },
+    { _id: 'scoped', value: new Code('function () {}', { n: 1 }) },
+  ]);
   return functions;
 }
 
@@ -29,15 +32,28 @@ it('functions that are stored in system.js are copied', async () => {
 });
 
 it.each([
-  ['changed', (functions: Collection<{ _id: string; value: Code }>) => functions.updateOne({ _id: 'double' }, { $set: { value: new Code('function (x) { return x + x; }') } })],
-  ['added', (functions: Collection<{ _id: string; value: Code }>) => functions.insertOne({ _id: 'new', value: new Code('function () {}') })],
+  [
+    'changed',
+    (functions: Collection<{ _id: string; value: Code }>) =>
+      functions.updateOne({ _id: 'double' }, { $set: { value: new Code('function (x) { return x + x; }') } }),
+  ],
+  [
+    'added',
+    (functions: Collection<{ _id: string; value: Code }>) =>
+      functions.insertOne({ _id: 'new', value: new Code('function () {}') }),
+  ],
   ['removed', (functions: Collection<{ _id: string; value: Code }>) => functions.deleteOne({ _id: 'double' })],
-])('a function that is %s after its copy, which no change stream shows, is not passed over at the commit', async (_what, change) => {
-  const functions = await storedFunctions();
-  await using instance = await fixture.startInstance();
-  await instance.accepted('start', startBody());
-  await instance.untilCanCommit();
-  await change(functions);
-  await instance.accepted('commit');
-  await expect.poll(async () => (await instance.progressReply()).body.error as unknown, { timeout: 100_000 }).toBe('ddlNotSupported');
-});
+])(
+  'a function that is %s after its copy, which no change stream shows, is not passed over at the commit',
+  async (_what, change) => {
+    const functions = await storedFunctions();
+    await using instance = await fixture.startInstance();
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    await change(functions);
+    await instance.accepted('commit');
+    await expect
+      .poll(async () => (await instance.progressReply()).body.error as unknown, { timeout: 100_000 })
+      .toBe('ddlNotSupported');
+  },
+);

@@ -12,7 +12,9 @@ afterAll(() => fixture.close());
 afterEach(() => fixture.clear());
 
 async function makeSeries(): Promise<void> {
-  await fixture.cluster0.client.db('shop').createCollection('readings', { timeseries: { timeField: 'at', metaField: 'sensor' } });
+  await fixture.cluster0.client
+    .db('shop')
+    .createCollection('readings', { timeseries: { timeField: 'at', metaField: 'sensor' } });
   await fixture.cluster0.client.db('shop').collection('readings').insertOne({ at: new Date(), sensor: 1, value: 2 });
 }
 
@@ -20,7 +22,11 @@ it('time series are refused until they are excluded', async () => {
   await fixture.cluster0.client.db('shop').collection('orders').insertOne({});
   await makeSeries();
   await using instance = await fixture.startInstance();
-  await refuses(fixture, instance, startBody(), { status: 422, error: 'timeSeriesNotSupported', says: /shop\.readings.*exclude them/ });
+  await refuses(fixture, instance, startBody(), {
+    status: 422,
+    error: 'timeSeriesNotSupported',
+    says: /shop\.readings.*exclude them/,
+  });
   await instance.migrate(startBody({ excludeNamespaces: [{ database: 'shop', collections: ['readings'] }] }));
   const migrated = await fixture.cluster1.client.db('shop').listCollections().toArray();
   expect(migrated.map(({ name }) => name)).toEqual(['orders']);
@@ -33,5 +39,7 @@ it('a time series that appears during the migration ends it instead of being lef
   await instance.untilCanCommit();
   await makeSeries();
   await instance.accepted('commit');
-  await expect.poll(async () => (await instance.progressReply()).body.error as unknown, { timeout: 100_000 }).toBe('timeSeriesNotSupported');
+  await expect
+    .poll(async () => (await instance.progressReply()).body.error as unknown, { timeout: 100_000 })
+    .toBe('timeSeriesNotSupported');
 });

@@ -25,7 +25,11 @@ async function insert({ connectionString }: Side, documents: readonly Uint8Array
   const cluster = await openCluster('cluster0', connectionString, { direct: false, signal });
   try {
     for (const collection of names) {
-      const outcome = await cluster.router.write({ database: 'shop', collection, kind: 'insert', statements: documents, ordered: false }, null, { signal });
+      const outcome = await cluster.router.write(
+        { database: 'shop', collection, kind: 'insert', statements: documents, ordered: false },
+        null,
+        { signal },
+      );
       expect(outcome).toMatchObject({ n: documents.length, failures: [] });
     }
   } finally {
@@ -36,25 +40,36 @@ async function insert({ connectionString }: Side, documents: readonly Uint8Array
 /** Undefined lies on another shard than null. */
 async function load(side: Side): Promise<void> {
   const admin = side.client.db('admin');
-  const [first, second] = ((await admin.command({ listShards: 1 })).shards as { _id: string }[]).map(({ _id }) => _id).sort();
+  const [first, second] = ((await admin.command({ listShards: 1 })).shards as { _id: string }[])
+    .map(({ _id }) => _id)
+    .sort();
   await admin.command({ enableSharding: 'shop', primaryShard: first });
   for (const name of names) await admin.command({ shardCollection: `shop.${name}`, key: keys[name] });
   await admin.command({ split: 'shop.ranged', middle: { sk: null } });
   await admin.command({ moveChunk: 'shop.ranged', find: { sk: null }, to: second, _waitForDelete: true });
-  await insert(side, Array.from({ length: 12 }, (_, n) => documentOf(n)));
+  await insert(
+    side,
+    Array.from({ length: 12 }, (_, n) => documentOf(n)),
+  );
   // What inserts would replace by the time.
   await update(side, [0, 1, 2], { $set: { t: new Timestamp(0n) } });
 }
 
 async function update({ client }: Side, ids: readonly number[], change: Document): Promise<void> {
   for (const name of names) {
-    for (const _id of ids) expect(await client.db('shop').collection<{ _id: number }>(name).updateOne({ _id }, change)).toMatchObject({ modifiedCount: 1 });
+    for (const _id of ids)
+      expect(await client.db('shop').collection<{ _id: number }>(name).updateOne({ _id }, change)).toMatchObject({
+        modifiedCount: 1,
+      });
   }
 }
 
 async function remove({ client }: Side, ids: readonly number[]): Promise<void> {
   for (const name of names) {
-    for (const _id of ids) expect(await client.db('shop').collection<{ _id: number }>(name).deleteOne({ _id })).toMatchObject({ deletedCount: 1 });
+    for (const _id of ids)
+      expect(await client.db('shop').collection<{ _id: number }>(name).deleteOne({ _id })).toMatchObject({
+        deletedCount: 1,
+      });
   }
 }
 
@@ -63,7 +78,15 @@ async function change(side: Side): Promise<void> {
   await update(side, [0, 1, 2], { $set: { 'w.0': 1 } });
   await update(side, [3, 4, 5], { $set: { v: -1 } });
   await remove(side, [3, 6, 7, 8, 9, 10, 11]);
-  await insert(side, [documentOf(3), documentOf(9, 'null'), documentOf(10, 'undefined'), documentOf(11, 'undefined'), documentOf(20), documentOf(21), documentOf(22)]);
+  await insert(side, [
+    documentOf(3),
+    documentOf(9, 'null'),
+    documentOf(10, 'undefined'),
+    documentOf(11, 'undefined'),
+    documentOf(20),
+    documentOf(21),
+    documentOf(22),
+  ]);
   await update(side, [9, 10, 20], { $set: { v: -2 } });
 }
 
@@ -75,7 +98,10 @@ async function changeBack(side: Side): Promise<void> {
 
 async function started(fixture: Fixture, settings: Document, options: Document): Promise<ServedInstance[]> {
   const board = new Board();
-  const instances = [await fixture.startInstance({ id: 'shard0', ...settings }, board.seat()), await fixture.startInstance({ id: 'shard1', ...settings }, board.seat())];
+  const instances = [
+    await fixture.startInstance({ id: 'shard0', ...settings }, board.seat()),
+    await fixture.startInstance({ id: 'shard1', ...settings }, board.seat()),
+  ];
   for (const instance of instances) await instance.accepted('start', startBody(options));
   for (const instance of instances) await instance.untilCanCommit();
   return instances;
@@ -90,20 +116,31 @@ async function close(instances: readonly ServedInstance[]): Promise<void> {
   for (const instance of instances) await instance[Symbol.asyncDispose]();
 }
 
-it.each(['5.0', '8.0'] as const)('documents whose shard-key value is undefined, null or missing are copied, followed, read anew and verified: %s', async (release) => {
-  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
-  await load(fixture.cluster0);
-  const instances = await started(fixture, { sourceAccess: 'direct' }, {});
-  await change(fixture.cluster0);
-  await committed(instances);
-  await expectEqualDatabases(fixture, 'shop');
-  await close(instances);
-});
+it.each(['5.0', '8.0'] as const)(
+  'documents whose shard-key value is undefined, null or missing are copied, followed, read anew and verified: %s',
+  async (release) => {
+    await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
+    await load(fixture.cluster0);
+    const instances = await started(fixture, { sourceAccess: 'direct' }, {});
+    await change(fixture.cluster0);
+    await committed(instances);
+    await expectEqualDatabases(fixture, 'shop');
+    await close(instances);
+  },
+);
 
 it('and go back with what was changed since: 8.0', async () => {
-  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '8.0', cluster1: '8.0', withUsers: true });
+  await using fixture = await Fixture.open(
+    { shards: 2 },
+    { shards: 2 },
+    { cluster0: '8.0', cluster1: '8.0', withUsers: true },
+  );
   await load(fixture.cluster0);
-  const instances = await started(fixture, { sourceAccess: 'router' }, { enableUserWriteBlocking: true, reversible: true });
+  const instances = await started(
+    fixture,
+    { sourceAccess: 'router' },
+    { enableUserWriteBlocking: true, reversible: true },
+  );
   await change(fixture.cluster0);
   await committed(instances);
   await expectEqualDatabases(fixture, 'shop');

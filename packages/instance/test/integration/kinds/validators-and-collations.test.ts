@@ -17,8 +17,14 @@ it('documents that their validator refuses are copied, changed and inserted, and
   for (const validationLevel of ['strict', 'moderate', 'off']) {
     for (const validationAction of ['error', 'warn']) {
       const name = `${validationLevel}_${validationAction}`;
-      await shop.createCollection(name, { validator: { $jsonSchema: { required: ['price'], properties: { price: { minimum: 0 } } } }, validationLevel, validationAction });
-      await shop.collection<{ _id: number; price?: number }>(name).insertMany([{ _id: 1, price: 1 }, { _id: 2, price: -1 }, { _id: 3 }], { bypassDocumentValidation: true });
+      await shop.createCollection(name, {
+        validator: { $jsonSchema: { required: ['price'], properties: { price: { minimum: 0 } } } },
+        validationLevel,
+        validationAction,
+      });
+      await shop
+        .collection<{ _id: number; price?: number }>(name)
+        .insertMany([{ _id: 1, price: 1 }, { _id: 2, price: -1 }, { _id: 3 }], { bypassDocumentValidation: true });
     }
   }
   await using instance = await fixture.startInstance();
@@ -34,13 +40,20 @@ it('documents that their validator refuses are copied, changed and inserted, and
   await instance.untilState('COMMITTED');
 
   await expectEqualDatabases(fixture, 'shop');
-  await expect(fixture.cluster1.client.db('shop').collection('strict_error').insertOne({})).rejects.toMatchObject({ code: 121 });
+  await expect(fixture.cluster1.client.db('shop').collection('strict_error').insertOne({})).rejects.toMatchObject({
+    code: 121,
+  });
 });
 
 it('collections with a collation keep it, and _ids that differ in case alone under the simple one stay apart', async () => {
   const shop = fixture.cluster0.client.db('shop');
-  const insensitive = await shop.createCollection<{ _id: string | { name: string }; n: number; seen?: boolean }>('insensitive', { collation: { locale: 'en', strength: 2 } });
-  const numeric = await shop.createCollection<{ _id: string; n: number }>('numeric', { collation: { locale: 'fr', numericOrdering: true, caseLevel: true, backwards: true } });
+  const insensitive = await shop.createCollection<{ _id: string | { name: string }; n: number; seen?: boolean }>(
+    'insensitive',
+    { collation: { locale: 'en', strength: 2 } },
+  );
+  const numeric = await shop.createCollection<{ _id: string; n: number }>('numeric', {
+    collation: { locale: 'fr', numericOrdering: true, caseLevel: true, backwards: true },
+  });
   const simple = shop.collection<{ _id: string; n: number }>('simple');
   const admin = fixture.cluster0.client.db('admin');
   await admin.command({ enableSharding: 'shop' });
@@ -48,11 +61,18 @@ it('collections with a collation keep it, and _ids that differ in case alone und
   await admin.command({ shardCollection: 'shop.placed', key: { city: 1 }, collation: { locale: 'simple' } });
   await admin.command({ split: 'shop.placed', middle: { city: 'a' } });
   const placed = shop.collection<{ _id: string; city: string; n: number; seen?: boolean }>('placed');
-  await insensitive.insertMany(Array.from({ length: 300 }, (_, n) => ({ _id: n % 2 === 0 ? `Name ${n}` : { name: `NAME ${n}` }, n })));
+  await insensitive.insertMany(
+    Array.from({ length: 300 }, (_, n) => ({ _id: n % 2 === 0 ? `Name ${n}` : { name: `NAME ${n}` }, n })),
+  );
   await numeric.insertMany(Array.from({ length: 300 }, (_, n) => ({ _id: `n${n}`, n })));
   await simple.insertMany(['a', 'A', 'ä', 'Ä', 'a\u0308'].map((_id, n) => ({ _id, n })));
-  await placed.insertMany(Array.from({ length: 300 }, (_, n) => ({ _id: `id ${n}`, city: n % 2 === 0 ? 'Zurich' : 'zurich', n })));
-  await insensitive.createIndexes([{ key: { n: 1 }, name: 'simple', collation: { locale: 'simple' } }, { key: { n: -1 }, unique: true }]);
+  await placed.insertMany(
+    Array.from({ length: 300 }, (_, n) => ({ _id: `id ${n}`, city: n % 2 === 0 ? 'Zurich' : 'zurich', n })),
+  );
+  await insensitive.createIndexes([
+    { key: { n: 1 }, name: 'simple', collation: { locale: 'simple' } },
+    { key: { n: -1 }, unique: true },
+  ]);
   await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();

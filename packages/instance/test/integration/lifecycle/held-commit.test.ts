@@ -27,51 +27,81 @@ interface Listed {
 
 async function mismatches(instance: ServedInstance): Promise<Listed[]> {
   const reply = await fetch(`${instance.url}/api/v1/verification/mismatches`);
-  return (await reply.text()).split('\n').filter(Boolean).map((line) => JSON.parse(line) as Listed);
+  return (await reply.text())
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Listed);
 }
 
 async function untilHeld(instance: ServedInstance): Promise<void> {
-  const { state, canWrite, warnings } = await instance.until('duplicates hold the commit', (progress) => progress.warnings?.some(({ name }) => name === held) ?? false);
+  const { state, canWrite, warnings } = await instance.until(
+    'duplicates hold the commit',
+    (progress) => progress.warnings?.some(({ name }) => name === held) ?? false,
+  );
   expect([state, canWrite]).toEqual(['COMMITTING', false]);
   const reported = warnings?.find(({ name }) => name === held)?.description;
-  expect(reported).toMatch(/shop\.items.*name_1.*shop\.items.*size_1_color_1|shop\.items.*size_1_color_1.*shop\.items.*name_1/);
+  expect(reported).toMatch(
+    /shop\.items.*name_1.*shop\.items.*size_1_color_1|shop\.items.*size_1_color_1.*shop\.items.*name_1/,
+  );
   expect(reported).not.toContain('not to be shown');
 }
 
 describe('documents on the destination that share a key of a unique index', () => {
-  it.each<ReleaseSeries>(['5.0', '6.0'])('hold the commit until they are removed, and are listed, also after a restart (destination %s)', async (cluster1) => {
-    fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '5.0', cluster1 });
-    const [source, destination] = [fixture.cluster0, fixture.cluster1].map(({ client }) => client.db('shop').collection<Item>('items'));
-    if (!source || !destination) throw new Error('There must be two clusters.');
-    await source.createIndexes([{ key: { name: 1 }, unique: true }, { key: { size: 1, color: 1 }, unique: true, partialFilterExpression: { size: { $gt: 0 } } }]);
-    await source.insertMany([{ _id: 1, name: 'not to be shown' }, { _id: 2, name: 'b', size: 7 }, { _id: 3, name: 'c' }]);
-    {
+  it.each<ReleaseSeries>(['5.0', '6.0'])(
+    'hold the commit until they are removed, and are listed, also after a restart (destination %s)',
+    async (cluster1) => {
+      fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '5.0', cluster1 });
+      const [source, destination] = [fixture.cluster0, fixture.cluster1].map(({ client }) =>
+        client.db('shop').collection<Item>('items'),
+      );
+      if (!source || !destination) throw new Error('There must be two clusters.');
+      await source.createIndexes([
+        { key: { name: 1 }, unique: true },
+        { key: { size: 1, color: 1 }, unique: true, partialFilterExpression: { size: { $gt: 0 } } },
+      ]);
+      await source.insertMany([
+        { _id: 1, name: 'not to be shown' },
+        { _id: 2, name: 'b', size: 7 },
+        { _id: 3, name: 'c' },
+      ]);
+      {
+        await using instance = await fixture.startInstance();
+        await instance.accepted('start', startBody(unverified));
+        await instance.untilCanCommit();
+        await destination.insertMany([
+          { _id: 101, name: 'not to be shown' },
+          { _id: 102, name: 'd', size: 7 },
+        ]);
+        await instance.accepted('commit');
+        await untilHeld(instance);
+      }
       await using instance = await fixture.startInstance();
-      await instance.accepted('start', startBody(unverified));
-      await instance.untilCanCommit();
-      await destination.insertMany([{ _id: 101, name: 'not to be shown' }, { _id: 102, name: 'd', size: 7 }]);
-      await instance.accepted('commit');
       await untilHeld(instance);
-    }
-    await using instance = await fixture.startInstance();
-    await untilHeld(instance);
-    const listed = await mismatches(instance);
-    expect(listed.map(({ namespace, kind, _id, detail }) => [namespace, kind, Number(_id.$numberInt), detail]).sort()).toEqual([
-      ['shop.items', 'duplicate', 1, 'shares a key of the unique index name_1'],
-      ['shop.items', 'duplicate', 101, 'shares a key of the unique index name_1'],
-      ['shop.items', 'duplicate', 102, 'shares a key of the unique index size_1_color_1'],
-      ['shop.items', 'duplicate', 2, 'shares a key of the unique index size_1_color_1'],
-    ]);
-    expect(JSON.stringify(listed)).not.toContain('not to be shown');
+      const listed = await mismatches(instance);
+      expect(
+        listed.map(({ namespace, kind, _id, detail }) => [namespace, kind, Number(_id.$numberInt), detail]).sort(),
+      ).toEqual([
+        ['shop.items', 'duplicate', 1, 'shares a key of the unique index name_1'],
+        ['shop.items', 'duplicate', 101, 'shares a key of the unique index name_1'],
+        ['shop.items', 'duplicate', 102, 'shares a key of the unique index size_1_color_1'],
+        ['shop.items', 'duplicate', 2, 'shares a key of the unique index size_1_color_1'],
+      ]);
+      expect(JSON.stringify(listed)).not.toContain('not to be shown');
 
-    await destination.deleteMany({ _id: { $gt: 100 } });
-    const committed = await instance.untilState('COMMITTED');
-    expect(committed).toMatchObject({ canWrite: true });
-    expect(committed.warnings?.map(({ name }) => name)).not.toContain(held);
-    expect(await mismatches(instance)).toEqual([]);
-    await expect(destination.insertOne({ _id: 4, name: 'b' })).rejects.toMatchObject({ code: 11_000 });
-    expect((await destination.indexes()).filter(({ unique }) => unique).map(({ name }) => name).sort()).toEqual(['name_1', 'size_1_color_1']);
-  });
+      await destination.deleteMany({ _id: { $gt: 100 } });
+      const committed = await instance.untilState('COMMITTED');
+      expect(committed).toMatchObject({ canWrite: true });
+      expect(committed.warnings?.map(({ name }) => name)).not.toContain(held);
+      expect(await mismatches(instance)).toEqual([]);
+      await expect(destination.insertOne({ _id: 4, name: 'b' })).rejects.toMatchObject({ code: 11_000 });
+      expect(
+        (await destination.indexes())
+          .filter(({ unique }) => unique)
+          .map(({ name }) => name)
+          .sort(),
+      ).toEqual(['name_1', 'size_1_color_1']);
+    },
+  );
 
   it('fail the migration when they are still there after the time for which failures are repeated, and the source takes writes again', async () => {
     fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '6.0', withUsers: true });
@@ -83,9 +113,13 @@ describe('documents on the destination that share a key of a unique index', () =
     await instance.untilCanCommit();
     await fixture.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
     await instance.accepted('commit');
-    await expect.poll(async () => (await instance.progressReply()).body.error as unknown, { timeout: 100_000 }).toBe('uniqueIndexViolated');
+    await expect
+      .poll(async () => (await instance.progressReply()).body.error as unknown, { timeout: 100_000 })
+      .toBe('uniqueIndexViolated');
     expect(await mismatches(instance)).toHaveLength(2);
     await expect.poll(() => orders.insertOne({ n: 2 }).then(() => 'taken', String), { timeout: 100_000 }).toBe('taken');
-    await expect(fixture.cluster1.shopper.db('shop').collection('orders').insertOne({ n: 3 })).rejects.toMatchObject({ code: 371 });
+    await expect(fixture.cluster1.shopper.db('shop').collection('orders').insertOne({ n: 3 })).rejects.toMatchObject({
+      code: 371,
+    });
   });
 });

@@ -31,7 +31,11 @@ function client(index: number): MongoClient {
 }
 
 async function documentsOf(index: number, name: string): Promise<string[]> {
-  const found = await client(index).db('shop').collection(name).find({}, { raw: true, sort: { _id: 1 } }).toArray();
+  const found = await client(index)
+    .db('shop')
+    .collection(name)
+    .find({}, { raw: true, sort: { _id: 1 } })
+    .toArray();
   return found.map((bytes) => Buffer.from(bytes as unknown as Uint8Array).toString('base64'));
 }
 
@@ -41,8 +45,14 @@ it('moves a sharded cluster under writes to COMMITTED, byte for byte', async () 
   await source.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
   const orders = source.db('shop').collection<{ _id: number }>('orders');
   await orders.insertMany(Array.from({ length: 5000 }, (_, _id) => ({ _id, text: 'x'.repeat(200), n: 0 })));
-  await source.db('shop').collection('plain').insertMany(Array.from({ length: 500 }, (_, i) => ({ name: `p${i}` })));
-  await source.db('shop').collection('plain').createIndexes([{ key: { name: 1 }, name: 'name_1', unique: true }]);
+  await source
+    .db('shop')
+    .collection('plain')
+    .insertMany(Array.from({ length: 500 }, (_, i) => ({ name: `p${i}` })));
+  await source
+    .db('shop')
+    .collection('plain')
+    .createIndexes([{ key: { name: 1 }, name: 'name_1', unique: true }]);
 
   const config = parseInstanceConfig({
     flags: {
@@ -52,7 +62,12 @@ it('moves a sharded cluster under writes to COMMITTED, byte for byte', async () 
       checkpoint_ms: 200,
     },
   });
-  const runtime = createRuntime(config, systemClock, instanceLogger('instance single'), new Metrics({ processMetrics: false }));
+  const runtime = createRuntime(
+    config,
+    systemClock,
+    instanceLogger('instance single'),
+    new Metrics({ processMetrics: false }),
+  );
   const identity = { id: 'single', syncID: 'single', incarnation: 'a', release: '1.9.0' };
   const fleet = new LoneFleet();
   await fleet.join(identity);

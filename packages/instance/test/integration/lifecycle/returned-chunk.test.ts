@@ -28,7 +28,10 @@ async function load(fixture: Fixture): Promise<void> {
   await admin.command({ shardCollection: 'shop.orders', key: { _id: 1 } });
   await admin.command({ split: 'shop.orders', middle: { _id: 0 } });
   await moveUpperChunk(fixture, second);
-  await fixture.cluster0.client.db('shop').collection<Order>('orders').insertMany(Array.from({ length: 60 }, (_, n) => ({ _id: n - 30, n: 0 })));
+  await fixture.cluster0.client
+    .db('shop')
+    .collection<Order>('orders')
+    .insertMany(Array.from({ length: 60 }, (_, n) => ({ _id: n - 30, n: 0 })));
 }
 
 /** Changes documents of a chunk while it is elsewhere. */
@@ -44,18 +47,26 @@ async function moveThereAndBack(fixture: Fixture): Promise<void> {
 
 /** The state, or the error with its description. */
 async function outcomeOf(instance: ServedInstance): Promise<string> {
-  const { error, errorDescription, progress } = (await instance.progressReply()).body as { error?: string; errorDescription?: string; progress?: { state: string } };
+  const { error, errorDescription, progress } = (await instance.progressReply()).body as {
+    error?: string;
+    errorDescription?: string;
+    progress?: { state: string };
+  };
   return error === undefined ? (progress?.state ?? '') : `${error} ${errorDescription ?? ''}`;
 }
 
-it.each([['at the next look at the catalog', 1], ['at the commit', 3_600]])('a chunk that has moved there and back ends the migration by name %s', async (_when, catalogInterval_seconds) => {
+it.each([
+  ['at the next look at the catalog', 1],
+  ['at the commit', 3_600],
+])('a chunk that has moved there and back ends the migration by name %s', async (_when, catalogInterval_seconds) => {
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
   await load(fixture);
   const board = new Board();
   const flags = { sourceAccess: 'direct', catalogInterval_seconds };
   await using one = await fixture.startInstance({ ...flags, id: 'shard0' }, board.seat());
   await using other = await fixture.startInstance({ ...flags, id: 'shard1' }, board.seat());
-  for (const instance of [one, other]) await instance.accepted('start', startBody({ verification: { enabled: false } }));
+  for (const instance of [one, other])
+    await instance.accepted('start', startBody({ verification: { enabled: false } }));
   for (const instance of [one, other]) await instance.untilCanCommit();
   await moveThereAndBack(fixture);
   if (catalogInterval_seconds > 1) for (const instance of [one, other]) await instance.accepted('commit');
@@ -67,17 +78,27 @@ it.each([['at the next look at the catalog', 1], ['at the commit', 3_600]])('a c
 it('a primary that has moved there and back ends the migration by name', async () => {
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
   await load(fixture);
-  await fixture.cluster0.client.db('shop').collection<Order>('items').insertMany([{ _id: 1, n: 0 }, { _id: 2, n: 0 }]);
+  await fixture.cluster0.client
+    .db('shop')
+    .collection<Order>('items')
+    .insertMany([
+      { _id: 1, n: 0 },
+      { _id: 2, n: 0 },
+    ]);
   const board = new Board();
   const flags = { sourceAccess: 'direct', catalogInterval_seconds: 3_600 };
   await using one = await fixture.startInstance({ ...flags, id: 'shard0' }, board.seat());
   await using other = await fixture.startInstance({ ...flags, id: 'shard1' }, board.seat());
-  for (const instance of [one, other]) await instance.accepted('start', startBody({ verification: { enabled: false } }));
+  for (const instance of [one, other])
+    await instance.accepted('start', startBody({ verification: { enabled: false } }));
   for (const instance of [one, other]) await instance.untilCanCommit();
   const [first, second] = await shardsOf(fixture);
   for (const to of [second, first]) {
     await fixture.cluster0.client.db('admin').command({ movePrimary: 'shop', to });
-    await fixture.cluster0.client.db('shop').collection<Order>('items').updateOne({ _id: 1 }, { $inc: { n: 1 } });
+    await fixture.cluster0.client
+      .db('shop')
+      .collection<Order>('items')
+      .updateOne({ _id: 1 }, { $inc: { n: 1 } });
   }
   for (const instance of [one, other]) await instance.command('commit');
   await expect.poll(() => outcomeOf(one), { timeout: 60_000 }).not.toMatch(/^(RUNNING|COMMITTING)$/);
@@ -92,7 +113,8 @@ it('a split, a merge and a rename of a sharded collection end nothing', async ()
   const flags = { sourceAccess: 'direct', catalogInterval_seconds: 1 };
   await using one = await fixture.startInstance({ ...flags, id: 'shard0' }, board.seat());
   await using other = await fixture.startInstance({ ...flags, id: 'shard1' }, board.seat());
-  for (const instance of [one, other]) await instance.accepted('start', startBody({ verification: { enabled: false } }));
+  for (const instance of [one, other])
+    await instance.accepted('start', startBody({ verification: { enabled: false } }));
   for (const instance of [one, other]) await instance.untilCanCommit();
   await admin.command({ split: 'shop.orders', middle: { _id: 10 } });
   await admin.command({ mergeChunks: 'shop.orders', bounds: [{ _id: 0 }, { _id: new MaxKey() }] });

@@ -10,7 +10,8 @@ it('a migration goes on whose source answers notes with LockFailed for a while',
   const shard = await MongoClient.connect(`mongodb://${host ?? ''}/?directConnection=true`);
   try {
     const data = { failCommands: ['appendOplogNote'], errorCode: 107 };
-    const takeLock = (): Promise<Document> => shard.db('admin').command({ configureFailPoint: 'failCommand', mode: { times: 3 }, data });
+    const takeLock = (): Promise<Document> =>
+      shard.db('admin').command({ configureFailPoint: 'failCommand', mode: { times: 3 }, data });
     await fixture.cluster0.client.db('shop').collection('orders').insertOne({ n: 1 });
     await takeLock();
     await using instance = await fixture.startInstance();

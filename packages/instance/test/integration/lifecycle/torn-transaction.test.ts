@@ -47,7 +47,10 @@ async function transfer(session: ClientSession): Promise<void> {
 }
 
 it('a transaction that one shard has committed and another has not is waited for, and arrives whole', async () => {
-  await accountsOf(fixture.cluster0.client).insertMany([{ _id: -1, balance: 100 }, { _id: 1, balance: 100 }]);
+  await accountsOf(fixture.cluster0.client).insertMany([
+    { _id: -1, balance: 100 },
+    { _id: 1, balance: 100 },
+  ]);
   await using instance = await fixture.startInstance();
   await using session = fixture.cluster0.client.startSession();
   await instance.accepted('start', startBody());
@@ -58,12 +61,19 @@ it('a transaction that one shard has committed and another has not is waited for
   const committed = session.commitTransaction();
   await expect.poll(() => accountsOf(fixture.cluster0.client).findOne({ _id: -1 })).toMatchObject({ balance: 50 });
   await instance.accepted('commit');
-  const isRequested = ({ warnings }: { warnings: { name: string }[] | null }): boolean => warnings?.some(({ name }) => name === transactionsWarning) ?? false;
-  const waiting = await instance.until('the transaction holds the commit', (progress) => isRequested(progress) || progress.state === 'COMMITTED');
+  const isRequested = ({ warnings }: { warnings: { name: string }[] | null }): boolean =>
+    warnings?.some(({ name }) => name === transactionsWarning) ?? false;
+  const waiting = await instance.until(
+    'the transaction holds the commit',
+    (progress) => isRequested(progress) || progress.state === 'COMMITTED',
+  );
   expect([waiting.state, waiting.canWrite]).toEqual(['COMMITTING', false]);
   await holdCommits('off');
   await committed;
   const done = await instance.untilState('COMMITTED');
   expect(isRequested(done)).toBe(false);
-  expect(await accountsOf(fixture.cluster1.client).find().sort({ _id: 1 }).toArray()).toEqual([{ _id: -1, balance: 50 }, { _id: 1, balance: 150 }]);
+  expect(await accountsOf(fixture.cluster1.client).find().sort({ _id: 1 }).toArray()).toEqual([
+    { _id: -1, balance: 50 },
+    { _id: 1, balance: 150 },
+  ]);
 });

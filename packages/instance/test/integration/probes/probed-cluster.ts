@@ -23,10 +23,20 @@ export interface Probed extends AsyncDisposable {
 export async function startProbed({ topology, release, withUsers = false }: ProbedOptions): Promise<Probed> {
   const closers = new Closers();
   const size = topology === 'sharded' ? { shards: 2 } : 'replicaSet';
-  const cluster = await startLocalCluster({ topology: size, withUsers, noopInterval_ms, ...(release !== undefined && { release }) });
+  const cluster = await startLocalCluster({
+    topology: size,
+    withUsers,
+    noopInterval_ms,
+    ...(release !== undefined && { release }),
+  });
   closers.defer(() => cluster.close());
   const connectionString = cluster.connectionStringOf('root');
   const reached = await reach(connectionString, undefined, new AbortController().signal);
   closers.defer(() => reached.close());
-  return { reached, backend: cluster.backend, connectionString, [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose]() };
+  return {
+    reached,
+    backend: cluster.backend,
+    connectionString,
+    [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose](),
+  };
 }

@@ -13,7 +13,11 @@ import { writingDistortions } from './distortions/writing.js';
 import { type Probed, type ProbedOptions, startProbed } from './probed-cluster.js';
 
 const releases = ['5.0', '6.0', '7.0', '8.0'] as const satisfies readonly ReleaseSeries[];
-const distortions: Readonly<Record<string, Distortion>> = { ...readingDistortions, ...streamingDistortions, ...writingDistortions };
+const distortions: Readonly<Record<string, Distortion>> = {
+  ...readingDistortions,
+  ...streamingDistortions,
+  ...writingDistortions,
+};
 const signal = new AbortController().signal;
 
 function namesOf({ findings }: ProbeReport, outcome: ProbeReport['findings'][number]['outcome']): string[] {
@@ -96,7 +100,15 @@ describe.each(stages)('release $release, $topology, users: $withUsers, $backend'
     const onBegin = ({ name }: Probe): void => {
       distort = distortions[name] ?? distort;
     };
-    const report = await runProbes({ reached: probed.reached, probes: shown, allowsDisturbing: true, patience_ms: 500, observe, onBegin, signal });
+    const report = await runProbes({
+      reached: probed.reached,
+      probes: shown,
+      allowsDisturbing: true,
+      patience_ms: 500,
+      observe,
+      onBegin,
+      signal,
+    });
     expect([...namesOf(report, 'holds'), ...namesOf(report, 'notTried')]).toEqual([]);
   });
 });

@@ -18,20 +18,33 @@ const stages = [
   { topology: 'replicaSet' as const, open: openReplicaSetStage },
 ];
 
-test.each(stages)('what simulated servers have answered to probes is answered again when it is played as corpus: $topology', async ({ topology, open }) => {
-  await using probed = await startProbed({ topology, release: '5.0' });
-  const recording = new Recording(probed.reached);
-  await runProbes({ reached: probed.reached, probes, record: recording.add, onBegin: recording.begin, signal: new AbortController().signal });
-  const lines = parseCorpus('probes', recording.text());
-  expect(lines.filter(isStep).length).toBeGreaterThan(probes.length);
-  if (probed.backend !== 'simulator') return;
-  const stage = await open();
-  try {
-    const played = await new Replay(stage).playLines(lines);
-    const different = played.filter(({ differences }) => differences.length > 0).map(({ step, differences }) => ({ command: step.command, paths: differences.map(({ path }) => path) }));
-    expect(different.filter(({ command }) => !ownOfARun.includes(Object.keys(command as object)[0] ?? ''))).toEqual([]);
-    expect(different.length).toBeLessThan(played.length / 20);
-  } finally {
-    await stage.close();
-  }
-});
+test.each(stages)(
+  'what simulated servers have answered to probes is answered again when it is played as corpus: $topology',
+  async ({ topology, open }) => {
+    await using probed = await startProbed({ topology, release: '5.0' });
+    const recording = new Recording(probed.reached);
+    await runProbes({
+      reached: probed.reached,
+      probes,
+      record: recording.add,
+      onBegin: recording.begin,
+      signal: new AbortController().signal,
+    });
+    const lines = parseCorpus('probes', recording.text());
+    expect(lines.filter(isStep).length).toBeGreaterThan(probes.length);
+    if (probed.backend !== 'simulator') return;
+    const stage = await open();
+    try {
+      const played = await new Replay(stage).playLines(lines);
+      const different = played
+        .filter(({ differences }) => differences.length > 0)
+        .map(({ step, differences }) => ({ command: step.command, paths: differences.map(({ path }) => path) }));
+      expect(different.filter(({ command }) => !ownOfARun.includes(Object.keys(command as object)[0] ?? ''))).toEqual(
+        [],
+      );
+      expect(different.length).toBeLessThan(played.length / 20);
+    } finally {
+      await stage.close();
+    }
+  },
+);

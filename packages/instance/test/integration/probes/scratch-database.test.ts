@@ -46,7 +46,9 @@ describe('the scratch database', () => {
     expect(findings).toMatchObject([{ outcome: 'doesNotHold', answered: 'RangeError: broken' }, { outcome: 'holds' }]);
     expect(left).toBeNull();
     expect(await scratchDatabases()).toEqual([]);
-    expect(await client.db('admin').command({ usersInfo: { forAllDBs: true }, filter: { user: 'made' } })).toMatchObject({ users: [] });
+    expect(
+      await client.db('admin').command({ usersInfo: { forAllDBs: true }, filter: { user: 'made' } }),
+    ).toMatchObject({ users: [] });
   });
 
   test('is removed when the run is interrupted', async () => {
@@ -54,23 +56,34 @@ describe('the scratch database', () => {
     const run = runProbes({
       reached: probed.reached,
       signal: interruption.signal,
-      probes: [probe(async (fixture) => {
-        await fixture.collection([{ _id: 1 }]);
-        interruption.abort(new Error('interrupted'));
-        await fixture.collection();
-      })],
+      probes: [
+        probe(async (fixture) => {
+          await fixture.collection([{ _id: 1 }]);
+          interruption.abort(new Error('interrupted'));
+          await fixture.collection();
+        }),
+      ],
     });
     await expect(run).rejects.toThrow('interrupted');
     expect(await scratchDatabases()).toEqual([]);
   });
 
   test('is not made by a login that could not remove it', async () => {
-    await client.db('admin').command({ createUser: 'writer', pwd: 'secret', roles: ['readWriteAnyDatabase', 'clusterManager', 'clusterMonitor'] });
+    await client
+      .db('admin')
+      .command({
+        createUser: 'writer',
+        pwd: 'secret',
+        roles: ['readWriteAnyDatabase', 'clusterManager', 'clusterMonitor'],
+      });
     const reached = await reach(probed.connectionString.replace('root:', 'writer:'), undefined, signal);
     try {
       // The shards do not know it at all.
       expect(reached).toMatchObject({ shards: [], withoutShards: 'AuthenticationFailed (18)' });
-      await expect(runProbes({ reached, probes: [probe(() => Promise.resolve())], signal })).rejects.toMatchObject({ error: 'permissionMissing', message: expect.stringMatching(/dbAdminAnyDatabase/) as unknown });
+      await expect(runProbes({ reached, probes: [probe(() => Promise.resolve())], signal })).rejects.toMatchObject({
+        error: 'permissionMissing',
+        message: expect.stringMatching(/dbAdminAnyDatabase/) as unknown,
+      });
       expect(await scratchDatabases()).toEqual([]);
     } finally {
       await reached.close();
@@ -86,7 +99,10 @@ describe('the scratch database', () => {
     ['whose time is over', { host: `not-${hostname()}`, pid: process.ppid, until: new Date(0) }, true],
   ])('of an earlier run, %s, is removed: %o, %s', async (_, owner, isRemoved) => {
     const db = 'convoy_probe_0123456789ab';
-    await client.db(db).collection<{ _id: string }>('run').insertOne({ _id: 'run', ...owner });
+    await client
+      .db(db)
+      .collection<{ _id: string }>('run')
+      .insertOne({ _id: 'run', ...owner });
     try {
       const { removed, kept } = await runProbes({ reached: probed.reached, probes: [], signal });
       expect({ removed, kept }).toEqual(isRemoved ? { removed: [db], kept: [] } : { removed: [], kept: [db] });

@@ -18,23 +18,35 @@ async function startSide(config: boolean): Promise<Side> {
 it.each([
   ['from a cluster whose config server is a shard', true, false],
   ['to one', false, true],
-] as const)('a migration %s moves what its shards hold, the config server too, and nothing of the cluster itself', async (_, source, destination) => {
-  await using fixture = new Fixture(await startSide(source), await startSide(destination));
-  const { cluster0, cluster1 } = fixture;
-  const [shop, admin] = [cluster0.client.db('shop'), cluster0.client.db('admin')];
-  await admin.command({ enableSharding: 'whole', primaryShard: source ? 'config' : 'shard1' });
-  await admin.command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
-  const orders = shop.collection<{ _id: number; n: number }>('orders');
-  await orders.insertMany(Array.from({ length: documents }, (__, _id) => ({ _id, n: 0 })));
-  await cluster0.client.db('whole').collection('items').insertMany([{ n: 1 }, { n: 2 }]);
-  const settings = await cluster1.client.db('config').collection('settings').find().toArray();
-  await using instance = await fixture.startInstance({ sourceAccess: 'direct' });
-  await instance.accepted('start', startBody());
-  await instance.untilCanCommit();
-  await orders.updateMany({ _id: { $lt: 100 } }, { $inc: { n: 1 } });
-  await orders.deleteMany({ _id: { $gte: 350 } });
-  await shop.createCollection('late', { validator: { n: { $gte: 0 } } });
-  await endsEqual(fixture, instance, ['shop', 'whole']);
-  expect((await cluster1.databases()).sort()).toEqual(['convoy_metadata', 'shop', 'whole']);
-  expect(await cluster1.client.db('config').collection('settings').find({ _id: { $ne: 'balancer' as never } }).toArray()).toEqual(settings.filter(({ _id }) => (_id as unknown) !== 'balancer'));
-});
+] as const)(
+  'a migration %s moves what its shards hold, the config server too, and nothing of the cluster itself',
+  async (_, source, destination) => {
+    await using fixture = new Fixture(await startSide(source), await startSide(destination));
+    const { cluster0, cluster1 } = fixture;
+    const [shop, admin] = [cluster0.client.db('shop'), cluster0.client.db('admin')];
+    await admin.command({ enableSharding: 'whole', primaryShard: source ? 'config' : 'shard1' });
+    await admin.command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+    const orders = shop.collection<{ _id: number; n: number }>('orders');
+    await orders.insertMany(Array.from({ length: documents }, (__, _id) => ({ _id, n: 0 })));
+    await cluster0.client
+      .db('whole')
+      .collection('items')
+      .insertMany([{ n: 1 }, { n: 2 }]);
+    const settings = await cluster1.client.db('config').collection('settings').find().toArray();
+    await using instance = await fixture.startInstance({ sourceAccess: 'direct' });
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    await orders.updateMany({ _id: { $lt: 100 } }, { $inc: { n: 1 } });
+    await orders.deleteMany({ _id: { $gte: 350 } });
+    await shop.createCollection('late', { validator: { n: { $gte: 0 } } });
+    await endsEqual(fixture, instance, ['shop', 'whole']);
+    expect((await cluster1.databases()).sort()).toEqual(['convoy_metadata', 'shop', 'whole']);
+    expect(
+      await cluster1.client
+        .db('config')
+        .collection('settings')
+        .find({ _id: { $ne: 'balancer' as never } })
+        .toArray(),
+    ).toEqual(settings.filter(({ _id }) => (_id as unknown) !== 'balancer'));
+  },
+);

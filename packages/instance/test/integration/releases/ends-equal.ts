@@ -3,7 +3,11 @@ import type { ServedInstance } from '../contract/served-instance.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
 
 /** Commits a migration once that is offered, and sees that both clusters hold the same in databases of their users. */
-export async function endsEqual(fixture: Fixture, instance: ServedInstance, databases: readonly string[] = ['shop']): Promise<void> {
+export async function endsEqual(
+  fixture: Fixture,
+  instance: ServedInstance,
+  databases: readonly string[] = ['shop'],
+): Promise<void> {
   await instance.untilCanCommit();
   await instance.commitWhenOffered();
   for (const database of databases) await expectEqualDatabases(fixture, database);

@@ -20,12 +20,25 @@ async function startBoth(from: ReleaseSeries, to: ReleaseSeries): Promise<Upgrad
   const fixture = new Fixture(source.side, destination.side);
   const admin = source.side.client.db('admin');
   await admin.command({ enableSharding: 'shop' });
-  for (const name of ['orders', 'kept', ...laterReleases.flatMap((release) => [`dropped ${release}`, `renamed ${release}`])]) {
+  for (const name of [
+    'orders',
+    'kept',
+    ...laterReleases.flatMap((release) => [`dropped ${release}`, `renamed ${release}`]),
+  ]) {
     if (name !== 'kept') await admin.command({ shardCollection: `shop.${name}`, key: { _id: 'hashed' } });
-    await source.side.client.db('shop').collection<{ _id: number }>(name).insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, k: _id, n: 0 })));
+    await source.side.client
+      .db('shop')
+      .collection<{ _id: number }>(name)
+      .insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, k: _id, n: 0 })));
   }
   // It stands as a plain index until the commit: how it is made unique depends on the destination's release.
-  await source.side.client.db('shop').collection('kept').createIndexes([{ key: { k: 1 }, name: 'k_unique', unique: true }, { key: { n: 1 }, name: 'n_1' }]);
+  await source.side.client
+    .db('shop')
+    .collection('kept')
+    .createIndexes([
+      { key: { k: 1 }, name: 'k_unique', unique: true },
+      { key: { n: 1 }, name: 'n_1' },
+    ]);
   return { source, destination, fixture, [Symbol.asyncDispose]: () => fixture.close() };
 }
 
@@ -46,7 +59,14 @@ class Writes {
 
   /** The driver tries once more by itself; a node that starts may take longer. */
   async again(work: () => Promise<unknown>): Promise<void> {
-    await expect.poll(() => work().then(() => null, (error: unknown) => error)).toBeNull();
+    await expect
+      .poll(() =>
+        work().then(
+          () => null,
+          (error: unknown) => error,
+        ),
+      )
+      .toBeNull();
   }
 }
 
@@ -106,7 +126,10 @@ it('a start is refused by name while a feature compatibility version is lower th
   await using both = await startBoth('6.0', '6.0');
   await using instance = await both.fixture.startInstance();
   await both.destination.raiseFeatures('5.0');
-  expect((await instance.command('start', startBody())).body).toMatchObject({ error: 'unsupportedServerVersion', errorDescription: expect.stringMatching(/5\.0.*restart/) as unknown });
+  expect((await instance.command('start', startBody())).body).toMatchObject({
+    error: 'unsupportedServerVersion',
+    errorDescription: expect.stringMatching(/5\.0.*restart/) as unknown,
+  });
   await both.source.raiseFeatures('5.0');
   await both.source.raiseFeatures('6.0');
   await both.destination.raiseFeatures('6.0');
@@ -122,7 +145,12 @@ it('a commit is refused by name while the source was upgraded beyond the destina
   await source.upgrade('7.0');
   await source.raiseFeatures('7.0');
   await instance.untilCanCommit();
-  await expect.poll(async () => (await instance.command('commit')).body).toMatchObject({ error: 'unsupportedServerVersion', errorDescription: expect.stringMatching(/7\.0 since the start.*destination's 6\.0/) as unknown });
+  await expect
+    .poll(async () => (await instance.command('commit')).body)
+    .toMatchObject({
+      error: 'unsupportedServerVersion',
+      errorDescription: expect.stringMatching(/7\.0 since the start.*destination's 6\.0/) as unknown,
+    });
   expect((await instance.progress()).state).toBe('RUNNING');
   await destination.upgrade('7.0');
   await destination.raiseFeatures('7.0');
@@ -143,7 +171,12 @@ it('a commit is refused by name while the feature compatibility version of the d
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   await setFeatures('4.4');
-  await expect.poll(async () => (await instance.command('commit')).body).toMatchObject({ error: 'unsupportedServerVersion', errorDescription: expect.stringMatching(/cluster1 was lowered to 4\.4 during/) as unknown });
+  await expect
+    .poll(async () => (await instance.command('commit')).body)
+    .toMatchObject({
+      error: 'unsupportedServerVersion',
+      errorDescription: expect.stringMatching(/cluster1 was lowered to 4\.4 during/) as unknown,
+    });
   expect((await instance.progress()).state).toBe('RUNNING');
   await setFeatures('5.0');
   await endsEqual(fixture, instance);

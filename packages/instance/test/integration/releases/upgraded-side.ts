@@ -22,7 +22,10 @@ export class UpgradedSide {
   }
 
   /** Starts every node anew with another release. @param meanwhile after each node */
-  async upgrade(to: ReleaseSeries, meanwhile: (node: string) => Promise<void> = () => Promise.resolve()): Promise<void> {
+  async upgrade(
+    to: ReleaseSeries,
+    meanwhile: (node: string) => Promise<void> = () => Promise.resolve(),
+  ): Promise<void> {
     for (const node of order) {
       await this.cluster.node(node).upgrade(to);
       await delay(between_ms);

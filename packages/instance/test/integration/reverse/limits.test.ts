@@ -27,8 +27,14 @@ interface Order {
 describe('a reverse', () => {
   it('goes from a replica set back to a replica set', async () => {
     fixture = await Fixture.open('replicaSet', 'replicaSet', guarded);
-    await fixture.cluster0.client.db('shop').collection<Order>('orders').insertMany([{ _id: 1 }, { _id: 2 }]);
-    await fixture.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { text: 1 }, unique: true, sparse: true }]);
+    await fixture.cluster0.client
+      .db('shop')
+      .collection<Order>('orders')
+      .insertMany([{ _id: 1 }, { _id: 2 }]);
+    await fixture.cluster0.client
+      .db('shop')
+      .collection('orders')
+      .createIndexes([{ key: { text: 1 }, unique: true, sparse: true }]);
     await using instance = await fixture.startInstance();
     await instance.migrate(reversible);
     const orders = fixture.cluster1.shopper.db('shop').collection<Order>('orders');
@@ -39,26 +45,37 @@ describe('a reverse', () => {
     await instance.untilCanCommit();
     await instance.accepted('commit');
     await instance.untilState('COMMITTED');
-    expect(await compareClusters(fixture.cluster0.client, fixture.cluster1.client)).toMatchObject({ equal: true, differences: [] });
+    expect(await compareClusters(fixture.cluster0.client, fixture.cluster1.client)).toMatchObject({
+      equal: true,
+      differences: [],
+    });
     expect(await fixture.cluster0.shopper.db('shop').collection<Order>('orders').distinct('_id')).toEqual([2, 3]);
     await expect(orders.insertOne({ _id: 4 })).rejects.toMatchObject({ code: 371 });
   });
 
-  it.each(ways.slice(0, full ? undefined : 1))('is refused once the oplog of the present cluster, read from %s, no longer reaches back to the commit', async (_, shape, settings) => {
-    fixture = await Fixture.open(shape, shape, { ...guarded, oplogBytes1: 200_000 });
-    await fixture.cluster0.client.db('shop').collection<Order>('orders').insertOne({ _id: 1 });
-    await using instance = await fixture.startInstance(settings);
-    await instance.migrate(reversible);
-    const shop = fixture.cluster1.shopper.db('shop');
-    // One database of each shard, so that the oplog of every one moves on.
-    const databases = shape === 'replicaSet' ? [shop] : await Promise.all(['shard0', 'shard1'].map((primaryShard) => databaseOn(primaryShard)));
-    for (let _id = 0; _id < 200; _id += 1) for (const database of databases) await database.collection<Order>('filling').insertOne({ _id, text: 'x'.repeat(5_000) });
-    const { status, body } = await instance.command('reverse');
-    expect({ status, error: body.error as unknown }).toEqual({ status: 422, error: 'reverseHistoryLost' });
-    expect(body.errorDescription).toMatch(/^What was written since the commit is no longer known\. /);
-    expect(await instance.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
-    await shop.collection<Order>('orders').insertOne({ _id: 2 });
-  });
+  it.each(ways.slice(0, full ? undefined : 1))(
+    'is refused once the oplog of the present cluster, read from %s, no longer reaches back to the commit',
+    async (_, shape, settings) => {
+      fixture = await Fixture.open(shape, shape, { ...guarded, oplogBytes1: 200_000 });
+      await fixture.cluster0.client.db('shop').collection<Order>('orders').insertOne({ _id: 1 });
+      await using instance = await fixture.startInstance(settings);
+      await instance.migrate(reversible);
+      const shop = fixture.cluster1.shopper.db('shop');
+      // One database of each shard, so that the oplog of every one moves on.
+      const databases =
+        shape === 'replicaSet'
+          ? [shop]
+          : await Promise.all(['shard0', 'shard1'].map((primaryShard) => databaseOn(primaryShard)));
+      for (let _id = 0; _id < 200; _id += 1)
+        for (const database of databases)
+          await database.collection<Order>('filling').insertOne({ _id, text: 'x'.repeat(5_000) });
+      const { status, body } = await instance.command('reverse');
+      expect({ status, error: body.error as unknown }).toEqual({ status: 422, error: 'reverseHistoryLost' });
+      expect(body.errorDescription).toMatch(/^What was written since the commit is no longer known\. /);
+      expect(await instance.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
+      await shop.collection<Order>('orders').insertOne({ _id: 2 });
+    },
+  );
 });
 
 async function databaseOn(primaryShard: string): Promise<Db> {

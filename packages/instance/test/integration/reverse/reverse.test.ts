@@ -26,14 +26,26 @@ afterEach(() => fixture.close());
 
 async function load({ client }: Side): Promise<void> {
   await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
-  await client.db('shop').collection<{ _id: number; n: number }>('orders').insertMany(Array.from({ length: 200 }, (_, n) => ({ _id: n, n })));
+  await client
+    .db('shop')
+    .collection<{ _id: number; n: number }>('orders')
+    .insertMany(Array.from({ length: 200 }, (_, n) => ({ _id: n, n })));
   const items = client.db('shop').collection('items');
-  await items.createIndexes([{ key: { sku: 1 }, unique: true }, { key: { at: 1 }, expireAfterSeconds: 100_000 }, { key: { hid: 1 }, hidden: true }]);
-  await items.insertMany([{ sku: 1, at: new Date() }, { sku: 2, at: new Date() }]);
+  await items.createIndexes([
+    { key: { sku: 1 }, unique: true },
+    { key: { at: 1 }, expireAfterSeconds: 100_000 },
+    { key: { hid: 1 }, hidden: true },
+  ]);
+  await items.insertMany([
+    { sku: 1, at: new Date() },
+    { sku: 2, at: new Date() },
+  ]);
 }
 
 function config(): InstanceConfig {
-  return parseInstanceConfig({ flags: { cluster0: fixture.cluster0.connectionString, cluster1: fixture.cluster1.connectionString } });
+  return parseInstanceConfig({
+    flags: { cluster0: fixture.cluster0.connectionString, cluster1: fixture.cluster1.connectionString },
+  });
 }
 
 async function allowWrites({ client }: Side): Promise<void> {
@@ -42,45 +54,53 @@ async function allowWrites({ client }: Side): Promise<void> {
 
 async function balancers(): Promise<unknown[]> {
   const sides = [fixture.cluster0, fixture.cluster1];
-  return Promise.all(sides.map(async ({ client }) => (await client.db('admin').command({ balancerStatus: 1 })).mode as unknown));
+  return Promise.all(
+    sides.map(async ({ client }) => (await client.db('admin').command({ balancerStatus: 1 })).mode as unknown),
+  );
 }
 
 async function expectEqual(): Promise<void> {
-  expect(await compareClusters(fixture.cluster0.client, fixture.cluster1.client)).toMatchObject({ equal: true, differences: [] });
+  expect(await compareClusters(fixture.cluster0.client, fixture.cluster1.client)).toMatchObject({
+    equal: true,
+    differences: [],
+  });
 }
 
 describe('reverse', () => {
-  it.each(ways)('replays what was written since the commit to the former source, and can be committed back, as often as one likes: read %s', async (_, settings) => {
-    await load(fixture.cluster0);
-    await using instance = await fixture.startInstance(settings);
-    await instance.migrate(reversible);
-    let [old, present] = [fixture.cluster0, fixture.cluster1];
-    for (let turn = 0; turn < 2; turn += 1) {
-      const shop = present.shopper.db('shop');
-      const orders = shop.collection<{ _id: number; n: number }>('orders');
-      await orders.insertOne({ _id: 1000 + turn, n: turn });
-      await orders.updateMany({ _id: { $lt: 50 } }, { $inc: { n: 1 } });
-      await orders.deleteOne({ _id: 199 - turn });
-      // A value that goes from one document to another and back.
-      await shop.collection('items').updateOne({ sku: 1 }, { $set: { sku: 3 } });
-      await shop.collection('items').updateOne({ sku: 2 }, { $set: { sku: 1 } });
-      await shop.collection('items').updateOne({ sku: 3 }, { $set: { sku: 2 } });
-      await shop.collection(`new${turn}`).insertOne({ turn });
-      await shop.collection('orders').createIndexes([{ key: { [`n${turn}`]: 1 } }]);
-      await instance.accepted('reverse');
-      const running = await instance.untilState('RUNNING');
-      expect(running.canWrite).toBe(false);
-      expect(running.directionMapping?.Source).toMatch(turn % 2 === 0 ? /^cluster1: / : /^cluster0: /);
-      await expect(old.shopper.db('shop').collection('orders').insertOne({ n: -1 })).rejects.toMatchObject(blocked);
-      await instance.untilCanCommit();
-      await orders.insertOne({ _id: 2000 + turn, n: turn });
-      await instance.accepted('commit');
-      await instance.untilState('COMMITTED');
-      await expectEqual();
-      [old, present] = [present, old];
-      await expect(old.shopper.db('shop').collection('orders').insertOne({ n: -1 })).rejects.toMatchObject(blocked);
-    }
-  });
+  it.each(ways)(
+    'replays what was written since the commit to the former source, and can be committed back, as often as one likes: read %s',
+    async (_, settings) => {
+      await load(fixture.cluster0);
+      await using instance = await fixture.startInstance(settings);
+      await instance.migrate(reversible);
+      let [old, present] = [fixture.cluster0, fixture.cluster1];
+      for (let turn = 0; turn < 2; turn += 1) {
+        const shop = present.shopper.db('shop');
+        const orders = shop.collection<{ _id: number; n: number }>('orders');
+        await orders.insertOne({ _id: 1000 + turn, n: turn });
+        await orders.updateMany({ _id: { $lt: 50 } }, { $inc: { n: 1 } });
+        await orders.deleteOne({ _id: 199 - turn });
+        // A value that goes from one document to another and back.
+        await shop.collection('items').updateOne({ sku: 1 }, { $set: { sku: 3 } });
+        await shop.collection('items').updateOne({ sku: 2 }, { $set: { sku: 1 } });
+        await shop.collection('items').updateOne({ sku: 3 }, { $set: { sku: 2 } });
+        await shop.collection(`new${turn}`).insertOne({ turn });
+        await shop.collection('orders').createIndexes([{ key: { [`n${turn}`]: 1 } }]);
+        await instance.accepted('reverse');
+        const running = await instance.untilState('RUNNING');
+        expect(running.canWrite).toBe(false);
+        expect(running.directionMapping?.Source).toMatch(turn % 2 === 0 ? /^cluster1: / : /^cluster0: /);
+        await expect(old.shopper.db('shop').collection('orders').insertOne({ n: -1 })).rejects.toMatchObject(blocked);
+        await instance.untilCanCommit();
+        await orders.insertOne({ _id: 2000 + turn, n: turn });
+        await instance.accepted('commit');
+        await instance.untilState('COMMITTED');
+        await expectEqual();
+        [old, present] = [present, old];
+        await expect(old.shopper.db('shop').collection('orders').insertOne({ n: -1 })).rejects.toMatchObject(blocked);
+      }
+    },
+  );
 
   it('begins when all of a fleet were told, and goes on after a restart', async () => {
     await load(fixture.cluster0);
@@ -95,7 +115,10 @@ describe('reverse', () => {
     await first.accepted('reverse');
     const waiting = await first.untilState('REVERSING');
     expect(waiting).toMatchObject({ info: 'reversing', lagTimeSeconds: null, canCommit: false });
-    expect(waiting.warnings?.map(({ name, description }) => [name, description])).toContainEqual(['waitingForInstances', expect.stringMatching(/reverse.*shard1/) as unknown]);
+    expect(waiting.warnings?.map(({ name, description }) => [name, description])).toContainEqual([
+      'waitingForInstances',
+      expect.stringMatching(/reverse.*shard1/) as unknown,
+    ]);
     expect((await first.command('reverse')).body.error).toBe('notInThisState');
     expect(await second.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
     await second.close();
@@ -118,7 +141,9 @@ describe('reverse', () => {
     await fixture.cluster0.shopper.db('elsewhere').collection('orders').insertOne({ n: 1 });
     const { status, body } = await instance.command('reverse');
     expect({ status, error: body.error as unknown, description: body.errorDescription as unknown }).toEqual({
-      status: 422, error: 'sourceChangedSinceCommit', description: expect.stringMatching(/cluster0.*elsewhere\.orders/) as unknown,
+      status: 422,
+      error: 'sourceChangedSinceCommit',
+      description: expect.stringMatching(/cluster0.*elsewhere\.orders/) as unknown,
     });
     expect((await instance.progress()).state).toBe('COMMITTED');
   });

@@ -53,7 +53,10 @@ export class Link implements AsyncDisposable {
 
   #pass(socket: Socket): void {
     const onward = connect(Number(this.target.port), this.target.hostname);
-    for (const [from, to] of [[socket, onward], [onward, socket]] as const) {
+    for (const [from, to] of [
+      [socket, onward],
+      [onward, socket],
+    ] as const) {
       this.#keep(from);
       from.pipe(to);
       from.on('close', () => to.destroy());

@@ -21,7 +21,10 @@ let link: Link;
 beforeEach(async () => {
   fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
   link = await Link.open(fixture.cluster0.connectionString);
-  await fixture.cluster0.client.db('shop').collection<{ _id: number }>('orders').insertMany([{ _id: 1 }, { _id: 2 }]);
+  await fixture.cluster0.client
+    .db('shop')
+    .collection<{ _id: number }>('orders')
+    .insertMany([{ _id: 1 }, { _id: 2 }]);
 });
 
 afterEach(async () => {
@@ -31,7 +34,8 @@ afterEach(async () => {
 
 const flags = () => ({ cluster0: link.connectionString, sourceAccess: 'router' });
 const start = (): Promise<ServedInstance> => fixture.startInstance(flags());
-const ordersOf = (side: 'cluster0' | 'cluster1') => fixture[side].shopper.db('shop').collection<{ _id: number }>('orders');
+const ordersOf = (side: 'cluster0' | 'cluster1') =>
+  fixture[side].shopper.db('shop').collection<{ _id: number }>('orders');
 
 /** Starts an instance that does not reach the source, and waits until it shows the migration. */
 async function startWithout(state: string): Promise<ServedInstance> {
@@ -52,27 +56,37 @@ function atStep(step: LeaderStep, act: () => void): void {
 }
 
 describe('a committed migration whose source is away', () => {
-  it.each(['cut', 'freeze'] as const)('is shown as it was after a restart, and reversed once the source is back (%s)', async (how) => {
-    await using before = await start();
-    await before.migrate(reversible);
-    const { collectionCopy, totalEventsApplied, directionMapping, verification, warnings } = await before.progress();
-    await before.close();
-    link[how]();
-    await using instance = await startWithout('COMMITTED');
-    expect(await instance.progress()).toMatchObject({ canWrite: true, collectionCopy, totalEventsApplied, directionMapping, verification, warnings });
-    await instance.untilReady();
-    const { status, body } = await instance.command('reverse');
-    expect({ status, error: body.error as unknown }).toEqual({ status: 503, error: 'sourceUnavailable' });
-    expect(body.errorDescription).toMatch(/^cluster0 cannot be reached/);
-    expect(await instance.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
-    await ordersOf('cluster1').insertOne({ _id: 3 });
-    await link.restore();
-    await instance.accepted('reverse');
-    await instance.untilCanCommit();
-    await instance.accepted('commit');
-    await instance.untilState('COMMITTED');
-    expect(await ordersOf('cluster0').distinct('_id')).toEqual([1, 2, 3]);
-  });
+  it.each(['cut', 'freeze'] as const)(
+    'is shown as it was after a restart, and reversed once the source is back (%s)',
+    async (how) => {
+      await using before = await start();
+      await before.migrate(reversible);
+      const { collectionCopy, totalEventsApplied, directionMapping, verification, warnings } = await before.progress();
+      await before.close();
+      link[how]();
+      await using instance = await startWithout('COMMITTED');
+      expect(await instance.progress()).toMatchObject({
+        canWrite: true,
+        collectionCopy,
+        totalEventsApplied,
+        directionMapping,
+        verification,
+        warnings,
+      });
+      await instance.untilReady();
+      const { status, body } = await instance.command('reverse');
+      expect({ status, error: body.error as unknown }).toEqual({ status: 503, error: 'sourceUnavailable' });
+      expect(body.errorDescription).toMatch(/^cluster0 cannot be reached/);
+      expect(await instance.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
+      await ordersOf('cluster1').insertOne({ _id: 3 });
+      await link.restore();
+      await instance.accepted('reverse');
+      await instance.untilCanCommit();
+      await instance.accepted('commit');
+      await instance.untilState('COMMITTED');
+      expect(await ordersOf('cluster0').distinct('_id')).toEqual([1, 2, 3]);
+    },
+  );
 
   it('refuses a reverse also where the source has gone from under a running instance, and takes it when it is back', async () => {
     await using instance = await start();
@@ -90,7 +104,9 @@ describe('a committed migration whose source is away', () => {
     await instance.close();
     link.cut();
     await fixture.cluster1.client.db('admin').command({ setUserWriteBlockMode: 1, global: true });
-    const config = parseInstanceConfig({ flags: { cluster0: link.connectionString, cluster1: fixture.cluster1.connectionString } });
+    const config = parseInstanceConfig({
+      flags: { cluster0: link.connectionString, cluster1: fixture.cluster1.connectionString },
+    });
     const signal = AbortSignal.timeout(seconds_ms);
     await unblock(config, 'cluster1', signal);
     await ordersOf('cluster1').insertOne({ _id: 3 });
@@ -110,7 +126,9 @@ describe('a source that goes when the opening is decided', () => {
     expect(warnings?.map(({ name }) => name)).toContain('sourceNotClosedAgain');
     await ordersOf('cluster1').insertOne({ _id: 3 });
     await instance.untilState('COMMITTED');
-    expect((await instance.progress()).warnings?.map(({ name }) => name)).toEqual(expect.arrayContaining(['sourceNotClosedAgain', 'sourceBalancerLeftOff']));
+    expect((await instance.progress()).warnings?.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['sourceNotClosedAgain', 'sourceBalancerLeftOff']),
+    );
     expect((await fixture.cluster1.contents()).balancer).toBe('full');
   });
 
@@ -130,7 +148,10 @@ describe('a source that goes when the opening is decided', () => {
     await using instance = await startWithout('COMMITTING');
     await instance.untilState('COMMITTED');
     await ordersOf('cluster1').insertOne({ _id: 3 });
-    const warned = await instance.until('nothing is tried again any more', ({ warnings }) => warnings?.every(({ name }) => name !== 'retrying') ?? false);
+    const warned = await instance.until(
+      'nothing is tried again any more',
+      ({ warnings }) => warnings?.every(({ name }) => name !== 'retrying') ?? false,
+    );
     expect(warned.warnings?.map(({ name }) => name)).toEqual(['sourceNotClosedAgain']);
   });
 });

@@ -23,12 +23,18 @@ export class CommandedFleet implements AsyncDisposable {
    * @param ids the source's shards; one instance alone when there is one of them
    * @param options of the migration
    */
-  static async launch(fixture: Fixture, ids: readonly string[], flags: Document = {}, options: Document = {}): Promise<CommandedFleet> {
+  static async launch(
+    fixture: Fixture,
+    ids: readonly string[],
+    flags: Document = {},
+    options: Document = {},
+  ): Promise<CommandedFleet> {
     const board = new Board();
     const [only] = ids;
-    const launched = ids.length === 1 && only !== undefined
-      ? [await fixture.launchInstance(flags, new LoneFleet())]
-      : await Promise.all(ids.map((id) => fixture.launchInstance({ ...flags, id }, board.seat())));
+    const launched =
+      ids.length === 1 && only !== undefined
+        ? [await fixture.launchInstance(flags, new LoneFleet())]
+        : await Promise.all(ids.map((id) => fixture.launchInstance({ ...flags, id }, board.seat())));
     return new CommandedFleet(launched, options);
   }
 
@@ -71,7 +77,12 @@ export class CommandedFleet implements AsyncDisposable {
   /** Sends a command to every instance; all answer as documented for the state they are in. */
   async sends(state: SeenState, command: CommandName): Promise<void> {
     const seen = await Promise.all(this.instances.map(async (instance) => this.replyOf(instance, command)));
-    for (const reply of seen) expect({ state, command, may: effectsOf(state, command).map((effect) => effect.reply) }).toEqual({ state, command, may: expect.arrayContaining([reply]) as unknown });
+    for (const reply of seen)
+      expect({ state, command, may: effectsOf(state, command).map((effect) => effect.reply) }).toEqual({
+        state,
+        command,
+        may: expect.arrayContaining([reply]) as unknown,
+      });
   }
 
   /** Sends two commands to every instance at once: each does what they do one after the other. */
@@ -80,7 +91,11 @@ export class CommandedFleet implements AsyncDisposable {
       this.instances.map(async (instance) => {
         const replies = await Promise.all(pair.map((command) => this.replyOf(instance, command)));
         const seen = { replies, next: await this.stateOf(instance) };
-        expect({ state, pair, may: effectsOfPair(state, pair) }).toEqual({ state, pair, may: expect.arrayContaining([seen]) as unknown });
+        expect({ state, pair, may: effectsOfPair(state, pair) }).toEqual({
+          state,
+          pair,
+          may: expect.arrayContaining([seen]) as unknown,
+        });
       }),
     );
   }
@@ -88,14 +103,21 @@ export class CommandedFleet implements AsyncDisposable {
   /** Waits for a reverse to end, and brings instances that pause to RUNNING. */
   async settleRunning(): Promise<void> {
     await expect.poll(() => this.states(), { timeout: patience_ms(), interval: poll_ms }).not.toContain('REVERSING');
-    for (const instance of this.instances) if ((await this.stateOf(instance)) === 'PAUSED') await instance.accepted('resume');
+    for (const instance of this.instances)
+      if ((await this.stateOf(instance)) === 'PAUSED') await instance.accepted('resume');
   }
 
   /** Tells those to commit that were not told yet. */
   async commitRest(): Promise<void> {
     await this.settleRunning();
     for (const instance of this.instances) {
-      await expect.poll(async () => (await this.stateOf(instance)) !== 'RUNNING' || (await this.replyOf(instance, 'commit')) === 'success', { timeout: patience_ms(), interval: poll_ms }).toBe(true);
+      await expect
+        .poll(
+          async () =>
+            (await this.stateOf(instance)) !== 'RUNNING' || (await this.replyOf(instance, 'commit')) === 'success',
+          { timeout: patience_ms(), interval: poll_ms },
+        )
+        .toBe(true);
     }
   }
 
@@ -110,14 +132,22 @@ export class CommandedFleet implements AsyncDisposable {
       expect(body).toEqual({ success: true });
       return 'success';
     }
-    expect(body).toEqual({ success: false, error: expect.any(String) as unknown, errorDescription: expect.stringMatching(/\w/) as unknown });
+    expect(body).toEqual({
+      success: false,
+      error: expect.any(String) as unknown,
+      errorDescription: expect.stringMatching(/\w/) as unknown,
+    });
     return String(body.error);
   }
 
   private async stateOf(instance: ServedInstance): Promise<SeenState> {
     const { status, body } = await instance.progressReply();
     if (status !== 200) {
-      expect(body).toEqual({ success: false, error: expect.any(String) as unknown, errorDescription: expect.any(String) as unknown });
+      expect(body).toEqual({
+        success: false,
+        error: expect.any(String) as unknown,
+        errorDescription: expect.any(String) as unknown,
+      });
       return 'failed';
     }
     const progress = body.progress as Awaited<ReturnType<ServedInstance['progress']>>;

@@ -29,7 +29,17 @@ const takenIn: Partial<Record<SeenState, Partial<Record<CommandName, readonly Ef
 };
 
 /** The states in which a command is there at all, as peers and the contract have them. */
-export const states: readonly SeenState[] = ['INITIALIZING', 'IDLE', 'RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED', 'reversible', 'REVERSING', 'failed'];
+export const states: readonly SeenState[] = [
+  'INITIALIZING',
+  'IDLE',
+  'RUNNING',
+  'PAUSED',
+  'COMMITTING',
+  'COMMITTED',
+  'reversible',
+  'REVERSING',
+  'failed',
+];
 
 /** What a command may lead to. */
 export function effectsOf(state: SeenState, command: CommandName): readonly Effect[] {
@@ -39,18 +49,35 @@ export function effectsOf(state: SeenState, command: CommandName): readonly Effe
 
 /** The commands that are refused in a state whatever else holds. */
 export function refusedIn(state: SeenState): CommandName[] {
-  return commandNames.filter((command) => effectsOf(state, command).every(({ reply, next }) => reply !== taken && next.includes(state)));
+  return commandNames.filter((command) =>
+    effectsOf(state, command).every(({ reply, next }) => reply !== taken && next.includes(state)),
+  );
 }
 
 /** What two commands that are sent at once may lead to: what they do one after the other, in either order. */
-export function effectsOfPair(state: SeenState, [a, b]: readonly [CommandName, CommandName]): { replies: [string, string]; next: SeenState }[] {
-  return [...inOrder(state, a, b), ...inOrder(state, b, a).map(({ replies: [second, first], next }) => ({ replies: [first, second] as [string, string], next }))];
+export function effectsOfPair(
+  state: SeenState,
+  [a, b]: readonly [CommandName, CommandName],
+): { replies: [string, string]; next: SeenState }[] {
+  return [
+    ...inOrder(state, a, b),
+    ...inOrder(state, b, a).map(({ replies: [second, first], next }) => ({
+      replies: [first, second] as [string, string],
+      next,
+    })),
+  ];
 }
 
-function inOrder(state: SeenState, first: CommandName, second: CommandName): { replies: [string, string]; next: SeenState }[] {
+function inOrder(
+  state: SeenState,
+  first: CommandName,
+  second: CommandName,
+): { replies: [string, string]; next: SeenState }[] {
   return effectsOf(state, first).flatMap(({ reply: one, next: between }) =>
     between.flatMap((middle) =>
-      effectsOf(middle, second).flatMap(({ reply: other, next }) => next.map((last) => ({ replies: [one, other] as [string, string], next: last }))),
+      effectsOf(middle, second).flatMap(({ reply: other, next }) =>
+        next.map((last) => ({ replies: [one, other] as [string, string], next: last })),
+      ),
     ),
   );
 }
@@ -71,8 +98,15 @@ export function expectFields(progress: Progress): void {
   if (state === 'PAUSED') expect({ lagTimeSeconds, info }).toEqual({ lagTimeSeconds: null, info: 'paused' });
   if (state === 'REVERSING') expect({ lagTimeSeconds, info }).toEqual({ lagTimeSeconds: null, info: 'reversing' });
   if (state === 'COMMITTING') expect({ info }).toEqual({ info: 'waiting for commit to complete' });
-  if (state === 'COMMITTED') expect({ lagTimeSeconds, info, canWrite }).toEqual({ lagTimeSeconds: 0, info: 'commit completed', canWrite: true });
+  if (state === 'COMMITTED')
+    expect({ lagTimeSeconds, info, canWrite }).toEqual({ lagTimeSeconds: 0, info: 'commit completed', canWrite: true });
   if (state === 'RUNNING') expect(['initializing', 'collection copy', 'change event application']).toContain(info);
   if (state === 'INITIALIZING') expect({ info }).toEqual({ info: 'initializing' });
-  else expect([canWrite === null, progress.syncID === null, progress.directionMapping === null, progress.collectionCopy === null]).toEqual([false, false, false, false]);
+  else
+    expect([
+      canWrite === null,
+      progress.syncID === null,
+      progress.directionMapping === null,
+      progress.collectionCopy === null,
+    ]).toEqual([false, false, false, false]);
 }

@@ -12,8 +12,15 @@ const reversible = { enableUserWriteBlocking: true, reversible: true };
 let fixture: Fixture;
 
 beforeEach(async () => {
-  fixture = await Fixture.open({ shards: shards.length }, { shards: shards.length }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
-  await fixture.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
+  fixture = await Fixture.open(
+    { shards: shards.length },
+    { shards: shards.length },
+    { cluster0: '6.0', cluster1: '7.0', withUsers: true },
+  );
+  await fixture.cluster0.client
+    .db('shop')
+    .collection('orders')
+    .insertMany([{ n: 1 }, { n: 2 }]);
 });
 
 afterEach(() => fixture.close());
@@ -21,7 +28,9 @@ afterEach(() => fixture.close());
 /** A reverse waits for the indexes of the former source while this is on. */
 async function holdReverse(mode: 'alwaysOn' | 'off'): Promise<void> {
   const data = { failCommands: ['listIndexes'], errorCode: 91 };
-  await fixture.cluster0.client.db('admin').command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });
+  await fixture.cluster0.client
+    .db('admin')
+    .command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });
 }
 
 describe.each(sizes)('a fleet of %i with a reversible migration', (size) => {
@@ -63,7 +72,9 @@ describe.each(sizes)('a fleet of %i with a reversible migration', (size) => {
       await fleet.commitRest();
       await fleet.until('reversible');
     }
-    const counts = await Promise.all([fixture.cluster0, fixture.cluster1].map(({ client }) => client.db('shop').collection('orders').countDocuments()));
+    const counts = await Promise.all(
+      [fixture.cluster0, fixture.cluster1].map(({ client }) => client.db('shop').collection('orders').countDocuments()),
+    );
     expect(counts).toEqual([2, 2]);
   });
 });

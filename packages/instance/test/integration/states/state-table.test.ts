@@ -15,7 +15,10 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 beforeEach(async () => {
-  await fixture.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
+  await fixture.cluster0.client
+    .db('shop')
+    .collection('orders')
+    .insertMany([{ n: 1 }, { n: 2 }]);
 });
 
 afterEach(() => fixture.clear());
@@ -23,14 +26,18 @@ afterEach(() => fixture.clear());
 /** Commits wait for the destination's catalog while this is on. */
 async function holdCommits(mode: 'alwaysOn' | 'off'): Promise<void> {
   const data = { failCommands: ['listCollections'], errorCode: 91 };
-  await fixture.cluster1.client.db('admin').command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });
+  await fixture.cluster1.client
+    .db('admin')
+    .command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });
 }
 
 describe.each([1, shards.length])('a fleet of %i', (size) => {
   const ids = shards.slice(0, size);
 
   it('takes no command in INITIALIZING', async () => {
-    await using fleet = await CommandedFleet.launch(fixture, ids, { cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' });
+    await using fleet = await CommandedFleet.launch(fixture, ids, {
+      cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500',
+    });
     await fleet.refusesByState('INITIALIZING');
   });
 
@@ -60,27 +67,33 @@ describe.each([1, shards.length])('a fleet of %i', (size) => {
   });
 
   // Each instance of a fleet takes its commands as one alone does.
-  it.skipIf(size === 1 && !isFull).each<CommandName>([...commandNames])('does what two commands do one after the other when %s comes at the same time as one that is taken', async (other) => {
-    await using fleet = await CommandedFleet.launch(fixture, ids);
-    await fleet.untilReady();
-    await fleet.sendsAtOnce('IDLE', ['start', other]);
-    await fleet.settleRunning();
-    await fleet.untilCanCommit();
-    await fleet.sendsAtOnce('RUNNING', ['pause', other]);
-    if ((await fleet.states()).every((state) => state === 'PAUSED')) {
-      await fleet.sendsAtOnce('PAUSED', ['resume', other]);
+  it.skipIf(size === 1 && !isFull).each<CommandName>([...commandNames])(
+    'does what two commands do one after the other when %s comes at the same time as one that is taken',
+    async (other) => {
+      await using fleet = await CommandedFleet.launch(fixture, ids);
+      await fleet.untilReady();
+      await fleet.sendsAtOnce('IDLE', ['start', other]);
       await fleet.settleRunning();
       await fleet.untilCanCommit();
-      await fleet.sendsAtOnce('RUNNING', ['commit', other]);
-    }
-    await fleet.commitRest();
-    await fleet.until('COMMITTED');
-    await fleet.sendsAtOnce('COMMITTED', ['reverse', other]);
-    expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
-  });
+      await fleet.sendsAtOnce('RUNNING', ['pause', other]);
+      if ((await fleet.states()).every((state) => state === 'PAUSED')) {
+        await fleet.sendsAtOnce('PAUSED', ['resume', other]);
+        await fleet.settleRunning();
+        await fleet.untilCanCommit();
+        await fleet.sendsAtOnce('RUNNING', ['commit', other]);
+      }
+      await fleet.commitRest();
+      await fleet.until('COMMITTED');
+      await fleet.sendsAtOnce('COMMITTED', ['reverse', other]);
+      expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
+    },
+  );
 
   it('takes no command once the migration has failed', async () => {
-    await fixture.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
+    await fixture.cluster0.client
+      .db('shop')
+      .collection('orders')
+      .createIndexes([{ key: { n: 1 }, unique: true }]);
     await using fleet = await CommandedFleet.launch(fixture, ids, { retry_minutes: 0.05 });
     await fleet.untilReady();
     await fleet.sends('IDLE', 'start');

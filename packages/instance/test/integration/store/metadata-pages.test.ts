@@ -20,10 +20,13 @@ test('documents of the state are found up to the number asked for; a find withou
   await database.collection<{ _id: number }>('sharded').insertMany(documents);
   for (const find of ['mismatches', 'sharded']) {
     const batchOf = async (more: Document): Promise<[number, unknown]> => {
-      const { cursor } = (await database.command({ find, singleBatch: true, ...more }, { promoteLongs: true })) as { cursor: { firstBatch: unknown[]; id: unknown } };
+      const { cursor } = (await database.command({ find, singleBatch: true, ...more }, { promoteLongs: true })) as {
+        cursor: { firstBatch: unknown[]; id: unknown };
+      };
       return [cursor.firstBatch.length, cursor.id];
     };
-    for (const more of [{}, { limit: 250 }, { sort: { _id: 1 } }, { sort: { _id: 1 }, limit: 250 }]) expect([find, more, await batchOf(more)]).toEqual([find, more, [101, expect.anything()]]);
+    for (const more of [{}, { limit: 250 }, { sort: { _id: 1 } }, { sort: { _id: 1 }, limit: 250 }])
+      expect([find, more, await batchOf(more)]).toEqual([find, more, [101, expect.anything()]]);
     expect((await batchOf({ batchSize: 250 }))[0]).toBe(250);
   }
 

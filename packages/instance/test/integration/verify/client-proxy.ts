@@ -1,5 +1,12 @@
 import type { Document } from 'mongodb';
-import type { CallOptions, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/node-client.js';
+import type {
+  CallOptions,
+  NodeClient,
+  RawCursor,
+  RawWrite,
+  WriteOutcome,
+  WriteTicket,
+} from '../../../src/cluster/node-client.js';
 
 /** A door in front of another one. */
 export class ClientProxy implements NodeClient {

@@ -18,16 +18,24 @@ async function opened(): Promise<EmbeddedMigration> {
   return migration;
 }
 
-const changeView = (client: MongoClient, value: number) => client.db('shop').command({ collMod: 'recent', viewOn: 'orders', pipeline: [{ $match: { value } }] });
-const changeValidator = (client: MongoClient, least: number) => client.db('shop').command({ collMod: 'orders', validator: { region: { $gte: least } } });
+const changeView = (client: MongoClient, value: number) =>
+  client.db('shop').command({ collMod: 'recent', viewOn: 'orders', pipeline: [{ $match: { value } }] });
+const changeValidator = (client: MongoClient, least: number) =>
+  client.db('shop').command({ collMod: 'orders', validator: { region: { $gte: least } } });
 
 async function changeIndex(client: MongoClient, sparse: boolean): Promise<void> {
   await client.db('shop').collection('orders').dropIndex('value_1');
-  await client.db('shop').collection('orders').createIndexes([{ key: { value: 1 }, name: 'value_1', ...(sparse && { sparse }) }]);
+  await client
+    .db('shop')
+    .collection('orders')
+    .createIndexes([{ key: { value: 1 }, name: 'value_1', ...(sparse && { sparse }) }]);
 }
 
 async function changeShardKey(client: MongoClient): Promise<void> {
-  await client.db('shop').collection('orders').createIndexes([{ key: { region: 1, value: 1 }, name: 'finer' }]);
+  await client
+    .db('shop')
+    .collection('orders')
+    .createIndexes([{ key: { region: 1, value: 1 }, name: 'finer' }]);
   await client.db('admin').command({ refineCollectionShardKey: 'shop.orders', key: { region: 1, value: 1 } });
 }
 
@@ -56,38 +64,57 @@ async function expectFound(migration: EmbeddedMigration, expected: readonly obje
   const mismatches = await migration.mismatches();
   expect(mismatches).toHaveLength(expected.length);
   expect(mismatches).toEqual(expect.arrayContaining(expected.map((one) => expect.objectContaining(one) as unknown)));
-  expect(await migration.destination.db('convoy_metadata').collection('migration').findOne()).toMatchObject({ canWrite: false });
+  expect(await migration.destination.db('convoy_metadata').collection('migration').findOne()).toMatchObject({
+    canWrite: false,
+  });
 }
 
 /** During the copy, and between the steps of the commit; those while changes are applied have a test of their own. */
-const times: readonly [LeaderStep, readonly object[]][] = [['syncStarted', beyondReread], ['commitSealed', found], ['documentsVerified', found], ['attributesRestored', found]];
+const times: readonly [LeaderStep, readonly object[]][] = [
+  ['syncStarted', beyondReread],
+  ['commitSealed', found],
+  ['documentsVerified', found],
+  ['attributesRestored', found],
+];
 
-test.each(full ? times : times.slice(3))('definitions that were made different after the step %s fail the commit, each named', async (step, expected) => {
-  await using migration = await opened();
-  migration.after(step, () => sabotage(migration));
-  await migration.start();
-  await expectFound(migration, expected);
-}, patience.timeout * 2);
+test.each(full ? times : times.slice(3))(
+  'definitions that were made different after the step %s fail the commit, each named',
+  async (step, expected) => {
+    await using migration = await opened();
+    migration.after(step, () => sabotage(migration));
+    await migration.start();
+    await expectFound(migration, expected);
+  },
+  patience.timeout * 2,
+);
 
-test('of definitions that were made different while changes are applied, those that the engine cannot repair fail the commit, each named', async () => {
-  await using migration = await opened();
-  await migration.start();
-  await migration.untilCanCommit();
-  await sabotage(migration);
-  await expectFound(migration, beyondReread);
-}, patience.timeout * 2);
+test(
+  'of definitions that were made different while changes are applied, those that the engine cannot repair fail the commit, each named',
+  async () => {
+    await using migration = await opened();
+    await migration.start();
+    await migration.untilCanCommit();
+    await sabotage(migration);
+    await expectFound(migration, beyondReread);
+  },
+  patience.timeout * 2,
+);
 
-test('definitions that were made different and are brought back by changes of the source in time are no mismatch', async () => {
-  await using migration = await opened();
-  await migration.start();
-  await migration.untilCanCommit();
-  await changeView(migration.destination, 2);
-  await changeValidator(migration.destination, -9);
-  await changeIndex(migration.destination, true);
-  await changeView(migration.source, 3);
-  await changeValidator(migration.source, -1);
-  await changeIndex(migration.source, false);
-  await migration.untilCanCommit();
-  expect(await migration.end()).toBe('COMMITTED');
-  expect(await migration.mismatches()).toEqual([]);
-}, patience.timeout * 2);
+test(
+  'definitions that were made different and are brought back by changes of the source in time are no mismatch',
+  async () => {
+    await using migration = await opened();
+    await migration.start();
+    await migration.untilCanCommit();
+    await changeView(migration.destination, 2);
+    await changeValidator(migration.destination, -9);
+    await changeIndex(migration.destination, true);
+    await changeView(migration.source, 3);
+    await changeValidator(migration.source, -1);
+    await changeIndex(migration.source, false);
+    await migration.untilCanCommit();
+    expect(await migration.end()).toBe('COMMITTED');
+    expect(await migration.mismatches()).toEqual([]);
+  },
+  patience.timeout * 2,
+);

@@ -73,7 +73,10 @@ export class EmbeddedMigration implements AsyncDisposable {
     await this.commit();
     let end = '';
     const look = async (): Promise<string> => {
-      end = await this.instance.progress().then(({ state }) => state, (error: unknown) => (error as { error: string }).error);
+      end = await this.instance.progress().then(
+        ({ state }) => state,
+        (error: unknown) => (error as { error: string }).error,
+      );
       return end;
     };
     await expect.poll(look, patience).not.toBe('COMMITTING');
@@ -81,14 +84,19 @@ export class EmbeddedMigration implements AsyncDisposable {
   }
 
   async failure(): Promise<string> {
-    return this.instance.progress().then(() => '', (error: unknown) => (error as { errorDescription: string }).errorDescription);
+    return this.instance.progress().then(
+      () => '',
+      (error: unknown) => (error as { errorDescription: string }).errorDescription,
+    );
   }
 
   progress(): Promise<Progress> {
     return this.instance.progress();
   }
 
-  async mismatches(query: Partial<{ kind: Mismatch['kind']; namespace: string; limit: number }> = {}): Promise<Mismatch[]> {
+  async mismatches(
+    query: Partial<{ kind: Mismatch['kind']; namespace: string; limit: number }> = {},
+  ): Promise<Mismatch[]> {
     const found: Mismatch[] = [];
     for await (const mismatch of this.instance.mismatches({ limit: 1_000, ...query })) found.push(mismatch);
     return found;
@@ -112,8 +120,19 @@ export class EmbeddedMigration implements AsyncDisposable {
 
   #instance(): SyncInstance {
     const [source, destination] = this.clusters;
-    const flags = { cluster0: source.connectionString, cluster1: destination.connectionString, partition_seconds: 1, checkpoint_ms: 200, catalogInterval_seconds: 1 };
-    const runtime = createRuntime(parseInstanceConfig({ flags }), systemClock, instanceLogger('instance single'), new Metrics({ processMetrics: false }));
+    const flags = {
+      cluster0: source.connectionString,
+      cluster1: destination.connectionString,
+      partition_seconds: 1,
+      checkpoint_ms: 200,
+      catalogInterval_seconds: 1,
+    };
+    const runtime = createRuntime(
+      parseInstanceConfig({ flags }),
+      systemClock,
+      instanceLogger('instance single'),
+      new Metrics({ processMetrics: false }),
+    );
     this.#incarnation += 1;
     const identity = { id: 'single', syncID: 'single', incarnation: String(this.#incarnation), release: '1.9.0' };
     const fleet = new LoneFleet();

@@ -43,7 +43,11 @@ async function writeWithLag(clusters: TwoClusters, lag_ms: number, until: AbortS
 class RestlessClient extends ClientProxy {
   beforeLook = (): Promise<unknown> => Promise.resolve();
 
-  override async openCursor(database: string, command: Record<string, unknown>, options: CallOptions): Promise<RawCursor> {
+  override async openCursor(
+    database: string,
+    command: Record<string, unknown>,
+    options: CallOptions,
+  ): Promise<RawCursor> {
     if (command['find'] === 'items') await this.beforeLook();
     return super.openCursor(database, command, options);
   }
@@ -71,7 +75,9 @@ describe('while writes go on', () => {
     await items(clusters.destination.client).updateOne({ _id: 1_500 }, { $set: { n: -1 } });
     const stop = new AbortController();
     const writing = writeWithLag(clusters, 50, stop.signal);
-    const comparing = clusters.compare({ options: { rule: { settle_ms: 1_000, looksMin: 3 }, generationsMax: 20, record_ms: 50 } });
+    const comparing = clusters.compare({
+      options: { rule: { settle_ms: 1_000, looksMin: 3 }, generationsMax: 20, record_ms: 50 },
+    });
     await wait(2_000);
     stop.abort();
     expect(await writing).toBeGreaterThan(0);
@@ -84,11 +90,21 @@ describe('while writes go on', () => {
     const { client } = clusters.source;
     await items(clusters.destination.client).updateOne({ _id: 1_500 }, { $set: { n: 0 } });
     let n = 1_000_000;
-    for (const nodeClient of clients) nodeClient.beforeLook = () => items(client).updateOne({ _id: 3 }, { $set: { n: (n += 1) } }, { upsert: true });
+    for (const nodeClient of clients)
+      nodeClient.beforeLook = () => items(client).updateOne({ _id: 3 }, { $set: { n: (n += 1) } }, { upsert: true });
     const compared = await clusters.compare({ options: { rule: { settle_ms: 0, looksMin: 3 }, generationsMax: 3 } });
     for (const nodeClient of clients) nodeClient.beforeLook = () => Promise.resolve();
-    expect(compared).toMatchObject({ verdict: 'undecided', documents: [], totals: { suspects: 1, mismatches: 0 }, generations: 3 });
-    await items(clusters.destination.client).replaceOne({ _id: 3 }, (await items(clusters.source.client).findOne({ _id: 3 })) ?? { n: 0 }, { upsert: true });
+    expect(compared).toMatchObject({
+      verdict: 'undecided',
+      documents: [],
+      totals: { suspects: 1, mismatches: 0 },
+      generations: 3,
+    });
+    await items(clusters.destination.client).replaceOne(
+      { _id: 3 },
+      (await items(clusters.source.client).findOne({ _id: 3 })) ?? { n: 0 },
+      { upsert: true },
+    );
     expect(await clusters.compare()).toMatchObject({ verdict: 'equal' });
   });
 });
@@ -99,7 +115,11 @@ class FaultyClient extends ClientProxy {
   failAfter = Infinity;
   failure: () => Error = () => new Error('not used');
 
-  override async openCursor(database: string, command: Record<string, unknown>, options: CallOptions): Promise<RawCursor> {
+  override async openCursor(
+    database: string,
+    command: Record<string, unknown>,
+    options: CallOptions,
+  ): Promise<RawCursor> {
     const cursor = await super.openCursor(database, command, options);
     if (command['find'] === 'items' && command['hint'] !== undefined) this.#count(cursor.first.documents.length);
     return this.#watched(cursor, command['hint'] !== undefined);
@@ -153,8 +173,14 @@ describe('a comparison that is ended', () => {
       await expect(clusters.compare({ folder, options: { record_ms: 0 } })).rejects.toThrow('killed');
     }
     const compared = await clusters.compare({ folder, options: { record_ms: 0 } });
-    expect(compared.documents.map(({ kind, _id }) => [kind, _id])).toEqual(wrong.map((_id) => ['missingOnDestination', { $numberInt: String(_id) }]));
-    expect(compared).toMatchObject({ verdict: 'different', runs: 4, totals: { sourceDocuments: documents, destinationDocuments: documents - wrong.length, mismatches: 4 } });
+    expect(compared.documents.map(({ kind, _id }) => [kind, _id])).toEqual(
+      wrong.map((_id) => ['missingOnDestination', { $numberInt: String(_id) }]),
+    );
+    expect(compared).toMatchObject({
+      verdict: 'different',
+      runs: 4,
+      totals: { sourceDocuments: documents, destinationDocuments: documents - wrong.length, mismatches: 4 },
+    });
     expect(nodeClient.documentsRead).toBeLessThan(documents * 1.5);
   });
 
@@ -163,7 +189,9 @@ describe('a comparison that is ended', () => {
     for (const { client } of clusters.sides) await items(client).insertOne({ _id: 1, n: 1 });
     const folder = clusters.newFolder();
     expect(await clusters.compare({ folder })).toMatchObject({ verdict: 'equal' });
-    await expect(clusters.compare({ folder, filter: { includeNamespaces: [{ database: 'live' }] } })).rejects.toMatchObject({ error: 'invalidConfiguration' });
+    await expect(
+      clusters.compare({ folder, filter: { includeNamespaces: [{ database: 'live' }] } }),
+    ).rejects.toMatchObject({ error: 'invalidConfiguration' });
   });
 });
 
@@ -173,15 +201,26 @@ describe('clusters of different kinds', () => {
     const { client } = clusters.destination;
     await client.db('admin').command({ enableSharding: 'live' });
     await client.db('admin').command({ shardCollection: 'live.items', key: { n: 1 } });
-    for (const side of clusters.sides) await items(side.client).insertMany(Array.from({ length: 500 }, (_, _id) => ({ _id, n: _id % 9 })));
-    expect(await clusters.compare()).toMatchObject({ verdict: 'equal', shardKeysCompared: false, totals: { sourceDocuments: 500, destinationDocuments: 500 } });
+    for (const side of clusters.sides)
+      await items(side.client).insertMany(Array.from({ length: 500 }, (_, _id) => ({ _id, n: _id % 9 })));
+    expect(await clusters.compare()).toMatchObject({
+      verdict: 'equal',
+      shardKeysCompared: false,
+      totals: { sourceDocuments: 500, destinationDocuments: 500 },
+    });
     await items(client).deleteOne({ _id: 7, n: 7 });
-    expect((await clusters.compare()).documents).toMatchObject([{ kind: 'missingOnDestination', _id: { $numberInt: '7' } }]);
+    expect((await clusters.compare()).documents).toMatchObject([
+      { kind: 'missingOnDestination', _id: { $numberInt: '7' } },
+    ]);
   });
 
   test('a cluster cannot be compared with itself', async () => {
     await using clusters = await TwoClusters.open([1, 1]);
-    const itself = Object.assign(Object.create(TwoClusters.prototype) as TwoClusters, { source: clusters.source, destination: clusters.source, newFolder: () => clusters.newFolder() });
+    const itself = Object.assign(Object.create(TwoClusters.prototype) as TwoClusters, {
+      source: clusters.source,
+      destination: clusters.source,
+      newFolder: () => clusters.newFolder(),
+    });
     await expect(itself.compare()).rejects.toMatchObject({ error: 'sourceEqualsDestination' });
   });
 });

@@ -5,7 +5,11 @@ import { systemClock } from '../../../src/cluster/clock.js';
 import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { classify } from '../../../src/cluster/failure.js';
 import { retrying, retryPolicy, type Retrying } from '../../../src/cluster/retry.js';
-import { compareClusters, type ComparisonFilter, type ComparisonOutcome } from '../../../src/verify/standalone/compare-clusters.js';
+import {
+  compareClusters,
+  type ComparisonFilter,
+  type ComparisonOutcome,
+} from '../../../src/verify/standalone/compare-clusters.js';
 import type { ComparisonOptions } from '../../../src/verify/standalone/comparison-dependencies.js';
 import { ComparisonState } from '../../../src/verify/standalone/comparison-state.js';
 import type { DescribedMismatch } from '../../../src/verify/standalone/described-mismatch.js';
@@ -15,10 +19,22 @@ import { openTestCluster, type TestCluster } from '../catalog/clusters.js';
 export type Compared = ComparisonOutcome & { documents: DescribedMismatch[] };
 
 const everything: ComparisonFilter = { includeNamespaces: [], excludeNamespaces: [] };
-const quick: ComparisonOptions = { rule: { settle_ms: 0, looksMin: 3 }, generationsMax: 10, readers: 2, record_ms: 10_000, shardKeys: true };
+const quick: ComparisonOptions = {
+  rule: { settle_ms: 0, looksMin: 3 },
+  generationsMax: 10,
+  readers: 2,
+  record_ms: 10_000,
+  shardKeys: true,
+};
 const policy = retryPolicy({ limit_ms: 20_000 });
 const patient: Retrying = (what, operation, signal) =>
-  retrying(what, policy, signal, () => operation(), (error) => ['retryable', 'cursorLost', 'catalogChanged'].includes(classify(error)));
+  retrying(
+    what,
+    policy,
+    signal,
+    () => operation(),
+    (error) => ['retryable', 'cursorLost', 'catalogChanged'].includes(classify(error)),
+  );
 
 /** Two simulated clusters with the same content to begin with, and comparisons of them. */
 export class TwoClusters implements AsyncDisposable {
@@ -31,9 +47,18 @@ export class TwoClusters implements AsyncDisposable {
   ) {}
 
   /** @param shards of source and destination; 0 is a replica set */
-  static async open(shards: readonly [number, number] = [2, 2], wrap: { source?: (client: NodeClient) => NodeClient; destination?: (client: NodeClient) => NodeClient } = {}): Promise<TwoClusters> {
-    const source = await openTestCluster('source', shards[0], { direct: false, ...(wrap.source && { wrap: wrap.source }) });
-    const destination = await openTestCluster('destination', shards[1], { direct: false, ...(wrap.destination && { wrap: wrap.destination }) });
+  static async open(
+    shards: readonly [number, number] = [2, 2],
+    wrap: { source?: (client: NodeClient) => NodeClient; destination?: (client: NodeClient) => NodeClient } = {},
+  ): Promise<TwoClusters> {
+    const source = await openTestCluster('source', shards[0], {
+      direct: false,
+      ...(wrap.source && { wrap: wrap.source }),
+    });
+    const destination = await openTestCluster('destination', shards[1], {
+      direct: false,
+      ...(wrap.destination && { wrap: wrap.destination }),
+    });
     return new TwoClusters(source, destination);
   }
 
@@ -48,7 +73,12 @@ export class TwoClusters implements AsyncDisposable {
 
   /** Compares both; `folder` holds the state, a new one where none is given. */
   async compare(
-    given: { options?: Partial<ComparisonOptions>; filter?: Partial<ComparisonFilter>; folder?: string; signal?: AbortSignal } = {},
+    given: {
+      options?: Partial<ComparisonOptions>;
+      filter?: Partial<ComparisonFilter>;
+      folder?: string;
+      signal?: AbortSignal;
+    } = {},
   ): Promise<Compared> {
     await using state = await ComparisonState.open(given.folder ?? this.newFolder());
     const deps = {

@@ -7,30 +7,57 @@ const blocking = startBody({ enableUserWriteBlocking: true });
 it('a destination that knows no users cannot be closed to them', async () => {
   await using fixture = await Fixture.open({ shards: 1 }, { shards: 1 }, { cluster0: '7.0', cluster1: '7.0' });
   await fixture.cluster0.client.db('shop').collection('orders').insertOne({ n: 1 });
-  await refusesThenAccepts(fixture, blocking, { status: 422, error: 'permissionMissing', says: /cluster1.*block Convoy's too/ }, startBody());
+  await refusesThenAccepts(
+    fixture,
+    blocking,
+    { status: 422, error: 'permissionMissing', says: /cluster1.*block Convoy's too/ },
+    startBody(),
+  );
 });
 
 it('users who may not block writes, or not write past the block, are refused by the name of the privilege', async () => {
-  await using fixture = await Fixture.open('replicaSet', 'replicaSet', { cluster0: '6.0', cluster1: '8.0', withUsers: true });
+  await using fixture = await Fixture.open('replicaSet', 'replicaSet', {
+    cluster0: '6.0',
+    cluster1: '8.0',
+    withUsers: true,
+  });
   await fixture.cluster0.client.db('shop').collection('orders').insertOne({ n: 1 });
-  const revoke = (side: typeof fixture.cluster0, roles: string[]) => side.client.db('admin').command({ revokeRolesFromUser: 'migrator', roles });
-  const grant = (side: typeof fixture.cluster0, roles: string[]) => side.client.db('admin').command({ grantRolesToUser: 'migrator', roles });
+  const revoke = (side: typeof fixture.cluster0, roles: string[]) =>
+    side.client.db('admin').command({ revokeRolesFromUser: 'migrator', roles });
+  const grant = (side: typeof fixture.cluster0, roles: string[]) =>
+    side.client.db('admin').command({ grantRolesToUser: 'migrator', roles });
   await revoke(fixture.cluster1, ['restore']);
   await using instance = await fixture.startInstance();
-  await refuses(fixture, instance, blocking, { status: 422, error: 'permissionMissing', says: /cluster1 lacks .*bypassWriteBlockingMode on the cluster/ });
+  await refuses(fixture, instance, blocking, {
+    status: 422,
+    error: 'permissionMissing',
+    says: /cluster1 lacks .*bypassWriteBlockingMode on the cluster/,
+  });
   await grant(fixture.cluster1, ['restore']);
   await revoke(fixture.cluster0, ['restore', 'backup']);
-  await refuses(fixture, instance, blocking, { status: 422, error: 'permissionMissing', says: /cluster0 lacks setUserWriteBlockMode on the cluster/ });
+  await refuses(fixture, instance, blocking, {
+    status: 422,
+    error: 'permissionMissing',
+    says: /cluster0 lacks setUserWriteBlockMode on the cluster/,
+  });
   await grant(fixture.cluster0, ['backup']);
   await accepts(instance, blocking);
 });
 
 it('a source whose feature compatibility version is below 6.0 cannot be closed', async () => {
-  await using fixture = await Fixture.open('replicaSet', 'replicaSet', { cluster0: '6.0', cluster1: '6.0', withUsers: true });
+  await using fixture = await Fixture.open('replicaSet', 'replicaSet', {
+    cluster0: '6.0',
+    cluster1: '6.0',
+    withUsers: true,
+  });
   await fixture.cluster0.client.db('shop').collection('orders').insertOne({ n: 1 });
   await fixture.cluster0.client.db('admin').command({ setFeatureCompatibilityVersion: '5.0' });
   await using instance = await fixture.startInstance();
-  await refuses(fixture, instance, blocking, { status: 422, error: 'writeBlockingNeedsSource60', says: /featureCompatibilityVersion.*5\.0/ });
+  await refuses(fixture, instance, blocking, {
+    status: 422,
+    error: 'writeBlockingNeedsSource60',
+    says: /featureCompatibilityVersion.*5\.0/,
+  });
   await fixture.cluster0.client.db('admin').command({ setFeatureCompatibilityVersion: '6.0' });
   await accepts(instance, blocking);
   expect((await instance.progress()).state).toBe('RUNNING');

@@ -39,7 +39,10 @@ async function expectOpen({ shopper }: Side): Promise<void> {
 async function load(documents: number): Promise<void> {
   const { client } = fixture.cluster0;
   await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
-  await client.db('shop').collection('orders').insertMany(Array.from({ length: documents }, (_, n) => ({ n })));
+  await client
+    .db('shop')
+    .collection('orders')
+    .insertMany(Array.from({ length: documents }, (_, n) => ({ n })));
 }
 
 async function failureOf(instance: ServedInstance): Promise<string> {
@@ -108,7 +111,10 @@ describe('enableUserWriteBlocking', () => {
     await refused;
     for (const instance of [first, second]) await instance.untilState('COMMITTED');
     const copied = fixture.cluster1.client.db('shop').collection('orders');
-    expect([await copied.countDocuments({ n: 'late' }), await copied.countDocuments({ n: 'open' })]).toEqual([acknowledged, 1]);
+    expect([await copied.countDocuments({ n: 'late' }), await copied.countDocuments({ n: 'open' })]).toEqual([
+      acknowledged,
+      1,
+    ]);
     expect(await copied.countDocuments()).toBe(await orders.countDocuments());
   });
 
@@ -121,7 +127,11 @@ describe('enableUserWriteBlocking', () => {
     await instance.untilCanCommit();
     await fixture.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
     await instance.accepted('commit');
-    await expect.poll(() => failureOf(instance), { timeout: 100_000 }).toMatch(/^1 differences .*in: shop\.orders\. .*The source takes writes again\. The destination refuses the writes of users until convoy cleanup/);
+    await expect
+      .poll(() => failureOf(instance), { timeout: 100_000 })
+      .toMatch(
+        /^1 differences .*in: shop\.orders\. .*The source takes writes again\. The destination refuses the writes of users until convoy cleanup/,
+      );
     await expectOpen(fixture.cluster0);
     await expectBlocked(fixture.cluster1);
     await instance.close();
@@ -138,9 +148,14 @@ describe('enableUserWriteBlocking', () => {
     await instance.close();
     await fixture.cluster0.client.db('admin').command({ setUserWriteBlockMode: 1, global: true });
     const failure = { error: 'retriesExhausted', errorDescription: 'Something was out of reach.' };
-    await fixture.cluster1.client.db('convoy_metadata').collection('migration').updateOne({}, { $set: { phase: 'committing', failure } });
+    await fixture.cluster1.client
+      .db('convoy_metadata')
+      .collection('migration')
+      .updateOne({}, { $set: { phase: 'committing', failure } });
     await using restarted = await fixture.startInstance();
-    await expect.poll(() => failureOf(restarted), { timeout: 100_000 }).toMatch(/^Something was out of reach\. The source takes writes again/);
+    await expect
+      .poll(() => failureOf(restarted), { timeout: 100_000 })
+      .toMatch(/^Something was out of reach\. The source takes writes again/);
     await expectOpen(fixture.cluster0);
   });
 });

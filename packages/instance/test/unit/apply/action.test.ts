@@ -1,6 +1,13 @@
 import { BSON, Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { type Action, actionOf, type RereadRequest, foldActions, removalOf, type ReplayBounds } from '../../../src/apply/action.js';
+import {
+  type Action,
+  actionOf,
+  type RereadRequest,
+  foldActions,
+  removalOf,
+  type ReplayBounds,
+} from '../../../src/apply/action.js';
 import { bytesOf, changeOf, collectionOf, insertOf, updateOf, zeroTimestamp } from '../model/parts.js';
 
 const sharded = collectionOf();
@@ -24,7 +31,12 @@ describe('the action of an event', () => {
     ['update', updateOf(1, 5n, { a: 1 }), sharded, ['sk', '_id']],
     ['delete', changeOf(1, 5n, { operation: 'delete' }), sharded, ['sk', '_id']],
     ['delete', changeOf(1, 5n, { operation: 'delete' }), unsharded, ['_id']],
-    ['delete of a collection that is sharded on the way', changeOf(1, 5n, { operation: 'delete', documentKey: bytesOf({ _id: 1 }) }), newlySharded, ['_id']],
+    [
+      'delete of a collection that is sharded on the way',
+      changeOf(1, 5n, { operation: 'delete', documentKey: bytesOf({ _id: 1 }) }),
+      newlySharded,
+      ['_id'],
+    ],
     ['insert into a collection that is sharded on the way', insertOf(1, 5n), newlySharded, ['sk', '_id']],
   ])('%s carries the full key', (_what, event, collection, fields) => {
     expect(filterOf(actionOf(event, collection, fresh))).toEqual(fields);
@@ -32,7 +44,11 @@ describe('the action of an event', () => {
 
   it('is in doubt where the stream shows changes of orphans, but for inserts', () => {
     const moved = collectionOf({ readBy: 'name', showsOrphans: true });
-    const changes = [updateOf(1, 5n, { a: 1 }), changeOf(1, 5n, { operation: 'delete' }), changeOf(1, 5n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1 }) })];
+    const changes = [
+      updateOf(1, 5n, { a: 1 }),
+      changeOf(1, 5n, { operation: 'delete' }),
+      changeOf(1, 5n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1 }) }),
+    ];
     for (const event of changes) {
       expect(actionOf(event, moved, fresh)).toEqual({ kind: 'reread', reason: 'orphanEvent' });
       expect(actionOf(event, { ...moved, showsOrphans: false }, fresh).kind).not.toBe('reread');
@@ -63,39 +79,62 @@ describe('the action of an event', () => {
   });
 
   it('is exact for deltas after the doubtful times', () => {
-    expect(actionOf(updateOf(1, 6n, { a: 1 }, { inTransaction: true }), sharded, { watermark: 5n, readEnd: 5n }).kind).toBe('delta');
+    expect(
+      actionOf(updateOf(1, 6n, { a: 1 }, { inTransaction: true }), sharded, { watermark: 5n, readEnd: 5n }).kind,
+    ).toBe('delta');
     expect(actionOf(updateOf(1, 5n, { a: 1 }), sharded, { watermark: 0n, readEnd: 5n }).kind).toBe('delta');
   });
 
   it('is a doubt for deltas during the reading of a capped collection, which is not read at one time', () => {
-    expect(actionOf(updateOf(1, 5n, { a: 1 }), collectionOf({ capped: true }), { watermark: 0n, readEnd: 5n }).kind).toBe('reread');
+    expect(
+      actionOf(updateOf(1, 5n, { a: 1 }), collectionOf({ capped: true }), { watermark: 0n, readEnd: 5n }).kind,
+    ).toBe('reread');
   });
 
   it.each([
     ['the destination is sharded on the way', newlySharded],
     ['only the source is sharded', collectionOf({ destinationKey: [] })],
   ])('doubts an update of the shard key where %s', (_what, collection) => {
-    expect(actionOf(updateOf(1, 5n, { sk: 2 }), collection, fresh)).toEqual({ kind: 'reread', reason: 'shardKeyChange' });
+    expect(actionOf(updateOf(1, 5n, { sk: 2 }), collection, fresh)).toEqual({
+      kind: 'reread',
+      reason: 'shardKeyChange',
+    });
     expect(actionOf(updateOf(1, 5n, { a: 2 }), collection, fresh).kind).toBe('delta');
   });
 
   it('puts a replacement where the destination is sharded by _id alone on the way', () => {
     const byId = collectionOf({ sourceKey: [], destinationKey: [{ field: '_id', hashed: true }] });
-    const event = changeOf(1, 5n, { operation: 'replace', documentKey: bytesOf({ _id: 1 }), fullDocument: bytesOf({ _id: 1, sk: 2 }) });
+    const event = changeOf(1, 5n, {
+      operation: 'replace',
+      documentKey: bytesOf({ _id: 1 }),
+      fullDocument: bytesOf({ _id: 1, sk: 2 }),
+    });
     expect(actionOf(event, byId, fresh).kind).toBe('upsert');
     expect(filterOf(actionOf(event, byId, fresh))).toEqual(['_id']);
   });
 
   it('doubts a replacement whose shard key the source does not know', () => {
-    const event = changeOf(1, 5n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1 }), documentKey: bytesOf({ _id: 1 }) });
+    const event = changeOf(1, 5n, {
+      operation: 'replace',
+      fullDocument: bytesOf({ _id: 1, sk: 1 }),
+      documentKey: bytesOf({ _id: 1 }),
+    });
     expect(actionOf(event, newlySharded, fresh)).toEqual({ kind: 'reread', reason: 'shardKeyChange' });
   });
 });
 
 describe('a later action folded into an earlier one', () => {
   const insert = exact(actionOf(insertOf(1, 1n), sharded, fresh));
-  const upsert = exact(actionOf(changeOf(1, 2n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1, a: 2 }) }), sharded, fresh));
-  const zero = exact(actionOf(changeOf(1, 2n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1, at: zeroTimestamp }) }), sharded, fresh));
+  const upsert = exact(
+    actionOf(changeOf(1, 2n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1, a: 2 }) }), sharded, fresh),
+  );
+  const zero = exact(
+    actionOf(
+      changeOf(1, 2n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1, at: zeroTimestamp }) }),
+      sharded,
+      fresh,
+    ),
+  );
   const remove = removalOf(changeOf(1, 3n), sharded);
   const delta = exact(actionOf(updateOf(1, 4n, { a: 1 }), sharded, fresh));
 

@@ -32,7 +32,8 @@ beforeEach(() => {
   applied = 0;
   budget = new ByteBudget(1_000_000);
   const storage = {
-    upsert: (documents: { reason?: unknown }[]) => Promise.resolve(void stored.push(...documents.map(({ reason }) => String(reason)))),
+    upsert: (documents: { reason?: unknown }[]) =>
+      Promise.resolve(void stored.push(...documents.map(({ reason }) => String(reason)))),
     remove: () => Promise.resolve(),
   };
   rereads = new RereadSet(storage, budget);
@@ -41,7 +42,11 @@ beforeEach(() => {
     findPresent: () => Promise.resolve(null),
     rereads,
     budget,
-    applyWatermark: new ApplyWatermark(0n, (time) => Promise.resolve(void watermarks.push(time)), () => 0n),
+    applyWatermark: new ApplyWatermark(
+      0n,
+      (time) => Promise.resolve(void watermarks.push(time)),
+      () => 0n,
+    ),
     progressed: new Condition(),
     onApplied: (events) => (applied += events),
   };
@@ -49,7 +54,11 @@ beforeEach(() => {
 
 function write(one: RawWrite): Promise<WriteOutcome> {
   writes.push(one);
-  return new Promise((resolve) => answers.push((outcome) => resolve({ n: one.statements.length, nModified: 0, upserted: 0, failures: [], ...outcome })));
+  return new Promise((resolve) =>
+    answers.push((outcome) =>
+      resolve({ n: one.statements.length, nModified: 0, upserted: 0, failures: [], ...outcome }),
+    ),
+  );
 }
 
 async function answer(outcome: Partial<WriteOutcome> = {}): Promise<void> {
@@ -59,7 +68,13 @@ async function answer(outcome: Partial<WriteOutcome> = {}): Promise<void> {
 
 function routedOf(event: ChangeEvent): RoutedEvent {
   budget.take(event.bytes);
-  return { event, collection, workerClass: idClass(event.id, false), bounds: { watermark: 0n, readEnd: null }, removes: false };
+  return {
+    event,
+    collection,
+    workerClass: idClass(event.id, false),
+    bounds: { watermark: 0n, readEnd: null },
+    removes: false,
+  };
 }
 
 async function running(...events: ChangeEvent[]): Promise<ApplyWorker> {
@@ -75,17 +90,28 @@ describe('a wave', () => {
     await running(insertOf(1, 1n), insertOf(2, 2n), insertOf(1, 3n, { sk: 2 }));
     expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([['insert', 2]]);
     await answer();
-    expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([['insert', 2], ['insert', 1]]);
+    expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([
+      ['insert', 2],
+      ['insert', 1],
+    ]);
   });
 
   it('is sent as unordered bulks, one per kind', async () => {
     await running(insertOf(1, 1n), changeOf(2, 2n, { operation: 'delete' }), updateOf(3, 3n, { a: 1 }));
-    expect(writes.map(({ kind, ordered }) => [kind, ordered])).toEqual([['insert', false], ['delete', false], ['update', false]]);
+    expect(writes.map(({ kind, ordered }) => [kind, ordered])).toEqual([
+      ['insert', false],
+      ['delete', false],
+      ['update', false],
+    ]);
   });
 
   it('is covered by begun before it is sent', async () => {
     let save: () => void = () => undefined;
-    deps.applyWatermark = new ApplyWatermark(0n, () => new Promise((resolve) => (save = resolve)), () => 0n);
+    deps.applyWatermark = new ApplyWatermark(
+      0n,
+      () => new Promise((resolve) => (save = resolve)),
+      () => 0n,
+    );
     await running(insertOf(1, 7n));
     expect(writes).toEqual([]);
     save();
@@ -139,10 +165,13 @@ describe('a doubt', () => {
     expect(stored).toEqual(['inexactDelta']);
   });
 
-  it('concerns transactions up to the end of a repair\'s reading, also when the key left the set meanwhile', async () => {
+  it("concerns transactions up to the end of a repair's reading, also when the key left the set meanwhile", async () => {
     await rereads.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 5n }]);
     await rereads.remove([...rereads.entries()], 9n, () => undefined);
-    await running(updateOf(1, 9n, { a: 1 }, { inTransaction: true }), updateOf(2, 9n, { a: 1 }, { inTransaction: true }));
+    await running(
+      updateOf(1, 9n, { a: 1 }, { inTransaction: true }),
+      updateOf(2, 9n, { a: 1 }, { inTransaction: true }),
+    );
     expect(stored).toEqual(['duplicateKey', 'preparedTransaction']);
     expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
   });
@@ -153,7 +182,8 @@ describe('a doubt', () => {
     for (const entry of rereads.entries()) entry.readTime = 7n;
     await rereads.remove([...rereads.entries()], 9n, () => undefined);
     const worker = new ApplyWorker(deps);
-    for (const event of [insertOf(1, 6n), updateOf(1, 9n, { a: 1 })]) worker.push({ ...routedOf(event), collection: capped });
+    for (const event of [insertOf(1, 6n), updateOf(1, 9n, { a: 1 })])
+      worker.push({ ...routedOf(event), collection: capped });
     void worker.run(never, never);
     await settled();
     await answer();
@@ -193,7 +223,10 @@ it('a failure that repeating cannot mend ends the lane, with namespace and code 
   answers.shift()?.({ n: 0, failures: [{ index: 0, code: 121, message: 'secret value' }] });
   const error = await run.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ConvoyError);
-  expect(error).toMatchObject({ error: 'writeRefused', errorDescription: 'The destination refused a write to shop.orders with code 121.' });
+  expect(error).toMatchObject({
+    error: 'writeRefused',
+    errorDescription: 'The destination refused a write to shop.orders with code 121.',
+  });
   expect(worker.oldest()).toBe(1n);
 });
 

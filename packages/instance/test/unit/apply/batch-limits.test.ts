@@ -22,27 +22,48 @@ async function writesOf(events: readonly ChangeEvent[]): Promise<RawWrite[]> {
   const budget = new ByteBudget(1);
   const rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
   const queue = new EventQueue();
-  for (const event of events) queue.push({ event, collection, workerClass: idClass(event.id, false), bounds: { watermark: 0n, readEnd: null }, removes: false });
+  for (const event of events)
+    queue.push({
+      event,
+      collection,
+      workerClass: idClass(event.id, false),
+      bounds: { watermark: 0n, readEnd: null },
+      removes: false,
+    });
   rereadRequests = [];
-  while (queue.length > 0) rereadRequests.push(...(await sendBatch(composeBatch(queue, { rereads, budget }), { writer: writes as never, findPresent: () => Promise.resolve(null) }, never)));
+  while (queue.length > 0)
+    rereadRequests.push(
+      ...(await sendBatch(
+        composeBatch(queue, { rereads, budget }),
+        { writer: writes as never, findPresent: () => Promise.resolve(null) },
+        never,
+      )),
+    );
   return writes.sent;
 }
 
 /** A document of the largest size that servers take. */
 const largest = bytesOf({ _id: 0, sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 33)) });
 
-it.each(['insert', 'replace'] as const)('waves of documents of 16 MB, each by %s, meet no limit of the servers', async (operation) => {
-  expect(largest.length).toBe(16 * 2 ** 20);
-  const small = Array.from({ length: 50 }, (_, n) => insertOf(`small ${n}`, BigInt(n + 1)));
-  const large = Array.from({ length: 6 }, (_, n) => changeOf(n, BigInt(100 + n), { operation, fullDocument: largest, bytes: largest.length + 400 }));
-  const writes = await writesOf([...small, ...large]);
-  for (const { statements } of writes) assertWithinLimits(statements);
-  expect(writes.flatMap(({ statements }) => statements)).toHaveLength(small.length + large.length);
-});
+it.each(['insert', 'replace'] as const)(
+  'waves of documents of 16 MB, each by %s, meet no limit of the servers',
+  async (operation) => {
+    expect(largest.length).toBe(16 * 2 ** 20);
+    const small = Array.from({ length: 50 }, (_, n) => insertOf(`small ${n}`, BigInt(n + 1)));
+    const large = Array.from({ length: 6 }, (_, n) =>
+      changeOf(n, BigInt(100 + n), { operation, fullDocument: largest, bytes: largest.length + 400 }),
+    );
+    const writes = await writesOf([...small, ...large]);
+    for (const { statements } of writes) assertWithinLimits(statements);
+    expect(writes.flatMap(({ statements }) => statements)).toHaveLength(small.length + large.length);
+  },
+);
 
 it('waves of large updates meet no limit of the servers', async () => {
   const text = 'x'.repeat(3_900_000);
-  const events = Array.from({ length: 20 }, (_, n) => updateOf(n, BigInt(n + 1), { text }, { bytes: text.length + 400 }));
+  const events = Array.from({ length: 20 }, (_, n) =>
+    updateOf(n, BigInt(n + 1), { text }, { bytes: text.length + 400 }),
+  );
   const writes = await writesOf(events);
   for (const { statements } of writes) assertWithinLimits(statements);
   expect(writes.length).toBeGreaterThan(1);
@@ -51,8 +72,15 @@ it('waves of large updates meet no limit of the servers', async () => {
 it('waves of updates that grow to many times their events meet no limit of the servers', async () => {
   // `$inc` of `items.$[].quantity`, as servers from 6.1 on show it.
   const changed = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`items.${n}.quantity`, 1]));
-  const updateDescription = bytesOf({ updatedFields: changed, removedFields: [], truncatedArrays: [], disambiguatedPaths: {} });
-  const events = Array.from({ length: 2000 }, (_, n) => changeOf(n, BigInt(n + 1), { operation: 'update', updateDescription, bytes: updateDescription.length + 900 }));
+  const updateDescription = bytesOf({
+    updatedFields: changed,
+    removedFields: [],
+    truncatedArrays: [],
+    disambiguatedPaths: {},
+  });
+  const events = Array.from({ length: 2000 }, (_, n) =>
+    changeOf(n, BigInt(n + 1), { operation: 'update', updateDescription, bytes: updateDescription.length + 900 }),
+  );
   const writes = await writesOf(events);
   for (const { statements } of writes) assertWithinLimits(statements);
   const bytes = writes.map(({ statements }) => statements.reduce((sum, statement) => sum + statement.length, 0));
@@ -64,7 +92,10 @@ it('waves of updates that grow to many times their events meet no limit of the s
 it('a statement that is larger than a command may be is not sent: its key is read anew', async () => {
   const update = updateOf('i'.repeat(13_000_000), 1n, { text: 'x'.repeat(3_900_000) });
   const key = 'i'.repeat(20_000);
-  const upsert = changeOf(key, 2n, { operation: 'replace', fullDocument: bytesOf({ _id: key, sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) }) });
+  const upsert = changeOf(key, 2n, {
+    operation: 'replace',
+    fullDocument: bytesOf({ _id: key, sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) }),
+  });
   const writes = await writesOf([update, upsert, insertOf('small', 3n)]);
   expect(writes.map(({ kind }) => kind)).toEqual(['insert']);
   expect(rereadRequests.map(({ reason }) => reason)).toEqual(['largeStatement', 'largeStatement']);
@@ -73,9 +104,14 @@ it('a statement that is larger than a command may be is not sent: its key is rea
 it('a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by the type of its value', async () => {
   const fullDocument = withUndefined({ _id: 1, sk: null });
   const documentKey = withUndefined({ sk: null, _id: 2 });
-  const writes = await writesOf([changeOf(1, 1n, { operation: 'replace', fullDocument, documentKey: withUndefined({ sk: null, _id: 1 }) }), changeOf(2, 2n, { operation: 'delete', documentKey })]);
+  const writes = await writesOf([
+    changeOf(1, 1n, { operation: 'replace', fullDocument, documentKey: withUndefined({ sk: null, _id: 1 }) }),
+    changeOf(2, 2n, { operation: 'delete', documentKey }),
+  ]);
   expect(rereadRequests.map(({ reason }) => reason)).toEqual(['undefinedShardKey']);
-  expect(writes.map(({ statements }) => statements.map((statement) => BSON.deserialize(statement)))).toEqual([[{ q: { sk: { $type: 6 }, _id: 2 }, limit: 1 }]]);
+  expect(writes.map(({ statements }) => statements.map((statement) => BSON.deserialize(statement)))).toEqual([
+    [{ q: { sk: { $type: 6 }, _id: 2 }, limit: 1 }],
+  ]);
 });
 
 it('waves of many small changes stay far below 100,000 statements', async () => {

@@ -26,7 +26,13 @@ beforeEach(() => {
 
 function route(collection: SyncedCollection, ...events: ChangeEvent[]): void {
   for (const event of events) {
-    queue.push({ event, collection, workerClass: idClass(event.id, collection.collated), bounds: { watermark: 0n, readEnd: null }, removes: false });
+    queue.push({
+      event,
+      collection,
+      workerClass: idClass(event.id, collection.collated),
+      bounds: { watermark: 0n, readEnd: null },
+      removes: false,
+    });
   }
 }
 
@@ -41,7 +47,15 @@ function send(batch: WriteBatch): ReturnType<typeof sendBatch> {
     sent.push(one);
     return Promise.resolve({ n: one.statements.length, nModified: 0, upserted: 0, failures: [], ...answers.shift() });
   };
-  return sendBatch(batch, { writer: { write } as never, findPresent: (_collection, items) => Promise.resolve(present === null ? null : new Set(items.filter(({ id }) => isPresent(id)))) }, never);
+  return sendBatch(
+    batch,
+    {
+      writer: { write } as never,
+      findPresent: (_collection, items) =>
+        Promise.resolve(present === null ? null : new Set(items.filter(({ id }) => isPresent(id)))),
+    },
+    never,
+  );
 }
 
 function isPresent(id: RawValue): boolean {
@@ -68,9 +82,12 @@ describe('a statement that is refused for what the destination has', () => {
     return (await send(compose())).map(({ reason, time }) => [reason, time]);
   };
 
-  it.each([16755, 171, 16766, 13027])('is read anew when an index does not take the document: code %i', async (code) => {
-    expect(await refused({}, code)).toEqual([['indexKeys', 1n]]);
-  });
+  it.each([16755, 171, 16766, 13027])(
+    'is read anew when an index does not take the document: code %i',
+    async (code) => {
+      expect(await refused({}, code)).toEqual([['indexKeys', 1n]]);
+    },
+  );
 
   it('is read anew when the server no longer knows whether it was carried out', async () => {
     expect(await refused({}, 217)).toEqual([['unknownOutcome', 1n]]);
@@ -82,7 +99,11 @@ describe('a statement that is refused for what the destination has', () => {
 
   it.each([
     ['no collation finds another _id', unsharded, 66],
-    ['the collection is capped, whose documents are not repaired into their place', { ...unsharded, capped: true }, 171],
+    [
+      'the collection is capped, whose documents are not repaired into their place',
+      { ...unsharded, capped: true },
+      171,
+    ],
     ['the collection is capped and nobody knows whether it was carried out', { ...unsharded, capped: true }, 217],
   ])('ends the migration when %s', async (_why, changes, code) => {
     await expect(refused(changes, code)).rejects.toMatchObject({ error: 'writeRefused' });
@@ -94,7 +115,11 @@ describe('a bulk of deltas of which some have matched nothing', () => {
     route(collectionOf(changes), updateOf(1, 1n, { a: 1 }), updateOf(2, 2n, { a: 1 }), updateOf(3, 3n, { a: 1 }));
     return (await send(compose())).map(({ id, reason, time }) => [Number(decodeValue(id)), reason, time]);
   };
-  const all = [[1, 'unmatchedDelta', 1n], [2, 'unmatchedDelta', 2n], [3, 'unmatchedDelta', 3n]];
+  const all = [
+    [1, 'unmatchedDelta', 1n],
+    [2, 'unmatchedDelta', 2n],
+    [3, 'unmatchedDelta', 3n],
+  ];
 
   it('puts those in doubt whose documents are not there', async () => {
     answers = [{ n: 2 }];
@@ -130,7 +155,10 @@ describe('an ordered command', () => {
     route(capped, insertOf(1, 1n), insertOf(2, 2n), insertOf(3, 3n));
     answers = [{ n: 1, failures: [{ index: 1, code: 11000, message: '' }] }];
     expect(await send(compose())).toMatchObject([{ reason: 'duplicateKey', time: 2n }]);
-    expect(sent.map((write) => [write.ordered, statementsOf(write).map(({ _id }) => _id as number)])).toEqual([[true, [1, 2, 3]], [true, [3]]]);
+    expect(sent.map((write) => [write.ordered, statementsOf(write).map(({ _id }) => _id as number)])).toEqual([
+      [true, [1, 2, 3]],
+      [true, [3]],
+    ]);
   });
 });
 
@@ -147,5 +175,8 @@ it('filters of a sharded collection with a collation say the simple one', async 
   await send(compose());
   route(collated, changeOf('a', 2n, { operation: 'delete' }));
   await send(compose());
-  expect(sent.flatMap(statementsOf).map(({ collation }) => collation as unknown)).toEqual([{ locale: 'simple' }, { locale: 'simple' }]);
+  expect(sent.flatMap(statementsOf).map(({ collation }) => collation as unknown)).toEqual([
+    { locale: 'simple' },
+    { locale: 'simple' },
+  ]);
 });

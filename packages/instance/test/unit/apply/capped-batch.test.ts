@@ -40,7 +40,9 @@ class CappedClient implements NodeClient {
 
   write(write: RawWrite): Promise<WriteOutcome> {
     this.writes.push(write.kind);
-    const failures = write.statements.flatMap((bytes, index) => this.carryOut(write.kind, BSON.deserialize(bytes), index));
+    const failures = write.statements.flatMap((bytes, index) =>
+      this.carryOut(write.kind, BSON.deserialize(bytes), index),
+    );
     const n = write.kind === 'update' ? this.matched(write.statements) : write.statements.length - failures.length;
     return Promise.resolve({ n, nModified: 0, upserted: 0, failures });
   }
@@ -105,10 +107,23 @@ async function apply(client: NodeClient, events: readonly RoutedEvent[]): Promis
   for (const event of events) queue.push(event);
   const budget = new ByteBudget(1024 * 1024);
   const rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
-  const writer = new FencedWriter(client, once, [new Uint8Array(16)], 1, () => Promise.resolve(), new SessionFence({ router: client, shardIds: [] }, once));
+  const writer = new FencedWriter(
+    client,
+    once,
+    [new Uint8Array(16)],
+    1,
+    () => Promise.resolve(),
+    new SessionFence({ router: client, shardIds: [] }, once),
+  );
   let batches = 0;
   for (; queue.length > 0; batches += 1) {
-    expect(await sendBatch(composeBatch(queue, { rereads, budget }), { writer, findPresent: () => Promise.resolve(null) }, signal)).toEqual([]);
+    expect(
+      await sendBatch(
+        composeBatch(queue, { rereads, budget }),
+        { writer, findPresent: () => Promise.resolve(null) },
+        signal,
+      ),
+    ).toEqual([]);
   }
   return batches;
 }

@@ -21,13 +21,23 @@ it('all events of a capped collection go to one lane, in order', async () => {
     findPresent: () => Promise.resolve(null),
     rereads: new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget),
     budget,
-    applyWatermark: new ApplyWatermark(100n, () => Promise.resolve(), () => 0n),
+    applyWatermark: new ApplyWatermark(
+      100n,
+      () => Promise.resolve(),
+      () => 0n,
+    ),
     progressed: new Condition(),
     onApplied: () => undefined,
   });
   for (let id = 1; id <= 20; id += 1) {
     const event = insertOf(id, BigInt(id));
-    applyWorkers.push({ event, collection: capped, workerClass: idClass(event.id, false), bounds: { watermark: 0n, readEnd: null }, removes: false });
+    applyWorkers.push({
+      event,
+      collection: capped,
+      workerClass: idClass(event.id, false),
+      bounds: { watermark: 0n, readEnd: null },
+      removes: false,
+    });
   }
   void applyWorkers.run(never, never).catch(() => undefined);
   await settled();

@@ -21,7 +21,10 @@ function clientOf(answers: (Partial<RawBatch> | Error)[]): NodeClient {
     const answer = answers.shift() ?? {};
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(batchOf(answer.documents ?? [], answer));
   };
-  const openCursor = (_database: string, command: Document): Promise<{ first: RawBatch; open: boolean; next: typeof next; close: () => Promise<void> }> => {
+  const openCursor = (
+    _database: string,
+    command: Document,
+  ): Promise<{ first: RawBatch; open: boolean; next: typeof next; close: () => Promise<void> }> => {
     opened.push(command);
     return Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
   };
@@ -33,17 +36,29 @@ function startOf(command: Document | undefined): bigint {
   return stage?.$changeStream.startAtOperationTime.toBigInt() ?? 0n;
 }
 
-describe('a shard\'s stream', () => {
-  it('hands out batches with the time of their token and the source\'s own time', async () => {
+describe("a shard's stream", () => {
+  it("hands out batches with the time of their token and the source's own time", async () => {
     const document = bytesOf({ a: 1 });
-    const stream = new ChangeStreamReader(clientOf([{ documents: [document], resumeToken: tokenOf(20n), operationTime: timestampOf(25n) }]), [5, 0, 7], once, 10n, unawaited);
+    const stream = new ChangeStreamReader(
+      clientOf([{ documents: [document], resumeToken: tokenOf(20n), operationTime: timestampOf(25n) }]),
+      [5, 0, 7],
+      once,
+      10n,
+      unawaited,
+    );
     expect(await stream.next(never)).toEqual({ events: [], readBelow: 10n, sourceTime: 0n, reopened: false });
     expect(await stream.next(never)).toEqual({ events: [document], readBelow: 20n, sourceTime: 25n, reopened: false });
     expect(startOf(opened[0])).toBe(10n);
   });
 
   it('never goes back, and goes on by time after a lost cursor, saying that events come again', async () => {
-    const stream = new ChangeStreamReader(clientOf([{ resumeToken: tokenOf(20n) }, { resumeToken: tokenOf(15n) }, serverError(43)]), [5, 0, 7], times(2), 10n, unawaited);
+    const stream = new ChangeStreamReader(
+      clientOf([{ resumeToken: tokenOf(20n) }, { resumeToken: tokenOf(15n) }, serverError(43)]),
+      [5, 0, 7],
+      times(2),
+      10n,
+      unawaited,
+    );
     await stream.next(never);
     await stream.next(never);
     expect((await stream.next(never)).readBelow).toBe(20n);
@@ -59,22 +74,44 @@ describe('a shard\'s stream', () => {
   });
 
   it('waits for events only for a moment until it has passed its start, which the copy waits for', async () => {
-    const stream = new ChangeStreamReader(clientOf([{}, { resumeToken: tokenOf(20n) }, {}]), [5, 0, 7], once, 10n, unawaited);
+    const stream = new ChangeStreamReader(
+      clientOf([{}, { resumeToken: tokenOf(20n) }, {}]),
+      [5, 0, 7],
+      once,
+      10n,
+      unawaited,
+    );
     for (let step = 0; step < 4; step += 1) await stream.next(never);
     expect(waits_ms).toEqual([100, 100, 200]);
   });
 
   it('waits for events longer while nobody has anything to do, and only for a moment while a commit waits for the shard', async () => {
     let [isAwaited, isIdle] = [false, false];
-    const stream = new ChangeStreamReader(clientOf([{ resumeToken: tokenOf(20n) }]), [5, 0, 7], once, 10n, { isAwaited: () => isAwaited, isIdle: () => isIdle });
+    const stream = new ChangeStreamReader(clientOf([{ resumeToken: tokenOf(20n) }]), [5, 0, 7], once, 10n, {
+      isAwaited: () => isAwaited,
+      isIdle: () => isIdle,
+    });
     await stream.next(never);
     await stream.next(never);
-    for ([isAwaited, isIdle] of [[false, false], [false, true], [true, true], [true, false], [false, false]] as const) await stream.next(never);
+    for ([isAwaited, isIdle] of [
+      [false, false],
+      [false, true],
+      [true, true],
+      [true, false],
+      [false, false],
+    ] as const)
+      await stream.next(never);
     expect(waits_ms).toEqual([100, 200, 1000, 50, 50, 200]);
   });
 
   it('ends by name when the oplog no longer reaches back', async () => {
-    const stream = new ChangeStreamReader(clientOf([serverError(286)]), [5, 0, 7], once, 1_700_000_000n << 32n, unawaited);
+    const stream = new ChangeStreamReader(
+      clientOf([serverError(286)]),
+      [5, 0, 7],
+      once,
+      1_700_000_000n << 32n,
+      unawaited,
+    );
     await stream.next(never);
     const error = await stream.next(never).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConvoyError);

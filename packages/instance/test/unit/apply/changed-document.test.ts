@@ -6,7 +6,11 @@ import { DocumentBuilder } from '../../../src/bson/build.js';
 import { elementType } from '../../../src/bson/element-type.js';
 import { bytesOf } from '../model/parts.js';
 
-function changed(document: Document, updatedFields: Document, removedFields: string[] = []): [string, unknown][] | null {
+function changed(
+  document: Document,
+  updatedFields: Document,
+  removedFields: string[] = [],
+): [string, unknown][] | null {
   const delta = exactDelta(bytesOf({ updatedFields, removedFields, truncatedArrays: [], disambiguatedPaths: {} }));
   const after = delta === null ? null : changedDocument(bytesOf(document), delta);
   return after === null ? null : (Object.entries(BSON.deserialize(after)) as [string, unknown][]);
@@ -14,11 +18,19 @@ function changed(document: Document, updatedFields: Document, removedFields: str
 
 describe('a document on its way that is changed', () => {
   it('fields keep their place, and new ones come last', () => {
-    expect(changed({ _id: 1, z: 1, a: 2 }, { b: 4, z: 3 })).toEqual([['_id', 1], ['z', 3], ['a', 2], ['b', 4]]);
+    expect(changed({ _id: 1, z: 1, a: 2 }, { b: 4, z: 3 })).toEqual([
+      ['_id', 1],
+      ['z', 3],
+      ['a', 2],
+      ['b', 4],
+    ]);
   });
 
   it('fields that are removed are gone, and inner ones change where they are', () => {
-    expect(changed({ _id: 1, z: 1, n: { x: 1, y: 2 } }, { 'n.x': 5 }, ['z'])).toEqual([['_id', 1], ['n', { x: 5, y: 2 }]]);
+    expect(changed({ _id: 1, z: 1, n: { x: 1, y: 2 } }, { 'n.x': 5 }, ['z'])).toEqual([
+      ['_id', 1],
+      ['n', { x: 5, y: 2 }],
+    ]);
   });
 
   it('keeps the bytes of names that are no UTF-8, and tells them apart', () => {
@@ -34,7 +46,9 @@ describe('a document on its way that is changed', () => {
     const list = (third: number): Buffer => new DocumentBuilder().int32('x', 1).int32('', 2).int32('x', third).finish();
     const delta = exactDelta(bytesOf({ updatedFields: { 'list.2': 7 }, disambiguatedPaths: {} }));
     const before = new DocumentBuilder().document('list', list(3), elementType.array).finish();
-    expect(delta === null ? null : changedDocument(before, delta)).toEqual(new DocumentBuilder().document('list', list(7), elementType.array).finish());
+    expect(delta === null ? null : changedDocument(before, delta)).toEqual(
+      new DocumentBuilder().document('list', list(7), elementType.array).finish(),
+    );
   });
 
   it('is left alone when a path leads nowhere in it', () => {

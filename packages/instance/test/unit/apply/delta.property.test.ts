@@ -19,12 +19,28 @@ const [oddName, otherOddName] = ['a\udcff', 'a\udce9'];
 const names = ['a', 'b', 'c', '0', '1', 'a.b', 'b.0', '$a', '', 'ä', oddName, otherOddName] as const;
 const plainNames = ['a', 'b', 'c', 'd', '0', 'ä', oddName, otherOddName] as const;
 
-const scalars: fc.Arbitrary<Value> = fc.constantFrom<Value[]>(new Int32(1), new Int32(2), new Double(1), '$b', 'text', null, true, new Timestamp({ t: 0, i: 0 }));
+const scalars: fc.Arbitrary<Value> = fc.constantFrom<Value[]>(
+  new Int32(1),
+  new Int32(2),
+  new Double(1),
+  '$b',
+  'text',
+  null,
+  true,
+  new Timestamp({ t: 0, i: 0 }),
+);
 
 function documents(fieldNames: readonly string[]): fc.Arbitrary<Doc> {
   const { inner } = fc.letrec<{ value: Value; inner: Doc }>((tie) => ({
-    value: fc.oneof({ maxDepth: 3, withCrossShrink: true }, scalars, tie('inner'), fc.array(tie('value'), { maxLength: 4 })),
-    inner: fc.uniqueArray(fc.tuple(fc.constantFrom(...fieldNames), tie('value')), { selector: ([name]) => name, maxLength: 4 }).map((fields): Doc => new Map(fields)),
+    value: fc.oneof(
+      { maxDepth: 3, withCrossShrink: true },
+      scalars,
+      tie('inner'),
+      fc.array(tie('value'), { maxLength: 4 }),
+    ),
+    inner: fc
+      .uniqueArray(fc.tuple(fc.constantFrom(...fieldNames), tie('value')), { selector: ([name]) => name, maxLength: 4 })
+      .map((fields): Doc => new Map(fields)),
   }));
   return inner.map((fields): Doc => new Map<string, Value>([['_id', new Int32(1)], ...fields]));
 }
@@ -34,14 +50,18 @@ function documents(fieldNames: readonly string[]): fc.Arbitrary<Doc> {
  * that only a comparison finds it.
  */
 function changed(before: Doc, by: Doc, keep: readonly boolean[]): Doc {
-  const after: Doc = new Map([...before].filter(([name], index) => name === '_id' || keep[index % keep.length] === true));
-  for (const [name, value] of by) if (after.has(name) || !before.has(name)) after.set(name, merged(after.get(name), value, keep));
+  const after: Doc = new Map(
+    [...before].filter(([name], index) => name === '_id' || keep[index % keep.length] === true),
+  );
+  for (const [name, value] of by)
+    if (after.has(name) || !before.has(name)) after.set(name, merged(after.get(name), value, keep));
   return after;
 }
 
 function merged(before: Value | undefined, value: Value, keep: readonly boolean[]): Value {
   if (before instanceof Map && value instanceof Map) return changed(before, value, keep);
-  if (Array.isArray(before) && Array.isArray(value)) return keep[0] === true ? [...before, ...value] : before.slice(0, value.length);
+  if (Array.isArray(before) && Array.isArray(value))
+    return keep[0] === true ? [...before, ...value] : before.slice(0, value.length);
   return value;
 }
 
@@ -51,11 +71,21 @@ interface Step {
   operators?: Doc;
 }
 
-const style = (version: string): EventStyle => ({ version: ServerVersion.parse(version), expanded: !version.startsWith('5'), rawUpdateDescription: false }) as EventStyle;
+const style = (version: string): EventStyle =>
+  ({
+    version: ServerVersion.parse(version),
+    expanded: !version.startsWith('5'),
+    rawUpdateDescription: false,
+  }) as EventStyle;
 
 /** What the stream of a server says about the update; undefined when it shows a replacement. */
 function descriptionOf({ before, after, operators }: Step, version: string): Uint8Array | undefined {
-  const operation = { before: encodeDocument(before), after: encodeDocument(after), operators, replacement: false } as unknown as UpdateOperation;
+  const operation = {
+    before: encodeDocument(before),
+    after: encodeDocument(after),
+    operators,
+    replacement: false,
+  } as unknown as UpdateOperation;
   const description = describedUpdate(operation, style(version));
   return description === undefined ? undefined : encodeDocument(description);
 }
@@ -105,8 +135,21 @@ const operatorSteps = fc
     scalars,
   )
   .map(([before, operator, path, other, value]): Step | undefined => {
-    const argument = operator === '$inc' || operator === '$pop' ? new Int32(1) : operator === '$push' ? new Map<string, Value>([['$each', [value, value]]]) : value;
-    const operators: Doc = new Map([[operator, new Map([[path.join('.'), argument], [other.join('.'), argument]])]]);
+    const argument =
+      operator === '$inc' || operator === '$pop'
+        ? new Int32(1)
+        : operator === '$push'
+          ? new Map<string, Value>([['$each', [value, value]]])
+          : value;
+    const operators: Doc = new Map([
+      [
+        operator,
+        new Map([
+          [path.join('.'), argument],
+          [other.join('.'), argument],
+        ]),
+      ],
+    ]);
     try {
       const { after, kind } = applyUpdate(before, operators);
       return kind === 'delta' ? { before, after, operators } : undefined;
@@ -154,21 +197,28 @@ describe.each(['5.0', '7.0'])('an update as the stream of %s describes it', (ver
 
 it('several updates of one document are replayed by one pipeline, and inside of a whole document', () => {
   fc.assert(
-    fc.property(documents(names), fc.array(fc.tuple(documents(names), fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })), { minLength: 2, maxLength: 5 }), (first, changes) => {
-      let before = first;
-      let all: Delta | null = null;
-      for (const [by, keep] of changes) {
-        const after = changed(before, by, keep);
-        if (namesTwoPlacesAlike(before, after)) return;
-        const description = descriptionOf({ before, after }, '7.0');
-        const delta = description === undefined ? null : exactDelta(description);
-        if (delta === null) return;
-        all = all === null ? delta : mergeDeltas(all, delta);
-        if (all === null) return;
-        before = after;
-      }
-      if (all !== null) expectSame({ before: first, after: before }, all);
-    }),
+    fc.property(
+      documents(names),
+      fc.array(fc.tuple(documents(names), fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })), {
+        minLength: 2,
+        maxLength: 5,
+      }),
+      (first, changes) => {
+        let before = first;
+        let all: Delta | null = null;
+        for (const [by, keep] of changes) {
+          const after = changed(before, by, keep);
+          if (namesTwoPlacesAlike(before, after)) return;
+          const description = descriptionOf({ before, after }, '7.0');
+          const delta = description === undefined ? null : exactDelta(description);
+          if (delta === null) return;
+          all = all === null ? delta : mergeDeltas(all, delta);
+          if (all === null) return;
+          before = after;
+        }
+        if (all !== null) expectSame({ before: first, after: before }, all);
+      },
+    ),
     { numRuns: 600 },
   );
 });

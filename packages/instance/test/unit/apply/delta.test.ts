@@ -8,7 +8,11 @@ import { elementType } from '../../../src/bson/element-type.js';
 import { decodeUtf8 } from '../../../src/bson/utf8.js';
 import { bytesOf } from '../model/parts.js';
 
-function deltaOf(updatedFields: Record<string, unknown>, removedFields: string[] = [], truncatedArrays: unknown[] = []): Delta | null {
+function deltaOf(
+  updatedFields: Record<string, unknown>,
+  removedFields: string[] = [],
+  truncatedArrays: unknown[] = [],
+): Delta | null {
   return exactDelta(bytesOf({ updatedFields, removedFields, truncatedArrays }));
 }
 
@@ -46,7 +50,9 @@ describe('an update description', () => {
     ['is empty', ''],
   ])('with a name that %s is replayed by an expression that names it literally', (_what, name) => {
     const stages = BSON.deserialize(deltaPipeline(exact({ [name]: 1 }))) as { 0: { $replaceWith: unknown } };
-    expect(stages['0'].$replaceWith).toEqual({ $setField: { field: { $literal: name }, input: '$$ROOT', value: { $literal: 1 } } });
+    expect(stages['0'].$replaceWith).toEqual({
+      $setField: { field: { $literal: name }, input: '$$ROOT', value: { $literal: 1 } },
+    });
   });
 
   it('in which a path stands for two places cannot be replayed exactly', () => {
@@ -56,9 +62,16 @@ describe('an update description', () => {
   });
 
   it('is read by the parts of its paths where the server tells them', () => {
-    const description = { updatedFields: { 'a.b': 1, 'c.d': 2, 'e.0': 3, 'f.1': 4 }, removedFields: [], truncatedArrays: [], disambiguatedPaths: { 'c.d': ['c.d'], 'e.0': ['e', '0'] } };
+    const description = {
+      updatedFields: { 'a.b': 1, 'c.d': 2, 'e.0': 3, 'f.1': 4 },
+      removedFields: [],
+      truncatedArrays: [],
+      disambiguatedPaths: { 'c.d': ['c.d'], 'e.0': ['e', '0'] },
+    };
     const delta = exactDelta(bytesOf(description));
-    expect(delta?.steps.flatMap((step) => (step.form === 'paths' ? step.changes.map(({ path }) => path) : []))).toEqual([['a', 'b'], ['c.d'], ['e', '0'], ['f', 1]]);
+    expect(delta?.steps.flatMap((step) => (step.form === 'paths' ? step.changes.map(({ path }) => path) : []))).toEqual(
+      [['a', 'b'], ['c.d'], ['e', '0'], ['f', 1]],
+    );
   });
 
   it('of more than 4 MB is read anew instead', () => {
@@ -67,53 +80,87 @@ describe('an update description', () => {
 
   it('becomes a pipeline of literal values in the given order', () => {
     const pipeline = BSON.deserialize(deltaPipeline(exact({ z: '$notAField', a: { $literal: 1 } }, ['m'])));
-    expect(Object.values(pipeline)).toEqual([{ $set: { z: { $literal: '$notAField' }, a: { $literal: { $literal: 1 } } } }, { $unset: ['m'] }]);
+    expect(Object.values(pipeline)).toEqual([
+      { $set: { z: { $literal: '$notAField' }, a: { $literal: { $literal: 1 } } } },
+      { $unset: ['m'] },
+    ]);
     expect(Object.keys((pipeline['0'] as { $set: object }).$set)).toEqual(['z', 'a']);
   });
 
   it('that touches the shard key is found by the top of its path', () => {
     expect(touchesKey(exact({ a: 1 }), [{ field: 'a.b', hashed: false }])).toBe(true);
     expect(touchesKey(exact({}, ['a']), [{ field: 'a', hashed: true }])).toBe(true);
-    expect(touchesKey(exact({ b: 1 }), [{ field: 'a', hashed: false }, { field: '_id', hashed: false }])).toBe(false);
+    expect(
+      touchesKey(exact({ b: 1 }), [
+        { field: 'a', hashed: false },
+        { field: '_id', hashed: false },
+      ]),
+    ).toBe(false);
   });
 });
 
 describe('a path that nests the pipeline deeper with every part', () => {
   /** What a server counts: the levels of documents and arrays. */
-  const levelsOf = (value: unknown): number => (typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(levelsOf)) : 0);
+  const levelsOf = (value: unknown): number =>
+    typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(levelsOf)) : 0;
   const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
-  const exactAt = (path: readonly unknown[], value: unknown, kind: 'set' | 'unset' | 'truncate' = 'set'): Delta | null => {
+  const exactAt = (
+    path: readonly unknown[],
+    value: unknown,
+    kind: 'set' | 'unset' | 'truncate' = 'set',
+  ): Delta | null => {
     const text = path.join('.');
-    return exactDelta(bytesOf({
-      updatedFields: kind === 'set' ? { [text]: value } : {},
-      removedFields: kind === 'unset' ? [text] : [],
-      truncatedArrays: kind === 'truncate' ? [{ field: text, newSize: 3 }] : [],
-      disambiguatedPaths: { [text]: path },
-    }));
+    return exactDelta(
+      bytesOf({
+        updatedFields: kind === 'set' ? { [text]: value } : {},
+        removedFields: kind === 'unset' ? [text] : [],
+        truncatedArrays: kind === 'truncate' ? [{ field: text, newSize: 3 }] : [],
+        disambiguatedPaths: { [text]: path },
+      }),
+    );
   };
   /** Beside the stages: the statement in a command of a router, and the array of stages, which is decoded as a document. */
   const levelsAround = 3;
 
-  it.each(['set', 'unset', 'truncate'] as const)('is replayed as far as servers take the stage, and read anew beyond: %s', (kind) => {
-    const part = fc.oneof(fc.constant('items'), fc.constant('odd.name'), fc.nat({ max: 9 }));
-    fc.assert(
-      fc.property(fc.array(part, { minLength: 1, maxLength: 60, size: 'max' }), fc.nat({ max: 170 }), (inner, levels) => {
-        const path = ['list', ...inner, ...(kind === 'unset' ? ['last'] : [])];
-        const delta = exactAt(path, nested(levels), kind);
-        if (delta !== null) expect(levelsOf(BSON.deserialize(deltaPipeline(delta))) + levelsAround).toBeLessThanOrEqual(190);
-        else expect(path.length * 5 + (kind === 'set' ? levels : 0)).toBeGreaterThan(165);
-      }),
-    );
-  });
+  it.each(['set', 'unset', 'truncate'] as const)(
+    'is replayed as far as servers take the stage, and read anew beyond: %s',
+    (kind) => {
+      const part = fc.oneof(fc.constant('items'), fc.constant('odd.name'), fc.nat({ max: 9 }));
+      fc.assert(
+        fc.property(
+          fc.array(part, { minLength: 1, maxLength: 60, size: 'max' }),
+          fc.nat({ max: 170 }),
+          (inner, levels) => {
+            const path = ['list', ...inner, ...(kind === 'unset' ? ['last'] : [])];
+            const delta = exactAt(path, nested(levels), kind);
+            if (delta !== null)
+              expect(levelsOf(BSON.deserialize(deltaPipeline(delta))) + levelsAround).toBeLessThanOrEqual(190);
+            else expect(path.length * 5 + (kind === 'set' ? levels : 0)).toBeGreaterThan(165);
+          },
+        ),
+      );
+    },
+  );
 
   it('is replayed at any depth when all of its names are plain', () => {
-    expect(exactAt(Array.from({ length: 100 }, () => 'plain'), 1)).not.toBeNull();
+    expect(
+      exactAt(
+        Array.from({ length: 100 }, () => 'plain'),
+        1,
+      ),
+    ).not.toBeNull();
   });
 });
 
 describe('two deltas of one document', () => {
-  const at = (set: Record<string, unknown>, unset: string[], disambiguatedPaths: Record<string, unknown> = {}): Delta => {
-    const delta = exactDelta(bytesOf({ updatedFields: set, removedFields: unset, truncatedArrays: [], disambiguatedPaths }));
+  const at = (
+    set: Record<string, unknown>,
+    unset: string[],
+    disambiguatedPaths: Record<string, unknown> = {},
+  ): Delta => {
+    const delta = exactDelta(
+      bytesOf({ updatedFields: set, removedFields: unset, truncatedArrays: [], disambiguatedPaths }),
+    );
     if (delta === null) throw new Error('the delta is not exact');
     return delta;
   };
@@ -121,13 +168,20 @@ describe('two deltas of one document', () => {
   it('are folded into one set and one unset, each field at the place of its first value', () => {
     const merged = mergeDeltas(exact({ a: 1, b: 1, d: 1 }, ['c']), exact({ e: 2, b: 2 }, ['d']));
     const pipeline = merged === null ? null : BSON.deserialize(deltaPipeline(merged));
-    expect(pipeline).toEqual({ 0: { $set: { a: { $literal: 1 }, b: { $literal: 2 }, d: { $literal: 1 }, e: { $literal: 2 } } }, 1: { $unset: ['c', 'd'] } });
+    expect(pipeline).toEqual({
+      0: { $set: { a: { $literal: 1 }, b: { $literal: 2 }, d: { $literal: 1 }, e: { $literal: 2 } } },
+      1: { $unset: ['c', 'd'] },
+    });
     expect(Object.keys((pipeline as { 0: { $set: object } })['0'].$set)).toEqual(['a', 'b', 'd', 'e']);
   });
 
   it.each<[string, Delta, Delta]>([
     ['a field', at({}, ['a']), at({ b: 1, a: 2 }, [])],
-    ['a field that an update between them has left alone', mergeDeltas(at({}, ['a']), at({ b: 1 }, [])) ?? at({}, []), at({ a: 2 }, [])],
+    [
+      'a field that an update between them has left alone',
+      mergeDeltas(at({}, ['a']), at({ b: 1 }, [])) ?? at({}, []),
+      at({ a: 2 }, []),
+    ],
     ['an inner field', at({}, ['o.a']), at({ 'o.a': 1 }, [])],
     ['something inside of what was taken out', at({}, ['o']), at({ 'o.a': 1 }, [])],
     ['a field of an element', at({}, ['l.3.a']), at({ 'l.3.a': 1 }, [])],
@@ -145,9 +199,17 @@ describe('two deltas of one document', () => {
   });
 
   it('keep the bytes of names that are no UTF-8, whatever has to be written anew', () => {
-    const [odd, other] = [Uint8Array.of(0x61, 0xff), Uint8Array.of(0x61, 0xfe)].map((bytes) => decodeUtf8(Buffer.from(bytes), 0, bytes.length)) as [string, string];
+    const [odd, other] = [Uint8Array.of(0x61, 0xff), Uint8Array.of(0x61, 0xfe)].map((bytes) =>
+      decodeUtf8(Buffer.from(bytes), 0, bytes.length),
+    ) as [string, string];
     const description = (set: string, unset: string, parts: readonly string[] | null): Uint8Array => {
-      const builder = new DocumentBuilder().begin('updatedFields').int32(set, 1).end().begin('removedFields', elementType.array).string('0', unset).end();
+      const builder = new DocumentBuilder()
+        .begin('updatedFields')
+        .int32(set, 1)
+        .end()
+        .begin('removedFields', elementType.array)
+        .string('0', unset)
+        .end();
       if (parts === null) return builder.finish();
       builder.begin('disambiguatedPaths').begin(set, elementType.array);
       parts.forEach((part, index) => builder.string(String(index), part));

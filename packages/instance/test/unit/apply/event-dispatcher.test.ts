@@ -31,7 +31,11 @@ class RecordingWorkers extends ApplyWorkers {
   }
 }
 
-function dispatcherOf(changes: Partial<EventDispatcherDependencies> = {}, collection: SyncedCollection = collectionOf(), lastWrite = 0n): EventDispatcher {
+function dispatcherOf(
+  changes: Partial<EventDispatcherDependencies> = {},
+  collection: SyncedCollection = collectionOf(),
+  lastWrite = 0n,
+): EventDispatcher {
   table = PartitionTable.fresh(collection, [], () => Promise.resolve());
   const deps: EventDispatcherDependencies = {
     collections: new Map([[collection.uuid, collection]]),
@@ -61,7 +65,10 @@ function partition(): Partition {
 }
 
 function event(time: bigint, changes: Partial<SeenChange> = {}): Uint8Array {
-  const key: SeenChange['key'] = [['sk', rawOf(1)], ['_id', rawOf(1)]];
+  const key: SeenChange['key'] = [
+    ['sk', rawOf(1)],
+    ['_id', rawOf(1)],
+  ];
   return eventOf({ operation: 'update', updated: [['v', rawOf(1)]], key, inTransaction: false, ...changes }, time);
 }
 
@@ -101,33 +108,42 @@ describe('an event of a partition', () => {
   it('that waits dirty removes its document, unless it is an insert', () => {
     const dispatcher = dispatcherOf();
     partition().dirty = true;
-    const document = documentOf([['_id', rawOf(1)], ['sk', rawOf(1)]]);
+    const document = documentOf([
+      ['_id', rawOf(1)],
+      ['sk', rawOf(1)],
+    ]);
     dispatcher.route(step([event(20n), event(21n, { operation: 'insert', document })], 30n));
     expect(routed.map(({ removes, event: { time } }) => [time, removes])).toEqual([[20n, true]]);
   });
 
-  it.each(['starting', 'copying', 'done'] as const)('at or below the reading time is dropped while it is %s', (state) => {
-    const dispatcher = dispatcherOf();
-    Object.assign(partition(), { state, readTime: 20n });
-    dispatcher.route(step([event(19n), event(20n)], 20n));
-    expect(routed).toEqual([]);
-    expect(partition().buffered).toEqual([]);
-  });
+  it.each(['starting', 'copying', 'done'] as const)(
+    'at or below the reading time is dropped while it is %s',
+    (state) => {
+      const dispatcher = dispatcherOf();
+      Object.assign(partition(), { state, readTime: 20n });
+      dispatcher.route(step([event(19n), event(20n)], 20n));
+      expect(routed).toEqual([]);
+      expect(partition().buffered).toEqual([]);
+    },
+  );
 
-  it.each(['starting', 'copying'] as const)('above the reading time is held while it is %s, and goes on in order', (state) => {
-    const dispatcher = dispatcherOf();
-    Object.assign(partition(), { state, readTime: 20n });
-    dispatcher.route(step([event(21n), event(22n)], 30n));
-    expect(routed).toEqual([]);
-    const buffered = partition().buffered.splice(0);
-    expect(buffered.map(({ time }) => time)).toEqual([21n, 22n]);
-    expect(budget.used).toBeGreaterThan(0);
-    partition().state = 'done';
-    const used = budget.used;
-    dispatcher.release(table, buffered);
-    expect(timesOf(routed)).toEqual([21n, 22n]);
-    expect(budget.used).toBe(used);
-  });
+  it.each(['starting', 'copying'] as const)(
+    'above the reading time is held while it is %s, and goes on in order',
+    (state) => {
+      const dispatcher = dispatcherOf();
+      Object.assign(partition(), { state, readTime: 20n });
+      dispatcher.route(step([event(21n), event(22n)], 30n));
+      expect(routed).toEqual([]);
+      const buffered = partition().buffered.splice(0);
+      expect(buffered.map(({ time }) => time)).toEqual([21n, 22n]);
+      expect(budget.used).toBeGreaterThan(0);
+      partition().state = 'done';
+      const used = budget.used;
+      dispatcher.release(table, buffered);
+      expect(timesOf(routed)).toEqual([21n, 22n]);
+      expect(budget.used).toBe(used);
+    },
+  );
 
   it('that starts dirty still removes documents up to its reading time', () => {
     const dispatcher = dispatcherOf();
@@ -167,7 +183,7 @@ describe('an event of a partition', () => {
   });
 });
 
-describe('an event that is not the share\'s', () => {
+describe("an event that is not the share's", () => {
   it('is dropped when another shard owns the document', () => {
     const dispatcher = dispatcherOf({}, collectionOf({ owns: () => false }));
     partition().state = 'done';
@@ -180,7 +196,21 @@ describe('an event that is not the share\'s', () => {
     const asked: string[] = [];
     const owns: SyncedCollection['owns'] = (_bytes, source) => asked.push(source) > 0;
     const dispatcher = dispatcherOf({}, collectionOf({ owns }));
-    dispatcher.route(step([event(20n, { operation: 'insert', document: documentOf([['_id', rawOf(1)], ['sk', rawOf(1)]]) }), event(21n)], 30n));
+    dispatcher.route(
+      step(
+        [
+          event(20n, {
+            operation: 'insert',
+            document: documentOf([
+              ['_id', rawOf(1)],
+              ['sk', rawOf(1)],
+            ]),
+          }),
+          event(21n),
+        ],
+        30n,
+      ),
+    );
     expect(asked).toEqual(['document', 'documentKey']);
   });
 
@@ -308,7 +338,10 @@ describe('the horizon', () => {
     expect([timesOf(routed), dispatcher.position]).toEqual([[ddlWatermark - 1n, ddlWatermark], ddlWatermark]);
     dispatcher.setDdlWatermark(ddlWatermark - 5n);
     dispatcher.setDdlWatermark(ddlWatermark + 100n);
-    expect([timesOf(routed), dispatcher.position]).toEqual([[ddlWatermark - 1n, ddlWatermark, ddlWatermark + 5n], ddlWatermark + 8n]);
+    expect([timesOf(routed), dispatcher.position]).toEqual([
+      [ddlWatermark - 1n, ddlWatermark, ddlWatermark + 5n],
+      ddlWatermark + 8n,
+    ]);
   });
 
   it('is no reason to read what is kept twice when the stream is opened again', () => {
@@ -329,7 +362,11 @@ describe('the horizon', () => {
     dispatcher.route(step([event(ddlWatermark + 1n), event(ddlWatermark + 3n)], ddlWatermark + 10n));
     expect([dispatcher.position, dispatcher.writesAboveCeiling.writes]).toEqual([ddlWatermark - 1n, 1]);
     dispatcher.setDdlWatermark(ddlWatermark + 50n);
-    expect([timesOf(routed), dispatcher.position, dispatcher.writesAboveCeiling.writes]).toEqual([[ddlWatermark + 1n], ddlWatermark + 2n, 1]);
+    expect([timesOf(routed), dispatcher.position, dispatcher.writesAboveCeiling.writes]).toEqual([
+      [ddlWatermark + 1n],
+      ddlWatermark + 2n,
+      1,
+    ]);
   });
 });
 
@@ -360,7 +397,19 @@ it('events of one id class go to one lane, whatever the bytes of their _id', () 
   const dispatcher = dispatcherOf();
   partition().state = 'done';
   const ids = [1, Long.ONE, 1.5];
-  dispatcher.route(step(ids.map((id, index) => event(20n + BigInt(index), { key: [['sk', rawOf(1)], ['_id', rawOf(id)]] })), 30n));
+  dispatcher.route(
+    step(
+      ids.map((id, index) =>
+        event(20n + BigInt(index), {
+          key: [
+            ['sk', rawOf(1)],
+            ['_id', rawOf(id)],
+          ],
+        }),
+      ),
+      30n,
+    ),
+  );
   const [first, second, third] = routed.map(({ workerClass }) => workerClass);
   expect(first).toBe(second);
   expect(third).not.toBe(first);

@@ -36,7 +36,9 @@ describe('the queue of a lane', () => {
           }
           expect([...queue]).toEqual(list);
           expect(queue.length).toBe(list.length);
-          expect(queue.oldest).toBe(list.length === 0 ? null : BigInt(Math.min(...list.map(({ event }) => Number(event.time)))));
+          expect(queue.oldest).toBe(
+            list.length === 0 ? null : BigInt(Math.min(...list.map(({ event }) => Number(event.time)))),
+          );
         }
       }),
     );

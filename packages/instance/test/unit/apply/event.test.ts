@@ -13,12 +13,23 @@ interface Recorded {
 
 /** Every change event that a real 5.0.7 showed in these scenarios. */
 function recordedEvents(file: string): Recorded[] {
-  const lines = readFileSync(new URL(`../../../../simulator/corpus/${file}.jsonl`, import.meta.url), 'utf8').trim().split('\n');
+  const lines = readFileSync(new URL(`../../../../simulator/corpus/${file}.jsonl`, import.meta.url), 'utf8')
+    .trim()
+    .split('\n');
   return lines.flatMap((line) => {
-    const step = BSON.EJSON.parse(line, { relaxed: false }) as { step: number; on: string; reply?: { cursor?: Document } };
+    const step = BSON.EJSON.parse(line, { relaxed: false }) as {
+      step: number;
+      on: string;
+      reply?: { cursor?: Document };
+    };
     const cursor = step.reply?.cursor;
-    const batch = [...((cursor?.nextBatch as Document[] | undefined) ?? []), ...((cursor?.firstBatch as Document[] | undefined) ?? [])];
-    return batch.filter((event) => 'operationType' in event).map((event) => ({ file, step: step.step, on: step.on, event }));
+    const batch = [
+      ...((cursor?.nextBatch as Document[] | undefined) ?? []),
+      ...((cursor?.firstBatch as Document[] | undefined) ?? []),
+    ];
+    return batch
+      .filter((event) => 'operationType' in event)
+      .map((event) => ({ file, step: step.step, on: step.on, event }));
   });
 }
 
@@ -52,7 +63,9 @@ describe('a recorded event', () => {
       expect(encoded(decodeValue(change.id))).toBe(encoded((event.documentKey as Document)._id));
       expect(Buffer.from(change.documentKey)).toEqual(Buffer.from(BSON.serialize(event.documentKey as Document)));
       const full = event.fullDocument as Document | null | undefined;
-      expect(change.fullDocument === null ? null : Buffer.from(change.fullDocument)).toEqual(full == null ? null : Buffer.from(BSON.serialize(full)));
+      expect(change.fullDocument === null ? null : Buffer.from(change.fullDocument)).toEqual(
+        full == null ? null : Buffer.from(BSON.serialize(full)),
+      );
       expect(change.updateDescription !== null).toBe('updateDescription' in event);
       expect(change.inTransaction).toBe('txnNumber' in event);
       const token = (event._id as { _data: string })._data;
@@ -94,7 +107,11 @@ describe('an event of later servers', () => {
     { operationType: 'reshardBegin', ns: { db: 'shop', coll: 'orders' }, operationDescription: {} },
     { operationType: 'create', ns: { db: 'shop', coll: 'orders' }, nsType: 'view' },
   ])('is no change of a document when it is of another kind: %o', (event) => {
-    expect(parseEvent(BSON.serialize({ _id: insert['_id'] as unknown, clusterTime: insert['clusterTime'] as unknown, ...event }))).toMatchObject({ kind: 'ddlChange', event: { operation: event.operationType } });
+    expect(
+      parseEvent(
+        BSON.serialize({ _id: insert['_id'] as unknown, clusterTime: insert['clusterTime'] as unknown, ...event }),
+      ),
+    ).toMatchObject({ kind: 'ddlChange', event: { operation: event.operationType } });
   });
 
   it('has a null document when the lookup found none', () => {
@@ -110,7 +127,10 @@ describe('bytes that are no change event', () => {
     expect(() => parseEvent(BSON.serialize(Object.fromEntries(rest)))).toThrow(RangeError);
   });
 
-  it.each([{ documentKey: { sk: 1 } }, { _id: { _data: '82' } }, { _id: {} }])('because of %o are refused', (change) => {
-    expect(() => parseEvent(BSON.serialize({ ...insert, ...change }))).toThrow(RangeError);
-  });
+  it.each([{ documentKey: { sk: 1 } }, { _id: { _data: '82' } }, { _id: {} }])(
+    'because of %o are refused',
+    (change) => {
+      expect(() => parseEvent(BSON.serialize({ ...insert, ...change }))).toThrow(RangeError);
+    },
+  );
 });

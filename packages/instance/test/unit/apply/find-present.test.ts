@@ -25,12 +25,24 @@ describe('documents of the destination', () => {
     const items = [itemOf(1, 1), itemOf(2, 1), itemOf(3, 1), itemOf(4, 1)];
     const present = await presentOn(client, (_what, run) => run())(collection, items, never);
     expect(items.map((item) => present?.has(item))).toEqual([true, false, true, false]);
-    expect(client.sent).toMatchObject([{ database: collection.database, command: { find: collection.name, filter: { _id: { $in: [1, 2, 3, 4] } }, projection: { sk: 1, _id: 1 }, readConcern: { level: 'majority' } } }]);
+    expect(client.sent).toMatchObject([
+      {
+        database: collection.database,
+        command: {
+          find: collection.name,
+          filter: { _id: { $in: [1, 2, 3, 4] } },
+          projection: { sk: 1, _id: 1 },
+          readConcern: { level: 'majority' },
+        },
+      },
+    ]);
   });
 
   it('are none when another type of number stands there: the caller finds that it does not add up', async () => {
     const items = [itemOf(1, 1)];
-    expect((await presentOn(clientOf({ _id: new Double(1), sk: 1 }), (_what, run) => run())(collection, items, never))?.size).toBe(0);
+    expect(
+      (await presentOn(clientOf({ _id: new Double(1), sk: 1 }), (_what, run) => run())(collection, items, never))?.size,
+    ).toBe(0);
   });
 
   it('cannot be asked for by what the driver cannot write', async () => {

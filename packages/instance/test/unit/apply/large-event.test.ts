@@ -35,12 +35,23 @@ function clientOf(): NodeClient {
 }
 
 /** Without the parts that are large. */
-const unlessLarge = (part: string): Document => ({ $cond: [{ $gt: [{ $bsonSize: part }, 4 * 1024 * 1024] }, '$$REMOVE', part] });
-const stripped = [{ $addFields: { fullDocument: unlessLarge('$fullDocument'), updateDescription: unlessLarge('$updateDescription') } }];
+const unlessLarge = (part: string): Document => ({
+  $cond: [{ $gt: [{ $bsonSize: part }, 4 * 1024 * 1024] }, '$$REMOVE', part],
+});
+const stripped = [
+  { $addFields: { fullDocument: unlessLarge('$fullDocument'), updateDescription: unlessLarge('$updateDescription') } },
+];
 
 describe('an event that fits into no reply', () => {
   it('comes without its document, and documents come again behind its time', async () => {
-    answers = [tooLarge, {}, { documents: [event], resumeToken: tokenOf(20n) }, { resumeToken: tokenOf(20n) }, { resumeToken: tokenOf(21n) }, { documents: [event], resumeToken: tokenOf(30n) }];
+    answers = [
+      tooLarge,
+      {},
+      { documents: [event], resumeToken: tokenOf(20n) },
+      { resumeToken: tokenOf(20n) },
+      { resumeToken: tokenOf(21n) },
+      { documents: [event], resumeToken: tokenOf(30n) },
+    ];
     await stream.next(never);
     expect(await stream.next(never)).toMatchObject({ readBelow: 10n, reopened: true });
     for (let step = 0; step < 4; step += 1) await stream.next(never);
@@ -58,23 +69,36 @@ describe('an event that fits into no reply', () => {
   });
 
   it('comes in parts where the server splits it, and is put together, also from several batches', async () => {
-    const part = (fragment: number, fields: Document): Uint8Array => bytesOf({ _id: { _data: `token ${fragment}` }, splitEvent: { fragment, of: 3 }, ...fields });
-    answers = [{ documents: [event, part(1, { b: 1 }), part(2, { c: 1 })], resumeToken: tokenOf(20n) }, { documents: [part(3, { d: 1 }), event], resumeToken: tokenOf(30n) }];
+    const part = (fragment: number, fields: Document): Uint8Array =>
+      bytesOf({ _id: { _data: `token ${fragment}` }, splitEvent: { fragment, of: 3 }, ...fields });
+    answers = [
+      { documents: [event, part(1, { b: 1 }), part(2, { c: 1 })], resumeToken: tokenOf(20n) },
+      { documents: [part(3, { d: 1 }), event], resumeToken: tokenOf(30n) },
+    ];
     stream = new ChangeStreamReader(clientOf(), [7, 0, 0], once, 10n, { isAwaited: () => false, isIdle: () => false });
     await stream.next(never);
     expect(await stream.next(never)).toMatchObject({ events: [event], readBelow: 20n });
-    expect((await stream.next(never)).events.map((bytes) => BSON.deserialize(bytes))).toEqual([{ _id: { _data: 'token 1' }, b: 1, c: 1, d: 1 }, { a: 1 }]);
+    expect((await stream.next(never)).events.map((bytes) => BSON.deserialize(bytes))).toEqual([
+      { _id: { _data: 'token 1' }, b: 1, c: 1, d: 1 },
+      { a: 1 },
+    ]);
     expect(stages).toEqual([[{ $changeStreamSplitLargeEvent: {} }]]);
   });
 
   it('comes once more from its first part when the cursor is lost in between', async () => {
-    const part = (fragment: number): Uint8Array => bytesOf({ _id: 1, splitEvent: { fragment, of: 2 }, [`part${fragment}`]: 1 });
+    const part = (fragment: number): Uint8Array =>
+      bytesOf({ _id: 1, splitEvent: { fragment, of: 2 }, [`part${fragment}`]: 1 });
     answers = [{ documents: [part(1)] }, serverError(43), { documents: [part(1), part(2)] }];
-    stream = new ChangeStreamReader(clientOf(), [6, 0, 9], times(2), 10n, { isAwaited: () => false, isIdle: () => false });
+    stream = new ChangeStreamReader(clientOf(), [6, 0, 9], times(2), 10n, {
+      isAwaited: () => false,
+      isIdle: () => false,
+    });
     await stream.next(never);
     expect((await stream.next(never)).events).toEqual([]);
     expect(await stream.next(never)).toMatchObject({ events: [], reopened: true });
-    expect((await stream.next(never)).events.map((bytes) => BSON.deserialize(bytes))).toEqual([{ _id: 1, part1: 1, part2: 1 }]);
+    expect((await stream.next(never)).events.map((bytes) => BSON.deserialize(bytes))).toEqual([
+      { _id: 1, part1: 1, part2: 1 },
+    ]);
   });
 
   it("is the shard's own when it is an insert, whose key does not tell", () => {
@@ -92,8 +116,18 @@ describe('an event that fits into no reply', () => {
     };
     const dispatcher = new EventDispatcher(deps as unknown as EventDispatcherDependencies, 10n, 0n);
     dispatcher.setDdlWatermark(100n);
-    const key: SeenChange['key'] = [['sk', rawOf(1)], ['_id', rawOf(1)]];
-    dispatcher.route({ events: [eventOf({ operation: 'insert', key, inTransaction: false }, 20n)], readBelow: 21n, sourceTime: 21n, reopened: false });
-    expect(routed.map(({ event: { operation, fullDocument } }) => [operation, fullDocument])).toEqual([['insert', null]]);
+    const key: SeenChange['key'] = [
+      ['sk', rawOf(1)],
+      ['_id', rawOf(1)],
+    ];
+    dispatcher.route({
+      events: [eventOf({ operation: 'insert', key, inTransaction: false }, 20n)],
+      readBelow: 21n,
+      sourceTime: 21n,
+      reopened: false,
+    });
+    expect(routed.map(({ event: { operation, fullDocument } }) => [operation, fullDocument])).toEqual([
+      ['insert', null],
+    ]);
   });
 });

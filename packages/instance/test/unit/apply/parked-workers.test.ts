@@ -28,7 +28,11 @@ beforeEach(() => {
     findPresent: () => Promise.resolve(null),
     rereads: new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget),
     budget,
-    applyWatermark: new ApplyWatermark(1000n, () => Promise.resolve(), () => 0n),
+    applyWatermark: new ApplyWatermark(
+      1000n,
+      () => Promise.resolve(),
+      () => 0n,
+    ),
     progressed: new Condition(),
     onApplied: () => undefined,
   });
@@ -36,13 +40,21 @@ beforeEach(() => {
 
 function write(one: RawWrite): Promise<WriteOutcome> {
   writes.push(one);
-  return new Promise((resolve) => answers.push(() => resolve({ n: one.statements.length, nModified: 0, upserted: 0, failures: [] })));
+  return new Promise((resolve) =>
+    answers.push(() => resolve({ n: one.statements.length, nModified: 0, upserted: 0, failures: [] })),
+  );
 }
 
 function push(collection: SyncedCollection, id: number, time: bigint): RoutedEvent {
   const event = insertOf(id, time);
   budget.take(event.bytes);
-  const routed = { event, collection, workerClass: idClass(event.id, false), bounds: { watermark: 0n, readEnd: null }, removes: false };
+  const routed = {
+    event,
+    collection,
+    workerClass: idClass(event.id, false),
+    bounds: { watermark: 0n, readEnd: null },
+    removes: false,
+  };
   applyWorkers.push(routed);
   return routed;
 }

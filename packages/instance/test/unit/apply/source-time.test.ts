@@ -5,7 +5,16 @@ import { ByteBudget } from '../../../src/store/byte-budget.js';
 
 function routerAt(startAt: bigint): EventDispatcher {
   const nothing = (): void => undefined;
-  const deps = { collections: new Map(), tables: new Map(), applyWorkers: {}, budget: new ByteBudget(1000), watermark: 0n, onDdlChange: nothing, onUnknownCollection: nothing, includes: () => true };
+  const deps = {
+    collections: new Map(),
+    tables: new Map(),
+    applyWorkers: {},
+    budget: new ByteBudget(1000),
+    watermark: 0n,
+    onDdlChange: nothing,
+    onUnknownCollection: nothing,
+    includes: () => true,
+  };
   return new EventDispatcher(deps as unknown as EventDispatcherDependencies, startAt, 0n);
 }
 

@@ -19,7 +19,11 @@ describe('DocumentBuilder', () => {
       .timestamp('t', (5n << 32n) | 6n)
       .document('d', BSON.serialize({ x: 1 }))
       .array('a', [encodeValue(1), encodeValue('z')])
-      .begin('n').begin('m').int32('k', 1).end().end()
+      .begin('n')
+      .begin('m')
+      .int32('k', 1)
+      .end()
+      .end()
       .finish();
     const expected = new Map<string, unknown>([
       ['i', new Int32(-5)],
@@ -39,7 +43,10 @@ describe('DocumentBuilder', () => {
       fc.property(fc.array(bsonValues, { maxLength: 5 }), (values) => {
         const builder = new DocumentBuilder(16);
         values.forEach((value, index) => builder.raw(`f${index}`, encodeValue(value)));
-        bytesEqual(builder.finish(), BSON.serialize(new Map(values.map((value, index) => [`f${index}`, value])), { ignoreUndefined: false }));
+        bytesEqual(
+          builder.finish(),
+          BSON.serialize(new Map(values.map((value, index) => [`f${index}`, value])), { ignoreUndefined: false }),
+        );
       }),
     );
   });
@@ -47,21 +54,34 @@ describe('DocumentBuilder', () => {
   test('builds one document behind the other, the finished ones staying as they are', () => {
     const builder = new DocumentBuilder(16);
     const texts = Array.from({ length: 50 }, (_, index) => 'ä'.repeat(index % 13));
-    const built = texts.map((text, index) => builder.begin('n').string('text', text).int32('index', index).end().finish());
+    const built = texts.map((text, index) =>
+      builder.begin('n').string('text', text).int32('index', index).end().finish(),
+    );
     built.forEach((bytes, index) => bytesEqual(bytes, BSON.serialize({ n: { text: texts[index], index } })));
   });
 
   test('copies elements of other documents, plain and as literals', () => {
     fc.assert(
       fc.property(bsonValues, fc.boolean(), (value, isLiteral) => {
-        const source = BSON.serialize(new Map([['first', 1], ['ä.$', value]]), { ignoreUndefined: false });
+        const source = BSON.serialize(
+          new Map([
+            ['first', 1],
+            ['ä.$', value],
+          ]),
+          { ignoreUndefined: false },
+        );
         const builder = new DocumentBuilder(16);
         const nameStart = BSON.serialize({ first: 1 }).length;
         const element = findElement(source, 'ä.$');
         if (element === null) throw new Error('not found');
         if (isLiteral) builder.copiedAsLiteral(source, nameStart, element);
         else builder.copied(source, nameStart, element);
-        bytesEqual(builder.finish(), BSON.serialize(new Map([['ä.$', isLiteral ? new Map([['$literal', value]]) : value]]), { ignoreUndefined: false }));
+        bytesEqual(
+          builder.finish(),
+          BSON.serialize(new Map([['ä.$', isLiteral ? new Map([['$literal', value]]) : value]]), {
+            ignoreUndefined: false,
+          }),
+        );
       }),
     );
   });
@@ -79,16 +99,29 @@ describe('statements', () => {
   const document = BSON.serialize({ _id: 2, 'a.b': 1, $x: new Timestamp(0n) });
 
   test('replace whole documents by a pipeline that keeps them as they are', () => {
-    const expected = { q: { sk: 1, _id: 2 }, u: [{ $replaceWith: { $literal: BSON.deserialize(document) } }], upsert: true };
+    const expected = {
+      q: { sk: 1, _id: 2 },
+      u: [{ $replaceWith: { $literal: BSON.deserialize(document) } }],
+      upsert: true,
+    };
     bytesEqual(replaceStatement(filter, document), BSON.serialize(expected));
-    bytesEqual(replaceStatement(filter, document, { simpleCollation: true }), BSON.serialize({ ...expected, collation: { locale: 'simple' } }));
+    bytesEqual(
+      replaceStatement(filter, document, { simpleCollation: true }),
+      BSON.serialize({ ...expected, collation: { locale: 'simple' } }),
+    );
   });
 
   test('update by operators or a pipeline, without upsert', () => {
     const operators = BSON.serialize({ $set: { a: 1 } });
-    bytesEqual(updateStatement(filter, { document: operators }), BSON.serialize({ q: { sk: 1, _id: 2 }, u: { $set: { a: 1 } } }));
+    bytesEqual(
+      updateStatement(filter, { document: operators }),
+      BSON.serialize({ q: { sk: 1, _id: 2 }, u: { $set: { a: 1 } } }),
+    );
     const pipeline = encodeValue([{ $set: { a: 1 } }]).bytes;
-    bytesEqual(updateStatement(filter, { pipeline }), BSON.serialize({ q: { sk: 1, _id: 2 }, u: [{ $set: { a: 1 } }] }));
+    bytesEqual(
+      updateStatement(filter, { pipeline }),
+      BSON.serialize({ q: { sk: 1, _id: 2 }, u: [{ $set: { a: 1 } }] }),
+    );
   });
 
   test('delete one document', () => {

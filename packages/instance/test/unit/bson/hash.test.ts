@@ -17,16 +17,21 @@ const steps = readFileSync(new URL('../../corpus/09-shard-key-hashes.jsonl', imp
   .filter((step) => step.command !== undefined && '_hashBSONElement' in step.command);
 
 function valueOf(step: Step): unknown {
-  const document = BSON.EJSON.parse(JSON.stringify({ v: step.command?._hashBSONElement }), { relaxed: false }) as { v: unknown };
+  const document = BSON.EJSON.parse(JSON.stringify({ v: step.command?._hashBSONElement }), { relaxed: false }) as {
+    v: unknown;
+  };
   return document.v;
 }
 
 describe('the hash of a hashed shard key', () => {
   test('the recording has the values that the test is about', () => expect(steps.length).toBe(41));
 
-  test.each(steps.map((step) => [JSON.stringify(step.command?._hashBSONElement).slice(0, 60), step] as const))('of %s is the server\'s', (_, step) => {
-    expect(hashValue(encodeValue(valueOf(step))).toString()).toBe(step.reply?.out?.$numberLong);
-  });
+  test.each(steps.map((step) => [JSON.stringify(step.command?._hashBSONElement).slice(0, 60), step] as const))(
+    "of %s is the server's",
+    (_, step) => {
+      expect(hashValue(encodeValue(valueOf(step))).toString()).toBe(step.reply?.out?.$numberLong);
+    },
+  );
 
   test('numbers of one value have one hash', () => {
     expect(hashValue(encodeValue(new Double(7)))).toBe(hashValue(encodeValue(Long.fromNumber(7))));
@@ -44,11 +49,30 @@ describe('the hash of a hashed shard key', () => {
     expect(hashValue(encodeValue(new Code('x', { a: 1 })))).not.toBe(hashValue(encodeValue(new Code('x', { a: 2 }))));
   });
 
-  test.each([
-    ...steps.map(valueOf),
-    ...[0, -0, 0.5, -0.5, -1, 2 ** 31, -(2 ** 31) - 1, 2 ** 32, -(2 ** 32), 2 ** 53 - 1, -(2 ** 53), 2 ** 53, 2 ** 63, 1e300, Number.NaN, -Infinity].map((number) => new Double(number)),
-    ...[0, 1, 46, 47, 48, 100].map((length) => 'x'.repeat(length)),
-  ].map((value) => [value]))('found in a document without making objects is the same, of %j', (value) => {
+  test.each(
+    [
+      ...steps.map(valueOf),
+      ...[
+        0,
+        -0,
+        0.5,
+        -0.5,
+        -1,
+        2 ** 31,
+        -(2 ** 31) - 1,
+        2 ** 32,
+        -(2 ** 32),
+        2 ** 53 - 1,
+        -(2 ** 53),
+        2 ** 53,
+        2 ** 63,
+        1e300,
+        Number.NaN,
+        -Infinity,
+      ].map((number) => new Double(number)),
+      ...[0, 1, 46, 47, 48, 100].map((length) => 'x'.repeat(length)),
+    ].map((value) => [value]),
+  )('found in a document without making objects is the same, of %j', (value) => {
     const document = Buffer.from(BSON.serialize({ before: 'text', v: value, after: 1 }));
     const [element, found] = [findElement(document, 'v'), findValue(document, 'v')];
     if (element === null || found === null) throw new Error('the document has the field');

@@ -8,14 +8,22 @@ const halvesOf = (hash: bigint) => ({ high: Number(hash >> 32n), low: Number(has
 
 /** The last range that does not begin above the hash, looked for one by one. */
 function slowly(lowest: readonly bigint[], hash: bigint): number {
-  return Math.max(0, lowest.findLastIndex((bound) => bound <= hash));
+  return Math.max(
+    0,
+    lowest.findLastIndex((bound) => bound <= hash),
+  );
 }
 
 it.each([1, 2, 3, 17, 1_000])('finds the range of a hash among %d', (ranges) => {
   const seed = randomBytes(8 * ranges);
-  const bounds = Array.from({ length: ranges - 1 }, (_, index) => seed.readBigInt64LE(8 * index)).sort((a, b) => (a < b ? -1 : 1));
+  const bounds = Array.from({ length: ranges - 1 }, (_, index) => seed.readBigInt64LE(8 * index)).sort((a, b) =>
+    a < b ? -1 : 1,
+  );
   const lowest = [-(2n ** 63n), ...bounds];
-  const found = new HashedRanges([encodeValue(new MinKey()), ...bounds.map((bound) => encodeValue(Long.fromBigInt(bound)))]);
+  const found = new HashedRanges([
+    encodeValue(new MinKey()),
+    ...bounds.map((bound) => encodeValue(Long.fromBigInt(bound))),
+  ]);
   const near = bounds.flatMap((bound) => [bound - 1n, bound, bound + 1n]);
   for (const hash of [...near, -(2n ** 63n), 2n ** 63n - 1n, 0n, -1n, 2n ** 32n - 1n, -(2n ** 32n)]) {
     const within = BigInt.asIntN(64, hash);

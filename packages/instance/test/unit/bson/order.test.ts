@@ -41,7 +41,10 @@ describe('the order of values', () => {
     [{ b: 1 }, { a: 'x' }],
     [{ a: 1 }, { a: 1, b: 1 }],
     [{}, []],
-    [[1, 2], [1, 3]],
+    [
+      [1, 2],
+      [1, 3],
+    ],
     [[], Buffer.from('')],
     [Buffer.from('b'), Buffer.from('aa')],
     [false, true],
@@ -86,7 +89,9 @@ describe('the class of an _id', () => {
   });
 
   test('under a collation is one for all values with a string, and stays apart for others', () => {
-    const collated = ['a', 'B', new BSONSymbol('x'), { a: 'x' }, { a: ['y'] }].map((value) => idClass(encodeValue(value), true));
+    const collated = ['a', 'B', new BSONSymbol('x'), { a: 'x' }, { a: ['y'] }].map((value) =>
+      idClass(encodeValue(value), true),
+    );
     expect(new Set(collated).size).toBe(1);
     expect(idClass(encodeValue(1), true)).not.toBe(idClass(encodeValue(2), true));
   });

@@ -57,7 +57,8 @@ describe('finding fields', () => {
   });
 
   test('finds nothing for names that are missing, longer or shorter', () => {
-    for (const name of ['', 'in', 'integer', 'lasts', 'ärgerlich', 'är', 'x']) expect(findElement(document, name)).toBeNull();
+    for (const name of ['', 'in', 'integer', 'lasts', 'ärgerlich', 'är', 'x'])
+      expect(findElement(document, name)).toBeNull();
   });
 
   test('goes into embedded documents but not into arrays', () => {

@@ -23,27 +23,40 @@ describe('the shard key of a document', () => {
   });
 
   test('has hashes as 64-bit integers', () => {
-    expect(shardKeyOf(BSON.serialize({ h: 5 }), hashed).map(decodeValue)).toEqual([Long.fromString('4470791281878691347')]);
+    expect(shardKeyOf(BSON.serialize({ h: 5 }), hashed).map(decodeValue)).toEqual([
+      Long.fromString('4470791281878691347'),
+    ]);
   });
 });
 
 describe('the filter of a full key', () => {
   test('holds plain values, the shard key first and the _id once', () => {
     const document = BSON.serialize({ _id: { x: 1 }, a: 'y', b: { c: [] } });
-    expect(BSON.deserialize(fullKeyFilter(document, ranged, encodeValue({ x: 1 })))).toEqual({ a: 'y', 'b.c': [], _id: { x: 1 } });
+    expect(BSON.deserialize(fullKeyFilter(document, ranged, encodeValue({ x: 1 })))).toEqual({
+      a: 'y',
+      'b.c': [],
+      _id: { x: 1 },
+    });
     const byId = shardKeyFields(keyPattern({ _id: 'hashed' }));
     expect(BSON.deserialize(fullKeyFilter(document, byId, encodeValue({ x: 1 })))).toEqual({ _id: { x: 1 } });
   });
 
-  test.each([{ _id: 1 }, { _id: 1, h: null }])('matches a missing field by null, and never undefined, which is null to servers before 8.0: %j', (document) => {
-    const filter = fullKeyFilter(BSON.serialize(document), hashed, encodeValue(1));
-    expect(BSON.deserialize(filter)).toEqual({ h: { $eq: null, $not: { $type: 6 } }, _id: 1 });
-  });
+  test.each([{ _id: 1 }, { _id: 1, h: null }])(
+    'matches a missing field by null, and never undefined, which is null to servers before 8.0: %j',
+    (document) => {
+      const filter = fullKeyFilter(BSON.serialize(document), hashed, encodeValue(1));
+      expect(BSON.deserialize(filter)).toEqual({ h: { $eq: null, $not: { $type: 6 } }, _id: 1 });
+    },
+  );
 
   test('asks for undefined by its type, since no query may name it', () => {
     const document = Buffer.from(BSON.serialize({ _id: 1, a: null, b: { c: 2 } }));
     document[document.indexOf(Buffer.from('\x0aa\0'))] = 0x06;
-    expect(BSON.deserialize(fullKeyFilter(document, ranged, encodeValue(1)))).toEqual({ a: { $type: 6 }, 'b.c': 2, _id: 1 });
+    expect(BSON.deserialize(fullKeyFilter(document, ranged, encodeValue(1)))).toEqual({
+      a: { $type: 6 },
+      'b.c': 2,
+      _id: 1,
+    });
     expect([hasUndefinedKey(document, ranged), hasUndefinedKey(document, hashed)]).toEqual([true, false]);
   });
 });
@@ -55,7 +68,11 @@ describe('the owners of chunks', () => {
     const middle = { a: 5, b: new MinKey() };
     const within = { a: 5, b: 'm' };
     const max = { a: new MaxKey(), b: new MaxKey() };
-    const map = new ChunkMap(key, [chunkOf(within, max, 's2'), chunkOf(min, middle, 's0'), chunkOf(middle, within, 's1')]);
+    const map = new ChunkMap(key, [
+      chunkOf(within, max, 's2'),
+      chunkOf(min, middle, 's0'),
+      chunkOf(middle, within, 's1'),
+    ]);
     const ownerOf = (document: Document) => map.ownerOf(BSON.serialize(document));
     expect(ownerOf({ a: 4, b: 'z' })).toBe('s0');
     expect(ownerOf({ a: 5 })).toBe('s1');
@@ -69,8 +86,16 @@ describe('the owners of chunks', () => {
 
   test('of a hashed key whose bounds are small numbers are found by the hash itself', () => {
     const hashOf = (id: number) => hashValue(encodeValue(id));
-    const bounds: [unknown, string][] = [[new MinKey(), 's0'], [Long.fromBigInt(-(2n ** 62n)), 's1'], [0, 's2'], [Long.fromBigInt(2n ** 62n), 's3']];
-    const map = new ChunkMap(hashed, bounds.map(([h, shard], position) => chunkOf({ h }, { h: bounds[position + 1]?.[0] ?? new MaxKey() }, shard)));
+    const bounds: [unknown, string][] = [
+      [new MinKey(), 's0'],
+      [Long.fromBigInt(-(2n ** 62n)), 's1'],
+      [0, 's2'],
+      [Long.fromBigInt(2n ** 62n), 's3'],
+    ];
+    const map = new ChunkMap(
+      hashed,
+      bounds.map(([h, shard], position) => chunkOf({ h }, { h: bounds[position + 1]?.[0] ?? new MaxKey() }, shard)),
+    );
     for (let id = 0; id < 500; id += 1) {
       const hash = hashOf(id);
       const expected = hash < -(2n ** 62n) ? 's0' : hash < 0n ? 's1' : hash < 2n ** 62n ? 's2' : 's3';
@@ -84,9 +109,23 @@ describe('the owners of chunks', () => {
       bytes.writeBigInt64LE(ms, bytes.length - 9);
       return bytes;
     };
-    const place = (region: string): Uint8Array => BSON.serialize({ a: new Map<string, unknown>([['region', region], ['2024', 1]]) });
-    const bounds: [Uint8Array, string][] = [[BSON.serialize({ a: new MinKey() }), 's0'], [place('m'), 's1'], [date(2n ** 62n), 's2'], [date(2n ** 62n + 1n), 's3']];
-    const map = new ChunkMap(shardKeyFields(keyPattern({ a: 1 })), bounds.map(([min, shard]) => ({ min, shard })));
+    const place = (region: string): Uint8Array =>
+      BSON.serialize({
+        a: new Map<string, unknown>([
+          ['region', region],
+          ['2024', 1],
+        ]),
+      });
+    const bounds: [Uint8Array, string][] = [
+      [BSON.serialize({ a: new MinKey() }), 's0'],
+      [place('m'), 's1'],
+      [date(2n ** 62n), 's2'],
+      [date(2n ** 62n + 1n), 's3'],
+    ];
+    const map = new ChunkMap(
+      shardKeyFields(keyPattern({ a: 1 })),
+      bounds.map(([min, shard]) => ({ min, shard })),
+    );
     const documents = [place('l'), place('n'), date(2n ** 62n - 1n), date(2n ** 62n), date(2n ** 62n + 1n)];
     expect(documents.map((document) => map.ownerOf(document))).toEqual(['s0', 's1', 's1', 's2', 's3']);
   });
@@ -99,12 +138,20 @@ describe('the owners of chunks', () => {
       .split('\n')
       .map((line) => BSON.EJSON.parse(line, { relaxed: false }) as Document);
     const step = (number: number) => steps.find((candidate) => Number(candidate['step']) === number) as Document;
-    const batch = (number: number) => (step(number)['reply'] as { cursor: { firstBatch: Document[] } }).cursor.firstBatch;
+    const batch = (number: number) =>
+      (step(number)['reply'] as { cursor: { firstBatch: Document[] } }).cursor.firstBatch;
     const chunks = (batch(48) as { min: Document; max: Document; shard: string }[]).filter(({ min }) => 'h' in min);
-    const map = new ChunkMap(hashed, chunks.map(({ min, max, shard }) => chunkOf(min, max, shard)));
+    const map = new ChunkMap(
+      hashed,
+      chunks.map(({ min, max, shard }) => chunkOf(min, max, shard)),
+    );
     const inserted = [...(step(44)['command'] as { documents: Document[] }).documents, { _id: 'missing' }];
-    const byShard = (shard: string) => inserted.filter((document) => map.owns(BSON.serialize(document), shard)).map(({ _id }) => String(_id));
-    for (const [shard, number] of [['shard0', 46], ['shard1', 47]] as const) {
+    const byShard = (shard: string) =>
+      inserted.filter((document) => map.owns(BSON.serialize(document), shard)).map(({ _id }) => String(_id));
+    for (const [shard, number] of [
+      ['shard0', 46],
+      ['shard1', 47],
+    ] as const) {
       expect(byShard(shard)).toEqual(batch(number).map(({ _id }) => String(_id)));
     }
   });

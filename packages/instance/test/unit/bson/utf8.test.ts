@@ -4,7 +4,14 @@ import { decodeUtf8, encodeUtf8, isWellFormed } from '../../../src/bson/utf8.js'
 
 const textOf = (bytes: Uint8Array): string => decodeUtf8(Buffer.from(bytes), 0, bytes.length);
 /** High bytes, beginnings and ends of characters. */
-const bytes = fc.array(fc.oneof(fc.constantFrom(0x41, 0x80, 0xa9, 0xc3, 0xe2, 0x82, 0xac, 0xed, 0xa0, 0xef, 0xbf, 0xbd, 0xf0, 0xff), fc.nat(0xff))).map((codes) => Uint8Array.from(codes));
+const bytes = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(0x41, 0x80, 0xa9, 0xc3, 0xe2, 0x82, 0xac, 0xed, 0xa0, 0xef, 0xbf, 0xbd, 0xf0, 0xff),
+      fc.nat(0xff),
+    ),
+  )
+  .map((codes) => Uint8Array.from(codes));
 
 test('any bytes come back from their text', () => {
   fc.assert(

@@ -19,7 +19,9 @@ export function chunkOf(min: Document, max: Document, shard: string): Chunk {
 }
 
 /** Bounds as one can read them. */
-export function boundsOf<Range extends { min: Uint8Array; max: Uint8Array }>(range: Range): Omit<Range, 'min' | 'max'> & { min: Document; max: Document } {
+export function boundsOf<Range extends { min: Uint8Array; max: Uint8Array }>(
+  range: Range,
+): Omit<Range, 'min' | 'max'> & { min: Document; max: Document } {
   const decoded = (bytes: Uint8Array): Document => BSON.deserialize(bytes, { promoteLongs: false });
   return { ...range, min: decoded(range.min), max: decoded(range.max) };
 }

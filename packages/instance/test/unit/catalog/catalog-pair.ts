@@ -28,18 +28,33 @@ function sourceServer(): FakeCatalogServer {
     indexes: [{ v: 2, key: { a: 1 }, name: 'simple' }],
   });
   server.add('app.capped', { options: { capped: true, size: 4096 } });
-  server.add('app.view', { type: 'view', options: { viewOn: 'plain', pipeline: [{ $match: { a: new BSON.Double(1) } }] } });
-  server.addSharded('app.ranged', { sk: 1 }, false, [
-    { min: { sk: low }, max: { sk: 0 }, shard: 'shard1' },
-    { min: { sk: 0 }, max: { sk: high }, shard: 'shard0' },
-  ], { indexes: [{ v: 2, key: { sk: 1, x: 1 }, name: 'longer', unique: true }] });
+  server.add('app.view', {
+    type: 'view',
+    options: { viewOn: 'plain', pipeline: [{ $match: { a: new BSON.Double(1) } }] },
+  });
+  server.addSharded(
+    'app.ranged',
+    { sk: 1 },
+    false,
+    [
+      { min: { sk: low }, max: { sk: 0 }, shard: 'shard1' },
+      { min: { sk: 0 }, max: { sk: high }, shard: 'shard0' },
+    ],
+    { indexes: [{ v: 2, key: { sk: 1, x: 1 }, name: 'longer', unique: true }] },
+  );
   server.addSharded('app.uniq', { email: 1 }, true, [{ min: { email: low }, max: { email: high }, shard: 'shard1' }], {
     indexes: [{ v: 2, key: { email: 1 }, name: 'by_email', unique: true }],
   });
-  server.addSharded('app.hashed', { _id: 'hashed' }, false, [
-    { min: { _id: low }, max: { _id: BSON.Long.fromNumber(0) }, shard: 'shard0' },
-    { min: { _id: BSON.Long.fromNumber(0) }, max: { _id: high }, shard: 'shard1' },
-  ], { indexes: [{ v: 2, key: { _id: 'hashed' }, name: '_id_hashed' }] });
+  server.addSharded(
+    'app.hashed',
+    { _id: 'hashed' },
+    false,
+    [
+      { min: { _id: low }, max: { _id: BSON.Long.fromNumber(0) }, shard: 'shard0' },
+      { min: { _id: BSON.Long.fromNumber(0) }, max: { _id: high }, shard: 'shard1' },
+    ],
+    { indexes: [{ v: 2, key: { _id: 'hashed' }, name: '_id_hashed' }] },
+  );
   return server;
 }
 
@@ -55,13 +70,21 @@ export function pair(destinationVersion: 4 | 5 | 6 = 5): Pair {
   const server = new FakeCatalogServer(['a', 'b'], destinationVersion);
   return {
     source: fakeCluster({ router: sourceServer().client }),
-    destination: fakeCluster({ router: server.client, shardIds: ['a', 'b'], clusterId: '0b', version: [destinationVersion, 0, 0] }),
+    destination: fakeCluster({
+      router: server.client,
+      shardIds: ['a', 'b'],
+      clusterId: '0b',
+      version: [destinationVersion, 0, 0],
+    }),
     server,
   };
 }
 
 /** The source's catalog, and what it makes of the destination. */
-export async function makePlan({ source, destination }: Pair, buildIndexes: 'beforeDataCopy' | 'never' = 'beforeDataCopy') {
+export async function makePlan(
+  { source, destination }: Pair,
+  buildIndexes: 'beforeDataCopy' | 'never' = 'beforeDataCopy',
+) {
   const catalog = await readCatalog(source, everything, signal);
   return { catalog, plan: planDestination(catalog, { source, destination, buildIndexes }) };
 }

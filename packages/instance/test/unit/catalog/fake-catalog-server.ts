@@ -41,42 +41,63 @@ export class FakeCatalogServer {
   /** Loses the connection at the n-th command from now on, counted from 0, once. */
   failure: { atCommand: number; afterEffect: boolean } | null = null;
 
-  constructor(shardIds: readonly string[], readonly version = 5) {
+  constructor(
+    shardIds: readonly string[],
+    readonly version = 5,
+  ) {
     this.shards = shardIds.map((_id) => ({ _id, tags: [] }));
-    this.client = new FakeNodeClient('fake router', this.withFailures({
-      listDatabases: () => ({ databases: [...this.databases.keys()].map((name) => ({ name })) }),
-      listCollections: (database, command) => cursor(this.listCollections(database, command)),
-      listIndexes: (database, command) => cursor(this.need(database, command.listIndexes as string).indexes),
-      find: (database, command) => cursor(this.find(database, command)),
-      aggregate: (database, command) => cursor(this.aggregate(database, command)),
-      drop: (database, command) => this.drop(database, command.drop as string),
-      create: (database, command, exact) => this.create(database, command, exact),
-      createIndexes: (database, command) => this.createIndexes(database, command),
-      dropIndexes: (database, command) => this.dropIndexes(database, command),
-      collMod: (database, command) => this.collMod(database, command),
-      enableSharding: (_, command) => this.enableSharding(command),
-      shardCollection: (_, command) => this.shardCollection(command),
-      addShardToZone: (_, command) => this.addShardToZone(command),
-      removeShardFromZone: (_, command) => this.removeShardFromZone(command),
-      updateZoneKeyRange: (_, command, exact) => this.updateZoneKeyRange(command, exact),
-      flushRouterConfig: () => ({ flushed: true }),
-      connectionStatus: () => ({ authInfo: this.authInfo }),
-      balancerStatus: () => ({ mode: this.balancerMode, inBalancerRound: false }),
-      dbStats: () => ({ raw: { 'set/host:1': { fsTotalSize: this.disk.totalBytes, fsUsedSize: this.disk.usedBytes } } }),
-    }));
+    this.client = new FakeNodeClient(
+      'fake router',
+      this.withFailures({
+        listDatabases: () => ({ databases: [...this.databases.keys()].map((name) => ({ name })) }),
+        listCollections: (database, command) => cursor(this.listCollections(database, command)),
+        listIndexes: (database, command) => cursor(this.need(database, command.listIndexes as string).indexes),
+        find: (database, command) => cursor(this.find(database, command)),
+        aggregate: (database, command) => cursor(this.aggregate(database, command)),
+        drop: (database, command) => this.drop(database, command.drop as string),
+        create: (database, command, exact) => this.create(database, command, exact),
+        createIndexes: (database, command) => this.createIndexes(database, command),
+        dropIndexes: (database, command) => this.dropIndexes(database, command),
+        collMod: (database, command) => this.collMod(database, command),
+        enableSharding: (_, command) => this.enableSharding(command),
+        shardCollection: (_, command) => this.shardCollection(command),
+        addShardToZone: (_, command) => this.addShardToZone(command),
+        removeShardFromZone: (_, command) => this.removeShardFromZone(command),
+        updateZoneKeyRange: (_, command, exact) => this.updateZoneKeyRange(command, exact),
+        flushRouterConfig: () => ({ flushed: true }),
+        connectionStatus: () => ({ authInfo: this.authInfo }),
+        balancerStatus: () => ({ mode: this.balancerMode, inBalancerRound: false }),
+        dbStats: () => ({
+          raw: { 'set/host:1': { fsTotalSize: this.disk.totalBytes, fsUsedSize: this.disk.usedBytes } },
+        }),
+      }),
+    );
   }
 
   /** Makes a collection without going through commands. */
   add(namespace: string, parts: Partial<Collection> = {}): Collection {
     const [database, name] = split(namespace);
     const indexes = parts.type === 'view' ? [] : [{ v: 2, key: { _id: 1 }, name: '_id_' }, ...(parts.indexes ?? [])];
-    const collection: Collection = { uuid: new BSON.UUID(), type: 'collection', options: {}, documents: [], ...parts, indexes };
+    const collection: Collection = {
+      uuid: new BSON.UUID(),
+      type: 'collection',
+      options: {},
+      documents: [],
+      ...parts,
+      indexes,
+    };
     this.database(database).collections.set(name, collection);
     return collection;
   }
 
   /** Shards a collection that was added, with the given chunks. */
-  addSharded(namespace: string, key: Document, unique: boolean, chunks: Document[], parts: Partial<Collection> = {}): void {
+  addSharded(
+    namespace: string,
+    key: Document,
+    unique: boolean,
+    chunks: Document[],
+    parts: Partial<Collection> = {},
+  ): void {
     const { uuid } = this.add(namespace, parts);
     this.sharded.set(namespace, { _id: namespace, key, unique, uuid });
     this.chunks.push(...chunks.map((chunk) => ({ ...chunk, uuid })));
@@ -85,27 +106,43 @@ export class FakeCatalogServer {
   /** Everything that must be equal after an interrupted and an uninterrupted run. */
   state(): unknown {
     const collections = [...this.databases].flatMap(([database, { primary, collections: list }]) =>
-      [...list].map(([name, { type, options, indexes }]) => ({ namespace: `${database}.${name}`, primary, type, options, indexes: [...indexes].sort(byName) })),
+      [...list].map(([name, { type, options, indexes }]) => ({
+        namespace: `${database}.${name}`,
+        primary,
+        type,
+        options,
+        indexes: [...indexes].sort(byName),
+      })),
     );
-    return BSON.EJSON.parse(BSON.EJSON.stringify({
-      collections: collections.sort((a, b) => (a.namespace < b.namespace ? -1 : 1)),
-      sharded: [...this.sharded.values()].map(({ _id, key, unique }) => ({ _id: _id as string, key: key as Document, unique: unique as boolean })).sort((a, b) => (a._id < b._id ? -1 : 1)),
-      chunks: this.chunks.map((chunk) => BSON.EJSON.stringify(withoutFields(chunk, 'uuid'))).sort(),
-      tags: this.tags,
-      shards: this.shards,
-    }, { relaxed: false }));
+    return BSON.EJSON.parse(
+      BSON.EJSON.stringify(
+        {
+          collections: collections.sort((a, b) => (a.namespace < b.namespace ? -1 : 1)),
+          sharded: [...this.sharded.values()]
+            .map(({ _id, key, unique }) => ({ _id: _id as string, key: key as Document, unique: unique as boolean }))
+            .sort((a, b) => (a._id < b._id ? -1 : 1)),
+          chunks: this.chunks.map((chunk) => BSON.EJSON.stringify(withoutFields(chunk, 'uuid'))).sort(),
+          tags: this.tags,
+          shards: this.shards,
+        },
+        { relaxed: false },
+      ),
+    );
   }
 
   private withFailures(table: Record<string, Handler>): Record<string, Handler> {
-    const wrapped = Object.entries(table).map(([name, handler]): [string, Handler] => [name, (database, command, exact) => {
-      const { failure } = this;
-      if (failure === null) return handler(database, command, exact);
-      failure.atCommand -= 1;
-      if (failure.atCommand >= 0) return handler(database, command, exact);
-      this.failure = null;
-      if (failure.afterEffect) handler(database, command, exact);
-      throw new ConnectionLost();
-    }]);
+    const wrapped = Object.entries(table).map(([name, handler]): [string, Handler] => [
+      name,
+      (database, command, exact) => {
+        const { failure } = this;
+        if (failure === null) return handler(database, command, exact);
+        failure.atCommand -= 1;
+        if (failure.atCommand >= 0) return handler(database, command, exact);
+        this.failure = null;
+        if (failure.afterEffect) handler(database, command, exact);
+        throw new ConnectionLost();
+      },
+    ]);
     return Object.fromEntries(wrapped);
   }
 
@@ -129,7 +166,12 @@ export class FakeCatalogServer {
     const rows = [...(this.databases.get(database)?.collections ?? [])];
     return rows
       .filter(([name]) => wanted === undefined || name === wanted)
-      .map(([name, { uuid, type, options }]) => ({ name, type, options, info: type === 'collection' ? { readOnly: false, uuid } : { readOnly: true } }));
+      .map(([name, { uuid, type, options }]) => ({
+        name,
+        type,
+        options,
+        info: type === 'collection' ? { readOnly: false, uuid } : { readOnly: true },
+      }));
   }
 
   private find(database: string, command: Document): Document[] {
@@ -137,7 +179,9 @@ export class FakeCatalogServer {
     if (database === 'admin' && name === 'system.version') return this.featureVersions();
     if (database !== 'config') return this.databases.get(database)?.collections.get(name)?.documents ?? [];
     const filter = Object.entries((command.filter as Document | undefined) ?? {});
-    return this.config(name).filter((row) => filter.every(([field, value]) => sameDocument({ value: row[field] as unknown }, { value: value as unknown })));
+    return this.config(name).filter((row) =>
+      filter.every(([field, value]) => sameDocument({ value: row[field] as unknown }, { value: value as unknown })),
+    );
   }
 
   private featureVersions(): Document[] {
@@ -147,13 +191,20 @@ export class FakeCatalogServer {
 
   private config(name: string): Document[] {
     switch (name) {
-      case 'databases': return [...this.databases].map(([_id, { primary }]) => ({ _id, primary, partitioned: true }));
-      case 'collections': return [...this.sharded.values()];
-      case 'chunks': return this.chunks;
-      case 'changelog': return this.changelog;
-      case 'tags': return this.tags;
-      case 'shards': return this.shards;
-      default: return [];
+      case 'databases':
+        return [...this.databases].map(([_id, { primary }]) => ({ _id, primary, partitioned: true }));
+      case 'collections':
+        return [...this.sharded.values()];
+      case 'chunks':
+        return this.chunks;
+      case 'changelog':
+        return this.changelog;
+      case 'tags':
+        return this.tags;
+      case 'shards':
+        return this.shards;
+      default:
+        return [];
     }
   }
 
@@ -171,7 +222,8 @@ export class FakeCatalogServer {
     for (const field of ['pipeline', 'validator']) if (field in options) options[field] = exact[field] as unknown;
     const existing = this.databases.get(database)?.collections.get(name);
     if (existing !== undefined && !sameDocument(existing.options, options)) throw serverError(48, 'NamespaceExists');
-    if (existing === undefined) this.add(`${database}.${name}`, { type: 'viewOn' in options ? 'view' : 'collection', options });
+    if (existing === undefined)
+      this.add(`${database}.${name}`, { type: 'viewOn' in options ? 'view' : 'collection', options });
     return {};
   }
 
@@ -192,7 +244,8 @@ export class FakeCatalogServer {
       else if (options.collation !== undefined) shown.collation ??= options.collation as Document;
       if (indexes.some((index) => sameDocument(index, shown))) continue;
       if (indexes.some((index) => index.name === shown.name)) throw serverError(86, 'IndexKeySpecsConflict');
-      if ([...indexes, ...added].some((index) => indexSignature(index) === indexSignature(shown))) throw serverError(85, 'IndexOptionsConflict');
+      if ([...indexes, ...added].some((index) => indexSignature(index) === indexSignature(shown)))
+        throw serverError(85, 'IndexOptionsConflict');
       if (Number(shown.expireAfterSeconds ?? 0) > Date.now() / 1000) throw serverError(67, 'CannotCreateIndex');
       if (shown.unique === true && this.violating.has(`${database}.${name}`)) throw serverError(11000, 'DuplicateKey');
       added.push(shown);
@@ -218,23 +271,28 @@ export class FakeCatalogServer {
     const index = collection.indexes.find((one) => one.name === change.name);
     if (index === undefined) throw serverError(27, 'IndexNotFound');
     const attributes = withoutFields(change, 'name');
-    if (('unique' in attributes || 'prepareUnique' in attributes) && this.version < 6) throw serverError(40415, 'Location40415');
-    if ('expireAfterSeconds' in attributes && index.expireAfterSeconds === undefined) throw serverError(72, 'InvalidOptions');
+    if (('unique' in attributes || 'prepareUnique' in attributes) && this.version < 6)
+      throw serverError(40415, 'Location40415');
+    if ('expireAfterSeconds' in attributes && index.expireAfterSeconds === undefined)
+      throw serverError(72, 'InvalidOptions');
     if (attributes.unique === true) {
       if (index.prepareUnique !== true) throw serverError(72, 'InvalidOptions');
       if (this.violating.has(`${database}.${name}`)) throw serverError(359, 'CannotConvertIndexToUnique');
       delete index.prepareUnique;
     }
     Object.assign(index, attributes);
-    for (const attribute of ['hidden', 'prepareUnique']) if (index[attribute] === false) Reflect.deleteProperty(index, attribute);
+    for (const attribute of ['hidden', 'prepareUnique'])
+      if (index[attribute] === false) Reflect.deleteProperty(index, attribute);
     return {};
   }
 
   private enableSharding(command: Document): Document {
     const name = command.enableSharding as string;
     const existing = this.databases.get(name);
-    if (existing === undefined) this.databases.set(name, { primary: (command.primaryShard as string | undefined) ?? '', collections: new Map() });
-    else if (command.primaryShard !== undefined && command.primaryShard !== existing.primary) throw serverError(48, 'NamespaceExists');
+    if (existing === undefined)
+      this.databases.set(name, { primary: (command.primaryShard as string | undefined) ?? '', collections: new Map() });
+    else if (command.primaryShard !== undefined && command.primaryShard !== existing.primary)
+      throw serverError(48, 'NamespaceExists');
     return {};
   }
 
@@ -244,10 +302,12 @@ export class FakeCatalogServer {
     const [database, name] = split(namespace);
     const { uuid, indexes } = this.need(database, name);
     const key = command.key as Document;
-    const isSupported = indexes.some((index) => Object.entries(key).every(([field, value], position) => {
-      const other = Object.entries(index.key as Document)[position];
-      return other?.[0] === field && other[1] === value;
-    }));
+    const isSupported = indexes.some((index) =>
+      Object.entries(key).every(([field, value], position) => {
+        const other = Object.entries(index.key as Document)[position];
+        return other?.[0] === field && other[1] === value;
+      }),
+    );
     if (!isSupported) indexes.push({ v: 2, key, name: `server_made_${name}` });
     this.sharded.set(namespace, { _id: namespace, key, unique: command.unique === true, uuid });
     const ranges = this.tags.filter((tag) => tag.ns === namespace);
@@ -288,10 +348,17 @@ function shownKey(key: Document): Document {
   const isText = (entry: [string, unknown]): boolean => entry[1] === 'text';
   const entries = Object.entries(key) as [string, unknown][];
   const first = entries.findIndex(isText);
-  return Object.fromEntries(entries.flatMap((entry, position): [string, unknown][] => {
-    if (!isText(entry)) return [entry];
-    return position === first ? [['_fts', 'text'], ['_ftsx', 1]] : [];
-  }));
+  return Object.fromEntries(
+    entries.flatMap((entry, position): [string, unknown][] => {
+      if (!isText(entry)) return [entry];
+      return position === first
+        ? [
+            ['_fts', 'text'],
+            ['_ftsx', 1],
+          ]
+        : [];
+    }),
+  );
 }
 
 function cursor(firstBatch: Document[]): Document {

@@ -12,8 +12,10 @@ describe('compileNamespaceFilter', () => {
     const filter = filterOf([]);
     expect(filter.includes('shop', 'orders')).toBe(true);
     expect(filter.includes('shop', 'system.js')).toBe(true);
-    for (const database of ['admin', 'config', 'local', 'convoy_metadata']) expect(filter.includes(database, 'c')).toBe(false);
-    for (const name of ['system.views', 'system.buckets.t', 'system.profile']) expect(filter.includes('shop', name)).toBe(false);
+    for (const database of ['admin', 'config', 'local', 'convoy_metadata'])
+      expect(filter.includes(database, 'c')).toBe(false);
+    for (const name of ['system.views', 'system.buckets.t', 'system.profile'])
+      expect(filter.includes('shop', name)).toBe(false);
   });
 
   it('never includes reserved databases, not even by name', () => {
@@ -28,8 +30,15 @@ describe('compileNamespaceFilter', () => {
   });
 
   it('unites collections and collectionsRegex of one element', () => {
-    const filter = filterOf([{ database: 'shop', collections: ['orders'], collectionsRegex: { pattern: '^log_', options: '' } }]);
-    expect(['orders', 'log_1', 'orders2', 'alog_'].map((name) => filter.includes('shop', name))).toEqual([true, true, false, false]);
+    const filter = filterOf([
+      { database: 'shop', collections: ['orders'], collectionsRegex: { pattern: '^log_', options: '' } },
+    ]);
+    expect(['orders', 'log_1', 'orders2', 'alog_'].map((name) => filter.includes('shop', name))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
   });
 
   it('matches patterns anywhere unless they are anchored', () => {
@@ -49,13 +58,22 @@ describe('compileNamespaceFilter', () => {
   });
 
   it('excludes after including', () => {
-    const filter = filterOf([{ database: 'shop' }], [{ databaseRegex: { pattern: '.*', options: '' }, collections: ['secret'] }]);
+    const filter = filterOf(
+      [{ database: 'shop' }],
+      [{ databaseRegex: { pattern: '.*', options: '' }, collections: ['secret'] }],
+    );
     expect(filter.includes('shop', 'orders')).toBe(true);
     expect(filter.includes('shop', 'secret')).toBe(false);
   });
 
   it('refuses what the linear-time engine cannot do', () => {
-    for (const [pattern, options] of [['(a)\\1', ''], ['(?<=a)b', ''], ['(?=a)', ''], ['(', ''], ['a', 'x']] as const) {
+    for (const [pattern, options] of [
+      ['(a)\\1', ''],
+      ['(?<=a)b', ''],
+      ['(?=a)', ''],
+      ['(', ''],
+      ['a', 'x'],
+    ] as const) {
       expect(() => filterOf([{ databaseRegex: { pattern, options } }]), `${pattern} ${options}`).toThrow(
         expect.objectContaining({ error: 'filterPatternInvalid' }),
       );

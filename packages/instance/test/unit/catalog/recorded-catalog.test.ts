@@ -42,9 +42,16 @@ const confirm = (): Promise<void> => Promise.resolve();
 function recordedClient(node: string): FakeNodeClient {
   const answer: Handler = (database, command) => {
     const [name, value] = Object.entries<unknown>(command)[0] ?? ['', null];
-    if (database === 'config') return { cursor: { firstBatch: recordedConfig(String(value), command.filter as Document) } };
-    const step = steps.find(({ on, db, command: sent }) =>
-      on === node && db === database && sent !== undefined && name in sent && (typeof value !== 'string' || sent[name] === value) && !('filter' in sent),
+    if (database === 'config')
+      return { cursor: { firstBatch: recordedConfig(String(value), command.filter as Document) } };
+    const step = steps.find(
+      ({ on, db, command: sent }) =>
+        on === node &&
+        db === database &&
+        sent !== undefined &&
+        name in sent &&
+        (typeof value !== 'string' || sent[name] === value) &&
+        !('filter' in sent),
     );
     if (step?.error !== undefined) throw serverError(step.error.code, step.error.codeName);
     if (step?.reply !== undefined) return step.reply;
@@ -52,7 +59,12 @@ function recordedClient(node: string): FakeNodeClient {
     if (name === 'listIndexes') return { cursor: { firstBatch: [{ v: 2, key: { _id: 1 }, name: '_id_' }] } };
     throw serverError(13, 'Unauthorized');
   };
-  return new FakeNodeClient(node, Object.fromEntries(['listDatabases', 'listCollections', 'listIndexes', 'aggregate', 'find'].map((name) => [name, answer])));
+  return new FakeNodeClient(
+    node,
+    Object.fromEntries(
+      ['listDatabases', 'listCollections', 'listIndexes', 'aggregate', 'find'].map((name) => [name, answer]),
+    ),
+  );
 }
 
 function recordedConfig(collection: string, filter: Document): Document[] {
@@ -73,13 +85,28 @@ describe('a catalog that a real 5.0.7 showed', () => {
     expect(report.timeSeries).toEqual(['appdb.series']);
     expect(report.inconsistentIndexes).toEqual([]);
     expect(report.catalog.map((entry) => entry.name)).toEqual([
-      'capped', 'collated', 'collsh', 'compound', 'engine', 'hashed', 'plain', 'ranged', 'uniq', 'validated', 'view1',
+      'capped',
+      'collated',
+      'collsh',
+      'compound',
+      'engine',
+      'hashed',
+      'plain',
+      'ranged',
+      'uniq',
+      'validated',
+      'view1',
     ]);
     const byName = new Map(report.catalog.map((entry) => [entry.name, entry]));
     expect(byName.get('plain')?.uuid).toBe('2dff5b069850408b9fa9223eb26f814a');
     expect(byName.get('plain')?.indexes).toHaveLength(13);
     expect(byName.get('ranged')).toMatchObject({ sizeBytes: 34_800, documentCount: 400, primaryShard: 'shard0' });
-    expect(byName.get('ranged')?.sharding?.chunks.map((chunk) => chunk.shard)).toEqual(['shard0', 'shard0', 'shard1', 'shard0']);
+    expect(byName.get('ranged')?.sharding?.chunks.map((chunk) => chunk.shard)).toEqual([
+      'shard0',
+      'shard0',
+      'shard1',
+      'shard0',
+    ]);
     expect(byName.get('hashed')?.sharding?.chunks.map(boundsOf)[1]?.max._id).toBeInstanceOf(BSON.Long);
     expect(byName.get('uniq')?.sharding).toMatchObject({ key: keyPattern({ email: 1 }), unique: true });
     expect(byName.get('view1')).toMatchObject({ type: 'view', options: { viewOn: 'plain' } });
@@ -91,13 +118,24 @@ describe('a catalog that a real 5.0.7 showed', () => {
     const destination = fakeCluster({ router: server.client, clusterId: '0b' });
     const catalog = await readCatalog(source, everything, signal);
     const plan = planDestination(catalog, { source, destination, buildIndexes: 'beforeDataCopy' });
-    expect(plan.warnings.map((warning) => warning.name)).toEqual(['shardKeyIndexAdded', 'shardKeyIndexAdded', 'collectionOptionDropped']);
+    expect(plan.warnings.map((warning) => warning.name)).toEqual([
+      'shardKeyIndexAdded',
+      'shardKeyIndexAdded',
+      'collectionOptionDropped',
+    ]);
     await createCollections({ destination, plan, signal, confirm });
     await restoreAttributes({ destination, plan, signal, confirm });
     const made = await readCatalog(destination, everything, signal);
-    const differences = compareCatalogs(catalog, made, { form: 'final', buildIndexes: 'beforeDataCopy', destinationVersion: [5, 0, 7] });
+    const differences = compareCatalogs(catalog, made, {
+      form: 'final',
+      buildIndexes: 'beforeDataCopy',
+      destinationVersion: [5, 0, 7],
+    });
     expect(differences).toEqual([]);
-    const ranges = (name: string, cluster: typeof catalog): unknown => cluster.find((entry) => entry.name === name)?.sharding?.chunks.map(({ min, max, shard }) => ({ min, max, shard }));
+    const ranges = (name: string, cluster: typeof catalog): unknown =>
+      cluster
+        .find((entry) => entry.name === name)
+        ?.sharding?.chunks.map(({ min, max, shard }) => ({ min, max, shard }));
     for (const name of ['ranged', 'hashed', 'compound', 'uniq']) {
       expect(BSON.EJSON.stringify(ranges(name, made)), name).toBe(BSON.EJSON.stringify(ranges(name, catalog)));
     }

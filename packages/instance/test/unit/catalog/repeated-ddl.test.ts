@@ -30,14 +30,27 @@ function answeringAgain(commandName: string, code: number): NodeClient {
     if (commandName in sent) throw serverError(code, 'AlreadyThere');
     return reply;
   };
-  return { label: client.label, command, openCursor: client.openCursor.bind(client), write: client.write.bind(client), close: () => Promise.resolve() };
+  return {
+    label: client.label,
+    command,
+    openCursor: client.openCursor.bind(client),
+    write: client.write.bind(client),
+    close: () => Promise.resolve(),
+  };
 }
 
-async function planOf(source: FakeCatalogServer): Promise<{ plans: CollectionPlan[]; destination: (router: NodeClient) => ClusterClient }> {
-  const destination = (router: NodeClient): ClusterClient => fakeCluster({ router, shardIds: ['a', 'b'], clusterId: '0b' });
+async function planOf(
+  source: FakeCatalogServer,
+): Promise<{ plans: CollectionPlan[]; destination: (router: NodeClient) => ClusterClient }> {
+  const destination = (router: NodeClient): ClusterClient =>
+    fakeCluster({ router, shardIds: ['a', 'b'], clusterId: '0b' });
   const sourceCluster = fakeCluster({ router: source.client, shardIds: ['a', 'b'] });
   const catalog = await readCatalog(sourceCluster, everything, signal);
-  const plan = planDestination(catalog, { source: sourceCluster, destination: destination(server.client), buildIndexes: 'beforeDataCopy' });
+  const plan = planDestination(catalog, {
+    source: sourceCluster,
+    destination: destination(server.client),
+    buildIndexes: 'beforeDataCopy',
+  });
   return { plans: plan.collections, destination };
 }
 
@@ -54,13 +67,24 @@ function sourceWith(add: (source: FakeCatalogServer) => void): FakeCatalogServer
 
 describe('after a step-down', () => {
   it('a collection that an earlier sending has made is taken', async () => {
-    await made(sourceWith((source) => source.add('app.plain')), answeringAgain('create', 48));
+    await made(
+      sourceWith((source) => source.add('app.plain')),
+      answeringAgain('create', 48),
+    );
     expect(server.databases.get('app')?.collections.has('plain')).toBe(true);
   });
 
   it('an index that an earlier sending has built is taken', async () => {
-    await made(sourceWith((source) => source.add('app.plain', { indexes: [{ v: 2, key: { a: 1 }, name: 'a_1' }] })), answeringAgain('createIndexes', 68));
-    expect(server.databases.get('app')?.collections.get('plain')?.indexes.map(({ name }) => name as string)).toEqual(['_id_', 'a_1']);
+    await made(
+      sourceWith((source) => source.add('app.plain', { indexes: [{ v: 2, key: { a: 1 }, name: 'a_1' }] })),
+      answeringAgain('createIndexes', 68),
+    );
+    expect(
+      server.databases
+        .get('app')
+        ?.collections.get('plain')
+        ?.indexes.map(({ name }) => name as string),
+    ).toEqual(['_id_', 'a_1']);
   });
 
   it('a collection that an earlier sending has sharded is taken', async () => {
@@ -77,7 +101,12 @@ it('routing is read anew after all collections were placed', async () => {
   const chunks = [{ min: { _id: new BSON.MinKey() }, max: { _id: new BSON.MaxKey() }, shard: 'b' }];
   const source = sourceWith((one) => one.addSharded('app.sharded', { _id: 1 }, false, chunks));
   const { plans, destination } = await planOf(source);
-  await createCollections({ destination: destination(server.client), plan: { databases: new Map([['app', 'a']]), collections: plans, warnings: [] }, signal, confirm });
+  await createCollections({
+    destination: destination(server.client),
+    plan: { databases: new Map([['app', 'a']]), collections: plans, warnings: [] },
+    signal,
+    confirm,
+  });
   const names = server.client.sent.map(({ command }) => Object.keys(command)[0]);
   expect(names.lastIndexOf('flushRouterConfig')).toBeGreaterThan(names.lastIndexOf('shardCollection'));
 });

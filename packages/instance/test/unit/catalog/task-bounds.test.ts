@@ -14,7 +14,19 @@ const { signal } = new AbortController();
 const large = 64 * 1024 * 1024;
 
 function entryOf(changes: Partial<CatalogEntry> = {}): CatalogEntry {
-  return { database: 'shop', name: 'orders', type: 'collection', uuid: '0c', options: {}, indexes: [], primaryShard: 's0', sharding: null, sizeBytes: large, documentCount: 0, ...changes };
+  return {
+    database: 'shop',
+    name: 'orders',
+    type: 'collection',
+    uuid: '0c',
+    options: {},
+    indexes: [],
+    primaryShard: 's0',
+    sharding: null,
+    sizeBytes: large,
+    documentCount: 0,
+    ...changes,
+  };
 }
 
 async function boundsOf(ids: readonly unknown[], tasks: number, entry = entryOf()) {
@@ -26,9 +38,16 @@ async function boundsOf(ids: readonly unknown[], tasks: number, entry = entryOf(
 
 describe('bounds of shares', () => {
   test('divide the sample evenly, and the sample is random and large enough', async () => {
-    const { bounds, router } = await boundsOf(Array.from({ length: 128 }, (_, index) => new Int32(127 - index)), 4);
+    const { bounds, router } = await boundsOf(
+      Array.from({ length: 128 }, (_, index) => new Int32(127 - index)),
+      4,
+    );
     expect(bounds).toEqual([32, 64, 96].map((id) => encodeValue(new Int32(id))));
-    expect(router.calls[0]?.command).toMatchObject({ aggregate: 'orders', pipeline: [{ $sample: { size: 128 } }, { $project: { _id: 1 } }], cursor: { batchSize: 128 } });
+    expect(router.calls[0]?.command).toMatchObject({
+      aggregate: 'orders',
+      pipeline: [{ $sample: { size: 128 } }, { $project: { _id: 1 } }],
+      cursor: { batchSize: 128 },
+    });
     expect(router.closedCursors).toBe(1);
   });
 
@@ -44,7 +63,16 @@ describe('bounds of shares', () => {
           expect(ids.some((id) => compareRaw(encodeValue(id), bound) === 0)).toBe(true);
         }
         const entry = entryOf();
-        const taskBounds = await sampleTaskBounds(fakeCluster({ router: new FakeNodeClient(() => ({}), { documents: ids.map((id) => BSON.serialize(new Map([['_id', id]]))) }), shardIds: ['a', 'b', 'c'] }), entry, signal);
+        const taskBounds = await sampleTaskBounds(
+          fakeCluster({
+            router: new FakeNodeClient(() => ({}), {
+              documents: ids.map((id) => BSON.serialize(new Map([['_id', id]]))),
+            }),
+            shardIds: ['a', 'b', 'c'],
+          }),
+          entry,
+          signal,
+        );
         const stored = { ...entry, taskBounds };
         expect(taskBoundsOf(restoredEntry(storedEntry(stored)))).toEqual(taskBoundsOf(stored));
       }),
@@ -75,12 +103,15 @@ describe('bounds of shares', () => {
   });
 
   test('are sampled under the simple collation, but not for a single share', async () => {
-    expect((await boundsOf([1, 2, 3, 4], 2, entryOf({ options: { collation: { locale: 'simple' } } }))).bounds).toHaveLength(1);
+    expect(
+      (await boundsOf([1, 2, 3, 4], 2, entryOf({ options: { collation: { locale: 'simple' } } }))).bounds,
+    ).toHaveLength(1);
     expect((await boundsOf([1, 2, 3, 4], 1)).bounds).toEqual([]);
   });
 
-  test('are none where the server refuses to sample; a lost connection is the caller\'s', async () => {
-    const failing = (error: Error) => sampleTaskBounds(fakeCluster({ router: new RefusingClient(error) }), entryOf(), signal);
+  test("are none where the server refuses to sample; a lost connection is the caller's", async () => {
+    const failing = (error: Error) =>
+      sampleTaskBounds(fakeCluster({ router: new RefusingClient(error) }), entryOf(), signal);
     expect(await failing(serverError(28_799, 'Location28799'))).toEqual([]);
     await expect(failing(new Error('connection lost'))).rejects.toThrow('connection lost');
   });

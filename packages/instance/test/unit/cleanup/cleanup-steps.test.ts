@@ -18,17 +18,29 @@ let done: string[];
 
 beforeEach(() => {
   model = new MetadataModel();
-  metadata = new Metadata({ label: 'metadata', command: (_database: string, command: Document) => Promise.resolve(model.run(command)) } as unknown as NodeClient, once);
+  metadata = new Metadata(
+    {
+      label: 'metadata',
+      command: (_database: string, command: Document) => Promise.resolve(model.run(command)),
+    } as unknown as NodeClient,
+    once,
+  );
   records = new MigrationRecords(metadata);
   done = [];
 });
 
 function cluster(name: string) {
-  const note = (what: string) => (_database: string, command: Document): Document => {
-    done.push(`${name} ${what} ${String(command.global ?? command.drop ?? '')}`.trim());
-    return { ok: 1, n: 0 };
-  };
-  const router = new FakeNodeClient(name, { balancerStart: note('balance'), drop: note('drop'), count: () => ({ n: 0 }) });
+  const note =
+    (what: string) =>
+    (_database: string, command: Document): Document => {
+      done.push(`${name} ${what} ${String(command.global ?? command.drop ?? '')}`.trim());
+      return { ok: 1, n: 0 };
+    };
+  const router = new FakeNodeClient(name, {
+    balancerStart: note('balance'),
+    drop: note('drop'),
+    count: () => ({ n: 0 }),
+  });
   return { ...fakeCluster({ router, shardIds: ['a'] }), name };
 }
 
@@ -38,10 +50,18 @@ function allowWrites({ name }: { name: string }): Promise<void> {
 }
 
 async function begin(): Promise<void> {
-  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
+  const options = parseStartRequest({
+    source: 'cluster0',
+    destination: 'cluster1',
+    enableUserWriteBlocking: true,
+    verification: { enabled: false },
+  });
   const [source, destination] = ['cluster0', 'cluster1'].map((name) => ({ name, clusterId: name }));
   if (source === undefined || destination === undefined) throw new Error('two clusters');
-  await records.begin({ release: '1', options, source, destination, access: 'direct', taskIds: ['a'], warnings: [] }, never);
+  await records.begin(
+    { release: '1', options, source, destination, access: 'direct', taskIds: ['a'], warnings: [] },
+    never,
+  );
   await records.updateAsLeader(0, { balancers: { source: true, destination: true } }, never);
 }
 
@@ -52,7 +72,17 @@ async function reach(phase: MigrationPhase): Promise<void> {
 /** The plan for what is there now, and its carrying out after something has happened meanwhile. */
 async function clean(meanwhile: () => Promise<unknown> = () => Promise.resolve()): Promise<void> {
   const [source, destination] = [cluster('cluster0'), cluster('cluster1')];
-  const remains = { source, destination, home: destination, other: source, records, tasks: new TaskRecords(metadata), zones: { ranges: [], shards: [] }, metadata: { home: ['migration'], other: [] }, allowWrites };
+  const remains = {
+    source,
+    destination,
+    home: destination,
+    other: source,
+    records,
+    tasks: new TaskRecords(metadata),
+    zones: { ranges: [], shards: [] },
+    metadata: { home: ['migration'], other: [] },
+    allowWrites,
+  };
   const steps = cleanupSteps({ ...remains, record: await records.read(never), retrying: once });
   await meanwhile();
   for (const step of steps) await step.run(never);
@@ -63,22 +93,34 @@ describe('a cleanup that was agreed to late', () => {
     await begin();
     await reach('committing');
     await clean();
-    expect(done).toEqual(['cluster0 balance', 'cluster0 block false', 'cluster1 balance', 'cluster1 block false', 'cluster1 drop migration']);
+    expect(done).toEqual([
+      'cluster0 balance',
+      'cluster0 block false',
+      'cluster1 balance',
+      'cluster1 block false',
+      'cluster1 drop migration',
+    ]);
     const epoch = await records.takeLeaderEpoch(never);
     expect(await records.openAsLeader(epoch, never)).toBe(false);
   });
 
-  it.each(['opening', 'committed'] as const)('touches nothing of a migration that was not when it was planned, and is %s by now', async (phase) => {
-    await begin();
-    await reach('committing');
-    await expect(clean(() => reach(phase))).rejects.toMatchObject({ error: 'migrationLives' });
-    expect(done).toEqual([]);
-  });
+  it.each(['opening', 'committed'] as const)(
+    'touches nothing of a migration that was not when it was planned, and is %s by now',
+    async (phase) => {
+      await begin();
+      await reach('committing');
+      await expect(clean(() => reach(phase))).rejects.toMatchObject({ error: 'migrationLives' });
+      expect(done).toEqual([]);
+    },
+  );
 
   it('gives no source back by halves: one that was closed meanwhile needs another plan', async () => {
     await begin();
     await reach('syncing');
-    await expect(clean(() => reach('committing'))).rejects.toMatchObject({ error: 'migrationLives', errorDescription: expect.stringMatching(/again/) as unknown });
+    await expect(clean(() => reach('committing'))).rejects.toMatchObject({
+      error: 'migrationLives',
+      errorDescription: expect.stringMatching(/again/) as unknown,
+    });
     expect(done).toEqual([]);
     await clean();
     expect(done).toContain('cluster0 block false');

@@ -40,7 +40,9 @@ describe('the balancer', () => {
 
   test('that does not come to rest is a named failure', async () => {
     const { cluster } = balancer({ mode: 'full', roundsLeft: Infinity });
-    const error = await stopBalancer(cluster, { signal, poll_ms: 1, quietLimit_ms: 5 }).catch((thrown: unknown) => thrown);
+    const error = await stopBalancer(cluster, { signal, poll_ms: 1, quietLimit_ms: 5 }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect((error as ConvoyError).error).toBe('balancerStillRunning');
   });
 

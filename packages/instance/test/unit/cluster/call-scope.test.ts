@@ -3,7 +3,9 @@ import { CallsInFlight, ClientClosedError, NoAnswerError } from '../../../src/cl
 
 /** A call that ends only when it is aborted. */
 const endless = (signal: AbortSignal) =>
-  new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
+  new Promise<never>((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+  );
 
 afterEach(() => {
   vi.useRealTimers();
@@ -13,27 +15,33 @@ describe('calls in flight', () => {
   test('end when no answer has come long after their own limit', async () => {
     vi.useFakeTimers();
     const calls = new CallsInFlight();
-    const outcome = calls.run({ signal: new AbortController().signal, maxTime_ms: 1_000 }, endless).catch((error: unknown) => error);
+    const outcome = calls
+      .run({ signal: new AbortController().signal, maxTime_ms: 1_000 }, endless)
+      .catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(31_001);
     expect(await outcome).toBeInstanceOf(NoAnswerError);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('leave nothing on the caller\'s signal', async () => {
+  test("leave nothing on the caller's signal", async () => {
     const calls = new CallsInFlight();
     const { signal } = new AbortController();
     const added = vi.spyOn(signal, 'addEventListener');
     const removed = vi.spyOn(signal, 'removeEventListener');
     await calls.run({ signal, maxTime_ms: 5 }, () => Promise.resolve(1));
     await calls.run({ signal }, () => Promise.reject(new Error('x'))).catch(() => 0);
-    expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(added.mock.calls.map(([, listener]) => listener));
+    expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(
+      added.mock.calls.map(([, listener]) => listener),
+    );
   });
 
   test('are all ended before closing is done', async () => {
     const calls = new CallsInFlight();
     let ended = 0;
     const outcomes = [1, 2].map(() =>
-      calls.run({ signal: new AbortController().signal }, (signal) => endless(signal).finally(() => (ended += 1))).catch((error: unknown) => error),
+      calls
+        .run({ signal: new AbortController().signal }, (signal) => endless(signal).finally(() => (ended += 1)))
+        .catch((error: unknown) => error),
     );
     await calls.close();
     expect(ended).toBe(2);

@@ -43,7 +43,10 @@ const quick = 'serverSelectionTimeoutMS=1500';
 /** What opening the cluster of a connection string ends with. */
 async function failureOf(connectionString: string): Promise<unknown> {
   const options = { direct: false, signal: new AbortController().signal };
-  return openCluster('cluster0', connectionString, options).then(() => null, (error: unknown) => error);
+  return openCluster('cluster0', connectionString, options).then(
+    () => null,
+    (error: unknown) => error,
+  );
 }
 
 async function sentenceFor(connectionString: string): Promise<string> {
@@ -66,20 +69,20 @@ describe('a cluster that cannot be reached', () => {
     [
       'TLS with a server that has none',
       () => `mongodb://127.0.0.1:${ports.closing}/?tls=true&${quick}`,
-      'cluster0 cannot be reached: 127.0.0.1:PORT: the connection was ended while it was made (ECONNRESET). '
-        + 'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not.',
+      'cluster0 cannot be reached: 127.0.0.1:PORT: the connection was ended while it was made (ECONNRESET). ' +
+        'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not.',
     ],
     [
       'no TLS with a server that requires it',
       () => `mongodb://127.0.0.1:${ports.secure}/?${quick}`,
-      'cluster0 cannot be reached: 127.0.0.1:PORT: the server closed the connection. '
-        + 'Check that the port is that of a MongoDB server, and add tls=true to the connection string if it requires TLS.',
+      'cluster0 cannot be reached: 127.0.0.1:PORT: the server closed the connection. ' +
+        'Check that the port is that of a MongoDB server, and add tls=true to the connection string if it requires TLS.',
     ],
     [
       'a certificate that nobody vouches for',
       () => `mongodb://127.0.0.1:${ports.secure}/?tls=true&${quick}`,
-      'cluster0 cannot be reached: 127.0.0.1:PORT: the certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT). '
-        + 'Name the authority that signed it with tlsCAFile in the connection string.',
+      'cluster0 cannot be reached: 127.0.0.1:PORT: the certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT). ' +
+        'Name the authority that signed it with tlsCAFile in the connection string.',
     ],
     [
       'a certificate of another host',
@@ -89,15 +92,17 @@ describe('a cluster that cannot be reached', () => {
     [
       'a host that is silent',
       () => `mongodb://127.0.0.1:${ports.silent}/?connectTimeoutMS=200&${quick}`,
-      'cluster0 cannot be reached: 127.0.0.1:PORT: the server did not answer in time. '
-        + 'Check its host and port, and the network and firewalls between this machine and the server.',
+      'cluster0 cannot be reached: 127.0.0.1:PORT: the server did not answer in time. ' +
+        'Check its host and port, and the network and firewalls between this machine and the server.',
     ],
   ])('names host, cause and remedy of %s', async (_, connectionString, sentence) => {
     expect((await sentenceFor(connectionString())).replace(/127\.0\.0\.1:\d+/, '127.0.0.1:PORT')).toBe(sentence);
   });
 
   it('names the cause of SRV records that are not there, and is tried again as for any unknown host', async () => {
-    expect(await sentenceFor('mongodb+srv://cluster.db.invalid/')).toMatch(/^cluster0 cannot be reached: the host name (?:is unknown|has no such DNS record) \(E\w+\)\. Check the host names/);
+    expect(await sentenceFor('mongodb+srv://cluster.db.invalid/')).toMatch(
+      /^cluster0 cannot be reached: the host name (?:is unknown|has no such DNS record) \(E\w+\)\. Check the host names/,
+    );
   });
 });
 
@@ -106,16 +111,21 @@ describe('a login that is refused', () => {
     await using router = await ScriptedNode.start(() => failure(18, 'AuthenticationFailed'));
     expect(await failureOf(router.connectionString)).toMatchObject({
       error: 'authenticationFailed',
-      errorDescription: 'cluster0 cannot be reached: the server refused user or password (AuthenticationFailed). '
-        + 'Check user, password and authSource; in a connection string, @ : / ? # [ ] and % of a password are percent-encoded, as %40 for @.',
+      errorDescription:
+        'cluster0 cannot be reached: the server refused user or password (AuthenticationFailed). ' +
+        'Check user, password and authSource; in a connection string, @ : / ? # [ ] and % of a password are percent-encoded, as %40 for @.',
     });
   });
 
   it('is not what other refusals are', () => {
     expect(connectionFailure(new MongoServerError({ code: 13, codeName: 'Unauthorized' }))).toBeNull();
     expect(connectionFailure(new TypeError('x is not a function'))).toBeNull();
-    const cause = new MongoNetworkError('connect', { cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) });
+    const cause = new MongoNetworkError('connect', {
+      cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
+    });
     expect(connectionFailure(cause)).not.toBeNull();
-    expect(connectionFailure(new ConvoyError('shardsNotReachable', 'Shard shard0 cannot be read directly.', { cause }))).toBeNull();
+    expect(
+      connectionFailure(new ConvoyError('shardsNotReachable', 'Shard shard0 cannot be read directly.', { cause })),
+    ).toBeNull();
   });
 });

@@ -5,7 +5,13 @@ import type { ClusterClient } from '../../../src/cluster/node-client.js';
 import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 
-const known = { name: 'cluster0', clusterId: '0a', displayHost: 'host:1', access: 'direct' as const, shardIds: ['a', 'b'] };
+const known = {
+  name: 'cluster0',
+  clusterId: '0a',
+  displayHost: 'host:1',
+  access: 'direct' as const,
+  shardIds: ['a', 'b'],
+};
 const away = new MongoServerSelectionError('no server', {} as never);
 let tries: number;
 let isAway: boolean;
@@ -16,7 +22,11 @@ function connect(): Promise<ClusterClient> {
   tries += 1;
   if (isAway) return Promise.reject(away);
   const client = (label: string) => new FakeNodeClient(label, { ping: () => ({ ok: 1, label }) });
-  const real = fakeCluster({ router: client('router'), shards: new Map(known.shardIds.map((id) => [id, client(id)])), version: [7, 0, 0] });
+  const real = fakeCluster({
+    router: client('router'),
+    shards: new Map(known.shardIds.map((id) => [id, client(id)])),
+    version: [7, 0, 0],
+  });
   return Promise.resolve({ ...real, close: () => Promise.resolve(void (closed += 1)) });
 }
 
@@ -25,7 +35,8 @@ beforeEach(() => {
   cluster = new DeferredCluster(known, connect);
 });
 
-const ping = ({ command }: { command: ClusterClient['router']['command'] }, signal = never): Promise<Document> => command('admin', { ping: 1 }, { signal });
+const ping = ({ command }: { command: ClusterClient['router']['command'] }, signal = never): Promise<Document> =>
+  command('admin', { ping: 1 }, { signal });
 const bound = (client: ClusterClient['router']) => ({ command: client.command.bind(client) });
 
 it('tells what is known of it, and is not connected to for that', async () => {

@@ -1,9 +1,22 @@
 import { MongoDriverError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { describe, expect, test } from 'vitest';
-import { classify, CollectionAbsentError, failureName, isNetworkFailure, kindOfCode, losesConnection } from '../../../src/cluster/failure.js';
+import {
+  classify,
+  CollectionAbsentError,
+  failureName,
+  isNetworkFailure,
+  kindOfCode,
+  losesConnection,
+} from '../../../src/cluster/failure.js';
 
 const serverError = (code: number, errorLabels: string[] = []) =>
-  new MongoServerError({ ok: 0, code, codeName: 'Name', errmsg: 'not master; interrupted at shutdown; E11000 duplicate key', errorLabels });
+  new MongoServerError({
+    ok: 0,
+    code,
+    codeName: 'Name',
+    errmsg: 'not master; interrupted at shutdown; E11000 duplicate key',
+    errorLabels,
+  });
 
 /** As the driver's own, which it keeps to itself. */
 class PoolBusyError extends MongoDriverError {
@@ -53,10 +66,13 @@ describe('classify', () => {
     expect(classify(serverError(225, ['TransientTransactionError']))).toBe('staleEpoch');
   });
 
-  test.each(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'])('a socket that has ended is a failure of the network, also as Node.js tells it: %s', (code) => {
-    const error = Object.assign(new Error('This socket has been ended by the other party'), { code });
-    expect([classify(error), isNetworkFailure(error)]).toEqual(['retryable', true]);
-  });
+  test.each(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'])(
+    'a socket that has ended is a failure of the network, also as Node.js tells it: %s',
+    (code) => {
+      const error = Object.assign(new Error('This socket has been ended by the other party'), { code });
+      expect([classify(error), isNetworkFailure(error)]).toEqual(['retryable', true]);
+    },
+  );
 
   test('retries failures of the network, and nothing that is no failure of a server', () => {
     expect(classify(new MongoNetworkError('gone'))).toBe('retryable');

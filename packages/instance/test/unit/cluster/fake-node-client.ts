@@ -1,5 +1,12 @@
 import type { Document } from 'mongodb';
-import type { CallOptions, ClusterClient, NodeClient, RawBatch, RawCursor, WriteOutcome } from '../../../src/cluster/node-client.js';
+import type {
+  CallOptions,
+  ClusterClient,
+  NodeClient,
+  RawBatch,
+  RawCursor,
+  WriteOutcome,
+} from '../../../src/cluster/node-client.js';
 
 export interface ClientCall {
   database: string;

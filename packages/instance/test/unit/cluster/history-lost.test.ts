@@ -12,15 +12,26 @@ function shard(label: string, command: NodeClient['command']): NodeClient {
 
 describe('the loss of history', () => {
   it('is told with the time that is needed and how far each oplog reaches back', async () => {
-    const reachesTo = (t: number): NodeClient['command'] => () => Promise.resolve({ cursor: { firstBatch: [{ ts: new Timestamp({ t, i: 1 }) }] } });
-    const error = await historyLost([shard('a', reachesTo(1_700_000_060)), shard('b', reachesTo(1_700_000_120))], needed, never);
+    const reachesTo =
+      (t: number): NodeClient['command'] =>
+      () =>
+        Promise.resolve({ cursor: { firstBatch: [{ ts: new Timestamp({ t, i: 1 }) }] } });
+    const error = await historyLost(
+      [shard('a', reachesTo(1_700_000_060)), shard('b', reachesTo(1_700_000_120))],
+      needed,
+      never,
+    );
     expect(error).toMatchObject({ error: 'oplogHistoryLost' });
-    expect(error.errorDescription).toContain('from 2023-11-14T22:13:20.000Z. The oplog reaches back to 2023-11-14T22:14:20.000Z (a), 2023-11-14T22:15:20.000Z (b).');
+    expect(error.errorDescription).toContain(
+      'from 2023-11-14T22:13:20.000Z. The oplog reaches back to 2023-11-14T22:14:20.000Z (a), 2023-11-14T22:15:20.000Z (b).',
+    );
   });
 
   it('is told without oplogs that may not be read', async () => {
     const error = await historyLost([shard('a', () => Promise.reject(new Error('not authorized')))], needed, never);
     expect(error).toMatchObject({ error: 'oplogHistoryLost' });
-    expect(error.errorDescription).toContain('2023-11-14T22:13:20.000Z. The oplog of the source does not reach back that far.');
+    expect(error.errorDescription).toContain(
+      '2023-11-14T22:13:20.000Z. The oplog of the source does not reach back that far.',
+    );
   });
 });

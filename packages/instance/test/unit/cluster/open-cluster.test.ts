@@ -17,7 +17,8 @@ function routerScript(shards: { _id: string; host: string }[], version = [5, 0, 
   };
 }
 
-const shardScript = ({ name }: ReceivedCommand): Document => (name === 'aggregate' || name === 'find' ? batch(0n, []) : failure(59, 'CommandNotFound'));
+const shardScript = ({ name }: ReceivedCommand): Document =>
+  name === 'aggregate' || name === 'find' ? batch(0n, []) : failure(59, 'CommandNotFound');
 
 async function errorOf(opening: Promise<unknown>): Promise<ConvoyError> {
   const error = await opening.catch((thrown: unknown) => thrown);
@@ -27,9 +28,21 @@ async function errorOf(opening: Promise<unknown>): Promise<ConvoyError> {
 
 describe('opening a cluster', () => {
   test('through its router', async () => {
-    await using router = await ScriptedNode.start(routerScript([{ _id: 'shard0', host: 's0/127.0.0.1:1' }, { _id: 'shard1', host: 's1/127.0.0.1:2' }]));
+    await using router = await ScriptedNode.start(
+      routerScript([
+        { _id: 'shard0', host: 's0/127.0.0.1:1' },
+        { _id: 'shard1', host: 's1/127.0.0.1:2' },
+      ]),
+    );
     const cluster = await openCluster('cluster0', router.connectionString, options);
-    expect(cluster).toMatchObject({ name: 'cluster0', kind: 'sharded', version: [5, 0, 7], clusterId: clusterId.toHexString(), displayHost: router.host, shardIds: ['shard0', 'shard1'] });
+    expect(cluster).toMatchObject({
+      name: 'cluster0',
+      kind: 'sharded',
+      version: [5, 0, 7],
+      clusterId: clusterId.toHexString(),
+      displayHost: router.host,
+      shardIds: ['shard0', 'shard1'],
+    });
     expect(() => cluster.shard('shard0')).toThrow('no direct access');
     expect(cluster.router.label).toBe('cluster0 router');
     await cluster.close();
@@ -77,7 +90,12 @@ describe('opening a cluster', () => {
     };
     await using member = await ScriptedNode.start(script, { setName: 'plain', setVersion: 1, secondary: false });
     const cluster = await openCluster('cluster0', member.connectionString, { ...options, direct: true });
-    expect(cluster).toMatchObject({ kind: 'replicaSet', version: [6, 0, 1], clusterId: replicaSetId.toHexString(), shardIds: ['plain'] });
+    expect(cluster).toMatchObject({
+      kind: 'replicaSet',
+      version: [6, 0, 1],
+      clusterId: replicaSetId.toHexString(),
+      shardIds: ['plain'],
+    });
     expect(cluster.shard('plain')).toBe(cluster.router);
     await cluster.close();
   });
@@ -115,9 +133,13 @@ describe('opening a cluster', () => {
 
   test('refuses standalone servers and versions that are too old', async () => {
     await using standalone = await ScriptedNode.start(() => success(), {});
-    expect((await errorOf(openCluster('cluster0', standalone.connectionString, options))).error).toBe('unsupportedTopology');
+    expect((await errorOf(openCluster('cluster0', standalone.connectionString, options))).error).toBe(
+      'unsupportedTopology',
+    );
     await using old = await ScriptedNode.start(routerScript([], [4, 2, 24, 0]));
-    expect((await errorOf(openCluster('cluster0', old.connectionString, options))).error).toBe('unsupportedServerVersion');
+    expect((await errorOf(openCluster('cluster0', old.connectionString, options))).error).toBe(
+      'unsupportedServerVersion',
+    );
   });
 
   test('reads from other members when asked to, and keeps a cursor on its member', async () => {
@@ -133,11 +155,16 @@ describe('opening a cluster', () => {
     await using primary = await ScriptedNode.start(script, primaryIdentity);
     await using secondary = await ScriptedNode.start(script, secondaryIdentity);
     for (const identity of [primaryIdentity, secondaryIdentity]) identity['hosts'] = [primary.host, secondary.host];
-    const cluster = await openCluster('cluster0', primary.connectionString, { ...options, readPreference: 'secondary' });
+    const cluster = await openCluster('cluster0', primary.connectionString, {
+      ...options,
+      readPreference: 'secondary',
+    });
     const cursor = await cluster.router.openCursor('db', { find: 'coll' }, options);
     await cursor.next(options);
     await cluster.router.command('admin', { ping: 1 }, options);
-    expect([secondary, primary].map((node) => ['find', 'getMore', 'ping'].map((name) => node.named(name).length))).toEqual([
+    expect(
+      [secondary, primary].map((node) => ['find', 'getMore', 'ping'].map((name) => node.named(name).length)),
+    ).toEqual([
       [1, 1, 0],
       // Its feature compatibility version was read when the cluster was opened.
       [1, 0, 1],

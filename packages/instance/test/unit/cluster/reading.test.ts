@@ -1,8 +1,25 @@
 import { Binary, type Document, Int32, Long, MongoServerError, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
-import { openChangeStream, tokenTime, tokenUuid, type ChangeStreamOptions } from '../../../src/cluster/change-stream.js';
-import { appendNote, clusterTimeOf, currentTime, highestTime, operationTimeOf, operationTimes, secondsOf, timeAboveAll, timeOf, timestampOf, wakeStream } from '../../../src/cluster/cluster-time.js';
+import {
+  openChangeStream,
+  tokenTime,
+  tokenUuid,
+  type ChangeStreamOptions,
+} from '../../../src/cluster/change-stream.js';
+import {
+  appendNote,
+  clusterTimeOf,
+  currentTime,
+  highestTime,
+  operationTimeOf,
+  operationTimes,
+  secondsOf,
+  timeAboveAll,
+  timeOf,
+  timestampOf,
+  wakeStream,
+} from '../../../src/cluster/cluster-time.js';
 import { CollectionAbsentError } from '../../../src/cluster/failure.js';
 import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
 import { FakeNodeClient, fakeCluster } from './fake-node-client.js';
@@ -30,17 +47,30 @@ describe('cluster times', () => {
     const client = new FakeNodeClient(() => reply);
     expect(secondsOf(await currentTime(client, { signal }))).toBe(1_800_000_000);
     expect(await appendNote(client, { signal })).toBe(timeOf(at));
-    const times = await operationTimes(fakeCluster(client, { s0: client, s1: new FakeNodeClient(() => ({ operationTime: timestampOf(5n) })) }), { signal });
-    expect([...times]).toEqual([['s0', timeOf(at)], ['s1', 5n]]);
+    const times = await operationTimes(
+      fakeCluster(client, { s0: client, s1: new FakeNodeClient(() => ({ operationTime: timestampOf(5n) })) }),
+      { signal },
+    );
+    expect([...times]).toEqual([
+      ['s0', timeOf(at)],
+      ['s1', 5n],
+    ]);
   });
 });
 
 describe('a time above everything that was written', () => {
-  const reply = (operation: bigint, cluster = operation) => ({ operationTime: timestampOf(operation), $clusterTime: { clusterTime: timestampOf(cluster) } });
+  const reply = (operation: bigint, cluster = operation) => ({
+    operationTime: timestampOf(operation),
+    $clusterTime: { clusterTime: timestampOf(cluster) },
+  });
   const sent = (client: FakeNodeClient): string[] => client.calls.map(({ command }) => Object.keys(command)[0] ?? '');
 
   test('with direct access is the highest of notes on all shards', async () => {
-    const [router, s0, s1] = [new FakeNodeClient(() => reply(9n)), new FakeNodeClient(() => reply(5n)), new FakeNodeClient(() => reply(7n))];
+    const [router, s0, s1] = [
+      new FakeNodeClient(() => reply(9n)),
+      new FakeNodeClient(() => reply(5n)),
+      new FakeNodeClient(() => reply(7n)),
+    ];
     const cluster = fakeCluster(router, { s0, s1 });
     expect(await timeAboveAll(cluster, { signal })).toBe(7n);
     await wakeStream(cluster, 's1', { signal });
@@ -62,33 +92,49 @@ describe('a time above everything that was written', () => {
     await wakeStream(cluster, 's0', { signal });
     expect(sent(router)).toEqual(['listDatabases', 'aggregate', 'ping', 'aggregate']);
     for (const { command } of router.calls.filter(({ command }) => 'aggregate' in command)) {
-      expect(command).toMatchObject({ aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true } }], readConcern: { level: 'majority', afterClusterTime: timestampOf(8n) } });
+      expect(command).toMatchObject({
+        aggregate: 1,
+        pipeline: [{ $changeStream: { allChangesForCluster: true } }],
+        readConcern: { level: 'majority', afterClusterTime: timestampOf(8n) },
+      });
     }
     expect(router.closedCursors).toBe(2);
   });
 
-  test.each(['direct', 'router'] as const)('of a user who may not append notes is the cluster time after all shards were asked (%s)', async (access) => {
-    const refused = new MongoServerError({ ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized' });
-    const answer = (command: Document): Document => {
-      if ('appendOplogNote' in command) throw refused;
-      return reply(5n, 8n);
-    };
-    const [router, s0] = [new FakeNodeClient(answer), new FakeNodeClient(answer)];
-    const cluster = { ...fakeCluster(router, { s0 }), access, version: [6, 0, 1] as const };
-    expect(await timeAboveAll(cluster, { signal })).toBe(8n);
-    await wakeStream(cluster, 's0', { signal });
-    expect(sent(router).filter((name) => name !== 'appendOplogNote')).toEqual(['listDatabases', 'aggregate', 'ping', 'aggregate']);
-  });
+  test.each(['direct', 'router'] as const)(
+    'of a user who may not append notes is the cluster time after all shards were asked (%s)',
+    async (access) => {
+      const refused = new MongoServerError({ ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized' });
+      const answer = (command: Document): Document => {
+        if ('appendOplogNote' in command) throw refused;
+        return reply(5n, 8n);
+      };
+      const [router, s0] = [new FakeNodeClient(answer), new FakeNodeClient(answer)];
+      const cluster = { ...fakeCluster(router, { s0 }), access, version: [6, 0, 1] as const };
+      expect(await timeAboveAll(cluster, { signal })).toBe(8n);
+      await wakeStream(cluster, 's0', { signal });
+      expect(sent(router).filter((name) => name !== 'appendOplogNote')).toEqual([
+        'listDatabases',
+        'aggregate',
+        'ping',
+        'aggregate',
+      ]);
+    },
+  );
 
-  test('is there as well where idle shards cannot be moved on; a lost connection is the caller\'s', async () => {
-    const failing = (error: Error) => Object.assign(new FakeNodeClient(() => reply(5n, 8n)), { openCursor: () => Promise.reject(error) });
-    expect(await timeAboveAll(fakeCluster(failing(new MongoServerError({ ok: 0, code: 72, errmsg: 'no' }))), { signal })).toBe(8n);
+  test("is there as well where idle shards cannot be moved on; a lost connection is the caller's", async () => {
+    const failing = (error: Error) =>
+      Object.assign(new FakeNodeClient(() => reply(5n, 8n)), { openCursor: () => Promise.reject(error) });
+    expect(
+      await timeAboveAll(fakeCluster(failing(new MongoServerError({ ok: 0, code: 72, errmsg: 'no' }))), { signal }),
+    ).toBe(8n);
     await expect(timeAboveAll(fakeCluster(failing(new Error('lost'))), { signal })).rejects.toThrow('lost');
   });
 });
 
 describe('resume tokens', () => {
-  const token = '826B016128000000122B022C0100296E5A10042DFF5B069850408B9FA9223EB26F814A463C5F6964003C72736861726430000004';
+  const token =
+    '826B016128000000122B022C0100296E5A10042DFF5B069850408B9FA9223EB26F814A463C5F6964003C72736861726430000004';
 
   test('show their time and collection', () => {
     expect(tokenTime(token)).toBe(0x6b01612800000012n);
@@ -98,29 +144,48 @@ describe('resume tokens', () => {
   });
 
   test('of another form are refused', () => {
-    for (const wrong of ['', '82', '836B016125000000022B', 'nonsense', '82xx0161250000000']) expect(() => tokenTime(wrong)).toThrow(RangeError);
+    for (const wrong of ['', '82', '836B016125000000022B', 'nonsense', '82xx0161250000000'])
+      expect(() => tokenTime(wrong)).toThrow(RangeError);
   });
 });
 
 describe('opening a change stream', () => {
-  const options: ChangeStreamOptions = { startAtOperationTime: at, batchDocumentsMax: 1_000, signal, allChangesForCluster: true, version: [5, 0, 7] };
+  const options: ChangeStreamOptions = {
+    startAtOperationTime: at,
+    batchDocumentsMax: 1_000,
+    signal,
+    allChangesForCluster: true,
+    version: [5, 0, 7],
+  };
   const stageOf = (client: FakeNodeClient) => (client.calls[0]?.command['pipeline'] as unknown[])[0];
 
   test('of the whole cluster starts at a time, without a first batch', async () => {
     const client = new FakeNodeClient(() => ({}));
     await openChangeStream(client, { ...options, pipeline: [{ $match: { a: 1 } }] });
-    expect(client.calls[0]).toMatchObject({ database: 'admin', options: { batchDocumentsMax: 1_000 }, command: { aggregate: 1, cursor: { batchSize: 0 } } });
-    expect(client.calls[0]?.command['pipeline']).toEqual([{ $changeStream: { allChangesForCluster: true, startAtOperationTime: at } }, { $match: { a: 1 } }]);
+    expect(client.calls[0]).toMatchObject({
+      database: 'admin',
+      options: { batchDocumentsMax: 1_000 },
+      command: { aggregate: 1, cursor: { batchSize: 0 } },
+    });
+    expect(client.calls[0]?.command['pipeline']).toEqual([
+      { $changeStream: { allChangesForCluster: true, startAtOperationTime: at } },
+      { $match: { a: 1 } },
+    ]);
   });
 
   test('asks for DDL from 6.0 on', async () => {
     const client = new FakeNodeClient(() => ({}));
     await openChangeStream(client, { ...options, version: [6, 0, 0] });
-    expect(stageOf(client)).toEqual({ $changeStream: { allChangesForCluster: true, startAtOperationTime: at, showExpandedEvents: true } });
+    expect(stageOf(client)).toEqual({
+      $changeStream: { allChangesForCluster: true, startAtOperationTime: at, showExpandedEvents: true },
+    });
   });
 
   test('splits large events where the server can and the caller wants it', async () => {
-    for (const [version, stages] of [[[6, 0, 0], 1], [[7, 0, 0], 2]] as const) {
+    for (const [version, stages] of [
+      [[6, 0, 0], 1],
+      [[7, 0, 0], 2],
+    ] as const) {
       const client = new FakeNodeClient(() => ({}));
       await openChangeStream(client, { ...options, version, splitLargeEvents: true });
       expect(client.calls[0]?.command['pipeline']).toHaveLength(stages);
@@ -139,7 +204,16 @@ describe('a snapshot read', () => {
   test('has index bounds, one time and the order of _id', async () => {
     const client = new FakeNodeClient(() => ({}), { atClusterTime: at });
     const min = encodeValue(Long.fromNumber(5));
-    await openSnapshotCursor(client, { database: 'db', target: { find: new Binary(Buffer.alloc(16, 1), Binary.SUBTYPE_UUID) }, min, max: encodeValue({ b: 1, a: 2 }), at, batchSize: 100, signal, maxTime_ms: 5 });
+    await openSnapshotCursor(client, {
+      database: 'db',
+      target: { find: new Binary(Buffer.alloc(16, 1), Binary.SUBTYPE_UUID) },
+      min,
+      max: encodeValue({ b: 1, a: 2 }),
+      at,
+      batchSize: 100,
+      signal,
+      maxTime_ms: 5,
+    });
     expect(client.calls[0]).toEqual({
       database: 'db',
       options: { signal, maxTime_ms: 5 },
@@ -148,7 +222,12 @@ describe('a snapshot read', () => {
         hint: { _id: 1 },
         sort: { _id: 1 },
         min: { _id: Long.fromNumber(5) },
-        max: { _id: new Map([['b', new Int32(1)], ['a', new Int32(2)]]) },
+        max: {
+          _id: new Map([
+            ['b', new Int32(1)],
+            ['a', new Int32(2)],
+          ]),
+        },
         batchSize: 100,
         readConcern: { level: 'snapshot', atClusterTime: at },
       },
@@ -157,13 +236,24 @@ describe('a snapshot read', () => {
 
   test('of a collection that was not there then is no read', async () => {
     const client = new FakeNodeClient(() => ({}));
-    await expect(openSnapshotCursor(client, { database: 'db', target: { find: 'c' }, at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
+    await expect(
+      openSnapshotCursor(client, { database: 'db', target: { find: 'c' }, at, batchSize: 1, signal }),
+    ).rejects.toThrow(CollectionAbsentError);
     expect(client.closedCursors).toBe(1);
   });
 
   test('nor of one that has gone since', async () => {
     const client = new FakeNodeClient(() => ({}));
-    client.openCursor = () => Promise.reject(new MongoServerError({ ok: 0, code: 26, codeName: 'NamespaceNotFound', errmsg: 'gone' }));
-    await expect(openSnapshotCursor(client, { database: 'db', target: { find: new Binary(Buffer.alloc(16, 1), Binary.SUBTYPE_UUID) }, at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
+    client.openCursor = () =>
+      Promise.reject(new MongoServerError({ ok: 0, code: 26, codeName: 'NamespaceNotFound', errmsg: 'gone' }));
+    await expect(
+      openSnapshotCursor(client, {
+        database: 'db',
+        target: { find: new Binary(Buffer.alloc(16, 1), Binary.SUBTYPE_UUID) },
+        at,
+        batchSize: 1,
+        signal,
+      }),
+    ).rejects.toThrow(CollectionAbsentError);
   });
 });

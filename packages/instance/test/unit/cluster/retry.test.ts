@@ -44,7 +44,9 @@ describe('retrying', () => {
 
   test('gives up after the limit with a name, and waits no longer than that', async () => {
     const { policy, sleeps } = testPolicy(500);
-    const error = await retrying('a write', policy, signal, () => Promise.reject(new MongoNetworkError('gone'))).catch((thrown: unknown) => thrown);
+    const error = await retrying('a write', policy, signal, () => Promise.reject(new MongoNetworkError('gone'))).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(error).toBeInstanceOf(ConvoyError);
     expect((error as ConvoyError).error).toBe('retriesExhausted');
     expect(sleeps.reduce((sum, delay) => sum + delay, 0)).toBe(500);
@@ -52,28 +54,42 @@ describe('retrying', () => {
 
   test('counts from the first failure: work that went well before takes nothing of the patience', async () => {
     const { policy, notices, work } = testPolicy(60_000);
-    expect(await retrying('a build', policy, signal, (attempt) => (attempt === 1 ? work(61_000) : Promise.resolve(attempt)))).toBe(2);
+    expect(
+      await retrying('a build', policy, signal, (attempt) => (attempt === 1 ? work(61_000) : Promise.resolve(attempt))),
+    ).toBe(2);
     expect(notices.map(({ elapsed_ms }) => elapsed_ms)).toEqual([0]);
   });
 
   test('counts anew after a try that was at work for longer than a dead peer stays unnoticed', async () => {
     const { policy, sleeps, notices, work } = testPolicy(60_000);
     const tries = [0, 0, 40 * minute_ms, 0];
-    expect(await retrying('a copy', policy, signal, (attempt) => (attempt <= tries.length ? work(tries[attempt - 1] ?? 0) : Promise.resolve(attempt)))).toBe(5);
+    expect(
+      await retrying('a copy', policy, signal, (attempt) =>
+        attempt <= tries.length ? work(tries[attempt - 1] ?? 0) : Promise.resolve(attempt),
+      ),
+    ).toBe(5);
     expect(notices.map(({ elapsed_ms }) => elapsed_ms)).toEqual([0, 75, 0, 75]);
     expect(sleeps).toEqual([75, 150, 75, 150]);
   });
 
   test('passes other failures on at once', async () => {
     const { policy, sleeps } = testPolicy(500);
-    await expect(retrying('a write', policy, signal, () => Promise.reject(new TypeError('bug')))).rejects.toThrow(TypeError);
+    await expect(retrying('a write', policy, signal, () => Promise.reject(new TypeError('bug')))).rejects.toThrow(
+      TypeError,
+    );
     expect(sleeps).toEqual([]);
   });
 
-  test('ends with the signal\'s reason, also while it waits', async () => {
+  test("ends with the signal's reason, also while it waits", async () => {
     const controller = new AbortController();
-    const policy = retryPolicy({ backoffMin_ms: 60_000, backoffMax_ms: 60_000, onRetry: () => controller.abort(new Error('stopped')) });
-    await expect(retrying('a write', policy, controller.signal, () => Promise.reject(new MongoNetworkError('gone')))).rejects.toThrow('stopped');
+    const policy = retryPolicy({
+      backoffMin_ms: 60_000,
+      backoffMax_ms: 60_000,
+      onRetry: () => controller.abort(new Error('stopped')),
+    });
+    await expect(
+      retrying('a write', policy, controller.signal, () => Promise.reject(new MongoNetworkError('gone'))),
+    ).rejects.toThrow('stopped');
     await expect(retrying('a write', policy, controller.signal, () => Promise.resolve(1))).rejects.toThrow('stopped');
   });
 });

@@ -94,7 +94,12 @@ export class ScriptedNode {
 
   private replyTo(command: ReceivedCommand): Document | 'hang' | 'disconnect' {
     const name = command.name.toLowerCase();
-    if (name === 'hello' || name === 'ismaster') return { ...hello, ...(this.identity['setName'] === undefined ? {} : { me: this.host, hosts: [this.host] }), ...this.identity };
+    if (name === 'hello' || name === 'ismaster')
+      return {
+        ...hello,
+        ...(this.identity['setName'] === undefined ? {} : { me: this.host, hosts: [this.host] }),
+        ...this.identity,
+      };
     if (name === 'endsessions') return { ok: 1 };
     this.received.push(command);
     return this.script(command);
@@ -104,11 +109,12 @@ export class ScriptedNode {
 function messageCommand(message: Buffer): ReceivedCommand {
   let body: Document = {};
   const sequences = new Map<string, Buffer[]>();
-  for (let at = 20; at < message.length; ) {
+  for (let at = 20; at < message.length;) {
     const kind = message[at];
     const size = message.readInt32LE(at + 1);
     const section = message.subarray(at + 1, at + 1 + size);
-    if (kind === 0) body = BSON.deserialize(section, { promoteLongs: false, promoteValues: false, promoteBuffers: false });
+    if (kind === 0)
+      body = BSON.deserialize(section, { promoteLongs: false, promoteValues: false, promoteBuffers: false });
     else sequences.set(...sequenceOf(section));
     at += 1 + size;
   }
@@ -160,6 +166,11 @@ export function failure(code: number, codeName: string, fields: Document = {}): 
 }
 
 /** A reply of a cursor command. */
-export function batch(id: bigint, documents: Document[], fields: Document = {}, name: 'firstBatch' | 'nextBatch' = 'firstBatch'): Document {
+export function batch(
+  id: bigint,
+  documents: Document[],
+  fields: Document = {},
+  name: 'firstBatch' | 'nextBatch' = 'firstBatch',
+): Document {
   return success({ cursor: { id: Long.fromBigInt(id), ns: 'db.coll', [name]: documents, ...fields } });
 }

@@ -14,7 +14,10 @@ beforeEach(() => {
   const taken = (): Document => {
     throw serverError(107, 'LockFailed');
   };
-  const shards = new Map([['free', new FakeNodeClient('free', { appendOplogNote: free })], ['taken', new FakeNodeClient('taken', { appendOplogNote: taken })]]);
+  const shards = new Map([
+    ['free', new FakeNodeClient('free', { appendOplogNote: free })],
+    ['taken', new FakeNodeClient('taken', { appendOplogNote: taken })],
+  ]);
   source = fakeCluster({ router: new FakeNodeClient('router', {}), shardIds: ['free', 'taken'], shards });
 });
 

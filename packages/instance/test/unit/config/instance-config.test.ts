@@ -1,9 +1,16 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { environmentName, parseInstanceConfig, type InstanceConfigSources } from '../../../src/config/instance-config.js';
+import {
+  environmentName,
+  parseInstanceConfig,
+  type InstanceConfigSources,
+} from '../../../src/config/instance-config.js';
 
-const file = { cluster0: 'mongodb://us%40er:hidden@a:1,b:2/?replicaSet=rs', cluster1: 'mongodb+srv://us%40er:hidden@c.example/' };
+const file = {
+  cluster0: 'mongodb://us%40er:hidden@a:1,b:2/?replicaSet=rs',
+  cluster1: 'mongodb+srv://us%40er:hidden@c.example/',
+};
 
 function failureOf(sources: InstanceConfigSources): ConvoyError {
   try {
@@ -36,9 +43,26 @@ describe('the configuration', () => {
   });
 
   test('takes flags before the environment before the file', () => {
-    const env = { CONVOY_PORT: '1001', CONVOY_READERS: '7', CONVOY_MEMORY_BYTES_MAX: '256MB', CONVOY_ALLOWED_HOSTS: 'a, b', CONVOY_ID: '' };
-    const config = parseInstanceConfig({ file: { ...file, port: 1000, id: 'shard0' }, env, flags: { port: '1002', id: undefined, verbosity: 'debug' } });
-    expect(config).toMatchObject({ port: 1002, readers: 7, memoryBytesMax: 256 * 2 ** 20, allowedHosts: ['a', 'b'], id: 'shard0', verbosity: 'DEBUG' });
+    const env = {
+      CONVOY_PORT: '1001',
+      CONVOY_READERS: '7',
+      CONVOY_MEMORY_BYTES_MAX: '256MB',
+      CONVOY_ALLOWED_HOSTS: 'a, b',
+      CONVOY_ID: '',
+    };
+    const config = parseInstanceConfig({
+      file: { ...file, port: 1000, id: 'shard0' },
+      env,
+      flags: { port: '1002', id: undefined, verbosity: 'debug' },
+    });
+    expect(config).toMatchObject({
+      port: 1002,
+      readers: 7,
+      memoryBytesMax: 256 * 2 ** 20,
+      allowedHosts: ['a', 'b'],
+      id: 'shard0',
+      verbosity: 'DEBUG',
+    });
   });
 
   test('has shard credentials by cluster, also from the environment', () => {
@@ -59,48 +83,82 @@ describe('the configuration', () => {
 
   test('names every wrong value by where it came from', () => {
     const failure = failureOf({
-      file: { cluster0: 'postgres://hidden', shards: { cluster2: {}, cluster1: { user: 1 } }, allowedHosts: ['ok', 5], memoryBytesMax: '1 elephant', speed: 9 },
+      file: {
+        cluster0: 'postgres://hidden',
+        shards: { cluster2: {}, cluster1: { user: 1 } },
+        allowedHosts: ['ok', 5],
+        memoryBytesMax: '1 elephant',
+        speed: 9,
+      },
       env: { CONVOY_APPLY_WORKERS: 'many' },
       flags: { port: 70_000 },
     });
     expect(failure.error).toBe('invalidConfiguration');
     const problems = failure.errorDescription.split('; ').map((problem) => problem.split(':')[0]);
     expect(problems.sort()).toEqual(
-      ['--port', 'CONVOY_APPLY_WORKERS', 'allowedHosts[1]', 'cluster0', 'cluster1', 'memoryBytesMax', 'shards.cluster1.password', 'shards.cluster1.user', 'shards.cluster2', 'speed'].sort(),
+      [
+        '--port',
+        'CONVOY_APPLY_WORKERS',
+        'allowedHosts[1]',
+        'cluster0',
+        'cluster1',
+        'memoryBytesMax',
+        'shards.cluster1.password',
+        'shards.cluster1.user',
+        'shards.cluster2',
+        'speed',
+      ].sort(),
     );
     expect(failure.errorDescription).toContain('cluster1: is required');
     expect(failure.errorDescription).toContain('speed: unknown setting');
   });
 
   test('refuses options of a connection string that the driver does not know', () => {
-    expect(failureOf({ file: { ...file, cluster0: 'mongodb://a/?tlss=true' } }).errorDescription).toMatch(/^cluster0: has the option tlss, which/);
+    expect(failureOf({ file: { ...file, cluster0: 'mongodb://a/?tlss=true' } }).errorDescription).toMatch(
+      /^cluster0: has the option tlss, which/,
+    );
   });
 
-  test.each(['mongodb://u:p@ss@hidden/', 'mongodb://u:p/ss@hidden/', 'mongodb://u:p:ss@hidden/', 'mongodb://u:p%ss@hidden/', 'mongodb://u:p?ss@hidden/', 'mongodb://u@x:p@hidden/db?tls=true'])(
-    'hints at percent-encoding for %s, without a word of it',
+  test.each([
+    'mongodb://u:p@ss@hidden/',
+    'mongodb://u:p/ss@hidden/',
+    'mongodb://u:p:ss@hidden/',
+    'mongodb://u:p%ss@hidden/',
+    'mongodb://u:p?ss@hidden/',
+    'mongodb://u@x:p@hidden/db?tls=true',
+  ])('hints at percent-encoding for %s, without a word of it', (cluster0) => {
+    const { errorDescription } = failureOf({ file: { ...file, cluster0 } });
+    expect(errorDescription).toBe(
+      'cluster0: has special characters in user or password: percent-encode them, as %40 for @, %3A for :, %2F for / and %25 for %',
+    );
+  });
+
+  test.each(['mongodb://u%40x:p%2Fs%25s@h/', 'mongodb://h/', 'mongodb+srv://u:p@c.example.net/?retryWrites=true'])(
+    'takes %s',
     (cluster0) => {
-      const { errorDescription } = failureOf({ file: { ...file, cluster0 } });
-      expect(errorDescription).toBe('cluster0: has special characters in user or password: percent-encode them, as %40 for @, %3A for :, %2F for / and %25 for %');
+      expect(parseInstanceConfig({ file: { ...file, cluster0 } }).cluster0.reveal()).toBe(cluster0);
     },
   );
 
-  test.each(['mongodb://u%40x:p%2Fs%25s@h/', 'mongodb://h/', 'mongodb+srv://u:p@c.example.net/?retryWrites=true'])('takes %s', (cluster0) => {
-    expect(parseInstanceConfig({ file: { ...file, cluster0 } }).cluster0.reveal()).toBe(cluster0);
-  });
-
   test('asks for a scheme', () => {
-    expect(failureOf({ file: { ...file, cluster0: 'localhost:27017' } }).errorDescription).toBe('cluster0: must begin with mongodb:// or mongodb+srv://');
+    expect(failureOf({ file: { ...file, cluster0: 'localhost:27017' } }).errorDescription).toBe(
+      'cluster0: must begin with mongodb:// or mongodb+srv://',
+    );
   });
 
   test('refuses another user than the sync user', () => {
     expect(parseInstanceConfig({ file: { ...file, syncUser: 'us@er' } }).syncUser).toBe('us@er');
-    expect(failureOf({ file: { ...file, cluster1: 'mongodb://other@c', syncUser: 'us@er' } })).toMatchObject({ error: 'syncUserMismatch' });
+    expect(failureOf({ file: { ...file, cluster1: 'mongodb://other@c', syncUser: 'us@er' } })).toMatchObject({
+      error: 'syncUserMismatch',
+    });
   });
 
   test('listens elsewhere only with a token or explicit consent', () => {
     expect(failureOf({ file: { ...file, listen: '0.0.0.0' } }).errorDescription).toContain('listen');
     expect(parseInstanceConfig({ file: { ...file, listen: '0.0.0.0', token: 'x' } }).listen).toBe('0.0.0.0');
-    expect(parseInstanceConfig({ file: { ...file, listen: '0.0.0.0', allowUnauthenticated: true } }).listen).toBe('0.0.0.0');
+    expect(parseInstanceConfig({ file: { ...file, listen: '0.0.0.0', allowUnauthenticated: true } }).listen).toBe(
+      '0.0.0.0',
+    );
   });
 
   test('that is no object is refused', () => {

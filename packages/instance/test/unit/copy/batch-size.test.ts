@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { BatchSize, batchDocumentsMax } from '../../../src/copy/batch-size.js';
 
-const batch = (documents: number, documentBytes: number) => ({ documents: Array.from({ length: documents }, () => new Uint8Array(0)), bytes: documents * documentBytes });
+const batch = (documents: number, documentBytes: number) => ({
+  documents: Array.from({ length: documents }, () => new Uint8Array(0)),
+  bytes: documents * documentBytes,
+});
 
 describe('the size of batches', () => {
   it('is bounded in bytes from the first batch on where the size of the documents is known', () => {

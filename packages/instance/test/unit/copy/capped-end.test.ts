@@ -60,7 +60,12 @@ describe('a capped copy whose events fill the bound', () => {
     change('delete', 100, end + 1n);
     inserts(101, 102);
     await settle(100);
-    expect(partition.buffered.map(({ operation, time }) => [operation, time])).toEqual([['update', 51n], ['delete', end + 1n], ['insert', 101n], ['insert', 102n]]);
+    expect(partition.buffered.map(({ operation, time }) => [operation, time])).toEqual([
+      ['update', 51n],
+      ['delete', end + 1n],
+      ['insert', 101n],
+      ['insert', 102n],
+    ]);
     expect(budget.used).toBe(partition.buffered.length * event_bytes);
     expect(partition.dropped).toBe(100n);
   });

@@ -14,7 +14,11 @@ import { copyDeps, cursorClient, wholeTable } from './copy-fixture.js';
 const batchDocuments = 2;
 
 /** Copies a capped collection of these documents; tells how it was read and written. */
-async function copyOf(documents: readonly Document[], events: ChangeEvent[] = [], answers: WriteOutcome[] = []): Promise<{ finds: Document[]; writes: RawWrite[]; inFlightMost: number; state: string; released: ChangeEvent[] }> {
+async function copyOf(
+  documents: readonly Document[],
+  events: ChangeEvent[] = [],
+  answers: WriteOutcome[] = [],
+): Promise<{ finds: Document[]; writes: RawWrite[]; inFlightMost: number; state: string; released: ChangeEvent[] }> {
   const rest = documents.map((document) => bytesOf(document));
   const finds: Document[] = [];
   const released: ChangeEvent[] = [];
@@ -23,10 +27,14 @@ async function copyOf(documents: readonly Document[], events: ChangeEvent[] = []
   let inFlightMost = 0;
   const take = (): RawBatch => batchOf(rest.splice(0, batchDocuments), { operationTime: timestampOf(9n) });
   const { table, partition } = wholeTable(collectionOf({ capped: true, sourceKey: [], destinationKey: [] }));
-  const shard = cursorClient(take, () => rest.length > 0, (command) => {
-    finds.push(command);
-    partition.buffered.push(...events.splice(0));
-  });
+  const shard = cursorClient(
+    take,
+    () => rest.length > 0,
+    (command) => {
+      finds.push(command);
+      partition.buffered.push(...events.splice(0));
+    },
+  );
   const write = async (one: RawWrite): Promise<WriteOutcome> => {
     inFlight += 1;
     inFlightMost = Math.max(inFlightMost, inFlight);
@@ -44,7 +52,16 @@ async function copyOf(documents: readonly Document[], events: ChangeEvent[] = []
 test('is read in natural order and written in order, one insert at a time', async () => {
   const { finds, writes, inFlightMost, state } = await copyOf([5, 3, 4, 1, 2].map((_id) => ({ _id })));
   expect(finds).toMatchObject([{ sort: { $natural: 1 } }]);
-  expect(writes.map(({ ordered, statements }) => [ordered, statements.map((bytes) => BSON.deserialize(bytes)._id as number)])).toEqual([[true, [5, 3]], [true, [4, 1]], [true, [2]]]);
+  expect(
+    writes.map(({ ordered, statements }) => [
+      ordered,
+      statements.map((bytes) => BSON.deserialize(bytes)._id as number),
+    ]),
+  ).toEqual([
+    [true, [5, 3]],
+    [true, [4, 1]],
+    [true, [2]],
+  ]);
   expect(inFlightMost).toBe(1);
   expect(state).toBe('done');
 });
@@ -55,27 +72,49 @@ test('puts documents with Timestamp(0,0), which an insert would change, in their
     const [statement] = statements.map((bytes) => BSON.deserialize(bytes));
     return [kind, (kind === 'insert' ? statement : (statement?.q as Document))?._id as number];
   });
-  expect(ids).toEqual([['insert', 1], ['update', 2], ['insert', 3]]);
+  expect(ids).toEqual([
+    ['insert', 1],
+    ['update', 2],
+    ['insert', 3],
+  ]);
 });
 
 test('lets go what it has not copied: changes of copied documents, and inserts after the last one or after its end', async () => {
   const late = changeOf(3, 10n);
   const change = changeOf(1, 7n, { operation: 'update' });
-  const { released } = await copyOf([{ _id: 1 }, { _id: 2 }, { _id: 3 }], [changeOf(2, 6n), change, changeOf(3, 8n), changeOf(4, 9n), late]);
+  const { released } = await copyOf(
+    [{ _id: 1 }, { _id: 2 }, { _id: 3 }],
+    [changeOf(2, 6n), change, changeOf(3, 8n), changeOf(4, 9n), late],
+  );
   expect(released.map(({ time }) => time)).toEqual([7n, 9n, 10n]);
 });
 
 test('does not remove a document that was inserted anew, under the _id of one removed before, and copied', async () => {
-  const { released } = await copyOf([{ _id: 1 }, { _id: 'A' }, { _id: 3 }], [changeOf('A', 6n, { operation: 'delete' }), changeOf('A', 7n), changeOf(3, 8n), changeOf(1, 9n, { operation: 'delete' })]);
+  const { released } = await copyOf(
+    [{ _id: 1 }, { _id: 'A' }, { _id: 3 }],
+    [
+      changeOf('A', 6n, { operation: 'delete' }),
+      changeOf('A', 7n),
+      changeOf(3, 8n),
+      changeOf(1, 9n, { operation: 'delete' }),
+    ],
+  );
   expect(released.map(({ time }) => time)).toEqual([9n]);
 });
 
 test('is begun again when its last document was removed and inserted anew while it was read', async () => {
-  const { finds } = await copyOf([{ _id: 1 }, { _id: 3 }], [changeOf(3, 6n), changeOf(3, 7n, { operation: 'delete' }), changeOf(3, 8n)]);
+  const { finds } = await copyOf(
+    [{ _id: 1 }, { _id: 3 }],
+    [changeOf(3, 6n), changeOf(3, 7n, { operation: 'delete' }), changeOf(3, 8n)],
+  );
   expect(finds).toHaveLength(2);
 });
 
 test('is begun again when nobody knows whether a document was written', async () => {
-  const { finds, state } = await copyOf([{ _id: 1 }, { _id: 2 }, { _id: 3 }], [], [{ n: 0, nModified: 0, upserted: 0, failures: [{ index: 0, code: 217, message: '' }] }]);
+  const { finds, state } = await copyOf(
+    [{ _id: 1 }, { _id: 2 }, { _id: 3 }],
+    [],
+    [{ n: 0, nModified: 0, upserted: 0, failures: [{ index: 0, code: 217, message: '' }] }],
+  );
   expect([finds.length, state]).toEqual([2, 'done']);
 });

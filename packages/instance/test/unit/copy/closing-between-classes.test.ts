@@ -13,7 +13,10 @@ import { NotedWrites } from '../noted-writes.js';
 import { copyDeps, cursorClient, stillClock, wholeTable } from './copy-fixture.js';
 
 /** Copies a partition with these `_id`s in the server's order, where every batch has one and takes longer than a partition may. */
-async function copyOf(ids: readonly unknown[], changes: Partial<SyncedCollection>): Promise<{ table: PartitionTable; partition: Partition }> {
+async function copyOf(
+  ids: readonly unknown[],
+  changes: Partial<SyncedCollection>,
+): Promise<{ table: PartitionTable; partition: Partition }> {
   let now_ms = 0;
   const rest = ids.map((_id, sk) => bytesOf({ _id, sk }));
   const take = (): RawBatch => {
@@ -36,7 +39,9 @@ async function copyOf(ids: readonly unknown[], changes: Partial<SyncedCollection
 
 test('a partition is not closed between documents that the index finds equal', async () => {
   // Through a router documents of different shards whose `_id`s the index finds equal stand beside each other.
-  const { table, partition } = await copyOf([new Int32(1), new Double(1), new Long(1), new Int32(2)], { readBy: 'name' });
+  const { table, partition } = await copyOf([new Int32(1), new Double(1), new Long(1), new Int32(2)], {
+    readBy: 'name',
+  });
   expect(partition.documents).toBe(3);
   expect(table.partitions[1]?.lower).toEqual(rawOf(new Int32(2)));
 });
@@ -53,7 +58,9 @@ describe('a partition of a collection with a collation, in whose order strings s
   });
 
   it('is not closed before one with a string, wherever it stands in it', async () => {
-    const { table, partition } = await copyOf([1, 'b', 'A', text, { a: { b: ['text'] } }, ['text']], { collated: true });
+    const { table, partition } = await copyOf([1, 'b', 'A', text, { a: { b: ['text'] } }, ['text']], {
+      collated: true,
+    });
     expect([partition.documents, table.done]).toEqual([6, true]);
   });
 });

@@ -4,7 +4,11 @@ import { type Concurrency, ConcurrencySearch } from '../../../src/copy/concurren
 const limits = { readers: 8, writers: 8 };
 
 /** Widths of so many windows in which a width has the throughput that `rateOf` says. */
-function climb(search: ConcurrencySearch, windows: number, rateOf: (concurrency: Concurrency, window: number) => number): Concurrency[] {
+function climb(
+  search: ConcurrencySearch,
+  windows: number,
+  rateOf: (concurrency: Concurrency, window: number) => number,
+): Concurrency[] {
   return Array.from({ length: windows }, (_, window) => {
     const concurrency = { ...search.concurrency };
     search.measured(rateOf(concurrency, window));
@@ -15,7 +19,8 @@ function climb(search: ConcurrencySearch, windows: number, rateOf: (concurrency:
 /** What most of the windows had. */
 function usual(concurrencies: readonly Concurrency[]): Concurrency {
   const counts = new Map<string, number>();
-  for (const concurrency of concurrencies) counts.set(JSON.stringify(concurrency), (counts.get(JSON.stringify(concurrency)) ?? 0) + 1);
+  for (const concurrency of concurrencies)
+    counts.set(JSON.stringify(concurrency), (counts.get(JSON.stringify(concurrency)) ?? 0) + 1);
   return JSON.parse([...counts].reduce((most, one) => (one[1] > most[1] ? one : most))[0]) as Concurrency;
 }
 
@@ -26,7 +31,8 @@ describe('the search for the width of the copy', () => {
     ['many of both are best', { readers: 7, writers: 5 }],
   ])('finds the hill where %s', (_what, best) => {
     const search = new ConcurrencySearch(limits);
-    const rate = ({ readers, writers }: Concurrency) => 100 / (1 + Math.abs(readers - best.readers) + Math.abs(writers - best.writers));
+    const rate = ({ readers, writers }: Concurrency) =>
+      100 / (1 + Math.abs(readers - best.readers) + Math.abs(writers - best.writers));
     climb(search, 60, rate);
     expect(usual(climb(search, 60, rate))).toEqual(best);
   });
@@ -41,7 +47,9 @@ describe('the search for the width of the copy', () => {
   it('spends most of its time at the best width once it was found', () => {
     const search = new ConcurrencySearch(limits);
     const concurrencies = climb(search, 400, () => 100).slice(100);
-    expect(concurrencies.filter(({ readers, writers }) => readers === 8 && writers === 8).length / concurrencies.length).toBeGreaterThan(0.85);
+    expect(
+      concurrencies.filter(({ readers, writers }) => readers === 8 && writers === 8).length / concurrencies.length,
+    ).toBeGreaterThan(0.85);
   });
 
   it('takes long steps from high limits', () => {
@@ -59,9 +67,16 @@ describe('the search for the width of the copy', () => {
     expect(usual(climb(search, 40, ({ writers }) => 100 * writers)).writers).toBe(8);
   });
 
-  it.each([[{ readers: 1, writers: 1 }], [{ readers: 1, writers: 4 }], [{ readers: 3, writers: 1 }]])('stays within the limits %j', (max) => {
-    const search = new ConcurrencySearch(max);
-    const concurrencies = climb(search, 300, (_, window) => 1 + ((window * 7919) % 101));
-    expect(concurrencies.every(({ readers, writers }) => readers >= 1 && readers <= max.readers && writers >= 1 && writers <= max.writers)).toBe(true);
-  });
+  it.each([[{ readers: 1, writers: 1 }], [{ readers: 1, writers: 4 }], [{ readers: 3, writers: 1 }]])(
+    'stays within the limits %j',
+    (max) => {
+      const search = new ConcurrencySearch(max);
+      const concurrencies = climb(search, 300, (_, window) => 1 + ((window * 7919) % 101));
+      expect(
+        concurrencies.every(
+          ({ readers, writers }) => readers >= 1 && readers <= max.readers && writers >= 1 && writers <= max.writers,
+        ),
+      ).toBe(true);
+    },
+  );
 });

@@ -104,7 +104,9 @@ describe('a collection that can only be read after the commit time', () => {
   it('keeps no reader from the others, and begins with a later commit time', async () => {
     await run([]);
     copier.limitTo(10n);
-    const renamed = ['cc', 'dd'].map((digits) => PartitionTable.fresh(collectionOf({ uuid: digits.repeat(16), notBefore: 11n }), [], () => Promise.resolve()));
+    const renamed = ['cc', 'dd'].map((digits) =>
+      PartitionTable.fresh(collectionOf({ uuid: digits.repeat(16), notBefore: 11n }), [], () => Promise.resolve()),
+    );
     for (const table of [...renamed, tableOf(orders)]) copier.add(table);
     await settled();
     expect(started).toEqual([orders]);

@@ -3,7 +3,12 @@ import type { Clock } from '../../../src/cluster/clock.js';
 import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
 
 let now_ms: number;
-const clock: Clock = { now_ms: () => now_ms, monotonic_ms: () => now_ms, random: () => 0, sleep: () => Promise.resolve() };
+const clock: Clock = {
+  now_ms: () => now_ms,
+  monotonic_ms: () => now_ms,
+  random: () => 0,
+  sleep: () => Promise.resolve(),
+};
 beforeEach(() => (now_ms = 0));
 
 /** Acknowledges at a steady rate for so many windows of a second. */

@@ -12,10 +12,18 @@ import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { once } from '../model/parts.js';
 
 /** A clock that stands still. */
-export const stillClock: Clock = { now_ms: () => 0, monotonic_ms: () => 0, random: () => 0, sleep: () => Promise.resolve() };
+export const stillClock: Clock = {
+  now_ms: () => 0,
+  monotonic_ms: () => 0,
+  random: () => 0,
+  sleep: () => Promise.resolve(),
+};
 
 /** A collection's table with its one partition. */
-export function wholeTable(collection: SyncedCollection, persist: () => Promise<void> = () => Promise.resolve()): { table: PartitionTable; partition: Partition } {
+export function wholeTable(
+  collection: SyncedCollection,
+  persist: () => Promise<void> = () => Promise.resolve(),
+): { table: PartitionTable; partition: Partition } {
   const table = PartitionTable.fresh(collection, [], persist);
   const [partition] = table.partitions;
   if (partition === undefined) throw new Error('a table has a partition');
@@ -23,18 +31,32 @@ export function wholeTable(collection: SyncedCollection, persist: () => Promise<
 }
 
 /** A door that has nothing but cursors: `take` makes their batches while `isOpen` says that there are more. */
-export function cursorClient(take: () => RawBatch, isOpen: () => boolean, opened: (command: Document) => void = () => undefined): NodeClient {
+export function cursorClient(
+  take: () => RawBatch,
+  isOpen: () => boolean,
+  opened: (command: Document) => void = () => undefined,
+): NodeClient {
   const openCursor = (_database: string, command: Document): Promise<RawCursor> => {
     opened(command);
-    return Promise.resolve({ first: take(), get open() { return isOpen(); }, next: () => Promise.resolve(take()), close: () => Promise.resolve() });
+    return Promise.resolve({
+      first: take(),
+      get open() {
+        return isOpen();
+      },
+      next: () => Promise.resolve(take()),
+      close: () => Promise.resolve(),
+    });
   };
   return { label: 'source', openCursor } as unknown as NodeClient;
 }
 
 /** Surroundings in which the copy never waits: the stream is at 5, and what has to be stored is stored. */
-export function copyDeps(
-  { write, ...others }: { shard: NodeClient; write: (one: RawWrite) => Promise<WriteOutcome> } & Partial<Omit<CopyDependencies, 'writer'>>,
-): CopyDependencies {
+export function copyDeps({
+  write,
+  ...others
+}: { shard: NodeClient; write: (one: RawWrite) => Promise<WriteOutcome> } & Partial<
+  Omit<CopyDependencies, 'writer'>
+>): CopyDependencies {
   const clock = others.clock ?? stillClock;
   const budget = new ByteBudget(1_000_000);
   return {

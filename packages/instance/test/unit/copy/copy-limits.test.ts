@@ -23,25 +23,35 @@ async function writesOf(documents: readonly Uint8Array[], replaces: boolean): Pr
   const budget = new ByteBudget(1);
   rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
   const { table, partition } = wholeTable(collectionOf());
-  const writer = new PartitionWriter(table.collection, partition, replaces, { writer: writes as never, rereads, budget, concurrency: new CopyConcurrency(systemClock, { readers: 1, writers: 1 }) });
+  const writer = new PartitionWriter(table.collection, partition, replaces, {
+    writer: writes as never,
+    rereads,
+    budget,
+    concurrency: new CopyConcurrency(systemClock, { readers: 1, writers: 1 }),
+  });
   await writer.write(documents, never);
   await writer.finish();
   return writes.sent;
 }
 
-it.each([true, false])('a batch of one document of 16 MB is within the limits of the servers (replaced: %s)', async (replaces) => {
-  const document = bytesOf({ _id: 0, sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 33)) });
-  expect(document.length).toBe(replyBytesMax);
-  const [write] = await writesOf([document], replaces);
-  assertWithinLimits(write?.statements ?? []);
-  expect(write?.statements[0]?.length).toBeLessThan(16 * 2 ** 20 + 16 * 1024);
-});
+it.each([true, false])(
+  'a batch of one document of 16 MB is within the limits of the servers (replaced: %s)',
+  async (replaces) => {
+    const document = bytesOf({ _id: 0, sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 33)) });
+    expect(document.length).toBe(replyBytesMax);
+    const [write] = await writesOf([document], replaces);
+    assertWithinLimits(write?.statements ?? []);
+    expect(write?.statements[0]?.length).toBeLessThan(16 * 2 ** 20 + 16 * 1024);
+  },
+);
 
 it('a document that fits into no statement beside its key is not put, but read anew', async () => {
   const large = bytesOf({ _id: 'i'.repeat(20_000), sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) });
   const writes = await writesOf([large, bytesOf({ _id: 2, sk: 1 })], true);
   expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
-  expect([...rereads.entries()].map(({ reason, id }) => [reason, id.bytes.length])).toEqual([['largeStatement', 20_005]]);
+  expect([...rereads.entries()].map(({ reason, id }) => [reason, id.bytes.length])).toEqual([
+    ['largeStatement', 20_005],
+  ]);
 });
 
 it('a document whose shard key no upsert can name is not put, but read anew', async () => {
@@ -50,12 +60,22 @@ it('a document whose shard key no upsert can name is not put, but read anew', as
   expect([...rereads.entries()].map(({ reason }) => reason)).toEqual(['undefinedShardKey']);
 });
 
-it.each([true, false])('the largest batch of small documents is within the limits of the servers (replaced: %s)', async (replaces) => {
-  const document = bytesOf({ _id: 0, sk: 1, text: new Binary(new Uint8Array(Math.floor(replyBytesMax / batchDocumentsMax) - 41)) });
-  const writes = await writesOf(Array.from({ length: batchDocumentsMax }, () => document), replaces);
-  for (const { statements } of writes) assertWithinLimits(statements);
-  expect(writes.flatMap(({ statements }) => statements)).toHaveLength(batchDocumentsMax);
-});
+it.each([true, false])(
+  'the largest batch of small documents is within the limits of the servers (replaced: %s)',
+  async (replaces) => {
+    const document = bytesOf({
+      _id: 0,
+      sk: 1,
+      text: new Binary(new Uint8Array(Math.floor(replyBytesMax / batchDocumentsMax) - 41)),
+    });
+    const writes = await writesOf(
+      Array.from({ length: batchDocumentsMax }, () => document),
+      replaces,
+    );
+    for (const { statements } of writes) assertWithinLimits(statements);
+    expect(writes.flatMap(({ statements }) => statements)).toHaveLength(batchDocumentsMax);
+  },
+);
 
 it('a reader never asks for more documents than one command takes', () => {
   const size = new BatchSize(0);

@@ -25,24 +25,27 @@ class NotedClock implements Clock {
 test.each([
   { what: 'a time that cannot be read', capped: false, code: 246, error: 'retriesExhausted' },
   { what: 'a capped collection that overtakes its reader', capped: true, code: 136, error: 'cappedCollectionBusy' },
-])('$what is tried again after growing pauses that outlast the tick of an idle shard', async ({ capped, code, error }) => {
-  const clock = new NotedClock();
-  const shard = new FakeNodeClient('shard', {
-    find: () => {
-      throw serverError(code, 'not to be read now');
-    },
-  });
-  const { table, partition } = wholeTable(collectionOf({ capped, sourceKey: [], destinationKey: [] }));
-  const copy = capped ? copyCapped : copyPartition;
-  const writes = new NotedWrites();
-  const deps = copyDeps({ shard, write: (one) => writes.write(one), clock });
-  await expect(copy(table, partition, deps, never, never)).rejects.toMatchObject({ error });
-  expect(shard.sent).toHaveLength(clock.slept.length + 1);
-  expect(clock.slept.length).toBeGreaterThan(9);
-  expect(clock.slept[0]).toBeLessThan(1000);
-  expect(Math.max(...clock.slept)).toBe(10_000);
-  expect(clock.monotonic_ms()).toBeGreaterThanOrEqual(10 * 60_000);
-});
+])(
+  '$what is tried again after growing pauses that outlast the tick of an idle shard',
+  async ({ capped, code, error }) => {
+    const clock = new NotedClock();
+    const shard = new FakeNodeClient('shard', {
+      find: () => {
+        throw serverError(code, 'not to be read now');
+      },
+    });
+    const { table, partition } = wholeTable(collectionOf({ capped, sourceKey: [], destinationKey: [] }));
+    const copy = capped ? copyCapped : copyPartition;
+    const writes = new NotedWrites();
+    const deps = copyDeps({ shard, write: (one) => writes.write(one), clock });
+    await expect(copy(table, partition, deps, never, never)).rejects.toMatchObject({ error });
+    expect(shard.sent).toHaveLength(clock.slept.length + 1);
+    expect(clock.slept.length).toBeGreaterThan(9);
+    expect(clock.slept[0]).toBeLessThan(1000);
+    expect(Math.max(...clock.slept)).toBe(10_000);
+    expect(clock.monotonic_ms()).toBeGreaterThanOrEqual(10 * 60_000);
+  },
+);
 
 test('a write that was given up ends the copy, also when its reading had failed in a way that passes', async () => {
   const givenUp = new ConvoyError('retriesExhausted', 'insert documents failed');
@@ -54,27 +57,39 @@ test('a write that was given up ends the copy, also when its reading had failed 
     return { documents: [document], bytes: document.length, atClusterTime: new Timestamp({ t: 0, i: 5 }) };
   };
   const { table, partition } = wholeTable(collectionOf({ sourceKey: [], destinationKey: [] }));
-  const deps = copyDeps({ shard: cursorClient(take, () => true), write: () => Promise.reject(givenUp), clock: new NotedClock() });
+  const deps = copyDeps({
+    shard: cursorClient(take, () => true),
+    write: () => Promise.reject(givenUp),
+    clock: new NotedClock(),
+  });
   await expect(copyPartition(table, partition, deps, never, never)).rejects.toBe(givenUp);
   expect(batches).toBe(2);
 });
 
 // At a time below a rename a router of 7.0 shows a sharded collection under its old name as far as one shard has it.
-test.each(['name', 'nameOfUuid'] as const)('what was read by a name counts only once its changes are known, and is read again when there is one: %s', async (readBy) => {
-  let [readings, isKnown] = [0, false];
-  const take = () => {
-    readings += 1;
-    return { documents: [], bytes: 0, atClusterTime: new Timestamp({ t: 0, i: 5 }) };
-  };
-  const { table, partition } = wholeTable(collectionOf({ sourceKey: [], destinationKey: [], readBy }));
-  const untilNamed = (): Promise<void> => {
-    expect(partition.state).toBe('copying');
-    if (isKnown) return Promise.resolve();
-    isKnown = true;
-    return Promise.reject(new CollectionAbsentError('renamed'));
-  };
-  const writes = new NotedWrites();
-  const deps = copyDeps({ shard: cursorClient(take, () => false), write: (one) => writes.write(one), clock: new NotedClock(), untilNamed });
-  await copyPartition(table, partition, deps, never, never);
-  expect([partition.state, readings]).toEqual(['done', 2]);
-});
+test.each(['name', 'nameOfUuid'] as const)(
+  'what was read by a name counts only once its changes are known, and is read again when there is one: %s',
+  async (readBy) => {
+    let [readings, isKnown] = [0, false];
+    const take = () => {
+      readings += 1;
+      return { documents: [], bytes: 0, atClusterTime: new Timestamp({ t: 0, i: 5 }) };
+    };
+    const { table, partition } = wholeTable(collectionOf({ sourceKey: [], destinationKey: [], readBy }));
+    const untilNamed = (): Promise<void> => {
+      expect(partition.state).toBe('copying');
+      if (isKnown) return Promise.resolve();
+      isKnown = true;
+      return Promise.reject(new CollectionAbsentError('renamed'));
+    };
+    const writes = new NotedWrites();
+    const deps = copyDeps({
+      shard: cursorClient(take, () => false),
+      write: (one) => writes.write(one),
+      clock: new NotedClock(),
+      untilNamed,
+    });
+    await copyPartition(table, partition, deps, never, never);
+    expect([partition.state, readings]).toEqual(['done', 2]);
+  },
+);

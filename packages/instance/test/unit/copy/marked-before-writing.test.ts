@@ -9,7 +9,10 @@ import { copyDeps, cursorClient, wholeTable } from './copy-fixture.js';
 test('nothing of a partition is written before it is durably marked as dirty', async () => {
   const saves: (() => void)[] = [];
   const { table, partition } = wholeTable(collectionOf(), () => new Promise((resolve) => saves.push(resolve)));
-  const shard = cursorClient(() => batchOf([bytesOf({ _id: 1, sk: 1 })], { atClusterTime: timestampOf(5n) }), () => false);
+  const shard = cursorClient(
+    () => batchOf([bytesOf({ _id: 1, sk: 1 })], { atClusterTime: timestampOf(5n) }),
+    () => false,
+  );
   const writes = new NotedWrites();
   const copied = copyPartition(table, partition, copyDeps({ shard, write: (one) => writes.write(one) }), never, never);
   for (let turn = 0; turn < 10; turn += 1) await settled();

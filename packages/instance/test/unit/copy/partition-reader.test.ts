@@ -17,7 +17,10 @@ const batchDocuments = 3;
 
 /** A DBPointer, which the driver cannot send: a string with its length, and 12 bytes. */
 function pointer(n: number): RawValue {
-  return new RawValue(elementType.dbPointer, Buffer.concat([Buffer.from([2, 0, 0, 0]), Buffer.from('a\0'), Buffer.alloc(12, n)]));
+  return new RawValue(
+    elementType.dbPointer,
+    Buffer.concat([Buffer.from([2, 0, 0, 0]), Buffer.from('a\0'), Buffer.alloc(12, n)]),
+  );
 }
 
 function documentUnder({ type, bytes }: RawValue): Uint8Array {
@@ -27,7 +30,11 @@ function documentUnder({ type, bytes }: RawValue): Uint8Array {
 }
 
 /** In `_id` order: numbers, DBPointers, MaxKey. */
-const documents = [...[1, 2, 3, 4].map((_id) => bytesOf({ _id })), ...[1, 2, 3, 4, 5, 6].map((n) => documentUnder(pointer(n))), documentUnder(maxKey)];
+const documents = [
+  ...[1, 2, 3, 4].map((_id) => bytesOf({ _id })),
+  ...[1, 2, 3, 4, 5, 6].map((n) => documentUnder(pointer(n))),
+  documentUnder(maxKey),
+];
 let loseCursorAfter: number[];
 
 function openCursor(_database: string, command: Document) {
@@ -42,7 +49,14 @@ function openCursor(_database: string, command: Document) {
     loseCursorAfter.shift();
     return Promise.reject(serverError(43));
   };
-  return Promise.resolve({ first: take(), next, close: () => Promise.resolve(), get open() { return rest.length > 0; } });
+  return Promise.resolve({
+    first: take(),
+    next,
+    close: () => Promise.resolve(),
+    get open() {
+      return rest.length > 0;
+    },
+  });
 }
 
 /** Tries again whatever fails, as the instance does with lost cursors. */
@@ -55,10 +69,16 @@ async function readAll(lower: RawValue, upper: RawValue): Promise<RawValue[]> {
   const table = PartitionTable.fresh(collection, [], () => Promise.resolve(), { lower, upper });
   const [partition] = table.partitions;
   if (partition === undefined) throw new Error('a table has a partition');
-  const deps = { shard: { openCursor } as unknown as NodeClient, retrying, rate: { spent: () => Promise.resolve() }, concurrency: { reads: new Semaphore(1) } } as unknown as CopyDependencies;
+  const deps = {
+    shard: { openCursor } as unknown as NodeClient,
+    retrying,
+    rate: { spent: () => Promise.resolve() },
+    concurrency: { reads: new Semaphore(1) },
+  } as unknown as CopyDependencies;
   const reader = new PartitionReader(collection, partition, deps, 20n);
   const ids: RawValue[] = [];
-  for (let batch = await reader.next(signal); batch !== null; batch = await reader.next(signal)) ids.push(...batch.map(idOf));
+  for (let batch = await reader.next(signal); batch !== null; batch = await reader.next(signal))
+    ids.push(...batch.map(idOf));
   return ids;
 }
 

@@ -19,7 +19,11 @@ beforeEach(() => {
 });
 
 /** @returns the keys that are in doubt */
-async function write(collection: SyncedCollection, replaces: boolean, documents: Document[]): Promise<[unknown, string][]> {
+async function write(
+  collection: SyncedCollection,
+  replaces: boolean,
+  documents: Document[],
+): Promise<[unknown, string][]> {
   const [partition] = PartitionTable.fresh(collection, [], () => Promise.resolve()).partitions;
   if (partition === undefined) throw new Error('a table has a partition');
   const budget = new ByteBudget(1_000_000);
@@ -28,36 +32,62 @@ async function write(collection: SyncedCollection, replaces: boolean, documents:
     return Promise.resolve({ n: one.statements.length, nModified: 0, upserted: 0, failures });
   };
   const rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
-  const writer = new PartitionWriter(collection, partition, replaces, { writer: { write: take } as never, rereads, budget, concurrency: new CopyConcurrency(systemClock, { readers: 1, writers: 1 }) });
+  const writer = new PartitionWriter(collection, partition, replaces, {
+    writer: { write: take } as never,
+    rereads,
+    budget,
+    concurrency: new CopyConcurrency(systemClock, { readers: 1, writers: 1 }),
+  });
   await writer.write(documents.map(bytesOf), never);
   await writer.finish();
   return [...rereads.entries()].map(({ id, reason }) => [decodeValue(id), reason]);
 }
 
 function statementsOf(kind: RawWrite['kind']): Document[] {
-  return sent.filter((one) => one.kind === kind).flatMap(({ statements }) => statements.map((bytes) => BSON.deserialize(bytes)));
+  return sent
+    .filter((one) => one.kind === kind)
+    .flatMap(({ statements }) => statements.map((bytes) => BSON.deserialize(bytes)));
 }
 
 test('puts documents with Timestamp(0,0), which an insert would change', async () => {
-  await write(collectionOf(), false, [{ _id: 1, sk: 1 }, { _id: 2, sk: 1, at: zeroTimestamp }, { _id: 3, sk: 1 }]);
+  await write(collectionOf(), false, [
+    { _id: 1, sk: 1 },
+    { _id: 2, sk: 1, at: zeroTimestamp },
+    { _id: 3, sk: 1 },
+  ]);
   expect(statementsOf('insert').map(({ _id }) => _id as number)).toEqual([1, 3]);
-  expect(statementsOf('update')).toMatchObject([{ q: { _id: 2, sk: 1 }, u: [{ $replaceWith: { $literal: { at: zeroTimestamp } } }], upsert: true }]);
+  expect(statementsOf('update')).toMatchObject([
+    { q: { _id: 2, sk: 1 }, u: [{ $replaceWith: { $literal: { at: zeroTimestamp } } }], upsert: true },
+  ]);
 });
 
 test('filters of a sharded collection with a collation say the simple one', async () => {
   await write(collectionOf({ collated: true }), true, [{ _id: 'a', sk: 1 }]);
   await write(collectionOf({ collated: true, sourceKey: [], destinationKey: [] }), true, [{ _id: 'a' }]);
-  expect(statementsOf('update').map(({ collation }) => collation as unknown)).toEqual([{ locale: 'simple' }, undefined]);
+  expect(statementsOf('update').map(({ collation }) => collation as unknown)).toEqual([
+    { locale: 'simple' },
+    undefined,
+  ]);
 });
 
 test('a document that an index built ahead does not take is read anew; the others go on', async () => {
   failures = [{ index: 1, code: 16755, message: '' }];
-  expect(await write(collectionOf(), false, [{ _id: 'a', sk: 1 }, { _id: 'b', sk: 1 }])).toEqual([['b', 'indexKeys']]);
+  expect(
+    await write(collectionOf(), false, [
+      { _id: 'a', sk: 1 },
+      { _id: 'b', sk: 1 },
+    ]),
+  ).toEqual([['b', 'indexKeys']]);
 });
 
 test('a document of which the server no longer knows whether it was written is read anew', async () => {
   failures = [{ index: 0, code: 217, message: '' }];
-  expect(await write(collectionOf(), false, [{ _id: 'a', sk: 1 }, { _id: 'b', sk: 1 }])).toEqual([['a', 'unknownOutcome']]);
+  expect(
+    await write(collectionOf(), false, [
+      { _id: 'a', sk: 1 },
+      { _id: 'b', sk: 1 },
+    ]),
+  ).toEqual([['a', 'unknownOutcome']]);
 });
 
 test('a document that validation refuses ends the copy', async () => {

@@ -68,7 +68,11 @@ function openCursor(_database: string, command: Document) {
 }
 
 function write({ kind, statements }: RawWrite): Promise<WriteOutcome> {
-  const ids = statements.map((statement) => (kind === 'insert' ? findValue(statement, '_id')?.bytes[0] : findValue(findValue(statement, 'q')?.bytes ?? statement, '_id')?.bytes[0]));
+  const ids = statements.map((statement) =>
+    kind === 'insert'
+      ? findValue(statement, '_id')?.bytes[0]
+      : findValue(findValue(statement, 'q')?.bytes ?? statement, '_id')?.bytes[0],
+  );
   writes.push({ kind, ids, durable });
   log.push('write');
   const answer = answers.shift() ?? {};
@@ -109,7 +113,8 @@ beforeEach(() => {
     untilRouted: (time) => Promise.resolve(void log.push(`routed ${time}`)),
     untilNamed: () => Promise.resolve(),
     untilFlushed: (time) => Promise.resolve(void log.push(`flushed ${time}`)),
-    release: (_table, events) => void released.push(...events.map(({ time }) => ({ event: time, states: table.partitions.map(stateOf) }))),
+    release: (_table, events) =>
+      void released.push(...events.map(({ time }) => ({ event: time, states: table.partitions.map(stateOf) }))),
     cappedEnds: new CappedEnds({ budget: new ByteBudget(1000), untilRoutedOrFull: () => Promise.resolve(true) }),
     recreate: () => Promise.resolve(),
     partition_seconds: 100,
@@ -227,7 +232,10 @@ describe('a partition that takes long', () => {
     await copy();
     expect(writes.flatMap(({ ids }) => ids)).toEqual([1, 2]);
     expect(log.at(-1)).toBe('save closing dirty, waiting');
-    expect(table.partitions.map(({ state, dirty }) => [state, dirty])).toEqual([['done', false], ['waiting', false]]);
+    expect(table.partitions.map(({ state, dirty }) => [state, dirty])).toEqual([
+      ['done', false],
+      ['waiting', false],
+    ]);
     expect(partition(1).lower).toEqual(rawOf(3));
     expect(partition(1).readTime).toBe(20n);
   });

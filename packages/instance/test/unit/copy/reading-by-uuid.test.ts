@@ -17,7 +17,12 @@ import { collectionOf, never, once, rawOf } from '../model/parts.js';
 function clientNoting(finds: Document[]): NodeClient {
   const openCursor = (_database: string, command: Document) => {
     finds.push(command);
-    return Promise.resolve({ first: batchOf([], { atClusterTime: timestampOf(5n) }), open: false, next: () => Promise.reject(new Error('no more')), close: () => Promise.resolve() });
+    return Promise.resolve({
+      first: batchOf([], { atClusterTime: timestampOf(5n) }),
+      open: false,
+      next: () => Promise.reject(new Error('no more')),
+      close: () => Promise.resolve(),
+    });
   };
   return { label: 'shard', openCursor } as unknown as NodeClient;
 }
@@ -27,14 +32,26 @@ async function targetsOf(collection: SyncedCollection): Promise<unknown[]> {
   const shard = clientNoting(finds);
   const [partition] = PartitionTable.fresh(collection, [], () => Promise.resolve()).partitions;
   if (partition === undefined) throw new Error('a table has a partition');
-  const deps = { shard, retrying: once, rate: { spent: () => Promise.resolve() }, concurrency: { reads: new Semaphore(1) } } as unknown as CopyDependencies;
+  const deps = {
+    shard,
+    retrying: once,
+    rate: { spent: () => Promise.resolve() },
+    concurrency: { reads: new Semaphore(1) },
+  } as unknown as CopyDependencies;
   await new PartitionReader(collection, partition, deps, 5n).next(never);
   await readSource(shard, collection, await entriesOf(collection), 5n, never);
-  return finds.map((find) => ('collectionUUID' in find ? { find: find.find as unknown, collectionUUID: find.collectionUUID as unknown } : (find.find as unknown)));
+  return finds.map((find) =>
+    'collectionUUID' in find
+      ? { find: find.find as unknown, collectionUUID: find.collectionUUID as unknown }
+      : (find.find as unknown),
+  );
 }
 
 async function entriesOf(collection: SyncedCollection): Promise<RereadEntry[]> {
-  const rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, new ByteBudget(1000));
+  const rereads = new RereadSet(
+    { upsert: () => Promise.resolve(), remove: () => Promise.resolve() },
+    new ByteBudget(1000),
+  );
   await rereads.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 1n }]);
   return [...rereads.entries()];
 }

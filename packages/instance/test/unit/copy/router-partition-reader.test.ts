@@ -13,7 +13,14 @@ import { batchOf, serverError } from '../model/calls.js';
 import { bytesOf, collectionOf, never, times } from '../model/parts.js';
 
 /** Documents of two shards in `_id` order; 2 and 3 are on both. */
-const documents = [[1, 'a'], [2, 'a'], [2, 'b'], [3, 'b'], [3, 'a'], [4, 'b']].map(([_id, sk]) => bytesOf({ _id, sk }));
+const documents = [
+  [1, 'a'],
+  [2, 'a'],
+  [2, 'b'],
+  [3, 'b'],
+  [3, 'a'],
+  [4, 'b'],
+].map(([_id, sk]) => bytesOf({ _id, sk }));
 /** Operation times of the replies: those of a router come from one shard and another. */
 const replyTimes = [30n, 60n, 40n, 50n];
 
@@ -22,7 +29,8 @@ function routerLosing(batchDocuments: number, batchesBefore: number) {
   const finds: Document[] = [];
   const openCursor = (_database: string, command: Document): Promise<RawCursor> => {
     finds.push(command);
-    const ordered = finds.length === 1 ? documents : [...documents].reverse().sort((a, b) => compareRaw(idOf(a), idOf(b)));
+    const ordered =
+      finds.length === 1 ? documents : [...documents].reverse().sort((a, b) => compareRaw(idOf(a), idOf(b)));
     const rest = ordered.filter((document) => isInRange(idOf(document), command));
     const { atClusterTime } = command.readConcern as { atClusterTime: Timestamp };
     let batches = 0;
@@ -31,8 +39,16 @@ function routerLosing(batchDocuments: number, batchesBefore: number) {
       batches += 1;
       return batchOf(rest.splice(0, batchDocuments), { atClusterTime, operationTime });
     };
-    const next = (): Promise<RawBatch> => (finds.length === 1 && batches > batchesBefore ? Promise.reject(serverError(43)) : Promise.resolve(take()));
-    return Promise.resolve({ first: take(), next, close: () => Promise.resolve(), get open() { return rest.length > 0; } });
+    const next = (): Promise<RawBatch> =>
+      finds.length === 1 && batches > batchesBefore ? Promise.reject(serverError(43)) : Promise.resolve(take());
+    return Promise.resolve({
+      first: take(),
+      next,
+      close: () => Promise.resolve(),
+      get open() {
+        return rest.length > 0;
+      },
+    });
   };
   return { finds, client: { openCursor } as unknown as NodeClient };
 }
@@ -41,14 +57,29 @@ async function readAll(client: NodeClient): Promise<{ seen: string[]; readEnd: b
   const collection = collectionOf({ readBy: 'name' });
   const [partition] = PartitionTable.fresh(collection, [], () => Promise.resolve()).partitions;
   if (partition === undefined) throw new Error('a table has a partition');
-  const deps = { shard: client, retrying: times(2), rate: { spent: () => Promise.resolve() }, concurrency: { reads: new Semaphore(1) } } as unknown as CopyDependencies;
+  const deps = {
+    shard: client,
+    retrying: times(2),
+    rate: { spent: () => Promise.resolve() },
+    concurrency: { reads: new Semaphore(1) },
+  } as unknown as CopyDependencies;
   const reader = new PartitionReader(collection, partition, deps, 20n);
   const seen: string[] = [];
-  for (let batch = await reader.next(never); batch !== null; batch = await reader.next(never)) seen.push(...batch.map((document) => Buffer.from(document).toString('hex')));
+  for (let batch = await reader.next(never); batch !== null; batch = await reader.next(never))
+    seen.push(...batch.map((document) => Buffer.from(document).toString('hex')));
   return { seen, readEnd: reader.readEnd };
 }
 
-test.each([[1, 0], [1, 1], [1, 2], [1, 3], [2, 0], [2, 1], [3, 0], [4, 0]])(
+test.each([
+  [1, 0],
+  [1, 1],
+  [1, 2],
+  [1, 3],
+  [2, 0],
+  [2, 1],
+  [3, 0],
+  [4, 0],
+])(
   'batches of %i and a cursor lost after %i more: no document of two with one _id is lost, whichever comes first',
   async (batchDocuments, batchesBefore) => {
     const { client, finds } = routerLosing(batchDocuments, batchesBefore);

@@ -57,7 +57,7 @@ test('a call that fails gives its turn back', async () => {
   expect(await semaphore.run(() => Promise.resolve('done'), signal)).toBe('done');
 });
 
-test('who no longer wants to wait takes nobody\'s turn', async () => {
+test("who no longer wants to wait takes nobody's turn", async () => {
   const semaphore = new Semaphore(1);
   const calls = new Calls();
   const first = semaphore.run(calls.make(1), signal);

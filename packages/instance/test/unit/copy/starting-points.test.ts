@@ -32,7 +32,7 @@ test('one reader begins when the random cursor of $sample fails, as real servers
   expect(await startingPoints(shard, collection, plan, signal)).toEqual([]);
 });
 
-test('other failures of the sample are the caller\'s', async () => {
+test("other failures of the sample are the caller's", async () => {
   const shard = new FakeNodeClient('shard', {
     aggregate: () => {
       throw serverError(13, 'Unauthorized');
@@ -56,7 +56,12 @@ class SamplingClient extends FakeNodeClient {
   override openCursor(database: string, command: Document): Promise<RawCursor> {
     this.sent.push({ database, command });
     const documents = this.ids.map((_id) => BSON.serialize({ _id }));
-    return Promise.resolve({ first: { documents, bytes: 0 }, open: false, next: () => Promise.reject(new Error('there is one batch')), close: () => Promise.resolve() });
+    return Promise.resolve({
+      first: { documents, bytes: 0 },
+      open: false,
+      next: () => Promise.reject(new Error('there is one batch')),
+      close: () => Promise.resolve(),
+    });
   }
 }
 
@@ -66,7 +71,10 @@ test('starting points lie inside the range, and a share of a range samples enoug
   const range = { lower: encodeValue(new Int32(64)), upper: encodeValue(new Int32(128)) };
   const shard = sampling(256);
   const starts = await startingPoints(shard, collection, { ...plan, range, seenPerOwned: 4 }, signal);
-  expect(shard.sent[0]?.command).toMatchObject({ pipeline: [{ $sample: { size: 256 } }, { $project: { _id: 1 } }], cursor: { batchSize: 256 } });
+  expect(shard.sent[0]?.command).toMatchObject({
+    pipeline: [{ $sample: { size: 256 } }, { $project: { _id: 1 } }],
+    cursor: { batchSize: 256 },
+  });
   // 63 of the sample lie inside: the bound itself, at which the first partition begins, is none.
   expect(starts.map(valueOf)).toEqual([81, 97, 113].map((id) => new Int32(id)));
 });

@@ -33,7 +33,13 @@ test('a listing that was read before the last creation does not stay in force', 
 
 test('what stands for another collection of the source is not adopted', async () => {
   const pairs = await pairsOf();
-  await pairs.record([{ sourceUuid: 'source', destinationUuid: 'gone' }, { sourceUuid: 'other', destinationUuid: 'taken' }], signal);
+  await pairs.record(
+    [
+      { sourceUuid: 'source', destinationUuid: 'gone' },
+      { sourceUuid: 'other', destinationUuid: 'taken' },
+    ],
+    signal,
+  );
   await adoptCapped(pairs, [entry], listed('taken'), signal);
   expect(pairs.destinationOf('source')).toBe('gone');
 });

@@ -21,7 +21,18 @@ let failAfter: { command: string; code: number } | null;
 let client: FakeNodeClient;
 
 function entryOf(name: string, uuid: string): CatalogEntry {
-  return { database: 'shop', name, type: 'collection', uuid, options: {}, indexes: [], sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
+  return {
+    database: 'shop',
+    name,
+    type: 'collection',
+    uuid,
+    options: {},
+    indexes: [],
+    sharding: null,
+    primaryShard: 'rs',
+    sizeBytes: 0,
+    documentCount: 0,
+  };
 }
 
 function answered(name: string, reply: Document = {}): Document {
@@ -32,11 +43,23 @@ function answered(name: string, reply: Document = {}): Document {
 function listed(command: Document): Document {
   const wanted = (command.filter as { name?: string } | undefined)?.name;
   const rows = [...present].filter(([name]) => wanted === undefined || name === wanted);
-  return { cursor: { firstBatch: rows.map(([name, uuid]) => ({ name, type: 'collection', options: {}, info: { uuid: new BSON.UUID(uuid) } })) } };
+  return {
+    cursor: {
+      firstBatch: rows.map(([name, uuid]) => ({
+        name,
+        type: 'collection',
+        options: {},
+        info: { uuid: new BSON.UUID(uuid) },
+      })),
+    },
+  };
 }
 
 beforeEach(() => {
-  present = new Map([['orders', madeOrders], ['others', uuidOf('2a')]]);
+  present = new Map([
+    ['orders', madeOrders],
+    ['others', uuidOf('2a')],
+  ]);
   pairs = new Map([[sourceOrders, madeOrders]]);
   [onSource, failAfter] = [null, null];
   client = new FakeNodeClient('router', {
@@ -52,7 +75,10 @@ beforeEach(() => {
       return answered('drop');
     },
     renameCollection: (_database, command) => {
-      const [from, to] = [command.renameCollection, command.to].map((name) => String(name).slice('shop.'.length)) as [string, string];
+      const [from, to] = [command.renameCollection, command.to].map((name) => String(name).slice('shop.'.length)) as [
+        string,
+        string,
+      ];
       present.set(to, present.get(from) ?? '');
       present.delete(from);
       return answered('renameCollection');
@@ -76,10 +102,25 @@ function apply(operation: DdlChange['operation'], more: Partial<DdlChange> = {})
     filter: compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] }),
     confirm: () => Promise.resolve(),
     readSource: () => Promise.resolve(onSource),
-    plan: (entry) => Promise.resolve(planDestination([entry], { source: { shardIds: ['rs'] }, destination, buildIndexes: 'beforeDataCopy' })),
+    plan: (entry) =>
+      Promise.resolve(
+        planDestination([entry], { source: { shardIds: ['rs'] }, destination, buildIndexes: 'beforeDataCopy' }),
+      ),
     entryOf: (uuid) => (uuid === sourceOrders ? entryOf('orders', uuid) : null),
   };
-  const ddlChange: DdlChange = { ordinal: 1, operation, uuid: sourceOrders, database: 'shop', name: 'orders', to: null, droppedUuid: null, time: new Timestamp(1n), state: 'undone', entry: null, ...more };
+  const ddlChange: DdlChange = {
+    ordinal: 1,
+    operation,
+    uuid: sourceOrders,
+    database: 'shop',
+    name: 'orders',
+    to: null,
+    droppedUuid: null,
+    time: new Timestamp(1n),
+    state: 'undone',
+    entry: null,
+    ...more,
+  };
   return applyDdlChange(deps, ddlChange, never);
 }
 

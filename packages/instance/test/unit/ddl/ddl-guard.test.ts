@@ -5,7 +5,8 @@ import type { CatalogChange } from '../../../src/catalog/catalog-changes.js';
 const inside = { database: 'shop', name: 'orders' };
 
 describe('changes between two readings of the catalog', () => {
-  const changeOf = (kind: CatalogChange['kind']): CatalogChange => ({ kind, entry: inside, before: inside }) as CatalogChange;
+  const changeOf = (kind: CatalogChange['kind']): CatalogChange =>
+    ({ kind, entry: inside, before: inside }) as CatalogChange;
 
   it('none are fine', () => {
     expect(() => refuseCatalogChanges([])).not.toThrow();

@@ -14,36 +14,86 @@ it('lets the server wait longer while nothing is to be routed, no more as soon a
     waits_ms.push(maxTime_ms);
     return Promise.resolve(batchOf([], {}));
   };
-  const router = { label: 'router', openCursor: () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() }) } as unknown as NodeClient;
+  const router = {
+    label: 'router',
+    openCursor: () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() }),
+  } as unknown as NodeClient;
   let [isIdle, isAwaited] = [false, false];
-  const stream = new DdlStream(fakeCluster({ router }), once, () => 1n, () => undefined, () => isIdle, () => isAwaited);
+  const stream = new DdlStream(
+    fakeCluster({ router }),
+    once,
+    () => 1n,
+    () => undefined,
+    () => isIdle,
+    () => isAwaited,
+  );
   await stream.next(never);
   for (isIdle of [false, true, true, false]) await stream.next(never);
-  for ([isIdle, isAwaited] of [[false, true], [true, true], [false, false]] as const) await stream.next(never);
+  for ([isIdle, isAwaited] of [
+    [false, true],
+    [true, true],
+    [false, false],
+  ] as const)
+    await stream.next(never);
   expect(waits_ms).toEqual([200, 1_000, 1_000, 200, 50, 50, 200]);
 });
 
 it('reads each shard itself before 6.0 where it may, and brings what is below the times of all, in order', async () => {
-  const drop = (time: bigint): Uint8Array => BSON.serialize({ _id: { _data: tokenOf(time) }, operationType: 'drop', clusterTime: timestampOf(time), ns: { db: 'shop', coll: 'orders' } });
+  const drop = (time: bigint): Uint8Array =>
+    BSON.serialize({
+      _id: { _data: tokenOf(time) },
+      operationType: 'drop',
+      clusterTime: timestampOf(time),
+      ns: { db: 'shop', coll: 'orders' },
+    });
   const opened: string[] = [];
   const clientOf = (label: string, batches: RawBatch[]): NodeClient => {
-    const cursor = { first: batchOf([], {}), open: true, next: () => Promise.resolve(batches.shift() ?? batchOf([], {})), close: () => Promise.resolve() };
+    const cursor = {
+      first: batchOf([], {}),
+      open: true,
+      next: () => Promise.resolve(batches.shift() ?? batchOf([], {})),
+      close: () => Promise.resolve(),
+    };
     return { label, openCursor: () => Promise.resolve((opened.push(label), cursor)) } as unknown as NodeClient;
   };
   const shards = new Map([
-    ['shard0', clientOf('shard0', [batchOf([drop(5n), drop(30n)], { resumeToken: tokenOf(31n) }), batchOf([], { resumeToken: tokenOf(40n) })])],
-    ['shard1', clientOf('shard1', [batchOf([drop(3n)], { resumeToken: tokenOf(20n) }), batchOf([drop(25n)], { resumeToken: tokenOf(40n) })])],
+    [
+      'shard0',
+      clientOf('shard0', [
+        batchOf([drop(5n), drop(30n)], { resumeToken: tokenOf(31n) }),
+        batchOf([], { resumeToken: tokenOf(40n) }),
+      ]),
+    ],
+    [
+      'shard1',
+      clientOf('shard1', [
+        batchOf([drop(3n)], { resumeToken: tokenOf(20n) }),
+        batchOf([drop(25n)], { resumeToken: tokenOf(40n) }),
+      ]),
+    ],
   ]);
   const source = fakeCluster({ router: clientOf('router', []), shards });
-  const stream = new DdlStream(source, once, () => 1n, () => undefined, () => false, () => false);
+  const stream = new DdlStream(
+    source,
+    once,
+    () => 1n,
+    () => undefined,
+    () => false,
+    () => false,
+  );
   const steps = [await stream.next(never), await stream.next(never), await stream.next(never)];
   expect(opened).toEqual(['shard0', 'shard1']);
-  expect(steps.map(({ events, readBelow }) => [events.map(({ time }) => time), readBelow])).toEqual([[[], 0n], [[3n, 5n], 20n], [[25n, 30n], 40n]]);
+  expect(steps.map(({ events, readBelow }) => [events.map(({ time }) => time), readBelow])).toEqual([
+    [[], 0n],
+    [[3n, 5n], 20n],
+    [[25n, 30n], 40n],
+  ]);
 });
 
 describe('an event of later servers', () => {
   const [before, after] = ['0a', '0b'].map((byte) => new UUID(byte.repeat(16)));
-  const parse = (event: object): unknown => parseDdlEvent(BSON.serialize({ _id: { _data: tokenOf(5n) }, clusterTime: timestampOf(5n), ...event }));
+  const parse = (event: object): unknown =>
+    parseDdlEvent(BSON.serialize({ _id: { _data: tokenOf(5n) }, clusterTime: timestampOf(5n), ...event }));
   const ns = { db: 'shop', coll: 'orders' };
 
   it.each([
@@ -53,14 +103,37 @@ describe('an event of later servers', () => {
     ['rewriteCollection', null],
     [undefined, null],
   ])('tells by its provenance whether a collection was only moved: %s', (provenance, movedTo) => {
-    const operationDescription = { reshardUUID: after, shardKey: { _id: 1 }, oldShardKey: { _id: 1 }, unique: false, ...(provenance !== undefined && { provenance }) };
+    const operationDescription = {
+      reshardUUID: after,
+      shardKey: { _id: 1 },
+      oldShardKey: { _id: 1 },
+      unique: false,
+      ...(provenance !== undefined && { provenance }),
+    };
     const event = { operationType: 'reshardCollection', ns, collectionUUID: before, operationDescription };
-    expect(parse(event)).toEqual({ operation: 'reshardCollection', time: 5n, uuid: '0a'.repeat(16), database: 'shop', name: 'orders', to: null, movedTo });
+    expect(parse(event)).toEqual({
+      operation: 'reshardCollection',
+      time: 5n,
+      uuid: '0a'.repeat(16),
+      database: 'shop',
+      name: 'orders',
+      to: null,
+      movedTo,
+    });
   });
 
   it('is read with less and with more than is known', () => {
-    expect(parse({ operationType: 'kindOfTomorrow' })).toMatchObject({ operation: 'kindOfTomorrow', time: 5n, database: '', name: '' });
-    expect(parse({ operationType: 'create', ns, nsType: 'view', operationDescription: { viewOn: 'items', pipeline: [] } })).toMatchObject({ operation: 'create', uuid: null });
-    expect(parse({ operationType: 'create', ns, nsType: 'collection', collectionUUID: after, more: { of: 1 } })).toMatchObject({ operation: 'create', uuid: '0b'.repeat(16) });
+    expect(parse({ operationType: 'kindOfTomorrow' })).toMatchObject({
+      operation: 'kindOfTomorrow',
+      time: 5n,
+      database: '',
+      name: '',
+    });
+    expect(
+      parse({ operationType: 'create', ns, nsType: 'view', operationDescription: { viewOn: 'items', pipeline: [] } }),
+    ).toMatchObject({ operation: 'create', uuid: null });
+    expect(
+      parse({ operationType: 'create', ns, nsType: 'collection', collectionUUID: after, more: { of: 1 } }),
+    ).toMatchObject({ operation: 'create', uuid: '0b'.repeat(16) });
   });
 });

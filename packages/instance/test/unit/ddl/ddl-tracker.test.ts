@@ -8,7 +8,10 @@ import type { DdlChange, DdlJournal, FoundDdlChange } from '../../../src/store/d
 import { never } from '../model/parts.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
 
-const filter = compileNamespaceFilter({ includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [{ database: 'shop', collections: ['hidden'] }] });
+const filter = compileNamespaceFilter({
+  includeNamespaces: [{ database: 'shop' }],
+  excludeNamespaces: [{ database: 'shop', collections: ['hidden'] }],
+});
 const [orders, items, stranger] = ['0a', '0b', '0c'].map((byte) => byte.repeat(16)) as [string, string, string];
 let entries: DdlChange[];
 let ledger: DdlLedger;
@@ -20,7 +23,18 @@ let showsEachCopy: boolean;
 function entryOf(name: string, uuid: string, shards: readonly string[]): CatalogEntry {
   const chunks = shards.map((shard, index) => chunkOf({ sk: index }, { sk: index + 1 }, shard));
   const sharding = shards.length === 0 ? null : { key: keyPattern({ sk: 1 }), unique: false, chunks, everMoved: false };
-  return { database: 'shop', name, type: 'collection', uuid, options: {}, indexes: [], sharding, primaryShard: 's0', sizeBytes: 0, documentCount: 0 };
+  return {
+    database: 'shop',
+    name,
+    type: 'collection',
+    uuid,
+    options: {},
+    indexes: [],
+    sharding,
+    primaryShard: 's0',
+    sizeBytes: 0,
+    documentCount: 0,
+  };
 }
 
 beforeEach(() => {
@@ -49,12 +63,28 @@ beforeEach(() => {
   });
 });
 
-async function saw(operation: string, uuid: string | null, time: bigint, name: string, to: string | null = null, movedTo: string | null = null): Promise<void> {
-  const event: DdlEvent = { operation, time, uuid, database: 'shop', name, to: to === null ? null : { database: 'shop', name: to }, movedTo };
+async function saw(
+  operation: string,
+  uuid: string | null,
+  time: bigint,
+  name: string,
+  to: string | null = null,
+  movedTo: string | null = null,
+): Promise<void> {
+  const event: DdlEvent = {
+    operation,
+    time,
+    uuid,
+    database: 'shop',
+    name,
+    to: to === null ? null : { database: 'shop', name: to },
+    movedTo,
+  };
   await tracker.take(event, never);
 }
 
-const shown = (): unknown[] => entries.map(({ operation, uuid, name, to, droppedUuid }) => [operation, uuid, name, to?.name ?? null, droppedUuid]);
+const shown = (): unknown[] =>
+  entries.map(({ operation, uuid, name, to, droppedUuid }) => [operation, uuid, name, to?.name ?? null, droppedUuid]);
 
 describe('copies of one change', () => {
   it('are one entry at the time of the last; until then the horizon stays below the first', async () => {
@@ -81,7 +111,10 @@ describe('copies of one change', () => {
     for (const time of [20n, 21n]) await saw('drop', orders, time, 'orders');
     await saw('create', stranger, 30n, 'orders');
     await saw('drop', orders, 31n, 'orders');
-    expect(shown()).toEqual([['drop', orders, 'orders', null, null], ['create', stranger, 'orders', null, null]]);
+    expect(shown()).toEqual([
+      ['drop', orders, 'orders', null, null],
+      ['create', stranger, 'orders', null, null],
+    ]);
   });
 
   it('that a resumed stream shows again are passed over', async () => {
@@ -90,7 +123,10 @@ describe('copies of one change', () => {
     tracker.forget();
     await saw('rename', items, 20n, 'items', 'b');
     await saw('rename', items, 30n, 'b', 'c');
-    expect(shown()).toEqual([['rename', items, 'items', 'b', null], ['rename', items, 'b', 'c', null]]);
+    expect(shown()).toEqual([
+      ['rename', items, 'items', 'b', null],
+      ['rename', items, 'b', 'c', null],
+    ]);
   });
 });
 
@@ -113,7 +149,10 @@ describe('copies that do not come', () => {
     await saw('rename', orders, 40n, 'b', 'c');
     await saw('rename', orders, 41n, 'b', 'c');
     await tracker.settle(1001n, never);
-    expect(shown()).toEqual([['rename', orders, 'orders', 'b', null], ['rename', orders, 'b', 'c', null]]);
+    expect(shown()).toEqual([
+      ['rename', orders, 'orders', 'b', null],
+      ['rename', orders, 'b', 'c', null],
+    ]);
   });
 });
 
@@ -191,12 +230,26 @@ describe('a collection that servers move to another shard', () => {
 });
 
 describe('what cannot be followed', () => {
-  it.each([['reshardCollection', 'resharded'], ['refineCollectionShardKey', 'given a refined shard key']])('ends the migration by name: %s', async (operation, what) => {
-    await expect(saw(operation, orders, 20n, 'orders')).rejects.toMatchObject({ error: 'shardKeyChanged', errorDescription: `shop.orders was ${what} on the source during the migration. Start anew.` });
+  it.each([
+    ['reshardCollection', 'resharded'],
+    ['refineCollectionShardKey', 'given a refined shard key'],
+  ])('ends the migration by name: %s', async (operation, what) => {
+    await expect(saw(operation, orders, 20n, 'orders')).rejects.toMatchObject({
+      error: 'shardKeyChanged',
+      errorDescription: `shop.orders was ${what} on the source during the migration. Start anew.`,
+    });
   });
 });
 
-it.each(['reshardBegin', 'reshardDoneCatchUp', 'createIndexes', 'modify', 'migrateLastChunkFromShard', 'endOfTransaction', 'kindOfTomorrow'])('an event of the kind %s, which says nothing of documents, leads to a look at the catalog', async (kind) => {
+it.each([
+  'reshardBegin',
+  'reshardDoneCatchUp',
+  'createIndexes',
+  'modify',
+  'migrateLastChunkFromShard',
+  'endOfTransaction',
+  'kindOfTomorrow',
+])('an event of the kind %s, which says nothing of documents, leads to a look at the catalog', async (kind) => {
   for (const uuid of [orders, stranger, null]) await saw(kind, uuid, 20n, uuid === null ? '' : 'orders');
   expect([triggers, shown()]).toEqual([3, []]);
 });

@@ -10,24 +10,53 @@ import { chunkOf, keyPattern } from '../catalog/as-read.js';
 const uuid = (byte: string): string => byte.repeat(16);
 
 function entryOf(name: string, byte: string, more: Partial<CatalogEntry> = {}): CatalogEntry {
-  return { database: 'shop', name, type: 'collection', uuid: uuid(byte), options: {}, indexes: [], sharding: null, primaryShard: 's0', sizeBytes: 0, documentCount: 0, ...more };
+  return {
+    database: 'shop',
+    name,
+    type: 'collection',
+    uuid: uuid(byte),
+    options: {},
+    indexes: [],
+    sharding: null,
+    primaryShard: 's0',
+    sizeBytes: 0,
+    documentCount: 0,
+    ...more,
+  };
 }
 
-const sharded = (key: string, shard = 's0') => ({ sharding: { key: keyPattern({ [key]: 1 }), unique: false, chunks: [chunkOf({ [key]: 0 }, { [key]: 1 }, shard)], everMoved: false } });
+const sharded = (key: string, shard = 's0') => ({
+  sharding: {
+    key: keyPattern({ [key]: 1 }),
+    unique: false,
+    chunks: [chunkOf({ [key]: 0 }, { [key]: 1 }, shard)],
+    everMoved: false,
+  },
+});
 
 function ledgerOf(atStart: CatalogEntry[]): DdlLedger {
-  const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => Promise.resolve({ ...found, ordinal, state: 'undone', entry: null });
+  const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> =>
+    Promise.resolve({ ...found, ordinal, state: 'undone', entry: null });
   return new DdlLedger({ append, finish: () => Promise.resolve() } as unknown as DdlJournal, 1, atStart, []);
 }
 
 /** What goes into the journal, each entry as a few words. */
 async function judged(ledger: DdlLedger, input: Partial<JudgeInput>): Promise<string[]> {
   const found: string[] = [];
-  const judges = judgeCatalog({ now: [], found: [], time: 9n, isSettled: true, ledger, pairs: { destinationOf: (source) => `d${source}` }, ...input });
+  const judges = judgeCatalog({
+    now: [],
+    found: [],
+    time: 9n,
+    isSettled: true,
+    ledger,
+    pairs: { destinationOf: (source) => `d${source}` },
+    ...input,
+  });
   for (const judge of judges) {
     await ledger.add((followed) => {
       const ddlChange = judge(followed);
-      if (ddlChange !== null) found.push(`${ddlChange.operation} ${ddlChange.name}${ddlChange.droppedUuid === null ? '' : ' over another'}`);
+      if (ddlChange !== null)
+        found.push(`${ddlChange.operation} ${ddlChange.name}${ddlChange.droppedUuid === null ? '' : ' over another'}`);
       return ddlChange;
     }, never);
   }
@@ -39,7 +68,10 @@ describe('what two catalogs say', () => {
   const made = atStart.map((entry) => ({ ...entry, uuid: `d${entry.uuid}` }));
 
   it('is nothing when they are alike, and nothing about options and indexes', async () => {
-    const now = [entryOf('a', '0a', { indexes: [{ key: { x: 1 }, name: 'x_1' }] }), entryOf('b', '0b', { options: { validator: {} } })];
+    const now = [
+      entryOf('a', '0a', { indexes: [{ key: { x: 1 }, name: 'x_1' }] }),
+      entryOf('b', '0b', { options: { validator: {} } }),
+    ];
     expect(await judged(ledgerOf(atStart), { now, found: made })).toEqual([]);
   });
 
@@ -48,8 +80,12 @@ describe('what two catalogs say', () => {
   });
 
   it('is a creation of a collection that nobody knew, also in the place of another', async () => {
-    expect(await judged(ledgerOf(atStart), { now: [...atStart, entryOf('c', '0c')], found: made })).toEqual(['create c']);
-    expect(await judged(ledgerOf(atStart), { now: [entryOf('a', '0c'), entryOf('b', '0b')], found: made })).toEqual(['create a over another']);
+    expect(await judged(ledgerOf(atStart), { now: [...atStart, entryOf('c', '0c')], found: made })).toEqual([
+      'create c',
+    ]);
+    expect(await judged(ledgerOf(atStart), { now: [entryOf('a', '0c'), entryOf('b', '0b')], found: made })).toEqual([
+      'create a over another',
+    ]);
   });
 
   it('is one restart of a collection that was sharded, whoever tells of it first', async () => {
@@ -66,7 +102,9 @@ describe('what two catalogs say', () => {
   });
 
   it('is nothing of a collection that has lost its shard key: the drop comes with the stream', async () => {
-    expect(await judged(ledgerOf([entryOf('a', '0a', sharded('k'))]), { now: [entryOf('a', '0a')], isSettled: false })).toEqual([]);
+    expect(
+      await judged(ledgerOf([entryOf('a', '0a', sharded('k'))]), { now: [entryOf('a', '0a')], isSettled: false }),
+    ).toEqual([]);
   });
 
   it.each([
@@ -81,7 +119,19 @@ describe('what two catalogs say', () => {
 
 it('a journal that is read again leads to what it led to before', async () => {
   const time = new Timestamp(5n);
-  const undone = (ordinal: number, more: Partial<DdlChange>): DdlChange => ({ ordinal, operation: 'drop', uuid: uuid('0a'), database: 'shop', name: 'a', to: null, droppedUuid: null, time, state: 'undone', entry: null, ...more });
+  const undone = (ordinal: number, more: Partial<DdlChange>): DdlChange => ({
+    ordinal,
+    operation: 'drop',
+    uuid: uuid('0a'),
+    database: 'shop',
+    name: 'a',
+    to: null,
+    droppedUuid: null,
+    time,
+    state: 'undone',
+    entry: null,
+    ...more,
+  });
   const atStart = [entryOf('a', '0a'), entryOf('b', '0b')];
   const ddlChanges = [
     undone(1, { state: 'done' }),
@@ -90,8 +140,15 @@ it('a journal that is read again leads to what it led to before', async () => {
   ];
   const ledger = new DdlLedger({ finish: () => Promise.resolve() } as unknown as DdlJournal, 2, atStart, ddlChanges);
   expect([ledger.known, ledger.done, ledger.next?.ordinal, ledger.latest]).toEqual([3, 1, 2, 5n]);
-  expect([ledger.followed.at('shop', 'a')?.uuid, ledger.followed.at('shop', 'b')?.uuid]).toEqual([uuid('0b'), uuid('0c')]);
+  expect([ledger.followed.at('shop', 'a')?.uuid, ledger.followed.at('shop', 'b')?.uuid]).toEqual([
+    uuid('0b'),
+    uuid('0c'),
+  ]);
   await ledger.finish(entryOf('a', '0b'), never);
   await ledger.finish(null, never);
-  expect([ledger.followed.at('shop', 'b'), ledger.entries.get(uuid('0b'))?.name, ledger.next]).toEqual([undefined, 'a', undefined]);
+  expect([ledger.followed.at('shop', 'b'), ledger.entries.get(uuid('0b'))?.name, ledger.next]).toEqual([
+    undefined,
+    'a',
+    undefined,
+  ]);
 });

@@ -10,14 +10,31 @@ import { indexAsRead } from '../catalog/as-read.js';
 const id = { v: 2, key: { _id: 1 }, name: '_id_' };
 
 function entryOf(indexes: Document[]): CatalogEntry {
-  return { database: 'shop', name: 'orders', type: 'collection', uuid: '0a'.repeat(16), options: {}, indexes: [id, ...indexes].map(indexAsRead), sharding: null, primaryShard: 's0', sizeBytes: 0, documentCount: 0 };
+  return {
+    database: 'shop',
+    name: 'orders',
+    type: 'collection',
+    uuid: '0a'.repeat(16),
+    options: {},
+    indexes: [id, ...indexes].map(indexAsRead),
+    sharding: null,
+    primaryShard: 's0',
+    sizeBytes: 0,
+    documentCount: 0,
+  };
 }
 
 const replaced = new Error('replaced');
 const confirmed = (): Promise<void> => Promise.resolve();
 
 /** All commands that are sent. */
-async function sentFor(source: Document[], there: Document[], buildIndexes: 'beforeDataCopy' | 'never', version: [number, number, number], confirm = confirmed): Promise<Document[]> {
+async function sentFor(
+  source: Document[],
+  there: Document[],
+  buildIndexes: 'beforeDataCopy' | 'never',
+  version: [number, number, number],
+  confirm = confirmed,
+): Promise<Document[]> {
   let present = [id, ...there];
   const client = new FakeNodeClient('router', {
     listIndexes: () => ({ cursor: { firstBatch: present } }),
@@ -40,9 +57,16 @@ async function sentFor(source: Document[], there: Document[], buildIndexes: 'bef
 }
 
 /** The commands that change something, in short. */
-async function changesFor(source: Document[], there: Document[], buildIndexes: 'beforeDataCopy' | 'never' = 'beforeDataCopy'): Promise<string[]> {
+async function changesFor(
+  source: Document[],
+  there: Document[],
+  buildIndexes: 'beforeDataCopy' | 'never' = 'beforeDataCopy',
+): Promise<string[]> {
   return (await sentFor(source, there, buildIndexes, [7, 0, 0])).flatMap((command) => {
-    if ('createIndexes' in command) return [`build ${(command.indexes as Document[]).map(({ name, unique }) => `${String(name)}${unique === true ? ' unique' : ''}`).join(', ')}`];
+    if ('createIndexes' in command)
+      return [
+        `build ${(command.indexes as Document[]).map(({ name, unique }) => `${String(name)}${unique === true ? ' unique' : ''}`).join(', ')}`,
+      ];
     if ('dropIndexes' in command) return [`drop ${String(command.index)}`];
     return 'collMod' in command ? [`change ${String((command.index as Document).name)}`] : [];
   });
@@ -52,13 +76,38 @@ const a = { v: 2, key: { a: 1 }, name: 'a_1' };
 
 it.each<[string, Document[], Document[], string[]]>([
   ['nothing when they are alike', [a], [a], []],
-  ['what is missing is built, unique ones as plain ones until the commit', [a, { ...a, key: { b: 1 }, name: 'b_1', unique: true }], [a], ['build b_1']],
+  [
+    'what is missing is built, unique ones as plain ones until the commit',
+    [a, { ...a, key: { b: 1 }, name: 'b_1', unique: true }],
+    [a],
+    ['build b_1'],
+  ],
   ['a unique one that stands as a plain one stays', [{ ...a, unique: true }], [a], []],
-  ['what is left over goes after the missing ones are built', [{ ...a, key: { b: 1 }, name: 'b_1' }], [a], ['build b_1', 'drop a_1']],
-  ['what has the name or the form of a missing one goes before', [{ ...a, key: { c: 1 } }], [a], ['drop a_1', 'build a_1']],
+  [
+    'what is left over goes after the missing ones are built',
+    [{ ...a, key: { b: 1 }, name: 'b_1' }],
+    [a],
+    ['build b_1', 'drop a_1'],
+  ],
+  [
+    'what has the name or the form of a missing one goes before',
+    [{ ...a, key: { c: 1 } }],
+    [a],
+    ['drop a_1', 'build a_1'],
+  ],
   ['an index under another name goes before', [{ ...a, name: 'other' }], [a], ['drop a_1', 'build other']],
-  ['a TTL index stays switched off', [{ ...a, expireAfterSeconds: 60 }], [{ ...a, expireAfterSeconds: 2_147_483_647 }], []],
-  ['an index that has become a TTL index is built anew and switched off', [{ ...a, expireAfterSeconds: 60 }], [a], ['drop a_1', 'build a_1', 'change a_1']],
+  [
+    'a TTL index stays switched off',
+    [{ ...a, expireAfterSeconds: 60 }],
+    [{ ...a, expireAfterSeconds: 2_147_483_647 }],
+    [],
+  ],
+  [
+    'an index that has become a TTL index is built anew and switched off',
+    [{ ...a, expireAfterSeconds: 60 }],
+    [a],
+    ['drop a_1', 'build a_1', 'change a_1'],
+  ],
   ['a hidden one stays visible', [{ ...a, hidden: true }], [a], []],
 ])('indexes: %s', async (_what, source, there, expected) => {
   expect(await changesFor(source, there)).toEqual(expected);
@@ -74,19 +123,34 @@ it('every change is asked for, and nothing changes once another leader has taken
     let asked = 0;
     const confirm = (): Promise<void> => (++asked > allowed ? Promise.reject(replaced) : Promise.resolve());
     const sent = await sentFor([{ ...a, expireAfterSeconds: 60 }], [a, left], 'beforeDataCopy', [7, 0, 0], confirm);
-    expect(changesAmong(sent).map((command) => Object.keys(command)[0])).toEqual(['dropIndexes', 'createIndexes', 'collMod', 'dropIndexes'].slice(0, allowed));
+    expect(changesAmong(sent).map((command) => Object.keys(command)[0])).toEqual(
+      ['dropIndexes', 'createIndexes', 'collMod', 'dropIndexes'].slice(0, allowed),
+    );
   }
 });
 
 it('a TTL index that the commit has switched on since stays on', async () => {
   const live = { ...a, expireAfterSeconds: 60 };
-  expect(changesAmong(await sentFor([live], [live], 'beforeDataCopy', [7, 0, 0], () => Promise.reject(replaced)))).toEqual([]);
+  expect(
+    changesAmong(await sentFor([live], [live], 'beforeDataCopy', [7, 0, 0], () => Promise.reject(replaced))),
+  ).toEqual([]);
 });
 
 it('every change names the collection that it means, where the server looks at it', async () => {
   const meant = new BSON.UUID('0a'.repeat(16));
-  for (const [version, expected] of [[[5, 0, 0], [undefined, undefined, undefined]], [[6, 0, 0], [meant, meant, meant]]] as const) {
-    const changes = changesAmong(await sentFor([{ ...a, expireAfterSeconds: 60 }], [a], 'beforeDataCopy', [...version]));
+  for (const [version, expected] of [
+    [
+      [5, 0, 0],
+      [undefined, undefined, undefined],
+    ],
+    [
+      [6, 0, 0],
+      [meant, meant, meant],
+    ],
+  ] as const) {
+    const changes = changesAmong(
+      await sentFor([{ ...a, expireAfterSeconds: 60 }], [a], 'beforeDataCopy', [...version]),
+    );
     expect(changes.map(({ collectionUUID }) => collectionUUID as unknown)).toEqual(expected);
   }
 });

@@ -18,7 +18,13 @@ beforeEach(() => {
   client = new FakeNodeClient('router', {
     listCollections: () => ({ cursor: { firstBatch: made } }),
     create: (_database, command) => {
-      made = [{ name: command.create as string, type: 'view', options: { viewOn: command.viewOn as string, pipeline: command.pipeline as Document[] } }];
+      made = [
+        {
+          name: command.create as string,
+          type: 'view',
+          options: { viewOn: command.viewOn as string, pipeline: command.pipeline as Document[] },
+        },
+      ];
       return {};
     },
     drop: () => ({}),
@@ -29,12 +35,24 @@ beforeEach(() => {
 function deps(): ViewsDependencies {
   const destination = fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
   const confirm = (): Promise<void> => (--allowed < 0 ? Promise.reject(replaced) : Promise.resolve());
-  const plan = (view: CatalogEntry): CollectionPlan => planCollection(view, { source: { shardIds: ['rs'] }, destination, buildIndexes: 'beforeDataCopy' }).plan;
+  const plan = (view: CatalogEntry): CollectionPlan =>
+    planCollection(view, { source: { shardIds: ['rs'] }, destination, buildIndexes: 'beforeDataCopy' }).plan;
   return { destination, pairs: null as never, confirm, plan };
 }
 
 function entryOf(name: string, type: CatalogEntry['type'], options: Document): CatalogEntry {
-  return { database: 'shop', name, type, uuid: type === 'view' ? '' : '0a'.repeat(16), options, indexes: [], sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
+  return {
+    database: 'shop',
+    name,
+    type,
+    uuid: type === 'view' ? '' : '0a'.repeat(16),
+    options,
+    indexes: [],
+    sharding: null,
+    primaryShard: 'rs',
+    sizeBytes: 0,
+    documentCount: 0,
+  };
 }
 
 function changes(): unknown[] {
@@ -54,7 +72,8 @@ it('options of a destination on which another leader went on stay as they are', 
   expect(changes()).toEqual([]);
 });
 
-const view = (name: string, viewOn: string, more: Document = {}): CatalogEntry => entryOf(name, 'view', { viewOn, pipeline: [], ...more });
+const view = (name: string, viewOn: string, more: Document = {}): CatalogEntry =>
+  entryOf(name, 'view', { viewOn, pipeline: [], ...more });
 
 it('views are dropped, changed and made, each only by the present leader', async () => {
   const source = [view('changed', 'orders'), view('made', 'orders')];

@@ -14,17 +14,37 @@ const dataOperations = new Set(['insert', 'update', 'replace', 'delete']);
 
 /** Definition events that a stream of a real server showed, in order. */
 function recordedEvents(file: string, on: string, cursorOfStep: number): DdlEvent[] {
-  const lines = readFileSync(new URL(`../../../../simulator/corpus/${file}`, import.meta.url), 'utf8').trim().split('\n');
+  const lines = readFileSync(new URL(`../../../../simulator/corpus/${file}`, import.meta.url), 'utf8')
+    .trim()
+    .split('\n');
   const steps = lines.map((line) => BSON.EJSON.parse(line) as Document);
-  const batches = steps.filter((step) => step.on === on && (step.command as { getMore?: Document } | undefined)?.getMore?.cursorOfStep === cursorOfStep);
-  const events = batches.flatMap((step) => ((step.reply as Document | undefined)?.cursor as { nextBatch?: Document[] } | undefined)?.nextBatch ?? []);
-  return events.filter((event) => !dataOperations.has(String(event.operationType))).map((event) => parseDdlEvent(BSON.serialize(event)));
+  const batches = steps.filter(
+    (step) =>
+      step.on === on && (step.command as { getMore?: Document } | undefined)?.getMore?.cursorOfStep === cursorOfStep,
+  );
+  const events = batches.flatMap(
+    (step) => ((step.reply as Document | undefined)?.cursor as { nextBatch?: Document[] } | undefined)?.nextBatch ?? [],
+  );
+  return events
+    .filter((event) => !dataOperations.has(String(event.operationType)))
+    .map((event) => parseDdlEvent(BSON.serialize(event)));
 }
 
 function entryOf(database: string, name: string, uuid: string, shards: number): CatalogEntry {
   const chunks = Array.from({ length: shards }, (_, index) => chunkOf({ k: index }, { k: index + 1 }, `shard${index}`));
   const sharding = shards === 0 ? null : { key: keyPattern({ k: 'hashed' }), unique: false, chunks, everMoved: false };
-  return { database, name, type: 'collection', uuid, options: {}, indexes: [], sharding, primaryShard: 'shard0', sizeBytes: 0, documentCount: 0 };
+  return {
+    database,
+    name,
+    type: 'collection',
+    uuid,
+    options: {},
+    indexes: [],
+    sharding,
+    primaryShard: 'shard0',
+    sizeBytes: 0,
+    documentCount: 0,
+  };
 }
 
 /** The journal that the events lead to, each entry as a few words; every entry is applied at once. */
@@ -32,7 +52,14 @@ async function journalOf(events: readonly DdlEvent[], atStart: CatalogEntry[]): 
   const entries: string[] = [];
   const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
     const { operation, database, name, to, droppedUuid } = found;
-    entries.push([operation, `${database}.${name}`, ...(to === null ? [] : [`to ${to.name}`]), ...(droppedUuid === null ? [] : ['over another'])].join(' '));
+    entries.push(
+      [
+        operation,
+        `${database}.${name}`,
+        ...(to === null ? [] : [`to ${to.name}`]),
+        ...(droppedUuid === null ? [] : ['over another']),
+      ].join(' '),
+    );
     return Promise.resolve({ ...found, ordinal, state: 'undone', entry: null });
   };
   const ledger = new DdlLedger({ append, finish: () => Promise.resolve() } as unknown as DdlJournal, 1, atStart, []);
@@ -51,7 +78,13 @@ async function journalOf(events: readonly DdlEvent[], atStart: CatalogEntry[]): 
     await tracker.take(event, never);
     for (let next = ledger.next; next !== undefined; next = ledger.next) {
       const before = ledger.entries.get(next.uuid);
-      const made = next.operation === 'drop' ? null : { ...(before ?? entryOf(next.database, next.name, next.uuid, 0)), ...(next.to ?? { database: next.database, name: next.name }) };
+      const made =
+        next.operation === 'drop'
+          ? null
+          : {
+              ...(before ?? entryOf(next.database, next.name, next.uuid, 0)),
+              ...(next.to ?? { database: next.database, name: next.name }),
+            };
       await ledger.finish(made, never);
     }
   }
@@ -59,16 +92,32 @@ async function journalOf(events: readonly DdlEvent[], atStart: CatalogEntry[]): 
   return entries;
 }
 
-const uuid = { d1: '5f3fadb0e5724de6a8c2e21712e4b0fe', ds: '47e256a871bf4f05b64cdc74758bd6f4', c1: 'd0f9e0ca8e7e405d8d95e5764d9430c1', c2: 'acbd93a221614055bebfa9ab0dafaa76' };
+const uuid = {
+  d1: '5f3fadb0e5724de6a8c2e21712e4b0fe',
+  ds: '47e256a871bf4f05b64cdc74758bd6f4',
+  c1: 'd0f9e0ca8e7e405d8d95e5764d9430c1',
+  c2: 'acbd93a221614055bebfa9ab0dafaa76',
+};
 
 describe('the recorded definition changes of a cluster', () => {
   const atStart = [
-    entryOf('appdb', 'd1', uuid.d1, 0), entryOf('appdb', 'ds', uuid.ds, 2), entryOf('appdb', 'd3', 'd3'.repeat(16), 0),
-    entryOf('appdb', 'implicit', '1c'.repeat(16), 0), entryOf('tmpdb', 'c1', uuid.c1, 0), entryOf('tmpdb', 'c2', uuid.c2, 0),
+    entryOf('appdb', 'd1', uuid.d1, 0),
+    entryOf('appdb', 'ds', uuid.ds, 2),
+    entryOf('appdb', 'd3', 'd3'.repeat(16), 0),
+    entryOf('appdb', 'implicit', '1c'.repeat(16), 0),
+    entryOf('tmpdb', 'c1', uuid.c1, 0),
+    entryOf('tmpdb', 'c2', uuid.c2, 0),
   ];
   const expected = [
-    'rename appdb.d1 to d2', 'rename appdb.ds to ds2', 'rename appdb.d2 to d3 over another', 'create appdb.implicit over another',
-    'drop appdb.implicit', 'drop appdb.ds2', 'create appdb.outcoll', 'drop tmpdb.c2', 'drop tmpdb.c1',
+    'rename appdb.d1 to d2',
+    'rename appdb.ds to ds2',
+    'rename appdb.d2 to d3 over another',
+    'create appdb.implicit over another',
+    'drop appdb.implicit',
+    'drop appdb.ds2',
+    'create appdb.outcoll',
+    'drop tmpdb.c2',
+    'drop tmpdb.c1',
   ];
 
   it.each([1, 4])('are one entry each, through the router (cursor of step %i)', async (step) => {
@@ -82,13 +131,26 @@ describe('the recorded definition changes of a cluster', () => {
 });
 
 it('the recorded definition changes of a replica set: a rename into another database is a new collection and a drop', async () => {
-  const lines = readFileSync(new URL('../../../../simulator/corpus/14-replica-set.jsonl', import.meta.url), 'utf8').trim().split('\n');
+  const lines = readFileSync(new URL('../../../../simulator/corpus/14-replica-set.jsonl', import.meta.url), 'utf8')
+    .trim()
+    .split('\n');
   const opened = lines.map((line) => BSON.EJSON.parse(line) as Document).find((step) => step.step === 31);
   const { cursorOfStep } = (opened?.command as { getMore: { cursorOfStep: number } }).getMore;
   const events = recordedEvents('14-replica-set.jsonl', String(opened?.on), cursorOfStep);
-  const uuidOf = (name: string): string => events.find((event) => event.name === name && event.database === 'moredb')?.uuid ?? '';
-  const atStart = [entryOf('moredb', 'c', uuidOf('c'), 0), entryOf('moredb', 'x', '2c'.repeat(16), 0), entryOf('moredb', 'cap', uuidOf('cap'), 0)];
+  const uuidOf = (name: string): string =>
+    events.find((event) => event.name === name && event.database === 'moredb')?.uuid ?? '';
+  const atStart = [
+    entryOf('moredb', 'c', uuidOf('c'), 0),
+    entryOf('moredb', 'x', '2c'.repeat(16), 0),
+    entryOf('moredb', 'cap', uuidOf('cap'), 0),
+  ];
   expect(await journalOf(events, atStart)).toEqual([
-    'rename moredb.c to d', 'create otherdb.d', 'drop moredb.d', 'drop otherdb.d', 'create moredb.x over another', 'drop moredb.x', 'drop moredb.cap',
+    'rename moredb.c to d',
+    'create otherdb.d',
+    'drop moredb.d',
+    'drop otherdb.d',
+    'create moredb.x over another',
+    'drop moredb.x',
+    'drop moredb.cap',
   ]);
 });

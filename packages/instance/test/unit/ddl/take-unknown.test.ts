@@ -8,7 +8,10 @@ import type { DdlChange, DdlJournal, FoundDdlChange } from '../../../src/store/d
 import { never } from '../model/parts.js';
 import { entryOf } from '../model/task-view.js';
 
-const filter = compileNamespaceFilter({ includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [{ database: 'shop', collections: ['hidden'] }] });
+const filter = compileNamespaceFilter({
+  includeNamespaces: [{ database: 'shop' }],
+  excludeNamespaces: [{ database: 'shop', collections: ['hidden'] }],
+});
 const [orders, built, later] = ['0a', '0b', '0c'].map((byte) => byte.repeat(16)) as [string, string, string];
 const time = 50n;
 let entries: DdlChange[];
@@ -20,7 +23,10 @@ let meanwhile: () => Promise<void> | void;
 
 beforeEach(() => {
   entries = [];
-  present = new Map([[orders, 'orders'], [built, 'orders_new']]);
+  present = new Map([
+    [orders, 'orders'],
+    [built, 'orders_new'],
+  ]);
   meanwhile = () => undefined;
   const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
     const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
@@ -54,7 +60,11 @@ describe('a collection that nobody knows', () => {
   });
 
   it('waits for the stream to tell of a rename up to the time, which then says what it is', async () => {
-    meanwhile = () => ledger.add((followed) => creationOf(followed, { uuid: built, database: 'shop', name: 'orders' }, timestampOf(40n)), never);
+    meanwhile = () =>
+      ledger.add(
+        (followed) => creationOf(followed, { uuid: built, database: 'shop', name: 'orders' }, timestampOf(40n)),
+        never,
+      );
     expect(await take()).toEqual([['create', built, 'orders', orders, 40n]]);
   });
 
@@ -76,7 +86,11 @@ describe('a collection that nobody knows', () => {
   });
 
   it('takes no name from one that got it after the time', async () => {
-    meanwhile = () => ledger.add((followed) => creationOf(followed, { uuid: later, database: 'shop', name: 'orders_new' }, timestampOf(60n)), never);
+    meanwhile = () =>
+      ledger.add(
+        (followed) => creationOf(followed, { uuid: later, database: 'shop', name: 'orders_new' }, timestampOf(60n)),
+        never,
+      );
     expect(await take()).toEqual([['create', later, 'orders_new', null, 60n]]);
   });
 });

@@ -1,17 +1,30 @@
 import { describe, expect, test } from 'vitest';
-import { HISTORY_POINTS_MAX, historySchema, TIMELINE_ENTRIES_MAX, type TimelineEntry } from '@convoy/api/contract/history';
+import {
+  HISTORY_POINTS_MAX,
+  historySchema,
+  TIMELINE_ENTRIES_MAX,
+  type TimelineEntry,
+} from '@convoy/api/contract/history';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import { emptyHistory, withEntries, withPoint } from '../../../src/history/history-points.js';
 import { lookAt, pointOf } from '../../../src/history/fleet-look.js';
 import { whatHappened } from '../../../src/history/what-happened.js';
 
-const point = (at_ms: number, lagSeconds: number | null = 0) => ({ at_ms, copiedBytes: at_ms, totalBytes: 1, copiedDocuments: 1, eventsApplied: 1, lagSeconds });
+const point = (at_ms: number, lagSeconds: number | null = 0) => ({
+  at_ms,
+  copiedBytes: at_ms,
+  totalBytes: 1,
+  copiedDocuments: 1,
+  eventsApplied: 1,
+  lagSeconds,
+});
 
 describe('course', () => {
   test('six hours fit into its points, the peaks of the lag stay, and neighbours are never nearer than the interval', () => {
     let history = emptyHistory();
-    for (let second = 0; second <= 6 * 3600; second += 1) history = withPoint(history, point(second * 1000, second === 5_000 ? 99 : 1));
+    for (let second = 0; second <= 6 * 3600; second += 1)
+      history = withPoint(history, point(second * 1000, second === 5_000 ? 99 : 1));
     expect(history.points.length).toBeLessThanOrEqual(HISTORY_POINTS_MAX);
     expect(history.points.length).toBeGreaterThan(HISTORY_POINTS_MAX / 2);
     expect(history.points[0]?.at_ms).toBeLessThan(history.interval_ms * 2);
@@ -32,24 +45,39 @@ describe('course', () => {
   });
 });
 
-function seen(id: string, changes: Partial<InstanceReport> = {}, fresh = true, incarnation = '1'): [string, SeenReport] {
+function seen(
+  id: string,
+  changes: Partial<InstanceReport> = {},
+  fresh = true,
+  incarnation = '1',
+): [string, SeenReport] {
   return [id, { report: idleReport({ id, syncID: id, incarnation, release: '1' }, changes), reportedAt_ms: 0, fresh }];
 }
 
 const ids = ['a', 'b'];
 const texts = (before: [string, SeenReport][], now: [string, SeenReport][], leader: string | null = null) =>
-  whatHappened(lookAt(new Map(before), ids, null), lookAt(new Map(now), ids, leader === null ? null : { id: leader, syncID: leader }), 7).map(({ text }) => text);
+  whatHappened(
+    lookAt(new Map(before), ids, null),
+    lookAt(new Map(now), ids, leader === null ? null : { id: leader, syncID: leader }),
+    7,
+  ).map(({ text }) => text);
 
 describe('what has happened', () => {
   const running = { state: 'RUNNING' as const };
 
   test('a state counts when all instances have it', () => {
     expect(texts([seen('a'), seen('b')], [seen('a', running), seen('b')])).toEqual([]);
-    expect(texts([seen('a'), seen('b')], [seen('a', running), seen('b', running)], 'a')).toEqual(['Instance a leads the fleet.', 'The fleet is RUNNING.']);
+    expect(texts([seen('a'), seen('b')], [seen('a', running), seen('b', running)], 'a')).toEqual([
+      'Instance a leads the fleet.',
+      'The fleet is RUNNING.',
+    ]);
   });
 
   test('instances fall silent, are heard again and are started again', () => {
-    expect(texts([seen('a'), seen('b')], [seen('a', {}, false), seen('b', {}, true, '2')])).toEqual(['Instance a has fallen silent.', 'Instance b was started again.']);
+    expect(texts([seen('a'), seen('b')], [seen('a', {}, false), seen('b', {}, true, '2')])).toEqual([
+      'Instance a has fallen silent.',
+      'Instance b was started again.',
+    ]);
     expect(texts([seen('a', {}, false), seen('b')], [seen('a'), seen('b')])).toEqual(['Instance a is heard again.']);
   });
 
@@ -58,14 +86,31 @@ describe('what has happened', () => {
     const warned = { progress: { ...progress, warnings: [{ name: 'w', description: 'd' }] } };
     const failed = { failure: { error: 'retriesExhausted' as const, errorDescription: 'gone' } };
     expect(texts([seen('a'), seen('b')], [seen('a', warned), seen('b')])).toEqual(['Warning w: d']);
-    expect(texts([seen('a', warned), seen('b')], [seen('a', failed), seen('b')])).toEqual(['Warning w is over.', 'The migration has failed: retriesExhausted. gone']);
+    expect(texts([seen('a', warned), seen('b')], [seen('a', failed), seen('b')])).toEqual([
+      'Warning w is over.',
+      'The migration has failed: retriesExhausted. gone',
+    ]);
     expect(texts([seen('a', failed), seen('b')], [seen('a', failed), seen('b', failed)])).toEqual([]);
   });
 
   test('figures of all instances are added up, the total is not, and one that is not known leaves the sum unknown', () => {
     const { progress } = idleReport({ id: 'a', syncID: 'a', incarnation: '1', release: '1' });
-    const copying = { progress: { ...progress, totalEventsApplied: 4, lagTimeSeconds: 2, collectionCopy: { estimatedTotalBytes: 50, estimatedCopiedBytes: 10 } } };
-    expect(pointOf(new Map([seen('a', copying), seen('b', copying)]), ids, 9)).toEqual({ at_ms: 9, copiedBytes: 20, totalBytes: 50, copiedDocuments: null, eventsApplied: 8, lagSeconds: 2 });
+    const copying = {
+      progress: {
+        ...progress,
+        totalEventsApplied: 4,
+        lagTimeSeconds: 2,
+        collectionCopy: { estimatedTotalBytes: 50, estimatedCopiedBytes: 10 },
+      },
+    };
+    expect(pointOf(new Map([seen('a', copying), seen('b', copying)]), ids, 9)).toEqual({
+      at_ms: 9,
+      copiedBytes: 20,
+      totalBytes: 50,
+      copiedDocuments: null,
+      eventsApplied: 8,
+      lagSeconds: 2,
+    });
     expect(pointOf(new Map([seen('a', copying)]), ids, 9).copiedBytes).toBeNull();
   });
 });

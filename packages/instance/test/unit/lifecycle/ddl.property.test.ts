@@ -29,23 +29,43 @@ async function destinationEqualsSource({ access, leaderEnds, ...settings }: Sett
 }
 
 describe('names and documents of the destination equal those of the source', () => {
-  it('when collections are dropped, renamed, exchanged and made anew', async () => {
-    await destinationEqualsSource({ access: 'direct', faults: quiet, ends: noEnds, leaderEnds: 0 }, 20);
-  }, historiesWithin_ms);
+  it(
+    'when collections are dropped, renamed, exchanged and made anew',
+    async () => {
+      await destinationEqualsSource({ access: 'direct', faults: quiet, ends: noEnds, leaderEnds: 0 }, 20);
+    },
+    historiesWithin_ms,
+  );
 
-  it('when calls are lost and leaders follow each other', async () => {
-    await destinationEqualsSource({ access: 'direct', faults: rough, ends: noEnds, leaderEnds: 0.003 }, 20);
-  }, historiesWithin_ms);
+  it(
+    'when calls are lost and leaders follow each other',
+    async () => {
+      await destinationEqualsSource({ access: 'direct', faults: rough, ends: noEnds, leaderEnds: 0.003 }, 20);
+    },
+    historiesWithin_ms,
+  );
 
-  it('when processes stop, crash and freeze, leaders too', async () => {
-    await destinationEqualsSource({ access: 'direct', faults: rough, ends, leaderEnds: 0.003 }, 20);
-  }, historiesWithin_ms);
+  it(
+    'when processes stop, crash and freeze, leaders too',
+    async () => {
+      await destinationEqualsSource({ access: 'direct', faults: rough, ends, leaderEnds: 0.003 }, 20);
+    },
+    historiesWithin_ms,
+  );
 
-  it('when the source is read through its router', async () => {
-    await destinationEqualsSource({ access: 'router', faults: quiet, ends: noEnds, leaderEnds: 0 }, 20);
-  }, historiesWithin_ms);
+  it(
+    'when the source is read through its router',
+    async () => {
+      await destinationEqualsSource({ access: 'router', faults: quiet, ends: noEnds, leaderEnds: 0 }, 20);
+    },
+    historiesWithin_ms,
+  );
 
-  it('when the source is read through its router and processes stop, crash and freeze', async () => {
-    await destinationEqualsSource({ access: 'router', faults: rough, ends, leaderEnds: 0.003 }, 20);
-  }, historiesWithin_ms);
+  it(
+    'when the source is read through its router and processes stop, crash and freeze',
+    async () => {
+      await destinationEqualsSource({ access: 'router', faults: rough, ends, leaderEnds: 0.003 }, 20);
+    },
+    historiesWithin_ms,
+  );
 });

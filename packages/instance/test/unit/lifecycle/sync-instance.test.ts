@@ -12,12 +12,20 @@ import { Metrics } from '../../../src/metrics/metrics.js';
 import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 
 const release = '1.9.0';
-const [zero, one] = [{ name: 'cluster0', clusterId: '00' }, { name: 'cluster1', clusterId: '01' }];
+const [zero, one] = [
+  { name: 'cluster0', clusterId: '00' },
+  { name: 'cluster1', clusterId: '01' },
+];
 const committed = { release, phase: 'committed', failure: null, source: zero, destination: one };
 
 it('an instance that began without a cluster takes a start towards it, once the migration was cleaned up', async () => {
   const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://zero', cluster1: 'mongodb://one' } });
-  const runtime = createRuntime(config, systemClock, createLogger({ verbosity: 'FATAL' }), new Metrics({ processMetrics: false }));
+  const runtime = createRuntime(
+    config,
+    systemClock,
+    createLogger({ verbosity: 'FATAL' }),
+    new Metrics({ processMetrics: false }),
+  );
   const identity = { id: 'single', syncID: 'single', incarnation: 'a', release };
   const fleet = new LoneFleet();
   await fleet.join(identity);
@@ -35,7 +43,9 @@ it('an instance that began without a cluster takes a start towards it, once the 
     expect(instance.state).toBe('IDLE');
     isBack = true;
     const start = parseStartRequest({ source: 'cluster1', destination: 'cluster0', verification: { enabled: false } });
-    await expect(instance.start(start), 'refused by what it finds there').rejects.toMatchObject({ error: 'migrationExists' });
+    await expect(instance.start(start), 'refused by what it finds there').rejects.toMatchObject({
+      error: 'migrationExists',
+    });
   } finally {
     await instance.close();
   }

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { createLogger } from '../../../src/logging/logger.js';
 import { redacted } from '../../../src/logging/redact.js';
 
-function logged(write: (logger: ReturnType<typeof createLogger>) => void, verbosity: 'INFO' | 'DEBUG' = 'INFO'): string {
+function logged(
+  write: (logger: ReturnType<typeof createLogger>) => void,
+  verbosity: 'INFO' | 'DEBUG' = 'INFO',
+): string {
   const lines: string[] = [];
   write(createLogger({ verbosity, stream: { write: (line: string) => void lines.push(line) } }));
   return lines.join('');
@@ -17,11 +20,18 @@ test('nothing that looks like a connection string gets into the log, whatever it
   });
   expect(text).not.toContain('hidden');
   expect(text).not.toContain('host:1');
-  expect(text.split('\n').filter((line) => line !== '').map((line) => typeof JSON.parse(line))).toHaveLength(4);
+  expect(
+    text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => typeof JSON.parse(line)),
+  ).toHaveLength(4);
 });
 
 test('fields of logins are left out', () => {
-  const text = logged((logger) => logger.info({ password: 'hidden', options: { token: 'hidden', user: 'hidden' } }, 'x'));
+  const text = logged((logger) =>
+    logger.info({ password: 'hidden', options: { token: 'hidden', user: 'hidden' } }, 'x'),
+  );
   expect(text).not.toContain('hidden');
 });
 
@@ -31,5 +41,7 @@ test('the verbosity decides what is written', () => {
 });
 
 test('other text stays as it is', () => {
-  expect(redacted('{"a":"https://docs/x","b":"mongodb is a database"}')).toBe('{"a":"https://docs/x","b":"mongodb is a database"}');
+  expect(redacted('{"a":"https://docs/x","b":"mongodb is a database"}')).toBe(
+    '{"a":"https://docs/x","b":"mongodb is a database"}',
+  );
 });

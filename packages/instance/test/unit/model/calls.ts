@@ -43,7 +43,10 @@ export class Network {
   }
 
   /** A cursor over documents, in batches of any size. */
-  async cursor(signal: AbortSignal, find: () => { documents: Uint8Array[]; about: () => Partial<RawBatch> }): Promise<RawCursor> {
+  async cursor(
+    signal: AbortSignal,
+    find: () => { documents: Uint8Array[]; about: () => Partial<RawBatch> },
+  ): Promise<RawCursor> {
     const found = await this.call(signal, find);
     return new ModelCursor(this, found.documents, found.about);
   }

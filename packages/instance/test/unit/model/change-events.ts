@@ -38,7 +38,10 @@ export function eventOf(change: SeenChange, time: bigint, collection: NamedColle
   builder.string('operationType', change.operation).timestamp('clusterTime', time);
   if (change.inTransaction) builder.long('txnNumber', 1n);
   builder.begin('ns').string('db', modelNamespace.database).string('coll', collection.name).end();
-  builder.document('documentKey', documentOf(change.operation === 'insert' ? change.key.filter(([name]) => name === '_id') : change.key));
+  builder.document(
+    'documentKey',
+    documentOf(change.operation === 'insert' ? change.key.filter(([name]) => name === '_id') : change.key),
+  );
   if (change.document !== undefined) builder.document('fullDocument', change.document);
   if (change.operation === 'update') builder.document('updateDescription', description(change));
   return Buffer.from(builder.finish());
@@ -54,8 +57,17 @@ export function ddlEventOf(operation: string, time: bigint, { uuid, name }: Name
 
 function description(change: SeenChange): Buffer {
   const builder = new DocumentBuilder().document('updatedFields', documentOf(change.updated ?? []));
-  builder.array('removedFields', (change.removed ?? []).map((name) => encodeValue(name)));
-  const truncation = new RawValue(elementType.document, documentOf([['field', encodeValue('list')], ['newSize', encodeValue(1)]]));
+  builder.array(
+    'removedFields',
+    (change.removed ?? []).map((name) => encodeValue(name)),
+  );
+  const truncation = new RawValue(
+    elementType.document,
+    documentOf([
+      ['field', encodeValue('list')],
+      ['newSize', encodeValue(1)],
+    ]),
+  );
   builder.array('truncatedArrays', change.truncated === true ? [truncation] : []);
   return builder.finish();
 }

@@ -23,7 +23,22 @@ const names = fc.constantFrom(...modelNames);
 /** Changes of documents in several collections, among them some of the collections. */
 export const stepsWithDdl: fc.Arbitrary<Step | DdlStep> = fc.oneof(
   { weight: 6, arbitrary: stepsOn(names) },
-  { weight: 1, arbitrary: fc.record({ ddlChange: fc.constantFrom<DdlStep['ddlChange'][]>('drop', 'rename', 'rename', 'swap', 'recreate', 'replace', 'shard'), name: names, to: names }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ddlChange: fc.constantFrom<DdlStep['ddlChange'][]>(
+        'drop',
+        'rename',
+        'rename',
+        'swap',
+        'recreate',
+        'replace',
+        'shard',
+      ),
+      name: names,
+      to: names,
+    }),
+  },
 );
 
 /** Changes of documents in several collections. */
@@ -42,7 +57,8 @@ function define(source: SourceHistory, { ddlChange, name, to }: DdlStep): void {
   else if (ddlChange === 'replace') replace(source, name);
   else {
     drop(source, name);
-    if (ddlChange === 'recreate') carryOut(source, { changes: [{ ...anyInsert, collection: name }], transaction: 'none' });
+    if (ddlChange === 'recreate')
+      carryOut(source, { changes: [{ ...anyInsert, collection: name }], transaction: 'none' });
   }
 }
 
@@ -78,7 +94,14 @@ function replace(source: SourceHistory, name: string): void {
 /** The collection keeps its UUID and its documents; on the destination it has to be made anew. */
 function shard(source: SourceHistory, name: string): void {
   const uuid = source.catalog.at(name);
-  if (uuid !== null) source.catalog.shown.push({ operation: 'shardCollection', uuid, name, to: null, time: source.note(source.shardOf(-1)) });
+  if (uuid !== null)
+    source.catalog.shown.push({
+      operation: 'shardCollection',
+      uuid,
+      name,
+      to: null,
+      time: source.note(source.shardOf(-1)),
+    });
 }
 
 /** Every shard carries the change out at a time of its own, and shows its copy. Returns the last time. */

@@ -1,7 +1,14 @@
 import type { Document } from 'mongodb';
 import { idClass } from '../../../src/bson/id-class.js';
 import { encodeValue, findValue } from '../../../src/bson/scan.js';
-import type { CallOptions, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/node-client.js';
+import type {
+  CallOptions,
+  NodeClient,
+  RawCursor,
+  RawWrite,
+  WriteOutcome,
+  WriteTicket,
+} from '../../../src/cluster/node-client.js';
 import type { Network } from './calls.js';
 import type { DestinationModel } from './destination-model.js';
 import type { ReadWitness } from './source-clients.js';
@@ -22,26 +29,35 @@ export class DestinationClient implements NodeClient, ReadWitness {
 
   command(database: string, command: Document, { signal }: CallOptions): Promise<Document> {
     if ('refreshSessions' in command) return this.network.call(signal, () => ({ ok: 1 }));
-    if (database !== 'convoy_metadata') throw new Error(`the model's destination has no ${Object.keys(command)[0] ?? ''}`);
+    if (database !== 'convoy_metadata')
+      throw new Error(`the model's destination has no ${Object.keys(command)[0] ?? ''}`);
     return this.network.call(signal, () => this.destination.metadata.run(command));
   }
 
   openCursor(_database: string, command: Document, { signal }: CallOptions): Promise<RawCursor> {
     const name = String(command.find);
-    const classes = (command.filter as { _id: { $in: unknown[] } })._id.$in.map((id) => idClass(encodeValue(id), false));
+    const classes = (command.filter as { _id: { $in: unknown[] } })._id.$in.map((id) =>
+      idClass(encodeValue(id), false),
+    );
     return this.network.cursor(signal, () => ({
-      documents: this.destination.documents(name).filter((document) => classes.includes(idClass(idOf(document), false))),
+      documents: this.destination
+        .documents(name)
+        .filter((document) => classes.includes(idClass(idOf(document), false))),
       about: () => ({}),
     }));
   }
 
   async write(write: RawWrite, ticket: WriteTicket | null, { signal }: CallOptions): Promise<WriteOutcome> {
     if (ticket === null) throw new Error('a write outside the fenced sessions');
-    const classes = write.collection === 'fence' ? [] : write.statements.map((statement) => `${write.collection} ${classOf(write.kind, statement)}`);
+    const classes =
+      write.collection === 'fence'
+        ? []
+        : write.statements.map((statement) => `${write.collection} ${classOf(write.kind, statement)}`);
     // A repair may delete several outdated documents of one class, which are different documents.
     const distinct = this.mayHoldTwins || write.kind === 'delete' || new Set(classes).size === classes.length;
     if (!distinct) this.onViolation('two statements of one id class in one bulk');
-    if (!this.mayHoldTwins && classes.some((name) => this.#inFlight.has(name))) this.onViolation('two statements of one id class in flight');
+    if (!this.mayHoldTwins && classes.some((name) => this.#inFlight.has(name)))
+      this.onViolation('two statements of one id class in flight');
     for (const name of classes) this.#inFlight.set(name, (this.#inFlight.get(name) ?? 0) + 1);
     try {
       return await this.network.call(signal, () => this.destination.write(write, ticket));
@@ -52,7 +68,8 @@ export class DestinationClient implements NodeClient, ReadWitness {
 
   onReread(uuid: string, idClasses: readonly string[]): void {
     const collection = this.destination.nameOf(uuid) ?? '';
-    if (idClasses.some((name) => this.#inFlight.has(`${collection} ${name}`))) this.onViolation('an id class is read for repair while a statement of it is in flight');
+    if (idClasses.some((name) => this.#inFlight.has(`${collection} ${name}`)))
+      this.onViolation('an id class is read for repair while a statement of it is in flight');
   }
 
   close(): Promise<void> {

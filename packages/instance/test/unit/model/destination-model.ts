@@ -41,7 +41,9 @@ export class DestinationModel {
 
   /** Names and documents of all collections. */
   state(): string[] {
-    return [...this.#collections.keys()].flatMap((name) => [name, ...this.documents(name).map((document) => `${name} ${document.toString('hex')}`)]).sort();
+    return [...this.#collections.keys()]
+      .flatMap((name) => [name, ...this.documents(name).map((document) => `${name} ${document.toString('hex')}`)])
+      .sort();
   }
 
   /** The name of the collection that stands for one of the source; null when there is none. */
@@ -53,7 +55,10 @@ export class DestinationModel {
   /** Makes an empty collection for one of the source, in place of what stands for it and of what has the name. */
   make(sourceUuid: string, name: string): void {
     this.drop(sourceUuid);
-    this.#collections.set(name, { sourceUuid, shards: Array.from({ length: this.shards }, () => new Map<string, Buffer>()) });
+    this.#collections.set(name, {
+      sourceUuid,
+      shards: Array.from({ length: this.shards }, () => new Map<string, Buffer>()),
+    });
   }
 
   drop(sourceUuid: string): void {
@@ -83,7 +88,8 @@ export class DestinationModel {
   #carryOut(write: RawWrite): WriteOutcome {
     const outcome = nothing();
     const collection = this.#collections.get(write.collection);
-    if (collection === undefined) throw new Error(`a write to ${write.collection}, which the destination does not have`);
+    if (collection === undefined)
+      throw new Error(`a write to ${write.collection}, which the destination does not have`);
     for (const [index, statement] of write.statements.entries()) {
       const written = statementOn(collection.shards, write.kind, statement);
       if (typeof written === 'number') outcome.n += written;
@@ -93,7 +99,11 @@ export class DestinationModel {
   }
 }
 
-function statementOn(shards: Shards, kind: RawWrite['kind'], statement: Uint8Array): number | Omit<WriteFailure, 'index'> {
+function statementOn(
+  shards: Shards,
+  kind: RawWrite['kind'],
+  statement: Uint8Array,
+): number | Omit<WriteFailure, 'index'> {
   if (kind === 'insert') return insert(shards, inserted(statement));
   const parts = new Map(fieldsOf(statement));
   const filter = fieldsOf(parts.get('q')?.bytes ?? statement);
@@ -104,7 +114,8 @@ function statementOn(shards: Shards, kind: RawWrite['kind'], statement: Uint8Arr
   if (kind === 'delete') return found !== null && shard.delete(name) ? 1 : 0;
   if (found === null && parts.get('upsert')?.bytes[0] !== 1) return 0;
   const after = pipelineResult(parts.get('u'), found === null ? [] : fieldsOf(found));
-  if (className(fieldsOf(after)) !== name || shardOf(shards, after) !== shard) throw new Error('an update changes the key of its document');
+  if (className(fieldsOf(after)) !== name || shardOf(shards, after) !== shard)
+    throw new Error('an update changes the key of its document');
   if (found === null) return insert(shards, after);
   shard.set(name, after);
   return 1;
@@ -129,7 +140,10 @@ function nothing(): WriteOutcome {
 }
 
 function refused({ statements }: RawWrite): WriteOutcome {
-  return { ...nothing(), failures: statements.map((_, index) => ({ index, code: 225, message: 'transaction too old' })) };
+  return {
+    ...nothing(),
+    failures: statements.map((_, index) => ({ index, code: 225, message: 'transaction too old' })),
+  };
 }
 
 function className(fields: Fields): string {
@@ -139,7 +153,9 @@ function className(fields: Fields): string {
 /** An insert loses top-level `Timestamp(0,0)`. */
 function inserted(document: Uint8Array): Buffer {
   const fields = fieldsOf(document);
-  return documentOf(fields.map(([name, value]) => [name, hasZeroTimestamp(documentOf([[name, value]])) ? presentTime : value]));
+  return documentOf(
+    fields.map(([name, value]) => [name, hasZeroTimestamp(documentOf([[name, value]])) ? presentTime : value]),
+  );
 }
 
 /** The result of an update pipeline of the stages that Convoy sends. A field that one stage takes out keeps its place for the others. */
@@ -155,7 +171,8 @@ function pipelineResult(pipeline: RawValue | undefined, before: Fields): Buffer 
         fields = withField(fields, field, sliceOf(value, fields) ?? literal(value));
         removed.delete(field);
       }
-    } else if (name === '$unset') for (const element of elementsOf(argument.bytes)) removed.add(readString(argument.bytes, element));
+    } else if (name === '$unset')
+      for (const element of elementsOf(argument.bytes)) removed.add(readString(argument.bytes, element));
     else throw new Error(`the model has no stage ${String(name)}`);
   }
   return documentOf(fields.filter(([field]) => !removed.has(field)));

@@ -9,7 +9,11 @@ const runsFactor = Number(process.env.CONVOY_TEST_RUNS ?? 1);
 export const historiesWithin_ms = 120_000 * runsFactor;
 
 /** Plays random histories: the destination has to equal the source; the failing seed and history are part of the message. */
-export async function equalAfterHistories<Changes>(histories: fc.Arbitrary<Changes>, inputOf: (changes: Changes) => WorldInput, numRuns: number): Promise<void> {
+export async function equalAfterHistories<Changes>(
+  histories: fc.Arbitrary<Changes>,
+  inputOf: (changes: Changes) => WorldInput,
+  numRuns: number,
+): Promise<void> {
   await fc.assert(
     fc.asyncProperty(histories, async (changes) => {
       const { expected, found, violations } = await new World(inputOf(changes)).run();

@@ -25,7 +25,9 @@ export class JournalModel implements DdlSource {
   }
 
   /** The journal as a process finds it that has fenced its predecessor. */
-  async begin(signal: AbortSignal): Promise<{ done: DdlChange[]; undone: DdlChange[]; position: { read: number; taken: number } }> {
+  async begin(
+    signal: AbortSignal,
+  ): Promise<{ done: DdlChange[]; undone: DdlChange[]; position: { read: number; taken: number } }> {
     await this.#look(signal);
     const { known, done } = this.#news;
     const ddlChanges = await this.#journal.readAfter(0, known, signal);

@@ -36,7 +36,10 @@ export interface LeaderInput {
 const pause_ms = 50;
 /** A scout falls behind the shares now and then, which tell of collections whose changes it has not read. */
 const slowPausesMax = 30;
-const filter = compileNamespaceFilter({ includeNamespaces: [{ database: modelNamespace.database }], excludeNamespaces: [] });
+const filter = compileNamespaceFilter({
+  includeNamespaces: [{ database: modelNamespace.database }],
+  excludeNamespaces: [],
+});
 
 /** One process that leads: finds definition changes, has all shares consent, applies them by UUID. */
 export class LeaderModel {
@@ -84,7 +87,13 @@ export class LeaderModel {
   }
 
   describe(): Record<string, unknown> {
-    return { position: this.#position, incomplete: this.#tracker.firstIncomplete, done: this.#ledger.done, next: this.#ledger.next, known: this.#ledger.known };
+    return {
+      position: this.#position,
+      incomplete: this.#tracker.firstIncomplete,
+      done: this.#ledger.done,
+      next: this.#ledger.next,
+      known: this.#ledger.known,
+    };
   }
 
   begin(): void {
@@ -109,7 +118,11 @@ export class LeaderModel {
     this.#tracker = this.#trackerOf(this.#ledger);
     await this.#records.raiseDdlChanges(this.#epoch, { done: this.#ledger.done }, signal);
     this.#position = record.ddlWatermark === null ? modelStart : timeOf(record.ddlWatermark.time);
-    await runTogether(signal, [(each) => this.#find(each), (each) => this.#apply(each), (each) => this.#takeUnknown(each)]);
+    await runTogether(signal, [
+      (each) => this.#find(each),
+      (each) => this.#apply(each),
+      (each) => this.#takeUnknown(each),
+    ]);
   }
 
   #ledgerOf(ddlChanges: readonly DdlChange[]): DdlLedger {
@@ -139,16 +152,26 @@ export class LeaderModel {
     const { source, scheduler } = this.input;
     for (;;) {
       const from = this.#position;
-      const { shown, below } = await this.#call('ddlWatcher', () => {
-        const to = this.#readableBelow(from);
-        return { shown: source.catalog.shown.filter(({ time }) => time >= from && time < to), below: to };
-      }, signal);
+      const { shown, below } = await this.#call(
+        'ddlWatcher',
+        () => {
+          const to = this.#readableBelow(from);
+          return { shown: source.catalog.shown.filter(({ time }) => time >= from && time < to), below: to };
+        },
+        signal,
+      );
       for (const one of shown) await this.#take(one, signal);
       await this.#tracker.settle(below, signal);
       this.#position = below;
-      if (scheduler.chance(0.7)) await this.#records.updateAsLeader(this.#epoch, { ddlWatermark: { time: timestampOf(this.#ddlWatermark) } }, signal);
+      if (scheduler.chance(0.7))
+        await this.#records.updateAsLeader(
+          this.#epoch,
+          { ddlWatermark: { time: timestampOf(this.#ddlWatermark) } },
+          signal,
+        );
       this.#moved.changed();
-      for (let pauses = scheduler.chance(0.2) ? scheduler.between(1, slowPausesMax) : 1; pauses > 0; pauses -= 1) await scheduler.sleep(pause_ms, signal);
+      for (let pauses = scheduler.chance(0.2) ? scheduler.between(1, slowPausesMax) : 1; pauses > 0; pauses -= 1)
+        await scheduler.sleep(pause_ms, signal);
     }
   }
 
@@ -166,10 +189,22 @@ export class LeaderModel {
   async #take({ operation, uuid, name, to, time }: ShownDdlChange, signal: AbortSignal): Promise<void> {
     const ledger = this.#ledger;
     if (operation !== 'shardCollection') {
-      await this.#tracker.take({ operation, uuid, ...modelNamespace, name, time, to: to === null ? null : { ...modelNamespace, name: to }, movedTo: null }, signal);
+      await this.#tracker.take(
+        {
+          operation,
+          uuid,
+          ...modelNamespace,
+          name,
+          time,
+          to: to === null ? null : { ...modelNamespace, name: to },
+          movedTo: null,
+        },
+        signal,
+      );
       return;
     }
-    if (time > (ledger.journalledTo(uuid) ?? 0n)) await ledger.add((followed) => restartOf(followed, uuid, timestampOf(time)), signal);
+    if (time > (ledger.journalledTo(uuid) ?? 0n))
+      await ledger.add((followed) => restartOf(followed, uuid, timestampOf(time)), signal);
   }
 
   async #apply(signal: AbortSignal): Promise<void> {
@@ -178,7 +213,8 @@ export class LeaderModel {
       await ledger.changed.until(() => ledger.next !== undefined, signal);
       const ddlChange = ledger.next;
       if (ddlChange === undefined) throw new Error('a journal with gaps');
-      while (!(await this.#tasks(signal)).every(({ acknowledged }) => Number(acknowledged) >= ddlChange.ordinal)) await this.input.scheduler.sleep(pause_ms, signal);
+      while (!(await this.#tasks(signal)).every(({ acknowledged }) => Number(acknowledged) >= ddlChange.ordinal))
+        await this.input.scheduler.sleep(pause_ms, signal);
       await ledger.finish(await this.#call('apply', () => this.#carryOut(ddlChange), signal), signal);
     }
   }
@@ -216,14 +252,22 @@ export class LeaderModel {
       add: (...[judge, each]: Parameters<DdlLedger['add']>) => this.#ledger.add(judge, each),
     };
     for (;;) {
-      await takeUnknown(taking, (await this.#tasks(signal)).flatMap((task) => (task.unknown ?? []) as FollowedCollection[]), signal);
+      await takeUnknown(
+        taking,
+        (await this.#tasks(signal)).flatMap((task) => (task.unknown ?? []) as FollowedCollection[]),
+        signal,
+      );
       await this.input.scheduler.sleep(pause_ms, signal);
     }
   }
 
   #namesNow(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const { source } = this.input;
-    return this.#call('look', () => new Map(source.catalog.namesAt(source.now).map(({ uuid, name }) => [uuid, name])), signal);
+    return this.#call(
+      'look',
+      () => new Map(source.catalog.namesAt(source.now).map(({ uuid, name }) => [uuid, name])),
+      signal,
+    );
   }
 
   #timeNow(signal: AbortSignal): Promise<bigint> {

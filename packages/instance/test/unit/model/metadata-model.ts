@@ -12,12 +12,18 @@ export class MetadataModel {
     const [name, collection] = Object.entries(command)[0] ?? [];
     const documents = this.#collection(String(collection));
     switch (name) {
-      case 'find': return { cursor: { firstBatch: this.#find(documents, command) } };
-      case 'update': return this.#updates(documents, command.updates as Document[]);
-      case 'findAndModify': return { value: this.#modify(documents, command) };
-      case 'count': return { n: [...documents.values()].filter((document) => matches(document, command.query as Document)).length };
-      case 'delete': return this.#deletes(documents, command.deletes as Document[]);
-      default: throw new Error(`the model's metadata has no ${String(name)}`);
+      case 'find':
+        return { cursor: { firstBatch: this.#find(documents, command) } };
+      case 'update':
+        return this.#updates(documents, command.updates as Document[]);
+      case 'findAndModify':
+        return { value: this.#modify(documents, command) };
+      case 'count':
+        return { n: [...documents.values()].filter((document) => matches(document, command.query as Document)).length };
+      case 'delete':
+        return this.#deletes(documents, command.deletes as Document[]);
+      default:
+        throw new Error(`the model's metadata has no ${String(name)}`);
     }
   }
 
@@ -78,13 +84,16 @@ function matches(document: Document, filter: Document): boolean {
   return Object.entries(filter).every(([field, condition]: [string, unknown]) => {
     if (field === '$and') return (condition as Document[]).every((part) => matches(document, part));
     if (field === '$nor') return !(condition as Document[]).some((part) => matches(document, part));
-    const value = field.split('.').reduce<unknown>((inner, name) => (inner as Document | null | undefined)?.[name], document);
+    const value = field
+      .split('.')
+      .reduce<unknown>((inner, name) => (inner as Document | null | undefined)?.[name], document);
     if (typeof condition !== 'object' || condition === null) return value === condition;
     if ('$in' in condition) return (condition.$in as unknown[]).includes(value);
     if ('$lte' in condition) return typeof value === 'number' && value <= Number(condition.$lte);
     if ('$lt' in condition) return typeof value === 'number' && value < Number(condition.$lt);
     if ('$gte' in condition) return typeof value === 'number' && value >= Number(condition.$gte);
-    if ('$gt' in condition && typeof condition.$gt === 'number') return typeof value === 'number' && value > condition.$gt;
+    if ('$gt' in condition && typeof condition.$gt === 'number')
+      return typeof value === 'number' && value > condition.$gt;
     if ('$gt' in condition) return String(value) > String(condition.$gt);
     throw new Error(`the model's metadata has no condition ${JSON.stringify(condition)}`);
   });
@@ -93,10 +102,13 @@ function matches(document: Document, filter: Document): boolean {
 function changed(document: Document, update: Document, inserts: boolean): Document {
   if (!Object.keys(update).some((name) => name.startsWith('$'))) return { ...update, _id: document._id as unknown };
   const after = { ...document };
-  for (const [path, value] of Object.entries((update.$set as Document | undefined) ?? {})) upsert(after, path.split('.'), () => value);
+  for (const [path, value] of Object.entries((update.$set as Document | undefined) ?? {}))
+    upsert(after, path.split('.'), () => value);
   if (inserts) Object.assign(after, update.$setOnInsert);
-  for (const [path, value] of Object.entries((update.$max as Document | undefined) ?? {})) upsert(after, path.split('.'), (present) => (isAbove(value, present) ? value : present));
-  for (const [field, by] of Object.entries((update.$inc as Document | undefined) ?? {})) after[field] = Number(after[field] ?? 0) + Number(by);
+  for (const [path, value] of Object.entries((update.$max as Document | undefined) ?? {}))
+    upsert(after, path.split('.'), (present) => (isAbove(value, present) ? value : present));
+  for (const [field, by] of Object.entries((update.$inc as Document | undefined) ?? {}))
+    after[field] = Number(after[field] ?? 0) + Number(by);
   return after;
 }
 
@@ -109,5 +121,7 @@ function upsert(document: Document, [field = '', ...rest]: string[], change: (pr
 /** `$max` of numbers and times. */
 function isAbove(value: unknown, present: unknown): boolean {
   if (present === undefined || present === null) return true;
-  return value instanceof Timestamp && present instanceof Timestamp ? value.greaterThan(present) : Number(value) > Number(present);
+  return value instanceof Timestamp && present instanceof Timestamp
+    ? value.greaterThan(present)
+    : Number(value) > Number(present);
 }

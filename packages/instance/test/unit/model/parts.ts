@@ -8,7 +8,19 @@ import { modelNamespace, modelUuid } from './change-events.js';
 /** A collection sharded by `sk` on both sides, with every document owned. */
 export function collectionOf(changes: Partial<SyncedCollection> = {}): SyncedCollection {
   const key = [{ field: 'sk', hashed: false }];
-  return { uuid: modelUuid, ...modelNamespace, notBefore: 0n, capped: false, collated: false, readBy: 'uuid' as const, showsOrphans: false, sourceKey: key, destinationKey: key, owns: () => true, ...changes };
+  return {
+    uuid: modelUuid,
+    ...modelNamespace,
+    notBefore: 0n,
+    capped: false,
+    collated: false,
+    readBy: 'uuid' as const,
+    showsOrphans: false,
+    sourceKey: key,
+    destinationKey: key,
+    owns: () => true,
+    ...changes,
+  };
 }
 
 export function bytesOf(document: Document | Map<string, unknown>): Uint8Array {
@@ -46,7 +58,12 @@ export function insertOf(id: unknown, time: bigint, fields: Document = {}): Chan
   return changeOf(id, time, { operation: 'insert', fullDocument: bytesOf({ _id: id, sk: 1, ...fields }) });
 }
 
-export function updateOf(id: unknown, time: bigint, updatedFields: Document, changes: Partial<ChangeEvent> = {}): ChangeEvent {
+export function updateOf(
+  id: unknown,
+  time: bigint,
+  updatedFields: Document,
+  changes: Partial<ChangeEvent> = {},
+): ChangeEvent {
   const updateDescription = bytesOf({ updatedFields, removedFields: [], truncatedArrays: [] });
   return changeOf(id, time, { operation: 'update', updateDescription, ...changes });
 }

@@ -22,7 +22,8 @@ export class SourceRouterClient extends SourceClient {
     const after = (command.readConcern as Document | undefined)?.afterClusterTime as Timestamp | undefined;
     if (after === undefined) return super.openCursor(database, command, options);
     return this.network.call(options.signal, () => {
-      for (const shard of this.source.shards) if ((shard.oplog.at(-1)?.time ?? 0n) < after.toBigInt()) this.source.note(shard);
+      for (const shard of this.source.shards)
+        if ((shard.oplog.at(-1)?.time ?? 0n) < after.toBigInt()) this.source.note(shard);
       return this.streamFrom(this.source.now);
     });
   }
@@ -86,7 +87,10 @@ class MergedCursor implements RawCursor {
     const following = this.#following() ?? this.#knownUpTo();
     if (last > this.#read) this.#read = last;
     if (following > this.#read && scheduler.chance(0.3)) this.#read = following;
-    return batchOf(entries.flatMap(({ event }) => event ?? []), { resumeToken: tokenOf(this.#read), operationTime: timestampOf(this.source.now) });
+    return batchOf(
+      entries.flatMap(({ event }) => event ?? []),
+      { resumeToken: tokenOf(this.#read), operationTime: timestampOf(this.source.now) },
+    );
   }
 
   /** Takes the entry with the earliest time, if no shard can have an earlier one still. */

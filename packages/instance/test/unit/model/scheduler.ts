@@ -12,7 +12,10 @@ export function randomOf(seed: number): () => number {
 }
 
 /** A promise that rejects with the signal's reason when it is aborted before. */
-export function untilAborted<T>(signal: AbortSignal, begin: (resolve: (value: T) => void, reject: (error: Error) => void) => void): Promise<T> {
+export function untilAborted<T>(
+  signal: AbortSignal,
+  begin: (resolve: (value: T) => void, reject: (error: Error) => void) => void,
+): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     if (signal.aborted) {
       reject(signal.reason as Error);

@@ -34,8 +34,16 @@ export abstract class SourceClient implements NodeClient {
   openCursor(_database: string, command: Document, { signal }: CallOptions): Promise<RawCursor> {
     const first = (command.pipeline as Document[] | undefined)?.[0] ?? {};
     if ('$changeStream' in first) return this.#stream(first.$changeStream as Document, signal);
-    if ('$sample' in first) return this.network.cursor(signal, () => ({ documents: this.#sample(String(command.aggregate), Number((first.$sample as Document).size)), about: () => ({}) }));
-    if ('listCollections' in command) return this.network.cursor(signal, () => ({ documents: this.#listed((command.filter as { name: string }).name), about: () => ({}) }));
+    if ('$sample' in first)
+      return this.network.cursor(signal, () => ({
+        documents: this.#sample(String(command.aggregate), Number((first.$sample as Document).size)),
+        about: () => ({}),
+      }));
+    if ('listCollections' in command)
+      return this.network.cursor(signal, () => ({
+        documents: this.#listed((command.filter as { name: string }).name),
+        about: () => ({}),
+      }));
     return this.network.cursor(signal, () => this.#find(command));
   }
 
@@ -65,7 +73,14 @@ export abstract class SourceClient implements NodeClient {
   #listed(name: string): Uint8Array[] {
     const uuid = this.source.catalog.at(name);
     if (uuid === null) return [];
-    return [BSON.serialize({ name, type: 'collection', options: {}, info: { uuid: new Binary(Buffer.from(uuid, 'hex'), Binary.SUBTYPE_UUID) } })];
+    return [
+      BSON.serialize({
+        name,
+        type: 'collection',
+        options: {},
+        info: { uuid: new Binary(Buffer.from(uuid, 'hex'), Binary.SUBTYPE_UUID) },
+      }),
+    ];
   }
 
   /** A collection that is not there any more answers nothing, on shards without a time; one that was renamed since cannot be read before. */
@@ -76,7 +91,12 @@ export abstract class SourceClient implements NodeClient {
     if (at > now) throw new Error('a read in the future');
     if (this.network.scheduler.chance(this.network.faults.snapshotTooOld)) throw serverError(246);
     const uuid = collectionOf(command, this.source);
-    if (uuid === null) return { documents: [], about: () => (this.statesTime ? { atClusterTime: timestampOf(at), operationTime: timestampOf(this.source.now) } : {}) };
+    if (uuid === null)
+      return {
+        documents: [],
+        about: () =>
+          this.statesTime ? { atClusterTime: timestampOf(at), operationTime: timestampOf(this.source.now) } : {},
+      };
     const opened = catalog.changedAt(uuid);
     if (at < opened) throw serverError(246);
     const about = (): Partial<RawBatch> => {
@@ -105,7 +125,12 @@ function collectionOf({ find }: Document, { catalog }: SourceHistory): string | 
 }
 
 function decoded(value: ReturnType<typeof encodeValue>): unknown {
-  const bytes = Buffer.concat([Buffer.from([0, 0, 0, 0, value.type]), Buffer.from('v\0'), value.bytes, Buffer.from([0])]);
+  const bytes = Buffer.concat([
+    Buffer.from([0, 0, 0, 0, value.type]),
+    Buffer.from('v\0'),
+    value.bytes,
+    Buffer.from([0]),
+  ]);
   bytes.writeInt32LE(bytes.length, 0);
   return BSON.deserialize(bytes, { promoteValues: false }).v;
 }

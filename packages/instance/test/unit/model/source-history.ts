@@ -49,7 +49,9 @@ export class SourceShard {
 
   /** The documents of a collection at a time, in order of `_id`. */
   readAt(time: bigint, uuid = modelUuid): Buffer[] {
-    const documents = [...(this.#versions.get(uuid)?.values() ?? [])].flatMap((versions) => versions.findLast((version) => version.time <= time)?.document ?? []);
+    const documents = [...(this.#versions.get(uuid)?.values() ?? [])].flatMap(
+      (versions) => versions.findLast((version) => version.time <= time)?.document ?? [],
+    );
     return documents.sort((a, b) => compareRaw(idOf(a), idOf(b)));
   }
 }
@@ -99,6 +101,12 @@ export class SourceHistory {
 
   /** Names and documents of all collections at a time. */
   stateAt(time: bigint): string[] {
-    return this.catalog.namesAt(time).flatMap(({ uuid, name }) => [name, ...this.readAt(time, uuid).map((document) => `${name} ${document.toString('hex')}`)]).sort();
+    return this.catalog
+      .namesAt(time)
+      .flatMap(({ uuid, name }) => [
+        name,
+        ...this.readAt(time, uuid).map((document) => `${name} ${document.toString('hex')}`),
+      ])
+      .sort();
   }
 }

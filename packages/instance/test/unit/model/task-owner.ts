@@ -20,7 +20,15 @@ import type { TaskView } from './task-view.js';
 import { modelStart } from './source-history.js';
 
 const config = parseInstanceConfig({
-  flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination', applyWorkers: 2, writers: 1, readers: 3, partition_seconds: 1, checkpoint_ms: 100 },
+  flags: {
+    cluster0: 'mongodb://source',
+    cluster1: 'mongodb://destination',
+    applyWorkers: 2,
+    writers: 1,
+    readers: 3,
+    partition_seconds: 1,
+    checkpoint_ms: 100,
+  },
 });
 const logger = createLogger({ verbosity: 'FATAL' });
 
@@ -94,7 +102,12 @@ export class TaskOwner {
     const { signal } = this.#stop;
     const record = await records.take(this.view.id, { syncID: this.view.id, incarnation: 'x' }, 4, signal);
     const sessions = record.sessions.map((session) => session.value());
-    if (record.epoch > 1) await new SessionFence(destinationOf(client), this.#runtime.retrying).stopFormerOwner(sessions, record.epoch, signal);
+    if (record.epoch > 1)
+      await new SessionFence(destinationOf(client), this.#runtime.retrying).stopFormerOwner(
+        sessions,
+        record.epoch,
+        signal,
+      );
     const journal = new JournalModel(metadata, this.scheduler);
     const { done, undone, position } = this.followsDdl ? await journal.begin(signal) : noDdlChanges;
     const { entries, known } = followedCatalog(this.view.atStart, done);
@@ -127,7 +140,9 @@ export class TaskOwner {
     if (!this.followsDdl) sync.setDdlWatermark(endOfTime);
     this.#sync = sync;
     const follower = new DdlFollower(sync, journal, { ...position, acknowledged: record.acknowledged });
-    const following = this.followsDdl ? [(each: AbortSignal) => journal.run(each), (each: AbortSignal) => follower.run(each)] : [];
+    const following = this.followsDdl
+      ? [(each: AbortSignal) => journal.run(each), (each: AbortSignal) => follower.run(each)]
+      : [];
     await runTogether(signal, [(each) => sync.run(each), ...following]);
   }
 }

@@ -27,17 +27,38 @@ const unwitnessed: ReadWitness = { onReread: () => undefined };
 const firstCollection: NamedCollection = { uuid: modelUuid, name: modelNamespace.name };
 
 /** The share of one shard, read straight from it. */
-export function shardView(source: SourceHistory, shard: SourceShard, atStart: readonly NamedCollection[] = [firstCollection]): TaskView {
+export function shardView(
+  source: SourceHistory,
+  shard: SourceShard,
+  atStart: readonly NamedCollection[] = [firstCollection],
+): TaskView {
   return {
     id: shard.id,
     atStart: atStart.map((collection) => entryOf(collection, [])),
-    taskOf: (followed) => ({ collection: collectionOf(followed, shard, source), entry: followed.entry, copy: followed.copy, range: wholeRange, sizeBytes: 2 ** 30, seenPerOwned: 1 }),
-    source: (network, witness) => clusterOf(source, new SourceRouterClient(source, network, unwitnessed), new ShardClient(source, shard, network, witness)),
+    taskOf: (followed) => ({
+      collection: collectionOf(followed, shard, source),
+      entry: followed.entry,
+      copy: followed.copy,
+      range: wholeRange,
+      sizeBytes: 2 ** 30,
+      seenPerOwned: 1,
+    }),
+    source: (network, witness) =>
+      clusterOf(
+        source,
+        new SourceRouterClient(source, network, unwitnessed),
+        new ShardClient(source, shard, network, witness),
+      ),
   };
 }
 
 /** The share of `_id`s that stands under a shard's name, read through the router. */
-export function routerView(source: SourceHistory, shard: SourceShard, bounds: readonly RawValue[], atStart: readonly NamedCollection[] = [firstCollection]): TaskView {
+export function routerView(
+  source: SourceHistory,
+  shard: SourceShard,
+  bounds: readonly RawValue[],
+  atStart: readonly NamedCollection[] = [firstCollection],
+): TaskView {
   const unconnected = clusterOf(source, undefined as never, null);
   return {
     id: shard.id,
@@ -68,8 +89,14 @@ export function clusterOf(source: SourceHistory, router: NodeClient, shard: Node
  * A collection whose chunks were moved, large enough for several readers.
  * @param shardIds shards that show a copy of its definition changes
  */
-export function entryOf({ uuid, name }: NamedCollection, bounds: readonly RawValue[], shardIds: readonly string[] = []): CatalogEntry {
-  const ordered = [...bounds].sort(compareRaw).filter((bound, index, all) => index === 0 || compareRaw(all[index - 1] ?? bound, bound) < 0);
+export function entryOf(
+  { uuid, name }: NamedCollection,
+  bounds: readonly RawValue[],
+  shardIds: readonly string[] = [],
+): CatalogEntry {
+  const ordered = [...bounds]
+    .sort(compareRaw)
+    .filter((bound, index, all) => index === 0 || compareRaw(all[index - 1] ?? bound, bound) < 0);
   return {
     database: modelNamespace.database,
     name,
@@ -78,16 +105,37 @@ export function entryOf({ uuid, name }: NamedCollection, bounds: readonly RawVal
     options: {},
     indexes: [],
     primaryShard: 'shard0',
-    sharding: { key: keyPattern({ sk: 1 }), unique: false, chunks: shardIds.map((shard, index) => chunkOf({ sk: index }, { sk: index + 1 }, shard)), everMoved: true },
+    sharding: {
+      key: keyPattern({ sk: 1 }),
+      unique: false,
+      chunks: shardIds.map((shard, index) => chunkOf({ sk: index }, { sk: index + 1 }, shard)),
+      everMoved: true,
+    },
     sizeBytes: 2 ** 30,
     documentCount: 0,
     taskBounds: ordered.map(({ type, bytes }) => new Binary(Buffer.concat([Buffer.from([type]), bytes]))),
   };
 }
 
-function collectionOf({ entry, notBefore }: FollowedEntry, shard: SourceShard, source: SourceHistory): SyncedCollection {
+function collectionOf(
+  { entry, notBefore }: FollowedEntry,
+  shard: SourceShard,
+  source: SourceHistory,
+): SyncedCollection {
   const { uuid, database, name } = entry;
   const key = [{ field: 'sk', hashed: false }];
   const owns = (document: Uint8Array): boolean => source.shardOf(keyOf(document)) === shard;
-  return { uuid, database, name, notBefore, capped: false, collated: false, readBy: 'uuid', showsOrphans: false, sourceKey: key, destinationKey: key, owns };
+  return {
+    uuid,
+    database,
+    name,
+    notBefore,
+    capped: false,
+    collated: false,
+    readBy: 'uuid',
+    showsOrphans: false,
+    sourceKey: key,
+    destinationKey: key,
+    owns,
+  };
 }

@@ -9,8 +9,20 @@ import { idOf, keyOf, type SourceHistory, type SourceShard } from './source-hist
 
 /** `_id`s, some of which the index takes for equal although their bytes differ. */
 export const modelIds = [
-  new Int32(1), new Double(1), new Long(1), new Int32(2), new Double(2.5), new Int32(7), new Long(7),
-  'a', new BSONSymbol('a'), 'b', new Map([['x', new Int32(1)]]), new Map([['x', new Double(1)]]), null, true,
+  new Int32(1),
+  new Double(1),
+  new Long(1),
+  new Int32(2),
+  new Double(2.5),
+  new Int32(7),
+  new Long(7),
+  'a',
+  new BSONSymbol('a'),
+  'b',
+  new Map([['x', new Int32(1)]]),
+  new Map([['x', new Double(1)]]),
+  null,
+  true,
 ].map(encodeValue);
 
 const values = [new Int32(0), new Int32(1), new Int32(2), 'text', null, new Timestamp({ t: 0, i: 0 })].map(encodeValue);
@@ -34,20 +46,44 @@ export interface Step {
   transaction: 'none' | 'plain' | 'prepared';
 }
 
-const ordinaryKinds = ['set', 'set', 'set', 'unset', 'unset', 'setAndUnset', 'nested', 'truncate', 'replace', 'delete', 'delete', 'move'] as const;
+const ordinaryKinds = [
+  'set',
+  'set',
+  'set',
+  'unset',
+  'unset',
+  'setAndUnset',
+  'nested',
+  'truncate',
+  'replace',
+  'delete',
+  'delete',
+  'move',
+] as const;
 
-const changeOf = (kind: fc.Arbitrary<Change['kind']>): fc.Arbitrary<Change> => fc.record({
-  kind,
-  // Few documents that are changed often meet more than many that are not.
-  id: fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 4 }) }, { weight: 1, arbitrary: fc.nat({ max: modelIds.length - 1 }) }),
-  fields: fc.array(fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: values.length - 1 })), { minLength: 1, maxLength: 3 }),
-  sk: fc.integer({ min: -3, max: 3 }),
-});
+const changeOf = (kind: fc.Arbitrary<Change['kind']>): fc.Arbitrary<Change> =>
+  fc.record({
+    kind,
+    // Few documents that are changed often meet more than many that are not.
+    id: fc.oneof(
+      { weight: 3, arbitrary: fc.nat({ max: 4 }) },
+      { weight: 1, arbitrary: fc.nat({ max: modelIds.length - 1 }) },
+    ),
+    fields: fc.array(fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: values.length - 1 })), { minLength: 1, maxLength: 3 }),
+    sk: fc.integer({ min: -3, max: 3 }),
+  });
 
-const stepsOf = (change: fc.Arbitrary<Change>): fc.Arbitrary<Step> => fc.oneof(
-  { weight: 4, arbitrary: fc.record({ changes: fc.tuple(change), transaction: fc.constant('none' as const) }) },
-  { weight: 1, arbitrary: fc.record({ changes: fc.array(change, { minLength: 1, maxLength: 4 }), transaction: fc.constantFrom('plain' as const, 'prepared' as const) }) },
-);
+const stepsOf = (change: fc.Arbitrary<Change>): fc.Arbitrary<Step> =>
+  fc.oneof(
+    { weight: 4, arbitrary: fc.record({ changes: fc.tuple(change), transaction: fc.constant('none' as const) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        changes: fc.array(change, { minLength: 1, maxLength: 4 }),
+        transaction: fc.constantFrom('plain' as const, 'prepared' as const),
+      }),
+    },
+  );
 
 /** Steps whose changes are in collections of these names. */
 export function stepsOn(names: fc.Arbitrary<string>): fc.Arbitrary<Step> {
@@ -58,7 +94,9 @@ export function stepsOn(names: fc.Arbitrary<string>): fc.Arbitrary<Step> {
 export const steps = stepsOf(changeOf(fc.constantFrom(...ordinaryKinds)));
 
 /** Steps that need several shards. */
-export const stepsOfCluster = stepsOf(changeOf(fc.constantFrom(...ordinaryKinds, 'move', 'move', 'twin', 'twin', 'orphan', 'orphan')));
+export const stepsOfCluster = stepsOf(
+  changeOf(fc.constantFrom(...ordinaryKinds, 'move', 'move', 'twin', 'twin', 'orphan', 'orphan')),
+);
 
 /** Carries out a step on the source: documents, versions and oplog. */
 export function carryOut(source: SourceHistory, step: Step): void {
@@ -77,7 +115,10 @@ function perform(source: SourceHistory, change: Change, visible: bigint, time: b
   const name = idClass(id, false);
   const twins = source.find(name, collection.uuid);
   const before = twins.find((document) => keyOf(document) < 0 === change.sk < 0) ?? twins[0];
-  const fields = change.fields.map(([field, value]): [string, RawValue] => [`f${field}`, values[value] ?? encodeValue(0)]);
+  const fields = change.fields.map(([field, value]): [string, RawValue] => [
+    `f${field}`,
+    values[value] ?? encodeValue(0),
+  ]);
   const write = (shard: SourceShard, document: Buffer | null, seen: Omit<SeenChange, 'inTransaction'>): void => {
     shard.write(document, name, visible, collection.uuid);
     shard.oplog.push({ time, event: eventOf({ ...seen, inTransaction }, time, collection) });
@@ -110,7 +151,11 @@ function perform(source: SourceHistory, change: Change, visible: bigint, time: b
     write(source.shardOf(change.sk), document, { operation: 'insert', key: documentKey(fieldsOf(document)), document });
   } else {
     // A twin keeps its place: the cluster could not hold both otherwise.
-    const { after, updated, removed, truncated } = updateOf(twins.length > 1 && change.kind === 'move' ? { ...change, kind: 'set' } : change, present, fields);
+    const { after, updated, removed, truncated } = updateOf(
+      twins.length > 1 && change.kind === 'move' ? { ...change, kind: 'set' } : change,
+      present,
+      fields,
+    );
     const document = documentOf(after);
     if (!document.equals(before)) write(shard, document, { operation: 'update', key, updated, removed, truncated });
   }
@@ -134,13 +179,34 @@ function twinKey(sk: number): number {
 }
 
 /** The event of a shard that does not own the document, under a live document's key or any other. */
-function orphanChange(source: SourceHistory, collection: NamedCollection, id: RawValue, live: Buffer | undefined, change: Change, fields: Fields, time: bigint, inTransaction: boolean): void {
+function orphanChange(
+  source: SourceHistory,
+  collection: NamedCollection,
+  id: RawValue,
+  live: Buffer | undefined,
+  change: Change,
+  fields: Fields,
+  time: bigint,
+  inTransaction: boolean,
+): void {
   const sk = live !== undefined && change.fields.length < 3 ? keyOf(live) : change.sk;
-  const orphan: Fields = [['_id', live === undefined ? id : idOf(live)], ['sk', encodeValue(new Int32(sk))], ...distinct(fields)];
+  const orphan: Fields = [
+    ['_id', live === undefined ? id : idOf(live)],
+    ['sk', encodeValue(new Int32(sk))],
+    ...distinct(fields),
+  ];
   const shard = source.shardOf(sk) === source.shards[0] ? source.shards.at(-1) : source.shards[0];
   const operation = change.fields.length === 1 ? 'delete' : change.fields[0]?.[0] === 0 ? 'replace' : 'update';
-  const about = operation === 'update' ? { updated: distinct(fields), removed: [], truncated: false } : operation === 'replace' ? { document: documentOf(orphan) } : {};
-  shard?.oplog.push({ time, event: eventOf({ operation, key: documentKey(orphan), ...about, inTransaction }, time, collection) });
+  const about =
+    operation === 'update'
+      ? { updated: distinct(fields), removed: [], truncated: false }
+      : operation === 'replace'
+        ? { document: documentOf(orphan) }
+        : {};
+  shard?.oplog.push({
+    time,
+    event: eventOf({ operation, key: documentKey(orphan), ...about, inTransaction }, time, collection),
+  });
 }
 
 interface Update {
@@ -172,9 +238,19 @@ function truncate(present: Fields): Update {
   const list = fieldOf(present, 'list');
   const elements = list?.type === elementType.array ? fieldsOf(list.bytes) : [];
   const isCut = elements.length > 1;
-  const kept: Fields = isCut ? elements.slice(0, 1) : [['0', encodeValue(1)], ['1', encodeValue(2)]];
+  const kept: Fields = isCut
+    ? elements.slice(0, 1)
+    : [
+        ['0', encodeValue(1)],
+        ['1', encodeValue(2)],
+      ];
   const after = new RawValue(elementType.array, documentOf(kept));
-  return { after: withField(present, 'list', after), updated: isCut ? [] : [['list', after]], removed: [], truncated: isCut };
+  return {
+    after: withField(present, 'list', after),
+    updated: isCut ? [] : [['list', after]],
+    removed: [],
+    truncated: isCut,
+  };
 }
 
 function nested(present: Fields, value: RawValue): Update {

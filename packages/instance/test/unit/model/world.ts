@@ -94,7 +94,10 @@ export class World {
     for (const { uuid, name } of this.#atStart) this.destination.make(uuid, name);
     if (this.input.ddlChanges === undefined) return;
     const migration = { _id: 'migration', leaderEpoch: 0, ddlChanges: { known: 0, done: 0 }, ddlWatermark: null };
-    this.destination.metadata.run({ update: 'migration', updates: [{ q: { _id: 'migration' }, u: migration, upsert: true }] });
+    this.destination.metadata.run({
+      update: 'migration',
+      updates: [{ q: { _id: 'migration' }, u: migration, upsert: true }],
+    });
     this.#lead();
   }
 
@@ -102,8 +105,23 @@ export class World {
     this.#leader?.crash();
     const { source, destination } = this;
     const { retrying } = createRuntime(config, this.#scheduler, logger, new Metrics({ processMetrics: false }));
-    const leader = { source, destination, scheduler: this.#scheduler, faults: this.input.faults, retrying, atStart: this.#atStart };
-    this.#leader = new LeaderModel({ ...leader, entryOf: (collection) => entryOf(collection, this.#bounds(), source.shards.map(({ id }) => id)) });
+    const leader = {
+      source,
+      destination,
+      scheduler: this.#scheduler,
+      faults: this.input.faults,
+      retrying,
+      atStart: this.#atStart,
+    };
+    this.#leader = new LeaderModel({
+      ...leader,
+      entryOf: (collection) =>
+        entryOf(
+          collection,
+          this.#bounds(),
+          source.shards.map(({ id }) => id),
+        ),
+    });
     this.#leader.begin();
   }
 
@@ -113,8 +131,11 @@ export class World {
       const commit = this.#timeAboveAll();
       if (this.#leader !== null) await this.#untilLeaderSettled(commit);
       await this.#drain(commit);
-      const isClean = this.#owners.every(({ sync }) => sync?.stats().writesAboveCeiling === 0 && sync.stats().deletedAboveCeiling.size === 0);
-      if (isClean && (this.#leader === null || (this.#leader.isSettled(commit) && !this.#leader.changedAfter(commit)))) return commit;
+      const isClean = this.#owners.every(
+        ({ sync }) => sync?.stats().writesAboveCeiling === 0 && sync.stats().deletedAboveCeiling.size === 0,
+      );
+      if (isClean && (this.#leader === null || (this.#leader.isSettled(commit) && !this.#leader.changedAfter(commit))))
+        return commit;
     }
   }
 
@@ -148,7 +169,16 @@ export class World {
     const shard = this.source.shards[index];
     if (shard === undefined) throw new Error('no such shard');
     const violation = (what: string): void => void this.#violations.push(what);
-    const owner = new TaskOwner(this.#view(shard), this.destination, this.#scheduler, this.input.faults, violation, this.input.bounds !== null, this.input.ddlChanges !== undefined, this.input.rereadRequestsMax);
+    const owner = new TaskOwner(
+      this.#view(shard),
+      this.destination,
+      this.#scheduler,
+      this.input.faults,
+      violation,
+      this.input.bounds !== null,
+      this.input.ddlChanges !== undefined,
+      this.input.rereadRequestsMax,
+    );
     this.#owners[index] = owner;
     owner.begin();
   }
@@ -170,7 +200,11 @@ export class World {
     if (this.#leader !== null && this.#scheduler.chance(this.input.ddlChanges?.leaderEnds ?? 0)) this.#lead();
     const { stop, crash, freeze } = this.input.ends;
     for (const [index, owner] of this.#owners.entries()) {
-      const [stops, crashes, freezes] = [this.#scheduler.chance(stop), this.#scheduler.chance(crash), this.#scheduler.chance(freeze)];
+      const [stops, crashes, freezes] = [
+        this.#scheduler.chance(stop),
+        this.#scheduler.chance(crash),
+        this.#scheduler.chance(freeze),
+      ];
       if (stops) owner.stop();
       else if (crashes) owner.crash();
       if (freezes) this.#former.push(owner);
@@ -197,10 +231,12 @@ export class World {
       for (const owner of this.#owners) {
         if (owner.sync === null || asked.has(owner)) continue;
         asked.add(owner);
-        owner.sync.drain(commit, () => false, new AbortController().signal).then(
-          () => drained.add(owner),
-          () => undefined,
-        );
+        owner.sync
+          .drain(commit, () => false, new AbortController().signal)
+          .then(
+            () => drained.add(owner),
+            () => undefined,
+          );
       }
       return this.#owners.every((owner) => drained.has(owner));
     });
@@ -223,6 +259,8 @@ export class World {
   #describe(): string {
     const owners = this.#owners.map(({ sync, ended }) => ({ ended, ...sync?.stats() }));
     const leader = this.#leader === null ? null : this.#leader.describe();
-    return JSON.stringify({ owners, leader, now: this.source.now }, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+    return JSON.stringify({ owners, leader, now: this.source.now }, (_key, value: unknown) =>
+      typeof value === 'bigint' ? value.toString() : value,
+    );
   }
 }

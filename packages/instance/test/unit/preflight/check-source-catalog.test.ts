@@ -5,18 +5,48 @@ import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { checkSourceCatalog } from '../../../src/preflight/check-source-catalog.js';
 
 test('indexes about which the shards disagree are refused by their names', () => {
-  const report = { catalog: [], timeSeries: [], inconsistentIndexes: [{ namespace: 'shop.orders', index: 'a_1', shards: ['shard1'] }] };
-  expect(() => checkSourceCatalog(report)).toThrow(expect.objectContaining({ error: 'inconsistentIndexes', errorDescription: expect.stringMatching(/a_1 of shop\.orders.*shard1/) as unknown }));
+  const report = {
+    catalog: [],
+    timeSeries: [],
+    inconsistentIndexes: [{ namespace: 'shop.orders', index: 'a_1', shards: ['shard1'] }],
+  };
+  expect(() => checkSourceCatalog(report)).toThrow(
+    expect.objectContaining({
+      error: 'inconsistentIndexes',
+      errorDescription: expect.stringMatching(/a_1 of shop\.orders.*shard1/) as unknown,
+    }),
+  );
   expect(() => checkSourceCatalog({ ...report, inconsistentIndexes: [] })).not.toThrow();
 });
 
 test('what the driver cannot write again is refused by name: a validator or pipeline, and a filter of an index', () => {
   const unsendable = new RawValue(elementType.dbPointer, new Uint8Array());
   const entry = (parts: Partial<CatalogEntry>): CatalogEntry => ({
-    database: 'shop', name: 'orders', type: 'collection', uuid: '0c', options: {}, indexes: [], sharding: null, primaryShard: 's0', sizeBytes: 0, documentCount: 0, ...parts,
+    database: 'shop',
+    name: 'orders',
+    type: 'collection',
+    uuid: '0c',
+    options: {},
+    indexes: [],
+    sharding: null,
+    primaryShard: 's0',
+    sizeBytes: 0,
+    documentCount: 0,
+    ...parts,
   });
-  const check = (parts: Partial<CatalogEntry>) => () => checkSourceCatalog({ catalog: [entry(parts)], timeSeries: [], inconsistentIndexes: [] });
-  expect(check({ options: { validator: unsendable } })).toThrow(expect.objectContaining({ error: 'collectionNotSupported', errorDescription: expect.stringMatching(/shop\.orders/) as unknown }));
+  const check = (parts: Partial<CatalogEntry>) => () =>
+    checkSourceCatalog({ catalog: [entry(parts)], timeSeries: [], inconsistentIndexes: [] });
+  expect(check({ options: { validator: unsendable } })).toThrow(
+    expect.objectContaining({
+      error: 'collectionNotSupported',
+      errorDescription: expect.stringMatching(/shop\.orders/) as unknown,
+    }),
+  );
   const partial = { key: new Map([['a', 1]]), name: 'a_1', partialFilterExpression: unsendable };
-  expect(check({ indexes: [partial] })).toThrow(expect.objectContaining({ error: 'indexNotSupported', errorDescription: expect.stringMatching(/a_1 of shop\.orders/) as unknown }));
+  expect(check({ indexes: [partial] })).toThrow(
+    expect.objectContaining({
+      error: 'indexNotSupported',
+      errorDescription: expect.stringMatching(/a_1 of shop\.orders/) as unknown,
+    }),
+  );
 });

@@ -15,7 +15,11 @@ const version60 = { version: [6, 0, 0] } as const;
 /** The last step of an upgrade is missing. */
 const upgrading = { version: [5, 0, 0], newerBinary: [6, 0, 14] } as const;
 
-async function refusal(fixture: Fixture, request?: StartRequest, more?: { syncUser?: string; alreadyRecorded?: boolean }): Promise<string> {
+async function refusal(
+  fixture: Fixture,
+  request?: StartRequest,
+  more?: { syncUser?: string; alreadyRecorded?: boolean },
+): Promise<string> {
   try {
     await fixture.check(request, more);
   } catch (failure) {
@@ -38,15 +42,25 @@ describe('checkStart on clusters', () => {
     const result = await fixture.check();
     expect(result.sourceCatalog.map((entry) => entry.name)).toEqual(['c']);
     expect(result.plan.collections).toHaveLength(1);
-    expect(result.warnings).toEqual([{ name: 'indexVersionRaised', description: 'Index a_1 of app.c has version 1 and is built with version 2.' }]);
+    expect(result.warnings).toEqual([
+      { name: 'indexVersionRaised', description: 'Index a_1 of app.c has version 1 and is built with version 2.' },
+    ]);
   });
 
   it.each([
     ['the same cluster', { destination: { clusterId: '0a' } }, 'sourceEqualsDestination'],
     ['a source before 4.4', { source: { version: [4, 2, 9] } }, 'unsupportedServerVersion'],
     ['a source of 4.4, which cannot be read at one time', { source: { version: [4, 4, 29] } }, 'featureNotAvailable'],
-    ['a destination older than the source', { source: { version: [6, 0, 1] }, destination: { version: [5, 0, 9] } }, 'unsupportedServerVersion'],
-    ['a destination of an older patch level', { source: { version: [5, 0, 9] }, destination: { version: [5, 0, 7] } }, 'accepted'],
+    [
+      'a destination older than the source',
+      { source: { version: [6, 0, 1] }, destination: { version: [5, 0, 9] } },
+      'unsupportedServerVersion',
+    ],
+    [
+      'a destination of an older patch level',
+      { source: { version: [5, 0, 9] }, destination: { version: [5, 0, 7] } },
+      'accepted',
+    ],
     ['a newer destination', { destination: { version: [7, 0, 0] } }, 'accepted'],
     ['sharded to replica set', { destination: replicaSet }, 'unsupportedTopology'],
     ['replica set to replica set', { source: replicaSet, destination: replicaSet }, 'accepted'],
@@ -63,22 +77,54 @@ describe('checkStart on options', () => {
     ['sharding missing', { source: replicaSet }, {}, 'shardingRequired'],
     ['sharding given for it', { source: replicaSet }, { sharding }, 'accepted'],
     ['sharding between sharded clusters', {}, { sharding }, 'shardingNotAllowed'],
-    ['sharding between replica sets', { source: replicaSet, destination: replicaSet }, { sharding }, 'shardingNotAllowed'],
+    [
+      'sharding between replica sets',
+      { source: replicaSet, destination: replicaSet },
+      { sharding },
+      'shardingNotAllowed',
+    ],
     ['reversible on 5.0', {}, reversible, 'reversibleNeedsSource60'],
     ['write blocking on 5.0', {}, { enableUserWriteBlocking: true }, 'writeBlockingNeedsSource60'],
-    ['reversible into a sharded cluster', { source: { ...replicaSet, ...version60 }, destination: version60 }, { ...reversible, sharding }, 'reversibleUnsupportedTopology'],
-    ['reversible with other shard counts', { source: version60, destination: { ...version60, shardIds: ['a'] } }, reversible, 'reversibleNeedsEqualShardCounts'],
-    ['reversible on 6.0 with the feature compatibility version of 5.0', { source: upgrading, destination: upgrading }, reversible, 'writeBlockingNeedsSource60'],
-    ['write blocking on 6.0 with the feature compatibility version of 5.0', { source: upgrading, destination: upgrading }, { enableUserWriteBlocking: true }, 'writeBlockingNeedsSource60'],
+    [
+      'reversible into a sharded cluster',
+      { source: { ...replicaSet, ...version60 }, destination: version60 },
+      { ...reversible, sharding },
+      'reversibleUnsupportedTopology',
+    ],
+    [
+      'reversible with other shard counts',
+      { source: version60, destination: { ...version60, shardIds: ['a'] } },
+      reversible,
+      'reversibleNeedsEqualShardCounts',
+    ],
+    [
+      'reversible on 6.0 with the feature compatibility version of 5.0',
+      { source: upgrading, destination: upgrading },
+      reversible,
+      'writeBlockingNeedsSource60',
+    ],
+    [
+      'write blocking on 6.0 with the feature compatibility version of 5.0',
+      { source: upgrading, destination: upgrading },
+      { enableUserWriteBlocking: true },
+      'writeBlockingNeedsSource60',
+    ],
     ['buildIndexes never', {}, { buildIndexes: 'never' }, 'accepted'],
-    ['a pattern with a back-reference', {}, { includeNamespaces: [{ databaseRegex: { pattern: '(a)\\1' } }] }, 'filterPatternInvalid'],
+    [
+      'a pattern with a back-reference',
+      {},
+      { includeNamespaces: [{ databaseRegex: { pattern: '(a)\\1' } }] },
+      'filterPatternInvalid',
+    ],
   ] as const)('options: %s', async (_, parts, body, expected) => {
     expect(await refusal(fixtureWith(parts), requestOf(body as Partial<StartRequestBody>))).toBe(expected);
   });
 
   it('refuses what the API refuses already, for requests that come another way', async () => {
     const fixture = fixtureWith({ source: version60, destination: version60 });
-    expect(await refusal(fixture, requestOf({}, { reversible: true, buildIndexes: 'never' }))).toBe('buildIndexesNeverWithReversible');
+    expect(await refusal(fixture, requestOf({}, { reversible: true, buildIndexes: 'never' }))).toBe(
+      'buildIndexesNeverWithReversible',
+    );
     expect(await refusal(fixture, requestOf({}, { reversible: true }))).toBe('reversibleNeedsWriteBlocking');
   });
 
@@ -141,10 +187,14 @@ describe('checkStart on users', () => {
 });
 
 it('checkStart warns when the source is read through its router because its shards cannot be read', async () => {
-  const fixture = fixtureWith({ source: { access: 'router', directRefusal: 'Shard shard0 of cluster0 cannot be read directly: 13.' } });
+  const fixture = fixtureWith({
+    source: { access: 'router', directRefusal: 'Shard shard0 of cluster0 cannot be read directly: 13.' },
+  });
   const { warnings } = await fixture.check();
   expect(warnings.map(({ name }) => name)).toEqual(['sourceReadThroughRouter']);
-  expect(warnings[0]?.description).toMatch(/read through its router.*shard0 of cluster0 cannot be read directly: 13\. Or set sourceAccess/);
+  expect(warnings[0]?.description).toMatch(
+    /read through its router.*shard0 of cluster0 cannot be read directly: 13\. Or set sourceAccess/,
+  );
 });
 
 describe('checkStart on the users of shards', () => {
@@ -165,7 +215,8 @@ describe('checkStart on the users of shards', () => {
   it('names what is missing, and where', async () => {
     await expect(withShardUser(noting, { ...reading, actions: ['find'] }).check()).rejects.toMatchObject({
       error: 'permissionMissing',
-      errorDescription: 'The user of shard0 of cluster0 lacks useUUID on the cluster, changeStream on every database, listIndexes on every database; grant it.',
+      errorDescription:
+        'The user of shard0 of cluster0 lacks useUUID on the cluster, changeStream on every database, listIndexes on every database; grant it.',
     });
   });
 
@@ -175,12 +226,21 @@ describe('checkStart on the users of shards', () => {
     expect(warnings[0]?.description).toMatch(/appendOplogNote on shard0 of cluster0, shard1 of cluster0.*Grant it/);
   });
 
-  const routerUser = { authenticatedUsers: [{ user: 'sync', db: 'admin' }], authenticatedUserPrivileges: [
-    { resource: { cluster: true }, actions: ['inprog', 'listDatabases', 'listShards', 'replSetGetConfig', 'useUUID'] },
-    { resource: { db: '', collection: '' }, actions: ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'] },
-    { resource: { db: 'config', collection: '' }, actions: ['find'] },
-    { resource: { db: 'config', collection: 'settings' }, actions: ['update'] },
-  ] };
+  const routerUser = {
+    authenticatedUsers: [{ user: 'sync', db: 'admin' }],
+    authenticatedUserPrivileges: [
+      {
+        resource: { cluster: true },
+        actions: ['inprog', 'listDatabases', 'listShards', 'replSetGetConfig', 'useUUID'],
+      },
+      {
+        resource: { db: '', collection: '' },
+        actions: ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'],
+      },
+      { resource: { db: 'config', collection: '' }, actions: ['find'] },
+      { resource: { db: 'config', collection: 'settings' }, actions: ['update'] },
+    ],
+  };
 
   it.each([
     ['a router from 6.0 on, which knows notes', { version: [6, 0, 0], access: 'router' }, ['oplogNotesNotAllowed']],
@@ -195,8 +255,13 @@ describe('checkStart on the users of shards', () => {
 
   it('of a source whose balancer the user may not stop', async () => {
     const fixture = new Fixture();
-    fixture.sourceServer.authInfo = { ...routerUser, authenticatedUserPrivileges: routerUser.authenticatedUserPrivileges.slice(0, 3) };
-    await expect(fixture.check()).rejects.toMatchObject({ errorDescription: 'The user of cluster0 lacks update on config.settings; grant it.' });
+    fixture.sourceServer.authInfo = {
+      ...routerUser,
+      authenticatedUserPrivileges: routerUser.authenticatedUserPrivileges.slice(0, 3),
+    };
+    await expect(fixture.check()).rejects.toMatchObject({
+      errorDescription: 'The user of cluster0 lacks update on config.settings; grant it.',
+    });
   });
 });
 
@@ -205,7 +270,9 @@ describe('checkStart on the source catalog', () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.series', { type: 'timeseries' });
     expect(await refusal(fixture)).toBe('timeSeriesNotSupported');
-    expect(await refusal(fixture, requestOf({ excludeNamespaces: [{ database: 'app', collections: ['series'] }] }))).toBe('accepted');
+    expect(
+      await refusal(fixture, requestOf({ excludeNamespaces: [{ database: 'app', collections: ['series'] }] })),
+    ).toBe('accepted');
   });
 
   it.each([
@@ -222,13 +289,19 @@ describe('checkStart on the source catalog', () => {
   it('lays the sharding document over the catalog of a replica set', async () => {
     const fixture = fixtureWith({ source: replicaSet });
     fixture.sourceServer.add('app.c', { indexes: [{ v: 2, key: { k: 1 }, name: 'k_1' }] });
-    const sharding = { shardingEntries: [{ database: 'app', collection: 'c', shardCollection: { key: [{ k: 1 as const }] } }] };
+    const sharding = {
+      shardingEntries: [{ database: 'app', collection: 'c', shardCollection: { key: [{ k: 1 as const }] } }],
+    };
     const result = await fixture.check(requestOf({ sharding }));
     expect(result.sourceCatalog[0]?.sharding?.key).toEqual(keyPattern({ k: 1 }));
     expect(result.plan.collections[0]?.sharding?.key).toEqual(keyPattern({ k: 1 }));
-    const missing = { shardingEntries: [{ database: 'app', collection: 'c', shardCollection: { key: [{ x: 1 as const }] } }] };
+    const missing = {
+      shardingEntries: [{ database: 'app', collection: 'c', shardCollection: { key: [{ x: 1 as const }] } }],
+    };
     expect(await refusal(fixture, requestOf({ sharding: missing }))).toBe('shardingKeyIndexMissing');
-    expect(await refusal(fixture, requestOf({ sharding: { ...missing, createSupportingIndexes: true } }))).toBe('accepted');
+    expect(await refusal(fixture, requestOf({ sharding: { ...missing, createSupportingIndexes: true } }))).toBe(
+      'accepted',
+    );
   });
 });
 
@@ -286,7 +359,19 @@ describe('checkStart on the destination', () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.c');
     await fixture.check();
-    const names = [...fixture.sourceServer.client.sent, ...fixture.destinationServer.client.sent].map(({ command }) => Object.keys(command)[0]);
-    expect(new Set(names)).toEqual(new Set(['balancerStatus', 'connectionStatus', 'listDatabases', 'listCollections', 'listIndexes', 'find', 'aggregate']));
+    const names = [...fixture.sourceServer.client.sent, ...fixture.destinationServer.client.sent].map(
+      ({ command }) => Object.keys(command)[0],
+    );
+    expect(new Set(names)).toEqual(
+      new Set([
+        'balancerStatus',
+        'connectionStatus',
+        'listDatabases',
+        'listCollections',
+        'listIndexes',
+        'find',
+        'aggregate',
+      ]),
+    );
   });
 });

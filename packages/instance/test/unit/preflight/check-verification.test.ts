@@ -1,19 +1,32 @@
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { checkVerification, describeVerification, verifiedMemoryBytesMin } from '../../../src/preflight/check-verification.js';
+import {
+  checkVerification,
+  describeVerification,
+  verifiedMemoryBytesMin,
+} from '../../../src/preflight/check-verification.js';
 import { fakeCluster, FakeNodeClient, type Handler, serverError } from '../fake-node-client.js';
 import { requestOf } from './fixture.js';
 
 const { signal } = new AbortController();
 const verified = requestOf({}, { verification: { enabled: true } });
-const answers = (aggregate: Handler) => new FakeNodeClient('router', { ping: () => ({ operationTime: new BSON.Timestamp({ t: 1, i: 1 }) }), aggregate });
+const answers = (aggregate: Handler) =>
+  new FakeNodeClient('router', { ping: () => ({ operationTime: new BSON.Timestamp({ t: 1, i: 1 }) }), aggregate });
 const streams = answers(() => ({ cursor: { firstBatch: [] } }));
 const refuses = answers(() => {
   throw serverError(40_573, 'Location40573');
 });
 
-function check(source: FakeNodeClient, destination: FakeNodeClient, memoryBytesMax: number, request = verified): Promise<void> {
-  const clusters = { source: fakeCluster({ router: source }), destination: fakeCluster({ router: destination, name: 'cluster1' }) };
+function check(
+  source: FakeNodeClient,
+  destination: FakeNodeClient,
+  memoryBytesMax: number,
+  request = verified,
+): Promise<void> {
+  const clusters = {
+    source: fakeCluster({ router: source }),
+    destination: fakeCluster({ router: destination, name: 'cluster1' }),
+  };
   return checkVerification({ ...clusters, request, memoryBytesMax, signal }, []);
 }
 
@@ -23,18 +36,26 @@ describe('verification', () => {
   });
 
   it('is refused with too little memory', async () => {
-    await expect(check(streams, streams, verifiedMemoryBytesMin - 1)).rejects.toMatchObject({ error: 'verificationMemoryInsufficient' });
+    await expect(check(streams, streams, verifiedMemoryBytesMin - 1)).rejects.toMatchObject({
+      error: 'verificationMemoryInsufficient',
+    });
     await expect(check(streams, streams, verifiedMemoryBytesMin - 1, requestOf())).resolves.toBeUndefined();
   });
 
   it.each(['cluster0', 'cluster1'])('is refused where a cluster shows no change stream: %s', async (name) => {
     const [source, destination] = name === 'cluster0' ? [refuses, streams] : [streams, refuses];
-    const refusal = { error: 'verificationNotSupported', errorDescription: expect.stringMatching(new RegExp(`^${name} .*40573`)) as unknown };
+    const refusal = {
+      error: 'verificationNotSupported',
+      errorDescription: expect.stringMatching(new RegExp(`^${name} .*40573`)) as unknown,
+    };
     await expect(check(source, destination, verifiedMemoryBytesMin)).rejects.toMatchObject(refusal);
   });
 
   it('of a reversible migration is accepted with a warning', () => {
-    expect(describeVerification({ ...verified, reversible: true })).toMatchObject({ result: 'warning', name: 'reverseNotVerified' });
+    expect(describeVerification({ ...verified, reversible: true })).toMatchObject({
+      result: 'warning',
+      name: 'reverseNotVerified',
+    });
     expect(describeVerification({ ...requestOf(), reversible: true })).toBe('The migration is not verified.');
   });
 });

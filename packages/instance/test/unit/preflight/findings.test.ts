@@ -17,7 +17,10 @@ interface Finding {
   says: RegExp;
 }
 
-const chunks = [{ min: { k: new BSON.MinKey() }, max: { k: 0 }, shard: 'shard0' }, { min: { k: 0 }, max: { k: new BSON.MaxKey() }, shard: 'shard1' }];
+const chunks = [
+  { min: { k: new BSON.MinKey() }, max: { k: 0 }, shard: 'shard0' },
+  { min: { k: 0 }, max: { k: new BSON.MaxKey() }, shard: 'shard1' },
+];
 const byKey = { v: 2, key: { k: 1 }, name: 'k_1' };
 const replicaSet = { kind: 'replicaSet', shardIds: ['rs'] } as const;
 
@@ -26,18 +29,101 @@ function shardedBy(key: 1 | 'hashed', collection = 'c'): Partial<StartRequestBod
 }
 
 const findings: Finding[] = [
-  { what: 'the same cluster twice', check: 'clusters', result: 'failed', name: 'sourceEqualsDestination', prepare: (fixture) => void (fixture.destination = { clusterId: '0a' }), says: /configure two different/ },
-  { what: 'a source that is too old', check: 'clusters', result: 'failed', name: 'unsupportedServerVersion', prepare: (fixture) => void (fixture.source = { version: [4, 2, 0] }), says: /4\.2; Convoy needs 4\.4/ },
-  { what: 'a destination that is older than the source', check: 'clusters', result: 'failed', name: 'unsupportedServerVersion', prepare: (fixture) => void (fixture.source = { version: [7, 0, 0] }), says: /older release.*upgrade it/ },
-  { what: 'a sharded source and a replica set', check: 'clusters', result: 'failed', name: 'unsupportedTopology', prepare: (fixture) => void (fixture.destination = replicaSet), says: /choose a sharded destination/ },
-  { what: 'write blocking on a source that has none', check: 'options', result: 'failed', name: 'writeBlockingNeedsSource60', prepare: () => undefined, request: { enableUserWriteBlocking: true }, says: /6\.0/ },
-  { what: 'a TTL index without indexes on the destination', check: 'verification', result: 'failed', name: 'ttlCollectionWithVerification', prepare: (fixture) => void fixture.sourceServer.add('app.sessions', { indexes: [{ v: 2, key: { at: 1 }, name: 'at_1', expireAfterSeconds: 60 }] }), request: { buildIndexes: 'never', verification: { enabled: true } }, says: /app\.sessions.*verification\.enabled false/ },
-  { what: 'a pattern that cannot be compiled', check: 'filter', result: 'failed', name: 'filterPatternInvalid', prepare: () => undefined, request: { includeNamespaces: [{ databaseRegex: { pattern: '(?=a)' } }] }, says: /look-around are not available/ },
-  { what: 'an upgrade under way', check: 'featureCompatibilityVersion', result: 'failed', name: 'unsupportedServerVersion', prepare: (fixture) => void (fixture.sourceServer.featureVersion = { version: '5.0', targetVersion: '6.0' }), says: /finish the upgrade or downgrade/ },
-  { what: 'a missing privilege', check: 'privileges', result: 'failed', name: 'permissionMissing', prepare: (fixture) => void (fixture.sourceServer.authInfo = { authenticatedUsers: [{ user: 'sync', db: 'admin' }], authenticatedUserPrivileges: [] }), says: /find on every database.*grant it/ },
-  { what: 'time series', check: 'collections', result: 'failed', name: 'timeSeriesNotSupported', prepare: (fixture) => void fixture.sourceServer.add('app.series', { type: 'timeseries' }), says: /app\.series.*exclude them/ },
   {
-    what: 'indexes about which shards disagree', check: 'collections', result: 'failed', name: 'inconsistentIndexes',
+    what: 'the same cluster twice',
+    check: 'clusters',
+    result: 'failed',
+    name: 'sourceEqualsDestination',
+    prepare: (fixture) => void (fixture.destination = { clusterId: '0a' }),
+    says: /configure two different/,
+  },
+  {
+    what: 'a source that is too old',
+    check: 'clusters',
+    result: 'failed',
+    name: 'unsupportedServerVersion',
+    prepare: (fixture) => void (fixture.source = { version: [4, 2, 0] }),
+    says: /4\.2; Convoy needs 4\.4/,
+  },
+  {
+    what: 'a destination that is older than the source',
+    check: 'clusters',
+    result: 'failed',
+    name: 'unsupportedServerVersion',
+    prepare: (fixture) => void (fixture.source = { version: [7, 0, 0] }),
+    says: /older release.*upgrade it/,
+  },
+  {
+    what: 'a sharded source and a replica set',
+    check: 'clusters',
+    result: 'failed',
+    name: 'unsupportedTopology',
+    prepare: (fixture) => void (fixture.destination = replicaSet),
+    says: /choose a sharded destination/,
+  },
+  {
+    what: 'write blocking on a source that has none',
+    check: 'options',
+    result: 'failed',
+    name: 'writeBlockingNeedsSource60',
+    prepare: () => undefined,
+    request: { enableUserWriteBlocking: true },
+    says: /6\.0/,
+  },
+  {
+    what: 'a TTL index without indexes on the destination',
+    check: 'verification',
+    result: 'failed',
+    name: 'ttlCollectionWithVerification',
+    prepare: (fixture) =>
+      void fixture.sourceServer.add('app.sessions', {
+        indexes: [{ v: 2, key: { at: 1 }, name: 'at_1', expireAfterSeconds: 60 }],
+      }),
+    request: { buildIndexes: 'never', verification: { enabled: true } },
+    says: /app\.sessions.*verification\.enabled false/,
+  },
+  {
+    what: 'a pattern that cannot be compiled',
+    check: 'filter',
+    result: 'failed',
+    name: 'filterPatternInvalid',
+    prepare: () => undefined,
+    request: { includeNamespaces: [{ databaseRegex: { pattern: '(?=a)' } }] },
+    says: /look-around are not available/,
+  },
+  {
+    what: 'an upgrade under way',
+    check: 'featureCompatibilityVersion',
+    result: 'failed',
+    name: 'unsupportedServerVersion',
+    prepare: (fixture) => void (fixture.sourceServer.featureVersion = { version: '5.0', targetVersion: '6.0' }),
+    says: /finish the upgrade or downgrade/,
+  },
+  {
+    what: 'a missing privilege',
+    check: 'privileges',
+    result: 'failed',
+    name: 'permissionMissing',
+    prepare: (fixture) =>
+      void (fixture.sourceServer.authInfo = {
+        authenticatedUsers: [{ user: 'sync', db: 'admin' }],
+        authenticatedUserPrivileges: [],
+      }),
+    says: /find on every database.*grant it/,
+  },
+  {
+    what: 'time series',
+    check: 'collections',
+    result: 'failed',
+    name: 'timeSeriesNotSupported',
+    prepare: (fixture) => void fixture.sourceServer.add('app.series', { type: 'timeseries' }),
+    says: /app\.series.*exclude them/,
+  },
+  {
+    what: 'indexes about which shards disagree',
+    check: 'collections',
+    result: 'failed',
+    name: 'inconsistentIndexes',
     prepare: (fixture) => {
       const { sourceServer } = fixture;
       sourceServer.addSharded('app.c', { k: 1 }, false, chunks, { indexes: [byKey] });
@@ -45,55 +131,151 @@ const findings: Finding[] = [
     },
     says: /k_1 of app\.c.*shard1.*Make them equal/,
   },
-  { what: 'an index type that ended', check: 'collections', result: 'failed', name: 'indexNotSupported', prepare: (fixture) => void fixture.sourceServer.add('app.c', { indexes: [{ key: { g: 'geoHaystack' }, name: 'hay', bucketSize: 1 }] }), says: /hay of app\.c.*Drop them or exclude/ },
-  { what: 'encrypted collections', check: 'collections', result: 'failed', name: 'collectionNotSupported', prepare: (fixture) => void fixture.sourceServer.add('app.c', { options: { encryptedFields: { fields: [] } } }), says: /app\.c.*exclude them/ },
   {
-    what: 'a collection of very many chunks', check: 'collections', result: 'failed', name: 'collectionNotSupported',
+    what: 'an index type that ended',
+    check: 'collections',
+    result: 'failed',
+    name: 'indexNotSupported',
+    prepare: (fixture) =>
+      void fixture.sourceServer.add('app.c', { indexes: [{ key: { g: 'geoHaystack' }, name: 'hay', bucketSize: 1 }] }),
+    says: /hay of app\.c.*Drop them or exclude/,
+  },
+  {
+    what: 'encrypted collections',
+    check: 'collections',
+    result: 'failed',
+    name: 'collectionNotSupported',
+    prepare: (fixture) => void fixture.sourceServer.add('app.c', { options: { encryptedFields: { fields: [] } } }),
+    says: /app\.c.*exclude them/,
+  },
+  {
+    what: 'a collection of very many chunks',
+    check: 'collections',
+    result: 'failed',
+    name: 'collectionNotSupported',
     prepare: (fixture) => {
-      const many = Array.from({ length: 1_100 }, (_, n) => ({ min: { k: `${n}`.padStart(8_000, '0') }, max: { k: `${n + 1}`.padStart(8_000, '0') }, shard: 'shard0' }));
+      const many = Array.from({ length: 1_100 }, (_, n) => ({
+        min: { k: `${n}`.padStart(8_000, '0') },
+        max: { k: `${n + 1}`.padStart(8_000, '0') },
+        shard: 'shard0',
+      }));
       fixture.sourceServer.addSharded('app.c', { k: 1 }, false, many, { indexes: [byKey] });
     },
     says: /app\.c \(1100 chunks\).*Merge chunks/,
   },
   {
-    what: 'a name that is too long for a sharded collection', check: 'sharding', result: 'failed', name: 'shardingEntryInvalid',
+    what: 'a name that is too long for a sharded collection',
+    check: 'sharding',
+    result: 'failed',
+    name: 'shardingEntryInvalid',
     prepare: (fixture) => {
       fixture.source = replicaSet;
       fixture.sourceServer.add(`app.${'ü'.repeat(120)}`, { indexes: [byKey] });
     },
-    request: shardedBy(1, 'ü'.repeat(120)), says: /244 bytes, of which sharded collections may have 235; rename it/,
+    request: shardedBy(1, 'ü'.repeat(120)),
+    says: /244 bytes, of which sharded collections may have 235; rename it/,
   },
   {
-    what: 'a shard key without an index', check: 'sharding', result: 'failed', name: 'shardingKeyIndexMissing',
+    what: 'a shard key without an index',
+    check: 'sharding',
+    result: 'failed',
+    name: 'shardingKeyIndexMissing',
     prepare: (fixture) => {
       fixture.source = replicaSet;
       fixture.sourceServer.add('app.c');
     },
-    request: shardedBy('hashed'), says: /app\.c.*create it there or set createSupportingIndexes/,
+    request: shardedBy('hashed'),
+    says: /app\.c.*create it there or set createSupportingIndexes/,
   },
-  { what: 'documents on the destination', check: 'destination', result: 'failed', name: 'destinationNotEmpty', prepare: (fixture) => void fixture.destinationServer.add('app.c', { documents: [{ _id: 1 }] }), says: /app\.c; drop them or choose an empty cluster/ },
-  { what: 'a view on the destination', check: 'destination', result: 'failed', name: 'destinationNotEmpty', prepare: (fixture) => void fixture.destinationServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } }), says: /app\.v\. Drop them/ },
-  { what: 'the state of another migration', check: 'destination', result: 'failed', name: 'migrationExists', prepare: (fixture) => void fixture.destinationServer.add('convoy_metadata.migration'), says: /remove it there with convoy cleanup/ },
-  { what: 'zones over collections to come', check: 'destination', result: 'failed', name: 'destinationNotEmpty', prepare: (fixture) => void fixture.destinationServer.tags.push({ ns: 'app.c', min: { k: 1 }, max: { k: 2 }, tag: 'mine' }), says: /app\.c; remove them/ },
-  { what: 'a database that differs in case', check: 'destination', result: 'failed', name: 'destinationNotEmpty', prepare: (fixture) => { fixture.sourceServer.add('app.c'); fixture.destinationServer.add('App.c'); }, says: /app; drop them/ },
-  { what: 'a filter that matches nothing at all', check: 'matched', result: 'warning', name: 'filterMatchesNothing', prepare: (fixture) => void fixture.sourceServer.add('app.c'), request: { includeNamespaces: [{ database: 'ap' }] }, says: /correct it/ },
   {
-    what: 'parts of a filter that match nothing', check: 'matched', result: 'warning', name: 'filterMatchesNothing',
+    what: 'documents on the destination',
+    check: 'destination',
+    result: 'failed',
+    name: 'destinationNotEmpty',
+    prepare: (fixture) => void fixture.destinationServer.add('app.c', { documents: [{ _id: 1 }] }),
+    says: /app\.c; drop them or choose an empty cluster/,
+  },
+  {
+    what: 'a view on the destination',
+    check: 'destination',
+    result: 'failed',
+    name: 'destinationNotEmpty',
+    prepare: (fixture) =>
+      void fixture.destinationServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } }),
+    says: /app\.v\. Drop them/,
+  },
+  {
+    what: 'the state of another migration',
+    check: 'destination',
+    result: 'failed',
+    name: 'migrationExists',
+    prepare: (fixture) => void fixture.destinationServer.add('convoy_metadata.migration'),
+    says: /remove it there with convoy cleanup/,
+  },
+  {
+    what: 'zones over collections to come',
+    check: 'destination',
+    result: 'failed',
+    name: 'destinationNotEmpty',
+    prepare: (fixture) =>
+      void fixture.destinationServer.tags.push({ ns: 'app.c', min: { k: 1 }, max: { k: 2 }, tag: 'mine' }),
+    says: /app\.c; remove them/,
+  },
+  {
+    what: 'a database that differs in case',
+    check: 'destination',
+    result: 'failed',
+    name: 'destinationNotEmpty',
+    prepare: (fixture) => {
+      fixture.sourceServer.add('app.c');
+      fixture.destinationServer.add('App.c');
+    },
+    says: /app; drop them/,
+  },
+  {
+    what: 'a filter that matches nothing at all',
+    check: 'matched',
+    result: 'warning',
+    name: 'filterMatchesNothing',
     prepare: (fixture) => void fixture.sourceServer.add('app.c'),
-    request: { includeNamespaces: [{ database: 'app', collections: ['c', 'mispelt'] }, { database: 'app', collectionsRegex: { pattern: '^x', options: 'i' } }, { databaseRegex: { pattern: 'z' } }] },
+    request: { includeNamespaces: [{ database: 'ap' }] },
+    says: /correct it/,
+  },
+  {
+    what: 'parts of a filter that match nothing',
+    check: 'matched',
+    result: 'warning',
+    name: 'filterMatchesNothing',
+    prepare: (fixture) => void fixture.sourceServer.add('app.c'),
+    request: {
+      includeNamespaces: [
+        { database: 'app', collections: ['c', 'mispelt'] },
+        { database: 'app', collectionsRegex: { pattern: '^x', options: 'i' } },
+        { databaseRegex: { pattern: 'z' } },
+      ],
+    },
     says: /app\.mispelt, names like \/\^x\/i of app, databases like \/z\/; check their names/,
   },
   {
-    what: 'views whose collections the filter leaves out', check: 'matched', result: 'warning', name: 'viewSourceLeftOut',
+    what: 'views whose collections the filter leaves out',
+    check: 'matched',
+    result: 'warning',
+    name: 'viewSourceLeftOut',
     prepare: ({ sourceServer }) => {
       for (const name of ['app.c', 'app.d', 'app.e']) sourceServer.add(name);
-      sourceServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [{ $lookup: { from: 'd', pipeline: [{ $unionWith: 'e' }], as: 'd' } }] } });
+      sourceServer.add('app.v', {
+        type: 'view',
+        options: { viewOn: 'c', pipeline: [{ $lookup: { from: 'd', pipeline: [{ $unionWith: 'e' }], as: 'd' } }] },
+      });
     },
     request: { excludeNamespaces: [{ database: 'app', collections: ['d', 'e'] }] },
     says: /app\.v \(reads app\.d, app\.e\).*include it too, or exclude the views/,
   },
   {
-    what: 'a destination whose disks may be too small', check: 'diskSpace', result: 'warning', name: 'diskSpaceShort',
+    what: 'a destination whose disks may be too small',
+    check: 'diskSpace',
+    result: 'warning',
+    name: 'diskSpaceShort',
     prepare: (fixture) => {
       fixture.sourceServer.add('app.c', { documents: [{ _id: 1 }] });
       fixture.destinationServer.add('other.empty');
@@ -101,7 +283,14 @@ const findings: Finding[] = [
     },
     says: /add space/,
   },
-  { what: 'a short oplog', check: 'oplogWindow', result: 'warning', name: 'oplogWindowShort', prepare: (fixture) => void (fixture.oplog = { covered_seconds: 60, size: 1, maxSize: 1 }), says: /replSetResizeOplog/ },
+  {
+    what: 'a short oplog',
+    check: 'oplogWindow',
+    result: 'warning',
+    name: 'oplogWindowShort',
+    prepare: (fixture) => void (fixture.oplog = { covered_seconds: 60, size: 1, maxSize: 1 }),
+    says: /replSetResizeOplog/,
+  },
 ];
 
 describe('preflight finds and says what to do about', () => {
@@ -119,7 +308,10 @@ describe('preflight finds and says what to do about', () => {
     const fixture = new Fixture();
     fixture.sourceServer.addSharded('app.c', { k: 1 }, false, chunks, { indexes: [byKey] });
     const { items } = await fixture.report();
-    expect(items.find(({ check }) => check === 'equalIds')).toMatchObject({ result: 'unchecked', description: expect.stringMatching(/app\.c.*found during the copy/) as unknown });
+    expect(items.find(({ check }) => check === 'equalIds')).toMatchObject({
+      result: 'unchecked',
+      description: expect.stringMatching(/app\.c.*found during the copy/) as unknown,
+    });
   });
 
   it('something for every check that can stand in the way or warn', () => {
@@ -132,8 +324,13 @@ describe('a filter', () => {
   it('that takes views along with what they read gives no warning', async () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.c');
-    fixture.sourceServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [{ $unionWith: { coll: 'c', pipeline: [] } }] } });
-    const { warnings } = await fixture.check(requestOf({ includeNamespaces: [{ database: 'app', collections: ['c'], collectionsRegex: { pattern: '^v' } }] }));
+    fixture.sourceServer.add('app.v', {
+      type: 'view',
+      options: { viewOn: 'c', pipeline: [{ $unionWith: { coll: 'c', pipeline: [] } }] },
+    });
+    const { warnings } = await fixture.check(
+      requestOf({ includeNamespaces: [{ database: 'app', collections: ['c'], collectionsRegex: { pattern: '^v' } }] }),
+    );
     expect(warnings).toEqual([]);
   });
 

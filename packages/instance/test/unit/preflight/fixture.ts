@@ -15,7 +15,12 @@ const clock = { ...systemClock, sleep: () => Promise.resolve() };
 
 /** A valid request, verification off; options that the API itself would refuse are laid over it afterwards. */
 export function requestOf(body: Partial<StartRequestBody> = {}, raw: Partial<StartRequest> = {}): StartRequest {
-  const parsed = startRequestSchema.parse({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false }, ...body });
+  const parsed = startRequestSchema.parse({
+    source: 'cluster0',
+    destination: 'cluster1',
+    verification: { enabled: false },
+    ...body,
+  });
   return { ...normaliseStartRequest(parsed), ...raw };
 }
 
@@ -23,7 +28,11 @@ export class Fixture {
   readonly sourceServer = new FakeCatalogServer(['shard0', 'shard1']);
   readonly destinationServer = new FakeCatalogServer(['a', 'b']);
   /** What each source shard's oplog shows; an error is thrown instead. */
-  oplog: { covered_seconds: number; size: number; maxSize: number } | Error = { covered_seconds: 10 * 3600, size: 100, maxSize: 100 };
+  oplog: { covered_seconds: number; size: number; maxSize: number } | Error = {
+    covered_seconds: 10 * 3600,
+    size: 100,
+    maxSize: 100,
+  };
   /** What `connectionStatus` says on each of the source's shards; nobody is logged in at first. */
   shardAuthInfo: Document = { authenticatedUsers: [] };
   /** Indexes that single shards of the source show instead of the cluster's. */
@@ -36,11 +45,20 @@ export class Fixture {
     this.destinationServer.featureVersion = featureVersionOf(this.destination, this.destinationServer.featureVersion);
     return {
       source: fakeCluster({ router: this.sourceServer.client, shards: this.shardClients(), ...this.source }),
-      destination: fakeCluster({ router: this.destinationServer.client, name: 'cluster1', clusterId: '0b', shardIds: ['a', 'b'], ...this.destination }),
+      destination: fakeCluster({
+        router: this.destinationServer.client,
+        name: 'cluster1',
+        clusterId: '0b',
+        shardIds: ['a', 'b'],
+        ...this.destination,
+      }),
     };
   }
 
-  check(request: StartRequest = requestOf(), more: { syncUser?: string; alreadyRecorded?: boolean; memoryBytesMax?: number } = {}) {
+  check(
+    request: StartRequest = requestOf(),
+    more: { syncUser?: string; alreadyRecorded?: boolean; memoryBytesMax?: number } = {},
+  ) {
     return checkStart({ ...this.clusters(), request, signal, clock, ...more });
   }
 
@@ -50,12 +68,24 @@ export class Fixture {
 
   private shardClients(): Map<string, NodeClient> {
     const shardIds = this.source.shardIds ?? ['shard0', 'shard1'];
-    return new Map(shardIds.map((id) => [id, new FakeNodeClient(id, { find: (_, command) => this.oplogEdge(command), aggregate: () => this.oplogSize(), connectionStatus: () => ({ authInfo: this.shardAuthInfo }), listIndexes: this.listIndexes(id) })]));
+    return new Map(
+      shardIds.map((id) => [
+        id,
+        new FakeNodeClient(id, {
+          find: (_, command) => this.oplogEdge(command),
+          aggregate: () => this.oplogSize(),
+          connectionStatus: () => ({ authInfo: this.shardAuthInfo }),
+          listIndexes: this.listIndexes(id),
+        }),
+      ]),
+    );
   }
 
   private listIndexes(shard: string): Handler {
     const firstBatch = this.shardIndexes.get(shard);
-    return firstBatch === undefined ? this.sourceServer.client.handlerOf('listIndexes') : () => ({ cursor: { firstBatch } });
+    return firstBatch === undefined
+      ? this.sourceServer.client.handlerOf('listIndexes')
+      : () => ({ cursor: { firstBatch } });
   }
 
   private oplogEdge({ sort }: Document): Document {
@@ -72,6 +102,9 @@ export class Fixture {
 }
 
 /** Where a test sets none, that of the release. */
-function featureVersionOf({ version: [major, minor] = [5, 0, 7] }: Partial<ClusterClient>, set: Document | null | undefined): Document | null {
+function featureVersionOf(
+  { version: [major, minor] = [5, 0, 7] }: Partial<ClusterClient>,
+  set: Document | null | undefined,
+): Document | null {
   return set === undefined ? { _id: 'featureCompatibilityVersion', version: `${major}.${minor}` } : set;
 }

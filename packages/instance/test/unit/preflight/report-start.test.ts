@@ -26,10 +26,15 @@ describe('the preflight report', () => {
     fixture.source = { version: [7, 0, 0] };
     fixture.sourceServer.add('app.c');
     fixture.destinationServer.add('app.c', { documents: [{ _id: 1 }] });
-    const { canStart, items } = await fixture.report(requestOf({}, { verification: { enabled: true } }), { memoryBytesMax: 2 ** 26 });
+    const { canStart, items } = await fixture.report(requestOf({}, { verification: { enabled: true } }), {
+      memoryBytesMax: 2 ** 26,
+    });
     expect(canStart).toBe(false);
     expect(items.flatMap(({ check, error }) => (error === null ? [] : [`${check}: ${error}`]))).toEqual([
-      'clusters: unsupportedServerVersion', 'featureCompatibilityVersion: unsupportedServerVersion', 'verification: verificationMemoryInsufficient', 'destination: destinationNotEmpty',
+      'clusters: unsupportedServerVersion',
+      'featureCompatibilityVersion: unsupportedServerVersion',
+      'verification: verificationMemoryInsufficient',
+      'destination: destinationNotEmpty',
     ]);
   });
 
@@ -44,10 +49,17 @@ describe('the preflight report', () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.c');
     fixture.sourceServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } });
-    expect(await item(fixture, 'matched')).toMatchObject({ result: 'passed', description: 'To be migrated: 1 collections and 1 views in 1 databases: app.c, app.v.' });
-    expect(await item(fixture, 'matched', requestOf({ includeNamespaces: [{ database: 'ap' }] }))).toMatchObject({ result: 'warning' });
+    expect(await item(fixture, 'matched')).toMatchObject({
+      result: 'passed',
+      description: 'To be migrated: 1 collections and 1 views in 1 databases: app.c, app.v.',
+    });
+    expect(await item(fixture, 'matched', requestOf({ includeNamespaces: [{ database: 'ap' }] }))).toMatchObject({
+      result: 'warning',
+    });
     const halfRight = requestOf({ includeNamespaces: [{ database: 'app' }, { database: 'ap' }] });
-    expect((await item(fixture, 'matched', halfRight)).description).toContain('match nothing on the source that is not excluded: ap;');
+    expect((await item(fixture, 'matched', halfRight)).description).toContain(
+      'match nothing on the source that is not excluded: ap;',
+    );
   });
 
   it('warns in progress, too, of what a start does not refuse', async () => {
@@ -65,7 +77,10 @@ describe('recordedReleases', () => {
     const { canStart, items } = await fixture.report();
     expect(canStart).toBe(true);
     const found = items.find(({ check }) => check === 'recordedReleases');
-    expect(found).toMatchObject({ result: 'unchecked', description: expect.stringMatching(/cluster1 \(7\.0\.16\).*convoy probe: .*definitions-are-shown/) as unknown });
+    expect(found).toMatchObject({
+      result: 'unchecked',
+      description: expect.stringMatching(/cluster1 \(7\.0\.16\).*convoy probe: .*definitions-are-shown/) as unknown,
+    });
     expect(found?.description).not.toContain('definitions-are-not-shown');
   });
 });
@@ -89,10 +104,20 @@ describe('the oplog window', () => {
   it.each([
     ['long enough', { covered_seconds: 7 * 3600, size: 100, maxSize: 100 }, 'passed', 'shard0 7 hours, shard1 7 hours'],
     ['too short', { covered_seconds: 1800, size: 95, maxSize: 100 }, 'warning', 'shard0 30 minutes'],
-    ['of an oplog that is not full is what it will reach back to', { covered_seconds: 5400, size: 15, maxSize: 100 }, 'passed', '10 hours'],
+    [
+      'of an oplog that is not full is what it will reach back to',
+      { covered_seconds: 5400, size: 15, maxSize: 100 },
+      'passed',
+      '10 hours',
+    ],
     ['of an oplog that will be full soon', { covered_seconds: 5400, size: 50, maxSize: 100 }, 'warning', '3 hours'],
     ['of a young oplog cannot be told', { covered_seconds: 20, size: 50, maxSize: 100 }, 'passed', 'too young to tell'],
-    ['of a server that does not say its size is what it reaches back now', { covered_seconds: 1800, size: 5, maxSize: 0 }, 'warning', '30 minutes'],
+    [
+      'of a server that does not say its size is what it reaches back now',
+      { covered_seconds: 1800, size: 5, maxSize: 0 },
+      'warning',
+      '30 minutes',
+    ],
     ['that may not be read', serverError(13, 'Unauthorized'), 'unchecked', 'Unauthorized (13)'],
   ] as const)('%s', async (_, oplog, result, text) => {
     const fixture = new Fixture();
@@ -132,9 +157,13 @@ describe('balancers, disks and equal _ids', () => {
   it('names collections whose _ids no server compares', async () => {
     const fixture = new Fixture();
     const chunks = [{ min: {}, max: {}, shard: 'shard0' }];
-    fixture.sourceServer.addSharded('app.byId', { _id: 'hashed' }, false, chunks, { indexes: [{ v: 2, key: { _id: 'hashed' }, name: '_id_hashed' }] });
+    fixture.sourceServer.addSharded('app.byId', { _id: 'hashed' }, false, chunks, {
+      indexes: [{ v: 2, key: { _id: 'hashed' }, name: '_id_hashed' }],
+    });
     expect(await item(fixture, 'equalIds')).toMatchObject({ result: 'passed' });
-    fixture.sourceServer.addSharded('app.byName', { name: 1 }, false, chunks, { indexes: [{ v: 2, key: { name: 1 }, name: 'name_1' }] });
+    fixture.sourceServer.addSharded('app.byName', { name: 1 }, false, chunks, {
+      indexes: [{ v: 2, key: { name: 1 }, name: 'name_1' }],
+    });
     const found = await item(fixture, 'equalIds');
     expect(found.result).toBe('unchecked');
     expect(found.description).toContain('app.byName');

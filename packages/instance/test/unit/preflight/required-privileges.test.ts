@@ -1,12 +1,36 @@
 import { describe, expect, it } from 'vitest';
-import { destinationPrivileges, missingPrivileges, notePrivileges, shardPrivileges, sourcePrivileges } from '../../../src/preflight/required-privileges.js';
+import {
+  destinationPrivileges,
+  missingPrivileges,
+  notePrivileges,
+  shardPrivileges,
+  sourcePrivileges,
+} from '../../../src/preflight/required-privileges.js';
 
 /** Shortened from what 5.0.7 answered for backup, clusterMonitor and readAnyDatabase. */
 const recordedSource = [
-  { resource: { cluster: true }, actions: ['appendOplogNote', 'getParameter', 'inprog', 'listDatabases', 'listShards', 'replSetGetConfig', 'serverStatus', 'useUUID'] },
+  {
+    resource: { cluster: true },
+    actions: [
+      'appendOplogNote',
+      'getParameter',
+      'inprog',
+      'listDatabases',
+      'listShards',
+      'replSetGetConfig',
+      'serverStatus',
+      'useUUID',
+    ],
+  },
   { resource: { anyResource: true }, actions: ['collStats', 'listCollections', 'listIndexes'] },
-  { resource: { db: '', collection: '' }, actions: ['changeStream', 'collStats', 'dbStats', 'find', 'indexStats', 'listCollections', 'listIndexes'] },
-  { resource: { db: 'config', collection: '' }, actions: ['changeStream', 'collStats', 'find', 'listCollections', 'listIndexes'] },
+  {
+    resource: { db: '', collection: '' },
+    actions: ['changeStream', 'collStats', 'dbStats', 'find', 'indexStats', 'listCollections', 'listIndexes'],
+  },
+  {
+    resource: { db: 'config', collection: '' },
+    actions: ['changeStream', 'collStats', 'find', 'listCollections', 'listIndexes'],
+  },
   { resource: { db: '', collection: 'system.js' }, actions: ['find'] },
   { resource: { db: 'config', collection: 'settings' }, actions: ['find', 'insert', 'update'] },
 ];
@@ -14,7 +38,25 @@ const recordedSource = [
 /** Shortened from what it answered for clusterManager, clusterMonitor, readWriteAnyDatabase and restore. */
 const recordedDestination = [
   { resource: { cluster: true }, actions: ['flushRouterConfig', 'listDatabases', 'listShards', 'serverStatus'] },
-  { resource: { db: '', collection: '' }, actions: ['bypassDocumentValidation', 'collMod', 'createCollection', 'createIndex', 'dropCollection', 'dropIndex', 'enableSharding', 'find', 'insert', 'listCollections', 'listIndexes', 'remove', 'renameCollectionSameDB', 'update'] },
+  {
+    resource: { db: '', collection: '' },
+    actions: [
+      'bypassDocumentValidation',
+      'collMod',
+      'createCollection',
+      'createIndex',
+      'dropCollection',
+      'dropIndex',
+      'enableSharding',
+      'find',
+      'insert',
+      'listCollections',
+      'listIndexes',
+      'remove',
+      'renameCollectionSameDB',
+      'update',
+    ],
+  },
   { resource: { db: 'config', collection: '' }, actions: ['find', 'insert', 'remove', 'update'] },
 ];
 
@@ -28,7 +70,9 @@ describe('missingPrivileges', () => {
 
   it('asks the users of shards from 8.0 on for what lets them read without a router', () => {
     expect(missingPrivileges(recordedSource, shardPrivileges([7, 0, 1]))).toEqual([]);
-    expect(missingPrivileges(recordedSource, shardPrivileges([8, 0, 0]))).toEqual(['issueDirectShardOperations on the cluster']);
+    expect(missingPrivileges(recordedSource, shardPrivileges([8, 0, 0]))).toEqual([
+      'issueDirectShardOperations on the cluster',
+    ]);
   });
 
   it('does not take a privilege on one database or collection for one on all', () => {
@@ -36,19 +80,29 @@ describe('missingPrivileges', () => {
       { resource: { db: 'appdb', collection: '' }, actions: ['find'] },
       { resource: { db: '', collection: 'system.js' }, actions: ['find'] },
     ];
-    expect(missingPrivileges(granted, [{ resource: 'everyDatabase', actions: ['find'] }])).toEqual(['find on every database']);
+    expect(missingPrivileges(granted, [{ resource: 'everyDatabase', actions: ['find'] }])).toEqual([
+      'find on every database',
+    ]);
   });
 
   it('takes anyResource for everything, and anyAction for every action', () => {
-    expect(missingPrivileges([{ resource: { anyResource: true }, actions: ['anyAction'] }], destinationPrivileges.sharded)).toEqual([]);
+    expect(
+      missingPrivileges([{ resource: { anyResource: true }, actions: ['anyAction'] }], destinationPrivileges.sharded),
+    ).toEqual([]);
   });
 
   it('does not ask users of a replica set for a config database', () => {
     const granted = recordedSource.filter(({ resource }) => resource.db !== 'config');
     expect(missingPrivileges(granted, sourcePrivileges.replicaSet)).toEqual([]);
-    expect(missingPrivileges([{ resource: { anyResource: true }, actions: ['find'] }], [...shardPrivileges([5, 0, 7]), ...destinationPrivileges.replicaSet])).toEqual(
-      expect.arrayContaining(['useUUID on the cluster', 'replSetGetConfig on the cluster']),
-    );
-    expect(missingPrivileges(granted, sourcePrivileges.sharded)).toEqual(['find on the config database', 'update on config.settings']);
+    expect(
+      missingPrivileges(
+        [{ resource: { anyResource: true }, actions: ['find'] }],
+        [...shardPrivileges([5, 0, 7]), ...destinationPrivileges.replicaSet],
+      ),
+    ).toEqual(expect.arrayContaining(['useUUID on the cluster', 'replSetGetConfig on the cluster']));
+    expect(missingPrivileges(granted, sourcePrivileges.sharded)).toEqual([
+      'find on the config database',
+      'update on config.settings',
+    ]);
   });
 });

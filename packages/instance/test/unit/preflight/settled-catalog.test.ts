@@ -7,7 +7,10 @@ import { fakeCluster, FakeNodeClient } from '../fake-node-client.js';
 
 const { signal } = new AbortController();
 const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
-const chunks = [{ min: { k: new BSON.MinKey() }, max: { k: 0 }, shard: 'shard0' }, { min: { k: 0 }, max: { k: new BSON.MaxKey() }, shard: 'shard1' }];
+const chunks = [
+  { min: { k: new BSON.MinKey() }, max: { k: 0 }, shard: 'shard0' },
+  { min: { k: 0 }, max: { k: new BSON.MaxKey() }, shard: 'shard1' },
+];
 const id = { v: 2, key: { _id: 1 }, name: '_id_' };
 const a = { v: 2, key: { a: 1 }, name: 'a_1' };
 const b = { v: 2, key: { b: 1 }, name: 'b_1' };
@@ -17,7 +20,9 @@ async function read(first: Document[], ...looks: Document[][]): Promise<{ incons
   const server = new FakeCatalogServer(['shard0', 'shard1']);
   server.addSharded('app.c', { k: 1 }, false, chunks);
   const shard0 = new FakeNodeClient('shard0', { listIndexes: () => ({ cursor: { firstBatch: first } }) });
-  const shard1 = new FakeNodeClient('shard1', { listIndexes: () => ({ cursor: { firstBatch: looks.length > 1 ? looks.shift() : looks[0] } }) });
+  const shard1 = new FakeNodeClient('shard1', {
+    listIndexes: () => ({ cursor: { firstBatch: looks.length > 1 ? looks.shift() : looks[0] } }),
+  });
   let sleeps = 0;
   const clock = {
     sleep: () => {
@@ -25,7 +30,13 @@ async function read(first: Document[], ...looks: Document[][]): Promise<{ incons
       return Promise.resolve();
     },
   };
-  const source = fakeCluster({ router: server.client, shards: new Map([['shard0', shard0], ['shard1', shard1]]) });
+  const source = fakeCluster({
+    router: server.client,
+    shards: new Map([
+      ['shard0', shard0],
+      ['shard1', shard1],
+    ]),
+  });
   const { inconsistentIndexes } = await readSettledCatalog(source, everything, clock, signal);
   return { inconsistent: inconsistentIndexes.map(({ index }) => index), sleeps };
 }

@@ -1,7 +1,13 @@
 import { expect, it } from 'vitest';
 import { isFor, releasesText, type Version } from '../../../src/probes/framework/probe.js';
 
-const releases = { from: [8, 0, 0], backports: [[7, 0, 13], [6, 0, 17]] } as const;
+const releases = {
+  from: [8, 0, 0],
+  backports: [
+    [7, 0, 13],
+    [6, 0, 17],
+  ],
+} as const;
 
 it.each<[Version, boolean]>([
   [[8, 0, 0], true],

@@ -11,9 +11,13 @@ it('an instance whose port is taken gives its identity back', async () => {
   await once(holder, 'listening');
   const { port } = holder.address() as AddressInfo;
   const fleet = new LoneFleet();
-  const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://127.0.0.1:1', cluster1: 'mongodb://127.0.0.1:2', port } });
+  const config = parseInstanceConfig({
+    flags: { cluster0: 'mongodb://127.0.0.1:1', cluster1: 'mongodb://127.0.0.1:2', port },
+  });
   try {
-    await expect(runInstance(config, { fleet, logger: createLogger({ verbosity: 'FATAL' }) })).rejects.toMatchObject({ error: 'addressTaken' });
+    await expect(runInstance(config, { fleet, logger: createLogger({ verbosity: 'FATAL' }) })).rejects.toMatchObject({
+      error: 'addressTaken',
+    });
     expect(fleet.leader()).toBeNull();
   } finally {
     holder.close();

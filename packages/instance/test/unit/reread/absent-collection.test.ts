@@ -9,10 +9,19 @@ import { collectionOf, never, rawOf } from '../model/parts.js';
 
 test('a reading of a collection that was not there decides nothing', async () => {
   const collection = collectionOf();
-  const rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, new ByteBudget(1000));
+  const rereads = new RereadSet(
+    { upsert: () => Promise.resolve(), remove: () => Promise.resolve() },
+    new ByteBudget(1000),
+  );
   await rereads.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 1n }]);
   // A server answers an empty batch without a time.
-  const openCursor = () => Promise.resolve({ first: batchOf([], {}), open: false, next: () => Promise.reject(new Error('no more')), close: () => Promise.resolve() });
+  const openCursor = () =>
+    Promise.resolve({
+      first: batchOf([], {}),
+      open: false,
+      next: () => Promise.reject(new Error('no more')),
+      close: () => Promise.resolve(),
+    });
   const shard = { label: 'shard', openCursor } as unknown as NodeClient;
   await expect(readSource(shard, collection, [...rereads.entries()], 5n, never)).rejects.toThrow(CollectionAbsentError);
 });

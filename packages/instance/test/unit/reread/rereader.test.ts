@@ -49,13 +49,21 @@ function clientOf(documents: () => Uint8Array[], about: Partial<RawBatch>): Node
     reads.push(command);
     duringRead();
     if (failRead !== null) return Promise.reject(failRead);
-    return Promise.resolve({ first: batchOf([...documents()], about), open: false, next: () => Promise.reject(new Error('no more')), close: () => Promise.resolve() });
+    return Promise.resolve({
+      first: batchOf([...documents()], about),
+      open: false,
+      next: () => Promise.reject(new Error('no more')),
+      close: () => Promise.resolve(),
+    });
   };
   return { label: 'door', openCursor } as unknown as NodeClient;
 }
 
 function write({ kind, statements }: RawWrite): Promise<WriteOutcome> {
-  writes.push({ kind, statements: statements.map((statement) => BSON.deserialize(statement, { promoteValues: false })) });
+  writes.push({
+    kind,
+    statements: statements.map((statement) => BSON.deserialize(statement, { promoteValues: false })),
+  });
   return Promise.resolve({ n: statements.length, nModified: 0, upserted: 0, failures: [], ...answers.shift() });
 }
 
@@ -68,7 +76,11 @@ async function reread(...ids: unknown[]): Promise<{ rereader: Rereader; run: Pro
     source: clientOf(() => everywhere, {}),
     writer: { write } as never,
     rereads,
-    applyWatermark: new ApplyWatermark(0n, (time) => Promise.resolve(void watermarks.push(time)), () => 0n),
+    applyWatermark: new ApplyWatermark(
+      0n,
+      (time) => Promise.resolve(void watermarks.push(time)),
+      () => 0n,
+    ),
     retrying,
     clock: scheduler,
     position: () => 20n,
@@ -85,7 +97,9 @@ async function reread(...ids: unknown[]): Promise<{ rereader: Rereader; run: Pro
 }
 
 function filtersOf(kind: string): Document[] {
-  return writes.filter((one) => one.kind === kind).flatMap(({ statements }) => statements.map(({ q }) => q as Document));
+  return writes
+    .filter((one) => one.kind === kind)
+    .flatMap(({ statements }) => statements.map(({ q }) => q as Document));
 }
 
 describe('a doubtful key', () => {
@@ -101,21 +115,46 @@ describe('a doubtful key', () => {
   it('is written whole under its full key', async () => {
     source = [bytesOf({ _id: 1, sk: 3, a: 1 })];
     await reread(1);
-    expect(writes).toMatchObject([{ kind: 'update', statements: [{ q: { sk: new Int32(3), _id: new Int32(1) }, u: [{ $replaceWith: { $literal: { a: new Int32(1) } } }], upsert: true }] }]);
+    expect(writes).toMatchObject([
+      {
+        kind: 'update',
+        statements: [
+          {
+            q: { sk: new Int32(3), _id: new Int32(1) },
+            u: [{ $replaceWith: { $literal: { a: new Int32(1) } } }],
+            upsert: true,
+          },
+        ],
+      },
+    ]);
     expect(rereads.size).toBe(0);
   });
 
   it('whose document fits into no statement beside its key is inserted, once what was there is removed', async () => {
     const id = 'i'.repeat(20_000);
-    [source, destination] = [[bytesOf({ _id: id, sk: 3, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) })], [bytesOf({ _id: id, sk: 3 })]];
+    [source, destination] = [
+      [bytesOf({ _id: id, sk: 3, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) })],
+      [bytesOf({ _id: id, sk: 3 })],
+    ];
     await reread(id);
-    expect([rereads.size, ...writes.map(({ kind, statements }) => [kind, statements.length])]).toEqual([0, ['delete', 1], ['insert', 1]]);
+    expect([rereads.size, ...writes.map(({ kind, statements }) => [kind, statements.length])]).toEqual([
+      0,
+      ['delete', 1],
+      ['insert', 1],
+    ]);
   });
 
   it('whose shard key no upsert can name is inserted, once what was there is removed, and its zero timestamp put back', async () => {
-    [source, destination] = [[withUndefined({ _id: 1, sk: null, at: new Timestamp(0n) })], [bytesOf({ _id: 1, sk: 3 })]];
+    [source, destination] = [
+      [withUndefined({ _id: 1, sk: null, at: new Timestamp(0n) })],
+      [bytesOf({ _id: 1, sk: 3 })],
+    ];
     await reread(1);
-    expect(writes).toMatchObject([{ kind: 'delete' }, { kind: 'insert' }, { kind: 'update', statements: [{ q: { sk: { $type: new Int32(6) } }, upsert: false }] }]);
+    expect(writes).toMatchObject([
+      { kind: 'delete' },
+      { kind: 'insert' },
+      { kind: 'update', statements: [{ q: { sk: { $type: new Int32(6) } }, upsert: false }] },
+    ]);
   });
 
   it('whose document is gone is deleted under the key that it has on the destination', async () => {
@@ -137,7 +176,7 @@ describe('a doubtful key', () => {
     expect([filtersOf('delete')[0]?._id, filtersOf('update')[0]?._id]).toEqual([new Int32(1), new Double(1)]);
   });
 
-  it('that is another share\'s on either side is left to it', async () => {
+  it("that is another share's on either side is left to it", async () => {
     collection = collectionOf({ owns: (document) => BSON.deserialize(document).sk === 3 });
     source = [bytesOf({ _id: 1, sk: 4 })];
     destination = [bytesOf({ _id: 1, sk: 7 })];
@@ -198,7 +237,10 @@ describe('a doubtful key of a capped collection, which is not read at one time',
     collection = collectionOf({ capped: true, sourceKey: [], destinationKey: [] });
     [source, destination] = [[bytesOf({ _id: 1, a: 2 })], [bytesOf({ _id: 1, a: 1 })]];
     await reread(1);
-    expect(reads[0]).toMatchObject({ find: new Binary(Buffer.from(collection.uuid, 'hex'), Binary.SUBTYPE_UUID), readConcern: { level: 'majority' } });
+    expect(reads[0]).toMatchObject({
+      find: new Binary(Buffer.from(collection.uuid, 'hex'), Binary.SUBTYPE_UUID),
+      readConcern: { level: 'majority' },
+    });
     expect([writes.length, rereads.size]).toEqual([1, 0]);
   });
 
@@ -209,7 +251,7 @@ describe('a doubtful key of a capped collection, which is not read at one time',
     expect([...rereads.entries()]).toMatchObject([{ readTime: null, attempts: 1 }]);
   });
 
-  it('stays when the name it was read under may have been another collection\'s by then', async () => {
+  it("stays when the name it was read under may have been another collection's by then", async () => {
     collection = collectionOf({ capped: true, sourceKey: [], destinationKey: [], readBy: 'name' });
     [source, destination] = [[bytesOf({ _id: 1, a: 2 })], [bytesOf({ _id: 1, a: 1 })]];
     duringRead = () => void (mayRead = false);
@@ -223,7 +265,8 @@ describe('a doubtful key of a capped collection, which is not read at one time',
 
 describe('keys with large documents', () => {
   /** Of the largest size that servers take. */
-  const largest = (_id: number): Uint8Array => bytesOf({ _id, sk: 3, text: new Binary(new Uint8Array(16 * 2 ** 20 - 33)) });
+  const largest = (_id: number): Uint8Array =>
+    bytesOf({ _id, sk: 3, text: new Binary(new Uint8Array(16 * 2 ** 20 - 33)) });
 
   it('are written in bulks that the server takes', async () => {
     const size = 5 * 2 ** 20;
@@ -243,7 +286,11 @@ describe('keys with large documents', () => {
     await reread(1, 2, 3);
     for (let moment = 0; moment < 400; moment += 1) await scheduler.step();
     expect(rereads.size).toBe(0);
-    expect(filtersOf('update').map(({ _id }) => String(_id)).sort()).toEqual(['1', '2', '3']);
+    expect(
+      filtersOf('update')
+        .map(({ _id }) => String(_id))
+        .sort(),
+    ).toEqual(['1', '2', '3']);
     expect(writes.map(({ statements }) => statements.length)).toEqual([1, 1, 1]);
   });
 });
@@ -341,7 +388,10 @@ describe('a key whose document the destination does not take yet', () => {
     [source, everywhere] = [[bad], [bad]];
     answers = Array.from({ length: 400 }, () => refusedBy(16755));
     const started_ms = scheduler.monotonic_ms();
-    expect((await tryAgain(400)).ended).toMatchObject({ error: 'writeRefused', errorDescription: 'The destination refused a write to shop.orders with code 16755.' });
+    expect((await tryAgain(400)).ended).toMatchObject({
+      error: 'writeRefused',
+      errorDescription: 'The destination refused a write to shop.orders with code 16755.',
+    });
     expect(scheduler.monotonic_ms() - started_ms).toBeGreaterThanOrEqual(25 * 60_000);
   });
 
@@ -365,19 +415,25 @@ describe('a key whose document the destination does not take yet', () => {
 it.each([
   ['written', [bytesOf({ _id: 1, sk: 3 })], [], 'update'],
   ['deleted', [], [bytesOf({ _id: 1, sk: 3 })], 'delete'],
-] as const)('a document that is to be %s, of which nobody knows whether it was, is so again', async (_how, onSource, onDestination, kind) => {
-  [source, destination, retrying] = [[...onSource], [...onDestination], times(2)];
-  answers = [{ n: 0, failures: [{ index: 0, code: 217, message: '' }] }];
-  await reread(1);
-  expect(writes.map((one) => one.kind)).toEqual([kind, kind]);
-  expect(rereads.size).toBe(0);
-});
+] as const)(
+  'a document that is to be %s, of which nobody knows whether it was, is so again',
+  async (_how, onSource, onDestination, kind) => {
+    [source, destination, retrying] = [[...onSource], [...onDestination], times(2)];
+    answers = [{ n: 0, failures: [{ index: 0, code: 217, message: '' }] }];
+    await reread(1);
+    expect(writes.map((one) => one.kind)).toEqual([kind, kind]);
+    expect(rereads.size).toBe(0);
+  },
+);
 
 it('a refused repair ends the migration by namespace and code', async () => {
   source = [bytesOf({ _id: 1, sk: 3 })];
   answers = [{ n: 0, failures: [{ index: 0, code: 10334, message: 'secret' }] }];
   const { run } = await reread(1);
-  expect(await run).toMatchObject({ error: 'documentTooLarge', errorDescription: 'A document of shop.orders is larger than the destination takes.' });
+  expect(await run).toMatchObject({
+    error: 'documentTooLarge',
+    errorDescription: 'A document of shop.orders is larger than the destination takes.',
+  });
 });
 
 describe('a range of keys that is given up', () => {
@@ -385,7 +441,10 @@ describe('a range of keys that is given up', () => {
     collection = collectionOf({ owns: (document) => BSON.deserialize(document).sk === 1 });
     [source, destination] = [[bytesOf({ _id: 1, sk: 1 })], [bytesOf({ _id: 1, sk: 1 }), bytesOf({ _id: 2, sk: 2 })]];
     const left: bigint[] = [];
-    givenUp = () => (rereads.size === 0 ? null : { collection, entries: [...rereads.entries()], left: (dropped) => void left.push(dropped) });
+    givenUp = () =>
+      rereads.size === 0
+        ? null
+        : { collection, entries: [...rereads.entries()], left: (dropped) => void left.push(dropped) };
     await reread(1, 2);
     expect(writes).toMatchObject([{ kind: 'delete', statements: [{ q: { _id: new Int32(1), sk: new Int32(1) } }] }]);
     expect([rereads.size, left]).toEqual([0, [25n]]);

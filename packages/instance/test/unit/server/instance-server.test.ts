@@ -32,7 +32,13 @@ function service(): ContractService & { commands: string[] } {
 
 async function server(access = local, ready = true) {
   const contract = service();
-  const app = await createInstanceServer({ service: contract, metrics: new Metrics({ processMetrics: false }), access, isReady: () => ready, whyNotReady: () => 'It connects.' });
+  const app = await createInstanceServer({
+    service: contract,
+    metrics: new Metrics({ processMetrics: false }),
+    access,
+    isReady: () => ready,
+    whyNotReady: () => 'It connects.',
+  });
   return { app, contract };
 }
 
@@ -41,7 +47,11 @@ describe('the server of an instance', () => {
     const { app, contract } = await server();
     const progress = await app.inject({ url: '/api/v1/progress' });
     expect(progress.json()).toMatchObject({ success: true, progress: { state: 'IDLE', canCommit: false } });
-    const start = await app.inject({ method: 'POST', url: '/api/v1/start', payload: '{"source":"cluster0","destination":"cluster1"}' });
+    const start = await app.inject({
+      method: 'POST',
+      url: '/api/v1/start',
+      payload: '{"source":"cluster0","destination":"cluster1"}',
+    });
     expect(start.json()).toEqual({ success: true });
     expect(contract.commands).toEqual(['start']);
     const commit = await app.inject({ method: 'POST', url: '/api/v1/commit', payload: '{}' });
@@ -60,7 +70,10 @@ describe('the server of an instance', () => {
 
   test('serves OpenMetrics to who asks for it', async () => {
     const { app } = await server();
-    const reply = await app.inject({ url: '/metrics', headers: { accept: 'application/openmetrics-text; version=1.0.0' } });
+    const reply = await app.inject({
+      url: '/metrics',
+      headers: { accept: 'application/openmetrics-text; version=1.0.0' },
+    });
     expect(reply.headers['content-type']).toMatch(/^application\/openmetrics-text; version=1\.0\.0/);
     expect(reply.body).toContain('# TYPE convoy_copied_bytes counter\nconvoy_copied_bytes_total 0\n');
     await app.close();
@@ -77,7 +90,10 @@ describe('the server of an instance', () => {
     const { app } = await server(local, false);
     expect((await app.inject({ url: '/healthz' })).statusCode).toBe(200);
     const reply = await app.inject({ url: '/readyz' });
-    expect([reply.statusCode, reply.json()]).toMatchObject([503, { success: false, error: 'notReady', errorDescription: 'It connects.' }]);
+    expect([reply.statusCode, reply.json()]).toMatchObject([
+      503,
+      { success: false, error: 'notReady', errorDescription: 'It connects.' },
+    ]);
     await app.close();
   });
 
@@ -85,7 +101,10 @@ describe('the server of an instance', () => {
     const { app } = await server({ ...local, listen: '0.0.0.0', token: 'word' });
     expect((await app.inject({ url: '/metrics' })).statusCode).toBe(401);
     expect((await app.inject({ url: '/metrics', headers: { authorization: 'Bearer word' } })).statusCode).toBe(200);
-    expect((await app.inject({ url: '/metrics', headers: { host: 'evil.example', authorization: 'Bearer word' } })).statusCode).toBe(403);
+    expect(
+      (await app.inject({ url: '/metrics', headers: { host: 'evil.example', authorization: 'Bearer word' } }))
+        .statusCode,
+    ).toBe(403);
     await app.close();
   });
 

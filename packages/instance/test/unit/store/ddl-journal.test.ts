@@ -32,12 +32,26 @@ beforeEach(async () => {
   records = new MigrationRecords(metadata);
   journal = new DdlJournal(metadata, records);
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  const clusters = { source: { name: 'cluster0', clusterId: 'aa' }, destination: { name: 'cluster1', clusterId: 'bb' } };
-  await records.begin({ release: '1.9.0', options, ...clusters, access: 'direct', taskIds: ['shard0'], warnings: [] }, never);
+  const clusters = {
+    source: { name: 'cluster0', clusterId: 'aa' },
+    destination: { name: 'cluster1', clusterId: 'bb' },
+  };
+  await records.begin(
+    { release: '1.9.0', options, ...clusters, access: 'direct', taskIds: ['shard0'], warnings: [] },
+    never,
+  );
   former = await records.takeLeaderEpoch(never);
 });
 
-const found = (name: string): FoundDdlChange => ({ operation: 'drop', uuid: name.repeat(32), database: 'shop', name, to: null, droppedUuid: null, time: new Timestamp(7n) });
+const found = (name: string): FoundDdlChange => ({
+  operation: 'drop',
+  uuid: name.repeat(32),
+  database: 'shop',
+  name,
+  to: null,
+  droppedUuid: null,
+  time: new Timestamp(7n),
+});
 const read = async (): Promise<unknown[]> => {
   const known = (await records.read(never))?.ddlChanges.known ?? 0;
   return (await journal.readAfter(0, known, never)).map(({ ordinal, name, state }) => [ordinal, name, state]);
@@ -55,7 +69,11 @@ describe('the definition journal', () => {
     await journal.finish(former, 1, null, never);
     const ddlChanges = await journal.readAfter(0, 12, never);
     expect(ddlChanges.map(({ ordinal }) => ordinal)).toEqual(Array.from({ length: 12 }, (_, index) => index + 1));
-    expect([ddlChanges[0]?.state, ddlChanges[0]?.entry?.toString(), ddlChanges[1]?.state]).toEqual(['done', 'x', 'undone']);
+    expect([ddlChanges[0]?.state, ddlChanges[0]?.entry?.toString(), ddlChanges[1]?.state]).toEqual([
+      'done',
+      'x',
+      'undone',
+    ]);
     expect(await journal.readAfter(10, 11, never)).toMatchObject([{ ordinal: 11 }]);
     expect((await records.read(never))?.ddlChanges).toEqual({ known: 12, done: 1 });
   });
@@ -92,7 +110,9 @@ describe('the definition journal', () => {
   it('takes no result of a leader that was replaced', async () => {
     await journal.append(former, 1, found('a'), never);
     await replaceLeader();
-    await expect(journal.finish(former, 1, new Binary(Buffer.from('old')), never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    await expect(journal.finish(former, 1, new Binary(Buffer.from('old')), never)).rejects.toMatchObject({
+      error: 'staleEpoch',
+    });
     expect(await read()).toEqual([[1, 'a', 'undone']]);
     await journal.finish(present, 1, null, never);
     expect(await journal.readAfter(0, 1, never)).toMatchObject([{ state: 'done', entry: null }]);
@@ -105,7 +125,14 @@ it('the UUIDs of the destination are those that the present leader has recorded'
   await replaceLeader();
   const pairs = await UuidPairs.read(metadata, present, never);
   await pairs.record([{ sourceUuid: 'a', destinationUuid: '2' }], never);
-  await expect(old.record([{ sourceUuid: 'a', destinationUuid: '3' }], never)).rejects.toMatchObject({ error: 'staleEpoch' });
+  await expect(old.record([{ sourceUuid: 'a', destinationUuid: '3' }], never)).rejects.toMatchObject({
+    error: 'staleEpoch',
+  });
   const again = await UuidPairs.read(metadata, present, never);
-  expect([again.destinationOf('a'), again.destinationOf('b'), again.isRecorded('2'), again.isRecorded('3')]).toEqual(['2', null, true, false]);
+  expect([again.destinationOf('a'), again.destinationOf('b'), again.isRecorded('2'), again.isRecorded('3')]).toEqual([
+    '2',
+    null,
+    true,
+    false,
+  ]);
 });

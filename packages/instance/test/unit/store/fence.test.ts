@@ -7,11 +7,16 @@ const { signal } = new AbortController();
 test('a document of the fence that a router could not write is a failure, though the reply says ok', async () => {
   const refused = { index: 1, code: 82, errmsg: 'no progress was made executing batch write op' };
   const client = new FakeNodeClient('router', { update: () => ({ ok: 1, n: 1, writeErrors: [refused] }) });
-  await expect(createFence(client, 'replicaSet', ['s0', 's1'], { signal })).rejects.toMatchObject({ name: 'MetadataWriteError', code: 82 });
+  await expect(createFence(client, 'replicaSet', ['s0', 's1'], { signal })).rejects.toMatchObject({
+    name: 'MetadataWriteError',
+    code: 82,
+  });
 });
 
 test('the fence has a document for every shard', async () => {
   const client = new FakeNodeClient('router', { update: () => ({ ok: 1, n: 2 }) });
   await createFence(client, 'replicaSet', ['s0', 's1'], { signal });
-  expect(client.sent.map(({ command }) => (command['updates'] as { q: unknown }[]).map(({ q }) => q))).toEqual([[{ _id: 0 }, { _id: 1 }]]);
+  expect(client.sent.map(({ command }) => (command['updates'] as { q: unknown }[]).map(({ q }) => q))).toEqual([
+    [{ _id: 0 }, { _id: 1 }],
+  ]);
 });

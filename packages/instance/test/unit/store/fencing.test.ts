@@ -8,7 +8,13 @@ import { serverError } from '../model/calls.js';
 import { FakeNodeClient } from '../fake-node-client.js';
 import { bytesOf, never, once, settled, times } from '../model/parts.js';
 
-const write: RawWrite = { database: 'shop', collection: 'orders', kind: 'insert', statements: [bytesOf({ _id: 1 })], ordered: false };
+const write: RawWrite = {
+  database: 'shop',
+  collection: 'orders',
+  kind: 'insert',
+  statements: [bytesOf({ _id: 1 })],
+  ordered: false,
+};
 const fine: WriteOutcome = { n: 1, nModified: 0, upserted: 0, failures: [] };
 const fenced: WriteOutcome = { ...fine, n: 2 };
 const epoch = 3;
@@ -20,7 +26,11 @@ function outcomeOf(code: number): WriteOutcome {
 }
 
 /** A door that answers from the list and remembers tickets. */
-function clientOf(answers: (WriteOutcome | Error | Promise<WriteOutcome>)[]): { client: NodeClient; tickets: WriteTicket[]; writes: RawWrite[] } {
+function clientOf(answers: (WriteOutcome | Error | Promise<WriteOutcome>)[]): {
+  client: NodeClient;
+  tickets: WriteTicket[];
+  writes: RawWrite[];
+} {
   const tickets: WriteTicket[] = [];
   const writes: RawWrite[] = [];
   const send = (one: RawWrite, ticket: WriteTicket): Promise<WriteOutcome> => {
@@ -66,7 +76,14 @@ describe('a fenced write', () => {
 
   it('that was sent more than once is over when its session is fenced on every shard, under a number of its own', async () => {
     const { client, tickets, writes } = clientOf([new Error('connection lost'), fine, fenced, fine]);
-    const writer = new FencedWriter(client, times(2), sessions.slice(0, 1), epoch, () => Promise.resolve(), fenceOf(client));
+    const writer = new FencedWriter(
+      client,
+      times(2),
+      sessions.slice(0, 1),
+      epoch,
+      () => Promise.resolve(),
+      fenceOf(client),
+    );
     await writer.write(write, never);
     await writer.write(write, never);
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2', 'orders 3']);
@@ -75,9 +92,15 @@ describe('a fenced write', () => {
 
   it('that was sent more than once is not over before the fence is', async () => {
     let raise: (outcome: WriteOutcome) => void = () => undefined;
-    const { client, writes } = clientOf([new Error('connection lost'), fine, new Promise((resolve) => (raise = resolve))]);
+    const { client, writes } = clientOf([
+      new Error('connection lost'),
+      fine,
+      new Promise((resolve) => (raise = resolve)),
+    ]);
     let over = false;
-    const written = writerOf(client, times(2)).write(write, never).then(() => (over = true));
+    const written = writerOf(client, times(2))
+      .write(write, never)
+      .then(() => (over = true));
     await settled();
     expect([writes.length, over]).toEqual([3, false]);
     raise(fenced);
@@ -93,7 +116,14 @@ describe('a fenced write', () => {
 
   it('never has the number of a fence that failed, which may stand on some shards', async () => {
     const { client, tickets, writes } = clientOf([new Error('connection lost'), fine, { ...fenced, n: 1 }, fine]);
-    const writer = new FencedWriter(client, times(2), sessions.slice(0, 1), epoch, () => Promise.resolve(), new SessionFence({ router: client, shardIds: ['a', 'b'] }, once));
+    const writer = new FencedWriter(
+      client,
+      times(2),
+      sessions.slice(0, 1),
+      epoch,
+      () => Promise.resolve(),
+      new SessionFence({ router: client, shardIds: ['a', 'b'] }, once),
+    );
     await expect(writer.write(write, never)).rejects.toMatchObject({ error: 'internalError' });
     await writer.write(write, never);
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2', 'orders 3']);
@@ -122,17 +152,22 @@ describe('a fenced write', () => {
     ['single statements, as routers do', outcomeOf(225)],
     ['the whole command, as a replica set does', serverError(225)],
   ])('of a former owner is refused by name when the server refuses %s', async (_how, answer) => {
-    await expect(writerOf(clientOf([answer]).client).write(write, never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    await expect(writerOf(clientOf([answer]).client).write(write, never)).rejects.toMatchObject({
+      error: 'staleEpoch',
+    });
   });
 
   it.each([
     ['single statements, as routers do', outcomeOf(217)],
     ['the whole command, as a replica set does', serverError(217)],
-  ])('that was sent again, of which the server no longer knows whether it was carried out, says so of each statement, and is fenced: %s', async (_how, answer) => {
-    const { client, tickets, writes } = clientOf([new Error('connection lost'), answer, fenced]);
-    expect(await writerOf(client, times(2)).write(write, never)).toEqual(outcomeOf(217));
-    expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2']);
-  });
+  ])(
+    'that was sent again, of which the server no longer knows whether it was carried out, says so of each statement, and is fenced: %s',
+    async (_how, answer) => {
+      const { client, tickets, writes } = clientOf([new Error('connection lost'), answer, fenced]);
+      expect(await writerOf(client, times(2)).write(write, never)).toEqual(outcomeOf(217));
+      expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2']);
+    },
+  );
 
   it('is one per session: a third waits for the first of two', async () => {
     let finish: (outcome: WriteOutcome) => void = () => undefined;
@@ -150,7 +185,9 @@ describe('a fenced write', () => {
 
   it('is not sent when the owner cannot be confirmed', async () => {
     const { client, tickets } = clientOf([]);
-    await expect(writerOf(client, once, () => Promise.reject(new Error('not confirmed'))).write(write, never)).rejects.toThrow('not confirmed');
+    await expect(
+      writerOf(client, once, () => Promise.reject(new Error('not confirmed'))).write(write, never),
+    ).rejects.toThrow('not confirmed');
     expect(tickets).toEqual([]);
   });
 });
@@ -162,30 +199,42 @@ describe('a fence', () => {
     expect(tickets).toEqual(sessions.map((lsid) => ({ lsid, txnNumber: base })));
     for (const { kind, statements } of writes) {
       expect(kind).toBe('update');
-      expect(statements.map((statement) => BSON.deserialize(statement))).toEqual([0, 1].map((_id) => ({ q: { _id }, u: { $inc: { fenced: 1 } } })));
+      expect(statements.map((statement) => BSON.deserialize(statement))).toEqual(
+        [0, 1].map((_id) => ({ q: { _id }, u: { $inc: { fenced: 1 } } })),
+      );
     }
   });
 
   it('that failed on one shard for the moment is raised again under the same number', async () => {
-    const { client, tickets } = clientOf([{ ...fenced, n: 1, failures: [{ index: 1, code: 189, message: '' }] }, fenced]);
+    const { client, tickets } = clientOf([
+      { ...fenced, n: 1, failures: [{ index: 1, code: 189, message: '' }] },
+      fenced,
+    ]);
     await fenceOf(client, times(2)).stopFormerOwner(sessions.slice(0, 1), epoch, never);
     expect(tickets.map(({ txnNumber }) => txnNumber)).toEqual([base, base]);
   });
 
   it('whose repetition a shard cannot judge any more stands there: it has stored the number', async () => {
-    const { client, tickets } = clientOf([new Error('connection lost'), { ...fenced, n: 1, failures: [{ index: 1, code: 217, message: '' }] }]);
+    const { client, tickets } = clientOf([
+      new Error('connection lost'),
+      { ...fenced, n: 1, failures: [{ index: 1, code: 217, message: '' }] },
+    ]);
     await fenceOf(client, times(2)).stopFormerOwner(sessions.slice(0, 1), epoch, never);
     expect(tickets.map(({ txnNumber }) => txnNumber)).toEqual([base, base]);
   });
 
   it('that did not change a document on every shard is none', async () => {
     const { client } = clientOf([{ ...fenced, n: 1 }]);
-    await expect(fenceOf(client).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({ error: 'internalError' });
+    await expect(fenceOf(client).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({
+      error: 'internalError',
+    });
   });
 
   it('of an owner that has been succeeded meanwhile ends by name', async () => {
     const { client } = clientOf([outcomeOf(225)]);
-    await expect(fenceOf(client).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    await expect(fenceOf(client).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({
+      error: 'staleEpoch',
+    });
   });
 });
 
@@ -206,8 +255,18 @@ describe('the collection of the fence', () => {
     await createFence(client, 'sharded', ['a', 'b'], { signal: never });
     const names = client.sent.map(({ command }) => Object.keys(command)[0]);
     expect(names).toEqual([
-      'find', 'enableSharding', 'addShardToZone', 'updateZoneKeyRange', 'addShardToZone', 'updateZoneKeyRange', 'shardCollection',
-      'updateZoneKeyRange', 'removeShardFromZone', 'updateZoneKeyRange', 'removeShardFromZone', 'update',
+      'find',
+      'enableSharding',
+      'addShardToZone',
+      'updateZoneKeyRange',
+      'addShardToZone',
+      'updateZoneKeyRange',
+      'shardCollection',
+      'updateZoneKeyRange',
+      'removeShardFromZone',
+      'updateZoneKeyRange',
+      'removeShardFromZone',
+      'update',
     ]);
     expect(client.sent.at(-1)?.command.updates).toMatchObject([{ q: { _id: 0 } }, { q: { _id: 1 } }]);
   });
@@ -218,6 +277,8 @@ describe('the collection of the fence', () => {
   ])('that is %s only gets its documents', async (_what, kind, sharded) => {
     const client = new FakeNodeClient('router', table(sharded));
     await createFence(client, kind, ['a', 'b'], { signal: never });
-    expect(client.sent.map(({ command }) => Object.keys(command)[0]).filter((name) => name !== 'find')).toEqual(['update']);
+    expect(client.sent.map(({ command }) => Object.keys(command)[0]).filter((name) => name !== 'find')).toEqual([
+      'update',
+    ]);
   });
 });

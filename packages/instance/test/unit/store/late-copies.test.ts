@@ -51,12 +51,42 @@ describe('a copy of a write that a router carries out late', () => {
   it('does not take a migration back to where its leader has brought it on from', async () => {
     const records = new MigrationRecords(metadata);
     const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
-    const reversal: MigrationRecord['reversal'] = { turns: 0, sourceShards: [], destinationShards: [], accessBack: 'direct', openedAt: null, openedCatalogEpoch: null, isOver: false };
-    await records.begin({ release: '1', options, source: { name: 'cluster0', clusterId: 'a' }, destination: { name: 'cluster1', clusterId: 'b' }, access: 'direct', taskIds: [], warnings: [], reversal }, never);
+    const reversal: MigrationRecord['reversal'] = {
+      turns: 0,
+      sourceShards: [],
+      destinationShards: [],
+      accessBack: 'direct',
+      openedAt: null,
+      openedCatalogEpoch: null,
+      isOver: false,
+    };
+    await records.begin(
+      {
+        release: '1',
+        options,
+        source: { name: 'cluster0', clusterId: 'a' },
+        destination: { name: 'cluster1', clusterId: 'b' },
+        access: 'direct',
+        taskIds: [],
+        warnings: [],
+        reversal,
+      },
+      never,
+    );
     const epoch = await records.takeLeaderEpoch(never);
     written = [];
-    const roundOf = (round: number, sealed: boolean) => ({ round, time: timestampOf(BigInt(round)), sealed, catalogEpoch: sealed ? epoch : null });
-    const verificationOf = (number: number) => ({ number, source: timestampOf(2n), destination: timestampOf(3n), restored: number > 1 });
+    const roundOf = (round: number, sealed: boolean) => ({
+      round,
+      time: timestampOf(BigInt(round)),
+      sealed,
+      catalogEpoch: sealed ? epoch : null,
+    });
+    const verificationOf = (number: number) => ({
+      number,
+      source: timestampOf(2n),
+      destination: timestampOf(3n),
+      restored: number > 1,
+    });
     const steps: Partial<MigrationRecord>[] = [
       { phase: 'syncing' },
       { phase: 'committing' },
@@ -77,7 +107,12 @@ describe('a copy of a write that a router carries out late', () => {
     await records.noteOpening(epoch, { openedAt: timestampOf(4n) }, never);
     await records.updateAsLeader(epoch, { phase: 'committed' }, never);
     expectNoEffectOfCopies('migration');
-    expect(await records.read(never)).toMatchObject({ phase: 'committed', commit: { round: 2, sealed: true }, verification: { number: 2 }, reversal: { openedAt: timestampOf(4n), openedCatalogEpoch: epoch } });
+    expect(await records.read(never)).toMatchObject({
+      phase: 'committed',
+      commit: { round: 2, sealed: true },
+      verification: { number: 2 },
+      reversal: { openedAt: timestampOf(4n), openedCatalogEpoch: epoch },
+    });
   });
 
   it('takes back neither the checkpoint of a share, nor what it has begun and consented to', async () => {
@@ -91,7 +126,9 @@ describe('a copy of a write that a router carries out late', () => {
       await tasks.update('shard0', epoch, { acknowledged: index + 1 }, never);
     }
     expectNoEffectOfCopies('tasks');
-    expect(model.documents('tasks')).toMatchObject([{ epoch, applyWatermark: times[1], checkpoint: times[1], acknowledged: 2 }]);
+    expect(model.documents('tasks')).toMatchObject([
+      { epoch, applyWatermark: times[1], checkpoint: times[1], acknowledged: 2 },
+    ]);
   });
 
   it('does not take a share from its owner', async () => {

@@ -27,7 +27,12 @@ function statementsSent(): Document[] {
 
 it('entries of large collections are stored in commands that the server takes', async () => {
   const sizes = [7_900_000, 15_900_000, 100, 8_000_000, 8_000_000, 15_900_000];
-  await storeEntries(metadata, 1, sizes.map((size) => new Binary(new Uint8Array(size))), never);
+  await storeEntries(
+    metadata,
+    1,
+    sizes.map((size) => new Binary(new Uint8Array(size))),
+    never,
+  );
   expect(statementsSent().map(({ u }) => (u as { entry: Binary }).entry.length())).toEqual(sizes);
 });
 

@@ -47,17 +47,33 @@ describe('metadata', () => {
   });
 
   it('is read to the end, also when a reply holds fewer documents than were asked for', async () => {
-    await metadata.upsertMany('rereads', ['a', 'b', 'c', 'd', 'e'].map((_id) => ({ _id, task: 's' })), never);
+    await metadata.upsertMany(
+      'rereads',
+      ['a', 'b', 'c', 'd', 'e'].map((_id) => ({ _id, task: 's' })),
+      never,
+    );
     replyDocumentsMax = 2;
-    expect((await metadata.find('rereads', { task: 's' }, never)).map(({ _id }) => String(_id))).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect((await metadata.find('rereads', { task: 's' }, never)).map(({ _id }) => String(_id))).toEqual([
+      'a',
+      'b',
+      'c',
+      'd',
+      'e',
+    ]);
     expect(commands.filter((command) => 'killCursors' in command)).toHaveLength(2);
   });
 
   it('has the names of all copies, also where there are more than one reply holds', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'].map((copy) => ({ copy, task: 's' }));
-    await metadata.upsertMany('partitions', names.map(({ copy, task }) => ({ _id: `${task}.${copy}`, copy, task })), never);
+    await metadata.upsertMany(
+      'partitions',
+      names.map(({ copy, task }) => ({ _id: `${task}.${copy}`, copy, task })),
+      never,
+    );
     replyDocumentsMax = 2;
-    expect((await metadata.findNames('partitions', {}, never)).map(({ copy, task }) => ({ copy, task }))).toEqual(names);
+    expect((await metadata.findNames('partitions', {}, never)).map(({ copy, task }) => ({ copy, task }))).toEqual(
+      names,
+    );
   });
 
   it('is read at once when one reply holds all of it', async () => {
@@ -71,7 +87,10 @@ describe('metadata', () => {
     ['a statement', { writeErrors: [{ index: 0, code: 11000 }] }, 11000],
     ['a write concern', { writeConcernError: { code: 64 } }, 64],
   ])('that %s failed for is not written', async (_what, reply, code) => {
-    const failing = new Metadata({ label: 'router', command: () => Promise.resolve(reply) } as unknown as NodeClient, once);
+    const failing = new Metadata(
+      { label: 'router', command: () => Promise.resolve(reply) } as unknown as NodeClient,
+      once,
+    );
     const error = await failing.deleteMany('rereads', {}, never).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MetadataWriteError);
     expect(error).toMatchObject({ code });
@@ -95,9 +114,18 @@ describe('the record of the migration', () => {
     const records = new MigrationRecords(metadata);
     expect((await records.begin(migration, never)).phase).toBe('starting');
     expect((await records.begin(migration, never)).leaderEpoch).toBe(0);
-    const other = parseStartRequest({ source: 'cluster0', destination: 'cluster1', buildIndexes: 'never', verification: { enabled: false } });
-    await expect(records.begin({ ...migration, options: other }, never)).rejects.toMatchObject({ error: 'optionsDiffer' });
-    await expect(records.begin({ ...migration, source: { name: 'cluster0', clusterId: 'cc' } }, never)).rejects.toMatchObject({ error: 'migrationExists' });
+    const other = parseStartRequest({
+      source: 'cluster0',
+      destination: 'cluster1',
+      buildIndexes: 'never',
+      verification: { enabled: false },
+    });
+    await expect(records.begin({ ...migration, options: other }, never)).rejects.toMatchObject({
+      error: 'optionsDiffer',
+    });
+    await expect(
+      records.begin({ ...migration, source: { name: 'cluster0', clusterId: 'cc' } }, never),
+    ).rejects.toMatchObject({ error: 'migrationExists' });
   });
 
   it('takes writes of the present leader only', async () => {
@@ -105,7 +133,9 @@ describe('the record of the migration', () => {
     await records.begin(migration, never);
     const former = await records.takeLeaderEpoch(never);
     const present = await records.takeLeaderEpoch(never);
-    await expect(records.updateAsLeader(former, { phase: 'syncing' }, never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    await expect(records.updateAsLeader(former, { phase: 'syncing' }, never)).rejects.toMatchObject({
+      error: 'staleEpoch',
+    });
     await expect(records.openAsLeader(former, never)).rejects.toMatchObject({ error: 'staleEpoch' });
     await records.updateAsLeader(present, { phase: 'syncing' }, never);
     expect(await records.read(never)).toMatchObject({ phase: 'syncing', leaderEpoch: 2 });
@@ -137,8 +167,12 @@ describe('the record of a share', () => {
     const first = await tasks.take('shard0', { syncID: 'a', incarnation: '1' }, 2, never);
     const second = await tasks.take('shard0', { syncID: 'a', incarnation: '2' }, 5, never);
     expect([first.epoch, second.epoch, second.sessions.length]).toEqual([1, 2, 2]);
-    expect(second.sessions.map((session) => session.toString('hex'))).toEqual(first.sessions.map((session) => session.toString('hex')));
-    await expect(tasks.update('shard0', first.epoch, { paused: true }, never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    expect(second.sessions.map((session) => session.toString('hex'))).toEqual(
+      first.sessions.map((session) => session.toString('hex')),
+    );
+    await expect(tasks.update('shard0', first.epoch, { paused: true }, never)).rejects.toMatchObject({
+      error: 'staleEpoch',
+    });
     await tasks.update('shard0', second.epoch, { paused: true }, never);
     expect(await tasks.readAll(never)).toMatchObject([{ _id: 'shard0', paused: true, owner: { incarnation: '2' } }]);
   });
@@ -161,7 +195,9 @@ describe('partitions and doubtful keys of a share', () => {
     const { partitions, rereads } = await present.claim(uuids);
     expect(partitions.get(collection.uuid)).toEqual([{ state: 'copying' }]);
     expect(rereads).toHaveLength(1);
-    await expect(former.saverOf(collection.uuid)(collection, [{ state: 'done' }])).rejects.toMatchObject({ error: 'staleEpoch' });
+    await expect(former.saverOf(collection.uuid)(collection, [{ state: 'done' }])).rejects.toMatchObject({
+      error: 'staleEpoch',
+    });
     await expect(former.upsert([{ _id: 'a', uuid: collection.uuid }])).rejects.toMatchObject({ error: 'staleEpoch' });
     await former.remove(['a']);
     expect((await present.claim(uuids)).rereads).toHaveLength(1);
@@ -174,7 +210,9 @@ describe('partitions and doubtful keys of a share', () => {
     await former.claim(uuids);
     const present = storageOf(2);
     expect((await present.claim(uuids)).partitions.size).toBe(0);
-    await expect(former.saverOf(collection.uuid)(collection, [{ state: 'done' }])).rejects.toMatchObject({ error: 'staleEpoch' });
+    await expect(former.saverOf(collection.uuid)(collection, [{ state: 'done' }])).rejects.toMatchObject({
+      error: 'staleEpoch',
+    });
     await present.saverOf(collection.uuid)(collection, [{ state: 'copying' }]);
     expect((await present.claim(uuids)).partitions.get(collection.uuid)).toEqual([{ state: 'copying' }]);
   });
@@ -224,10 +262,21 @@ describe('how the source is read', () => {
   it('is recorded by the first instance, and another one that reads otherwise is refused', async () => {
     const records = new MigrationRecords(metadata);
     const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
-    const wanted: NewMigration = { release: '1', options, source: { name: 'cluster0', clusterId: 'a' }, destination: { name: 'cluster1', clusterId: 'b' }, access: 'router', taskIds: ['s'], warnings: [] };
+    const wanted: NewMigration = {
+      release: '1',
+      options,
+      source: { name: 'cluster0', clusterId: 'a' },
+      destination: { name: 'cluster1', clusterId: 'b' },
+      access: 'router',
+      taskIds: ['s'],
+      warnings: [],
+    };
     expect(await records.begin(wanted, never)).toMatchObject({ access: 'router' });
     expect(await records.begin(wanted, never)).toMatchObject({ access: 'router' });
-    await expect(records.begin({ ...wanted, access: 'direct' }, never)).rejects.toMatchObject({ error: 'optionsDiffer', errorDescription: expect.stringContaining('through the router') as string });
+    await expect(records.begin({ ...wanted, access: 'direct' }, never)).rejects.toMatchObject({
+      error: 'optionsDiffer',
+      errorDescription: expect.stringContaining('through the router') as string,
+    });
     expect(await records.read(never)).toMatchObject({ access: 'router' });
   });
 });

@@ -38,8 +38,15 @@ describe('partitions', () => {
   it('hold each _id in exactly one range, and all of an id class in the same', () => {
     fc.assert(
       fc.property(fc.array(bsonValues, { maxLength: 6 }), bsonValues, bsonValues, (starts, one, other) => {
-        const sorted = starts.map(encodeValue).sort(compareRaw).filter((value, index, all) => index === 0 || compareRaw(value, all[index - 1] ?? value) !== 0);
-        const table = PartitionTable.fresh(collection, sorted.filter((value) => compareRaw(value, minKey) > 0 && compareRaw(value, maxKey) < 0), nothing);
+        const sorted = starts
+          .map(encodeValue)
+          .sort(compareRaw)
+          .filter((value, index, all) => index === 0 || compareRaw(value, all[index - 1] ?? value) !== 0);
+        const table = PartitionTable.fresh(
+          collection,
+          sorted.filter((value) => compareRaw(value, minKey) > 0 && compareRaw(value, maxKey) < 0),
+          nothing,
+        );
         const [a, b] = [encodeValue(one), encodeValue(other)];
         const found = table.find(a);
         expect(compareRaw(found.lower, a)).toBeLessThanOrEqual(0);
@@ -55,7 +62,14 @@ describe('partitions', () => {
     const rest = table.splitAt(first(table), rawOf(5), false);
     expect(table.partitions).toEqual([first(table), rest]);
     expect(first(table).upper).toBe(rest.lower);
-    expect(rest).toMatchObject({ state: 'waiting', readTime: 7n, dirty: false, upper: maxKey, buffered: [], dropped: 0n });
+    expect(rest).toMatchObject({
+      state: 'waiting',
+      readTime: 7n,
+      dirty: false,
+      upper: maxKey,
+      buffered: [],
+      dropped: 0n,
+    });
     expect(table.splitAt(rest, rawOf(9), true).dirty).toBe(true);
     expect([table.find(rawOf(4)), table.find(rawOf(5)), table.find(rawOf(9))]).toEqual(table.partitions);
   });
@@ -63,22 +77,46 @@ describe('partitions', () => {
 
 describe('the durable form', () => {
   it('brings bounds back byte for byte, and unfinished copies as waiting and dirty', async () => {
-    const table = PartitionTable.fresh(collection, [rawOf(new Map([['b', 1], ['a', 2]]))], nothing);
+    const table = PartitionTable.fresh(
+      collection,
+      [
+        rawOf(
+          new Map([
+            ['b', 1],
+            ['a', 2],
+          ]),
+        ),
+      ],
+      nothing,
+    );
     Object.assign(first(table), { state: 'copying', readTime: 7n, dirty: true, bytes: 10, documents: 2 });
     Object.assign(table.partitions[1] ?? {}, { state: 'done', readTime: 6n, readEnd: 9n, bytes: 20, documents: 3 });
     const restored = PartitionTable.restored(collection, await stored(table), nothing);
     const [unfinished, finished] = restored.partitions;
-    expect(unfinished).toMatchObject({ state: 'waiting', dirty: true, readTime: 7n, readEnd: null, bytes: 0, documents: 0, buffered: [] });
+    expect(unfinished).toMatchObject({
+      state: 'waiting',
+      dirty: true,
+      readTime: 7n,
+      readEnd: null,
+      bytes: 0,
+      documents: 0,
+      buffered: [],
+    });
     expect(finished).toMatchObject({ state: 'done', dirty: false, readTime: 6n, readEnd: 9n, bytes: 20, documents: 3 });
     const bounds = (partition: Partition | undefined): string[] =>
-      [partition?.lower, partition?.upper].map((bound) => `${bound?.type ?? ''} ${Buffer.from(bound?.bytes ?? []).toString('hex')}`);
+      [partition?.lower, partition?.upper].map(
+        (bound) => `${bound?.type ?? ''} ${Buffer.from(bound?.bytes ?? []).toString('hex')}`,
+      );
     expect([unfinished, finished].map(bounds)).toEqual(table.partitions.map(bounds));
   });
 
   it.each(['starting', 'waiting'] as const)('of a clean partition that is %s is clean', async (state) => {
     const table = PartitionTable.fresh(collection, [], nothing);
     first(table).state = state;
-    expect(first(PartitionTable.restored(collection, await stored(table), nothing))).toMatchObject({ state: 'waiting', dirty: false });
+    expect(first(PartitionTable.restored(collection, await stored(table), nothing))).toMatchObject({
+      state: 'waiting',
+      dirty: false,
+    });
   });
 
   it('of a partition that closes is done and clean in the one write that opens its rest', async () => {
@@ -87,12 +125,20 @@ describe('the durable form', () => {
     table.splitAt(first(table), rawOf(5), false);
     first(table).closing = true;
     const restored = PartitionTable.restored(collection, await stored(table), nothing);
-    expect(restored.partitions.map(({ state, dirty }) => [state, dirty])).toEqual([['done', false], ['waiting', false]]);
+    expect(restored.partitions.map(({ state, dirty }) => [state, dirty])).toEqual([
+      ['done', false],
+      ['waiting', false],
+    ]);
   });
 
   it('is saved one write after the other, each as it was when asked for', async () => {
     const saves: { states: unknown[]; done: () => void }[] = [];
-    const table = PartitionTable.fresh(collection, [], (_collection, partitions) => new Promise((done) => saves.push({ states: partitions.map(({ state }) => state as unknown), done })));
+    const table = PartitionTable.fresh(
+      collection,
+      [],
+      (_collection, partitions) =>
+        new Promise((done) => saves.push({ states: partitions.map(({ state }) => state as unknown), done })),
+    );
     void table.persist();
     first(table).state = 'copying';
     void table.persist();
@@ -105,7 +151,9 @@ describe('the durable form', () => {
 
   it('that could not be saved fails those who asked, and later ones are tried', async () => {
     let fails = true;
-    const table = PartitionTable.fresh(collection, [], () => (fails ? Promise.reject(new Error('refused')) : Promise.resolve()));
+    const table = PartitionTable.fresh(collection, [], () =>
+      fails ? Promise.reject(new Error('refused')) : Promise.resolve(),
+    );
     await expect(table.persist()).rejects.toThrow('refused');
     fails = false;
     await expect(table.persist()).resolves.toBeUndefined();

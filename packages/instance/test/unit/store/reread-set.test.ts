@@ -13,7 +13,8 @@ class StorageOfTests implements RereadStorage {
 
   async upsert(documents: Document[]): Promise<void> {
     if (this.holds) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    for (const document of documents) this.documents.set(String(document._id), BSON.deserialize(BSON.serialize(document), { promoteBuffers: false }));
+    for (const document of documents)
+      this.documents.set(String(document._id), BSON.deserialize(BSON.serialize(document), { promoteBuffers: false }));
   }
 
   async remove(ids: string[]): Promise<void> {

@@ -5,13 +5,14 @@ it('does one thing after the other, also when one fails', async () => {
   const turns = new SerialQueue();
   const done: string[] = [];
   const free: (() => void)[] = [];
-  const work = (name: string) => turns.run(async () => {
-    done.push(`${name} begun`);
-    await new Promise<void>((resolve) => free.push(resolve));
-    if (name === 'second') throw new Error(name);
-    done.push(`${name} ended`);
-    return name;
-  });
+  const work = (name: string) =>
+    turns.run(async () => {
+      done.push(`${name} begun`);
+      await new Promise<void>((resolve) => free.push(resolve));
+      if (name === 'second') throw new Error(name);
+      done.push(`${name} ended`);
+      return name;
+    });
   const all = ['first', 'second', 'third'].map(work);
   const ended = Promise.allSettled(all);
   for (const one of all) {

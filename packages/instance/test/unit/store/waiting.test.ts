@@ -8,7 +8,11 @@ import { never, settled } from '../model/parts.js';
 describe('applyWatermark', () => {
   it('is durable before anyone goes on, and one write covers what the stream has reached', async () => {
     const saves: { time: bigint; done: () => void }[] = [];
-    const applyWatermark = new ApplyWatermark(10n, (time) => new Promise((resolve) => saves.push({ time, done: resolve })), () => 50n);
+    const applyWatermark = new ApplyWatermark(
+      10n,
+      (time) => new Promise((resolve) => saves.push({ time, done: resolve })),
+      () => 50n,
+    );
     const covered: bigint[] = [];
     for (const time of [10n, 20n, 30n]) void applyWatermark.cover(time).then(() => covered.push(time));
     await settled();
@@ -18,16 +22,24 @@ describe('applyWatermark', () => {
     expect(covered).toEqual([10n, 20n, 30n]);
   });
 
-  it('covers a time beyond the stream\'s position too', async () => {
+  it("covers a time beyond the stream's position too", async () => {
     const saves: bigint[] = [];
-    const applyWatermark = new ApplyWatermark(0n, (time) => Promise.resolve(void saves.push(time)), () => 5n);
+    const applyWatermark = new ApplyWatermark(
+      0n,
+      (time) => Promise.resolve(void saves.push(time)),
+      () => 5n,
+    );
     await applyWatermark.cover(9n);
     await applyWatermark.cover(9n);
     expect(saves).toEqual([9n]);
   });
 
   it('lets nobody go on whose write failed', async () => {
-    const applyWatermark = new ApplyWatermark(0n, () => Promise.reject(new Error('refused')), () => 5n);
+    const applyWatermark = new ApplyWatermark(
+      0n,
+      () => Promise.reject(new Error('refused')),
+      () => 5n,
+    );
     await expect(applyWatermark.cover(1n)).rejects.toThrow('refused');
     await expect(applyWatermark.cover(1n)).rejects.toThrow('refused');
   });
@@ -47,7 +59,7 @@ describe('a byte budget', () => {
     expect(free).toBe(true);
   });
 
-  it('stops waiting with the signal\'s reason', async () => {
+  it("stops waiting with the signal's reason", async () => {
     const budget = new ByteBudget(1);
     budget.take(1);
     const stop = new AbortController();
@@ -71,7 +83,7 @@ describe('a signal between stations', () => {
     }
   });
 
-  it('ends with the signal\'s reason, also when the condition holds', async () => {
+  it("ends with the signal's reason, also when the condition holds", async () => {
     const stop = new AbortController();
     const waiting = new Condition().until(() => false, stop.signal);
     stop.abort(new Error('stopped'));
@@ -89,7 +101,9 @@ describe('tasks that run together', () => {
       ended.push('other');
       throw new Error('a consequence');
     };
-    await expect(runTogether(never, [other, () => Promise.reject(new Error('the cause'))])).rejects.toThrow('the cause');
+    await expect(runTogether(never, [other, () => Promise.reject(new Error('the cause'))])).rejects.toThrow(
+      'the cause',
+    );
     expect(ended).toEqual(['other']);
   });
 });

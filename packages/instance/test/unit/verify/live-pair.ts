@@ -1,6 +1,13 @@
 import { BSON, Long, Timestamp, type Document } from 'mongodb';
 import type { Clock } from '../../../src/cluster/clock.js';
-import type { CallOptions, ClusterClient, NodeClient, RawBatch, RawCursor, WriteOutcome } from '../../../src/cluster/node-client.js';
+import type {
+  CallOptions,
+  ClusterClient,
+  NodeClient,
+  RawBatch,
+  RawCursor,
+  WriteOutcome,
+} from '../../../src/cluster/node-client.js';
 import { fakeCluster } from '../fake-node-client.js';
 
 /** Thrown in place of the process's end. */
@@ -129,7 +136,9 @@ class LiveClient implements NodeClient {
   }
 
   #batch(ids: readonly number[]): RawBatch {
-    const documents = ids.flatMap((_id) => (this.values[_id] === undefined ? [] : [BSON.serialize({ _id, value: this.values[_id] })]));
+    const documents = ids.flatMap((_id) =>
+      this.values[_id] === undefined ? [] : [BSON.serialize({ _id, value: this.values[_id] })],
+    );
     return { documents, bytes: documents.reduce((sum, { length }) => sum + length, 0) };
   }
 }

@@ -15,7 +15,11 @@ export class RangeClient implements NodeClient {
   opened = 0;
 
   /** @param random from 0 to 1; documents of one `_id` stand in no order */
-  constructor(documents: readonly Document[], private readonly random: () => number, private readonly lossRate: number) {
+  constructor(
+    documents: readonly Document[],
+    private readonly random: () => number,
+    private readonly lossRate: number,
+  ) {
     this.documents = documents.map((document) => BSON.serialize(document)).sort((a, b) => compareRaw(idOf(a), idOf(b)));
   }
 

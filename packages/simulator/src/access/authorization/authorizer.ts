@@ -44,7 +44,8 @@ export class Authorizer {
     if (!this.#knows(request.name) || needs === 'open') return;
     await login.refresh();
     const privileges = await this.#privilegesOf(login);
-    if (privileges === undefined) throw new CommandError(13, 'Unauthorized', `command ${request.name} requires authentication`);
+    if (privileges === undefined)
+      throw new CommandError(13, 'Unauthorized', `command ${request.name} requires authentication`);
     if (needs === undefined || needs === 'login') this.#checkOwn(login, privileges, request);
     else if (request.name === 'rolesInfo' && asksForOwnRole(login, request)) return;
     else if (!needs(request).every((need) => isMet(need, privileges))) throw refusal(request);
@@ -54,8 +55,13 @@ export class Authorizer {
   /** Looks at the reply of a command that ran: leaves out what the caller may not see, and remembers whose cursors are open. */
   finish(login: Login, request: CommandRequest, reply: Doc): void {
     this.#owners.note(request, reply, login.text);
-    if (request.name === 'listDatabases' && !seesAllDatabases(login.privileges, request)) keepVisibleDatabases(reply, login.privileges);
-    if (request.name === 'listCollections' && isTrue(request.body.get('authorizedCollections')) && !listsCollections(login.privileges, request.db)) {
+    if (request.name === 'listDatabases' && !seesAllDatabases(login.privileges, request))
+      keepVisibleDatabases(reply, login.privileges);
+    if (
+      request.name === 'listCollections' &&
+      isTrue(request.body.get('authorizedCollections')) &&
+      !listsCollections(login.privileges, request.db)
+    ) {
       keepVisibleCollections(reply, request.db, login.privileges);
     }
     if (writesAccess(request)) this.catalog.changed();
@@ -72,10 +78,12 @@ export class Authorizer {
         this.#owners.check(request, login.text);
         return;
       case 'killCursors':
-        if (this.#owners.concernsOthers(request, login.text) && !privileges.allows(clusterResource, 'killAnyCursor')) throw refusal(request);
+        if (this.#owners.concernsOthers(request, login.text) && !privileges.allows(clusterResource, 'killAnyCursor'))
+          throw refusal(request);
         return;
       case 'listDatabases':
-        if (request.body.get('authorizedDatabases') === false && !privileges.allows(clusterResource, 'listDatabases')) throw refusal(request);
+        if (request.body.get('authorizedDatabases') === false && !privileges.allows(clusterResource, 'listDatabases'))
+          throw refusal(request);
         return;
       case 'listCollections':
         if (!listsCollections(privileges, request.db) && !asksForOwnNames(privileges, request)) throw refusal(request);
@@ -91,7 +99,11 @@ function isMet({ resource, actions, ofReaders }: Need, privileges: PrivilegeSet)
 }
 
 function refusal(request: CommandRequest): CommandError {
-  return new CommandError(13, 'Unauthorized', `not authorized on ${request.db} to execute command ${commandText(request)}`);
+  return new CommandError(
+    13,
+    'Unauthorized',
+    `not authorized on ${request.db} to execute command ${commandText(request)}`,
+  );
 }
 
 function seesAllDatabases(privileges: PrivilegeSet, { body }: CommandRequest): boolean {

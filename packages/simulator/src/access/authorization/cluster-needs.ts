@@ -107,7 +107,17 @@ const serverNeeds: readonly (readonly [string, Declaration])[] = [
 const internalCommands = ['prepareTransaction', 'coordinateCommitTransaction'];
 
 /** Commands that a client may send before it logs in. */
-const openCommands = ['hello', 'isMaster', 'ismaster', 'ping', 'buildInfo', 'isdbgrid', 'whatsmyuri', 'listCommands', 'endSessions'];
+const openCommands = [
+  'hello',
+  'isMaster',
+  'ismaster',
+  'ping',
+  'buildInfo',
+  'isdbgrid',
+  'whatsmyuri',
+  'listCommands',
+  'endSessions',
+];
 
 export const clusterNeeds: readonly (readonly [string, Declaration])[] = [
   ...shardingNeeds,

@@ -3,7 +3,16 @@ import type { CommandRequest } from '../../node/command.js';
 import { docOrEmpty, isTrue, textOrEmpty } from '../../node/doc-fields.js';
 import { databaseOf } from '../../node/namespace.js';
 import { aggregateNeeds, pipelineNeeds } from './pipeline-needs.js';
-import { type Declaration, fullName, namedResource, type Need, onDatabase, onFullyNamed, onNamed, onNamedOrUuid } from './need.js';
+import {
+  type Declaration,
+  fullName,
+  namedResource,
+  type Need,
+  onDatabase,
+  onFullyNamed,
+  onNamed,
+  onNamedOrUuid,
+} from './need.js';
 
 /** Adds what skipping a collection's validator needs. */
 function writing(actions: (request: CommandRequest) => string[]): Declaration {
@@ -32,7 +41,9 @@ function createNeeds(request: CommandRequest): Need[] {
   const { body, db } = request;
   const viewed = body.get('viewOn');
   const made: Need = { resource: namedResource(request), actions: ['createCollection'] };
-  return typeof viewed === 'string' ? [made, ...pipelineNeeds(db, viewed, body.get('pipeline')).map((need) => ({ ...need, ofReaders: made.resource }))] : [made];
+  return typeof viewed === 'string'
+    ? [made, ...pipelineNeeds(db, viewed, body.get('pipeline')).map((need) => ({ ...need, ofReaders: made.resource }))]
+    : [made];
 }
 
 function collModNeeds(request: CommandRequest): Need[] {
@@ -45,12 +56,18 @@ function collModNeeds(request: CommandRequest): Need[] {
 /** Within one database a right of its own, which lets nobody read what he could not; between databases what a copy would need. */
 function renameNeeds({ body }: CommandRequest): Need[] {
   const [from, to] = [textOrEmpty(body.get('renameCollection')), textOrEmpty(body.get('to'))];
-  const dropped: Need[] = isTrue(body.get('dropTarget')) ? [{ resource: fullName(to), actions: ['dropCollection'] }] : [];
+  const dropped: Need[] = isTrue(body.get('dropTarget'))
+    ? [{ resource: fullName(to), actions: ['dropCollection'] }]
+    : [];
   if (databaseOf(from) === databaseOf(to)) {
     const unread: Need = { resource: fullName(from), actions: ['find'], ofReaders: fullName(to) };
     return [{ resource: fullName(from), actions: ['renameCollectionSameDB'] }, unread, ...dropped];
   }
-  return [{ resource: fullName(from), actions: ['find', 'dropCollection'] }, { resource: fullName(to), actions: ['insert', 'createIndex'] }, ...dropped];
+  return [
+    { resource: fullName(from), actions: ['find', 'dropCollection'] },
+    { resource: fullName(to), actions: ['insert', 'createIndex'] },
+    ...dropped,
+  ];
 }
 
 function bulkWriteNeeds({ body, sequences }: CommandRequest): Need[] {

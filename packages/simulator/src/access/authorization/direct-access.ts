@@ -4,8 +4,25 @@ import { clusterResource } from '../privilege/resource.js';
 
 /** Commands that read, write or define users' data; all others a shard answers to everybody (manual: "Shard Direct Commands"). */
 const keptToRouters: ReadonlySet<string> = new Set([
-  'aggregate', 'bulkWrite', 'collMod', 'collStats', 'count', 'create', 'createIndexes', 'dbStats', 'delete', 'distinct', 'drop', 'dropDatabase',
-  'dropIndexes', 'find', 'findAndModify', 'insert', 'listCollections', 'listIndexes', 'update',
+  'aggregate',
+  'bulkWrite',
+  'collMod',
+  'collStats',
+  'count',
+  'create',
+  'createIndexes',
+  'dbStats',
+  'delete',
+  'distinct',
+  'drop',
+  'dropDatabase',
+  'dropIndexes',
+  'find',
+  'findAndModify',
+  'insert',
+  'listCollections',
+  'listIndexes',
+  'update',
 ]);
 
 const internalDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
@@ -16,6 +33,15 @@ const internalDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'loca
  * @throws CommandError 13
  */
 export function refuseDirectAccess({ name, db }: CommandRequest, privileges: PrivilegeSet): void {
-  if (!keptToRouters.has(name) || internalDatabases.has(db) || privileges.allows(clusterResource, 'issueDirectShardOperations')) return;
-  throw new CommandError(13, 'Unauthorized', 'You are connecting to a sharded cluster improperly by connecting directly to a shard. Please connect to the cluster via a router (mongos).');
+  if (
+    !keptToRouters.has(name) ||
+    internalDatabases.has(db) ||
+    privileges.allows(clusterResource, 'issueDirectShardOperations')
+  )
+    return;
+  throw new CommandError(
+    13,
+    'Unauthorized',
+    'You are connecting to a sharded cluster improperly by connecting directly to a shard. Please connect to the cluster via a router (mongos).',
+  );
 }

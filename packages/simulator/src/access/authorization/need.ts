@@ -48,7 +48,9 @@ export function onNamed(...actions: string[]): Declaration {
 export function onNamedOrUuid(...actions: string[]): Declaration {
   return (request) => {
     const named: Need = { resource: namedResource(request), actions };
-    return typeof request.body.get(request.name) === 'string' ? [named] : [{ resource: clusterResource, actions: ['useUUID'] }, named];
+    return typeof request.body.get(request.name) === 'string'
+      ? [named]
+      : [{ resource: clusterResource, actions: ['useUUID'] }, named];
   };
 }
 

@@ -1,14 +1,25 @@
 import type { Doc, Value } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
 import { docOf, docOrEmpty, isTrue, textOrEmpty } from '../../node/doc-fields.js';
-import { anyNormalResource, clusterResource, databaseResource, namespaceResource, type Resource } from '../privilege/resource.js';
+import {
+  anyNormalResource,
+  clusterResource,
+  databaseResource,
+  namespaceResource,
+  type Resource,
+} from '../privilege/resource.js';
 import { namedResource, type Need } from './need.js';
 
 /** What an aggregation reads and writes: its own collection by its first stage, others by the stages that name them. */
 export function aggregateNeeds(request: CommandRequest): Need[] {
   const stages = stagesOf(request.body.get('pipeline'));
-  const needs = [...sourceNeeds(namedResource(request), stages[0]), ...stages.flatMap((stage) => stageNeeds(request.db, stage))];
-  return isTrue(request.body.get('bypassDocumentValidation')) ? [...needs, { resource: namedResource(request), actions: ['bypassDocumentValidation'] }] : needs;
+  const needs = [
+    ...sourceNeeds(namedResource(request), stages[0]),
+    ...stages.flatMap((stage) => stageNeeds(request.db, stage)),
+  ];
+  return isTrue(request.body.get('bypassDocumentValidation'))
+    ? [...needs, { resource: namedResource(request), actions: ['bypassDocumentValidation'] }]
+    : needs;
 }
 
 /** What the pipeline of a view or of a stage reads of the collection before it. */
@@ -37,7 +48,9 @@ function sourceNeeds(source: Resource, first: Doc | undefined): Need[] {
       return isTrue(docOrEmpty(options).get('allUsers')) ? [{ resource: clusterResource, actions: ['inprog'] }] : [];
     case '$listSessions':
     case '$listLocalSessions':
-      return isTrue(docOrEmpty(options).get('allUsers')) ? [{ resource: clusterResource, actions: ['listSessions'] }] : [];
+      return isTrue(docOrEmpty(options).get('allUsers'))
+        ? [{ resource: clusterResource, actions: ['listSessions'] }]
+        : [];
     case '$shardedDataDistribution':
       return [{ resource: clusterResource, actions: ['shardedDataDistribution'] }];
     case '$documents':
@@ -61,19 +74,28 @@ function stageNeeds(db: string, stage: Doc): Need[] {
     case '$out':
       return [{ resource: outputOf(db, options), actions: ['insert', 'remove'] }];
     case '$merge':
-      return [{ resource: outputOf(db, typeof options === 'string' ? options : fields.get('into')), actions: mergeActions(fields) }];
+      return [
+        {
+          resource: outputOf(db, typeof options === 'string' ? options : fields.get('into')),
+          actions: mergeActions(fields),
+        },
+      ];
     default:
       return [];
   }
 }
 
 function joined(db: string, from: Value | undefined, pipeline: Value | undefined): Need[] {
-  if (from instanceof Map) return pipelineNeeds(textOrEmpty(from.get('db')) || db, textOrEmpty(from.get('coll')), pipeline);
-  return from === undefined ? stagesOf(pipeline).flatMap((stage) => stageNeeds(db, stage)) : pipelineNeeds(db, textOrEmpty(from), pipeline);
+  if (from instanceof Map)
+    return pipelineNeeds(textOrEmpty(from.get('db')) || db, textOrEmpty(from.get('coll')), pipeline);
+  return from === undefined
+    ? stagesOf(pipeline).flatMap((stage) => stageNeeds(db, stage))
+    : pipelineNeeds(db, textOrEmpty(from), pipeline);
 }
 
 function outputOf(db: string, target: Value | undefined): Resource {
-  if (!(target instanceof Map)) return target === undefined ? databaseResource(db) : namespaceResource(db, textOrEmpty(target));
+  if (!(target instanceof Map))
+    return target === undefined ? databaseResource(db) : namespaceResource(db, textOrEmpty(target));
   return namespaceResource(textOrEmpty(target.get('db')) || db, textOrEmpty(target.get('coll')));
 }
 

@@ -15,7 +15,8 @@ function roleNeeds({ body, db }: CommandRequest, field: string, action: string):
 /** Who gives or takes privileges needs the same on the database of each resource. */
 function privilegeNeeds({ body }: CommandRequest, action: string): Need[] {
   return readPrivileges(body.get('privileges')).map(({ resource }) => ({
-    resource: resource.kind === 'namespace' && resource.db !== '' ? databaseResource(resource.db) : databaseResource('admin'),
+    resource:
+      resource.kind === 'namespace' && resource.db !== '' ? databaseResource(resource.db) : databaseResource('admin'),
     actions: [action],
   }));
 }
@@ -33,19 +34,29 @@ function updateUserNeeds(request: CommandRequest): Need[] {
   const needs: Need[] = [];
   if (request.body.has('pwd')) needs.push({ resource, actions: ['changePassword'] });
   if (request.body.has('customData')) needs.push({ resource, actions: ['changeCustomData'] });
-  if (request.body.has('roles')) needs.push({ resource, actions: ['revokeRole'] }, ...roleNeeds(request, 'roles', 'grantRole'));
+  if (request.body.has('roles'))
+    needs.push({ resource, actions: ['revokeRole'] }, ...roleNeeds(request, 'roles', 'grantRole'));
   return needs;
 }
 
 function updateRoleNeeds(request: CommandRequest): Need[] {
-  return [{ resource: databaseResource(request.db), actions: ['revokeRole'] }, ...roleNeeds(request, 'roles', 'grantRole'), ...privilegeNeeds(request, 'grantRole')];
+  return [
+    { resource: databaseResource(request.db), actions: ['revokeRole'] },
+    ...roleNeeds(request, 'roles', 'grantRole'),
+    ...privilegeNeeds(request, 'grantRole'),
+  ];
 }
 
 /** Everybody may look at himself; for others the right to view users of their database is needed. */
 function usersInfoNeeds({ body, db, connection }: CommandRequest): Need[] {
   const asked = body.get('usersInfo') ?? null;
-  if (asked instanceof Map && isTrue(asked.get('forAllDBs'))) return [{ resource: clusterResource, actions: ['viewUser'] }];
-  const named: readonly Value[] = Array.isArray(asked) ? asked : asked instanceof Map || typeof asked === 'string' ? [asked] : [];
+  if (asked instanceof Map && isTrue(asked.get('forAllDBs')))
+    return [{ resource: clusterResource, actions: ['viewUser'] }];
+  const named: readonly Value[] = Array.isArray(asked)
+    ? asked
+    : asked instanceof Map || typeof asked === 'string'
+      ? [asked]
+      : [];
   if (named.length === 0) return [{ resource: databaseResource(db), actions: ['viewUser'] }];
   return named
     .map((each) => readUserName(each, db))
@@ -55,7 +66,11 @@ function usersInfoNeeds({ body, db, connection }: CommandRequest): Need[] {
 
 function rolesInfoNeeds({ body, db }: CommandRequest): Need[] {
   const asked = body.get('rolesInfo') ?? null;
-  const named: readonly Value[] = Array.isArray(asked) ? asked : asked instanceof Map || typeof asked === 'string' ? [asked] : [];
+  const named: readonly Value[] = Array.isArray(asked)
+    ? asked
+    : asked instanceof Map || typeof asked === 'string'
+      ? [asked]
+      : [];
   if (named.length === 0) return [{ resource: databaseResource(db), actions: ['viewRole'] }];
   return named.map((each) => ({ resource: databaseResource(readRole(each, db).db), actions: ['viewRole'] }));
 }
@@ -70,7 +85,10 @@ function changingPrivileges(action: string): Declaration {
 
 /** Commands about users, roles and logins. */
 export const userNeeds: readonly (readonly [string, Declaration])[] = [
-  ...['saslStart', 'saslContinue', 'authenticate', 'logout', 'connectionStatus'].map((name): [string, Declaration] => [name, 'open']),
+  ...['saslStart', 'saslContinue', 'authenticate', 'logout', 'connectionStatus'].map((name): [string, Declaration] => [
+    name,
+    'open',
+  ]),
   ['createUser', creating('createUser')],
   ['updateUser', updateUserNeeds],
   ['dropUser', onDatabase('dropUser')],

@@ -8,11 +8,15 @@ const bytesPerMegabyte = 1024 * 1024;
 
 /** Leaves out of a reply of `listDatabases` what the caller has no right to see, and adds the sizes up again. */
 export function keepVisibleDatabases(reply: Doc, privileges: PrivilegeSet): void {
-  const entries = listIn(reply.get('databases')).filter((entry) => privileges.allowsAnythingIn(textOrEmpty(entry.get('name'))));
+  const entries = listIn(reply.get('databases')).filter((entry) =>
+    privileges.allowsAnythingIn(textOrEmpty(entry.get('name'))),
+  );
   reply.set('databases', entries);
   if (!reply.has('totalSize')) return;
   const total = entries.reduce((sum, entry) => sum + (numberOf(entry.get('sizeOnDisk')) ?? 0), 0);
-  reply.set('totalSize', Long.fromNumber(total)).set('totalSizeMb', Long.fromNumber(Math.floor(total / bytesPerMegabyte)));
+  reply
+    .set('totalSize', Long.fromNumber(total))
+    .set('totalSizeMb', Long.fromNumber(Math.floor(total / bytesPerMegabyte)));
 }
 
 /** The same for `listCollections` with `authorizedCollections`. */

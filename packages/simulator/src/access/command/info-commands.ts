@@ -47,7 +47,8 @@ async function shownUser(catalog: UserCatalog, { body }: CommandRequest, documen
   const shown = new Map(document);
   shown.delete('credentials');
   shown.delete('roles');
-  if (isTrue(body.get('showCredentials'))) shown.set('credentials', document.get('credentials') ?? new Map<string, Value>());
+  if (isTrue(body.get('showCredentials')))
+    shown.set('credentials', document.get('credentials') ?? new Map<string, Value>());
   const roles = rolesOf(document);
   shown.set('roles', roleDocuments(roles)).set('mechanisms', mechanismsOf(document));
   if (!isTrue(body.get('showPrivileges'))) return shown;
@@ -71,7 +72,9 @@ export async function rolesInfo(catalog: UserCatalog, request: CommandRequest): 
 
 async function rolesOfDatabase(catalog: UserCatalog, { body, db }: CommandRequest): Promise<RoleName[]> {
   const own = (await catalog.roles.find(doc(['db', db]))).map((role) => ({ role: textOrEmpty(role.get('role')), db }));
-  const builtIn = isTrue(body.get('showBuiltinRoles')) ? builtInRoleNames(db, catalog.version).map((role) => ({ role, db })) : [];
+  const builtIn = isTrue(body.get('showBuiltinRoles'))
+    ? builtInRoleNames(db, catalog.version).map((role) => ({ role, db }))
+    : [];
   return [...own, ...builtIn];
 }
 

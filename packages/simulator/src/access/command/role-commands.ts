@@ -42,7 +42,8 @@ export async function createRole(catalog: UserCatalog, request: CommandRequest):
 /** `updateRole`: replaces privileges, roles or both. */
 export async function updateRole(catalog: UserCatalog, request: CommandRequest): Promise<Doc> {
   const { body } = request;
-  if (!body.has('privileges') && !body.has('roles')) throw new CommandError(2, 'BadValue', 'updateRole command has no fields to update');
+  if (!body.has('privileges') && !body.has('roles'))
+    throw new CommandError(2, 'BadValue', 'updateRole command has no fields to update');
   const document = await existingRole(catalog, namedRole(request));
   if (body.has('privileges')) document.set('privileges', new PrivilegeSet(listedPrivileges(request)).toDocuments());
   if (body.has('roles')) document.set('roles', roleDocuments(await existingRoles(catalog, request, 'roles', true)));
@@ -74,7 +75,11 @@ export async function changeRolesOfRole(catalog: UserCatalog, request: CommandRe
 }
 
 /** `grantPrivilegesToRole` and `revokePrivilegesFromRole`. */
-export async function changePrivilegesOfRole(catalog: UserCatalog, request: CommandRequest, grant: boolean): Promise<Doc> {
+export async function changePrivilegesOfRole(
+  catalog: UserCatalog,
+  request: CommandRequest,
+  grant: boolean,
+): Promise<Doc> {
   const document = await existingRole(catalog, namedRole(request));
   const privileges = new PrivilegeSet(readPrivileges(document.get('privileges')));
   for (const privilege of listedPrivileges(request)) {
@@ -93,14 +98,23 @@ export function invalidateUserCache(catalog: UserCatalog): Doc {
 
 async function existingRole(catalog: UserCatalog, name: RoleName, complaint?: string): Promise<Doc> {
   if (builtInPrivileges(name, catalog.version) !== undefined) {
-    throw new CommandError(49, 'InvalidRoleModification', `${roleText(name)} is a built-in role and cannot be modified`);
+    throw new CommandError(
+      49,
+      'InvalidRoleModification',
+      `${roleText(name)} is a built-in role and cannot be modified`,
+    );
   }
   const document = await catalog.roles.byId(accessId(name.db, name.role));
   if (document !== undefined) return document;
-  throw new CommandError(31, 'RoleNotFound', complaint === undefined ? `Role ${roleText(name)} not found` : `${complaint}${roleText(name)}`);
+  throw new CommandError(
+    31,
+    'RoleNotFound',
+    complaint === undefined ? `Role ${roleText(name)} not found` : `${complaint}${roleText(name)}`,
+  );
 }
 
 function listedPrivileges({ body, name }: CommandRequest): Privilege[] {
-  if (!body.has('privileges')) throw new CommandError(40414, 'Location40414', `BSON field '${name}.privileges' is missing but a required field`);
+  if (!body.has('privileges'))
+    throw new CommandError(40414, 'Location40414', `BSON field '${name}.privileges' is missing but a required field`);
   return readPrivileges(body.get('privileges'));
 }

@@ -6,7 +6,14 @@ import { Int32 } from 'bson';
 import { readRoles, type RoleName, roleText } from '../privilege/role-name.js';
 import { type MechanismName, scramMechanism, scramMechanisms } from '../scram/scram-mechanism.js';
 import type { UserCatalog } from '../user/user-catalog.js';
-import { newCredentials, newUserDocument, roleDocuments, rolesOf, userText, type UserName } from '../user/user-record.js';
+import {
+  newCredentials,
+  newUserDocument,
+  roleDocuments,
+  rolesOf,
+  userText,
+  type UserName,
+} from '../user/user-record.js';
 
 /** The user a command names in its first field; users belong to the command's database. */
 function namedUser({ db, body, name }: CommandRequest): UserName {
@@ -17,18 +24,23 @@ function namedUser({ db, body, name }: CommandRequest): UserName {
 export async function createUser(catalog: UserCatalog, request: CommandRequest): Promise<Doc> {
   const name = namedUser(request);
   const { body } = request;
-  if (name.user === '') throw new CommandError(2, 'BadValue', 'User document needs \'user\' field to be non-empty');
+  if (name.user === '') throw new CommandError(2, 'BadValue', "User document needs 'user' field to be non-empty");
   if (name.db === 'local') throw new CommandError(2, 'BadValue', 'Cannot create users in the local database');
   const external = name.db === '$external';
   if (!body.has('pwd') && !external) {
-    throw new CommandError(2, 'BadValue', "Must provide a 'pwd' field for all user documents, except those with '$external' as the user's source db");
+    throw new CommandError(
+      2,
+      'BadValue',
+      "Must provide a 'pwd' field for all user documents, except those with '$external' as the user's source db",
+    );
   }
   const roles = await existingRoles(catalog, request, 'roles', true);
   const document = newUserDocument(name);
   document.set('credentials', external ? doc(['external', true]) : await credentialsOf(request, name.user, undefined));
   if (body.has('customData')) document.set('customData', body.get('customData') ?? null);
   document.set('roles', roleDocuments(roles));
-  if ((await catalog.user(name)) !== undefined) throw new CommandError(51003, 'Location51003', `User "${userText(name)}" already exists`);
+  if ((await catalog.user(name)) !== undefined)
+    throw new CommandError(51003, 'Location51003', `User "${userText(name)}" already exists`);
   await catalog.saveUser(document);
   return new Map();
 }
@@ -38,7 +50,8 @@ export async function updateUser(catalog: UserCatalog, request: CommandRequest):
   const name = namedUser(request);
   const { body } = request;
   const changing = ['pwd', 'customData', 'roles', 'mechanisms'].filter((field) => body.has(field));
-  if (changing.length === 0) throw new CommandError(2, 'BadValue', 'Must specify at least one field to update in updateUser');
+  if (changing.length === 0)
+    throw new CommandError(2, 'BadValue', 'Must specify at least one field to update in updateUser');
   const roles = body.has('roles') ? await existingRoles(catalog, request, 'roles', true) : undefined;
   const document = await existingUser(catalog, name);
   if (body.has('pwd')) document.set('credentials', await credentialsOf(request, name.user, document));
@@ -77,7 +90,11 @@ export async function revokeRolesFromUser(catalog: UserCatalog, request: Command
   return changeRoles(catalog, namedUser(request), (roles) => roles.filter((role) => !revoked.has(roleText(role))));
 }
 
-async function changeRoles(catalog: UserCatalog, name: UserName, change: (roles: RoleName[]) => RoleName[]): Promise<Doc> {
+async function changeRoles(
+  catalog: UserCatalog,
+  name: UserName,
+  change: (roles: RoleName[]) => RoleName[],
+): Promise<Doc> {
   const document = await existingUser(catalog, name, 'Could not find user');
   await catalog.saveUser(document.set('roles', roleDocuments(change(rolesOf(document)))));
   return new Map();
@@ -86,7 +103,8 @@ async function changeRoles(catalog: UserCatalog, name: UserName, change: (roles:
 async function existingUser(catalog: UserCatalog, name: UserName, complaint?: string): Promise<Doc> {
   const document = await catalog.user(name);
   if (document !== undefined) return document;
-  const message = complaint === undefined ? `User ${userText(name)} not found` : `${complaint} "${name.user}" for db "${name.db}"`;
+  const message =
+    complaint === undefined ? `User ${userText(name)} not found` : `${complaint} "${name.user}" for db "${name.db}"`;
   throw new CommandError(11, 'UserNotFound', message);
 }
 
@@ -94,14 +112,23 @@ async function existingUser(catalog: UserCatalog, name: UserName, complaint?: st
  * Roles that a command lists, all of which exist.
  * @throws CommandError 40414 when the list must be there and is not, 14 when it is no list, 31 for unknown roles
  */
-export async function existingRoles(catalog: UserCatalog, { body, db, name }: CommandRequest, field: string, required: boolean): Promise<RoleName[]> {
+export async function existingRoles(
+  catalog: UserCatalog,
+  { body, db, name }: CommandRequest,
+  field: string,
+  required: boolean,
+): Promise<RoleName[]> {
   const value = body.get(field);
   if (value === undefined) {
     if (!required) return [];
     throw new CommandError(40414, 'Location40414', `BSON field '${name}.${field}' is missing but a required field`);
   }
   if (!Array.isArray(value)) {
-    throw new CommandError(14, 'TypeMismatch', `BSON field '${name}.${field}' is the wrong type '${typeName(value)}', expected type 'array'`);
+    throw new CommandError(
+      14,
+      'TypeMismatch',
+      `BSON field '${name}.${field}' is the wrong type '${typeName(value)}', expected type 'array'`,
+    );
   }
   const roles = readRoles(value, db);
   await catalog.requireRoles(roles);
@@ -113,7 +140,8 @@ async function credentialsOf(request: CommandRequest, user: string, present: Doc
   if (password === '') throw new CommandError(50687, 'Location50687', 'Password cannot be empty');
   const digested = request.body.get('digestPassword') === false || numberOf(request.body.get('digestPassword')) === 0;
   const wanted = request.body.has('mechanisms') ? mechanismNames(request) : presentMechanisms(present, digested);
-  if (digested && wanted.includes('SCRAM-SHA-256')) throw new CommandError(2, 'BadValue', 'Use of SCRAM-SHA-256 requires undigested passwords');
+  if (digested && wanted.includes('SCRAM-SHA-256'))
+    throw new CommandError(2, 'BadValue', 'Use of SCRAM-SHA-256 requires undigested passwords');
   return newCredentials(user, password, wanted, digested);
 }
 
@@ -125,10 +153,12 @@ function presentMechanisms(present: Doc | undefined, digested: boolean): Mechani
 
 function mechanismNames({ body }: CommandRequest): MechanismName[] {
   const list = body.get('mechanisms');
-  if (!Array.isArray(list) || list.length === 0) throw new CommandError(2, 'BadValue', 'mechanisms field must not be empty');
+  if (!Array.isArray(list) || list.length === 0)
+    throw new CommandError(2, 'BadValue', 'mechanisms field must not be empty');
   return list.map((each) => {
     const mechanism = typeof each === 'string' ? scramMechanism(each) : undefined;
-    if (mechanism === undefined) throw new CommandError(2, 'BadValue', `Unknown auth mechanism '${typeof each === 'string' ? each : ''}'`);
+    if (mechanism === undefined)
+      throw new CommandError(2, 'BadValue', `Unknown auth mechanism '${typeof each === 'string' ? each : ''}'`);
     return mechanism.name;
   });
 }

@@ -9,6 +9,7 @@ export async function connectionStatus(login: Login, request: CommandRequest): P
   await login.refresh();
   const users = login.users.map(({ user, db }) => doc(['user', user], ['db', db]));
   const info = doc(['authenticatedUsers', users], ['authenticatedUserRoles', roleDocuments(login.roles)]);
-  if (isTrue(request.body.get('showPrivileges'))) info.set('authenticatedUserPrivileges', login.privileges.toDocuments());
+  if (isTrue(request.body.get('showPrivileges')))
+    info.set('authenticatedUserPrivileges', login.privileges.toDocuments());
   return doc(['authInfo', info]);
 }

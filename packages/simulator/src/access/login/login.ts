@@ -92,6 +92,7 @@ export class Login {
 
   #publish(): void {
     this.connection.authenticated = [...this.users];
-    this.connection.bypassesWriteBlocking = this.#users.size > 0 && this.privileges.allows(clusterResource, 'bypassWriteBlockingMode');
+    this.connection.bypassesWriteBlocking =
+      this.#users.size > 0 && this.privileges.allows(clusterResource, 'bypassWriteBlockingMode');
   }
 }

@@ -25,7 +25,11 @@ export async function saslStart(catalog: UserCatalog, login: Login, db: string, 
   const mechanismName = textOrEmpty(body.get('mechanism'));
   const mechanism = scramMechanism(mechanismName);
   if (mechanism === undefined) {
-    throw new CommandError(334, 'MechanismUnavailable', `Received authentication for mechanism ${mechanismName} which is not enabled`);
+    throw new CommandError(
+      334,
+      'MechanismUnavailable',
+      `Received authentication for mechanism ${mechanismName} which is not enabled`,
+    );
   }
   login.conversation = undefined;
   const first = readClientFirst(payloadText(body.get('payload')));
@@ -45,8 +49,10 @@ export async function saslStart(catalog: UserCatalog, login: Login, db: string, 
 export async function saslContinue(login: Login, db: string, body: Doc): Promise<Doc> {
   const { conversation } = login;
   if (conversation === undefined) throw new CommandError(17, 'ProtocolError', 'No SASL session state found');
-  if (numberOf(body.get('conversationId')) !== conversationId.value) throw new CommandError(17, 'ProtocolError', 'sasl: Mismatched conversation id');
-  if (db !== conversation.user.db) throw new CommandError(17, 'ProtocolError', 'Attempt to switch database target during SASL authentication.');
+  if (numberOf(body.get('conversationId')) !== conversationId.value)
+    throw new CommandError(17, 'ProtocolError', 'sasl: Mismatched conversation id');
+  if (db !== conversation.user.db)
+    throw new CommandError(17, 'ProtocolError', 'Attempt to switch database target during SASL authentication.');
   if (conversation.proven) {
     login.conversation = undefined;
     await login.add(conversation.user);
@@ -70,14 +76,23 @@ export async function saslContinue(login: Login, db: string, body: Doc): Promise
 export function authenticate({ body }: CommandRequest): never {
   const mechanism = textOrEmpty(body.get('mechanism'));
   if (mechanism === '') throw new CommandError(2, 'BadValue', 'Auth mechanism not specified');
-  throw new CommandError(334, 'MechanismUnavailable', `Received authentication for mechanism ${mechanism} which is not enabled`);
+  throw new CommandError(
+    334,
+    'MechanismUnavailable',
+    `Received authentication for mechanism ${mechanism} which is not enabled`,
+  );
 }
 
 /**
  * Adds to a handshake what the client asks about logging in: the mechanisms of a user, and the first step of a
  * conversation, which is left out when it fails (driver authentication specification).
  */
-export async function extendHandshake(catalog: UserCatalog, login: Login, request: CommandRequest, reply: Doc): Promise<void> {
+export async function extendHandshake(
+  catalog: UserCatalog,
+  login: Login,
+  request: CommandRequest,
+  reply: Doc,
+): Promise<void> {
   const asked = request.body.get('saslSupportedMechs');
   if (typeof asked === 'string') {
     const dot = asked.indexOf('.');
@@ -86,7 +101,9 @@ export async function extendHandshake(catalog: UserCatalog, login: Login, reques
   }
   const speculative = docOf(request.body.get('speculativeAuthenticate'));
   if (!speculative?.has('saslStart')) return;
-  const started = await saslStart(catalog, login, textOrEmpty(speculative.get('db')) || 'admin', speculative).catch(() => undefined);
+  const started = await saslStart(catalog, login, textOrEmpty(speculative.get('db')) || 'admin', speculative).catch(
+    () => undefined,
+  );
   if (started !== undefined) reply.set('speculativeAuthenticate', started);
 }
 

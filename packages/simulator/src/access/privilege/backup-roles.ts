@@ -13,14 +13,26 @@ import {
 import { restoreActions, userAdminActions } from './role-actions.js';
 
 /** Collections of single nodes that say how far replication is. */
-const replicationState: readonly Resource[] = [namespace('local', 'replset.election'), namespace('local', 'replset.minvalid')];
+const replicationState: readonly Resource[] = [
+  namespace('local', 'replset.election'),
+  namespace('local', 'replset.minvalid'),
+];
 
 /** What a copy of everything reads: all data, users and roles, settings. */
 export function queryableBackupPrivileges(): Privilege[] {
   const found: readonly Resource[] = [
-    anyNormal, anyBuckets, database('config'), database('local'), ...replicationState,
-    everywhere('system.js'), everywhere('system.users'), everywhere('system.profile'),
-    namespace('admin', 'system.backup_users'), namespace('admin', 'system.roles'), namespace('admin', 'system.version'), namespace('config', 'settings'),
+    anyNormal,
+    anyBuckets,
+    database('config'),
+    database('local'),
+    ...replicationState,
+    everywhere('system.js'),
+    everywhere('system.users'),
+    everywhere('system.profile'),
+    namespace('admin', 'system.backup_users'),
+    namespace('admin', 'system.roles'),
+    namespace('admin', 'system.version'),
+    namespace('config', 'settings'),
   ];
   return [
     { resource: anyResource, actions: ['collStats', 'listCollections', 'listIndexes'] },
@@ -32,7 +44,10 @@ export function queryableBackupPrivileges(): Privilege[] {
 /** `backup`: reads everything, and may pause the balancer and write notes to the oplog. */
 export function backupPrivileges(version: ServerVersion): Privilege[] {
   return [
-    { resource: cluster, actions: ['appendOplogNote', 'serverStatus', ...(version.atLeast(6) ? ['setUserWriteBlockMode'] : [])] },
+    {
+      resource: cluster,
+      actions: ['appendOplogNote', 'serverStatus', ...(version.atLeast(6) ? ['setUserWriteBlockMode'] : [])],
+    },
     { resource: namespace('config', 'settings'), actions: ['insert', 'update'] },
     ...queryableBackupPrivileges(),
   ];
@@ -41,7 +56,13 @@ export function backupPrivileges(version: ServerVersion): Privilege[] {
 /** `restore`: makes collections, indexes, users and roles and inserts into them, without reading. */
 export function restorePrivileges(version: ServerVersion): Privilege[] {
   const restored: readonly Resource[] = [
-    anyNormal, anyBuckets, everywhere('system.js'), database('config'), database('local'), namespace('local', 'system.replset'), ...replicationState,
+    anyNormal,
+    anyBuckets,
+    everywhere('system.js'),
+    database('config'),
+    database('local'),
+    namespace('local', 'system.replset'),
+    ...replicationState,
     namespace('admin', 'system.backup_users'),
   ];
   const blocking = version.atLeast(6) ? ['bypassWriteBlockingMode', 'setUserWriteBlockMode'] : [];

@@ -78,7 +78,10 @@ function clusterMonitor(_db: string, version: ServerVersion): Privilege[] {
   const found = ['system.replset', 'replset.election', 'replset.minvalid'];
   return [
     { resource: cluster, actions: actions.clusterMonitorActions(version) },
-    ...[anyNormal, database('config'), database('local')].map((resource) => ({ resource, actions: actions.clusterMonitorDatabaseActions })),
+    ...[anyNormal, database('config'), database('local')].map((resource) => ({
+      resource,
+      actions: actions.clusterMonitorDatabaseActions,
+    })),
     ...read('config'),
     ...read('local'),
     ...found.map((collection) => ({ resource: namespace('local', collection), actions: ['find'] })),
@@ -95,7 +98,12 @@ function hostManager(): Privilege[] {
 
 function clusterManager(_db: string, version: ServerVersion): Privilege[] {
   const managed = [anyNormal, anyBuckets, database('config'), database('local')];
-  const written = [database('config'), database('local'), namespace('local', 'replset.election'), namespace('local', 'replset.minvalid')];
+  const written = [
+    database('config'),
+    database('local'),
+    namespace('local', 'replset.election'),
+    namespace('local', 'replset.minvalid'),
+  ];
   return [
     { resource: cluster, actions: actions.clusterManagerActions(version) },
     ...managed.map((resource) => ({ resource, actions: actions.clusterManagerDatabaseActions(version) })),
@@ -129,7 +137,9 @@ function root(db: string, version: ServerVersion): Privilege[] {
     ...backupPrivileges(version),
     ...restorePrivileges(version),
     { resource: anyResource, actions: ['validate'] },
-    ...(version.atLeast(6) ? [...directShardOperations, { resource: namespace('config', 'system.preimages'), actions: ['find', 'remove'] }] : []),
+    ...(version.atLeast(6)
+      ? [...directShardOperations, { resource: namespace('config', 'system.preimages'), actions: ['find', 'remove'] }]
+      : []),
   ];
 }
 
@@ -137,7 +147,10 @@ function root(db: string, version: ServerVersion): Privilege[] {
 const databaseRoles: ReadonlyMap<string, Grant> = new Map<string, Grant>([
   ['dbAdmin', dbAdmin],
   ['dbOwner', (db) => [...readWrite(db), ...dbAdmin(db), ...userAdmin(db)]],
-  ['enableSharding', () => [{ resource: anyNormal, actions: ['enableSharding', 'refineCollectionShardKey', 'reshardCollection'] }]],
+  [
+    'enableSharding',
+    () => [{ resource: anyNormal, actions: ['enableSharding', 'refineCollectionShardKey', 'reshardCollection'] }],
+  ],
   ['read', read],
   ['readWrite', readWrite],
   ['userAdmin', userAdmin],

@@ -59,12 +59,17 @@ export class PrivilegeSet {
 
   /** True when anything at all may be done with something in this database. */
   allowsAnythingIn(db: string): boolean {
-    return [...this.#entries.values()].some(({ resource }) => resource.kind === 'any' || (resource.kind !== 'cluster' && (resource.db === '' || resource.db === db)));
+    return [...this.#entries.values()].some(
+      ({ resource }) =>
+        resource.kind === 'any' || (resource.kind !== 'cluster' && (resource.db === '' || resource.db === db)),
+    );
   }
 
   /** As clients see privileges. */
   toDocuments(): Doc[] {
-    return [...this.#entries.values()].map(({ resource, actions }) => doc(['resource', resourceDocument(resource)], ['actions', shownActions(actions)]));
+    return [...this.#entries.values()].map(({ resource, actions }) =>
+      doc(['resource', resourceDocument(resource)], ['actions', shownActions(actions)]),
+    );
   }
 }
 
@@ -73,7 +78,9 @@ const listedAs: ReadonlyMap<string, string> = new Map([['getDefaultRWConcern', '
 
 function shownActions(actions: ReadonlySet<string>): string[] {
   const place = (action: string): string => listedAs.get(action) ?? action;
-  return [...actions].map((action) => (action === everyAction ? 'anyAction' : action)).sort((a, b) => (place(a) < place(b) ? -1 : 1));
+  return [...actions]
+    .map((action) => (action === everyAction ? 'anyAction' : action))
+    .sort((a, b) => (place(a) < place(b) ? -1 : 1));
 }
 
 /** Privileges as clients write them. Throws CommandError 9 for malformed ones. */
@@ -81,8 +88,11 @@ export function readPrivileges(value: Value | undefined): Privilege[] {
   const list = Array.isArray(value) ? value : [];
   return list.map((each) => {
     const actions = each instanceof Map ? each.get('actions') : undefined;
-    if (!(each instanceof Map) || !Array.isArray(actions)) throw new CommandError(9, 'FailedToParse', 'privileges must have a resource and actions');
-    const names = actions.filter((action) => typeof action === 'string').map((action) => (action === 'anyAction' ? everyAction : action));
+    if (!(each instanceof Map) || !Array.isArray(actions))
+      throw new CommandError(9, 'FailedToParse', 'privileges must have a resource and actions');
+    const names = actions
+      .filter((action) => typeof action === 'string')
+      .map((action) => (action === 'anyAction' ? everyAction : action));
     return { resource: readResource(each.get('resource')), actions: names };
   });
 }

@@ -35,7 +35,9 @@ const separateDatabases: ReadonlySet<string> = new Set(['local', 'config']);
 
 /** A text that is the same for equal resources only. */
 export function resourceKey(resource: Resource): string {
-  return resource.kind === 'any' || resource.kind === 'cluster' ? resource.kind : `${resource.kind} ${resource.db}.${resource.collection}`;
+  return resource.kind === 'any' || resource.kind === 'cluster'
+    ? resource.kind
+    : `${resource.kind} ${resource.db}.${resource.collection}`;
 }
 
 /** Keys of all resources whose privileges hold for a target. */
@@ -66,7 +68,9 @@ export function resourceDocument(resource: Resource): Doc {
   if (resource.kind === 'any') return doc(['anyResource', true]);
   if (resource.kind === 'cluster') return doc(['cluster', true]);
   if (resource.kind === 'namespace') return doc(['db', resource.db], ['collection', resource.collection]);
-  return resource.db === '' ? doc(['system_buckets', resource.collection]) : doc(['db', resource.db], ['system_buckets', resource.collection]);
+  return resource.db === ''
+    ? doc(['system_buckets', resource.collection])
+    : doc(['db', resource.db], ['system_buckets', resource.collection]);
 }
 
 /** @throws CommandError 9 for what names no resource */

@@ -38,13 +38,26 @@ const derive = promisify(pbkdf2);
  * Derives a credential from a password.
  * @param digested true when the password is the MD5 digest that SCRAM-SHA-1 starts from, as old clients send it
  */
-export async function deriveCredential(mechanism: ScramMechanism, user: string, password: string, salt: Buffer, digested = false): Promise<ScramCredential> {
-  const secret = mechanism.name === 'SCRAM-SHA-256' ? preparedPassword(password) : digested ? password : passwordDigest(user, password);
+export async function deriveCredential(
+  mechanism: ScramMechanism,
+  user: string,
+  password: string,
+  salt: Buffer,
+  digested = false,
+): Promise<ScramCredential> {
+  const secret =
+    mechanism.name === 'SCRAM-SHA-256'
+      ? preparedPassword(password)
+      : digested
+        ? password
+        : passwordDigest(user, password);
   const salted = await derive(secret, salt, mechanism.iterations, mechanism.hashBytes, mechanism.hash);
   return {
     iterations: mechanism.iterations,
     salt,
-    storedKey: createHash(mechanism.hash).update(hmac(mechanism, salted, 'Client Key')).digest(),
+    storedKey: createHash(mechanism.hash)
+      .update(hmac(mechanism, salted, 'Client Key'))
+      .digest(),
     serverKey: hmac(mechanism, salted, 'Server Key'),
   };
 }

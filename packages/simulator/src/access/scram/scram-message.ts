@@ -28,6 +28,7 @@ export function readClientFirst(text: string): ClientFirst | undefined {
 export function readClientFinal(text: string): ClientFinal | undefined {
   const found = /^(c=([^,]+),r=([^,]+)(?:,.*)?),p=([^,]+)$/su.exec(text);
   const [, withoutProof, channelBinding, nonce, proof] = found ?? [];
-  if (withoutProof === undefined || channelBinding === undefined || nonce === undefined || proof === undefined) return undefined;
+  if (withoutProof === undefined || channelBinding === undefined || nonce === undefined || proof === undefined)
+    return undefined;
   return { withoutProof, channelBinding, nonce, proof: Buffer.from(proof, 'base64') };
 }

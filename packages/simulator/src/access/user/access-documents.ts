@@ -19,7 +19,13 @@ export class AccessDocuments {
 
   /** @param limit 0 for all of them; more than one batch is never needed, as the batch is as large as the server allows */
   async find(filter: Doc, limit = 0): Promise<Doc[]> {
-    const body = doc(['find', this.collection], ['filter', filter], ['limit', new Int32(limit)], ['batchSize', new Int32(batchDocuments)], ['singleBatch', true]);
+    const body = doc(
+      ['find', this.collection],
+      ['filter', filter],
+      ['limit', new Int32(limit)],
+      ['batchSize', new Int32(batchDocuments)],
+      ['singleBatch', true],
+    );
     const cursor = docOf((await this.node.run(internalRequest('admin', body))).get('cursor'));
     const batch = cursor?.get('firstBatch');
     return (Array.isArray(batch) ? batch : []).flatMap(asDocument);
@@ -27,7 +33,11 @@ export class AccessDocuments {
 
   /** Replaces or inserts the document of this `_id`. */
   async put(document: Doc): Promise<void> {
-    await this.#write('update', 'updates', doc(['q', doc(['_id', document.get('_id') ?? null])], ['u', document], ['upsert', true]));
+    await this.#write(
+      'update',
+      'updates',
+      doc(['q', doc(['_id', document.get('_id') ?? null])], ['u', document], ['upsert', true]),
+    );
   }
 
   /** @returns how many documents the filter matched and are gone */

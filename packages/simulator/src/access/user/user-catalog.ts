@@ -48,9 +48,20 @@ export class UserCatalog {
 
   async addInitialUsers(users: readonly InitialUser[]): Promise<void> {
     for (const { user, password, db = 'admin', roles } of users) {
-      const names = readRoles(roles.map((role) => (typeof role === 'string' ? role : doc(['role', role.role], ['db', role.db]))), db);
+      const names = readRoles(
+        roles.map((role) => (typeof role === 'string' ? role : doc(['role', role.role], ['db', role.db]))),
+        db,
+      );
       const document = newUserDocument({ user, db });
-      document.set('credentials', await newCredentials(user, password, scramMechanisms.map(({ name }) => name), false));
+      document.set(
+        'credentials',
+        await newCredentials(
+          user,
+          password,
+          scramMechanisms.map(({ name }) => name),
+          false,
+        ),
+      );
       await this.saveUser(document.set('roles', roleDocuments(names)));
     }
   }
@@ -101,11 +112,19 @@ export class UserCatalog {
   async requireRoles(roles: readonly RoleName[]): Promise<void> {
     const missing: string[] = [];
     for (const role of roles) if (!(await this.#roleExists(role))) missing.push(roleText(role));
-    if (missing.length > 0) throw new CommandError(31, 'RoleNotFound', `Could not find role${missing.length > 1 ? 's' : ''}: ${missing.join(', ')}`);
+    if (missing.length > 0)
+      throw new CommandError(
+        31,
+        'RoleNotFound',
+        `Could not find role${missing.length > 1 ? 's' : ''}: ${missing.join(', ')}`,
+      );
   }
 
   async #roleExists(role: RoleName): Promise<boolean> {
-    return builtInPrivileges(role, this.version) !== undefined || (await this.roles.byId(accessId(role.db, role.role))) !== undefined;
+    return (
+      builtInPrivileges(role, this.version) !== undefined ||
+      (await this.roles.byId(accessId(role.db, role.role))) !== undefined
+    );
   }
 
   /** All that roles allow, with the roles they have themselves. */

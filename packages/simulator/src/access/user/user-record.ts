@@ -3,7 +3,12 @@ import { randomBytes } from 'node:crypto';
 import type { Doc, Value } from '../../bson/value.js';
 import { doc, docOf, numberOf } from '../../node/doc-fields.js';
 import { type RoleName, readRoles, roleDocument } from '../privilege/role-name.js';
-import { deriveCredential, type MechanismName, type ScramCredential, scramMechanism } from '../scram/scram-mechanism.js';
+import {
+  deriveCredential,
+  type MechanismName,
+  type ScramCredential,
+  scramMechanism,
+} from '../scram/scram-mechanism.js';
 
 /** A user's name and database. */
 export interface UserName {
@@ -41,12 +46,20 @@ export function roleDocuments(roles: readonly RoleName[]): Doc[] {
 }
 
 /** Derives the credentials of a password for each mechanism, with new salts. */
-export async function newCredentials(user: string, password: string, names: readonly MechanismName[], digested: boolean): Promise<Doc> {
+export async function newCredentials(
+  user: string,
+  password: string,
+  names: readonly MechanismName[],
+  digested: boolean,
+): Promise<Doc> {
   const credentials: Doc = new Map();
   for (const name of names) {
     const mechanism = scramMechanism(name);
     if (mechanism === undefined) continue;
-    credentials.set(name, credentialDocument(await deriveCredential(mechanism, user, password, randomBytes(mechanism.saltBytes), digested)));
+    credentials.set(
+      name,
+      credentialDocument(await deriveCredential(mechanism, user, password, randomBytes(mechanism.saltBytes), digested)),
+    );
   }
   return credentials;
 }
@@ -68,7 +81,12 @@ export function credentialOf(document: Doc, mechanism: MechanismName): ScramCred
     const value = kept.get(name);
     return Buffer.from(typeof value === 'string' ? value : '', 'base64');
   };
-  return { iterations: numberOf(kept.get('iterationCount')) ?? 0, salt: bytes('salt'), storedKey: bytes('storedKey'), serverKey: bytes('serverKey') };
+  return {
+    iterations: numberOf(kept.get('iterationCount')) ?? 0,
+    salt: bytes('salt'),
+    storedKey: bytes('storedKey'),
+    serverKey: bytes('serverKey'),
+  };
 }
 
 /** Names of the mechanisms that a user can log in with. */

@@ -1,6 +1,11 @@
 import { Decimal128, Double, Int32, Long } from 'bson';
 import { divideNumbers, multiplyNumbers, remainderOfNumbers, subtractNumbers } from '../../bson/arithmetic.js';
-import { roundDecimal, type Rounding, wholeDecimalOfDouble, wholePartOfDecimal } from '../../bson/decimal-arithmetic.js';
+import {
+  roundDecimal,
+  type Rounding,
+  wholeDecimalOfDouble,
+  wholePartOfDecimal,
+} from '../../bson/decimal-arithmetic.js';
 import { decimalParts, isNumber, longValue, type NumberValue, toNumber } from '../../bson/exact-number.js';
 import { NumberTotal } from '../../bson/number-total.js';
 import { typeName } from '../../bson/type-of.js';
@@ -21,7 +26,9 @@ export const arithmeticOperators: OperatorTable = {
   $mod: fixed(2, (values, name) => binary(values, name, remainder)),
   $pow: fixed(2, (values, name) => binary(values, name, power)),
   $rand: fixed(0, () => new Double(Math.random())),
-  $log: fixed(2, (values, name) => binary(values, name, (a, b) => doubleFunction(name, (x, base) => Math.log(x) / Math.log(base), a, b))),
+  $log: fixed(2, (values, name) =>
+    binary(values, name, (a, b) => doubleFunction(name, (x, base) => Math.log(x) / Math.log(base), a, b)),
+  ),
   $abs: fixed(1, (values, name) => unary(values, name, magnitude)),
   $ceil: fixed(1, (values, name) => unary(values, name, (value) => rounded(value, 0, 'up'))),
   $floor: fixed(1, (values, name) => unary(values, name, (value) => rounded(value, 0, 'down'))),
@@ -78,7 +85,8 @@ function powerOfDoubles(base: number, exponent: number): number {
 }
 
 function wholePower(base: bigint, exponent: bigint): bigint | undefined {
-  if (base === 1n || base === -1n || base === 0n) return exponent === 0n || base === 1n || (base === -1n && exponent % 2n === 0n) ? 1n : base;
+  if (base === 1n || base === -1n || base === 0n)
+    return exponent === 0n || base === 1n || (base === -1n && exponent % 2n === 0n) ? 1n : base;
   return exponent < 0n || exponent > 63n ? undefined : base ** exponent;
 }
 
@@ -92,7 +100,8 @@ function wholeLike(value: bigint, isInt: boolean): NumberValue {
 
 function magnitude(value: NumberValue): Value {
   if (value._bsontype === 'Double') return new Double(Math.abs(value.value));
-  if (value._bsontype === 'Decimal128') return value.toString().startsWith('-') ? subtractNumbers(new Int32(0), value) : value;
+  if (value._bsontype === 'Decimal128')
+    return value.toString().startsWith('-') ? subtractNumbers(new Int32(0), value) : value;
   const whole = wholeOf(value);
   if (whole !== 0n && whole === BigInt.asIntN(64, -whole)) throw located(28680, "can't take $abs of long long min");
   return wholeLike(whole < 0n ? -whole : whole, value._bsontype === 'Int32');
@@ -100,7 +109,10 @@ function magnitude(value: NumberValue): Value {
 
 /** @param places behind the point, or before it; whole numbers have none behind it */
 function rounded(value: NumberValue, places: number, how: Rounding): Value {
-  if (value._bsontype === 'Decimal128') return isInfinite(value) && (how === 'up' || how === 'down') ? Decimal128.fromString('NaN') : roundDecimal(value, places, how);
+  if (value._bsontype === 'Decimal128')
+    return isInfinite(value) && (how === 'up' || how === 'down')
+      ? Decimal128.fromString('NaN')
+      : roundDecimal(value, places, how);
   if (value._bsontype === 'Double') {
     const found = Number(roundDecimal(wholeDecimalOfDouble(value.value), places, how).toString());
     return Number.isNaN(found) ? value : new Double(found);
@@ -134,7 +146,12 @@ function wholeDecimalOf(value: NumberValue): Decimal128 {
   return Decimal128.fromString(wholeOf(value).toString());
 }
 
-function fold(values: Iterable<Value | undefined>, name: string, start: NumberValue, combine: (a: NumberValue, b: NumberValue) => NumberValue): Value {
+function fold(
+  values: Iterable<Value | undefined>,
+  name: string,
+  start: NumberValue,
+  combine: (a: NumberValue, b: NumberValue) => NumberValue,
+): Value {
   let result = start;
   for (const value of values) {
     if (isNullish(value)) return null;
@@ -173,7 +190,8 @@ function rounding(how: Rounding): OperatorCompiler {
     if (isNullish(places) || (values.length > 1 && values[1] === undefined)) return null;
     const count = isNumber(places) ? toNumber(places) : Number.NaN;
     if (!Number.isInteger(count)) throw located(51082, `precision argument to  ${name} must be a integral value`);
-    if (count < PLACES_MIN || count > PLACES_MAX) throw located(51083, `cannot apply ${name} with precision value ${count} value must be in [-20, 100]`);
+    if (count < PLACES_MIN || count > PLACES_MAX)
+      throw located(51083, `cannot apply ${name} with precision value ${count} value must be in [-20, 100]`);
     return rounded(value, count, how);
   });
 }
@@ -184,7 +202,10 @@ function refusedPair(name: string, a: Value | undefined, b: Value | undefined): 
   if (name === '$mod') return located(16611, `$mod only supports numeric types, not ${left} and ${right}`);
   if (name === '$divide') return typeMismatch(`$divide only supports numeric types, not ${left} and ${right}`);
   if (name === '$subtract') return typeMismatch(`can't $subtract ${right} from ${left === 'date' ? 'Date' : left}`);
-  if (name === '$pow') return isNumber(a) ? located(28763, `$pow's exponent must be numeric, not ${right}`) : located(28762, `$pow's base must be numeric, not ${left}`);
+  if (name === '$pow')
+    return isNumber(a)
+      ? located(28763, `$pow's exponent must be numeric, not ${right}`)
+      : located(28762, `$pow's base must be numeric, not ${left}`);
   return typeMismatch(`${name} only supports numeric types, not ${isNumber(a) ? right : left}`);
 }
 

@@ -6,7 +6,17 @@ import { typeName } from '../../bson/type-of.js';
 import type { Value } from '../../bson/value.js';
 import { located } from '../../query/query-error.js';
 import { isConstant } from '../constant.js';
-import { argumentList, type Compile, type Evaluate, fixed, namedArguments, type OperatorCompiler, type OperatorTable, ranged, sequential } from '../operator.js';
+import {
+  argumentList,
+  type Compile,
+  type Evaluate,
+  fixed,
+  namedArguments,
+  type OperatorCompiler,
+  type OperatorTable,
+  ranged,
+  sequential,
+} from '../operator.js';
 import { averageOf, deviationOf, maximumOf, minimumOf, sumOf } from '../totals.js';
 import { isNullish, isTruthy } from '../truth.js';
 
@@ -19,7 +29,9 @@ export const arrayOperators: OperatorTable = {
   $last: listFunction((values) => values.at(-1)),
   $concatArrays: sequential(concatArrays),
   $slice: ranged(2, 3, slice),
-  $in: fixed(2, ([value, list]) => required(list, 40081, '$in').some((item) => value !== undefined && equalValues(item, value))),
+  $in: fixed(2, ([value, list]) =>
+    required(list, 40081, '$in').some((item) => value !== undefined && equalValues(item, value)),
+  ),
   $indexOfArray: ranged(2, 4, indexOfArray),
   $reverseArray: fixed(1, ([list]) => (isNullish(list) ? null : required(list, 34435, '$reverseArray').toReversed())),
   $range: ranged(2, 3, range),
@@ -47,7 +59,8 @@ export const arrayOperators: OperatorTable = {
 
 function required(value: Value | undefined, code: number, name: string): Value[] {
   if (Array.isArray(value)) return value;
-  const refusal = refusals[code] ?? ((type: string) => `The argument to ${name} must be an array, but was of type: ${type}`);
+  const refusal =
+    refusals[code] ?? ((type: string) => `The argument to ${name} must be an array, but was of type: ${type}`);
   throw located(code, refusal(typeName(value), name, value));
 }
 
@@ -62,7 +75,8 @@ const refusals: Readonly<Record<number, (type: string, name: string, value: Valu
   17048: (type) => `both operands of $setDifference must be arrays. First argument is of type: ${type}`,
   17049: (type) => `both operands of $setDifference must be arrays. Second argument is of type: ${type}`,
   28664: (type) => `$concatArrays only supports arrays, not ${type}`,
-  28689: (type, name) => `${name}'s ${name === '$arrayElemAt' ? 'first argument' : 'argument'} must be an array, but is ${type}`,
+  28689: (type, name) =>
+    `${name}'s ${name === '$arrayElemAt' ? 'first argument' : 'argument'} must be an array, but is ${type}`,
   28724: (type) => `First argument to $slice must be an array, but is of type: ${type}`,
   40081: (type) => `$in requires an array as a second argument, found: ${type}`,
   40090: (type) => `$indexOfArray requires an array as a first argument, found: ${type}`,
@@ -72,7 +86,12 @@ const refusals: Readonly<Record<number, (type: string, name: string, value: Valu
 /** A second list that is constant is looked at once, and what is wrong with the first one has a number of its own. */
 function compileSetIsSubset(...[operand, compile, name, context]: Parameters<OperatorCompiler>): Evaluate {
   const code = Array.isArray(operand) && isConstant(operand[1] ?? null) ? 17310 : 17046;
-  return fixed(2, ([a, b]) => isSubset(required(a, code, name), required(b, 17042, name)))(operand, compile, name, context);
+  return fixed(2, ([a, b]) => isSubset(required(a, code, name), required(b, 17042, name)))(
+    operand,
+    compile,
+    name,
+    context,
+  );
 }
 
 function listFunction(apply: (values: Value[]) => Value | undefined): OperatorCompiler {
@@ -81,7 +100,8 @@ function listFunction(apply: (values: Value[]) => Value | undefined): OperatorCo
 
 function elementAt(list: Value | undefined, index: Value | undefined): Value | undefined {
   if (isNullish(list) || isNullish(index)) return null;
-  if (!isNumber(index)) throw located(28690, `$arrayElemAt's second argument must be a numeric value, but is ${typeName(index)}`);
+  if (!isNumber(index))
+    throw located(28690, `$arrayElemAt's second argument must be a numeric value, but is ${typeName(index)}`);
   return required(list, 28689, '$arrayElemAt').at(toNumber(index));
 }
 
@@ -133,10 +153,17 @@ function range([start, end, step]: (Value | undefined)[]): Value {
 /** @param code for what is no number; the next one is for what is no int */
 function bound(value: Value | undefined, code: number, what: string): number {
   const [, role = ''] = what.split(' ');
-  if (!isNumber(value)) throw located(code, `$range requires a numeric ${role} value, found value of type:${role === 'step' ? '' : ' '}${typeName(value)}`);
+  if (!isNumber(value))
+    throw located(
+      code,
+      `$range requires a numeric ${role} value, found value of type:${role === 'step' ? '' : ' '}${typeName(value)}`,
+    );
   const number = toNumber(value);
   if (number === Math.trunc(number) && Math.abs(number) < INT_LIMIT) return number;
-  throw located(code + 1, `$range requires ${what} value that can be represented as a 32-bit integer, found value: ${computedText(value)}`);
+  throw located(
+    code + 1,
+    `$range requires ${what} value that can be represented as a 32-bit integer, found value: ${computedText(value)}`,
+  );
 }
 
 const INT_LIMIT = 2 ** 31;
@@ -148,7 +175,8 @@ function compileZip(operand: Value, compile: Compile): Evaluate {
   if (!Array.isArray(inputs) || inputs.length === 0) throw located(34461, 'inputs must be an array of expressions');
   const longest = parts.get('useLongestLength') === true;
   const defaults = parts.get('defaults');
-  if (defaults !== undefined && !longest) throw located(34466, 'cannot specify defaults unless useLongestLength is true');
+  if (defaults !== undefined && !longest)
+    throw located(34466, 'cannot specify defaults unless useLongestLength is true');
   const lists = inputs.map((each) => compile(each));
   const missing = Array.isArray(defaults) ? defaults.map((each) => compile(each)) : [];
   return (variables) => {
@@ -160,7 +188,9 @@ function compileZip(operand: Value, compile: Compile): Evaluate {
     }
     const lengths = arrays.map(({ length }) => length);
     const length = longest ? Math.max(...lengths) : Math.min(...lengths);
-    return Array.from({ length }, (_, row) => arrays.map((array, column) => array[row] ?? missing[column]?.(variables) ?? null));
+    return Array.from({ length }, (_, row) =>
+      arrays.map((array, column) => array[row] ?? missing[column]?.(variables) ?? null),
+    );
   };
 }
 

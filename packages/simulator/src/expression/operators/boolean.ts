@@ -37,7 +37,9 @@ function comparison(accepts: (order: number) => boolean): OperatorCompiler {
 function connective(combine: (values: (() => boolean)[]) => boolean): OperatorCompiler {
   return (operand, compile) => {
     const list = argumentList(operand);
-    const evaluated = [...list.filter(isConstant), ...list.filter((each) => !isConstant(each))].map((each) => compile(each));
+    const evaluated = [...list.filter(isConstant), ...list.filter((each) => !isConstant(each))].map((each) =>
+      compile(each),
+    );
     return (variables) => combine(evaluated.map((evaluate) => () => isTruthy(evaluate(variables))));
   };
 }

@@ -4,21 +4,28 @@ import { argumentList, type Evaluate, type OperatorTable } from '../operator.js'
 import { isNullish, isTruthy } from '../truth.js';
 
 /** `$cond`, `$ifNull` and `$switch`. */
-export const conditionalOperators: OperatorTable = { $cond: compileCond, $ifNull: compileIfNull, $switch: compileSwitch };
+export const conditionalOperators: OperatorTable = {
+  $cond: compileCond,
+  $ifNull: compileIfNull,
+  $switch: compileSwitch,
+};
 
 function compileCond(operand: Value, compile: (value: Value) => Evaluate): Evaluate {
   const [test, then, otherwise] = condParts(operand).map((part) => compile(part));
-  if (test === undefined || then === undefined || otherwise === undefined) throw located(17080, "Missing 'if' parameter to $cond");
+  if (test === undefined || then === undefined || otherwise === undefined)
+    throw located(17080, "Missing 'if' parameter to $cond");
   return (variables) => (isTruthy(test(variables)) ? then(variables) : otherwise(variables));
 }
 
 function condParts(operand: Value): Value[] {
   if (!(operand instanceof Map)) {
     const list = argumentList(operand);
-    if (list.length !== 3) throw located(16020, `Expression $cond takes exactly 3 arguments. ${list.length} were passed in.`);
+    if (list.length !== 3)
+      throw located(16020, `Expression $cond takes exactly 3 arguments. ${list.length} were passed in.`);
     return list;
   }
-  for (const name of operand.keys()) if (!['if', 'then', 'else'].includes(name)) throw located(17083, `Unrecognized parameter to $cond: ${name}`);
+  for (const name of operand.keys())
+    if (!['if', 'then', 'else'].includes(name)) throw located(17083, `Unrecognized parameter to $cond: ${name}`);
   return (['if', 'then', 'else'] as const).map((name, index) => {
     const part = operand.get(name);
     if (part === undefined) throw located(17080 + index, `Missing '${name}' parameter to $cond`);
@@ -51,7 +58,8 @@ function compileSwitch(operand: Value, compile: (value: Value) => Evaluate): Eva
   return (variables) => {
     const branch = compiled.find(({ test }) => isTruthy(test(variables)));
     if (branch !== undefined) return branch.then(variables);
-    if (otherwise === undefined) throw located(40066, '$switch could not find a matching branch for an input, and no default was specified.');
+    if (otherwise === undefined)
+      throw located(40066, '$switch could not find a matching branch for an input, and no default was specified.');
     return otherwise(variables);
   };
 }

@@ -10,7 +10,14 @@ import { CommandError } from '../../node/command.js';
 import { namedIn } from '../../node/language-names.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { located } from '../../query/query-error.js';
-import { type Compile, type Evaluate, fixed, namedArguments, type OperatorCompiler, type OperatorTable } from '../operator.js';
+import {
+  type Compile,
+  type Evaluate,
+  fixed,
+  namedArguments,
+  type OperatorCompiler,
+  type OperatorTable,
+} from '../operator.js';
 import type { ExpressionContext } from '../variables.js';
 import { timeZone } from '../time-zone.js';
 import { isNullish, isTruthy } from '../truth.js';
@@ -22,7 +29,7 @@ const conversions: Readonly<Record<string, (value: Value) => Value>> = {
   double: (value) => new Double(numberFrom(value, 'double')),
   string: (value) => (typeof value === 'string' ? value : textFrom(value)),
   objectId: (value) => objectIdFrom(value),
-  bool: (value) => (typeof value === 'string' || isTruthy(value)),
+  bool: (value) => typeof value === 'string' || isTruthy(value),
   date: dateFrom,
   int: (value) => new Int32(wholeFrom(value, 'int', INT_LIMIT)),
   long: longFrom,
@@ -30,7 +37,14 @@ const conversions: Readonly<Record<string, (value: Value) => Value>> = {
 };
 
 const OPERATOR_NAMES: Readonly<Record<string, string>> = {
-  double: 'Double', string: 'String', objectId: 'ObjectId', bool: 'Bool', date: 'Date', int: 'Int', long: 'Long', decimal: 'Decimal',
+  double: 'Double',
+  string: 'String',
+  objectId: 'ObjectId',
+  bool: 'Bool',
+  date: 'Date',
+  int: 'Int',
+  long: 'Long',
+  decimal: 'Decimal',
 };
 /** The first number above the 32-bit and above the 64-bit integers. */
 const INT_LIMIT = 2 ** 31;
@@ -40,7 +54,9 @@ const LONG_LIMIT = 2 ** 63;
 export const conversionOperators: OperatorTable = {
   $type: fixed(1, ([value]) => typeName(value)),
   $isNumber: fixed(1, ([value]) => value !== undefined && isNumberType(typeOf(value))),
-  ...Object.fromEntries(Object.entries(conversions).map(([type, convert]) => [`$to${OPERATOR_NAMES[type] ?? ''}`, conversion(convert)])),
+  ...Object.fromEntries(
+    Object.entries(conversions).map(([type, convert]) => [`$to${OPERATOR_NAMES[type] ?? ''}`, conversion(convert)]),
+  ),
   $convert: compileConvert,
   $bsonSize: fixed(1, ([value]) => bsonSize(value)),
   $binarySize: fixed(1, ([value]) => binarySize(value)),
@@ -66,7 +82,11 @@ function convertible(value: Value, version: ServerVersion | undefined): Value {
 }
 
 function failure(value: Value, target: string): CommandError {
-  return new CommandError(241, 'ConversionFailure', `Unsupported conversion from ${typeName(value)} to ${target} in $convert with no onError value`);
+  return new CommandError(
+    241,
+    'ConversionFailure',
+    `Unsupported conversion from ${typeName(value)} to ${target} in $convert with no onError value`,
+  );
 }
 
 function numberFrom(value: Value, target: string): number {
@@ -74,7 +94,11 @@ function numberFrom(value: Value, target: string): number {
   if (typeof value === 'boolean') return Number(value);
   if (value instanceof DateTime) return Number(value.ms);
   if (typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value))) return Number(value);
-  if (typeof value === 'string') throw notParsed(value, value === '' ? 'Empty string' : /^[+-]?\.?\d/.test(value) ? notWhole : 'Did not consume any digits');
+  if (typeof value === 'string')
+    throw notParsed(
+      value,
+      value === '' ? 'Empty string' : /^[+-]?\.?\d/.test(value) ? notWhole : 'Did not consume any digits',
+    );
   throw failure(value, target);
 }
 
@@ -93,16 +117,25 @@ const WHOLE_TEXT = /^[+-]?\d+$/;
 
 /** The whole part of a number. Throws CommandError 241 for one that does not fit. */
 function wholeFrom(value: Value, target: string, limit: number): number {
-  if (typeof value === 'string' && !WHOLE_TEXT.test(value)) throw notParsed(value, value === '' ? 'No digits' : notWhole);
+  if (typeof value === 'string' && !WHOLE_TEXT.test(value))
+    throw notParsed(value, value === '' ? 'No digits' : notWhole);
   if (value instanceof DateTime && target === 'int') throw failure(value, target);
   const number = numberFrom(value, target);
   if (Number.isNaN(number) || Math.abs(number) === Infinity) {
-    throw new CommandError(241, 'ConversionFailure', `Attempt to convert ${Number.isNaN(number) ? 'NaN' : 'infinity'} value to integer type in $convert with no onError value`);
+    throw new CommandError(
+      241,
+      'ConversionFailure',
+      `Attempt to convert ${Number.isNaN(number) ? 'NaN' : 'infinity'} value to integer type in $convert with no onError value`,
+    );
   }
   const whole = Math.trunc(number);
   if (whole >= limit || whole < -limit) {
     if (typeof value === 'string') throw notParsed(value, 'Overflow');
-    throw new CommandError(241, 'ConversionFailure', `Conversion would overflow target type in $convert with no onError value: ${overflowText(value)}`);
+    throw new CommandError(
+      241,
+      'ConversionFailure',
+      `Conversion would overflow target type in $convert with no onError value: ${overflowText(value)}`,
+    );
   }
   return whole;
 }
@@ -128,7 +161,11 @@ function decimalFrom(value: Value): NumberValue {
 const notWhole = 'Did not consume whole string.';
 
 function notParsed(text: string, why: string): CommandError {
-  return new CommandError(241, 'ConversionFailure', `Failed to parse number '${text}' in $convert with no onError value: ${why}`);
+  return new CommandError(
+    241,
+    'ConversionFailure',
+    `Failed to parse number '${text}' in $convert with no onError value: ${why}`,
+  );
 }
 
 function binarySize(value: Value | undefined): Value {
@@ -142,7 +179,11 @@ function binarySize(value: Value | undefined): Value {
 function compileConvert(operand: Value, compile: Compile, _name: string, { version }: ExpressionContext): Evaluate {
   if (operand instanceof Map && operand.has('format')) namedIn(version, 'option', '$convert.format', undefined);
   const parts = namedArguments(operand, '$convert', ['input', 'to', 'onError', 'onNull'], ['input', 'to']);
-  const [input, to, onNull] = ['input', 'to', 'onNull'].map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate, Evaluate];
+  const [input, to, onNull] = ['input', 'to', 'onNull'].map((part) => compile(parts.get(part) ?? null)) as [
+    Evaluate,
+    Evaluate,
+    Evaluate,
+  ];
   const onError = parts.get('onError');
   const otherwise = onError === undefined ? undefined : compile(onError);
   return (variables) => {
@@ -166,14 +207,17 @@ function conversionTo(target: Value): (value: Value) => Value {
   const convert = typeof name === 'string' ? conversions[name] : undefined;
   if (convert !== undefined) return convert;
   const known = typeof name === 'string' && typeOfAlias(name) !== undefined;
-  if (!known) throw new CommandError(2, 'BadValue', `Unknown type name: ${typeof name === 'string' ? name : typeName(target)}`);
+  if (!known)
+    throw new CommandError(2, 'BadValue', `Unknown type name: ${typeof name === 'string' ? name : typeName(target)}`);
   return (value) => {
     throw failure(value, name);
   };
 }
 
 function typeNameOf(type: number): string | undefined {
-  return [...Object.keys(conversions), 'null', 'object', 'array', 'binData', 'regex', 'timestamp'].find((alias) => typeOfAlias(alias) === type);
+  return [...Object.keys(conversions), 'null', 'object', 'array', 'binData', 'regex', 'timestamp'].find(
+    (alias) => typeOfAlias(alias) === type,
+  );
 }
 
 function dateFrom(value: Value): Value {
@@ -201,7 +245,10 @@ function objectIdFrom(value: Value): Value {
 }
 
 function notAnId(text: string): string {
-  const why = text.length === ID_DIGITS ? `Invalid character found in hex string: ${/[^0-9a-fA-F]/.exec(text)?.[0] ?? ''}` : `Invalid string length for parsing to OID, expected ${ID_DIGITS} but found ${encodeUtf8(text).length}`;
+  const why =
+    text.length === ID_DIGITS
+      ? `Invalid character found in hex string: ${/[^0-9a-fA-F]/.exec(text)?.[0] ?? ''}`
+      : `Invalid string length for parsing to OID, expected ${ID_DIGITS} but found ${encodeUtf8(text).length}`;
   return `Failed to parse objectId '${text}' in $convert with no onError value: ${why}`;
 }
 

@@ -29,22 +29,39 @@ const fixedUnits: ReadonlyMap<string, number> = new Map([
   ['hour', 3_600_000],
 ]);
 /** Units by the calendar, in months or days. */
-const monthUnits: ReadonlyMap<string, number> = new Map([['month', 1], ['quarter', 3], ['year', 12]]);
-const dayUnits: ReadonlyMap<string, number> = new Map([['day', 1], ['week', 7]]);
+const monthUnits: ReadonlyMap<string, number> = new Map([
+  ['month', 1],
+  ['quarter', 3],
+  ['year', 12],
+]);
+const dayUnits: ReadonlyMap<string, number> = new Map([
+  ['day', 1],
+  ['week', 7],
+]);
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 const DEFAULT_WEEK_START = 7;
 /** Bins of `$dateTrunc` are counted from the year 2000 on. */
 const REFERENCE_YEAR = 2000;
 
 function compileShift(operand: Value, compile: Compile, name: string, sign: number): Evaluate {
-  const parts = namedArguments(operand, name, ['startDate', 'unit', 'amount', 'timezone'], ['startDate', 'unit', 'amount']);
-  const [start, unit, amount] = ['startDate', 'unit', 'amount'].map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate, Evaluate];
+  const parts = namedArguments(
+    operand,
+    name,
+    ['startDate', 'unit', 'amount', 'timezone'],
+    ['startDate', 'unit', 'amount'],
+  );
+  const [start, unit, amount] = ['startDate', 'unit', 'amount'].map((part) => compile(parts.get(part) ?? null)) as [
+    Evaluate,
+    Evaluate,
+    Evaluate,
+  ];
   const zoneOf = compileTimeZone(parts.get('timezone'), compile);
   return (variables) => {
     const [from, by, zone] = [start(variables), amount(variables), zoneOf(variables)];
     const named = unitOf(unit(variables), name);
     if (isNullish(from) || isNullish(by) || zone === null || named === null) return null;
-    if (!isNumber(by) || !Number.isInteger(toNumber(by))) throw located(5166405, `${name} expects integer amount of time units`);
+    if (!isNumber(by) || !Number.isInteger(toNumber(by)))
+      throw located(5166405, `${name} expects integer amount of time units`);
     if (!isDate(from)) throw located(5166403, `${name} requires startDate to be convertible to a date`);
     const { ms } = dateOf(from);
     if (ms < 0n && ms % 1000n !== 0n) throw unsimulated(`${name} of a part of a second before 1970`);
@@ -57,36 +74,60 @@ function shifted(ms: number, unit: string, amount: number, zone: TimeZone): numb
   if (fixed !== undefined) return ms + fixed * amount;
   const wall = wallClock(ms, zone);
   const months = monthUnits.get(unit);
-  const moved = months === undefined ? wall.getTime() + amount * (dayUnits.get(unit) ?? 1) * DAY_MS : plusMonths(wall, months * amount).getTime();
+  const moved =
+    months === undefined
+      ? wall.getTime() + amount * (dayUnits.get(unit) ?? 1) * DAY_MS
+      : plusMonths(wall, months * amount).getTime();
   return momentOf(moved, zone);
 }
 
 function unitOf(unit: Value | undefined, name: string): string | null {
   if (isNullish(unit)) return null;
-  if (typeof unit !== 'string') throw located(5439013, `${name} requires 'unit' to be a string, but got ${typeName(unit)}`);
+  if (typeof unit !== 'string')
+    throw located(5439013, `${name} requires 'unit' to be a string, but got ${typeName(unit)}`);
   if (fixedUnits.has(unit) || monthUnits.has(unit) || dayUnits.has(unit)) return unit;
   throw located(5439014, `${name} parameter 'unit' value cannot be recognized as a time unit: ${unit}`);
 }
 
 function weekStart(start: Value | undefined, name: string): number {
   if (isNullish(start)) return DEFAULT_WEEK_START;
-  const found = typeof start === 'string' ? weekdays.findIndex((day) => day.startsWith(start.toLowerCase()) && start.length >= 3) : -1;
-  if (found === -1) throw located(5439016, `${name} parameter 'startOfWeek' value cannot be recognized as a day of a week`);
+  const found =
+    typeof start === 'string'
+      ? weekdays.findIndex((day) => day.startsWith(start.toLowerCase()) && start.length >= 3)
+      : -1;
+  if (found === -1)
+    throw located(5439016, `${name} parameter 'startOfWeek' value cannot be recognized as a day of a week`);
   return found + 1;
 }
 
 function compileDiff(operand: Value, compile: Compile, name: string): Evaluate {
-  const parts = namedArguments(operand, name, ['startDate', 'endDate', 'unit', 'timezone', 'startOfWeek'], ['startDate', 'endDate', 'unit']);
-  const [start, end, unit, week] = ['startDate', 'endDate', 'unit', 'startOfWeek'].map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate, Evaluate, Evaluate];
+  const parts = namedArguments(
+    operand,
+    name,
+    ['startDate', 'endDate', 'unit', 'timezone', 'startOfWeek'],
+    ['startDate', 'endDate', 'unit'],
+  );
+  const [start, end, unit, week] = ['startDate', 'endDate', 'unit', 'startOfWeek'].map((part) =>
+    compile(parts.get(part) ?? null),
+  ) as [Evaluate, Evaluate, Evaluate, Evaluate];
   const zoneOf = compileTimeZone(parts.get('timezone'), compile);
   return (variables) => {
-    const [from, to, zone, named] = [start(variables), end(variables), zoneOf(variables), unitOf(unit(variables), name)];
+    const [from, to, zone, named] = [
+      start(variables),
+      end(variables),
+      zoneOf(variables),
+      unitOf(unit(variables), name),
+    ];
     if (isNullish(from) || isNullish(to) || zone === null || named === null) return null;
-    for (const [part, value] of [['startDate', from], ['endDate', to]] as const) {
+    for (const [part, value] of [
+      ['startDate', from],
+      ['endDate', to],
+    ] as const) {
       if (!isDate(value)) throw located(5166307, `${name} requires '${part}' to be a date, but got ${typeName(value)}`);
     }
     const first = week(variables);
-    const count = (value: Value): number => boundariesBefore(wallClock(Number(dateOf(value).ms), zone), named, weekStart(first, name));
+    const count = (value: Value): number =>
+      boundariesBefore(wallClock(Number(dateOf(value).ms), zone), named, weekStart(first, name));
     const fixed = fixedUnits.get(named);
     return Long.fromNumber(count(to) - count(from) + (fixed === undefined ? 0 : zoneShift(from, to, zone, fixed)));
   };
@@ -110,16 +151,21 @@ function boundariesBefore(wall: Date, unit: string, firstDay: number): number {
 
 function compileTrunc(operand: Value, compile: Compile, name: string): Evaluate {
   const parts = namedArguments(operand, name, ['date', 'unit', 'binSize', 'timezone', 'startOfWeek'], ['date', 'unit']);
-  const [date, unit, bin, week] = ['date', 'unit', 'binSize', 'startOfWeek'].map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate, Evaluate, Evaluate];
+  const [date, unit, bin, week] = ['date', 'unit', 'binSize', 'startOfWeek'].map((part) =>
+    compile(parts.get(part) ?? null),
+  ) as [Evaluate, Evaluate, Evaluate, Evaluate];
   const zoneOf = compileTimeZone(parts.get('timezone'), compile);
   return (variables) => {
     const [value, zone, named] = [date(variables), zoneOf(variables), unitOf(unit(variables), name)];
     const size = parts.has('binSize') ? bin(variables) : new Int32(1);
     if (isNullish(value) || zone === null || named === null || isNullish(size)) return null;
-    if (!isNumber(size) || !Number.isInteger(toNumber(size)) || toNumber(size) < 1) throw located(5439018, "$dateTrunc requires 'binSize' to be a positive 64-bit integer");
+    if (!isNumber(size) || !Number.isInteger(toNumber(size)) || toNumber(size) < 1)
+      throw located(5439018, "$dateTrunc requires 'binSize' to be a positive 64-bit integer");
     if (!isDate(value)) throw located(5439012, `${name} requires 'date' to be a date, but got ${typeName(value)}`);
     const wall = wallClock(Number(dateOf(value).ms), zone);
-    return new DateTime(BigInt(momentOf(truncated(wall, named, toNumber(size), weekStart(week(variables), name)), zone)));
+    return new DateTime(
+      BigInt(momentOf(truncated(wall, named, toNumber(size), weekStart(week(variables), name)), zone)),
+    );
   };
 }
 
@@ -131,7 +177,8 @@ function truncated(wall: Date, unit: string, size: number, firstDay: number): nu
     return Date.UTC(REFERENCE_YEAR, Math.floor(passed / (months * size)) * months * size, 1);
   }
   const step = (fixedUnits.get(unit) ?? (dayUnits.get(unit) ?? 1) * DAY_MS) * size;
-  const start = unit === 'week' ? reference + ((firstDay - isoDayOfWeek(new Date(reference)) + 7) % 7) * DAY_MS : reference;
+  const start =
+    unit === 'week' ? reference + ((firstDay - isoDayOfWeek(new Date(reference)) + 7) % 7) * DAY_MS : reference;
   return start + Math.floor((wall.getTime() - start) / step) * step;
 }
 
@@ -141,8 +188,11 @@ function compileFromParts(operand: Value, compile: Compile, name: string): Evalu
   const known = ['year', 'month', 'day', 'isoWeekYear', 'isoWeek', 'isoDayOfWeek', ...timeParts, 'timezone'];
   const parts = namedArguments(operand, name, known, []);
   const iso = parts.has('isoWeekYear');
-  if (!iso && !parts.has('year')) throw located(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present");
-  const evaluators = new Map([...parts].filter(([part]) => part !== 'timezone').map(([part, expression]) => [part, compile(expression)]));
+  if (!iso && !parts.has('year'))
+    throw located(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present");
+  const evaluators = new Map(
+    [...parts].filter(([part]) => part !== 'timezone').map(([part, expression]) => [part, compile(expression)]),
+  );
   const zoneOf = compileTimeZone(parts.get('timezone'), compile);
   return (variables) => {
     const values = partValues(evaluators, variables);
@@ -150,9 +200,11 @@ function compileFromParts(operand: Value, compile: Compile, name: string): Evalu
     if (values === null || zone === null) return null;
     const part = (named: string, missing: number): number => values.get(named) ?? missing;
     const day = iso
-      ? isoYearStartMs(part('isoWeekYear', 1970)) + ((part('isoWeek', 1) - 1) * 7 + part('isoDayOfWeek', 1) - 1) * DAY_MS
+      ? isoYearStartMs(part('isoWeekYear', 1970)) +
+        ((part('isoWeek', 1) - 1) * 7 + part('isoDayOfWeek', 1) - 1) * DAY_MS
       : Date.UTC(part('year', 1970), part('month', 1) - 1, part('day', 1));
-    const time = part('hour', 0) * 3_600_000 + part('minute', 0) * 60_000 + part('second', 0) * 1000 + part('millisecond', 0);
+    const time =
+      part('hour', 0) * 3_600_000 + part('minute', 0) * 60_000 + part('second', 0) * 1000 + part('millisecond', 0);
     return new DateTime(BigInt(momentOf(day + time, zone)));
   };
 }
@@ -162,7 +214,8 @@ function partValues(evaluators: ReadonlyMap<string, Evaluate>, variables: Variab
   for (const [part, evaluate] of evaluators) {
     const value = evaluate(variables);
     if (isNullish(value)) return null;
-    if (!isNumber(value) || !Number.isInteger(toNumber(value))) throw located(40515, `'${part}' must evaluate to an integer, found ${typeName(value)} with value`);
+    if (!isNumber(value) || !Number.isInteger(toNumber(value)))
+      throw located(40515, `'${part}' must evaluate to an integer, found ${typeName(value)} with value`);
     values.set(part, toNumber(value));
   }
   return values;
@@ -182,9 +235,22 @@ function compileToParts(operand: Value, compile: Compile, name: string): Evaluat
     const wall = wallClock(Number(dateOf(value).ms), zone);
     const { year, week } = isoWeek(wall);
     const days: [string, number][] = iso
-      ? [['isoWeekYear', year], ['isoWeek', week], ['isoDayOfWeek', isoDayOfWeek(wall)]]
-      : [['year', wall.getUTCFullYear()], ['month', wall.getUTCMonth() + 1], ['day', wall.getUTCDate()]];
-    const times: [string, number][] = [['hour', wall.getUTCHours()], ['minute', wall.getUTCMinutes()], ['second', wall.getUTCSeconds()], ['millisecond', wall.getUTCMilliseconds()]];
+      ? [
+          ['isoWeekYear', year],
+          ['isoWeek', week],
+          ['isoDayOfWeek', isoDayOfWeek(wall)],
+        ]
+      : [
+          ['year', wall.getUTCFullYear()],
+          ['month', wall.getUTCMonth() + 1],
+          ['day', wall.getUTCDate()],
+        ];
+    const times: [string, number][] = [
+      ['hour', wall.getUTCHours()],
+      ['minute', wall.getUTCMinutes()],
+      ['second', wall.getUTCSeconds()],
+      ['millisecond', wall.getUTCMilliseconds()],
+    ];
     const result: Doc = new Map([...days, ...times].map(([part, number]) => [part, new Int32(number)]));
     return result;
   };

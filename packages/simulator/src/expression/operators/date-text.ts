@@ -10,7 +10,10 @@ import { isNullish } from '../truth.js';
 import { dateOf } from './date.js';
 
 /** Dates to texts and back. */
-export const dateTextOperators: OperatorTable = { $dateToString: compileDateToString, $dateFromString: compileDateFromString };
+export const dateTextOperators: OperatorTable = {
+  $dateToString: compileDateToString,
+  $dateFromString: compileDateFromString,
+};
 
 function compileDateToString(operand: Value, compile: Compile): Evaluate {
   const parts = namedArguments(operand, '$dateToString', ['date', 'format', 'timezone', 'onNull'], ['date']);
@@ -25,7 +28,8 @@ function compileDateToString(operand: Value, compile: Compile): Evaluate {
     const pattern = format === undefined ? defaultFormat(parts.has('timezone')) : format(variables);
     if (isNullish(value)) return onNull(variables);
     if (zone === null || isNullish(pattern)) return null;
-    if (typeof pattern !== 'string') throw located(18533, `$dateToString requires that 'format' be a string, found: ${typeName(pattern)} with value`);
+    if (typeof pattern !== 'string')
+      throw located(18533, `$dateToString requires that 'format' be a string, found: ${typeName(pattern)} with value`);
     return formatted(Number(dateOf(value).ms), zone, pattern);
   };
 }
@@ -53,7 +57,8 @@ function formatted(ms: number, zone: TimeZone, pattern: string): string {
     u: () => String(isoDayOfWeek(date)),
     V: () => digits(isoWeek(date).week, 2),
     G: () => digits(isoWeek(date).year, 4),
-    z: () => `${offsetMinutes < 0 ? '-' : '+'}${digits(Math.floor(Math.abs(offsetMinutes) / 60), 2)}${digits(Math.abs(offsetMinutes) % 60, 2)}`,
+    z: () =>
+      `${offsetMinutes < 0 ? '-' : '+'}${digits(Math.floor(Math.abs(offsetMinutes) / 60), 2)}${digits(Math.abs(offsetMinutes) % 60, 2)}`,
     Z: () => String(offsetMinutes),
     '%': () => '%',
   };
@@ -65,7 +70,12 @@ function formatted(ms: number, zone: TimeZone, pattern: string): string {
 }
 
 function compileDateFromString(operand: Value, compile: Compile): Evaluate {
-  const parts = namedArguments(operand, '$dateFromString', ['dateString', 'format', 'timezone', 'onError', 'onNull'], ['dateString']);
+  const parts = namedArguments(
+    operand,
+    '$dateFromString',
+    ['dateString', 'format', 'timezone', 'onError', 'onNull'],
+    ['dateString'],
+  );
   const text = compile(parts.get('dateString') ?? null);
   const format = compile(parts.get('format') ?? null);
   const zoneOf = compileTimeZone(parts.get('timezone'), compile);
@@ -79,7 +89,10 @@ function compileDateFromString(operand: Value, compile: Compile): Evaluate {
     const pattern = format(variables);
     if (zone === null) return null;
     try {
-      if (typeof value !== 'string') throw conversionFailure(`$dateFromString requires that 'dateString' be a string, found: ${typeName(value)} with value`);
+      if (typeof value !== 'string')
+        throw conversionFailure(
+          `$dateFromString requires that 'dateString' be a string, found: ${typeName(value)} with value`,
+        );
       return dateFromText(value, zone, typeof pattern === 'string' ? pattern : undefined);
     } catch (error) {
       if (otherwise === undefined || !(error instanceof CommandError) || error.code !== CONVERSION_FAILURE) throw error;
@@ -94,7 +107,8 @@ function conversionFailure(message: string): CommandError {
   return new CommandError(CONVERSION_FAILURE, 'ConversionFailure', message);
 }
 
-const ISO = /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{0,2})?$/;
+const ISO =
+  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{0,2})?$/;
 
 /**
  * A date from its text.
@@ -108,7 +122,10 @@ export function dateFromText(text: string, zone: TimeZone, format: string | unde
   const wall = Date.UTC(year, month - 1, day, hour, minute, second, millisecond);
   const inRange = month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour < 24 && minute < 60 && second < 61;
   if (Number.isNaN(wall) || !inRange) throw unreadable(text);
-  if (new Date(wall).getUTCDate() !== day) throw conversionFailure(`Error parsing date string '${text}'; ${text.length + 1}: The parsed date was invalid '\0'`);
+  if (new Date(wall).getUTCDate() !== day)
+    throw conversionFailure(
+      `Error parsing date string '${text}'; ${text.length + 1}: The parsed date was invalid '\0'`,
+    );
   return new DateTime(BigInt(momentOf(wall, offset ?? zone)));
 }
 

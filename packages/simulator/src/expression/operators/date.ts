@@ -21,7 +21,10 @@ export const dateOperators: OperatorTable = {
   $week: datePart(weekOfYear),
   $isoDayOfWeek: datePart(isoDayOfWeek),
   $isoWeek: datePart((date) => isoWeek(date).week),
-  $isoWeekYear: datePart((date) => isoWeek(date).year, (year) => Long.fromNumber(year)),
+  $isoWeekYear: datePart(
+    (date) => isoWeek(date).year,
+    (year) => Long.fromNumber(year),
+  ),
   $tsSecond: timestampPart((time) => time.t),
   $tsIncrement: timestampPart((time) => time.i),
 };
@@ -47,9 +50,15 @@ export function dateOf(value: Value): DateTime {
   throw located(16006, `can't convert from BSON type ${typeName(value)} to Date`);
 }
 
-function datePart(part: (date: Date) => number, made: (number: number) => Value = (number) => new Int32(number)): OperatorCompiler {
+function datePart(
+  part: (date: Date) => number,
+  made: (number: number) => Value = (number) => new Int32(number),
+): OperatorCompiler {
   return (operand, compile, name) => {
-    const parts = operand instanceof Map && operand.has('date') ? namedArguments(operand, name, ['date', 'timezone'], ['date']) : undefined;
+    const parts =
+      operand instanceof Map && operand.has('date')
+        ? namedArguments(operand, name, ['date', 'timezone'], ['date'])
+        : undefined;
     const single = Array.isArray(operand) && operand.length === 1 ? (operand[0] ?? null) : operand;
     const evaluate = compile(parts === undefined ? single : (parts.get('date') ?? null));
     const zoneOf = compileTimeZone(parts?.get('timezone'), compile);

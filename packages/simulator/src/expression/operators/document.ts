@@ -21,7 +21,11 @@ function mergeObjects(values: (Value | undefined)[]): Value {
   const merged: Doc = new Map();
   for (const value of lists) {
     if (isNullish(value)) continue;
-    if (!(value instanceof Map)) throw located(40400, `$mergeObjects requires object inputs, but input ${computedText(value)} is of type ${typeName(value)}`);
+    if (!(value instanceof Map))
+      throw located(
+        40400,
+        `$mergeObjects requires object inputs, but input ${computedText(value)} is of type ${typeName(value)}`,
+      );
     for (const [name, field] of value) merged.set(name, field);
   }
   return merged;
@@ -29,8 +33,15 @@ function mergeObjects(values: (Value | undefined)[]): Value {
 
 function objectToArray(value: Value | undefined): Value {
   if (isNullish(value)) return null;
-  if (!(value instanceof Map)) throw located(40390, `$objectToArray requires a document input, found: ${typeName(value)}`);
-  return [...value].map(([name, field]) => new Map<string, Value>([['k', name], ['v', field]]));
+  if (!(value instanceof Map))
+    throw located(40390, `$objectToArray requires a document input, found: ${typeName(value)}`);
+  return [...value].map(
+    ([name, field]) =>
+      new Map<string, Value>([
+        ['k', name],
+        ['v', field],
+      ]),
+  );
 }
 
 function arrayToObject(value: Value | undefined): Value {
@@ -39,7 +50,11 @@ function arrayToObject(value: Value | undefined): Value {
   const doc: Doc = new Map();
   for (const entry of value) {
     const [name, field] = entry instanceof Map ? [entry.get('k'), entry.get('v')] : Array.isArray(entry) ? entry : [];
-    if (typeof name !== 'string') throw located(40395, `$arrayToObject requires an array of key-value pairs, where the key must be of type string. Found key type: ${typeName(name)}`);
+    if (typeof name !== 'string')
+      throw located(
+        40395,
+        `$arrayToObject requires an array of key-value pairs, where the key must be of type string. Found key type: ${typeName(name)}`,
+      );
     doc.set(name, field ?? null);
   }
   return doc;
@@ -48,7 +63,9 @@ function arrayToObject(value: Value | undefined): Value {
 /** The name may be computed from constants only; a plain text may begin with a dollar only inside `$literal`. */
 function compileGetField(operand: Value, compile: Compile): Evaluate {
   const isLong = operand instanceof Map && (operand.has('field') || operand.has('input'));
-  const parts = isLong ? namedArguments(operand, '$getField', ['field', 'input'], ['field', 'input']) : new Map([['field', operand]]);
+  const parts = isLong
+    ? namedArguments(operand, '$getField', ['field', 'input'], ['field', 'input'])
+    : new Map([['field', operand]]);
   const name = constantName(parts.get('field'), '$getField');
   const input = compile(parts.get('input') ?? '$$CURRENT');
   return (variables) => {
@@ -77,16 +94,20 @@ function compileSetField(operand: Value, compile: Compile, operator: string): Ev
 
 function setFieldArguments(operand: Value, operator: string, names: string[]): ReadonlyMap<string, Value> {
   if (!(operand instanceof Map)) throw located(4161100, `${operator} only supports an object as its argument`);
-  for (const name of operand.keys()) if (!names.includes(name)) throw located(4161101, `${operator} found an unknown argument: ${name}`);
-  for (const name of names) if (!operand.has(name)) throw located(4161102, `${operator} requires '${name}' to be specified`);
+  for (const name of operand.keys())
+    if (!names.includes(name)) throw located(4161101, `${operator} found an unknown argument: ${name}`);
+  for (const name of names)
+    if (!operand.has(name)) throw located(4161102, `${operator} requires '${name}' to be specified`);
   return operand;
 }
 
 function constantName(field: Value | undefined, operator: string): string {
   const literal = field instanceof Map ? (field.get('$literal') ?? field.get('$const')) : undefined;
   const name = literal ?? field;
-  if (typeof name !== 'string') throw located(4161107, `${operator} requires 'field' to evaluate to type String, but got ${typeName(name)}`);
-  if (literal === undefined && name.startsWith('$')) throw located(4161108, notAllowedHere(`$CURRENT.${name.slice(1)}`));
+  if (typeof name !== 'string')
+    throw located(4161107, `${operator} requires 'field' to evaluate to type String, but got ${typeName(name)}`);
+  if (literal === undefined && name.startsWith('$'))
+    throw located(4161108, notAllowedHere(`$CURRENT.${name.slice(1)}`));
   return name;
 }
 

@@ -7,7 +7,12 @@ import { isNullish, isTruthy } from '../truth.js';
 import { refuseVariableName, withVariable } from '../variables.js';
 
 /** Operators that bind variables. */
-export const iterationOperators: OperatorTable = { $map: compileMap, $filter: compileFilter, $reduce: compileReduce, $let: compileLet };
+export const iterationOperators: OperatorTable = {
+  $map: compileMap,
+  $filter: compileFilter,
+  $reduce: compileReduce,
+  $let: compileLet,
+};
 
 function compileMap(operand: Value, compile: Compile): Evaluate {
   const parts = namedArguments(operand, '$map', ['input', 'as', 'in'], ['input', 'in']);
@@ -68,6 +73,7 @@ function variableName(value: Value | undefined): string {
 function listOrNull(value: Value | undefined, code: number, name: string): Value[] | null {
   if (isNullish(value)) return null;
   if (Array.isArray(value)) return value;
-  if (name === '$reduce') throw located(code, `$reduce requires that 'input' be an array, found: ${computedText(value)}`);
+  if (name === '$reduce')
+    throw located(code, `$reduce requires that 'input' be an array, found: ${computedText(value)}`);
   throw located(code, `input to ${name} must be an array not ${typeName(value)}`);
 }

@@ -8,16 +8,30 @@ import { isNullish } from '../truth.js';
 
 /** Regular expressions over texts. */
 export const regexOperators: OperatorTable = {
-  $regexMatch: (operand, compile, name) => compileRegexOperator(operand, compile, name, false, (text, regex) => regex.test(text)),
-  $regexFind: (operand, compile, name) => compileRegexOperator(operand, compile, name, null, (text, regex) => found(text, regex.exec(text))),
+  $regexMatch: (operand, compile, name) =>
+    compileRegexOperator(operand, compile, name, false, (text, regex) => regex.test(text)),
+  $regexFind: (operand, compile, name) =>
+    compileRegexOperator(operand, compile, name, null, (text, regex) => found(text, regex.exec(text))),
   $regexFindAll: (operand, compile, name) =>
-    compileRegexOperator(operand, compile, name, [], (text, regex) => [...text.matchAll(new RegExp(regex, `${regex.flags}g`))].map((match) => found(text, match))),
+    compileRegexOperator(operand, compile, name, [], (text, regex) =>
+      [...text.matchAll(new RegExp(regex, `${regex.flags}g`))].map((match) => found(text, match)),
+    ),
 };
 
 /** @param none the result for a missing text or expression */
-function compileRegexOperator(operand: Value, compile: Compile, name: string, none: Value, apply: (text: string, regex: RegExp) => Value): Evaluate {
+function compileRegexOperator(
+  operand: Value,
+  compile: Compile,
+  name: string,
+  none: Value,
+  apply: (text: string, regex: RegExp) => Value,
+): Evaluate {
   const parts = namedArguments(operand, name, ['input', 'regex', 'options'], ['input', 'regex']);
-  const [input, regex, options] = ['input', 'regex', 'options'].map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate, Evaluate];
+  const [input, regex, options] = ['input', 'regex', 'options'].map((part) => compile(parts.get(part) ?? null)) as [
+    Evaluate,
+    Evaluate,
+    Evaluate,
+  ];
   return (variables) => {
     const text = input(variables);
     const pattern = regex(variables);
@@ -28,13 +42,16 @@ function compileRegexOperator(operand: Value, compile: Compile, name: string, no
 }
 
 function expressionOf(pattern: Value, options: Value | undefined, name: string): RegExp {
-  if (!isNullish(options) && typeof options !== 'string') throw located(51106, `${name} needs 'options' to be of type string`);
+  if (!isNullish(options) && typeof options !== 'string')
+    throw located(51106, `${name} needs 'options' to be of type string`);
   const given = typeof options === 'string' ? options : '';
   if (pattern instanceof BSONRegExp) {
-    if (given !== '' && pattern.options !== '') throw located(51107, `${name} : found regex option(s) specified in both 'regex' and 'option' fields`);
+    if (given !== '' && pattern.options !== '')
+      throw located(51107, `${name} : found regex option(s) specified in both 'regex' and 'option' fields`);
     return compileRegex(pattern.pattern, given === '' ? pattern.options : given);
   }
-  if (typeof pattern !== 'string') throw located(51105, `${name} needs 'regex' to be of type string or regex, found: ${typeName(pattern)}`);
+  if (typeof pattern !== 'string')
+    throw located(51105, `${name} needs 'regex' to be of type string or regex, found: ${typeName(pattern)}`);
   return compileRegex(pattern, given);
 }
 

@@ -7,7 +7,15 @@ import { decodeUtf8, encodeUtf8 } from '../../bson/utf8.js';
 import { DateTime, type Value } from '../../bson/value.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
-import { type Compile, type Evaluate, fixed, namedArguments, type OperatorTable, ranged, sequential } from '../operator.js';
+import {
+  type Compile,
+  type Evaluate,
+  fixed,
+  namedArguments,
+  type OperatorTable,
+  ranged,
+  sequential,
+} from '../operator.js';
 import { isNullish } from '../truth.js';
 import { isoText } from './date.js';
 
@@ -42,7 +50,9 @@ export const textOperators: OperatorTable = {
     if (isNullish(value)) return null;
     const bytes = encodeUtf8(onlyText(value, 40091, '$indexOfBytes'));
     const wanted = encodeUtf8(onlyText(searched, 40092, '$indexOfBytes'));
-    const at = bytes.subarray(0, end === undefined ? bytes.length : numberOf(end)).indexOf(wanted, start === undefined ? 0 : numberOf(start));
+    const at = bytes
+      .subarray(0, end === undefined ? bytes.length : numberOf(end))
+      .indexOf(wanted, start === undefined ? 0 : numberOf(start));
     return new Int32(at);
   }),
   $trim: (operand, compile) => compileTrim(operand, compile, '$trim', true, true),
@@ -70,7 +80,10 @@ function upperCase(text: string): string {
 
 function onlyText(value: Value | undefined, code: number, name: string): string {
   if (typeof value === 'string') return value;
-  throw located(code, refusals[code]?.(typeName(value), value, name) ?? `${name} requires a string argument, found: ${typeName(value)}`);
+  throw located(
+    code,
+    refusals[code]?.(typeName(value), value, name) ?? `${name} requires a string argument, found: ${typeName(value)}`,
+  );
 }
 
 /** How servers refuse what is no text, by code. */
@@ -82,8 +95,10 @@ const refusals: Readonly<Record<number, (type: string, value: Value | undefined,
   40092: (type) => `$indexOfBytes requires a string as the second argument, found: ${type}`,
   40093: (type) => `$indexOfCP requires a string as the first argument, found: ${type}`,
   40094: (type) => `$indexOfCP requires a string as the second argument, found: ${type}`,
-  50699: (type, value, name) => `${name} requires its input to be a string, got ${computedText(value)} (of type ${type}) instead.`,
-  50700: (type, value, name) => `${name} requires 'chars' to be a string, got ${computedText(value)} (of type ${type}) instead.`,
+  50699: (type, value, name) =>
+    `${name} requires its input to be a string, got ${computedText(value)} (of type ${type}) instead.`,
+  50700: (type, value, name) =>
+    `${name} requires 'chars' to be a string, got ${computedText(value)} (of type ${type}) instead.`,
   51744: (_type, value, name) => `${name} requires that 'replacement' be a string, found: ${computedText(value)}`,
   51745: (_type, value, name) => `${name} requires that 'find' be a string, found: ${computedText(value)}`,
   51746: (_type, value, name) => `${name} requires that 'input' be a string, found: ${computedText(value)}`,
@@ -117,8 +132,10 @@ function substringBytes([value, start, count]: (Value | undefined)[], name: stri
   const from = numberOf(start);
   if (from < 0) throw located(50752, `${name}:  starting index must be non-negative (got: ${from})`);
   const length = numberOf(count) < 0 ? bytes.length : numberOf(count);
-  if (isContinuation(bytes[from])) throw located(28656, `${name}:  Invalid range, starting index is a UTF-8 continuation byte.`);
-  if (isContinuation(bytes[from + length])) throw located(28657, `${name}:  Invalid range, ending index is in the middle of a UTF-8 character.`);
+  if (isContinuation(bytes[from]))
+    throw located(28656, `${name}:  Invalid range, starting index is a UTF-8 continuation byte.`);
+  if (isContinuation(bytes[from + length]))
+    throw located(28657, `${name}:  Invalid range, ending index is in the middle of a UTF-8 character.`);
   const part = bytes.subarray(from, from + length);
   return decodeUtf8(part, 0, part.length);
 }
@@ -161,9 +178,12 @@ function compileReplace(operand: Value, compile: Compile, name: string, all: boo
   const evaluated = ['input', 'find', 'replacement'].map((part) => compile(parts.get(part) ?? null));
   return (variables) => {
     const values = evaluated.map((evaluate) => evaluate(variables));
-    const [text, find, replacement] = values.map((value, index) => (isNullish(value) ? undefined : onlyText(value, 51746 - index, name)));
+    const [text, find, replacement] = values.map((value, index) =>
+      isNullish(value) ? undefined : onlyText(value, 51746 - index, name),
+    );
     if (text === undefined || find === undefined || replacement === undefined) return null;
-    if (all && find === '' && encodeUtf8(text).length > text.length) throw unsimulated(`${name} of nothing within characters of several bytes`);
+    if (all && find === '' && encodeUtf8(text).length > text.length)
+      throw unsimulated(`${name} of nothing within characters of several bytes`);
     return all ? text.replaceAll(find, () => replacement) : text.replace(find, () => replacement);
   };
 }

@@ -25,19 +25,29 @@ export const trigonometryOperators: OperatorTable = {
   $radiansToDegrees: ofAngle((radians) => (radians * DEGREES) / Math.PI),
   $atan2: fixed(2, ([y, x], name) => {
     if (isNullish(y) || isNullish(x)) return null;
-    if (!isNumber(y) || !isNumber(x)) throw located(51044, `${name} only supports numeric types, not ${typeName(y)} and ${typeName(x)}`);
+    if (!isNumber(y) || !isNumber(x))
+      throw located(51044, `${name} only supports numeric types, not ${typeName(y)} and ${typeName(x)}`);
     return doubleFunction(name, Math.atan2, y, x);
   }),
 };
 
 /** @param inclusive whether the bounds themselves are allowed */
-function ofAngle(apply: (value: number) => number, least = -Infinity, greatest = Infinity, inclusive = true): OperatorCompiler {
+function ofAngle(
+  apply: (value: number) => number,
+  least = -Infinity,
+  greatest = Infinity,
+  inclusive = true,
+): OperatorCompiler {
   return fixed(1, ([value], name) => {
     if (isNullish(value)) return null;
     if (!isNumber(value)) throw located(28765, `${name} only supports numeric types, not ${typeName(value)}`);
     const number = toNumber(value);
     const outside = number < least || number > greatest || (!inclusive && Math.abs(number) === Infinity);
-    if (outside) throw located(50989, `cannot apply ${name} to ${value.toString()}, value must be in ${inclusive ? '[' : '('}${least},${greatest}${inclusive ? ']' : ')'}`);
+    if (outside)
+      throw located(
+        50989,
+        `cannot apply ${name} to ${value.toString()}, value must be in ${inclusive ? '[' : '('}${least},${greatest}${inclusive ? ']' : ')'}`,
+      );
     return doubleFunction(name, apply, value);
   });
 }

@@ -28,14 +28,21 @@ export async function collModCommand(context: RouterContext, request: CommandReq
 }
 
 /** @throws CommandError 359 with the violations of all shards */
-async function refuseDuplicates(context: RouterContext, request: CommandRequest, shards: readonly ClusterShard[]): Promise<void> {
+async function refuseDuplicates(
+  context: RouterContext,
+  request: CommandRequest,
+  shards: readonly ClusterShard[],
+): Promise<void> {
   const violations: Value[] = [];
   const trial = new Map(request.body).set('dryRun', true);
   for (const shard of shards) {
     try {
       await context.sender.run(shard, request, trial);
     } catch (error) {
-      const found = error instanceof CommandError && error.code === cannotConvertIndexToUnique ? error.extra.get('violations') : undefined;
+      const found =
+        error instanceof CommandError && error.code === cannotConvertIndexToUnique
+          ? error.extra.get('violations')
+          : undefined;
       if (!Array.isArray(found)) throw error;
       violations.push(...found);
     }

@@ -20,13 +20,15 @@ import { bumpVersion } from '../sharding/chunk-changes.js';
 export async function createCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
   const primary = await context.primaryForWrite(namespace);
-  if (isTrue(request.body.get('capped')) && !request.body.has('size')) throw new CommandError(72, 'InvalidOptions', 'specify size:<n> when capped is true');
+  if (isTrue(request.body.get('capped')) && !request.body.has('size'))
+    throw new CommandError(72, 'InvalidOptions', 'specify size:<n> when capped is true');
   const sharded = context.catalog.collection(namespace) !== undefined;
   if (sharded && primary.access.collection(namespace) === undefined) return new Map();
   try {
     await context.sender.run(primary, request, request.body);
   } catch (error) {
-    if (!(error instanceof CommandError) || error.code !== namespaceExists || request.body.get('autocommit') === false) throw error;
+    if (!(error instanceof CommandError) || error.code !== namespaceExists || request.body.get('autocommit') === false)
+      throw error;
     refuseOtherOptions(primary, namespace, request.body);
   }
   return new Map();
@@ -36,13 +38,23 @@ export async function createCommand(context: RouterContext, request: CommandRequ
 function refuseOtherOptions(primary: ClusterShard, namespace: string, body: Doc): void {
   const present = primary.access.collection(namespace)?.options ?? primary.stored.view(namespace)?.options;
   if (present === undefined || sameOptions(present, body)) return;
-  const shown = new Map([...inOptionOrder(present)].filter(([name, value]) => name !== 'pipeline' || (Array.isArray(value) && value.length > 0)));
-  throw new CommandError(namespaceExists, 'NamespaceExists', `ns: ${namespace} already exists with different options: ${documentText(shown)}`);
+  const shown = new Map(
+    [...inOptionOrder(present)].filter(
+      ([name, value]) => name !== 'pipeline' || (Array.isArray(value) && value.length > 0),
+    ),
+  );
+  throw new CommandError(
+    namespaceExists,
+    'NamespaceExists',
+    `ns: ${namespace} already exists with different options: ${documentText(shown)}`,
+  );
 }
 
 /** All other options are compared before the collation, which may be none. */
 function sameOptions(present: Doc, body: Doc): boolean {
-  return ['collation', ''].every((left) => optionsText(without(present, left)) === optionsText(optionsOf(without(body, left))));
+  return ['collation', ''].every(
+    (left) => optionsText(without(present, left)) === optionsText(optionsOf(without(body, left))),
+  );
 }
 
 function optionsOf(body: Doc): Doc {
@@ -96,7 +108,9 @@ function bodyFor(shard: ClusterShard, primary: ClusterShard | undefined, body: D
 export async function dropDatabaseCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const entry = context.catalog.database(request.db);
   if (entry === undefined) return new Map();
-  const primaryFirst = [...context.catalog.shards].sort((a, b) => Number(b.id === entry.primary) - Number(a.id === entry.primary));
+  const primaryFirst = [...context.catalog.shards].sort(
+    (a, b) => Number(b.id === entry.primary) - Number(a.id === entry.primary),
+  );
   for (const shard of primaryFirst) {
     if (shard.access.hasDatabase(request.db)) await context.sender.run(shard, request, request.body);
   }
@@ -123,10 +137,15 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   if (sharded !== undefined && source.name !== target.name) {
     throw new CommandError(20, 'IllegalOperation', 'Source and destination collections must be on the same database.');
   }
-  if (!context.version.atLeast(5, 0)) refuseShardedOf44(sharded !== undefined, context.catalog.collection(to) !== undefined);
+  if (!context.version.atLeast(5, 0))
+    refuseShardedOf44(sharded !== undefined, context.catalog.collection(to) !== undefined);
   const holders = sharded === undefined ? context.holdersOf(from) : context.catalog.shards;
   const shards = holders.filter((shard) => shard.access.collection(from) !== undefined);
-  if (shards.length === 0 && !context.version.atLeast(5, 0) && holders.some((shard) => shard.stored.view(from) !== undefined)) {
+  if (
+    shards.length === 0 &&
+    !context.version.atLeast(5, 0) &&
+    holders.some((shard) => shard.stored.view(from) !== undefined)
+  ) {
     throw new CommandError(166, 'CommandNotSupportedOnView', `cannot rename view: ${from}`);
   }
   if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection ${from} doesn't exist.`);
@@ -134,7 +153,8 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   refuseExistingTarget(context, to, isTrue(request.body.get('dropTarget')));
   await dropShardedTarget(context, request, to, sharded !== undefined);
   const primary = context.primaryOf(from);
-  for (const shard of primaryLast(context, from, shards)) await context.sender.run(shard, request, bodyFor(shard, primary, request.body), { db: 'admin', atOnce: true });
+  for (const shard of primaryLast(context, from, shards))
+    await context.sender.run(shard, request, bodyFor(shard, primary, request.body), { db: 'admin', atOnce: true });
   await context.catalog.renameCollection(from, to);
   context.routing.forget(from);
   context.routing.forget(to);
@@ -146,7 +166,8 @@ export async function renameCollectionCommand(context: RouterContext, request: C
 
 /** Where one of both was moved, a target on another shard would have to be dropped there. */
 function refuseMovedTarget(context: RouterContext, from: string, to: string): void {
-  if (context.holdersOf(to).some((shard) => shard.access.collection(to) !== undefined)) throw unsimulated(`renaming ${from} over ${to}, which is on another shard`);
+  if (context.holdersOf(to).some((shard) => shard.access.collection(to) !== undefined))
+    throw unsimulated(`renaming ${from} over ${to}, which is on another shard`);
 }
 
 /** Sharded collections keep their names in 4.4. */
@@ -157,28 +178,48 @@ function refuseShardedOf44(source: boolean, target: boolean): void {
 
 function refuseExistingTarget(context: RouterContext, to: string, dropTarget: boolean): void {
   if (context.version.atLeast(5, 0) && context.primaryOf(to)?.stored.view(to) !== undefined) {
-    throw new CommandError(166, 'CommandNotSupportedOnView', `Can't rename to target collection \`${to}\` because it is a view.`);
+    throw new CommandError(
+      166,
+      'CommandNotSupportedOnView',
+      `Can't rename to target collection \`${to}\` because it is a view.`,
+    );
   }
   const exists = context.holdersOf(to).some((shard) => shard.access.collection(to) !== undefined);
   const isSharded = context.catalog.collection(to) !== undefined;
-  if (isSharded && !dropTarget && context.version.atLeast(5, 0)) throw new CommandError(48, 'NamespaceExists', `Sharded target collection ${to} exists but dropTarget is not set`);
+  if (isSharded && !dropTarget && context.version.atLeast(5, 0))
+    throw new CommandError(48, 'NamespaceExists', `Sharded target collection ${to} exists but dropTarget is not set`);
   if (exists && !dropTarget) {
     const message = `Target collection ${to} exists but dropTarget is not set`;
-    throw context.version.atLeast(6, 0) ? new CommandError(48, 'NamespaceExists', message) : new CommandError(5807601, 'Location5807601', message);
+    throw context.version.atLeast(6, 0)
+      ? new CommandError(48, 'NamespaceExists', message)
+      : new CommandError(5807601, 'Location5807601', message);
   }
   if (context.version.atLeast(5, 0) && context.catalog.zonesOf(to).length > 0) {
-    throw new CommandError(125, 'CommandFailed', `Can't rename to target collection ${to} because it must not have associated tags`);
+    throw new CommandError(
+      125,
+      'CommandFailed',
+      `Can't rename to target collection ${to} because it must not have associated tags`,
+    );
   }
 }
 
 /** A sharded target, or one below a sharded source, is dropped as a whole; otherwise the shard drops it with the rename. */
-async function dropShardedTarget(context: RouterContext, request: CommandRequest, to: string, sourceSharded: boolean): Promise<void> {
+async function dropShardedTarget(
+  context: RouterContext,
+  request: CommandRequest,
+  to: string,
+  sourceSharded: boolean,
+): Promise<void> {
   const target = context.catalog.collection(to);
   if (target === undefined && !sourceSharded) return;
-  const holders = (target === undefined ? context.holdersOf(to) : context.catalog.shards).filter((shard) => shard.access.collection(to) !== undefined);
+  const holders = (target === undefined ? context.holdersOf(to) : context.catalog.shards).filter(
+    (shard) => shard.access.collection(to) !== undefined,
+  );
   const primary = context.primaryOf(to);
   for (const shard of primaryLast(context, to, holders)) {
-    await context.sender.run(shard, request, bodyFor(shard, primary, new Map([['drop', collectionOf(to)]])), { db: databaseOf(to) });
+    await context.sender.run(shard, request, bodyFor(shard, primary, new Map([['drop', collectionOf(to)]])), {
+      db: databaseOf(to),
+    });
   }
   await context.catalog.dropCollection(to);
 }
@@ -190,7 +231,8 @@ export async function convertToCappedCommand(context: RouterContext, request: Co
     throw new CommandError(20, 'IllegalOperation', "You can't convertToCapped a sharded collection");
   }
   const [primary] = context.holdersOf(namespace);
-  if (primary === undefined) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', `database ${request.db} not found`);
+  if (primary === undefined)
+    throw new CommandError(namespaceNotFound, 'NamespaceNotFound', `database ${request.db} not found`);
   await context.sender.run(primary, request, request.body);
   return new Map();
 }
@@ -200,7 +242,9 @@ export async function createIndexesCommand(context: RouterContext, request: Comm
   const namespace = commandNamespace(request);
   const collection = context.catalog.collection(namespace);
   if (collection === undefined) return fanOut(context, request, [await context.primaryForWrite(namespace)]);
-  return fanOut(context, request, context.shardsOf(collection.chunks.shards), request.body, (shard) => refuseUniqueBesideKey(collection, shard, request.body));
+  return fanOut(context, request, context.shardsOf(collection.chunks.shards), request.body, (shard) =>
+    refuseUniqueBesideKey(collection, shard, request.body),
+  );
 }
 
 /** Shards refuse it while they build: it is none of a document's shard key alone. */
@@ -211,7 +255,8 @@ function refuseUniqueBesideKey({ key, namespace, uuid }: ShardedCollection, shar
     if (!(spec instanceof Map) || !isTrue(spec.get('unique')) || !(fields instanceof Map)) continue;
     const isId = fields.size === 1 && fields.has('_id');
     if (isId || (key.hashedIndex < 0 && key.isPrefixOf(fields))) continue;
-    if (shard.access.collection(namespace)?.indexes.some((index) => index.get('name') === spec.get('name')) === true) continue;
+    if (shard.access.collection(namespace)?.indexes.some((index) => index.get('name') === spec.get('name')) === true)
+      continue;
     const shown = `Index build failed: ${uuidText(new UUID().buffer)}: Collection ${namespace} ( ${uuidText(uuid.buffer)} ) :: caused by :: cannot create unique index over ${documentText(fields)} with shard key pattern ${documentText(key.doc)}`;
     throw new CommandError(67, 'CannotCreateIndex', shown);
   }
@@ -223,7 +268,8 @@ export async function dropIndexesCommand(context: RouterContext, request: Comman
   const shards = context.holdersOf(namespace);
   if (shards.length === 0) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', `ns not found ${namespace}`);
   const key = context.catalog.collection(namespace)?.key;
-  if (key === undefined || request.body.get('index') !== '*' || !keepsKeyIndexes(context, key)) return fanOut(context, request, shards);
+  if (key === undefined || request.body.get('index') !== '*' || !keepsKeyIndexes(context, key))
+    return fanOut(context, request, shards);
   const [, ...secondary] = shards[0]?.access.collection(namespace)?.indexes ?? [];
   const others = secondary.filter((index) => !supportsKey(index, key)).map((index) => index.get('name') ?? null);
   const reply = await fanOut(context, request, shards, new Map([...request.body, ['index', others]]));

@@ -9,7 +9,9 @@ import type { RouterContext } from '../router-context.js';
 const parseCodes: ReadonlySet<number> = new Set([14, 9, 40415, 73]);
 
 function isOfParsing({ code, message }: CommandError): boolean {
-  return message.startsWith('Enumeration value ') || (parseCodes.has(code) && !message.startsWith('Error in specification '));
+  return (
+    message.startsWith('Enumeration value ') || (parseCodes.has(code) && !message.startsWith('Error in specification '))
+  );
 }
 
 /** What a shard says of a key that it has met twice stands in its own reply alone. */
@@ -29,10 +31,12 @@ export async function fanOut(
 ): Promise<Doc> {
   const raw: Doc = new Map();
   let failure: CommandError | undefined;
-  const answers = await Promise.allSettled(shards.map(async (shard) => {
-    check(shard);
-    return context.sender.run(shard, request, body);
-  }));
+  const answers = await Promise.allSettled(
+    shards.map(async (shard) => {
+      check(shard);
+      return context.sender.run(shard, request, body);
+    }),
+  );
   for (const [index, { connectionString }] of shards.entries()) {
     const answer = answers[index];
     if (answer?.status === 'fulfilled') {
@@ -46,11 +50,22 @@ export async function fanOut(
     raw.set(connectionString, failedReply(error));
   }
   if (failure === undefined) return doc(['raw', raw]);
-  throw new CommandError(failure.code, failure.codeName, failure.message, failure.labels, new Map([...[...failure.extra].filter(([name]) => !keyFields.has(name)), ['raw', raw]]));
+  throw new CommandError(
+    failure.code,
+    failure.codeName,
+    failure.message,
+    failure.labels,
+    new Map([...[...failure.extra].filter(([name]) => !keyFields.has(name)), ['raw', raw]]),
+  );
 }
 
 function failedReply(error: CommandError): Doc {
-  const reply = doc(['ok', new Double(0)], ['errmsg', error.message], ['code', new Int32(error.code)], ['codeName', error.codeName]);
+  const reply = doc(
+    ['ok', new Double(0)],
+    ['errmsg', error.message],
+    ['code', new Int32(error.code)],
+    ['codeName', error.codeName],
+  );
   for (const [name, value] of error.extra) reply.set(name, value);
   return reply;
 }

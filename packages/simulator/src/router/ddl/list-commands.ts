@@ -16,7 +16,8 @@ export async function listCollectionsCommand(context: RouterContext, request: Co
   const moved = context.catalog.movedOf(request.db).filter((namespace) => context.primaryOf(namespace) !== primary);
   for (const namespace of moved) {
     const named = doc(['$and', [docOrEmpty(request.body.get('filter')), doc(['name', collectionOf(namespace)])]]);
-    for (const shard of context.holdersOf(namespace)) documents.push(...(await wholeList(context, request, shard, new Map(request.body).set('filter', named))));
+    for (const shard of context.holdersOf(namespace))
+      documents.push(...(await wholeList(context, request, shard, new Map(request.body).set('filter', named))));
   }
   return listReply(`${request.db}.$cmd.listCollections`, documents);
 }
@@ -25,12 +26,20 @@ export async function listCollectionsCommand(context: RouterContext, request: Co
 export async function listIndexesCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
   const collection = context.catalog.collection(namespace);
-  const shard = collection === undefined ? context.primaryOf(namespace) : context.catalog.shard(collection.chunks.chunks[0]?.shard ?? '');
+  const shard =
+    collection === undefined
+      ? context.primaryOf(namespace)
+      : context.catalog.shard(collection.chunks.chunks[0]?.shard ?? '');
   if (shard === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns does not exist: ${namespace}`);
   return listReply(namespace, await wholeList(context, request, shard));
 }
 
-async function wholeList(context: RouterContext, request: CommandRequest, shard: ClusterShard, asked = request.body): Promise<Value[]> {
+async function wholeList(
+  context: RouterContext,
+  request: CommandRequest,
+  shard: ClusterShard,
+  asked = request.body,
+): Promise<Value[]> {
   const body = new Map(asked);
   body.delete('cursor');
   const cursor = await ShardCursor.open(context.sender, shard, request, body);
@@ -64,7 +73,10 @@ export async function listDatabasesCommand(context: RouterContext, request: Comm
       sizes.set(name, perShard.set(shard.id, bytes));
     }
   }
-  const shown = [...sizes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, perShard]) => databaseEntry(name, perShard)).filter(matches);
+  const shown = [...sizes]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, perShard]) => databaseEntry(name, perShard))
+    .filter(matches);
   if (nameOnly) return doc(['databases', shown.map((entry) => doc(['name', entry.get('name') ?? '']))]);
   const total = shown.reduce((sum, entry) => sum + (numberOf(entry.get('sizeOnDisk')) ?? 0), 0);
   return doc(
@@ -85,7 +97,12 @@ function databaseEntry(name: string, perShard: ReadonlyMap<string, number>): Doc
   return doc(['name', name], ['sizeOnDisk', Long.fromNumber(total)], ['empty', false], ['shards', shards]);
 }
 
-async function shardDatabases(context: RouterContext, request: CommandRequest, shard: ClusterShard, body: Doc): Promise<{ databases: [string, number][] }> {
+async function shardDatabases(
+  context: RouterContext,
+  request: CommandRequest,
+  shard: ClusterShard,
+  body: Doc,
+): Promise<{ databases: [string, number][] }> {
   const list = (await context.sender.run(shard, request, body, { db: 'admin' })).get('databases');
   const databases: [string, number][] = [];
   for (const each of Array.isArray(list) ? list : []) {

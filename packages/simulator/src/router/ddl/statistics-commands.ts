@@ -21,7 +21,8 @@ export async function collStatsCommand(context: RouterContext, request: CommandR
   const totals = doc(...summed.map((name): [string, Value] => [name, sum(own, name)]));
   const stats = doc(['sharded', collection !== undefined]);
   if (collection === undefined) stats.set('primary', shards[0]?.id ?? '');
-  for (const name of ['capped', 'max', 'wiredTiger', 'indexDetails']) if (first?.has(name) === true) stats.set(name, first.get(name) ?? null);
+  for (const name of ['capped', 'max', 'wiredTiger', 'indexDetails'])
+    if (first?.has(name) === true) stats.set(name, first.get(name) ?? null);
   stats.set('ns', namespace);
   for (const [name, value] of totals) stats.set(name, value);
   const count = numberOf(totals.get('count')) ?? 0;
@@ -52,7 +53,8 @@ function integer(value: number): Value {
 function indexSizes(replies: readonly [string, Doc][]): Doc {
   const sizes = new Map<string, number>();
   for (const [, reply] of replies) {
-    for (const [name, value] of docOf(reply.get('indexSizes')) ?? []) sizes.set(name, (sizes.get(name) ?? 0) + (numberOf(value) ?? 0));
+    for (const [name, value] of docOf(reply.get('indexSizes')) ?? [])
+      sizes.set(name, (sizes.get(name) ?? 0) + (numberOf(value) ?? 0));
   }
   return new Map([...sizes].map(([name, size]) => [name, integer(size)]));
 }
@@ -60,10 +62,12 @@ function indexSizes(replies: readonly [string, Doc][]): Doc {
 /** `dbStats` through a router: each shard's own reply and the sums. */
 export async function dbStatsCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const reply = await fanOut(context, request, context.catalog.shards);
-  const each = [...(docOrEmpty(reply.get('raw')))].map(([host, stats]): [string, Doc] => [host, docOrEmpty(stats)]);
+  const each = [...docOrEmpty(reply.get('raw'))].map(([host, stats]): [string, Doc] => [host, docOrEmpty(stats)]);
   const objects = numberOf(sum(each, 'objects')) ?? 0;
   const dataSize = numberOf(sum(each, 'dataSize')) ?? 0;
-  reply.set('objects', integer(objects)).set('avgObjSize', new Double(objects === 0 ? 0 : Math.floor(dataSize / objects)));
+  reply
+    .set('objects', integer(objects))
+    .set('avgObjSize', new Double(objects === 0 ? 0 : Math.floor(dataSize / objects)));
   for (const name of ['dataSize', 'storageSize', 'totalSize', 'indexes', 'indexSize']) reply.set(name, sum(each, name));
   return reply.set('scaleFactor', request.body.get('scale') ?? new Int32(1)).set('fileSize', new Int32(0));
 }
@@ -73,7 +77,8 @@ export async function dataSizeCommand(context: RouterContext, request: CommandRe
   const namespace = requiredText(request.body, 'dataSize');
   const replies = await context.sender.runOnAll(context.holdersOf(namespace), request, request.body);
   const own = [...replies].map(([shard, reply]): [string, Doc] => [shard.id, reply]);
-  const total = (name: string): Double => new Double(own.reduce((all, [, reply]) => all + (numberOf(reply.get(name)) ?? 0), 0));
+  const total = (name: string): Double =>
+    new Double(own.reduce((all, [, reply]) => all + (numberOf(reply.get(name)) ?? 0), 0));
   return doc(['size', total('size')], ['numObjects', total('numObjects')], ['millis', new Int32(0)]);
 }
 
@@ -81,9 +86,10 @@ export async function dataSizeCommand(context: RouterContext, request: CommandRe
 export async function validateCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
   const shards = context.holdersOf(namespace);
-  if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection '${namespace}' does not exist to validate.`);
+  if (shards.length === 0)
+    throw new CommandError(26, 'NamespaceNotFound', `Collection '${namespace}' does not exist to validate.`);
   const reply = await fanOut(context, request, shards).catch(withoutRaw);
-  const replies = [...(docOrEmpty(reply.get('raw'))).values()];
+  const replies = [...docOrEmpty(reply.get('raw')).values()];
   return doc(['valid', replies.every((each) => docOf(each)?.get('valid') === true)], ['raw', reply.get('raw') ?? null]);
 }
 

@@ -55,11 +55,19 @@ function writesOutput(pipeline: readonly Doc[]): boolean {
 function withBatchLast(reply: Doc): Doc {
   const cursor = docOrEmpty(reply.get('cursor'));
   const before = ['id', 'ns', 'firstBatch'].map((name): [string, Value] => [name, cursor.get(name) ?? null]);
-  return reply.set('cursor', new Map([...before, ...[...cursor].filter(([name]) => !before.some(([known]) => known === name))]));
+  return reply.set(
+    'cursor',
+    new Map([...before, ...[...cursor].filter(([name]) => !before.some(([known]) => known === name))]),
+  );
 }
 
 /** Runs a pipeline over a collection or view. */
-export async function aggregateNamespace(context: RouterContext, request: CommandRequest, namespace: string, pipeline: Doc[]): Promise<Doc> {
+export async function aggregateNamespace(
+  context: RouterContext,
+  request: CommandRequest,
+  namespace: string,
+  pipeline: Doc[],
+): Promise<Doc> {
   const view = resolveShardedView(context, namespace);
   if (view === undefined) return aggregateCollection(context, request, namespace, pipeline);
   const body = withViewCollation(request.body, view);
@@ -67,7 +75,13 @@ export async function aggregateNamespace(context: RouterContext, request: Comman
 }
 
 /** @param shown the namespace that the reply names */
-async function aggregateCollection(context: RouterContext, request: CommandRequest, namespace: string, pipeline: Doc[], shown = namespace): Promise<Doc> {
+async function aggregateCollection(
+  context: RouterContext,
+  request: CommandRequest,
+  namespace: string,
+  pipeline: Doc[],
+  shown = namespace,
+): Promise<Doc> {
   const wholeDatabase = namespace.endsWith('.$cmd.aggregate');
   const time = snapshotTime(request, context.clock);
   const body = new Map(withSnapshotTime(request.body, time)).set('pipeline', pipeline);
@@ -76,9 +90,14 @@ async function aggregateCollection(context: RouterContext, request: CommandReque
   const options = { time, picture };
   const shards = targetsOf(context, namespace, picture?.collection, pipeline, request, time);
   const [only, ...others] = shards;
-  if (only === undefined) return context.cursors.first(new ListCursor(shown, []), { documents: [], exhausted: true }, false, request);
+  if (only === undefined)
+    return context.cursors.first(new ListCursor(shown, []), { documents: [], exhausted: true }, false, request);
   if (others.length === 0 && runsOn(context, request.db, only, pipeline)) {
-    const cursor = new OneShardCursor(shown, await ShardCursor.open(context.sender, only, request, body, options), 'shard');
+    const cursor = new OneShardCursor(
+      shown,
+      await ShardCursor.open(context.sender, only, request, body, options),
+      'shard',
+    );
     const batch = cursor.first(Infinity);
     const reply = await context.cursors.first(cursor, batch, false, request);
     return batch.exhausted && picture?.collection === undefined ? reply : withBatchLast(reply);
@@ -89,15 +108,18 @@ async function aggregateCollection(context: RouterContext, request: CommandReque
 /** True when one shard has everything that a pipeline reads and writes. */
 function runsOn(context: RouterContext, db: string, shard: ClusterShard, pipeline: readonly Doc[]): boolean {
   const output = outputStage(pipeline);
-  return readsLocally(context, db, shard, pipeline) && (output === undefined || writesLocally(context, db, shard, output));
+  return (
+    readsLocally(context, db, shard, pipeline) && (output === undefined || writesLocally(context, db, shard, output))
+  );
 }
 
 function stagesOf(body: Doc): Doc[] {
   const pipeline = body.get('pipeline');
-  if (!Array.isArray(pipeline)) throw new CommandError(14, 'TypeMismatch', `'pipeline' option must be specified as an array`);
+  if (!Array.isArray(pipeline))
+    throw new CommandError(14, 'TypeMismatch', `'pipeline' option must be specified as an array`);
   return pipeline.map((stage) => {
     if (stage instanceof Map) return stage;
-    throw new CommandError(14, 'TypeMismatch', 'Each element of the \'pipeline\' array must be an object');
+    throw new CommandError(14, 'TypeMismatch', "Each element of the 'pipeline' array must be an object");
   });
 }
 
@@ -127,7 +149,9 @@ function unshardedHolder(context: RouterContext, namespace: string): ClusterShar
  * @throws CommandError 115 for a failure over a document where it is open which one is told: of several shards, that of the first to answer
  */
 async function opened(isAll: boolean, opening: readonly Promise<ShardCursor>[]): Promise<ShardCursor[]> {
-  const failures = (await Promise.allSettled(opening)).flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as Error] : []));
+  const failures = (await Promise.allSettled(opening)).flatMap((answer) =>
+    answer.status === 'rejected' ? [answer.reason as Error] : [],
+  );
   const other = failures.find((failure) => !(failure instanceof ExecutionError));
   if (other !== undefined) throw other;
   const [failure, ...further] = failures.filter((each) => each instanceof ExecutionError);
@@ -139,22 +163,34 @@ async function opened(isAll: boolean, opening: readonly Promise<ShardCursor>[]):
 /** The results of a router's stages. @throws CommandError 115 for a failure over a document where another node may carry them out */
 function mergedOnRouter(stages: readonly Doc[], run: () => Doc[]): Doc[] {
   const [first, second] = stages;
-  const isHere = (first?.has('$limit') === true || second?.has('$limit') === true) && foreignCollections(stages).length === 0;
+  const isHere =
+    (first?.has('$limit') === true || second?.has('$limit') === true) && foreignCollections(stages).length === 0;
   try {
     return run();
   } catch (error) {
-    throw isHere || !(error instanceof CommandError) ? error : unsimulated('what fails after documents of several shards are merged');
+    throw isHere || !(error instanceof CommandError)
+      ? error
+      : unsimulated('what fails after documents of several shards are merged');
   }
 }
 
 /** A failure over a document of a shard, in the words of the router that reads on. */
-async function openMerged(context: RouterContext, shard: ClusterShard, request: CommandRequest, body: Doc, options: SendOptions): Promise<ShardCursor> {
+async function openMerged(
+  context: RouterContext,
+  shard: ClusterShard,
+  request: CommandRequest,
+  body: Doc,
+  options: SendOptions,
+): Promise<ShardCursor> {
   try {
     return await ShardCursor.open(context.sender, shard, request, body, options);
   } catch (error) {
     if (!(error instanceof ExecutionError)) throw error;
     const host = shard.connectionString.slice(shard.connectionString.indexOf('/') + 1);
-    throw new ExecutionError(error.reason, `Error on remote shard ${host} :: caused by :: Executor error during getMore`);
+    throw new ExecutionError(
+      error.reason,
+      `Error on remote shard ${host} :: caused by :: Executor error during getMore`,
+    );
   }
 }
 
@@ -173,13 +209,18 @@ async function mergeShards(
   const split = splitPipeline(output === undefined ? pipeline : pipeline.slice(0, -1));
   const shardBody = new Map(body).set('pipeline', split.onShards);
   const isAll = split.onRouter.every((stage) => stage.has('$sort'));
-  const cursors = await opened(isAll, shards.map((shard) => openMerged(context, shard, request, shardBody, options)));
+  const cursors = await opened(
+    isAll,
+    shards.map((shard) => openMerged(context, shard, request, shardBody, options)),
+  );
   const batchSize = numberOf(docOf(body.get('cursor'))?.get('batchSize')) ?? firstBatchDefault;
   const merged = new MergedCursor(shown, cursors, { skip: 0, limit: Infinity, piped: true });
-  if (split.onRouter.length === 0 && output === undefined) return context.cursors.first(merged, await merged.next(batchSize, request), false, request);
+  if (split.onRouter.length === 0 && output === undefined)
+    return context.cursors.first(merged, await merged.next(batchSize, request), false, request);
   const documents: Doc[] = [];
   for (let batch = await merged.next(undefined, request); ; batch = await merged.next(undefined, request)) {
-    for (const document of batch.documents) documents.push(document instanceof RawDocument ? decodeDocument(document.bytes) : (document as Doc));
+    for (const document of batch.documents)
+      documents.push(document instanceof RawDocument ? decodeDocument(document.bytes) : (document as Doc));
     if (batch.exhausted) break;
   }
   const collation = docOf(body.get('collation')) ?? context.catalog.collection(namespace)?.defaultCollation;
@@ -187,8 +228,11 @@ async function mergeShards(
     ...variables,
     collation: collation === undefined ? undefined : parseCollation(collation),
   };
-  const lookup = (from: string): Iterable<Doc> => foreignDocuments(context, `${databaseOf(namespace)}.${from}`, surroundings);
-  const results = mergedOnRouter(split.onRouter, () => [...compilePipeline(split.onRouter, { ...surroundings, lookup })(documents)]);
+  const lookup = (from: string): Iterable<Doc> =>
+    foreignDocuments(context, `${databaseOf(namespace)}.${from}`, surroundings);
+  const results = mergedOnRouter(split.onRouter, () => [
+    ...compilePipeline(split.onRouter, { ...surroundings, lookup })(documents),
+  ]);
   if (output !== undefined) await writeOutput(context, request, output, results);
   const list = new ListCursor(shown, output === undefined ? results : [], options.time);
   return context.cursors.first(list, await list.next(batchSize), false, request);

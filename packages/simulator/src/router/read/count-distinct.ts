@@ -20,11 +20,14 @@ export async function countCommand(context: RouterContext, request: CommandReque
   const concern = docOf(request.body.get('readConcern'));
   if (concern?.get('level') === 'snapshot') {
     const shown = '{ readConcern: { level: "snapshot", provenance: "clientSupplied" } }';
-    throw new ReadConcernRefused(`Command count does not support ${shown} :: caused by :: read concern snapshot not supported`);
+    throw new ReadConcernRefused(
+      `Command count does not support ${shown} :: caused by :: read concern snapshot not supported`,
+    );
   }
   const picture = context.routing.picture(namespace);
   const { collection } = picture;
-  if (collection === undefined && resolveShardedView(context, namespace) !== undefined) return countOverView(context, request, namespace);
+  if (collection === undefined && resolveShardedView(context, namespace) !== undefined)
+    return countOverView(context, request, namespace);
   const skip = numberOf(request.body.get('skip')) ?? 0;
   const limit = Math.abs(numberOf(request.body.get('limit')) ?? 0);
   const body = new Map(request.body);
@@ -33,7 +36,12 @@ export async function countCommand(context: RouterContext, request: CommandReque
   const shards: Doc = new Map();
   let total = 0;
   for (const shard of countedShards(context, request, namespace)) {
-    const n = numberOf((await context.sender.run(shard, request, body, { picture }).catch((error: unknown) => refuseOf(shard, error))).get('n')) ?? 0;
+    const n =
+      numberOf(
+        (
+          await context.sender.run(shard, request, body, { picture }).catch((error: unknown) => refuseOf(shard, error))
+        ).get('n'),
+      ) ?? 0;
     shards.set(shard.id, new Int32(n));
     total += n;
   }
@@ -44,7 +52,13 @@ export async function countCommand(context: RouterContext, request: CommandReque
 /** What a shard refuses, as a router that counts passes it on. */
 function refuseOf({ id }: ClusterShard, error: unknown): never {
   if (!(error instanceof CommandError) || isStale(error)) throw error;
-  throw new CommandError(error.code, error.codeName, `failed on: ${id} :: caused by :: ${error.message}`, error.labels, error.extra);
+  throw new CommandError(
+    error.code,
+    error.codeName,
+    `failed on: ${id} :: caused by :: ${error.message}`,
+    error.labels,
+    error.extra,
+  );
 }
 
 function countedShards(context: RouterContext, request: CommandRequest, namespace: string): readonly ClusterShard[] {

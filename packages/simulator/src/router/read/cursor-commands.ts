@@ -7,7 +7,8 @@ import type { RouterContext } from '../router-context.js';
 /** `getMore` of a cursor this router opened. */
 export function getMoreCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const id = request.body.get('getMore');
-  if (!(id instanceof Long)) throw new CommandError(14, 'TypeMismatch', `BSON field 'getMore.getMore' is the wrong type`);
+  if (!(id instanceof Long))
+    throw new CommandError(14, 'TypeMismatch', `BSON field 'getMore.getMore' is the wrong type`);
   const batchSize = numberOf(request.body.get('batchSize'));
   return context.cursors.more(id, batchSize === 0 ? undefined : batchSize, request);
 }

@@ -41,15 +41,24 @@ export async function findCommand(context: RouterContext, request: CommandReques
     if (resolveShardedView(context, namespace) !== undefined) return findOverView(context, request, namespace);
     const primary = context.routedPrimaryOf(namespace);
     const meant = request.body.get('collectionUUID');
-    if (primary === undefined && meant !== undefined) throw unexpectedCollection('Database does not exist', missingDatabase(namespace, meant));
-    if (primary === undefined) return context.cursors.first(emptyCursor(namespace), { documents: [], exhausted: true, time }, false, request);
-    return handThrough(context, request, namespace, time, () => ShardCursor.open(context.sender, primary, request, body, options));
+    if (primary === undefined && meant !== undefined)
+      throw unexpectedCollection('Database does not exist', missingDatabase(namespace, meant));
+    if (primary === undefined)
+      return context.cursors.first(emptyCursor(namespace), { documents: [], exhausted: true, time }, false, request);
+    return handThrough(context, request, namespace, time, () =>
+      ShardCursor.open(context.sender, primary, request, body, options),
+    );
   }
-  const chunks = time === undefined ? collection.chunks : await asShardQuery(() => Promise.resolve().then(() => collection.chunks.at(time)));
+  const chunks =
+    time === undefined
+      ? collection.chunks
+      : await asShardQuery(() => Promise.resolve().then(() => collection.chunks.at(time)));
   const { shards } = targetQuery(collection, filter, request.body.get('collation'), chunks);
   const [only, ...others] = context.shardsOf(shards);
   if (only !== undefined && others.length === 0) {
-    return handThrough(context, request, namespace, time, () => ShardCursor.open(context.sender, only, request, body, options));
+    return handThrough(context, request, namespace, time, () =>
+      ShardCursor.open(context.sender, only, request, body, options),
+    );
   }
   return mergeShards(context, request, collection, body, shards, options);
 }
@@ -81,8 +90,11 @@ async function mergeShards(
   options: SendOptions,
 ): Promise<Doc> {
   const plan = mergePlan(collection, body, routerVariables(context, request));
-  const opening = (): Promise<ShardCursor[]> => ShardCursor.openAll(context.sender, context.shardsOf(shards), request, plan.body, options);
-  const cursors = await asShardQuery(() => (plan.order === undefined ? opening() : opening().catch((error: unknown) => refuseWithSortKey(error, body))));
+  const opening = (): Promise<ShardCursor[]> =>
+    ShardCursor.openAll(context.sender, context.shardsOf(shards), request, plan.body, options);
+  const cursors = await asShardQuery(() =>
+    plan.order === undefined ? opening() : opening().catch((error: unknown) => refuseWithSortKey(error, body)),
+  );
   const merged = new MergedCursor(collection.namespace, cursors, plan);
   const batch = await merged.next(numberOf(body.get('batchSize')) ?? firstBatchDefault, request);
   return context.cursors.first(merged, { ...batch, time: options.time }, isTrue(body.get('singleBatch')), request);
@@ -91,8 +103,16 @@ async function mergeShards(
 /** Shards that quote a query quote with it that they are asked for the key to merge by. */
 function refuseWithSortKey(error: unknown, body: Doc): never {
   if (!(error instanceof CommandError)) throw error;
-  const asked = documentText(new Map([...docOrEmpty(body.get('projection')), ['$sortKey', new Map([['$meta', 'sortKey']])]]));
-  throw new CommandError(error.code, error.codeName, error.message.replace('\nProj: {}\n', () => `\nProj: ${asked}\n`), error.labels, error.extra);
+  const asked = documentText(
+    new Map([...docOrEmpty(body.get('projection')), ['$sortKey', new Map([['$meta', 'sortKey']])]]),
+  );
+  throw new CommandError(
+    error.code,
+    error.codeName,
+    error.message.replace('\nProj: {}\n', () => `\nProj: ${asked}\n`),
+    error.labels,
+    error.extra,
+  );
 }
 
 /** What the shards do of a find and what is left to the router. */

@@ -10,20 +10,33 @@ import { resolveView } from './views.js';
 
 /** Names of the other collections that a pipeline reads: by `$lookup`, `$graphLookup` and `$unionWith`, also in inner pipelines. */
 export function foreignCollections(pipeline: readonly Value[]): string[] {
-  return pipeline.flatMap((stage) => (stage instanceof Map ? [...stage].flatMap(([name, operand]) => namesOf(name, operand)) : []));
+  return pipeline.flatMap((stage) =>
+    stage instanceof Map ? [...stage].flatMap(([name, operand]) => namesOf(name, operand)) : [],
+  );
 }
 
 function namesOf(name: string, operand: Value): string[] {
   if (name === '$unionWith' && typeof operand === 'string') return [operand];
   if (!(operand instanceof Map)) return [];
-  if (name === '$facet') return [...operand.values()].flatMap((inner) => (Array.isArray(inner) ? foreignCollections(inner) : []));
-  const named = name === '$unionWith' ? operand.get('coll') : name === '$lookup' || name === '$graphLookup' ? operand.get('from') : undefined;
+  if (name === '$facet')
+    return [...operand.values()].flatMap((inner) => (Array.isArray(inner) ? foreignCollections(inner) : []));
+  const named =
+    name === '$unionWith'
+      ? operand.get('coll')
+      : name === '$lookup' || name === '$graphLookup'
+        ? operand.get('from')
+        : undefined;
   const inner = operand.get('pipeline');
   return [...(typeof named === 'string' ? [named] : []), ...(Array.isArray(inner) ? foreignCollections(inner) : [])];
 }
 
 /** True when a shard has by itself everything that a pipeline reads of other collections of the database. */
-export function readsLocally(context: RouterContext, db: string, shard: ClusterShard, pipeline: readonly Doc[]): boolean {
+export function readsLocally(
+  context: RouterContext,
+  db: string,
+  shard: ClusterShard,
+  pipeline: readonly Doc[],
+): boolean {
   return foreignCollections(pipeline).every((name) => {
     const namespace = `${db}.${name}`;
     const base = resolveView(context, namespace)?.namespace ?? namespace;
@@ -32,19 +45,25 @@ export function readsLocally(context: RouterContext, db: string, shard: ClusterS
 }
 
 /** The live documents of a collection or view, wherever they are, without orphans. */
-export function* foreignDocuments(context: RouterContext, namespace: string, pipelineContext: PipelineContext): Generator<Doc> {
+export function* foreignDocuments(
+  context: RouterContext,
+  namespace: string,
+  pipelineContext: PipelineContext,
+): Generator<Doc> {
   const view = resolveView(context, namespace);
   if (view === undefined) {
     yield* collectionDocuments(context, namespace);
     return;
   }
-  const lookup = (from: string): Iterable<Doc> => foreignDocuments(context, `${databaseOf(namespace)}.${from}`, pipelineContext);
+  const lookup = (from: string): Iterable<Doc> =>
+    foreignDocuments(context, `${databaseOf(namespace)}.${from}`, pipelineContext);
   yield* compilePipeline(view.stages, { ...pipelineContext, lookup })(collectionDocuments(context, view.namespace));
 }
 
 function* collectionDocuments(context: RouterContext, namespace: string): Generator<Doc> {
   for (const shard of context.holdersOf(namespace)) {
     const owned = new ShardOwnership(context.catalog, shard, {});
-    for (const document of shard.access.documents(namespace, (bytes) => owned.owns(namespace, bytes))) yield decodeDocument(document);
+    for (const document of shard.access.documents(namespace, (bytes) => owned.owns(namespace, bytes)))
+      yield decodeDocument(document);
   }
 }

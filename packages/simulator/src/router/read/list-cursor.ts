@@ -15,10 +15,18 @@ export class ListCursor implements RouterCursor {
 
   next(batchSize?: number): Promise<Batch> {
     const batch = new BatchBuilder(batchSize ?? Infinity);
-    for (let document = this.documents[this.#position]; document !== undefined && batch.add(document); document = this.documents[this.#position]) {
+    for (
+      let document = this.documents[this.#position];
+      document !== undefined && batch.add(document);
+      document = this.documents[this.#position]
+    ) {
       this.#position += 1;
     }
-    return Promise.resolve({ documents: batch.documents, exhausted: this.#position >= this.documents.length && !batch.full, time: this.time });
+    return Promise.resolve({
+      documents: batch.documents,
+      exhausted: this.#position >= this.documents.length && !batch.full,
+      time: this.time,
+    });
   }
 
   close(): Promise<void> {

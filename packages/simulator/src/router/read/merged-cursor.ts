@@ -52,7 +52,10 @@ export class MergedCursor implements RouterCursor {
     while (!batch.full) {
       exhausted = this.#limitLeft <= batch.documents.length;
       if (exhausted) break;
-      const source = this.options.order === undefined ? await this.#current(batchSize, request) : await this.#smallest(batchSize, request);
+      const source =
+        this.options.order === undefined
+          ? await this.#current(batchSize, request)
+          : await this.#smallest(batchSize, request);
       const document = source?.peek();
       exhausted = source === undefined;
       if (source === undefined || document === undefined) break;
@@ -62,7 +65,11 @@ export class MergedCursor implements RouterCursor {
     }
     this.#limitLeft -= batch.documents.length;
     if (exhausted) await this.close(request);
-    return { documents: batch.documents, exhausted, time: this.cursors.find((cursor) => cursor.time !== undefined)?.time };
+    return {
+      documents: batch.documents,
+      exhausted,
+      time: this.cursors.find((cursor) => cursor.time !== undefined)?.time,
+    };
   }
 
   async close(request: CommandRequest): Promise<void> {

@@ -35,10 +35,19 @@ export function withoutFirstDollarField(document: Value): Value {
  * @throws CommandError 10334 when the two are larger together than servers take
  */
 export function refuseTooLargeToOrder(document: Value, key: Doc): void {
-  const bytes = document instanceof RawDocument ? document.bytes.length : document instanceof Map ? encodeDocument(document).length : 0;
+  const bytes =
+    document instanceof RawDocument
+      ? document.bytes.length
+      : document instanceof Map
+        ? encodeDocument(document).length
+        : 0;
   const beside = encodeElement(sortKeyName, [...key.values()]).length;
   if (bytes + beside <= documentBytesMax) return;
   const size = bytes + beside;
   const message = `BSONObj size: ${size} (0x${size.toString(16).toUpperCase()}) is invalid. Size must be between 0 and ${documentBytesMax}(16MB)`;
-  throw new CommandError(10334, 'BSONObjectTooLarge', `Encountered non-retryable error during query :: caused by :: Executor error during find command :: caused by :: ${message}`);
+  throw new CommandError(
+    10334,
+    'BSONObjectTooLarge',
+    `Encountered non-retryable error during query :: caused by :: Executor error during find command :: caused by :: ${message}`,
+  );
 }

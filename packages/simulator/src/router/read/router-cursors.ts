@@ -54,7 +54,11 @@ export class RouterCursors {
     const entry = this.#open.get(id.toString());
     if (entry === undefined) {
       const namespace = `${request.db}.${requiredText(request.body, 'collection')}`;
-      throw new CommandError(43, 'CursorNotFound', `Cursor not found (namespace: '${namespace}', id: ${id.toString()}).`);
+      throw new CommandError(
+        43,
+        'CursorNotFound',
+        `Cursor not found (namespace: '${namespace}', id: ${id.toString()}).`,
+      );
     }
     refuseForeignSession(id.toString(), entry.session, sessionOf(request));
     if (entry.busy) throw new CommandError(143, 'CursorInUse', `cursor id ${id.toString()} is already in use`);
@@ -66,7 +70,11 @@ export class RouterCursors {
       request.onCursorCheckout?.();
       const batch = await entry.cursor.next(batchSize, request);
       if (batch.exhausted) this.#open.delete(id.toString());
-      const fields = doc(['id', batch.exhausted ? Long.ZERO : id], ['ns', entry.cursor.namespace], ['nextBatch', batch.documents]);
+      const fields = doc(
+        ['id', batch.exhausted ? Long.ZERO : id],
+        ['ns', entry.cursor.namespace],
+        ['nextBatch', batch.documents],
+      );
       if (batch.postBatchResumeToken !== undefined) fields.set('postBatchResumeToken', batch.postBatchResumeToken);
       if (batch.time !== undefined) fields.set('atClusterTime', batch.time);
       return doc(['cursor', fields]);
@@ -96,7 +104,13 @@ export class RouterCursors {
   #keep(cursor: RouterCursor, request: CommandRequest): Long {
     this.#giveUpIdle();
     const id = Long.fromBigInt(randomBytes(8).readBigUInt64LE() >> 1n);
-    this.#open.set(id.toString(), { cursor, usedMs: Date.now(), busy: false, session: sessionOf(request), noTimeout: request.body.get('noCursorTimeout') === true });
+    this.#open.set(id.toString(), {
+      cursor,
+      usedMs: Date.now(),
+      busy: false,
+      session: sessionOf(request),
+      noTimeout: request.body.get('noCursorTimeout') === true,
+    });
     return id;
   }
 
@@ -110,7 +124,8 @@ export class RouterCursors {
 
   /** Closes the cursors of sessions. */
   async killBySession(sessions: ReadonlySet<string>, request: CommandRequest): Promise<void> {
-    for (const [id, { session }] of this.#open) if (session !== undefined && sessions.has(session)) await this.kill(Long.fromString(id), request);
+    for (const [id, { session }] of this.#open)
+      if (session !== undefined && sessions.has(session)) await this.kill(Long.fromString(id), request);
   }
 }
 

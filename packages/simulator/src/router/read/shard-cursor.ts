@@ -30,10 +30,23 @@ export class ShardCursor {
   }
 
   /** Runs a command that makes a cursor. */
-  static async open(sender: ShardSender, shard: ClusterShard, request: CommandRequest, body: Doc, options: SendOptions = {}): Promise<ShardCursor> {
+  static async open(
+    sender: ShardSender,
+    shard: ClusterShard,
+    request: CommandRequest,
+    body: Doc,
+    options: SendOptions = {},
+  ): Promise<ShardCursor> {
     const reply = await sender.run(shard, request, body, options);
     const cursor = docOrEmpty(reply.get('cursor'));
-    return new ShardCursor(sender, shard, textOrEmpty(cursor.get('ns')), { ...options, picture: undefined }, cursor, isTrue(body.get('awaitData')));
+    return new ShardCursor(
+      sender,
+      shard,
+      textOrEmpty(cursor.get('ns')),
+      { ...options, picture: undefined },
+      cursor,
+      isTrue(body.get('awaitData')),
+    );
   }
 
   /** Runs the command on several shards; when one fails, the cursors of the others are closed. */
@@ -46,7 +59,8 @@ export class ShardCursor {
   ): Promise<ShardCursor[]> {
     const answers: PromiseSettledResult<ShardCursor>[] = [];
     // All shards are asked at once, whatever one of them says.
-    for (const shard of shards) answers.push(...(await Promise.allSettled([ShardCursor.open(sender, shard, request, body, options)])));
+    for (const shard of shards)
+      answers.push(...(await Promise.allSettled([ShardCursor.open(sender, shard, request, body, options)])));
     const opened = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     const failed = answers.find((answer) => answer.status === 'rejected');
     if (failed === undefined) return opened;

@@ -21,7 +21,11 @@ export function asksDataDistribution(context: RouterContext, pipeline: readonly 
  * A pipeline over how many documents and bytes of each sharded collection lie on each of its shards, owned and orphaned.
  * @throws CommandError 6789102 outside of the `admin` database or behind a collection
  */
-export async function dataDistributionCommand(context: RouterContext, request: CommandRequest, pipeline: readonly Doc[]): Promise<Doc> {
+export async function dataDistributionCommand(
+  context: RouterContext,
+  request: CommandRequest,
+  pipeline: readonly Doc[],
+): Promise<Doc> {
   const run = compilePipeline(pipeline.slice(1), routerVariables(context, request));
   const list = new ListCursor('admin.$cmd.aggregate', [...run(dataDistribution(context, request))]);
   const batchSize = numberOf(docOf(request.body.get('cursor'))?.get('batchSize')) ?? firstBatchDefault;
@@ -30,10 +34,16 @@ export async function dataDistributionCommand(context: RouterContext, request: C
 
 function dataDistribution(context: RouterContext, request: CommandRequest): Doc[] {
   if (request.db !== 'admin' || typeof request.body.get('aggregate') === 'string') {
-    throw new CommandError(6789102, 'Location6789102', `${stageName} must be run against the 'admin' database with {aggregate: 1}`);
+    throw new CommandError(
+      6789102,
+      'Location6789102',
+      `${stageName} must be run against the 'admin' database with {aggregate: 1}`,
+    );
   }
   return context.catalog.collections.map((collection) => {
-    const holders = context.catalog.shards.filter((shard) => collection.chunks.shards.includes(shard.id) || holdsDocuments(shard, collection));
+    const holders = context.catalog.shards.filter(
+      (shard) => collection.chunks.shards.includes(shard.id) || holdsDocuments(shard, collection),
+    );
     return doc(['ns', collection.namespace], ['shards', holders.map((shard) => fraction(shard, collection))]);
   });
 }

@@ -14,14 +14,26 @@ import { routerVariables } from './router-variables.js';
 import { resolveView, withViewCollation } from './views.js';
 
 /** Fields of a read that an aggregate has too. */
-const carried = ['lsid', 'txnNumber', 'autocommit', 'startTransaction', 'readConcern', 'let', 'collation', 'maxTimeMS', 'comment', 'hint'];
+const carried = [
+  'lsid',
+  'txnNumber',
+  'autocommit',
+  'startTransaction',
+  'readConcern',
+  'let',
+  'collation',
+  'maxTimeMS',
+  'comment',
+  'hint',
+];
 
 /** `find` on a view whose collection is sharded: as a pipeline. */
 export function findOverView(context: RouterContext, request: CommandRequest, namespace: string): Promise<Doc> {
   const { body } = request;
   const pipeline: Doc[] = [];
   const add = (stage: string, operand: Value | undefined): void => {
-    if (operand instanceof Map ? operand.size > 0 : (numberOf(operand) ?? 0) !== 0) pipeline.push(doc([stage, operand ?? null]));
+    if (operand instanceof Map ? operand.size > 0 : (numberOf(operand) ?? 0) !== 0)
+      pipeline.push(doc([stage, operand ?? null]));
   };
   add('$match', body.get('filter'));
   add('$sort', body.get('sort'));
@@ -29,7 +41,12 @@ export function findOverView(context: RouterContext, request: CommandRequest, na
   add('$limit', Long.fromNumber(Math.abs(numberOf(body.get('limit')) ?? 0)));
   add('$project', body.get('projection'));
   const batchSize = body.get('batchSize');
-  return aggregateNamespace(context, asAggregate(request, pipeline, batchSize === undefined ? doc() : doc(['batchSize', batchSize])), namespace, pipeline);
+  return aggregateNamespace(
+    context,
+    asAggregate(request, pipeline, batchSize === undefined ? doc() : doc(['batchSize', batchSize])),
+    namespace,
+    pipeline,
+  );
 }
 
 /** `count` on such a view. */
@@ -37,7 +54,8 @@ export async function countOverView(context: RouterContext, request: CommandRequ
   const { body } = request;
   const pipeline: Doc[] = [doc(['$match', docOf(body.get('query')) ?? doc()])];
   if ((numberOf(body.get('skip')) ?? 0) > 0) pipeline.push(doc(['$skip', body.get('skip') ?? null]));
-  if ((numberOf(body.get('limit')) ?? 0) !== 0) pipeline.push(doc(['$limit', Long.fromNumber(Math.abs(numberOf(body.get('limit')) ?? 0))]));
+  if ((numberOf(body.get('limit')) ?? 0) !== 0)
+    pipeline.push(doc(['$limit', Long.fromNumber(Math.abs(numberOf(body.get('limit')) ?? 0))]));
   pipeline.push(doc(['$count', 'n']));
   const reply = await aggregateNamespace(context, asAggregate(request, pipeline, doc()), namespace, pipeline);
   const batch = docOf(reply.get('cursor'))?.get('firstBatch');
@@ -51,7 +69,10 @@ export function distinctOverView(context: RouterContext, request: CommandRequest
   const view = resolveView(context, namespace);
   const body = view === undefined ? request.body : withViewCollation(request.body, view);
   const collation = docOf(body.get('collation'));
-  const surroundings = { ...routerVariables(context, request), collation: collation === undefined ? undefined : parseCollation(collation) };
+  const surroundings = {
+    ...routerVariables(context, request),
+    collation: collation === undefined ? undefined : parseCollation(collation),
+  };
   const match = doc(['$match', docOf(body.get('query')) ?? doc()]);
   const documents = compilePipeline([match], surroundings)(foreignDocuments(context, namespace, surroundings));
   return doc(['values', distinctValues(documents, textOrEmpty(body.get('key')), surroundings.collation)]);

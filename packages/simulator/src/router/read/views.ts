@@ -25,7 +25,11 @@ export function resolveView(context: RouterContext, namespace: string): Resolved
     const view = context.primaryOf(at)?.stored.view(at);
     if (view === undefined) break;
     const own = view.pipeline.filter((stage) => stage instanceof Map);
-    resolved = { namespace: `${databaseOf(at)}.${view.viewOn}`, stages: [...own, ...(resolved?.stages ?? [])], collation: resolved?.collation ?? ownCollation(view) };
+    resolved = {
+      namespace: `${databaseOf(at)}.${view.viewOn}`,
+      stages: [...own, ...(resolved?.stages ?? [])],
+      collation: resolved?.collation ?? ownCollation(view),
+    };
   }
   return resolved;
 }

@@ -16,8 +16,11 @@ export function balancerCollectionStatus(context: RouterContext, request: Comman
   const inZones = zoneSplits(collection, input.zones).length === 0;
   const violation = inZones ? planMoves(input)[0]?.reason : 'zoneViolation';
   const reply: Doc = new Map();
-  if (context.version.atLeast(6, 0)) reply.set('chunkSize', new Int32(Math.floor(chunkBytes(context.configShard.access, context.version, collection) / bytesPerMegabyte)));
+  if (context.version.atLeast(6, 0))
+    reply.set(
+      'chunkSize',
+      new Int32(Math.floor(chunkBytes(context.configShard.access, context.version, collection) / bytesPerMegabyte)),
+    );
   reply.set('balancerCompliant', violation === undefined);
   return violation === undefined ? reply : reply.set('firstComplianceViolation', violation);
 }
-

@@ -68,7 +68,9 @@ function* zoneMoves(input: BalancingInput): Generator<PlannedMove | undefined> {
 
 function evenMove(input: BalancingInput, zone: string, used: ReadonlySet<string>): PlannedMove | undefined {
   const candidates = receivers(input, zone);
-  const loads = candidates.map((shard) => ({ shard, load: loadOf(input, shard, zone) })).sort((a, b) => a.load - b.load);
+  const loads = candidates
+    .map((shard) => ({ shard, load: loadOf(input, shard, zone) }))
+    .sort((a, b) => a.load - b.load);
   const least = loads.find(({ shard }) => !used.has(shard.id));
   const most = [...loads].reverse().find(({ shard }) => !used.has(shard.id));
   if (least === undefined || most === undefined || least === most) return undefined;
@@ -100,7 +102,8 @@ function receivers({ shards }: BalancingInput, zone: string): BalancedShard[] {
 
 function loadOf(input: BalancingInput, shard: BalancedShard, zone: string): number {
   if (input.rangeBytes !== undefined) return shard.bytes;
-  return input.collection.chunks.chunks.filter((chunk) => chunk.shard === shard.id && zoneOf(input, chunk) === zone).length;
+  return input.collection.chunks.chunks.filter((chunk) => chunk.shard === shard.id && zoneOf(input, chunk) === zone)
+    .length;
 }
 
 function movable({ collection }: BalancingInput): Chunk[] {
@@ -117,7 +120,10 @@ function zoneOf({ collection, zones }: BalancingInput, chunk: Chunk): string {
 }
 
 /** Bounds of zones that lie within chunks: the balancer splits there before it moves. */
-export function zoneSplits(collection: ShardedCollection, zones: readonly ZoneRange[]): { chunk: Chunk; at: KeyValues }[] {
+export function zoneSplits(
+  collection: ShardedCollection,
+  zones: readonly ZoneRange[],
+): { chunk: Chunk; at: KeyValues }[] {
   const bounds = zones.flatMap((zone) => [...zoneKeys(collection, zone)]);
   return bounds.flatMap((at) => {
     if (compareKeys(at, collection.key.globalMin) === 0 || compareKeys(at, collection.key.globalMax) === 0) return [];

@@ -20,9 +20,16 @@ export function balancerSettings(config: ConfigDatabase): BalancerSettings {
   const settings: Doc = bytes === undefined ? new Map<string, Value>() : decodeDocument(bytes);
   const mode = textOrEmpty(settings.get('mode'));
   const window = docOf(settings.get('activeWindow'));
-  const activeWindow = window === undefined ? undefined : { start: textOrEmpty(window.get('start')), stop: textOrEmpty(window.get('stop')) };
+  const activeWindow =
+    window === undefined
+      ? undefined
+      : { start: textOrEmpty(window.get('start')), stop: textOrEmpty(window.get('stop')) };
   const known = mode === 'off' || mode === 'autoSplitOnly' ? mode : 'full';
-  return { mode: settings.get('stopped') === true ? 'off' : known, activeWindow, waitForDelete: isTrue(settings.get('_waitForDelete')) };
+  return {
+    mode: settings.get('stopped') === true ? 'off' : known,
+    activeWindow,
+    waitForDelete: isTrue(settings.get('_waitForDelete')),
+  };
 }
 
 /** True when `config.collections` keeps the balancer off a collection (`sh.disableBalancing`). */

@@ -54,7 +54,11 @@ export class Balancer {
 
   status(): Doc {
     const { mode } = balancerSettings(this.options.configShard.access);
-    return doc(['mode', mode], ['inBalancerRound', this.#round !== undefined], ['numBalancerRounds', Long.fromInt(this.#rounds)]);
+    return doc(
+      ['mode', mode],
+      ['inBalancerRound', this.#round !== undefined],
+      ['numBalancerRounds', Long.fromInt(this.#rounds)],
+    );
   }
 
   /**
@@ -76,7 +80,11 @@ export class Balancer {
 
   /** Everything that keeps a collection from being in balance, as moves that would mend it. */
   input(collection: ShardedCollection): BalancingInput {
-    const { migration, configShard, release: { binary: version } } = this.options;
+    const {
+      migration,
+      configShard,
+      release: { binary: version },
+    } = this.options;
     const shards = migration.catalog.shards.map(({ id, draining, zones, stored }) => {
       return { id, draining, zones, bytes: stored.collection(collection.namespace)?.documentBytes ?? 0 };
     });
@@ -97,7 +105,8 @@ export class Balancer {
   async #set(mode: 'full' | 'off'): Promise<void> {
     const { store } = this.options.migration.catalog;
     await store.set('settings', 'balancer', doc(['mode', mode], ['stopped', mode === 'off']));
-    if (!this.options.release.binary.atLeast(6, 0)) await store.set('settings', 'autosplit', doc(['enabled', mode === 'full']));
+    if (!this.options.release.binary.atLeast(6, 0))
+      await store.set('settings', 'autosplit', doc(['enabled', mode === 'full']));
   }
 
   get #active(): boolean {
@@ -108,7 +117,11 @@ export class Balancer {
   }
 
   async #balance(): Promise<number> {
-    const { migration, configShard, release: { binary: version } } = this.options;
+    const {
+      migration,
+      configShard,
+      release: { binary: version },
+    } = this.options;
     let moved = 0;
     for (const { namespace } of migration.catalog.collections) {
       if (!this.#active) return moved;
@@ -130,7 +143,10 @@ export class Balancer {
       if (!this.#active) return moved;
       try {
         await this.#shrink(namespace, chunk.min);
-        await moveChunk(migration, namespace, chunk.min, migration.catalog.shard(to), { waitForDelete, signal: this.#closed.signal });
+        await moveChunk(migration, namespace, chunk.min, migration.catalog.shard(to), {
+          waitForDelete,
+          signal: this.#closed.signal,
+        });
         moved += 1;
       } catch (error) {
         if (!(error instanceof CommandError)) throw error;
@@ -168,21 +184,37 @@ export class Balancer {
 
   /** Splits a chunk that holds more bytes than a chunk should. @param once true to split off one part of that size only */
   async #splitBySize(namespace: string, min: KeyValues, once: boolean): Promise<void> {
-    const { migration, configShard, release: { binary: version } } = this.options;
+    const {
+      migration,
+      configShard,
+      release: { binary: version },
+    } = this.options;
     const collection = migration.catalog.collection(namespace);
     if (collection === undefined) return;
     const chunk = collection.chunks.find(min);
     const { stored } = migration.catalog.shard(chunk.shard);
     const limit = chunkBytes(configShard.stored, version);
     if ((stored.collection(namespace)?.documentBytes ?? 0) <= limit) return;
-    const keys = splitKeys(collection, stored.documents(namespace, inRange(collection, chunk.min, chunk.max)), chunk.min, limit);
+    const keys = splitKeys(
+      collection,
+      stored.documents(namespace, inRange(collection, chunk.min, chunk.max)),
+      chunk.min,
+      limit,
+    );
     if (keys.length > 0) await splitChunk(migration.catalog, collection, chunk, once ? keys.slice(0, 1) : keys);
   }
 }
 
 /** Keys at which parts of about the given size end. */
-function splitKeys(collection: ShardedCollection, documents: readonly Uint8Array[], min: KeyValues, bytesMax: number): KeyValues[] {
-  const sized = documents.map((document) => ({ key: collection.key.keyOf(document), bytes: document.length })).sort((a, b) => compareKeys(a.key, b.key));
+function splitKeys(
+  collection: ShardedCollection,
+  documents: readonly Uint8Array[],
+  min: KeyValues,
+  bytesMax: number,
+): KeyValues[] {
+  const sized = documents
+    .map((document) => ({ key: collection.key.keyOf(document), bytes: document.length }))
+    .sort((a, b) => compareKeys(a.key, b.key));
   const keys: KeyValues[] = [];
   let last = min;
   let bytes = 0;

@@ -10,7 +10,12 @@ import { CommandError } from '../../node/command.js';
 const historySeconds = 300;
 
 /** Replaces chunks of a collection by others, in memory at once and then in the config database. */
-export async function saveChunks(catalog: ShardingCatalog, collection: ShardedCollection, gone: readonly Chunk[], added: readonly Chunk[]): Promise<void> {
+export async function saveChunks(
+  catalog: ShardingCatalog,
+  collection: ShardedCollection,
+  gone: readonly Chunk[],
+  added: readonly Chunk[],
+): Promise<void> {
   const ids = new Set(gone.map((chunk) => chunk.id.toHexString()));
   await catalog.saveCollection({ ...collection, chunks: collection.chunks.replaced(ids, added) });
 }
@@ -19,13 +24,24 @@ export async function saveChunks(catalog: ShardingCatalog, collection: ShardedCo
  * Splits a chunk at keys in ascending order.
  * @throws CommandError 2 when a key is a bound of the chunk or lies outside of it
  */
-export async function splitChunk(catalog: ShardingCatalog, collection: ShardedCollection, chunk: Chunk, at: readonly KeyValues[]): Promise<void> {
+export async function splitChunk(
+  catalog: ShardingCatalog,
+  collection: ShardedCollection,
+  chunk: Chunk,
+  at: readonly KeyValues[],
+): Promise<void> {
   const { t, i } = collection.chunks.version();
   for (const key of at) refuseOutside(collection, chunk, key);
   const bounds = [chunk.min, ...at, chunk.max];
   const parts = bounds.slice(0, -1).map((min, index): Chunk => {
     const id = index === 0 ? chunk.id : new ObjectId();
-    return { ...withoutJumbo(chunk), id, min, max: bounds[index + 1] ?? chunk.max, version: new Timestamp({ t, i: i + 1 + index }) };
+    return {
+      ...withoutJumbo(chunk),
+      id,
+      min,
+      max: bounds[index + 1] ?? chunk.max,
+      version: new Timestamp({ t, i: i + 1 + index }),
+    };
   });
   await saveChunks(catalog, collection, [chunk], parts);
 }
@@ -41,17 +57,28 @@ function refuseOutside(collection: ShardedCollection, chunk: Chunk, key: KeyValu
 }
 
 /** Joins neighbouring chunks of one shard. Who owned them before is no longer known. */
-export async function mergeChunks(catalog: ShardingCatalog, collection: ShardedCollection, chunks: readonly Chunk[]): Promise<void> {
+export async function mergeChunks(
+  catalog: ShardingCatalog,
+  collection: ShardedCollection,
+  chunks: readonly Chunk[],
+): Promise<void> {
   const [first] = chunks;
   const last = chunks[chunks.length - 1];
   if (first === undefined || last === undefined) return;
   const { t, i } = collection.chunks.version();
   const history = [{ shard: first.shard, validAfter: catalog.clock.tick() }];
-  await saveChunks(catalog, collection, chunks, [{ ...withoutJumbo(first), max: last.max, version: new Timestamp({ t, i: i + 1 }), history }]);
+  await saveChunks(catalog, collection, chunks, [
+    { ...withoutJumbo(first), max: last.max, version: new Timestamp({ t, i: i + 1 }), history },
+  ]);
 }
 
 /** Makes another shard the owner of a chunk; one chunk that the donor keeps gets a new version too, so that routers look again. */
-export async function giveChunk(catalog: ShardingCatalog, collection: ShardedCollection, chunk: Chunk, to: string): Promise<void> {
+export async function giveChunk(
+  catalog: ShardingCatalog,
+  collection: ShardedCollection,
+  chunk: Chunk,
+  to: string,
+): Promise<void> {
   const major = collection.chunks.version().t + 1;
   const owner = { shard: to, validAfter: catalog.clock.tick() };
   const history = keptHistory([owner, ...chunk.history]);
@@ -75,7 +102,8 @@ export async function clearJumbo(catalog: ShardingCatalog, collection: ShardedCo
 /** Gives a chunk a new version without anything else, as definition changes do that keep chunks from moving meanwhile. */
 export async function bumpVersion(catalog: ShardingCatalog, collection: ShardedCollection): Promise<void> {
   const [first] = collection.chunks.chunks;
-  if (first !== undefined) await saveChunks(catalog, collection, [first], [{ ...first, version: nextMajor(collection) }]);
+  if (first !== undefined)
+    await saveChunks(catalog, collection, [first], [{ ...first, version: nextMajor(collection) }]);
 }
 
 function nextMajor(collection: ShardedCollection): Timestamp {

@@ -10,7 +10,20 @@ import { doc, docOf, docOrEmpty, isTrue, requiredText } from '../../node/doc-fie
 import type { RouterContext } from '../router-context.js';
 import { clearJumbo, mergeChunks, splitChunk } from './chunk-changes.js';
 import { errorName } from '../../node/error-name.js';
-import { boundKey, boundsOf, chunkBetween, chunkOf, chunkOfFound, chunkWith, inRange, isShardKey, listedBounds, lookedUp, rangeText, errorWithoutCode } from './chunk-lookup.js';
+import {
+  boundKey,
+  boundsOf,
+  chunkBetween,
+  chunkOf,
+  chunkOfFound,
+  chunkWith,
+  inRange,
+  isShardKey,
+  listedBounds,
+  lookedUp,
+  rangeText,
+  errorWithoutCode,
+} from './chunk-lookup.js';
 import { type Migration, moveChunk } from './chunk-migration.js';
 import { mergeableRuns } from './mergeable-chunks.js';
 
@@ -31,12 +44,15 @@ export async function splitCommand(context: RouterContext, request: CommandReque
     return new Map();
   }
   const shown = `new split key ${documentText(middle)}`;
-  if (!isShardKey(collection, middle)) throw errorWithoutCode(`${shown} is not valid for shard key pattern ${documentText(collection.key.doc)}`);
+  if (!isShardKey(collection, middle))
+    throw errorWithoutCode(`${shown} is not valid for shard key pattern ${documentText(collection.key.doc)}`);
   const at = boundKey(collection, middle);
   const chunk = chunkWith(collection, at);
   if (compareKeys(chunk.min, at) === 0) {
     const [min, max] = [chunk.min, chunk.max].map((key) => documentText(collection.key.boundDocument(key)));
-    throw errorWithoutCode(`new split key ${documentText(collection.key.boundDocument(at))} is a boundary key of existing chunk [${min ?? ''},${max ?? ''})`);
+    throw errorWithoutCode(
+      `new split key ${documentText(collection.key.boundDocument(at))} is a boundary key of existing chunk [${min ?? ''},${max ?? ''})`,
+    );
   }
   refuseNoHash(collection, chunk, at);
   await splitChunk(context.catalog, collection, chunk, [at]);
@@ -58,7 +74,8 @@ function refuseNoHash({ key }: ShardedCollection, chunk: Chunk, at: KeyValues): 
 function refuseForms(find: Doc, bounds: readonly Doc[], middle: Doc): void {
   if (bounds.length === 1) throw errorWithoutCode('upper bound not specified');
   if (find.size > 0 && bounds.length > 0) throw errorWithoutCode('cannot specify bounds and find at the same time');
-  if (find.size === 0 && bounds.length === 0 && middle.size === 0) throw errorWithoutCode('need to specify find/bounds or middle');
+  if (find.size === 0 && bounds.length === 0 && middle.size === 0)
+    throw errorWithoutCode('need to specify find/bounds or middle');
   if (find.size > 0 && middle.size > 0) throw errorWithoutCode('cannot specify find and middle together');
   if (bounds.length > 0 && middle.size > 0) throw errorWithoutCode('cannot specify bounds and middle together');
 }
@@ -69,16 +86,30 @@ function refuseForms(find: Doc, bounds: readonly Doc[], middle: Doc): void {
  */
 function medianKey(context: RouterContext, collection: ShardedCollection, chunk: Chunk): KeyValues {
   const { access } = context.catalog.shard(chunk.shard);
-  if (access.collection(collection.namespace)?.documentCount === 0) throw new CommandError(72, 'InvalidOptions', 'need to specify the desired max chunk size');
+  if (access.collection(collection.namespace)?.documentCount === 0)
+    throw new CommandError(72, 'InvalidOptions', 'need to specify the desired max chunk size');
   const keys = access
     .documents(collection.namespace, inRange(collection, chunk.min, chunk.max))
     .map((document) => collection.key.keyOf(document))
     .sort(compareKeys);
-  if (keys.length === 0) throw new CommandError(96, 'OperationFailed', "can't open a cursor to scan the range (desired range is possibly empty)");
+  if (keys.length === 0)
+    throw new CommandError(
+      96,
+      'OperationFailed',
+      "can't open a cursor to scan the range (desired range is possibly empty)",
+    );
   const median = keys[Math.floor(keys.length / 2)];
   const [first] = keys;
-  const key = first === undefined || median === undefined || compareKeys(median, first) > 0 ? median : keys.find((each) => compareKeys(each, first) > 0);
-  if (key === undefined) throw new CommandError(cannotSplit, errorName(cannotSplit), 'Unable to find median in chunk because chunk is indivisible.');
+  const key =
+    first === undefined || median === undefined || compareKeys(median, first) > 0
+      ? median
+      : keys.find((each) => compareKeys(each, first) > 0);
+  if (key === undefined)
+    throw new CommandError(
+      cannotSplit,
+      errorName(cannotSplit),
+      'Unable to find median in chunk because chunk is indivisible.',
+    );
   return key;
 }
 
@@ -97,14 +128,21 @@ export async function mergeChunksCommand(context: RouterContext, request: Comman
     context.routing.forget(namespace);
   }
   const collection = context.routing.collection(namespace);
-  if (collection === undefined) throw new CommandError(118, 'NamespaceNotSharded', `Expected collection ${namespace} to be sharded`);
+  if (collection === undefined)
+    throw new CommandError(118, 'NamespaceNotSharded', `Expected collection ${namespace} to be sharded`);
   const [min, max] = boundsOf(collection, lower, upper);
   const { shard } = chunkWith(collection, min);
   if (compareKeys(min, max) >= 0) {
     const [from, to] = [min, max].map((key) => documentText(collection.key.boundDocument(key)));
-    throw new CommandError(9, 'FailedToParse', `Failed to commit chunk merge :: caused by :: min: ${from ?? ''} should be less than max: ${to ?? ''}`);
+    throw new CommandError(
+      9,
+      'FailedToParse',
+      `Failed to commit chunk merge :: caused by :: min: ${from ?? ''} should be less than max: ${to ?? ''}`,
+    );
   }
-  const chunks = collection.chunks.chunks.filter((chunk) => chunk.shard === shard && compareKeys(chunk.min, min) >= 0 && compareKeys(chunk.min, max) < 0);
+  const chunks = collection.chunks.chunks.filter(
+    (chunk) => chunk.shard === shard && compareKeys(chunk.min, min) >= 0 && compareKeys(chunk.min, max) < 0,
+  );
   if (!fills(chunks, min, max)) {
     const cause = `could not merge chunks, shard ${shard} does not contain a sequence of chunks that exactly fills the range ${rangeText(collection, min, max)}`;
     throw new CommandError(20, 'IllegalOperation', `Failed to commit chunk merge :: caused by :: ${cause}`);
@@ -115,7 +153,11 @@ export async function mergeChunksCommand(context: RouterContext, request: Comman
 
 function fills(chunks: readonly Chunk[], min: KeyValues, max: KeyValues): boolean {
   const ends = [min, ...chunks.map((chunk) => chunk.max)];
-  return chunks.length > 0 && chunks.every((chunk, at) => compareKeys(chunk.min, ends[at] ?? []) === 0) && compareKeys(ends.at(-1) ?? [], max) === 0;
+  return (
+    chunks.length > 0 &&
+    chunks.every((chunk, at) => compareKeys(chunk.min, ends[at] ?? []) === 0) &&
+    compareKeys(ends.at(-1) ?? [], max) === 0
+  );
 }
 
 /** `mergeAllChunksOnShard` (7.0): joins whatever neighbours of a shard nobody asks for at an earlier time any more. */
@@ -129,7 +171,11 @@ export async function mergeAllChunksCommand(context: RouterContext, request: Com
 }
 
 /** `moveChunk`: gives a whole chunk to another shard. Its router forgets where the chunks were, as it does after a split. */
-export async function moveChunkCommand(context: RouterContext, request: CommandRequest, migration: Migration): Promise<Doc> {
+export async function moveChunkCommand(
+  context: RouterContext,
+  request: CommandRequest,
+  migration: Migration,
+): Promise<Doc> {
   const startedMs = Date.now();
   const { body, signal } = request;
   const namespace = requiredText(body, 'moveChunk');
@@ -141,10 +187,15 @@ export async function moveChunkCommand(context: RouterContext, request: CommandR
   if (to === undefined) throw new CommandError(70, 'ShardNotFound', 'moveChunk destination shard does not exist');
   const find = docOrEmpty(body.get('find'));
   const bounds = listedBounds(body);
-  if ((find.size === 0) === (bounds.length === 0)) throw errorWithoutCode('need to specify either a find query, or both lower and upper bounds.');
+  if ((find.size === 0) === (bounds.length === 0))
+    throw errorWithoutCode('need to specify either a find query, or both lower and upper bounds.');
   const chunk = chunkOf(collection, find, bounds);
   if (to.id === chunk.shard) return doc(['millis', new Int32(0)]);
-  await moveChunk(migration, namespace, chunk.min, to, { waitForDelete: isTrue(body.get('_waitForDelete')), forceJumbo: isTrue(body.get('forceJumbo')), signal });
+  await moveChunk(migration, namespace, chunk.min, to, {
+    waitForDelete: isTrue(body.get('_waitForDelete')),
+    forceJumbo: isTrue(body.get('forceJumbo')),
+    signal,
+  });
   context.routing.forget(namespace);
   return doc(['millis', new Int32(Date.now() - startedMs)]);
 }
@@ -153,20 +204,30 @@ export async function moveChunkCommand(context: RouterContext, request: CommandR
  * `moveRange` (6.0): gives the range from `min` to `max` to another shard, splitting its chunk where needed. One of the
  * bounds may be left out: the chunk's own takes its place.
  */
-export async function moveRangeCommand(context: RouterContext, request: CommandRequest, migration: Migration): Promise<Doc> {
+export async function moveRangeCommand(
+  context: RouterContext,
+  request: CommandRequest,
+  migration: Migration,
+): Promise<Doc> {
   const { body, signal } = request;
   const namespace = requiredText(body, 'moveRange');
   const to = context.catalog.shard(requiredText(body, 'toShard'));
   const min = docOf(body.get('min'));
   const max = docOf(body.get('max'));
   const collection = context.catalog.sharded(namespace);
-  if (min === undefined && max === undefined) throw new CommandError(2, 'BadValue', 'Must specify at least one of min/max');
+  if (min === undefined && max === undefined)
+    throw new CommandError(2, 'BadValue', 'Must specify at least one of min/max');
   const upper = max === undefined ? undefined : boundKey(collection, max);
-  const chunk = min === undefined ? chunkBelow(collection, upper ?? []) : collection.chunks.find(boundKey(collection, min));
+  const chunk =
+    min === undefined ? chunkBelow(collection, upper ?? []) : collection.chunks.find(boundKey(collection, min));
   if (chunk.shard === to.id) return new Map();
   const lower = min === undefined ? chunk.min : boundKey(collection, min);
   await splitOff(context, collection, chunk, [lower, upper ?? chunk.max]);
-  await moveChunk(migration, namespace, lower, to, { waitForDelete: isTrue(body.get('waitForDelete')), forceJumbo: isTrue(body.get('forceJumbo')), signal });
+  await moveChunk(migration, namespace, lower, to, {
+    waitForDelete: isTrue(body.get('waitForDelete')),
+    forceJumbo: isTrue(body.get('forceJumbo')),
+    signal,
+  });
   return new Map();
 }
 
@@ -178,7 +239,12 @@ function chunkBelow(collection: ShardedCollection, max: KeyValues): Chunk {
   return chunk;
 }
 
-async function splitOff(context: RouterContext, collection: ShardedCollection, chunk: Chunk, bounds: readonly KeyValues[]): Promise<void> {
+async function splitOff(
+  context: RouterContext,
+  collection: ShardedCollection,
+  chunk: Chunk,
+  bounds: readonly KeyValues[],
+): Promise<void> {
   const inner = bounds.filter((bound) => compareKeys(bound, chunk.min) !== 0 && compareKeys(bound, chunk.max) !== 0);
   if (inner.length > 0) await splitChunk(context.catalog, collection, chunk, inner);
 }
@@ -186,21 +252,36 @@ async function splitOff(context: RouterContext, collection: ShardedCollection, c
 /** `clearJumboFlag`. */
 export async function clearJumboCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const collection = lookedUp(context, requiredText(request.body, 'clearJumboFlag'));
-  await clearJumbo(context.catalog, collection, flaggedChunk(collection, docOf(request.body.get('find')), listedBounds(request.body)));
+  await clearJumbo(
+    context.catalog,
+    collection,
+    flaggedChunk(collection, docOf(request.body.get('find')), listedBounds(request.body)),
+  );
   return new Map();
 }
 
 function flaggedChunk(collection: ShardedCollection, find: Doc | undefined, bounds: readonly Doc[]): Chunk {
   const [min, max] = bounds;
-  if (find === undefined && (min === undefined || max === undefined)) throw new CommandError(72, 'InvalidOptions', 'need to specify find or bounds');
-  if (find !== undefined && min !== undefined) throw new CommandError(72, 'InvalidOptions', 'cannot specify bounds and find at the same time');
+  if (find === undefined && (min === undefined || max === undefined))
+    throw new CommandError(72, 'InvalidOptions', 'need to specify find or bounds');
+  if (find !== undefined && min !== undefined)
+    throw new CommandError(72, 'InvalidOptions', 'cannot specify bounds and find at the same time');
   if (find !== undefined) {
     const found = chunkOfFound(collection, find);
-    if (found === undefined) throw new CommandError(51260, 'Location51260', `no shard key found in chunk query ${documentText(find)}`);
+    if (found === undefined)
+      throw new CommandError(51260, 'Location51260', `no shard key found in chunk query ${documentText(find)}`);
     return found;
   }
-  const keys = [boundKey(collection, min ?? new Map<string, Value>()), boundKey(collection, max ?? new Map<string, Value>())] as const;
+  const keys = [
+    boundKey(collection, min ?? new Map<string, Value>()),
+    boundKey(collection, max ?? new Map<string, Value>()),
+  ] as const;
   const chunk = chunkBetween(collection, keys);
-  if (chunk === undefined) throw new CommandError(51261, 'Location51261', `no chunk found with the shard key bounds ${rangeText(collection, ...keys)}`);
+  if (chunk === undefined)
+    throw new CommandError(
+      51261,
+      'Location51261',
+      `no chunk found with the shard key bounds ${rangeText(collection, ...keys)}`,
+    );
   return chunk;
 }

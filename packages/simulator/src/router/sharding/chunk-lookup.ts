@@ -27,7 +27,9 @@ export function errorWithoutCode(message: string): CommandError {
 export function boundsOf(collection: ShardedCollection, min: Doc, max: Doc): [KeyValues, KeyValues] {
   if (!isShardKey(collection, min) || !isShardKey(collection, max)) {
     const shown = `[${documentText(min)},${documentText(max)})`;
-    throw errorWithoutCode(`shard key bounds ${shown} are not valid for shard key pattern ${documentText(collection.key.doc)}`);
+    throw errorWithoutCode(
+      `shard key bounds ${shown} are not valid for shard key pattern ${documentText(collection.key.doc)}`,
+    );
   }
   return [boundKey(collection, min), boundKey(collection, max)];
 }
@@ -55,7 +57,10 @@ export function chunkWith(collection: ShardedCollection, key: KeyValues): Chunk 
 }
 
 /** The chunk with these bounds; undefined where none has them. Throws CommandError 61 as `chunkWith`. */
-export function chunkBetween(collection: ShardedCollection, [min, max]: readonly [KeyValues, KeyValues]): Chunk | undefined {
+export function chunkBetween(
+  collection: ShardedCollection,
+  [min, max]: readonly [KeyValues, KeyValues],
+): Chunk | undefined {
   const chunk = chunkWith(collection, min);
   return compareKeys(chunk.min, min) === 0 && compareKeys(chunk.max, max) === 0 ? chunk : undefined;
 }
@@ -73,7 +78,8 @@ export function chunkOf(collection: ShardedCollection, find: Doc, bounds: readon
   const [min = find, max = find] = bounds;
   const keys = boundsOf(collection, min, max);
   const chunk = chunkBetween(collection, keys);
-  if (chunk === undefined) throw errorWithoutCode(`no chunk found with the shard key bounds ${rangeText(collection, ...keys)}`);
+  if (chunk === undefined)
+    throw errorWithoutCode(`no chunk found with the shard key bounds ${rangeText(collection, ...keys)}`);
   return chunk;
 }
 
@@ -84,7 +90,11 @@ export function listedBounds(body: Doc): Doc[] {
 }
 
 /** True for documents whose shard key lies in a range. */
-export function inRange(collection: ShardedCollection, min: KeyValues, max: KeyValues): (document: Uint8Array) => boolean {
+export function inRange(
+  collection: ShardedCollection,
+  min: KeyValues,
+  max: KeyValues,
+): (document: Uint8Array) => boolean {
   return (document) => {
     const key = collection.key.keyOf(document);
     return compareKeys(min, key) <= 0 && compareKeys(key, max) < 0;

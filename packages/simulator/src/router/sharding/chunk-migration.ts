@@ -43,7 +43,13 @@ const busy = new WeakMap<ShardingCatalog, Set<string>>();
  * @param min lower bound of the chunk, which is looked up anew after every wait
  * @throws CommandError 117 when a shard takes part in another migration; 153 for a chunk that is too large; 24 when transactions hold it up
  */
-export async function moveChunk(migration: Migration, namespace: string, min: KeyValues, to: ClusterShard, options: MoveOptions): Promise<void> {
+export async function moveChunk(
+  migration: Migration,
+  namespace: string,
+  min: KeyValues,
+  to: ClusterShard,
+  options: MoveOptions,
+): Promise<void> {
   const { catalog, ranges } = migration;
   const planned = catalog.sharded(namespace).chunks.find(min);
   const from = catalog.shard(planned.shard);
@@ -53,9 +59,21 @@ export async function moveChunk(migration: Migration, namespace: string, min: Ke
     await from.node.ready(options.signal);
     await to.node.ready(options.signal);
     await ranges.cleanNow(to, namespace, planned.min, planned.max);
-    const { collection, chunk, saved } = await handOverBetweenTransactions(migration, namespace, min, { from, to }, options.forceJumbo === true);
+    const { collection, chunk, saved } = await handOverBetweenTransactions(
+      migration,
+      namespace,
+      min,
+      { from, to },
+      options.forceJumbo === true,
+    );
     await saved;
-    const { done } = await ranges.schedule(from, collection, chunk.min, chunk.max, options.waitForDelete === true ? 0 : migration.cleanupDelayMs(from.id));
+    const { done } = await ranges.schedule(
+      from,
+      collection,
+      chunk.min,
+      chunk.max,
+      options.waitForDelete === true ? 0 : migration.cleanupDelayMs(from.id),
+    );
     if (options.waitForDelete === true) await done;
   } finally {
     leave();
@@ -75,13 +93,20 @@ interface HandedOver {
 }
 
 /** Hands the chunk over as soon as no transaction stands in the way: one that wrote on the old owner, or one that holds a key on the new. */
-async function handOverBetweenTransactions(migration: Migration, namespace: string, min: KeyValues, { from, to }: Ways, forceJumbo: boolean): Promise<HandedOver> {
+async function handOverBetweenTransactions(
+  migration: Migration,
+  namespace: string,
+  min: KeyValues,
+  { from, to }: Ways,
+  forceJumbo: boolean,
+): Promise<HandedOver> {
   const limitMs = migration.lockWaitMs(from.id);
   for (;;) {
     await from.access.transactionsDone(namespace, limitMs);
     const collection = migration.catalog.sharded(namespace);
     const chunk = collection.chunks.find(min);
-    if (chunk.shard !== from.id) throw new CommandError(117, 'ConflictingOperationInProgress', `chunk moved away from ${from.id} meanwhile`);
+    if (chunk.shard !== from.id)
+      throw new CommandError(117, 'ConflictingOperationInProgress', `chunk moved away from ${from.id} meanwhile`);
     try {
       return { collection, chunk, saved: handOver(migration, collection, chunk, { from, to }, forceJumbo) };
     } catch (error) {
@@ -103,7 +128,11 @@ function handOver(
   const facts = from.access.collection(namespace);
   if (facts === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns does not exist: ${namespace}`);
   if (!facts.indexes.some((index) => servesKey(index, collection.key))) {
-    throw new CommandError(27, 'IndexNotFound', `can't find index with prefix ${documentText(collection.key.doc)} in storeCurrentLocs for ${namespace}`);
+    throw new CommandError(
+      27,
+      'IndexNotFound',
+      `can't find index with prefix ${documentText(collection.key.doc)} in storeCurrentLocs for ${namespace}`,
+    );
   }
   const inside = inRange(collection, chunk.min, chunk.max);
   const documents = from.access.documents(namespace, inside);
@@ -122,7 +151,12 @@ function handOver(
   return giveChunk(catalog, collection, chunk, to.id);
 }
 
-function refuseTooLarge(collection: ShardedCollection, chunk: Chunk, documents: readonly Uint8Array[], bytesMax: number): void {
+function refuseTooLarge(
+  collection: ShardedCollection,
+  chunk: Chunk,
+  documents: readonly Uint8Array[],
+  bytesMax: number,
+): void {
   const bytes = documents.reduce((sum, document) => sum + document.length, 0);
   if (bytes <= bytesMax * tooLargeFactor) return;
   const average = Math.max(1, Math.floor(bytes / documents.length));
@@ -139,7 +173,11 @@ function enter(catalog: ShardingCatalog, from: string, to: string): () => void {
   busy.set(catalog, taking);
   const occupied = [from, to].find((shard) => taking.has(shard));
   if (occupied !== undefined) {
-    throw new CommandError(117, 'ConflictingOperationInProgress', `Unable to start new balancer operation because shard ${occupied} takes part in another migration`);
+    throw new CommandError(
+      117,
+      'ConflictingOperationInProgress',
+      `Unable to start new balancer operation because shard ${occupied} takes part in another migration`,
+    );
   }
   for (const shard of [from, to]) taking.add(shard);
   return () => {

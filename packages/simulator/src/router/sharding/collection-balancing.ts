@@ -29,7 +29,8 @@ function sizeOf(body: Doc): ShardedCollection['balancing'] {
   const megabytes = numberOf(body.get('chunkSize'));
   if (megabytes === undefined) return {};
   if (megabytes === 0) return { chunkBytesMax: undefined };
-  if (megabytes < 1 || megabytes > chunkMegabytesMax) throw new CommandError(2, 'BadValue', `invalid chunk size: ${megabytes}. The size must be between 1MB and 1GB`);
+  if (megabytes < 1 || megabytes > chunkMegabytesMax)
+    throw new CommandError(2, 'BadValue', `invalid chunk size: ${megabytes}. The size must be between 1MB and 1GB`);
   return { chunkBytesMax: megabytes * bytesPerMegabyte };
 }
 

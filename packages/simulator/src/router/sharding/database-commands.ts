@@ -13,9 +13,13 @@ export async function enableShardingCommand(context: RouterContext, request: Com
   const primary = typeof asked === 'string' ? context.catalog.shard(asked).id : undefined;
   const present = context.catalog.database(name);
   if (present !== undefined && primary !== undefined && present.primary !== primary) {
-    throw new CommandError(48, 'NamespaceExists', context.version.atLeast(5, 0)
-      ? `Database ${name} could not be created :: caused by :: database already created on a primary which is different from ${primary}`
-      : `database already created on a primary which is different from: ${primary}`);
+    throw new CommandError(
+      48,
+      'NamespaceExists',
+      context.version.atLeast(5, 0)
+        ? `Database ${name} could not be created :: caused by :: database already created on a primary which is different from ${primary}`
+        : `database already created on a primary which is different from: ${primary}`,
+    );
   }
   await context.catalog.createDatabase(name, true, primary);
   return new Map();
@@ -26,21 +30,38 @@ export async function enableShardingCommand(context: RouterContext, request: Com
  * (server source, cloner). Streams show the drops on the shard that loses them up to 7.0, and the creations on the other.
  * @throws CommandError 24 when transactions hold it up for as long as they may a chunk
  */
-export async function movePrimaryCommand(context: RouterContext, request: CommandRequest, { lockWaitMs }: Migration): Promise<Doc> {
+export async function movePrimaryCommand(
+  context: RouterContext,
+  request: CommandRequest,
+  { lockWaitMs }: Migration,
+): Promise<Doc> {
   const { catalog } = context;
   const name = requiredText(request.body, 'movePrimary');
   const target = requiredText(request.body, 'to');
   const from = catalog.shard(context.requireDatabase(name).primary);
   const to = catalog.shards.find(({ id }) => id === target);
-  if (to === undefined) throw new CommandError(70, 'ShardNotFound', `Could not move database '${name}' to shard '${target}' :: caused by :: Shard ${target} not found`);
+  if (to === undefined)
+    throw new CommandError(
+      70,
+      'ShardNotFound',
+      `Could not move database '${name}' to shard '${target}' :: caused by :: Shard ${target} not found`,
+    );
   const reply = context.version.atLeast(5, 0) ? new Map<string, Value>() : doc(['primary', to.connectionString]);
   if (from === to) return reply;
   for (const shard of [from, to]) await shard.node.ready(request.signal);
-  const unsharded = (): CollectionFacts[] => from.access.collectionsOf(name).filter(({ namespace }) => catalog.collection(namespace) === undefined && catalog.movedTo(namespace) === undefined);
+  const unsharded = (): CollectionFacts[] =>
+    from.access
+      .collectionsOf(name)
+      .filter(
+        ({ namespace }) => catalog.collection(namespace) === undefined && catalog.movedTo(namespace) === undefined,
+      );
   for (const { namespace } of unsharded()) await from.access.transactionsDone(namespace, lockWaitMs(from.id));
   for (const { namespace, options, indexes } of unsharded()) {
     to.access.ensureCollection(namespace, new Binary(new UUID().buffer, Binary.SUBTYPE_UUID), options, indexes, true);
-    to.access.receiveMigrated(namespace, from.access.documents(namespace, () => true));
+    to.access.receiveMigrated(
+      namespace,
+      from.access.documents(namespace, () => true),
+    );
     from.access.forgetCollection(namespace, !catalog.version.atLeast(8, 0));
   }
   // What is sharded is made there, too, without documents.

@@ -19,16 +19,25 @@ const trackedKey = ShardKeyPattern.parse(doc(['_id', new Int32(1)]));
  * `moveCollection` (8.0): an unsharded collection gets a new UUID on another shard, and is kept track of from then on.
  * @throws CommandError 26 and 70 for what does not exist; 115 for a sharded one
  */
-export async function moveCollectionCommand(context: RouterContext, request: CommandRequest, migration: Migration): Promise<Doc> {
+export async function moveCollectionCommand(
+  context: RouterContext,
+  request: CommandRequest,
+  migration: Migration,
+): Promise<Doc> {
   const namespace = requiredText(request.body, 'moveCollection');
   const to = wantedShard(context, requiredText(request.body, 'toShard'));
   if (context.catalog.collection(namespace) !== undefined) throw unsimulated('moveCollection of a sharded collection');
   const from = context.primaryOf(namespace);
   const facts = from?.access.collection(namespace);
-  if (from === undefined || facts === undefined) throw new CommandError(26, 'NamespaceNotFound', `Namespace ${namespace} does not exist`);
+  if (from === undefined || facts === undefined)
+    throw new CommandError(26, 'NamespaceNotFound', `Namespace ${namespace} does not exist`);
   if (from === to) return new Map();
   await from.access.transactionsDone(namespace, migration.lockWaitMs(from.id));
-  await place(context, { namespace, facts, from: [from], noted: from, to, key: trackedKey, provenance: 'moveCollection' }, from.access.documents(namespace, () => true));
+  await place(
+    context,
+    { namespace, facts, from: [from], noted: from, to, key: trackedKey, provenance: 'moveCollection' },
+    from.access.documents(namespace, () => true),
+  );
   return new Map();
 }
 
@@ -36,18 +45,30 @@ export async function moveCollectionCommand(context: RouterContext, request: Com
  * `unshardCollection` (8.0): a sharded collection becomes an unsharded one under a new UUID, on the shard that is named or on the first.
  * @throws CommandError 118 for one that is not sharded; 70 for a shard that does not exist
  */
-export async function unshardCollectionCommand(context: RouterContext, request: CommandRequest, migration: Migration): Promise<Doc> {
+export async function unshardCollectionCommand(
+  context: RouterContext,
+  request: CommandRequest,
+  migration: Migration,
+): Promise<Doc> {
   const collection = context.catalog.sharded(requiredText(request.body, 'unshardCollection'));
   const { namespace, key } = collection;
   const named = request.body.get('toShard');
   const to = typeof named === 'string' ? wantedShard(context, named) : context.catalog.shards[0];
   const noted = context.catalog.shard(context.requireDatabase(databaseOf(namespace)).primary);
-  const facts = context.catalog.shards.map((shard) => shard.access.collection(namespace)).find((each) => each !== undefined);
-  if (facts === undefined || to === undefined) throw new CommandError(26, 'NamespaceNotFound', `Namespace ${namespace} does not exist`);
-  for (const shard of context.catalog.shards) await shard.access.transactionsDone(namespace, migration.lockWaitMs(shard.id));
+  const facts = context.catalog.shards
+    .map((shard) => shard.access.collection(namespace))
+    .find((each) => each !== undefined);
+  if (facts === undefined || to === undefined)
+    throw new CommandError(26, 'NamespaceNotFound', `Namespace ${namespace} does not exist`);
+  for (const shard of context.catalog.shards)
+    await shard.access.transactionsDone(namespace, migration.lockWaitMs(shard.id));
   const documents = ownedDocuments(context, collection);
   await context.catalog.dropCollection(namespace);
-  await place(context, { namespace, facts, from: context.catalog.shards, noted, to, key, provenance: 'unshardCollection' }, documents);
+  await place(
+    context,
+    { namespace, facts, from: context.catalog.shards, noted, to, key, provenance: 'unshardCollection' },
+    documents,
+  );
   return new Map();
 }
 
@@ -75,13 +96,40 @@ async function place(context: RouterContext, move: Move, documents: readonly Uin
   const { namespace, facts, from, noted, to, key, provenance } = move;
   const uuid = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
   copyAside(to, facts, uuid, documents);
-  const description = doc(['reshardUUID', uuid], ['shardKey', trackedKey.doc], ['oldShardKey', key.doc], ['unique', false]);
-  noted.access.noteDdl(namespace, 'reshardCollection', description.set('numInitialChunks', Long.fromInt(1)).set('provenance', provenance));
+  const description = doc(
+    ['reshardUUID', uuid],
+    ['shardKey', trackedKey.doc],
+    ['oldShardKey', key.doc],
+    ['unique', false],
+  );
+  noted.access.noteDdl(
+    namespace,
+    'reshardCollection',
+    description.set('numInitialChunks', Long.fromInt(1)).set('provenance', provenance),
+  );
   for (const shard of from) shard.access.forgetCollection(namespace);
   to.access.renameSilently(besideOf(facts), namespace);
   const time = context.clock.tick();
-  const chunks = initialChunks({ pattern: trackedKey, empty: false, primary: to.id, shards: [to.id], zones: [], shardsOfZone: () => [], chunkCount: undefined, chunksPerShard: 1, time });
-  const entry = { namespace, uuid, key: trackedKey, unique: false, defaultCollation: undefined, noBalance: false, chunks };
+  const chunks = initialChunks({
+    pattern: trackedKey,
+    empty: false,
+    primary: to.id,
+    shards: [to.id],
+    zones: [],
+    shardsOfZone: () => [],
+    chunkCount: undefined,
+    chunksPerShard: 1,
+    time,
+  });
+  const entry = {
+    namespace,
+    uuid,
+    key: trackedKey,
+    unique: false,
+    defaultCollation: undefined,
+    noBalance: false,
+    chunks,
+  };
   await context.catalog.saveMoved({ ...entry, epoch: new ObjectId(), timestamp: time, changedMs: Date.now() });
   context.routing.forget(namespace);
 }

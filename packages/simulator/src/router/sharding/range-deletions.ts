@@ -36,13 +36,29 @@ export class RangeDeletions {
    * Schedules the clean-up of a range on the shard that gave it away.
    * @returns resolves when the range is clean
    */
-  async schedule(shard: ClusterShard, collection: ShardedCollection, min: KeyValues, max: KeyValues, delayMs: number): Promise<{ done: Promise<void> }> {
+  async schedule(
+    shard: ClusterShard,
+    collection: ShardedCollection,
+    min: KeyValues,
+    max: KeyValues,
+    delayMs: number,
+  ): Promise<{ done: Promise<void> }> {
     let finish = (): void => undefined;
     const done = new Promise<void>((resolve) => {
       finish = resolve;
     });
     const id = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
-    const range: PendingRange = { id, shard, collection, min, max, cursorMark: shard.stored.cursorMark(), timer: undefined, done, finish };
+    const range: PendingRange = {
+      id,
+      shard,
+      collection,
+      min,
+      max,
+      cursorMark: shard.stored.cursorMark(),
+      timer: undefined,
+      done,
+      finish,
+    };
     this.#pending.add(range);
     await this.#record(range, delayMs);
     this.#plan(range, delayMs);
@@ -59,7 +75,9 @@ export class RangeDeletions {
    * @throws CommandError 120 when the clean-up is suspended, or cursors need the documents for too long
    */
   async cleanNow(shard: ClusterShard, namespace: string, min: KeyValues, max: KeyValues): Promise<void> {
-    const overlapping = this.#of(shard, namespace).filter((range) => compareKeys(range.min, max) < 0 && compareKeys(min, range.max) < 0);
+    const overlapping = this.#of(shard, namespace).filter(
+      (range) => compareKeys(range.min, max) < 0 && compareKeys(min, range.max) < 0,
+    );
     for (const range of overlapping) {
       clearTimeout(range.timer);
       this.#plan(range, 0);
@@ -71,7 +89,8 @@ export class RangeDeletions {
     });
     const first = await Promise.race([Promise.all(overlapping.map((range) => range.done)), late]);
     clearTimeout(limit);
-    if (first === 'late') throw new CommandError(96, 'OperationFailed', 'Data transfer error: Failed to delete orphaned ranges: timed out');
+    if (first === 'late')
+      throw new CommandError(96, 'OperationFailed', 'Data transfer error: Failed to delete orphaned ranges: timed out');
   }
 
   close(): void {
@@ -98,7 +117,13 @@ export class RangeDeletions {
     if (namespace !== undefined) shard.stored.removeMigrated(namespace, inRange(collection, min, max));
     shard.noteCleaned(collection);
     const statement = encodeDocument(doc(['q', doc(['_id', range.id])], ['limit', new Int32(1)]));
-    await shard.node.run(internalRequest('config', doc(['delete', 'rangeDeletions']), { sequences: new Map([['deletes', [statement]]]) })).catch(() => undefined);
+    await shard.node
+      .run(
+        internalRequest('config', doc(['delete', 'rangeDeletions']), {
+          sequences: new Map([['deletes', [statement]]]),
+        }),
+      )
+      .catch(() => undefined);
     range.finish();
   }
 
@@ -109,7 +134,10 @@ export class RangeDeletions {
       ['nss', collection.namespace],
       ['collectionUuid', collection.uuid],
       ['donorShardId', shard.id],
-      ['range', doc(['min', collection.key.boundDocument(range.min)], ['max', collection.key.boundDocument(range.max)])],
+      [
+        'range',
+        doc(['min', collection.key.boundDocument(range.min)], ['max', collection.key.boundDocument(range.max)]),
+      ],
       ['whenToClean', delayMs > 0 ? 'delayed' : 'now'],
     );
     const sequences = new Map([['documents', [encodeDocument(document)]]]);
@@ -121,7 +149,11 @@ export class RangeDeletions {
 function isHeldUp(range: PendingRange): boolean {
   const { shard, cursorMark } = range;
   const namespace = presentName(range);
-  return shard.suspended() || !shard.node.up || (namespace !== undefined && shard.stored.hasCursorsBefore(namespace, cursorMark));
+  return (
+    shard.suspended() ||
+    !shard.node.up ||
+    (namespace !== undefined && shard.stored.hasCursorsBefore(namespace, cursorMark))
+  );
 }
 
 /** The name that the collection of a range has now; undefined when it is gone. */

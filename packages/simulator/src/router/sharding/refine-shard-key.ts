@@ -17,7 +17,11 @@ export async function refineShardKeyCommand(context: RouterContext, request: Com
   const key = ShardKeyPattern.parse(docOrEmpty(request.body.get('key')));
   if (key.equals(collection.key)) return new Map();
   if (!collection.key.fields.every((field, at) => field === key.fields[at])) {
-    throw new CommandError(72, 'InvalidOptions', `refineCollectionShardKey shard key ${documentText(key.doc)} does not extend the current shard key ${documentText(collection.key.doc)}`);
+    throw new CommandError(
+      72,
+      'InvalidOptions',
+      `refineCollectionShardKey shard key ${documentText(key.doc)} does not extend the current shard key ${documentText(collection.key.doc)}`,
+    );
   }
   const holder = context.catalog.shard(collection.chunks.shards[0] ?? '');
   const facts = holder.access.collection(collection.namespace);
@@ -27,7 +31,10 @@ export async function refineShardKeyCommand(context: RouterContext, request: Com
   const chunks = collection.chunks.chunks.map((chunk) => ({
     ...chunk,
     min: [...chunk.min, ...key.globalMin.slice(width)],
-    max: compareKeys(chunk.max, collection.key.globalMax) === 0 ? key.globalMax : [...chunk.max, ...key.globalMin.slice(width)],
+    max:
+      compareKeys(chunk.max, collection.key.globalMax) === 0
+        ? key.globalMax
+        : [...chunk.max, ...key.globalMin.slice(width)],
   }));
   await context.catalog.saveCollection({
     ...collection,

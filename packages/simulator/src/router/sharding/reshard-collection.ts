@@ -33,13 +33,23 @@ export async function reshardCollectionCommand(context: RouterContext, request: 
   const documents = ownedDocuments(context, collection);
   const chunks = newChunks(context, body, key, documents);
   replaceData(context, { ...collection, key, uuid, chunks }, documents);
-  await context.catalog.saveCollection({ ...collection, key, uuid, chunks, unique: false, epoch: new ObjectId(), timestamp, changedMs: Date.now() });
+  await context.catalog.saveCollection({
+    ...collection,
+    key,
+    uuid,
+    chunks,
+    unique: false,
+    epoch: new ObjectId(),
+    timestamp,
+    changedMs: Date.now(),
+  });
   if (context.version.atLeast(6)) noteResharded(context, collection, key, uuid, body);
   return new Map();
 }
 
 function refuseOptions(body: Doc): void {
-  if (isTrue(body.get('unique'))) throw new CommandError(2, 'BadValue', 'reshardCollection: unique shard keys are not supported');
+  if (isTrue(body.get('unique')))
+    throw new CommandError(2, 'BadValue', 'reshardCollection: unique shard keys are not supported');
   const collation = docOf(body.get('collation'));
   if (collation !== undefined && collation.get('locale') !== 'simple') {
     throw new CommandError(2, 'BadValue', "The collation for reshardCollection must be {locale: 'simple'}");
@@ -47,31 +57,65 @@ function refuseOptions(body: Doc): void {
   const zones = body.get('zones');
   if (Array.isArray(zones) && zones.length > 0) throw unsimulated('reshardCollection with zones');
   const chunks = numberOf(body.get('numInitialChunks'));
-  if (chunks !== undefined && chunks < 1) throw new CommandError(2, 'BadValue', `BSON field 'numInitialChunks' value must be >= 1, actual value '${chunks}'`);
+  if (chunks !== undefined && chunks < 1)
+    throw new CommandError(2, 'BadValue', `BSON field 'numInitialChunks' value must be >= 1, actual value '${chunks}'`);
   if (body.has('shardDistribution')) throw unsimulated('shardDistribution');
 }
 
 /** The documents that belong to the collection; orphans stay behind. */
-export function ownedDocuments({ catalog }: RouterContext, { namespace, key, chunks }: ShardedCollection): Uint8Array[] {
-  return chunks.shards.flatMap((shard) => catalog.shard(shard).access.documents(namespace, (bytes) => chunks.holderOf(key.keyOf(bytes)) === shard));
+export function ownedDocuments(
+  { catalog }: RouterContext,
+  { namespace, key, chunks }: ShardedCollection,
+): Uint8Array[] {
+  return chunks.shards.flatMap((shard) =>
+    catalog.shard(shard).access.documents(namespace, (bytes) => chunks.holderOf(key.keyOf(bytes)) === shard),
+  );
 }
 
-function newChunks(context: RouterContext, body: Doc, pattern: ShardKeyPattern, documents: readonly Uint8Array[]): ChunkMap {
+function newChunks(
+  context: RouterContext,
+  body: Doc,
+  pattern: ShardKeyPattern,
+  documents: readonly Uint8Array[],
+): ChunkMap {
   const shards = context.catalog.shards.map((shard) => shard.id);
   const time = context.clock.current();
   const asked = numberOf(body.get('numInitialChunks'));
   const count = asked ?? (context.version.atLeast(8, 0) ? shards.length : chunksDefault);
-  if (!pattern.hashedFirst) return evenChunks(pattern, documents.map((document) => pattern.keyOf(document)), count, shards, time);
-  return initialChunks({ pattern, empty: true, primary: shards[0] ?? '', shards, zones: [], shardsOfZone: () => [], chunkCount: count, chunksPerShard: 1, time });
+  if (!pattern.hashedFirst)
+    return evenChunks(
+      pattern,
+      documents.map((document) => pattern.keyOf(document)),
+      count,
+      shards,
+      time,
+    );
+  return initialChunks({
+    pattern,
+    empty: true,
+    primary: shards[0] ?? '',
+    shards,
+    zones: [],
+    shardsOfZone: () => [],
+    chunkCount: count,
+    chunksPerShard: 1,
+    time,
+  });
 }
 
 /** Copies the documents to their new shards and puts the copies in the collection's place, without an event. */
-function replaceData({ catalog }: RouterContext, collection: ShardedCollection, documents: readonly Uint8Array[]): void {
+function replaceData(
+  { catalog }: RouterContext,
+  collection: ShardedCollection,
+  documents: readonly Uint8Array[],
+): void {
   const { namespace, key, chunks, uuid } = collection;
   const facts = catalog.shards.map((shard) => shard.access.collection(namespace)).find((each) => each !== undefined);
   if (facts === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns does not exist: ${namespace}`);
   const served = facts.indexes.some((index) => servesKey(index, key));
-  const indexes = served ? facts.indexes : [...facts.indexes, doc(['v', facts.indexes[0]?.get('v') ?? null], ['key', key.doc], ['name', indexName(key)])];
+  const indexes = served
+    ? facts.indexes
+    : [...facts.indexes, doc(['v', facts.indexes[0]?.get('v') ?? null], ['key', key.doc], ['name', indexName(key)])];
   for (const shard of catalog.shards) {
     const received = documents.filter((document) => chunks.holderOf(key.keyOf(document)) === shard.id);
     if (chunks.shards.includes(shard.id)) copyAside(shard, { ...facts, indexes }, uuid, received);
@@ -86,13 +130,29 @@ export function besideOf({ namespace, uuid }: Pick<CollectionFacts, 'namespace' 
 }
 
 /** Makes the copy of a collection on a shard, under a UUID of its own, without an event. */
-export function copyAside({ access }: ClusterShard, facts: CollectionFacts, uuid: Binary, documents: readonly Uint8Array[]): void {
+export function copyAside(
+  { access }: ClusterShard,
+  facts: CollectionFacts,
+  uuid: Binary,
+  documents: readonly Uint8Array[],
+): void {
   access.ensureCollection(besideOf(facts), uuid, facts.options, facts.indexes);
   if (documents.length > 0) access.receiveMigrated(besideOf(facts), documents);
 }
 
-function noteResharded(context: RouterContext, before: ShardedCollection, key: ShardKeyPattern, uuid: Binary, body: Doc): void {
-  const description = doc(['reshardUUID', uuid], ['shardKey', key.doc], ['oldShardKey', before.key.doc], ['unique', false]);
+function noteResharded(
+  context: RouterContext,
+  before: ShardedCollection,
+  key: ShardKeyPattern,
+  uuid: Binary,
+  body: Doc,
+): void {
+  const description = doc(
+    ['reshardUUID', uuid],
+    ['shardKey', key.doc],
+    ['oldShardKey', before.key.doc],
+    ['unique', false],
+  );
   const count = numberOf(body.get('numInitialChunks'));
   if (count !== undefined) description.set('numInitialChunks', Long.fromNumber(count));
   if (context.version.atLeast(8, 0)) description.set('provenance', 'reshardCollection');

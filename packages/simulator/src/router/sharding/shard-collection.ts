@@ -23,17 +23,20 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   const key = ShardKeyPattern.parse(docOrEmpty(request.body.get('key')));
   const unique = isTrue(request.body.get('unique'));
   const database = await shardableDatabase(context, databaseOf(namespace));
-  if (!database.partitioned) throw new CommandError(20, 'IllegalOperation', `sharding not enabled for db ${database.name}`);
+  if (!database.partitioned)
+    throw new CommandError(20, 'IllegalOperation', `sharding not enabled for db ${database.name}`);
   refuseUniqueHashes(key, unique);
   refuseOtherCollation(request.body);
   const reply = doc(['collectionsharded', namespace]);
   const present = context.catalog.collection(namespace);
   if (present !== undefined) {
-    if (!present.key.equals(key) || present.unique !== unique) throw new CommandError(23, 'AlreadyInitialized', `sharding already enabled for collection ${namespace}`);
+    if (!present.key.equals(key) || present.unique !== unique)
+      throw new CommandError(23, 'AlreadyInitialized', `sharding already enabled for collection ${namespace}`);
     context.routing.forget(namespace);
     return reply;
   }
-  if (context.catalog.movedTo(namespace) !== undefined) throw unsimulated('shardCollection of a collection that was moved');
+  if (context.catalog.movedTo(namespace) !== undefined)
+    throw unsimulated('shardCollection of a collection that was moved');
   const primary = context.catalog.shard(database.primary);
   const before = primary.access.collection(namespace);
   const zones = context.catalog.zonesOf(namespace);
@@ -56,23 +59,34 @@ async function shardableDatabase(context: RouterContext, name: string): Promise<
 
 function refuseUniqueHashes(key: ShardKeyPattern, unique: boolean): void {
   if (!unique || key.hashedIndex < 0) return;
-  const rule = "Hashed shard keys cannot be declared unique. It's possible to ensure uniqueness on the hashed field by declaring an additional (non-hashed) unique index on the field.";
+  const rule =
+    "Hashed shard keys cannot be declared unique. It's possible to ensure uniqueness on the hashed field by declaring an additional (non-hashed) unique index on the field.";
   throw invalidOptions(rule);
 }
 
 function refuseChunkCount(body: Doc, key: ShardKeyPattern, before: CollectionFacts | undefined): void {
   if ((numberOf(body.get('numInitialChunks')) ?? 0) === 0) return;
-  if (key.hashedIndex < 0 || (before?.documentCount ?? 0) > 0) throw invalidOptions('numInitialChunks is only supported when the collection is empty and has a hashed field in the shard key pattern');
+  if (key.hashedIndex < 0 || (before?.documentCount ?? 0) > 0)
+    throw invalidOptions(
+      'numInitialChunks is only supported when the collection is empty and has a hashed field in the shard key pattern',
+    );
   if (key.hashedIndex > 0 && !isTrue(body.get('presplitHashedZones'))) {
-    throw invalidOptions("When the prefix of the hashed shard key is a range field, 'numInitialChunks' can only be used when the 'presplitHashedZones' is true");
+    throw invalidOptions(
+      "When the prefix of the hashed shard key is a range field, 'numInitialChunks' can only be used when the 'presplitHashedZones' is true",
+    );
   }
 }
 
 function refuseOtherCollation(body: Doc): void {
   const collation = docOf(body.get('collation'));
-  if (collation?.has('locale') === false) throw new CommandError(40414, 'Location40414', "BSON field 'collation.locale' is missing but a required field");
+  if (collation?.has('locale') === false)
+    throw new CommandError(40414, 'Location40414', "BSON field 'collation.locale' is missing but a required field");
   if (collation !== undefined && collation.get('locale') !== 'simple') {
-    throw new CommandError(2, 'BadValue', `The collation for shardCollection must be {locale: 'simple'}, but found: ${documentText(collation)}`);
+    throw new CommandError(
+      2,
+      'BadValue',
+      `The collation for shardCollection must be {locale: 'simple'}, but found: ${documentText(collation)}`,
+    );
   }
 }
 
@@ -85,7 +99,9 @@ function refuseOtherZones(key: ShardKeyPattern, zones: readonly ZoneRange[]): vo
   for (const { minDocument, maxDocument } of zones) {
     const shown = `${documentText(minDocument)} -->> ${documentText(maxDocument)}`;
     if ([...minDocument.keys()].join() !== key.fields.join()) {
-      throw invalidOptions(`the proposed shard key ${documentText(key.doc)} does not match with the shard key of the existing zone ${shown}`);
+      throw invalidOptions(
+        `the proposed shard key ${documentText(key.doc)} does not match with the shard key of the existing zone ${shown}`,
+      );
     }
     const hashes = [minDocument, maxDocument].map((bound) => bound.get(key.fields[key.hashedIndex] ?? '') ?? null);
     if (key.hashedIndex < 0 || hashes.every(isHashBound)) continue;
@@ -97,7 +113,11 @@ function refuseOtherZones(key: ShardKeyPattern, zones: readonly ZoneRange[]): vo
 function refusePresplit(body: Doc, key: ShardKeyPattern, zones: readonly ZoneRange[]): void {
   if (!isTrue(body.get('presplitHashedZones'))) return;
   const [zone] = zones;
-  const whole = zones.length === 1 && zone !== undefined && compareKeys(zoneMin(zone), key.globalMin) === 0 && compareKeys(zoneMax(zone), key.globalMax) === 0;
+  const whole =
+    zones.length === 1 &&
+    zone !== undefined &&
+    compareKeys(zoneMin(zone), key.globalMin) === 0 &&
+    compareKeys(zoneMax(zone), key.globalMax) === 0;
   if (!whole) {
     const rule = `For hashed prefix shard keys, 'presplitHashedZones' is only supported when there is a single zone defined which covers entire shard key range`;
     throw new CommandError(31412, 'Location31412', rule);
@@ -108,7 +128,11 @@ function refuseCollection(facts: CollectionFacts, body: Doc, key: ShardKeyPatter
   if (isTrue(facts.options.get('capped'))) throw invalidOptions(`can't shard a capped collection`);
   const collation = docOf(facts.options.get('collation'));
   if (collation !== undefined && !body.has('collation')) {
-    throw new CommandError(2, 'BadValue', `Collection has default collation: ${documentText(collation)}. Must specify collation {locale: 'simple'}`);
+    throw new CommandError(
+      2,
+      'BadValue',
+      `Collection has default collation: ${documentText(collation)}. Must specify collation {locale: 'simple'}`,
+    );
   }
   refuseIndexes(facts, key, false);
 }
@@ -128,7 +152,9 @@ export function refuseIndexes(facts: CollectionFacts, key: ShardKeyPattern, isSh
   }
   const isEmpty = facts.documentCount === 0 && !isSharded;
   if (!isEmpty && !facts.indexes.some((index) => servesKey(index, key))) {
-    throw invalidOptions(`Please create an index that starts with the proposed shard key before ${isSharded ? 'refining the shard key of' : 'sharding'} the collection`);
+    throw invalidOptions(
+      `Please create an index that starts with the proposed shard key before ${isSharded ? 'refining the shard key of' : 'sharding'} the collection`,
+    );
   }
 }
 
@@ -150,18 +176,28 @@ async function prepareCollection(
 ): Promise<void> {
   const db = databaseOf(namespace);
   const primary = await context.primaryForWrite(namespace);
-  if (before === undefined) await context.sender.run(primary, request, doc(['create', collectionOf(namespace)]), { db });
+  if (before === undefined)
+    await context.sender.run(primary, request, doc(['create', collectionOf(namespace)]), { db });
   const indexes = before?.indexes ?? primary.access.collection(namespace)?.indexes ?? [];
-  if (indexes.some((index) => servesKey(index, key) && (!unique || isTrue(index.get('unique')) || index.get('name') === '_id_'))) return;
+  if (
+    indexes.some(
+      (index) => servesKey(index, key) && (!unique || isTrue(index.get('unique')) || index.get('name') === '_id_'),
+    )
+  )
+    return;
   const spec = doc(['key', key.doc], ['name', indexName(key)]);
   if (unique) spec.set('unique', true);
   if (before?.options.has('collation') === true) spec.set('collation', doc(['locale', 'simple']));
-  await context.sender.run(primary, request, doc(['createIndexes', collectionOf(namespace)], ['indexes', [spec]]), { db });
+  await context.sender.run(primary, request, doc(['createIndexes', collectionOf(namespace)], ['indexes', [spec]]), {
+    db,
+  });
 }
 
 /** The name of an index that is made for a shard key. */
 export function indexName(key: ShardKeyPattern): string {
-  return [...key.doc].map(([field, value]) => `${field}_${value === 'hashed' ? 'hashed' : String(numberOf(value))}`).join('_');
+  return [...key.doc]
+    .map(([field, value]) => `${field}_${value === 'hashed' ? 'hashed' : String(numberOf(value))}`)
+    .join('_');
 }
 
 async function placeChunks(
@@ -197,7 +233,8 @@ async function placeChunks(
     noBalance: false,
     chunks,
   };
-  for (const id of chunks.shards) catalog.shard(id).access.ensureCollection(facts.namespace, facts.uuid, facts.options, facts.indexes);
+  for (const id of chunks.shards)
+    catalog.shard(id).access.ensureCollection(facts.namespace, facts.uuid, facts.options, facts.indexes);
   await catalog.saveCollection(collection);
   noteUnowned(context, collection);
   if (context.version.atLeast(6)) noteSharded(context, request.body, collection);
@@ -205,7 +242,8 @@ async function placeChunks(
 
 /** A document whose key is MaxKey alone lies in no chunk: routed reads do not find it any more. */
 function noteUnowned({ catalog }: RouterContext, collection: ShardedCollection): void {
-  const isUnowned = (document: Uint8Array): boolean => collection.key.fields.every((field) => scanPath(document, field) instanceof MaxKey);
+  const isUnowned = (document: Uint8Array): boolean =>
+    collection.key.fields.every((field) => scanPath(document, field) instanceof MaxKey);
   for (const id of collection.chunks.shards) {
     const shard = catalog.shard(id);
     if (shard.access.documents(collection.namespace, isUnowned).length > 0) shard.noteOrphans(collection);
@@ -215,7 +253,8 @@ function noteUnowned({ catalog }: RouterContext, collection: ShardedCollection):
 /** Tells change streams with expanded events. Since 8.0 without the number of chunks, which it no longer takes. */
 function noteSharded(context: RouterContext, body: Doc, collection: ShardedCollection): void {
   const description = doc(['shardKey', collection.key.doc], ['unique', collection.unique]);
-  if (!context.version.atLeast(8)) description.set('numInitialChunks', Long.fromNumber(numberOf(body.get('numInitialChunks')) ?? 0));
+  if (!context.version.atLeast(8))
+    description.set('numInitialChunks', Long.fromNumber(numberOf(body.get('numInitialChunks')) ?? 0));
   description.set('presplitHashedZones', isTrue(body.get('presplitHashedZones')));
   const { primary } = context.requireDatabase(databaseOf(collection.namespace));
   context.catalog.shard(primary).access.noteDdl(collection.namespace, 'shardCollection', description);

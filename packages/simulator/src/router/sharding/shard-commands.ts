@@ -29,14 +29,22 @@ export type AvailableShards = ReadonlyMap<string, (id: string) => ClusterShard>;
  * `addShard`: takes a member that was started beside the cluster.
  * @throws CommandError 96 when nobody listens there; 20 when the name is taken or the member holds a database that the cluster has
  */
-export async function addShardCommand(context: RouterContext, request: CommandRequest, available: AvailableShards): Promise<Doc> {
+export async function addShardCommand(
+  context: RouterContext,
+  request: CommandRequest,
+  available: AvailableShards,
+): Promise<Doc> {
   const wanted = requiredText(request.body, 'addShard');
   const present = context.catalog.shards.find((shard) => shard.connectionString === wanted);
   if (present !== undefined) return doc(['shardAdded', present.id]);
   const member = available.get(wanted);
   if (member === undefined) {
     if (request.body.has('maxTimeMS')) throw unsimulated('looking for a member within a time limit');
-    throw new CommandError(96, 'OperationFailed', `Could not find host matching read preference { mode: "primary" } for set ${wanted.split('/')[0] ?? ''}`);
+    throw new CommandError(
+      96,
+      'OperationFailed',
+      `Could not find host matching read preference { mode: "primary" } for set ${wanted.split('/')[0] ?? ''}`,
+    );
   }
   const asked = request.body.get('name');
   const id = typeof asked === 'string' ? asked : (wanted.split('/')[0] ?? '');
@@ -46,7 +54,11 @@ export async function addShardCommand(context: RouterContext, request: CommandRe
   const shard = member(id);
   const taken = shard.access.databaseNames().find((db) => context.catalog.database(db) !== undefined);
   if (taken !== undefined) {
-    throw new CommandError(96, 'OperationFailed', `can't add shard '${wanted}' because a local database '${taken}' exists in another ${context.catalog.database(taken)?.primary ?? ''}`);
+    throw new CommandError(
+      96,
+      'OperationFailed',
+      `can't add shard '${wanted}' because a local database '${taken}' exists in another ${context.catalog.database(taken)?.primary ?? ''}`,
+    );
   }
   await context.catalog.addShard(shard);
   return doc(['shardAdded', id]);
@@ -64,7 +76,8 @@ export async function beginConfigShard({ catalog, configShard, deployment }: Rou
 export async function endConfigShard(context: RouterContext): Promise<Doc> {
   const reply = await drain(context, context.configShard.id);
   const { writeBlock } = context.deployment;
-  if (!context.catalog.shards.includes(context.configShard)) writeBlock.members = writeBlock.members.filter((member) => member !== context.configShard.stored);
+  if (!context.catalog.shards.includes(context.configShard))
+    writeBlock.members = writeBlock.members.filter((member) => member !== context.configShard.stored);
   return reply;
 }
 
@@ -81,14 +94,19 @@ async function drain(context: RouterContext, id: string): Promise<Doc> {
   const shard = catalog.shards.find((each) => each.id === id);
   if (shard === undefined) throw new CommandError(70, 'ShardNotFound', `Shard ${id} not found`);
   const databases = catalog.databases.filter((entry) => entry.primary === shard.id).map((entry) => entry.name);
-  const toMove: [string, Value][] = [['note', 'you need to drop or movePrimary these databases'], ['dbsToMove', databases]];
+  const toMove: [string, Value][] = [
+    ['note', 'you need to drop or movePrimary these databases'],
+    ['dbsToMove', databases],
+  ];
   if (!shard.draining) {
     refuseRemoval(context, shard);
     shard.draining = true;
     await catalog.saveShard(shard);
     return doc(['msg', 'draining started successfully'], ['state', 'started'], ['shard', shard.id], ...toMove);
   }
-  const chunks = catalog.collections.flatMap((collection) => collection.chunks.chunks.filter((chunk) => chunk.shard === shard.id));
+  const chunks = catalog.collections.flatMap((collection) =>
+    collection.chunks.chunks.filter((chunk) => chunk.shard === shard.id),
+  );
   if (chunks.length > 0 || databases.length > 0) {
     const remaining = doc(
       ['chunks', Long.fromInt(chunks.length)],

@@ -24,7 +24,11 @@ export async function removeShardFromZoneCommand(context: RouterContext, request
   const zone = requiredText(request.body, 'zone');
   const holders = catalog.shardsOfZone(zone);
   if (catalog.isZoneUsed(zone) && holders.length === 1 && holders.includes(shard.id)) {
-    throw new CommandError(zoneStillInUse, errorName(zoneStillInUse), 'cannot remove a shard from zone if a chunk range is associated with it');
+    throw new CommandError(
+      zoneStillInUse,
+      errorName(zoneStillInUse),
+      'cannot remove a shard from zone if a chunk range is associated with it',
+    );
   }
   shard.zones.delete(zone);
   await catalog.saveShard(shard);
@@ -47,10 +51,17 @@ export async function updateZoneKeyRangeCommand(context: RouterContext, request:
   const min = docOf(request.body.get('min'));
   const max = docOf(request.body.get('max'));
   const zone = request.body.get('zone') ?? null;
-  if (min === undefined || max === undefined) throw new CommandError(9, 'FailedToParse', 'min and max must be documents');
-  if (compareValues(min, max) >= 0) throw new CommandError(9, 'FailedToParse', `min: ${documentText(min)} should be less than max: ${documentText(max)}`);
+  if (min === undefined || max === undefined)
+    throw new CommandError(9, 'FailedToParse', 'min and max must be documents');
+  if (compareValues(min, max) >= 0)
+    throw new CommandError(
+      9,
+      'FailedToParse',
+      `min: ${documentText(min)} should be less than max: ${documentText(max)}`,
+    );
   const name = zone === null ? undefined : requiredText(request.body, 'zone');
-  if (name !== undefined && context.catalog.shardsOfZone(name).length === 0) throw new CommandError(zoneNotFound, 'ZoneNotFound', `zone ${name} does not exist`);
+  if (name !== undefined && context.catalog.shardsOfZone(name).length === 0)
+    throw new CommandError(zoneNotFound, 'ZoneNotFound', `zone ${name} does not exist`);
   const [minDocument, maxDocument] = wholeRange(context, namespace, min, max);
   if (name !== undefined) refuseNoHashes(context, namespace, min, max);
   if (name === undefined) await context.catalog.removeZoneRange(namespace, minDocument, maxDocument);
@@ -63,12 +74,23 @@ function wholeRange({ catalog }: RouterContext, namespace: string, min: Doc, max
   const collection = catalog.collection(namespace);
   if (collection === undefined) {
     if ([...min.keys()].join() === [...max.keys()].join()) return [min, max];
-    throw new CommandError(61, 'ShardKeyNotFound', `the shard key of min ${documentText(min)} doesn't match with the shard key of max ${documentText(max)}`);
+    throw new CommandError(
+      61,
+      'ShardKeyNotFound',
+      `the shard key of min ${documentText(min)} doesn't match with the shard key of max ${documentText(max)}`,
+    );
   }
   const { key } = collection;
-  for (const [name, bound] of [['min', min], ['max', max]] as const) {
+  for (const [name, bound] of [
+    ['min', min],
+    ['max', max],
+  ] as const) {
     if ([...bound.keys()].every((field, at) => field === key.fields[at])) continue;
-    throw new CommandError(61, 'ShardKeyNotFound', `${name}: ${documentText(bound)} is not a prefix of the shard key ${documentText(key.doc)} of ns: ${namespace}`);
+    throw new CommandError(
+      61,
+      'ShardKeyNotFound',
+      `${name}: ${documentText(bound)} is not a prefix of the shard key ${documentText(key.doc)} of ns: ${namespace}`,
+    );
   }
   const whole = (bound: Doc): Doc => new Map([...key.fields.map((field) => [field, new MinKey()] as const), ...bound]);
   return [whole(min), whole(max)];

@@ -13,7 +13,11 @@ import { commandCollection, type RouterContext } from '../router-context.js';
 import { MergedStream, type MergedStreamStart } from './merged-stream.js';
 
 /** `aggregate` with `$changeStream` through a router: the streams of all shards, merged. */
-export async function changeStreamCommand(context: RouterContext, request: CommandRequest, pipeline: readonly Doc[]): Promise<Doc> {
+export async function changeStreamCommand(
+  context: RouterContext,
+  request: CommandRequest,
+  pipeline: readonly Doc[],
+): Promise<Doc> {
   const [first, ...stages] = pipeline;
   const stage = readStreamStage(first?.get('$changeStream') ?? null, context.release.features, true);
   const collection = numberOf(request.body.get('aggregate')) === 1 ? undefined : commandCollection(request);
@@ -44,15 +48,33 @@ export async function changeStreamCommand(context: RouterContext, request: Comma
 function moveUpTo({ catalog }: RouterContext, after: Value | undefined): void {
   if (!(after instanceof Timestamp)) return;
   for (const { access } of catalog.shards) {
-    if (timeKey(after) > timeKey(access.lastAppliedTime())) access.appendNoop(new Map([['msg', 'noop write for afterClusterTime read concern']]));
+    if (timeKey(after) > timeKey(access.lastAppliedTime()))
+      access.appendNoop(new Map([['msg', 'noop write for afterClusterTime read concern']]));
   }
 }
 
-function mergedStart(context: RouterContext, scope: StreamScope, start: StreamStart, given: Doc | undefined, splitsEvents: boolean): MergedStreamStart {
+function mergedStart(
+  context: RouterContext,
+  scope: StreamScope,
+  start: StreamStart,
+  given: Doc | undefined,
+  splitsEvents: boolean,
+): MergedStreamStart {
   const version = tokenVersion(context.version, splitsEvents);
-  if (start.kind === 'time') return { start, token: resumeTokenDocument(highWaterToken(start.clusterTime, version)), resumesAtEvent: false, tokenVersion: version };
+  if (start.kind === 'time')
+    return {
+      start,
+      token: resumeTokenDocument(highWaterToken(start.clusterTime, version)),
+      resumesAtEvent: false,
+      tokenVersion: version,
+    };
   const { tokenType } = readStartToken(start, scope, context.version);
-  return { start, token: given ?? new Map([['_data', start.token]]), resumesAtEvent: tokenType === 'event', tokenVersion: version };
+  return {
+    start,
+    token: given ?? new Map([['_data', start.token]]),
+    resumesAtEvent: tokenType === 'event',
+    tokenVersion: version,
+  };
 }
 
 /** From now on: just behind the present cluster time. */
@@ -77,7 +99,10 @@ function cursorNamespace(db: string, scope: StreamScope): string {
 function presentDocument(context: RouterContext, namespace: string, documentKey: Doc): Uint8Array | undefined {
   const collection = context.catalog.collection(namespace);
   const key = collection?.key.keyFrom(documentKey);
-  const shards = collection !== undefined && key !== undefined ? [context.catalog.shard(collection.chunks.ownerOf(key, collection))] : context.holdersOf(namespace);
+  const shards =
+    collection !== undefined && key !== undefined
+      ? [context.catalog.shard(collection.chunks.ownerOf(key, collection))]
+      : context.holdersOf(namespace);
   for (const shard of shards) {
     const found = shard.access.findByKey(namespace, documentKey);
     if (found !== undefined) return found;

@@ -145,7 +145,9 @@ export class MergedStream implements RouterCursor {
       }
     }
     const event = first?.ahead[first.position];
-    return event !== undefined && bound !== undefined && compareTimestamps(event.clusterTime, bound) > 0 ? undefined : first;
+    return event !== undefined && bound !== undefined && compareTimestamps(event.clusterTime, bound) > 0
+      ? undefined
+      : first;
   }
 
   #refill(source: Source): void {
@@ -182,7 +184,14 @@ export class MergedStream implements RouterCursor {
 
   #wait(leftMs: number, signal: AbortSignal): Promise<void> {
     const idle = this.#sources.filter((source) => source.position >= source.ahead.length);
-    return firstOf(idle.map(({ stream }) => (until) => stream.waitForChange(leftMs, until)), signal);
+    return firstOf(
+      idle.map(
+        ({ stream }) =>
+          (until) =>
+            stream.waitForChange(leftMs, until),
+      ),
+      signal,
+    );
   }
 }
 

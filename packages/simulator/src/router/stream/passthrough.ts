@@ -15,14 +15,22 @@ export const PASSTHROUGH_FIELD = '$_passthroughToShard';
  * `aggregate` with `$_passthroughToShard`: the change stream of one shard, as that shard gives it.
  * @throws CommandError 40415 before 6.0, 6273801 without `$changeStream`, 6273803 for the config server, 70 for an unknown shard
  */
-export async function passthroughCommand(context: RouterContext, request: CommandRequest, pipeline: readonly Doc[]): Promise<Doc> {
+export async function passthroughCommand(
+  context: RouterContext,
+  request: CommandRequest,
+  pipeline: readonly Doc[],
+): Promise<Doc> {
   if (!context.version.atLeast(6)) throw unknownField(`aggregate.${PASSTHROUGH_FIELD}`);
   const id = shardId(request.body);
   if (pipeline[0]?.has('$changeStream') !== true) {
     throw new CommandError(6273801, 'Location6273801', 'per shard cursor pipeline must contain $changeStream');
   }
   if (id === 'config') {
-    throw new CommandError(6273803, 'Location6273803', '$_passthroughToShard not supported for queries against config replica set');
+    throw new CommandError(
+      6273803,
+      'Location6273803',
+      '$_passthroughToShard not supported for queries against config replica set',
+    );
   }
   const shard = context.catalog.shard(id);
   const body = new Map(request.body);
@@ -36,7 +44,11 @@ function shardId(body: Doc): string {
   const options = body.get(PASSTHROUGH_FIELD);
   const shard = options instanceof Map ? options.get('shard') : undefined;
   if (typeof shard === 'string') return shard;
-  throw new CommandError(40414, 'Location40414', `BSON field 'aggregate.${PASSTHROUGH_FIELD}.shard' is missing but a required field`);
+  throw new CommandError(
+    40414,
+    'Location40414',
+    `BSON field 'aggregate.${PASSTHROUGH_FIELD}.shard' is missing but a required field`,
+  );
 }
 
 /** A change stream of one shard that a router hands on. */

@@ -5,7 +5,13 @@ import { comparedAcrossTypes, type Interval, intersection, point } from './value
 type Comparison = '$eq' | '$gt' | '$gte' | '$lt' | '$lte';
 
 /** Each comparison seen from its other side. */
-const turned: Readonly<Record<Comparison, Comparison>> = { $eq: '$eq', $gt: '$lt', $gte: '$lte', $lt: '$gt', $lte: '$gte' };
+const turned: Readonly<Record<Comparison, Comparison>> = {
+  $eq: '$eq',
+  $gt: '$lt',
+  $gte: '$lte',
+  $lt: '$gt',
+  $lte: '$gte',
+};
 
 /**
  * What a `$expr` says about fields: comparisons of a field with a constant, alone or under `$and`. They compare across types.
@@ -26,12 +32,22 @@ function collect(expression: Value, simple: boolean, bounds: Map<string, readonl
   }
 }
 
-function addComparison(operator: Comparison, [left, right]: readonly Value[], simple: boolean, bounds: Map<string, readonly Interval[]>): void {
+function addComparison(
+  operator: Comparison,
+  [left, right]: readonly Value[],
+  simple: boolean,
+  bounds: Map<string, readonly Interval[]>,
+): void {
   const leftField = fieldOf(left);
   const rightField = fieldOf(right);
   const field = leftField ?? rightField;
   const value = constantOf(leftField === undefined ? left : right);
-  if (field === undefined || value === undefined || (!simple && (typeof value === 'string' || value instanceof BSONSymbol))) return;
+  if (
+    field === undefined ||
+    value === undefined ||
+    (!simple && (typeof value === 'string' || value instanceof BSONSymbol))
+  )
+    return;
   const meant = leftField === undefined ? turned[operator] : operator;
   const intervals = meant === '$eq' ? [point(value)] : comparedAcrossTypes(meant, value);
   bounds.set(field, intersection(bounds.get(field) ?? intervals, intervals));

@@ -2,7 +2,16 @@ import { BSONRegExp, BSONSymbol } from 'bson';
 import { RawDocument, UndefinedValue, type Doc, type Value } from '../../bson/value.js';
 import { isOperatorDocument } from '../../query/matcher.js';
 import { expressionBounds } from './expression-bounds.js';
-import { allValues, beginningWith, comparedWith, complement, type Interval, intersection, point, union } from './value-intervals.js';
+import {
+  allValues,
+  beginningWith,
+  comparedWith,
+  complement,
+  type Interval,
+  intersection,
+  point,
+  union,
+} from './value-intervals.js';
 
 /**
  * The values that each field can have in documents that a filter matches, as the bounds of an index say it. Fields that the filter
@@ -15,15 +24,22 @@ export function filterBounds(filter: Doc, simple: boolean, hashed?: string): Map
   for (const [name, operand] of filter) {
     if (name === '$and') for (const part of documentsIn(operand)) narrowAll(bounds, filterBounds(part, simple, hashed));
     else if (name === '$expr') narrowAll(bounds, expressionBounds(operand, simple));
-    else if (!name.startsWith('$')) narrow(bounds, name, name === hashed ? hashedBounds(operand, simple) : fieldBounds(operand, simple));
+    else if (!name.startsWith('$'))
+      narrow(bounds, name, name === hashed ? hashedBounds(operand, simple) : fieldBounds(operand, simple));
   }
   addAlternatives(bounds, filter.get('$or') ?? [], simple, hashed);
   return bounds;
 }
 
 /** Alternatives only bound fields that nothing else bounds: an index is scanned for the one or the other. */
-function addAlternatives(bounds: Map<string, readonly Interval[]>, branches: Value, simple: boolean, hashed: string | undefined): void {
-  for (const [field, intervals] of anyOf(documentsIn(branches), simple, hashed)) if (!bounds.has(field)) bounds.set(field, intervals);
+function addAlternatives(
+  bounds: Map<string, readonly Interval[]>,
+  branches: Value,
+  simple: boolean,
+  hashed: string | undefined,
+): void {
+  for (const [field, intervals] of anyOf(documentsIn(branches), simple, hashed))
+    if (!bounds.has(field)) bounds.set(field, intervals);
 }
 
 function documentsIn(operand: Value): Doc[] {
@@ -31,7 +47,11 @@ function documentsIn(operand: Value): Doc[] {
 }
 
 /** Fields that every branch bounds. */
-function anyOf(branches: readonly Doc[], simple: boolean, hashed: string | undefined): Map<string, readonly Interval[]> {
+function anyOf(
+  branches: readonly Doc[],
+  simple: boolean,
+  hashed: string | undefined,
+): Map<string, readonly Interval[]> {
   const [first, ...others] = branches.map((branch) => filterBounds(branch, simple, hashed));
   const joined = new Map<string, readonly Interval[]>();
   for (const [field, intervals] of first ?? []) {
@@ -45,7 +65,11 @@ function narrowAll(bounds: Map<string, readonly Interval[]>, further: ReadonlyMa
   for (const [field, intervals] of further) narrow(bounds, field, intervals);
 }
 
-function narrow(bounds: Map<string, readonly Interval[]>, field: string, intervals: readonly Interval[] | undefined): void {
+function narrow(
+  bounds: Map<string, readonly Interval[]>,
+  field: string,
+  intervals: readonly Interval[] | undefined,
+): void {
   if (intervals === undefined) return;
   const known = bounds.get(field);
   bounds.set(field, known === undefined ? intervals : intersection(known, intervals));
@@ -65,7 +89,9 @@ function fieldBounds(operand: Value, simple: boolean): readonly Interval[] | und
 function hashedBounds(operand: Value, simple: boolean): readonly Interval[] | undefined {
   if (operand instanceof BSONRegExp) return undefined;
   if (!(operand instanceof Map) || !isOperatorDocument(operand)) return equalTo(operand, simple);
-  const points = new Map([...operand].filter(([operator, value]) => operator === '$eq' || (operator === '$in' && Array.isArray(value))));
+  const points = new Map(
+    [...operand].filter(([operator, value]) => operator === '$eq' || (operator === '$in' && Array.isArray(value))),
+  );
   return points.size === 0 ? undefined : fieldBounds(points, simple);
 }
 
@@ -78,7 +104,9 @@ function operatorBounds(operator: string, value: Value, simple: boolean): readon
     case '$ne':
       return without(equalTo(value, simple));
     case '$nin':
-      return Array.isArray(value) && value.some((item) => item instanceof BSONRegExp) ? undefined : without(listed(value, simple));
+      return Array.isArray(value) && value.some((item) => item instanceof BSONRegExp)
+        ? undefined
+        : without(listed(value, simple));
     case '$not':
       return isExactCondition(value) ? without(fieldBounds(value, simple)) : undefined;
     case '$gt':

@@ -16,7 +16,10 @@ export interface ShardKeyRange {
  * field that is more than one value every further field only contributes its first and last value (server source: flattenBounds).
  * @returns undefined when the leading field is not bound, so that nothing is narrowed; an empty list when nothing can match
  */
-export function keyRanges(key: ShardKeyPattern, bounds: ReadonlyMap<string, readonly Interval[]>): ShardKeyRange[] | undefined {
+export function keyRanges(
+  key: ShardKeyPattern,
+  bounds: ReadonlyMap<string, readonly Interval[]>,
+): ShardKeyRange[] | undefined {
   const [leading] = key.fields;
   if (leading === undefined || !bounds.has(leading)) return undefined;
   const fields = key.fields.map((field) => boundsOf(bounds, field));
@@ -39,7 +42,8 @@ function extended(range: ShardKeyRange, { from, to }: Interval): ShardKeyRange {
 
 /** Hashes have no order of their values: only points can be told. */
 function hashed(intervals: readonly Interval[]): readonly Interval[] {
-  if (!intervals.every(isPoint)) return [{ from: { value: new MinKey(), inclusive: true }, to: { value: new MaxKey(), inclusive: true } }];
+  if (!intervals.every(isPoint))
+    return [{ from: { value: new MinKey(), inclusive: true }, to: { value: new MaxKey(), inclusive: true } }];
   return intervals.map(({ from }) => {
     const value: Value = hashShardKeyValue(from.value);
     return { from: { value, inclusive: true }, to: { value, inclusive: true } };

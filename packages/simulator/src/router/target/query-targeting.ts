@@ -29,7 +29,9 @@ export function targetQuery(
 ): QueryTarget {
   const simple = isSimple(collection, collation);
   const values = fixedValues(collection, filter, simple);
-  const key = collection.key.fields.some((field) => Array.isArray(values.get(field))) ? undefined : collection.key.keyFrom(values);
+  const key = collection.key.fields.some((field) => Array.isArray(values.get(field)))
+    ? undefined
+    : collection.key.keyFrom(values);
   const holder = key === undefined ? undefined : chunks.holderOf(key);
   if (holder !== undefined) return { shards: [holder], exactKey: true };
   return { shards: shardsInBounds(collection.key, filter, simple, chunks), exactKey: false };
@@ -37,7 +39,8 @@ export function targetQuery(
 
 /** One shard at least: that of the lowest chunk answers for a filter that nothing can match, as on the server. */
 function shardsInBounds(key: ShardKeyPattern, filter: Doc, simple: boolean, chunks: ChunkMap): readonly string[] {
-  const ranges = chunks.shards.length === 1 ? undefined : keyRanges(key, filterBounds(filter, simple, key.fields[key.hashedIndex]));
+  const ranges =
+    chunks.shards.length === 1 ? undefined : keyRanges(key, filterBounds(filter, simple, key.fields[key.hashedIndex]));
   if (ranges === undefined) return chunks.shards;
   const shards = new Set<string>();
   for (const { min, max } of ranges) {

@@ -53,7 +53,8 @@ export class RoutingTable {
 
   /** Forgets a database with all its collections. */
   forgetDatabase(name: string): void {
-    for (const namespace of this.#collections.keys()) if (databaseOf(namespace) === name) this.#collections.delete(namespace);
+    for (const namespace of this.#collections.keys())
+      if (databaseOf(namespace) === name) this.#collections.delete(namespace);
     this.#databases.delete(name);
   }
 

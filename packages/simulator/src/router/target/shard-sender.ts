@@ -48,10 +48,16 @@ export class ShardSender {
         connection: request.connection,
         signal: request.signal,
         sequences: options.sequences ?? new Map(),
-        routed: new ShardOwnership(this.catalog, shard, { time, picture, transactionTime: at instanceof Timestamp ? at : undefined }),
+        routed: new ShardOwnership(this.catalog, shard, {
+          time,
+          picture,
+          transactionTime: at instanceof Timestamp ? at : undefined,
+        }),
       }),
     );
-    return transaction === undefined ? reply : this.#noted(shard.id, sent, joins ? this.#leaves(shard.id, transaction, reply) : reply);
+    return transaction === undefined
+      ? reply
+      : this.#noted(shard.id, sent, joins ? this.#leaves(shard.id, transaction, reply) : reply);
   }
 
   /** A shard that finds the router's picture stale has not taken part. */
@@ -78,7 +84,12 @@ export class ShardSender {
   }
 
   /** Sends the same command to several shards as one that all of them are asked at once: a failure of one keeps it from no other. */
-  async runOnEach(shards: readonly ClusterShard[], request: CommandRequest, body: Doc, options: SendOptions = {}): Promise<Doc[]> {
+  async runOnEach(
+    shards: readonly ClusterShard[],
+    request: CommandRequest,
+    body: Doc,
+    options: SendOptions = {},
+  ): Promise<Doc[]> {
     const answers: PromiseSettledResult<Doc>[] = [];
     for (const shard of shards) answers.push(...(await Promise.allSettled([this.run(shard, request, body, options)])));
     const failed = answers.find((answer) => answer.status === 'rejected');
@@ -87,7 +98,12 @@ export class ShardSender {
   }
 
   /** Sends the same command to several shards, one after the other; stops at the first failure. */
-  async runOnAll(shards: readonly ClusterShard[], request: CommandRequest, body: Doc, options: SendOptions = {}): Promise<Map<ClusterShard, Doc>> {
+  async runOnAll(
+    shards: readonly ClusterShard[],
+    request: CommandRequest,
+    body: Doc,
+    options: SendOptions = {},
+  ): Promise<Map<ClusterShard, Doc>> {
     const replies = new Map<ClusterShard, Doc>();
     for (const shard of shards) replies.set(shard, await this.run(shard, request, body, options));
     return replies;

@@ -38,7 +38,9 @@ export function comparedWith(operator: '$gt' | '$gte' | '$lt' | '$lte', value: V
   const end = { value, inclusive: operator === '$gte' || operator === '$lte' };
   if (isNumber(value) && Number.isNaN(toNumber(value))) return end.inclusive ? [point(value)] : [];
   const type = bracket(value);
-  return present([operator === '$gt' || operator === '$gte' ? { from: end, to: type.to } : { from: type.from, to: end }]);
+  return present([
+    operator === '$gt' || operator === '$gte' ? { from: end, to: type.to } : { from: type.from, to: end },
+  ]);
 }
 
 /** The values above or below one, whatever their type, as comparison expressions mean them. */
@@ -56,7 +58,9 @@ export function beginningWith(prefix: string): Interval {
 
 /** What lies in both lists; both are in order and do not overlap within. */
 export function intersection(a: readonly Interval[], b: readonly Interval[]): Interval[] {
-  return present(a.flatMap((one) => b.map((other) => ({ from: later(one.from, other.from), to: earlier(one.to, other.to) }))));
+  return present(
+    a.flatMap((one) => b.map((other) => ({ from: later(one.from, other.from), to: earlier(one.to, other.to) }))),
+  );
 }
 
 /** What lies in any of the lists, in order, overlaps joined. */
@@ -136,7 +140,10 @@ function bracket(value: Value): Interval {
     case ElementType.date:
       return { from: closed(new DateTime(-dateMax - 1n)), to: closed(new DateTime(dateMax)) };
     case ElementType.timestamp:
-      return { from: closed(new Timestamp({ t: 0, i: 0 })), to: closed(new Timestamp({ t: timestampMax, i: timestampMax })) };
+      return {
+        from: closed(new Timestamp({ t: 0, i: 0 })),
+        to: closed(new Timestamp({ t: timestampMax, i: timestampMax })),
+      };
     case ElementType.null:
       return point(null);
     case ElementType.minKey:

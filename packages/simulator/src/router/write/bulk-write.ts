@@ -22,12 +22,24 @@ export async function bulkWrite(context: RouterContext, request: CommandRequest,
   const namespace = commandNamespace(request);
   const statements = writeStatements(request, kind);
   const outcome = new WriteOutcome(kind);
-  const bulk: BulkWrite = { context, request, kind, namespace, statements, ordered: request.body.get('ordered') !== false, outcome };
+  const bulk: BulkWrite = {
+    context,
+    request,
+    kind,
+    namespace,
+    statements,
+    ordered: request.body.get('ordered') !== false,
+    outcome,
+  };
   let pending = await runRound(bulk, statements.keys());
   for (let retry = 0; pending.length > 0 && !(bulk.ordered && outcome.failed); retry += 1) {
     context.routing.forget(namespace);
     if (retry < staleRetriesMax) pending = await runRound(bulk, pending);
-    else outcome.fail(staleConfigError(namespace, 'its shards'), bulk.ordered ? pending.splice(0).slice(0, 1) : pending.splice(0));
+    else
+      outcome.fail(
+        staleConfigError(namespace, 'its shards'),
+        bulk.ordered ? pending.splice(0).slice(0, 1) : pending.splice(0),
+      );
   }
   return outcome.reply();
 }
@@ -43,7 +55,11 @@ async function runRound(bulk: BulkWrite, indexes: Iterable<number>): Promise<num
   const picture = pictureFor(bulk, asked);
   if (picture.collection === undefined) {
     const primary = await context.routedPrimaryForWrite(namespace);
-    const part = { shard: primary.id, statements: asked.map((index) => statements[index] as Uint8Array), indexes: asked };
+    const part = {
+      shard: primary.id,
+      statements: asked.map((index) => statements[index] as Uint8Array),
+      indexes: asked,
+    };
     return runPart(bulk, part, picture);
   }
   const stale: number[] = [];
@@ -88,7 +104,11 @@ function pictureFor(bulk: BulkWrite, indexes: readonly number[]): RoutingPicture
   return context.routing.picture(namespace);
 }
 
-function canTarget({ kind, statements }: BulkWrite, collection: ShardedCollection, indexes: readonly number[]): boolean {
+function canTarget(
+  { kind, statements }: BulkWrite,
+  collection: ShardedCollection,
+  indexes: readonly number[],
+): boolean {
   try {
     for (const index of indexes) targetStatement(collection, kind, statements[index] as Uint8Array);
     return true;

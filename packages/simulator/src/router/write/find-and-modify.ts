@@ -37,13 +37,21 @@ export async function findAndModifyCommand(context: RouterContext, request: Comm
 }
 
 /** A document that the change takes to another shard is moved there. */
-async function modify(context: RouterContext, request: CommandRequest, shard: ClusterShard, picture: RoutingPicture): Promise<Doc> {
+async function modify(
+  context: RouterContext,
+  request: CommandRequest,
+  shard: ClusterShard,
+  picture: RoutingPicture,
+): Promise<Doc> {
   try {
     return await context.sender.run(shard, request, request.body, { picture });
   } catch (error) {
-    if (!(error instanceof CommandError) || error.code !== wouldChangeOwningShard || picture.collection === undefined) throw isStale(error) ? error : handedOn(context, request, error);
+    if (!(error instanceof CommandError) || error.code !== wouldChangeOwningShard || picture.collection === undefined)
+      throw isStale(error) ? error : handedOn(context, request, error);
     await changeOwningShard(context, request, picture.collection, shard, error.extra, 1);
-    return isTrue(error.extra.get('shouldUpsert')) ? insertedReply(request.body, error.extra) : movedReply(context, request, error.extra);
+    return isTrue(error.extra.get('shouldUpsert'))
+      ? insertedReply(request.body, error.extra)
+      : movedReply(context, request, error.extra);
   }
 }
 
@@ -57,6 +65,9 @@ function movedReply(context: RouterContext, request: CommandRequest, images: Doc
   const { body } = request;
   const shown = imageOf(images, isTrue(body.get('new')) ? 'postImage' : 'preImage');
   const fields = docOf(body.get('fields'));
-  const value = fields === undefined || fields.size === 0 ? shown : compileProjection(fields, undefined, routerVariables(context, request))(shown);
+  const value =
+    fields === undefined || fields.size === 0
+      ? shown
+      : compileProjection(fields, undefined, routerVariables(context, request))(shown);
   return doc(['lastErrorObject', doc(['n', new Int32(1)], ['updatedExisting', true])], ['value', value]);
 }

@@ -41,7 +41,8 @@ export async function changeOwningShard(
   batchSize: number,
 ): Promise<void> {
   if (batchSize > 1) {
-    const rule = 'Document shard key value updates that cause the doc to move shards must be sent with write batch of size 1';
+    const rule =
+      'Document shard key value updates that cause the doc to move shards must be sent with write batch of size 1';
     throw new CommandError(72, 'InvalidOptions', rule);
   }
   const before = imageOf(images, 'preImage');
@@ -49,7 +50,14 @@ export async function changeOwningShard(
   const isNew = isTrue(images.get('shouldUpsert'));
   if (!isNew) refuseDollarFields(before);
   const to = context.catalog.shard(collection.chunks.ownerOf(collection.key.keyOf(after), collection));
-  await moveDocument(context, request, collection.namespace, { from, to, picture: { namespace: collection.namespace, collection }, id: doc(['_id', before.get('_id') ?? null]), after, isNew });
+  await moveDocument(context, request, collection.namespace, {
+    from,
+    to,
+    picture: { namespace: collection.namespace, collection },
+    id: doc(['_id', before.get('_id') ?? null]),
+    after,
+    isNew,
+  });
 }
 
 /** An image that a shard sent with its refusal. */
@@ -69,7 +77,12 @@ function refuseDollarFields(before: Doc): void {
 }
 
 /** Deletes and inserts in the client's transaction, or in one of the router's own under the number of the retryable write. */
-async function moveDocument(context: RouterContext, request: CommandRequest, namespace: string, move: Move): Promise<void> {
+async function moveDocument(
+  context: RouterContext,
+  request: CommandRequest,
+  namespace: string,
+  move: Move,
+): Promise<void> {
   if (request.body.get('autocommit') === false) {
     await moveInTransaction(context, request, namespace, move);
     return;
@@ -77,20 +90,43 @@ async function moveDocument(context: RouterContext, request: CommandRequest, nam
   const transaction = context.transactions.begin(request.body);
   try {
     await moveInTransaction(context, request, namespace, move);
-    await commitEverywhere(context, request, transaction, doc(['commitTransaction', new Int32(1)], ['autocommit', false]));
+    await commitEverywhere(
+      context,
+      request,
+      transaction,
+      doc(['commitTransaction', new Int32(1)], ['autocommit', false]),
+    );
   } catch (error) {
     await abortEverywhere(context, request, transaction);
     throw error instanceof CommandError ? distributedFailure(error) : error;
   }
 }
 
-async function moveInTransaction(context: RouterContext, request: CommandRequest, namespace: string, move: Move): Promise<void> {
+async function moveInTransaction(
+  context: RouterContext,
+  request: CommandRequest,
+  namespace: string,
+  move: Move,
+): Promise<void> {
   const coll = collectionOf(namespace);
   const inside = doc(['autocommit', false]);
-  const remove = new Map<string, Uint8Array[]>([['deletes', [encodeDocument(doc(['q', move.id], ['limit', new Int32(1)]))]]]);
-  if (!move.isNew) refuseErrors(await context.sender.run(move.from, request, new Map([...doc(['delete', coll]), ...inside]), { sequences: remove, picture: move.picture }));
+  const remove = new Map<string, Uint8Array[]>([
+    ['deletes', [encodeDocument(doc(['q', move.id], ['limit', new Int32(1)]))]],
+  ]);
+  if (!move.isNew)
+    refuseErrors(
+      await context.sender.run(move.from, request, new Map([...doc(['delete', coll]), ...inside]), {
+        sequences: remove,
+        picture: move.picture,
+      }),
+    );
   const insert = new Map<string, Uint8Array[]>([['documents', [move.after]]]);
-  refuseErrors(await context.sender.run(move.to, request, new Map([...doc(['insert', coll]), ...inside]), { sequences: insert, picture: move.picture }));
+  refuseErrors(
+    await context.sender.run(move.to, request, new Map([...doc(['insert', coll]), ...inside]), {
+      sequences: insert,
+      picture: move.picture,
+    }),
+  );
 }
 
 /** Turns a write error into a failure of the whole. */
@@ -112,5 +148,11 @@ function distributedFailure(error: CommandError): CommandError {
   const converted =
     'Update operation was converted into a distributed transaction because the document being updated would move shards and that transaction failed.';
   const preface = error.code === duplicateKeyCode ? duplicate : converted;
-  return new CommandError(error.code, error.codeName, `${preface} :: caused by :: ${error.message}`, error.labels, error.extra);
+  return new CommandError(
+    error.code,
+    error.codeName,
+    `${preface} :: caused by :: ${error.message}`,
+    error.labels,
+    error.extra,
+  );
 }

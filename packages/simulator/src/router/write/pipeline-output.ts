@@ -7,7 +7,14 @@ import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOrEmpty, numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import { errorName } from '../../node/error-name.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
-import { type MergeRule, mergeStep, noMatch, noUniqueIndex, readMerge, supportsMerge } from '../../pipeline/merge-output.js';
+import {
+  type MergeRule,
+  mergeStep,
+  noMatch,
+  noUniqueIndex,
+  readMerge,
+  supportsMerge,
+} from '../../pipeline/merge-output.js';
 import type { RouterContext } from '../router-context.js';
 import { bulkWrite } from './bulk-write.js';
 import type { WriteKind } from './write-statements.js';
@@ -24,11 +31,18 @@ export function outputStage(pipeline: readonly Doc[]): Doc | undefined {
 /** True when a shard can carry out the output itself: its target is on this shard alone. */
 export function writesLocally(context: RouterContext, db: string, shard: ClusterShard, stage: Doc): boolean {
   const namespace = outputNamespace(db, stage);
-  return context.catalog.collection(namespace) === undefined && (context.primaryOf(namespace)?.id ?? shard.id) === shard.id;
+  return (
+    context.catalog.collection(namespace) === undefined && (context.primaryOf(namespace)?.id ?? shard.id) === shard.id
+  );
 }
 
 /** Writes the results of a pipeline that the router has run. Throws CommandError as the server does. */
-export async function writeOutput(context: RouterContext, request: CommandRequest, stage: Doc, documents: readonly Doc[]): Promise<void> {
+export async function writeOutput(
+  context: RouterContext,
+  request: CommandRequest,
+  stage: Doc,
+  documents: readonly Doc[],
+): Promise<void> {
   const namespace = outputNamespace(request.db, stage);
   if (stage.has('$out')) await replaceCollection(context, request, namespace, documents);
   else await merge(context, request, readMerge(stage.get('$merge') ?? null, request.db), documents);
@@ -42,7 +56,12 @@ function outputNamespace(db: string, stage: Doc): string {
   return `${rule.db}.${rule.collection}`;
 }
 
-async function replaceCollection(context: RouterContext, request: CommandRequest, namespace: string, documents: readonly Doc[]): Promise<void> {
+async function replaceCollection(
+  context: RouterContext,
+  request: CommandRequest,
+  namespace: string,
+  documents: readonly Doc[],
+): Promise<void> {
   if (context.catalog.collection(namespace) !== undefined) {
     throw new CommandError(28769, 'Location28769', `namespace '${namespace}' is sharded and so can't be used for $out`);
   }
@@ -65,12 +84,22 @@ async function replaceCollection(context: RouterContext, request: CommandRequest
   await run(doc(['renameCollection', `${db}.${temporary}`], ['to', namespace], ['dropTarget', true]), 'admin');
 }
 
-async function merge(context: RouterContext, request: CommandRequest, rule: MergeRule, documents: readonly Doc[]): Promise<void> {
+async function merge(
+  context: RouterContext,
+  request: CommandRequest,
+  rule: MergeRule,
+  documents: readonly Doc[],
+): Promise<void> {
   const namespace = `${rule.db}.${rule.collection}`;
   const on = rule.on ?? defaultFields(context, namespace);
   refuseUncovered(context, namespace, on, rule.on === undefined);
-  const variables = { now: new DateTime(BigInt(Date.now())), clusterTime: context.clock.current(), version: context.version };
-  const write = (kind: WriteKind, field: string, statement: Doc): Promise<Doc> => writeOne(context, request, namespace, kind, field, statement);
+  const variables = {
+    now: new DateTime(BigInt(Date.now())),
+    clusterTime: context.clock.current(),
+    version: context.version,
+  };
+  const write = (kind: WriteKind, field: string, statement: Doc): Promise<Doc> =>
+    writeOne(context, request, namespace, kind, field, statement);
   for (const given of documents) {
     const { update, document, otherwise } = mergeStep(rule, on, given, variables);
     const n = update === undefined ? 0 : (numberOf((await write('update', 'updates', update)).get('n')) ?? 0);
@@ -92,7 +121,14 @@ function refuseUncovered(context: RouterContext, namespace: string, on: readonly
   if (!indexes.some((index) => supportsMerge(index, on))) throw noUniqueIndex();
 }
 
-async function writeOne(context: RouterContext, request: CommandRequest, namespace: string, kind: WriteKind, field: string, statement: Doc): Promise<Doc> {
+async function writeOne(
+  context: RouterContext,
+  request: CommandRequest,
+  namespace: string,
+  kind: WriteKind,
+  field: string,
+  statement: Doc,
+): Promise<Doc> {
   const body = doc([kind, collectionOf(namespace)]);
   const writeConcern = request.body.get('writeConcern');
   if (writeConcern !== undefined) body.set('writeConcern', writeConcern);

@@ -15,7 +15,11 @@ import { shardWriteBody, statementField } from './write-statements.js';
  * @param picture by which the shard was chosen; undefined when it does not matter what the shard owns
  * @returns indexes of the statements that the shard did not execute because the picture was stale
  */
-export async function runPart(bulk: BulkWrite, part: ShardPart, picture: RoutingPicture | undefined): Promise<number[]> {
+export async function runPart(
+  bulk: BulkWrite,
+  part: ShardPart,
+  picture: RoutingPicture | undefined,
+): Promise<number[]> {
   const { request, ordered, outcome } = bulk;
   try {
     const reply = await send(bulk, part, picture);
@@ -38,7 +42,13 @@ function metInTransaction({ context }: BulkWrite, { shard }: ShardPart, error: C
   if (shard === context.configShard.id) return error;
   const { connectionString } = context.catalog.shard(shard);
   const host = connectionString.slice(connectionString.indexOf('/') + 1);
-  return new CommandError(error.code, error.codeName, `Encountered error from ${host} during a transaction :: caused by :: ${error.message}`, error.labels, error.extra);
+  return new CommandError(
+    error.code,
+    error.codeName,
+    `Encountered error from ${host} during a transaction :: caused by :: ${error.message}`,
+    error.labels,
+    error.extra,
+  );
 }
 
 async function send(bulk: BulkWrite, part: ShardPart, picture: RoutingPicture | undefined): Promise<Doc> {
@@ -46,7 +56,11 @@ async function send(bulk: BulkWrite, part: ShardPart, picture: RoutingPicture | 
   const atOnce = part.everywhere === true || !ordered;
   const shard = part.shard === context.configShard.id ? context.configShard : context.catalog.shard(part.shard);
   const sequences = new Map([[statementField[kind], part.statements]]);
-  const reply = await context.sender.run(shard, request, shardWriteBody(request, kind, part.indexes), { sequences, picture, atOnce });
+  const reply = await context.sender.run(shard, request, shardWriteBody(request, kind, part.indexes), {
+    sequences,
+    picture,
+    atOnce,
+  });
   const refusal = part.mayMoveIn === undefined ? undefined : ownerRefusal(reply);
   if (refusal === undefined || part.mayMoveIn === undefined) return reply;
   await changeOwningShard(context, request, part.mayMoveIn, shard, refusal, bulk.statements.length);

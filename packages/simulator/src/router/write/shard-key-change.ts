@@ -35,7 +35,9 @@ function mayWriteKey(collection: ShardedCollection, statement: Uint8Array, inser
     return literal === undefined || replacementDiffers(collection, statement, literal);
   }
   const isOperators = bytes.length > emptyDocumentBytes && bytes[5] === operatorSign;
-  return isOperators ? operatorsTouchKey(collection.key.fields, bytes, inserting) : replacementDiffers(collection, statement, bytes);
+  return isOperators
+    ? operatorsTouchKey(collection.key.fields, bytes, inserting)
+    : replacementDiffers(collection, statement, bytes);
 }
 
 /** The document of `[{$replaceWith: {$literal: document}}]`, undefined for any other pipeline. */
@@ -73,7 +75,8 @@ function filterField(statement: Uint8Array, field: string): Value | undefined {
 
 function operatorsTouchKey(fields: readonly string[], update: Uint8Array, inserting: boolean): boolean {
   for (const operator of scanElements(update)) {
-    if (operator.type !== ElementType.document || (!inserting && elementName(update, operator) === '$setOnInsert')) continue;
+    if (operator.type !== ElementType.document || (!inserting && elementName(update, operator) === '$setOnInsert'))
+      continue;
     const renames = elementName(update, operator) === '$rename';
     for (const path of scanElements(update, operator.valueStart)) {
       if (renames || fields.some((field) => related(field, elementName(update, path)))) return true;

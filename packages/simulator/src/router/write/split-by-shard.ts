@@ -19,7 +19,11 @@ export interface ShardPart {
  * one part for each shard. A statement that cannot be targeted counts as failed.
  * @param indexes of the statements to be sent, in order
  */
-export function* splitByShard(bulk: BulkWrite, collection: ShardedCollection, indexes: readonly number[]): Generator<ShardPart> {
+export function* splitByShard(
+  bulk: BulkWrite,
+  collection: ShardedCollection,
+  indexes: readonly number[],
+): Generator<ShardPart> {
   const { ordered, outcome, statements } = bulk;
   const parts = new Map<string, ShardPart>();
   let last: ShardPart | undefined;
@@ -42,7 +46,8 @@ export function* splitByShard(bulk: BulkWrite, collection: ShardedCollection, in
       // Statements for one shard stay in the client's order, as one document may be the subject of several.
       yield* parts.values();
       parts.clear();
-      for (const shard of targeted.shards) yield { statements: [statement], indexes: [index], mayMoveIn: collection, shard };
+      for (const shard of targeted.shards)
+        yield { statements: [statement], indexes: [index], mayMoveIn: collection, shard };
       continue;
     }
     const everywhere = targeted.shards.length > 1 && bulk.request.body.get('autocommit') !== false;
@@ -69,5 +74,7 @@ export function* splitByShard(bulk: BulkWrite, collection: ShardedCollection, in
 
 /** A statement for several shards goes to all that have the collection, because the server cannot repeat it in part. */
 function holders({ context, namespace }: BulkWrite): string[] {
-  return context.catalog.shards.filter((shard) => shard.stored.collection(namespace) !== undefined).map((shard) => shard.id);
+  return context.catalog.shards
+    .filter((shard) => shard.stored.collection(namespace) !== undefined)
+    .map((shard) => shard.id);
 }

@@ -22,11 +22,18 @@ export interface TargetedStatement {
  * Finds the shards of one statement of a bulk write.
  * @throws CommandError 61 or 72 when a statement for one document cannot be told where to go
  */
-export function targetStatement(collection: ShardedCollection, kind: WriteKind, statement: Uint8Array): TargetedStatement {
+export function targetStatement(
+  collection: ShardedCollection,
+  kind: WriteKind,
+  statement: Uint8Array,
+): TargetedStatement {
   if (kind === 'insert') return targetInsert(collection, statement);
   const filter = docOrEmpty(field(statement, 'q'));
   const target = targetQuery(collection, filter, field(statement, 'collation'));
-  const shards = kind === 'update' ? updateShards(collection, statement, filter, target) : deleteShards(collection, statement, filter, target);
+  const shards =
+    kind === 'update'
+      ? updateShards(collection, statement, filter, target)
+      : deleteShards(collection, statement, filter, target);
   const isSingle = kind === 'update' && !isTrue(field(statement, 'multi'));
   const inserts = kind === 'update' && isTrue(field(statement, 'upsert')) && mayInsertElsewhere(collection, statement);
   const mayMove = inserts || (isSingle && mayChangeShardKey(collection, statement));
@@ -43,9 +50,18 @@ function targetInsert(collection: ShardedCollection, document: Uint8Array): Targ
   return { bytes, shards: [ownerOf(collection, bytes)], mayMove: false };
 }
 
-function updateShards(collection: ShardedCollection, statement: Uint8Array, filter: Doc, target: QueryTarget): readonly string[] {
+function updateShards(
+  collection: ShardedCollection,
+  statement: Uint8Array,
+  filter: Doc,
+  target: QueryTarget,
+): readonly string[] {
   if (isTrue(field(statement, 'upsert')) && !target.exactKey) {
-    throw new CommandError(61, 'ShardKeyNotFound', 'Failed to target upsert by query :: could not extract exact shard key');
+    throw new CommandError(
+      61,
+      'ShardKeyNotFound',
+      'Failed to target upsert by query :: could not extract exact shard key',
+    );
   }
   if (target.shards.length <= 1 || isTrue(field(statement, 'multi'))) return target.shards;
   const replacement = replacementOf(statement);
@@ -89,7 +105,11 @@ function replacementOf(statement: Uint8Array): Uint8Array | undefined {
 /** @throws CommandError 61 for a replacement without a shard key, or with MaxKey alone */
 function replacementOwner(collection: ShardedCollection, replacement: Uint8Array): string {
   if (collection.key.fields.some((name) => Array.isArray(scanPath(replacement, name)))) {
-    throw new CommandError(61, 'ShardKeyNotFound', 'Failed to target update by replacement document :: could not extract exact shard key');
+    throw new CommandError(
+      61,
+      'ShardKeyNotFound',
+      'Failed to target update by replacement document :: could not extract exact shard key',
+    );
   }
   return ownerOf(collection, replacement);
 }
@@ -99,7 +119,12 @@ function ownerOf({ chunks, key, namespace }: ShardedCollection, document: Uint8A
   return chunks.ownerOf(key.keyOf(document), { key, namespace });
 }
 
-function deleteShards(collection: ShardedCollection, statement: Uint8Array, filter: Doc, target: QueryTarget): readonly string[] {
+function deleteShards(
+  collection: ShardedCollection,
+  statement: Uint8Array,
+  filter: Doc,
+  target: QueryTarget,
+): readonly string[] {
   if (target.exactKey || numberOf(field(statement, 'limit')) !== 1 || hasExactId(filter)) return target.shards;
   throw new CommandError(
     61,

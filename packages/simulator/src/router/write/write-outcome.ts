@@ -26,7 +26,8 @@ export class WriteOutcome {
   add(shard: string, reply: Doc, indexes: readonly number[]): void {
     this.#n += numberOf(reply.get('n')) ?? 0;
     this.#modified += numberOf(reply.get('nModified')) ?? 0;
-    for (const each of documentsIn(reply.get('upserted'))) this.#upserted.set(indexOf(each, indexes), each.get('_id') ?? null);
+    for (const each of documentsIn(reply.get('upserted')))
+      this.#upserted.set(indexOf(each, indexes), each.get('_id') ?? null);
     for (const each of documentsIn(reply.get('writeErrors'))) {
       const index = indexOf(each, indexes);
       const known = this.#errors.get(index);
@@ -40,7 +41,13 @@ export class WriteOutcome {
   /** Takes a failure of the whole command for a shard: each of its statements has failed with it. */
   fail(error: CommandError, indexes: readonly number[]): void {
     for (const index of indexes) {
-      const fields = doc(['index', new Int32(index)], ['code', new Int32(error.code)], ['codeName', error.codeName], ['errmsg', error.message], ...error.extra);
+      const fields = doc(
+        ['index', new Int32(index)],
+        ['code', new Int32(error.code)],
+        ['codeName', error.codeName],
+        ['errmsg', error.message],
+        ...error.extra,
+      );
       const known = this.#errors.get(index);
       this.#errors.set(index, known === undefined ? fields : joined(index, known, fields));
     }
@@ -50,7 +57,9 @@ export class WriteOutcome {
     const reply: Doc = new Map();
     if (this.kind === 'update') reply.set('nModified', new Int32(this.#modified));
     reply.set('n', new Int32(this.#n));
-    const upserted = [...this.#upserted].sort(([a], [b]) => a - b).map(([index, id]) => doc(['index', new Int32(index)], ['_id', id]));
+    const upserted = [...this.#upserted]
+      .sort(([a], [b]) => a - b)
+      .map(([index, id]) => doc(['index', new Int32(index)], ['_id', id]));
     if (upserted.length > 0) reply.set('upserted', upserted);
     const errors = [...this.#errors].sort(([a], [b]) => a - b).map(([, error]) => error);
     if (errors.length > 0) reply.set('writeErrors', errors);
@@ -88,7 +97,10 @@ function joined(index: number, first: Doc, second: Doc): Doc {
     ['index', new Int32(index)],
     ['code', new Int32(multipleErrors)],
     ['codeName', errorName(multipleErrors)],
-    ['errmsg', `multiple errors for op : ${textOrEmpty(first.get('errmsg'))} :: and :: ${textOrEmpty(second.get('errmsg'))}`],
+    [
+      'errmsg',
+      `multiple errors for op : ${textOrEmpty(first.get('errmsg'))} :: and :: ${textOrEmpty(second.get('errmsg'))}`,
+    ],
     ['errInfo', doc(['causedBy', [first, second]])],
   );
 }

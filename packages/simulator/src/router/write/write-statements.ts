@@ -9,7 +9,11 @@ const statementsMax = 100_000;
 
 export type WriteKind = 'insert' | 'update' | 'delete';
 
-export const statementField: Readonly<Record<WriteKind, string>> = { insert: 'documents', update: 'updates', delete: 'deletes' };
+export const statementField: Readonly<Record<WriteKind, string>> = {
+  insert: 'documents',
+  update: 'updates',
+  delete: 'deletes',
+};
 
 export function isWriteKind(name: string): name is WriteKind {
   return Object.hasOwn(statementField, name);
@@ -44,7 +48,10 @@ export function shardWriteBody(request: CommandRequest, kind: WriteKind, indexes
   body.delete(statementField[kind]);
   const ids = body.get('stmtIds');
   if (body.has('txnNumber') && body.get('autocommit') !== false && (Array.isArray(ids) || !isUpFromZero(indexes))) {
-    body.set('stmtIds', indexes.map((index) => (Array.isArray(ids) ? ids[index] : undefined) ?? new Int32(index)));
+    body.set(
+      'stmtIds',
+      indexes.map((index) => (Array.isArray(ids) ? ids[index] : undefined) ?? new Int32(index)),
+    );
   }
   return body;
 }

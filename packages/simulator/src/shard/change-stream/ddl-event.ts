@@ -11,7 +11,9 @@ export function addDefinition(doc: Doc, operation: DdlOperation): void {
 
 /** What a change of `system.views` does to a view: `create`, `modify` or `drop`. Its `_id` is the view's namespace. */
 export function viewEvent(place: EventPlace, operation: DocumentOperation): StreamEvent {
-  const document = decodeDocument(operation.kind === 'insert' ? operation.document : operation.kind === 'update' ? operation.after : operation.before);
+  const document = decodeDocument(
+    operation.kind === 'insert' ? operation.document : operation.kind === 'update' ? operation.after : operation.before,
+  );
   const id = document.get('_id');
   const namespace = typeof id === 'string' ? id : '';
   document.delete('_id');

@@ -9,7 +9,16 @@ import { compilePipeline } from '../../pipeline/stages.js';
 import { tokenModified } from './stream-failure.js';
 
 /** Stages that may follow `$changeStream` (manual, "Modify Change Stream Output"). */
-const ALLOWED: ReadonlySet<string> = new Set(['$match', '$project', '$addFields', '$set', '$unset', '$replaceRoot', '$replaceWith', '$redact']);
+const ALLOWED: ReadonlySet<string> = new Set([
+  '$match',
+  '$project',
+  '$addFields',
+  '$set',
+  '$unset',
+  '$replaceRoot',
+  '$replaceWith',
+  '$redact',
+]);
 /** Splits events above 16 MB; since 7.0 and 6.0.9. */
 const SPLIT_STAGE = '$changeStreamSplitLargeEvent';
 
@@ -44,15 +53,18 @@ function readSplitStage(stages: readonly Doc[]): boolean {
   const at = stages.findIndex((stage) => stage.has(SPLIT_STAGE));
   if (at < 0) return false;
   const operand = stages[at]?.get(SPLIT_STAGE);
-  if (!(operand instanceof Map) || operand.size > 0) throw new CommandError(7182800, 'Location7182800', `${SPLIT_STAGE} spec should be an empty object`);
-  if (at < stages.length - 1) throw new CommandError(7182802, 'Location7182802', `${SPLIT_STAGE} must be the last stage in the pipeline`);
+  if (!(operand instanceof Map) || operand.size > 0)
+    throw new CommandError(7182800, 'Location7182800', `${SPLIT_STAGE} spec should be an empty object`);
+  if (at < stages.length - 1)
+    throw new CommandError(7182802, 'Location7182802', `${SPLIT_STAGE} must be the last stage in the pipeline`);
   return true;
 }
 
 function refuseForeignStage(stage: Doc, version: ServerVersion): void {
   const [name] = stage.keys();
   if (name === undefined || ALLOWED.has(name)) return;
-  if (name === '$changeStream') throw new CommandError(40602, 'Location40602', '$changeStream is only valid as the first stage in a pipeline');
+  if (name === '$changeStream')
+    throw new CommandError(40602, 'Location40602', '$changeStream is only valid as the first stage in a pipeline');
   compilePipeline([stage], { version });
   throw new CommandError(20, 'IllegalOperation', `${name} is not permitted in a $changeStream pipeline`);
 }
@@ -62,7 +74,10 @@ function* withToken(event: Doc, results: Iterable<Doc>): Generator<Doc> {
   for (const result of results) {
     const found = result.get('_id');
     if (found !== expected && !(found instanceof Map && encodeDocument(found).equals(encodeDocument(expected)))) {
-      throw tokenModified(new Map([['_id', expected]]), found === undefined ? new Map<string, Value>() : new Map([['_id', found]]));
+      throw tokenModified(
+        new Map([['_id', expected]]),
+        found === undefined ? new Map<string, Value>() : new Map([['_id', found]]),
+      );
     }
     yield result;
   }
@@ -77,5 +92,7 @@ function looksInside(value: Value): boolean {
 }
 
 function decoded(event: Doc): Doc {
-  return new Map([...event].map(([name, value]) => [name, value instanceof RawDocument ? decodeDocument(value.bytes) : value]));
+  return new Map(
+    [...event].map(([name, value]) => [name, value instanceof RawDocument ? decodeDocument(value.bytes) : value]),
+  );
 }

@@ -59,7 +59,13 @@ export function finished(token: ResumeToken, tokenDocument: Doc, doc: Doc, inval
 /** The token of an event, in the format that its stream uses there. */
 export function tokenOf({ entry, operationIndex, uuid, style }: EventPlace, identity: Identity): ResumeToken {
   const version = style.tokenVersion(entry.clusterTime, operationIndex);
-  const token: ResumeToken = { clusterTime: entry.clusterTime, version, tokenType: 'event', txnOpIndex: operationIndex, fromInvalidate: false };
+  const token: ResumeToken = {
+    clusterTime: entry.clusterTime,
+    version,
+    tokenType: 'event',
+    txnOpIndex: operationIndex,
+    fromInvalidate: false,
+  };
   if (uuid !== undefined) token.uuid = uuid;
   const { operationType, documentKey, operationDescription } = identity;
   if (version === 1 && identity.expanded !== true) {

@@ -39,7 +39,17 @@ export interface StyleSetup extends Pick<EventStyle, 'version' | 'lookup' | 'pre
   readonly resumed: ResumeToken | undefined;
 }
 
-export function eventStyle({ version, stage, merged, collectionScope, splitsEvents, resumed, presentShardKey, lookup, hasPreImage }: StyleSetup): EventStyle {
+export function eventStyle({
+  version,
+  stage,
+  merged,
+  collectionScope,
+  splitsEvents,
+  resumed,
+  presentShardKey,
+  lookup,
+  hasPreImage,
+}: StyleSetup): EventStyle {
   const usual = tokenVersion(version, splitsEvents);
   return {
     version,
@@ -54,7 +64,8 @@ export function eventStyle({ version, stage, merged, collectionScope, splitsEven
     presentShardKey,
     lookup,
     hasPreImage,
-    tokenVersion: (clusterTime, txnOpIndex) => (resumed !== undefined && !isBeyond(resumed, clusterTime, txnOpIndex) ? resumed.version : usual),
+    tokenVersion: (clusterTime, txnOpIndex) =>
+      resumed !== undefined && !isBeyond(resumed, clusterTime, txnOpIndex) ? resumed.version : usual,
   };
 }
 

@@ -29,7 +29,8 @@ export function openChangeStream(state: ShardState, options: ShardStreamOptions)
     collectionScope: scope.kind === 'collection',
     splitsEvents: pipeline.splitsEvents,
     resumed: position.resume?.token,
-    lookup: (target, key) => (lookup === undefined ? presentDocument(state, target, key) : lookup(`${target.db}.${target.collection}`, key)),
+    lookup: (target, key) =>
+      lookup === undefined ? presentDocument(state, target, key) : lookup(`${target.db}.${target.collection}`, key),
     presentShardKey: (target) => presentCollection(state, target)?.target.shardKey,
     hasPreImage: (entry, target) => target.preImages && state.preImages.keeps(entry),
   });

@@ -31,13 +31,18 @@ export class PreImages {
       const entry = oplog.at(first + step * direction);
       if (entry === undefined || !this.keeps(entry)) continue;
       for (const [index, operation] of entry.operations.entries()) {
-        if ((operation.kind === 'update' || operation.kind === 'delete') && operation.target.preImages) yield imageDocument(entry, index, operation);
+        if ((operation.kind === 'update' || operation.kind === 'delete') && operation.target.preImages)
+          yield imageDocument(entry, index, operation);
       }
     }
   }
 }
 
-function imageDocument(entry: OplogEntry, applyOpsIndex: number, operation: Exclude<DocumentOperation, { kind: 'insert' }>): Uint8Array {
+function imageDocument(
+  entry: OplogEntry,
+  applyOpsIndex: number,
+  operation: Exclude<DocumentOperation, { kind: 'insert' }>,
+): Uint8Array {
   const id: Doc = new Map<string, Value>([
     ['nsUUID', operation.target.uuid],
     ['ts', entry.clusterTime],

@@ -33,7 +33,14 @@ export class ResumePoint {
 /** The same event, of whose key one token has the `_id` only: its collection was sharded between the two reads of it. */
 function isSameByIdAlone(given: ResumeToken, met: ResumeToken): boolean {
   const [a, b] = [given.eventIdentifier, met.eventIdentifier];
-  if (given.version !== 1 || !(a instanceof Map) || !(b instanceof Map) || a.size === b.size || Math.min(a.size, b.size) !== 1) return false;
+  if (
+    given.version !== 1 ||
+    !(a instanceof Map) ||
+    !(b instanceof Map) ||
+    a.size === b.size ||
+    Math.min(a.size, b.size) !== 1
+  )
+    return false;
   if (compareTimestamps(given.clusterTime, met.clusterTime) !== 0 || given.txnOpIndex !== met.txnOpIndex) return false;
   return compareValues(a.get('_id') ?? null, b.get('_id') ?? null) === 0;
 }

@@ -76,7 +76,8 @@ export class ShardChangeStream implements ShardStream {
     this.#tokenSeen = position.resume === undefined;
     this.#afterInvalidate = position.resume?.token.fromInvalidate === true;
     this.#scannedTo = position.clusterTime;
-    this.#lastToken = position.token === undefined ? this.#highWater(position.clusterTime) : new Map([['_data', position.token]]);
+    this.#lastToken =
+      position.token === undefined ? this.#highWater(position.clusterTime) : new Map([['_data', position.token]]);
   }
 
   get scannedTo(): Timestamp {
@@ -109,7 +110,7 @@ export class ShardChangeStream implements ShardStream {
     const { oplog } = this.#setup;
     this.#refuseLost();
     let bytes = 0;
-    for (let scanned = 0; scanned < SCAN_ENTRIES_MAX && !this.#ended && taken.length < eventsMax; ) {
+    for (let scanned = 0; scanned < SCAN_ENTRIES_MAX && !this.#ended && taken.length < eventsMax;) {
       const [outgoing] = this.#pending;
       if (outgoing !== undefined) {
         const mayExceed = taken.length === 0 && atLeastOne;
@@ -181,7 +182,13 @@ export class ShardChangeStream implements ShardStream {
   #refuseTooLargeForRouter(event: StreamEvent): void {
     const { alone, style } = this.#setup;
     const document = event.doc.get('fullDocument');
-    if (alone || style.version.atLeast(6) || !(document instanceof RawDocument) || document.bytes.length < largeDocumentMin) return;
+    if (
+      alone ||
+      style.version.atLeast(6) ||
+      !(document instanceof RawDocument) ||
+      document.bytes.length < largeDocumentMin
+    )
+      return;
     const { length } = outgoing(event, event.doc).bytes;
     if (length > DOCUMENT_BYTES_MAX) throw eventTooLarge(length, DOCUMENT_BYTES_MAX, firstElement(event.tokenDocument));
   }
@@ -191,16 +198,26 @@ export class ShardChangeStream implements ShardStream {
     const whole = outgoing(event, doc);
     if (!this.#setup.pipeline.splitsEvents) {
       if (resumedAfter !== undefined) {
-        throw fatal('To resume from a split event, the $changeStream pipeline must include a $changeStreamSplitLargeEvent stage');
+        throw fatal(
+          'To resume from a split event, the $changeStream pipeline must include a $changeStreamSplitLargeEvent stage',
+        );
       }
-      if (whole.bytes.length > DOCUMENT_BYTES_MAX) throw eventTooLarge(whole.bytes.length, DOCUMENT_BYTES_MAX, firstElement(event.tokenDocument));
+      if (whole.bytes.length > DOCUMENT_BYTES_MAX)
+        throw eventTooLarge(whole.bytes.length, DOCUMENT_BYTES_MAX, firstElement(event.tokenDocument));
       this.#pending.push(whole);
       return;
     }
     if (whole.bytes.length > EVENT_BYTES_MAX) {
-      this.#pending.push(...remainingFragments(splitEvent(doc, event.token, event.tokenDocument), resumedAfter).map((part) => fragmentOf(event, part)));
+      this.#pending.push(
+        ...remainingFragments(splitEvent(doc, event.token, event.tokenDocument), resumedAfter).map((part) =>
+          fragmentOf(event, part),
+        ),
+      );
     } else if (resumedAfter === undefined) this.#pending.push(whole);
-    else throw fatal('Attempted to resume from a split event fragment, but the event in the resumed stream was not large enough to be split');
+    else
+      throw fatal(
+        'Attempted to resume from a split event fragment, but the event in the resumed stream was not large enough to be split',
+      );
   }
 
   #highWater(clusterTime: Timestamp): Doc {
@@ -211,7 +228,8 @@ export class ShardChangeStream implements ShardStream {
   #refuseLost(): void {
     const { oplog, position } = this.#setup;
     if (this.#started) {
-      if (this.#next < oplog.start) throw positionLost(BigInt(this.#scannedTo.t) * 2n ** 32n + BigInt(this.#scannedTo.i));
+      if (this.#next < oplog.start)
+        throw positionLost(BigInt(this.#scannedTo.t) * 2n ** 32n + BigInt(this.#scannedTo.i));
       return;
     }
     this.#started = true;
@@ -233,7 +251,10 @@ function fragmentOf(event: StreamEvent, { token, tokenDocument, doc }: EventFrag
   return { token, clusterTime: event.token.clusterTime, bytes: encodeDocument(doc), invalidates: false, tokenDocument };
 }
 
-function remainingFragments(fragments: readonly EventFragment[], resumedAfter: number | undefined): readonly EventFragment[] {
+function remainingFragments(
+  fragments: readonly EventFragment[],
+  resumedAfter: number | undefined,
+): readonly EventFragment[] {
   if (resumedAfter === undefined) return fragments;
   if (resumedAfter < fragments.length) return fragments.slice(resumedAfter + 1);
   throw fatal(

@@ -26,9 +26,19 @@ interface SizedField {
  * part has a token of its own and says which of how many it is.
  * @throws CommandError 7182500 when a single field is too large, 7182502 when there is nothing to split
  */
-export function splitEvent(event: Doc, token: ResumeToken, tokenDocument: Doc, bytesMax: number = EVENT_BYTES_MAX): EventFragment[] {
+export function splitEvent(
+  event: Doc,
+  token: ResumeToken,
+  tokenDocument: Doc,
+  bytesMax: number = EVENT_BYTES_MAX,
+): EventFragment[] {
   const fields = sortedFields(event);
-  if (fields.length === 0) throw new CommandError(7182502, 'Location7182502', "Cannot split an empty event or an event containing solely '_id' field");
+  if (fields.length === 0)
+    throw new CommandError(
+      7182502,
+      'Location7182502',
+      "Cannot split an empty event or an event containing solely '_id' field",
+    );
   const fragmentBytesMax = bytesMax - encodeDocument(tokenDocument).length;
   const groups = groupsOf(fields, fragmentBytesMax, token);
   return groups.map((group, index) => fragment(group, { ...token, fragmentNum: index }, index + 1, groups.length));
@@ -48,7 +58,9 @@ function groupsOf(fields: readonly SizedField[], fragmentBytesMax: number, token
   for (const field of fields) {
     const group = groups.at(-1);
     if (group === undefined || bytes + field.bytes > fragmentBytesMax) {
-      bytes = encodeDocument(fragment([], { ...token, fragmentNum: groups.length }, groups.length + 1, 0).doc).length + field.bytes;
+      bytes =
+        encodeDocument(fragment([], { ...token, fragmentNum: groups.length }, groups.length + 1, 0).doc).length +
+        field.bytes;
       groups.push([field]);
       if (bytes > fragmentBytesMax) throw tooLarge(bytes, fragmentBytesMax);
     } else {
@@ -68,7 +80,13 @@ function fragment(fields: readonly SizedField[], token: ResumeToken, number: num
   const tokenDocument = resumeTokenDocument(token);
   const doc: Doc = new Map<string, Value>([
     ['_id', tokenDocument],
-    ['splitEvent', new Map([['fragment', new Int32(number)], ['of', new Int32(of)]])],
+    [
+      'splitEvent',
+      new Map([
+        ['fragment', new Int32(number)],
+        ['of', new Int32(of)],
+      ]),
+    ],
   ]);
   for (const { name, value } of fields) doc.set(name, value);
   return { token: encodeResumeToken(token), tokenDocument, doc };

@@ -3,7 +3,13 @@ import { encodeDocument } from '../../bson/encode.js';
 import { resumeTokenDocument, type ResumeToken } from '../../bson/resume-token.js';
 import { RawDocument, type Doc, type Value } from '../../bson/value.js';
 import { documentKeyFrom, newShardKey } from '../oplog/document-key.js';
-import type { DocumentOperation, EntryNamespace, NewShardOperation, OplogEntry, OplogOperation } from '../oplog/entry.js';
+import type {
+  DocumentOperation,
+  EntryNamespace,
+  NewShardOperation,
+  OplogEntry,
+  OplogOperation,
+} from '../oplog/entry.js';
 import { addDefinition, viewEvent } from './ddl-event.js';
 import { beginEvent, finished, namespaceDoc, tokenOf, type EventPlace, type StreamEvent } from './event-start.js';
 import type { EventStyle } from './event-style.js';
@@ -17,7 +23,12 @@ export function streamEvent(entry: OplogEntry, operationIndex: number, style: Ev
   const operation = entry.operations[operationIndex];
   if (operation === undefined || operation.kind === 'silent') return undefined;
   if (operation.kind === 'newShard') return newShardEvent(entry, operationIndex, operation, style);
-  const place: EventPlace = { entry, operationIndex, uuid: 'target' in operation ? operation.target.uuid : undefined, style };
+  const place: EventPlace = {
+    entry,
+    operationIndex,
+    uuid: 'target' in operation ? operation.target.uuid : undefined,
+    style,
+  };
   switch (operation.kind) {
     case 'insert':
     case 'update':
@@ -37,12 +48,15 @@ function documentEvent(place: EventPlace, operation: DocumentOperation): StreamE
   const event = beginEvent(place, { operationType, documentKey });
   const { doc } = event;
   if (operation.kind === 'insert') doc.set('fullDocument', new RawDocument(operation.document));
-  else if (operationType === 'replace' && operation.kind === 'update') doc.set('fullDocument', new RawDocument(operation.after));
+  else if (operationType === 'replace' && operation.kind === 'update')
+    doc.set('fullDocument', new RawDocument(operation.after));
   const lookupLast = style.lookupLast && described !== undefined;
-  if (described !== undefined && !lookupLast && operation.kind === 'update') addPostImage(doc, entry, operation, documentKey, style);
+  if (described !== undefined && !lookupLast && operation.kind === 'update')
+    addPostImage(doc, entry, operation, documentKey, style);
   doc.set('ns', targetDoc(operation.target));
   doc.set('documentKey', documentKey);
-  if (described !== undefined) doc.set(style.rawUpdateDescription ? 'rawUpdateDescription' : 'updateDescription', described);
+  if (described !== undefined)
+    doc.set(style.rawUpdateDescription ? 'rawUpdateDescription' : 'updateDescription', described);
   if (operation.kind !== 'insert') addPreImage(doc, entry, operation, style);
   if (lookupLast && operation.kind === 'update') addPostImage(doc, entry, operation, documentKey, style);
   return event;
@@ -52,10 +66,16 @@ function documentKeyOf(operation: DocumentOperation, style: EventStyle): Doc {
   const { target } = operation;
   if (operation.kind !== 'insert') return documentKeyFrom(operation.before, target.shardKey);
   if (!style.wholeDocumentKeys) return documentKeyFrom(operation.document, undefined);
-  return documentKeyFrom(operation.document, target.shardKey ?? (style.version.atLeast(6) ? undefined : style.presentShardKey(target)));
+  return documentKeyFrom(
+    operation.document,
+    target.shardKey ?? (style.version.atLeast(6) ? undefined : style.presentShardKey(target)),
+  );
 }
 
-function definedEvent(place: EventPlace, operation: Exclude<OplogOperation, DocumentOperation | NewShardOperation | { kind: 'silent' }>): StreamEvent {
+function definedEvent(
+  place: EventPlace,
+  operation: Exclude<OplogOperation, DocumentOperation | NewShardOperation | { kind: 'silent' }>,
+): StreamEvent {
   switch (operation.kind) {
     case 'dropDatabase': {
       const event = beginEvent(place, { operationType: 'dropDatabase' });
@@ -77,7 +97,11 @@ function definedEvent(place: EventPlace, operation: Exclude<OplogOperation, Docu
       return event;
     }
     case 'definition': {
-      const event = beginEvent(place, { operationType: operation.event, operationDescription: operation.description, expanded: true });
+      const event = beginEvent(place, {
+        operationType: operation.event,
+        operationDescription: operation.description,
+        expanded: true,
+      });
       event.doc.set('ns', targetDoc(operation.target));
       addDefinition(event.doc, operation);
       return event;
@@ -86,9 +110,17 @@ function definedEvent(place: EventPlace, operation: Exclude<OplogOperation, Docu
 }
 
 /** The event by which a router learns of a shard it has to read too. */
-function newShardEvent(entry: OplogEntry, operationIndex: number, operation: NewShardOperation, style: EventStyle): StreamEvent {
+function newShardEvent(
+  entry: OplogEntry,
+  operationIndex: number,
+  operation: NewShardOperation,
+  style: EventStyle,
+): StreamEvent {
   const place: EventPlace = { entry, operationIndex, uuid: operation.target.uuid, style };
-  const token = tokenOf(place, { operationType: 'kNewShardDetected', documentKey: new Map([['_id', newShardKey(operation)]]) });
+  const token = tokenOf(place, {
+    operationType: 'kNewShardDetected',
+    documentKey: new Map([['_id', newShardKey(operation)]]),
+  });
   const tokenDocument = resumeTokenDocument(token);
   const doc: Doc = new Map<string, Value>([
     ['_id', tokenDocument],

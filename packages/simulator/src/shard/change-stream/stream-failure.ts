@@ -56,7 +56,9 @@ export function eventTooLarge(bytes: number, bytesMax: number, firstElement: str
 /** An image that the stream requires is not there (47). */
 export function imageMissing(image: 'pre' | 'post', event: Doc): CommandError {
   const events = image === 'pre' ? 'update, delete and replace' : 'update';
-  const shown = ['operationType', 'ns', 'clusterTime', 'txnNumber'].map((name) => shownField(event, name)).filter((text) => text !== '');
+  const shown = ['operationType', 'ns', 'clusterTime', 'txnNumber']
+    .map((name) => shownField(event, name))
+    .filter((text) => text !== '');
   return new CommandError(
     47,
     'NoMatchingDocument',
@@ -84,5 +86,11 @@ export function getMoreContext(version: ServerVersion): string {
 /** The same failure with the words that a command puts before what went wrong while it ran. */
 export function inContext(error: unknown, context: string): unknown {
   if (!(error instanceof CommandError) || context === '') return error;
-  return new CommandError(error.code, error.codeName, `${context} :: caused by :: ${error.message}`, error.labels, error.extra);
+  return new CommandError(
+    error.code,
+    error.codeName,
+    `${context} :: caused by :: ${error.message}`,
+    error.labels,
+    error.extra,
+  );
 }

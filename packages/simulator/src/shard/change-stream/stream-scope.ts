@@ -49,7 +49,9 @@ export class ScopeFilter {
   }
 
   #showsDdl(operation: DdlOperation): boolean {
-    return this.options.expanded && this.#showsTarget(operation.target) && operation.target.collection !== 'system.views';
+    return (
+      this.options.expanded && this.#showsTarget(operation.target) && operation.target.collection !== 'system.views'
+    );
   }
 
   #showsTarget(target: EntryNamespace): boolean {

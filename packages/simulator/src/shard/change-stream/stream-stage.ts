@@ -19,7 +19,12 @@ const classicFields: readonly string[] = [
   'startAtOperationTime',
 ];
 /** Since 6.0 (manual, `$changeStream`). */
-const expandedFields: readonly string[] = ['allowToRunOnSystemNS', 'showExpandedEvents', 'showRawUpdateDescription', 'showSystemEvents'];
+const expandedFields: readonly string[] = [
+  'allowToRunOnSystemNS',
+  'showExpandedEvents',
+  'showRawUpdateDescription',
+  'showSystemEvents',
+];
 
 /**
  * Reads the operand of `$changeStream`.
@@ -27,14 +32,19 @@ const expandedFields: readonly string[] = ['allowToRunOnSystemNS', 'showExpanded
  * @throws CommandError for what the server of this version refuses
  */
 export function readStreamStage(operand: Value, version: ServerVersion, onRouter: boolean): StreamStage {
-  if (!(operand instanceof Map)) throw new CommandError(50808, 'Location50808', `$changeStream stage expects a document as argument`);
+  if (!(operand instanceof Map))
+    throw new CommandError(50808, 'Location50808', `$changeStream stage expects a document as argument`);
   for (const name of operand.keys()) {
     const known = classicFields.includes(name) || (version.atLeast(6) && expandedFields.includes(name));
     if (!known) throw failure.unknownField(`$changeStream.${name}`);
   }
   const fullDocumentBeforeChange = readFullDocumentBeforeChange(operand);
   if (onRouter && !version.atLeast(6) && fullDocumentBeforeChange !== 'off') {
-    throw new CommandError(51771, 'Location51771', "the 'fullDocumentBeforeChange' option is not supported in a sharded cluster");
+    throw new CommandError(
+      51771,
+      'Location51771',
+      "the 'fullDocumentBeforeChange' option is not supported in a sharded cluster",
+    );
   }
   if (onRouter && isTrue(operand.get('showMigrationEvents'))) {
     throw new CommandError(31123, 'Location31123', 'Change streams from mongos may not show migration events');
@@ -67,7 +77,9 @@ function readFullDocumentBeforeChange(operand: Doc): FullDocumentBeforeChange {
 }
 
 function notAmong(value: Value, field: string): CommandError {
-  return failure.badValue(`Enumeration value '${typeof value === 'string' ? value : valueText(value)}' for field '$changeStream.${field}' is not a valid value.`);
+  return failure.badValue(
+    `Enumeration value '${typeof value === 'string' ? value : valueText(value)}' for field '$changeStream.${field}' is not a valid value.`,
+  );
 }
 
 function readStart(operand: Doc, version: ServerVersion): StreamStart | undefined {
@@ -75,19 +87,34 @@ function readStart(operand: Doc, version: ServerVersion): StreamStart | undefine
   const resumeAfter = operand.get('resumeAfter');
   const startAfter = operand.get('startAfter');
   if (resumeAfter !== undefined && startAfter !== undefined) {
-    throw new CommandError(50865, 'Location50865', "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage");
+    throw new CommandError(
+      50865,
+      'Location50865',
+      "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage",
+    );
   }
   const token = resumeAfter ?? startAfter;
   if (time !== undefined && token !== undefined) {
-    throw new CommandError(40674, 'Location40674', sentence(version, 'Only one type of resume option is allowed, but multiple were found'));
+    throw new CommandError(
+      40674,
+      'Location40674',
+      sentence(version, 'Only one type of resume option is allowed, but multiple were found'),
+    );
   }
   if (time instanceof Timestamp) return { kind: 'time', clusterTime: time };
-  if (time !== undefined) throw failure.typeMismatch("BSON field '$changeStream.startAtOperationTime' is the wrong type, expected type 'timestamp'");
+  if (time !== undefined)
+    throw failure.typeMismatch(
+      "BSON field '$changeStream.startAtOperationTime' is the wrong type, expected type 'timestamp'",
+    );
   if (token === undefined) return undefined;
   const data = token instanceof Map ? token.get('_data') : undefined;
   if (typeof data !== 'string') {
     const got = token instanceof Map ? documentText(token) : valueText(token);
-    throw new CommandError(40647, 'Location40647', `Bad resume token: _data of missing or of wrong type. Expected string, got ${got}`);
+    throw new CommandError(
+      40647,
+      'Location40647',
+      `Bad resume token: _data of missing or of wrong type. Expected string, got ${got}`,
+    );
   }
   return { kind: 'token', token: data, afterInvalidate: startAfter !== undefined };
 }
@@ -100,7 +127,10 @@ function readStart(operand: Doc, version: ServerVersion): StreamStart | undefine
 export function streamScope(stage: StreamStage, db: string, collection: string | undefined): StreamScope {
   if (stage.allChangesForCluster) {
     if (db !== 'admin' || collection !== undefined) {
-      throw failure.invalidOptions("A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with no collection name; found " + `${db}.${collection ?? '$cmd.aggregate'}`);
+      throw failure.invalidOptions(
+        "A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with no collection name; found " +
+          `${db}.${collection ?? '$cmd.aggregate'}`,
+      );
     }
     return { kind: 'cluster' };
   }
@@ -117,13 +147,24 @@ export function streamScope(stage: StreamStage, db: string, collection: string |
  * Reads the token that a stream resumes at.
  * @throws CommandError 260 for tokens that this stream may not resume at, and as `decodeResumeToken`
  */
-export function readStartToken(start: Extract<StreamStart, { kind: 'token' }>, scope: StreamScope, version: ServerVersion): ResumeToken {
+export function readStartToken(
+  start: Extract<StreamStart, { kind: 'token' }>,
+  scope: StreamScope,
+  version: ServerVersion,
+): ResumeToken {
   const token = decodeResumeToken(start.token, version.atLeast(6) ? 2 : 1);
   if (token.fromInvalidate && !start.afterInvalidate) {
-    throw invalidToken(sentence(version, "Attempting to resume a change stream using 'resumeAfter' is not allowed from an invalidate notification"));
+    throw invalidToken(
+      sentence(
+        version,
+        "Attempting to resume a change stream using 'resumeAfter' is not allowed from an invalidate notification",
+      ),
+    );
   }
   if (scope.kind === 'collection' && token.tokenType === 'event' && token.uuid === undefined) {
-    throw invalidToken(sentence(version, 'Attempted to resume a single-collection stream, but the resume token does not include a UUID'));
+    throw invalidToken(
+      sentence(version, 'Attempted to resume a single-collection stream, but the resume token does not include a UUID'),
+    );
   }
   return token;
 }

@@ -24,7 +24,16 @@ export function describedUpdate(operation: UpdateOperation, style: EventStyle): 
     ['removedFields', removedFields],
   ]);
   if (version.atLeast(5)) {
-    description.set('truncatedArrays', truncatedArrays.map(({ field, newSize }) => new Map<string, Value>([['field', field], ['newSize', newSize]])));
+    description.set(
+      'truncatedArrays',
+      truncatedArrays.map(
+        ({ field, newSize }) =>
+          new Map<string, Value>([
+            ['field', field],
+            ['newSize', newSize],
+          ]),
+      ),
+    );
   }
   if (style.expanded && version.atLeast(6, 1)) description.set('disambiguatedPaths', disambiguatedPaths(diff));
   return description;

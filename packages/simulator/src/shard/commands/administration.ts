@@ -8,7 +8,8 @@ import { optionalNumber, type CommandContext } from './command-context.js';
 /** `appendOplogNote`: an entry without an event that moves the shard's time. */
 export function appendOplogNote({ state, request }: CommandContext): Doc {
   const data = request.body.get('data');
-  if (!(data instanceof Map)) throw failure.typeMismatch("BSON field 'appendOplogNote.data' is the wrong type, expected type 'object'");
+  if (!(data instanceof Map))
+    throw failure.typeMismatch("BSON field 'appendOplogNote.data' is the wrong type, expected type 'object'");
   state.oplog.appendSilent(data);
   return new Map();
 }
@@ -27,7 +28,9 @@ export function resizeOplog(context: CommandContext): Doc {
   const size = optionalNumber(context, 'size');
   const hours = optionalNumber(context, 'minRetentionHours');
   if (size === undefined && hours === undefined) {
-    throw failure.invalidOptions("Either the 'size' field or the 'minRetentionHours' field must be specified in the replSetResizeOplog command");
+    throw failure.invalidOptions(
+      "Either the 'size' field or the 'minRetentionHours' field must be specified in the replSetResizeOplog command",
+    );
   }
   refuseBelow('size', size, oplogMegabytesMin);
   refuseBelow('minRetentionHours', hours, 0);
@@ -38,7 +41,11 @@ export function resizeOplog(context: CommandContext): Doc {
 
 function refuseBelow(field: string, value: number | undefined, least: number): void {
   if (value === undefined || value >= least) return;
-  throw new CommandError(51024, 'Location51024', `BSON field '${field}' value must be >= ${least}, actual value '${value}'`);
+  throw new CommandError(
+    51024,
+    'Location51024',
+    `BSON field '${field}' value must be >= ${least}, actual value '${value}'`,
+  );
 }
 
 /** `_hashBSONElement`: what a hashed index stores for a value. */

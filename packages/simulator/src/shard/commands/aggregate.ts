@@ -38,8 +38,22 @@ import {
 } from './command-context.js';
 
 const FIELDS: ReadonlySet<string> = new Set([
-  'pipeline', 'explain', 'allowDiskUse', 'cursor', 'bypassDocumentValidation', 'collation', 'hint', 'let', 'needsMerge', 'fromMongos',
-  'exchange', 'runtimeConstants', 'legacyRuntimeConstants', 'use44SortKeys', 'isMapReduceCommand', 'collectionUUID',
+  'pipeline',
+  'explain',
+  'allowDiskUse',
+  'cursor',
+  'bypassDocumentValidation',
+  'collation',
+  'hint',
+  'let',
+  'needsMerge',
+  'fromMongos',
+  'exchange',
+  'runtimeConstants',
+  'legacyRuntimeConstants',
+  'use44SortKeys',
+  'isMapReduceCommand',
+  'collectionUUID',
 ]);
 /** What strings are compared with; undefined for the simple collation. */
 interface ReadCollation {
@@ -72,7 +86,13 @@ export async function aggregate(context: CommandContext): Promise<Doc> {
 /** Runs stages over a view: its own pipeline first, over what it stands on. */
 export function aggregateView(context: CommandContext, view: View, stages: readonly Doc[]): Promise<Doc> {
   const resolved = resolvedView(context, view);
-  return runPipeline(context, view.namespace, resolved.namespace, [...resolved.stages, ...stages], viewCollation(context, view));
+  return runPipeline(
+    context,
+    view.namespace,
+    resolved.namespace,
+    [...resolved.stages, ...stages],
+    viewCollation(context, view),
+  );
 }
 
 /** The documents of a view after further stages. */
@@ -80,7 +100,9 @@ export function* viewDocuments(context: CommandContext, view: View, stages: read
   const { namespace, stages: own } = resolvedView(context, view);
   const point = readPoint(context);
   const collection = readCollection(context.state, namespace, point);
-  yield* decoded(pipelineDocuments(context, collection, namespace, [...own, ...stages], point, viewCollation(context, view)));
+  yield* decoded(
+    pipelineDocuments(context, collection, namespace, [...own, ...stages], point, viewCollation(context, view)),
+  );
 }
 
 /**
@@ -136,13 +158,29 @@ async function runPipeline(
   const collection = namespace === undefined ? undefined : readCollection(state, namespace, point);
   const output = stages.at(-1);
   const writes = output !== undefined && (output.has('$out') || output.has('$merge'));
-  const documents = pipelineDocuments(context, collection, namespace, writes ? stages.slice(0, -1) : stages, point, ofView);
+  const documents = pipelineDocuments(
+    context,
+    collection,
+    namespace,
+    writes ? stages.slice(0, -1) : stages,
+    point,
+    ofView,
+  );
   if (writes) {
     writeStage(context, output, documents);
     return completeReply([], shownNamespace);
   }
-  const source = new DocumentSource(documents, state.history, collection === undefined ? undefined : point.atClusterTime);
-  const owner = { namespace: shownNamespace, collectionUuid: collection?.uuid.toString('hex'), session: sessionText(context), atTime: point.atClusterTime !== undefined };
+  const source = new DocumentSource(
+    documents,
+    state.history,
+    collection === undefined ? undefined : point.atClusterTime,
+  );
+  const owner = {
+    namespace: shownNamespace,
+    collectionUuid: collection?.uuid.toString('hex'),
+    session: sessionText(context),
+    atTime: point.atClusterTime !== undefined,
+  };
   const cursor = optionalDoc(context, 'cursor');
   const options = {
     batchSize: numberOf(cursor?.get('batchSize')) ?? FIRST_BATCH_DOCUMENTS,
@@ -174,14 +212,25 @@ function pipelineDocuments(
   const variables = letVariables(context);
   const { collation } = ofView ?? ownCollation(context, collection);
   refuseFailingConstants(stages, variables);
-  const provided = currentOpStage(context, stages[0]) ?? sourceStageDocuments(context.state, namespace, collection, stages[0], context.request.routed !== undefined);
+  const provided =
+    currentOpStage(context, stages[0]) ??
+    sourceStageDocuments(context.state, namespace, collection, stages[0], context.request.routed !== undefined);
   const filter = provided === undefined ? stages[0]?.get('$match') : undefined;
   const rest = provided !== undefined || filter instanceof Map ? stages.slice(1) : stages;
-  const run = rest.length === 0 ? undefined : compilePipeline([...rest], { ...variables, collation, lookup: (from: string) => lookedUp(context, from, point) });
+  const run =
+    rest.length === 0
+      ? undefined
+      : compilePipeline([...rest], {
+          ...variables,
+          collation,
+          lookup: (from: string) => lookedUp(context, from, point),
+        });
   if (provided !== undefined) return encoded(run === undefined ? provided : run(provided));
   if (collection === undefined) {
     const read = oplogRead(context, namespace);
-    return encoded(read === undefined ? (run?.([]) ?? []) : compilePipeline([...stages], { ...variables, collation })(read));
+    return encoded(
+      read === undefined ? (run?.([]) ?? []) : compilePipeline([...stages], { ...variables, collation })(read),
+    );
   }
   const query = {
     filter: filter instanceof Map ? filter : new Map<string, Value>(),
@@ -209,7 +258,9 @@ function ownCollation(context: CommandContext, collection: Collection | undefine
 }
 
 function oplogRead({ state }: CommandContext, namespace: string | undefined): Iterable<Doc> | undefined {
-  return namespace !== undefined && isOplogRead(namespace) ? decoded(oplogReadDocuments(state, namespace, 1)) : undefined;
+  return namespace !== undefined && isOplogRead(namespace)
+    ? decoded(oplogReadDocuments(state, namespace, 1))
+    : undefined;
 }
 
 function* present(documents: Iterable<Uint8Array | undefined>): Generator<Uint8Array> {

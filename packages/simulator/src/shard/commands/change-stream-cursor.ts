@@ -9,7 +9,11 @@ import { splitNamespace } from '../storage/namespace.js';
 import { optionalDoc, optionalNumber, sessionText, type CommandContext } from './command-context.js';
 
 /** Opens a change stream as a cursor. @param namespace of a collection's stream; undefined for a database's or the cluster's */
-export function openStreamCursor(context: CommandContext, stages: readonly Doc[], namespace: string | undefined): Promise<Doc> {
+export function openStreamCursor(
+  context: CommandContext,
+  stages: readonly Doc[],
+  namespace: string | undefined,
+): Promise<Doc> {
   const { state, request } = context;
   const stage = readStreamStage(stages[0]?.get('$changeStream') ?? null, state.features, false);
   const collection = namespace === undefined ? undefined : splitNamespace(namespace).collection;

@@ -25,7 +25,9 @@ export function refuseUnknownIndexFields(version: ServerVersion, change: Doc): v
   const seconds = change.get('expireAfterSeconds');
   if (seconds !== undefined && numberOf(seconds) === undefined) {
     const types = "expected types '[long, int, decimal, double']";
-    throw failure.typeMismatch(`BSON field 'collMod.index.expireAfterSeconds' is the wrong type '${typeName(seconds)}', ${types}`);
+    throw failure.typeMismatch(
+      `BSON field 'collMod.index.expireAfterSeconds' is the wrong type '${typeName(seconds)}', ${types}`,
+    );
   }
 }
 
@@ -34,12 +36,20 @@ export function refuseUnknownIndexFields(version: ServerVersion, change: Doc): v
  * @param dryRun true to check only whether the index can become unique
  * @throws CommandError 27, 72, 2 as the server refuses; 359 with `violations` when documents stand against uniqueness
  */
-export function changeIndex(version: ServerVersion, collection: Collection, change: Doc, dryRun: boolean, reply: Doc): void {
-  if (!version.atLeast(6, 0) && namesIndex(change) && !change.has('expireAfterSeconds') && !change.has('hidden')) throw failure.invalidOptions('no expireAfterSeconds or hidden field');
+export function changeIndex(
+  version: ServerVersion,
+  collection: Collection,
+  change: Doc,
+  dryRun: boolean,
+  reply: Doc,
+): void {
+  if (!version.atLeast(6, 0) && namesIndex(change) && !change.has('expireAfterSeconds') && !change.has('hidden'))
+    throw failure.invalidOptions('no expireAfterSeconds or hidden field');
   const index = wantedIndex(collection, change);
   const { definition } = index;
   const spec: Doc = new Map(definition.spec);
-  if (change.has('expireAfterSeconds')) changeExpiry(version, definition, spec, change.get('expireAfterSeconds') ?? null, reply);
+  if (change.has('expireAfterSeconds'))
+    changeExpiry(version, definition, spec, change.get('expireAfterSeconds') ?? null, reply);
   if (change.has('hidden')) changeHidden(definition, spec, isTrue(change.get('hidden')), reply);
   const convert = change.has('unique') && becomesUnique(definition, change.get('unique'));
   if (convert) refuseDuplicates(index);
@@ -59,7 +69,13 @@ function namesIndex(change: Doc): boolean {
   return change.has('name') !== change.has('keyPattern');
 }
 
-function changeExpiry(version: ServerVersion, definition: IndexDefinition, spec: Doc, seconds: Value, reply: Doc): void {
+function changeExpiry(
+  version: ServerVersion,
+  definition: IndexDefinition,
+  spec: Doc,
+  seconds: Value,
+  reply: Doc,
+): void {
   const old = spec.get('expireAfterSeconds');
   if (old === undefined) refuseNewExpiry(version, definition);
   else reply.set('expireAfterSeconds_old', old);
@@ -78,7 +94,8 @@ function refuseNewExpiry(version: ServerVersion, definition: IndexDefinition): v
 }
 
 function changeHidden(definition: IndexDefinition, spec: Doc, hidden: boolean, reply: Doc): void {
-  if (spec.get('clustered') === true) throw new CommandError(6011800, 'Location6011800', "The 'hidden' option is not supported for a clusteredIndex");
+  if (spec.get('clustered') === true)
+    throw new CommandError(6011800, 'Location6011800', "The 'hidden' option is not supported for a clusteredIndex");
   if (hidden && definition.name === '_id_') throw failure.badValue("can't hide _id index");
   if (isTrue(spec.get('hidden')) === hidden) return;
   reply.set('hidden_old', !hidden).set('hidden_new', hidden);
@@ -105,7 +122,9 @@ function becomesUnique(definition: IndexDefinition, wanted: Value | undefined): 
 }
 
 function refuseDuplicates(index: CollectionIndex): void {
-  const violations = index.duplicates().map((documents): Doc => new Map([['ids', documents.map((bytes) => scanPath(bytes, '_id') ?? null)]]));
+  const violations = index
+    .duplicates()
+    .map((documents): Doc => new Map([['ids', documents.map((bytes) => scanPath(bytes, '_id') ?? null)]]));
   if (violations.length > 0) throw notUnique(violations);
 }
 
@@ -133,15 +152,18 @@ function setAfterKey(spec: Doc, option: string): void {
 function wantedIndex(collection: Collection, change: Doc): CollectionIndex {
   const name = change.get('name');
   const pattern = change.get('keyPattern');
-  if (typeof name === 'string' && pattern instanceof Map) throw failure.invalidOptions('Cannot specify both key pattern and name.');
-  if (typeof name !== 'string' && !(pattern instanceof Map)) throw failure.invalidOptions('Must specify either index name or key pattern.');
+  if (typeof name === 'string' && pattern instanceof Map)
+    throw failure.invalidOptions('Cannot specify both key pattern and name.');
+  if (typeof name !== 'string' && !(pattern instanceof Map))
+    throw failure.invalidOptions('Must specify either index name or key pattern.');
   const key = pattern instanceof Map ? encodeDocument(pattern) : undefined;
   const found = collection.indexes.filter(({ definition }) =>
     key === undefined ? definition.name === name : encodeDocument(definition.spec.get('key') as Doc).equals(key),
   );
   const wanted = pattern instanceof Map ? documentText(pattern) : typeof name === 'string' ? name : '';
   const [first, second] = found;
-  if (first === undefined) throw new CommandError(27, 'IndexNotFound', `cannot find index ${wanted} for ns ${collection.namespace}`);
+  if (first === undefined)
+    throw new CommandError(27, 'IndexNotFound', `cannot find index ${wanted} for ns ${collection.namespace}`);
   if (second === undefined) return first;
   const conflicting = `${documentText(first.definition.spec)}, ${documentText(second.definition.spec)}`;
   throw new CommandError(

@@ -11,16 +11,44 @@ import type { Collection } from '../storage/collection.js';
 import { timeKey } from '../storage/time-key.js';
 import { storeView } from '../write/view-catalog.js';
 import { changeIndex, refuseUnknownIndexFields } from './coll-mod-index.js';
-import { cappedSizeBytes, inOptionOrder, refuseCycle, refuseInvalidValidator, refuseUnknownValidation, refuseViewStages, viewDefinition, wholeNumber } from './create.js';
+import {
+  cappedSizeBytes,
+  inOptionOrder,
+  refuseCycle,
+  refuseInvalidValidator,
+  refuseUnknownValidation,
+  refuseViewStages,
+  viewDefinition,
+  wholeNumber,
+} from './create.js';
 import { requireExpectedCollection } from './expected-collection.js';
 import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
 
-const fieldsOf44 = ['index', 'validator', 'validationLevel', 'validationAction', 'viewOn', 'pipeline', 'recordPreImages'];
+const fieldsOf44 = [
+  'index',
+  'validator',
+  'validationLevel',
+  'validationAction',
+  'viewOn',
+  'pipeline',
+  'recordPreImages',
+];
 const fieldsOf50 = [...fieldsOf44, 'expireAfterSeconds', 'timeseries', 'isTimeseriesNamespace'];
 const fieldsSince60 = [
-  ...fieldsOf50.filter((name) => name !== 'recordPreImages'), 'changeStreamPreAndPostImages', 'cappedSize', 'cappedMax', 'dryRun', 'collectionUUID',
+  ...fieldsOf50.filter((name) => name !== 'recordPreImages'),
+  'changeStreamPreAndPostImages',
+  'cappedSize',
+  'cappedMax',
+  'dryRun',
+  'collectionUUID',
 ];
-const validation = ['validator', 'validationLevel', 'validationAction', 'recordPreImages', 'changeStreamPreAndPostImages'];
+const validation = [
+  'validator',
+  'validationLevel',
+  'validationAction',
+  'recordPreImages',
+  'changeStreamPreAndPostImages',
+];
 
 /** `collMod`: changes an index, the validation, limits or a view. Replies with old and new values of what changed of an index. */
 export function collMod(context: CommandContext): Doc {
@@ -65,32 +93,54 @@ function changeView(state: ShardState, view: View, body: Doc): void {
   const { viewOn, pipeline } = viewDefinition(new Map([...described].filter(([name]) => name !== 'collation')));
   refuseViewStages(pipeline);
   refuseCycle(state, view.namespace, viewOn);
-  storeView(state, { ...view, viewOn, pipeline, options: new Map<string, Value>([...view.options, ['viewOn', viewOn], ['pipeline', pipeline]]) });
+  storeView(state, {
+    ...view,
+    viewOn,
+    pipeline,
+    options: new Map<string, Value>([...view.options, ['viewOn', viewOn], ['pipeline', pipeline]]),
+  });
 }
 
 /** What views do not have. */
-const ofCollections: ReadonlySet<string> = new Set(['index', 'validator', 'validationLevel', 'validationAction', 'recordPreImages']);
+const ofCollections: ReadonlySet<string> = new Set([
+  'index',
+  'validator',
+  'validationLevel',
+  'validationAction',
+  'recordPreImages',
+]);
 
 function refuseOwnValidator(body: Doc, version: ServerVersion): void {
   try {
     refuseInvalidValidator(body, version);
   } catch (error) {
     if (!(error instanceof CommandError) || isUnsimulated(error)) throw error;
-    throw new CommandError(error.code, error.codeName, `Parsing of collection validator failed :: caused by :: ${error.message}`);
+    throw new CommandError(
+      error.code,
+      error.codeName,
+      `Parsing of collection validator failed :: caused by :: ${error.message}`,
+    );
   }
 }
 
 function refuseFields(context: CommandContext, version: ServerVersion): void {
   if (version.atLeast(6, 0)) refuseUnknownFields(context, new Set(fieldsSince60));
   else if (version.atLeast(5, 0)) refuseUnknownFields(context, new Set(fieldsOf50));
-  else refuseUnknownFields(context, new Set(fieldsOf44), (name) => failure.invalidOptions(`unknown option to collMod: ${name}`));
+  else
+    refuseUnknownFields(context, new Set(fieldsOf44), (name) =>
+      failure.invalidOptions(`unknown option to collMod: ${name}`),
+    );
 }
 
 /** A dry run is for `index.unique` alone. */
 function refuseOtherDryRun({ request }: CommandContext, index: Value | undefined): void {
   const others = fieldsSince60.filter((name) => name !== 'index' && name !== 'dryRun' && request.body.has(name));
-  const onlyUnique = index instanceof Map && index.has('unique') && !['expireAfterSeconds', 'hidden', 'prepareUnique'].some((name) => index.has(name));
-  if (others.length > 0 || !onlyUnique) throw failure.invalidOptions('dryRun mode only supported for the index unique option');
+  const onlyUnique =
+    index instanceof Map &&
+    index.has('unique') &&
+    !['expireAfterSeconds', 'hidden', 'prepareUnique'].some((name) => index.has(name));
+  if (others.length > 0 || !onlyUnique)
+    throw failure.invalidOptions('dryRun mode only supported for the index unique option');
 }
 
 function changeOptions(collection: Collection, body: Doc): void {
@@ -132,5 +182,8 @@ function changeCap(collection: Collection, options: Doc, body: Doc): void {
   }
   if (max !== undefined && max > 0) options.set('max', wholeNumber(max));
   else if (max !== undefined) options.delete('max');
-  collection.cap = { bytesMax: numberOf(options.get('size')) ?? Infinity, documentsMax: numberOf(options.get('max')) ?? Infinity };
+  collection.cap = {
+    bytesMax: numberOf(options.get('size')) ?? Infinity,
+    documentsMax: numberOf(options.get('max')) ?? Infinity,
+  };
 }

@@ -28,7 +28,8 @@ export type CommandHandler = (context: CommandContext) => Doc | Promise<Doc>;
 export function targetNamespace({ request }: CommandContext): string {
   const name = request.body.get(request.name);
   if (typeof name !== 'string') throw failure.badValue(`collection name has invalid type ${typeName(name)}`);
-  if (name === '' || name.includes('\0')) throw failure.invalidNamespace(`Invalid namespace specified '${request.db}.${name}'`);
+  if (name === '' || name.includes('\0'))
+    throw failure.invalidNamespace(`Invalid namespace specified '${request.db}.${name}'`);
   return `${request.db}.${name}`;
 }
 
@@ -37,7 +38,10 @@ export function targetNamespace({ request }: CommandContext): string {
  * @param point of a read that may be at a time
  * @throws CommandError 26 for a UUID that no collection has, 246 for one that cannot be shown at the time
  */
-export function readTarget(context: CommandContext, point = LATEST_POINT): { namespace: string; collection: Collection | undefined } {
+export function readTarget(
+  context: CommandContext,
+  point = LATEST_POINT,
+): { namespace: string; collection: Collection | undefined } {
   const { request, state } = context;
   const named = request.body.get(request.name);
   if (!(named instanceof Binary) || named.sub_type !== Binary.SUBTYPE_UUID) {
@@ -48,7 +52,9 @@ export function readTarget(context: CommandContext, point = LATEST_POINT): { nam
   const current = now === undefined ? undefined : { collection: now, namespace: now.namespace };
   const found = isOfThen(state, point) ? state.catalog.placeByUuidAt(named, point.view.time) : current;
   if (found === undefined || found.collection.db !== request.db) {
-    throw failure.namespaceNotFound(`Unable to resolve '${uuidText(named.buffer)}' to a collection of database '${request.db}'`);
+    throw failure.namespaceNotFound(
+      `Unable to resolve '${uuidText(named.buffer)}' to a collection of database '${request.db}'`,
+    );
   }
   refuseUnreadable(state, found.collection, point);
   return found;
@@ -59,7 +65,9 @@ export function readTarget(context: CommandContext, point = LATEST_POINT): { nam
  * @throws CommandError 246 for one that cannot be shown at the time
  */
 export function readCollection(state: ShardState, namespace: string, point: ReadPoint): Collection | undefined {
-  const collection = isOfThen(state, point) ? state.catalog.collectionAt(namespace, point.view.time) : state.catalog.collection(namespace);
+  const collection = isOfThen(state, point)
+    ? state.catalog.collectionAt(namespace, point.view.time)
+    : state.catalog.collection(namespace);
   if (collection !== undefined) refuseUnreadable(state, collection, point);
   return collection;
 }
@@ -93,7 +101,8 @@ export function readPoint({ request, participation, state }: CommandContext): Re
   const level = readConcern.get('level');
   const at = readConcern.get('atClusterTime');
   if (level !== 'snapshot') {
-    if (at !== undefined) throw failure.invalidOptions('atClusterTime field can be set only if level is equal to snapshot');
+    if (at !== undefined)
+      throw failure.invalidOptions('atClusterTime field can be set only if level is equal to snapshot');
     return LATEST_POINT;
   }
   if (!(at instanceof Timestamp)) {
@@ -112,7 +121,8 @@ export function readPoint({ request, participation, state }: CommandContext): Re
 /** Refuses `snapshot` for commands that cannot read at a time. */
 export function refuseSnapshot({ request, participation }: CommandContext): void {
   const readConcern = request.body.get('readConcern');
-  if (participation.transaction !== null || !(readConcern instanceof Map) || readConcern.get('level') !== 'snapshot') return;
+  if (participation.transaction !== null || !(readConcern instanceof Map) || readConcern.get('level') !== 'snapshot')
+    return;
   const shown = new Map<string, Value>([...readConcern, ['provenance', 'clientSupplied']]);
   throw failure.invalidOptions(
     `Command ${request.name} does not support { readConcern: ${documentText(shown)} } :: caused by :: read concern snapshot not supported`,
@@ -123,7 +133,11 @@ function refuseUnreadable({ version }: ShardState, collection: Collection, point
   const { atClusterTime } = point;
   if (atClusterTime === undefined) return;
   if (collection.cap !== undefined) {
-    throw new CommandError(246, 'SnapshotUnavailable', 'Reading from capped collections with readConcern snapshot is not supported');
+    throw new CommandError(
+      246,
+      'SnapshotUnavailable',
+      'Reading from capped collections with readConcern snapshot is not supported',
+    );
   }
   if (readsOlderCatalogs(version) || point.view.time >= collection.minimumVisibleTime) return;
   throw new CommandError(
@@ -143,7 +157,9 @@ export function optionalDoc({ request }: CommandContext, field: string): Doc | u
   const value = request.body.get(field);
   if (value === undefined) return undefined;
   if (!(value instanceof Map)) {
-    throw failure.typeMismatch(`BSON field '${request.name}.${field}' is the wrong type '${typeName(value)}', expected type 'object'`);
+    throw failure.typeMismatch(
+      `BSON field '${request.name}.${field}' is the wrong type '${typeName(value)}', expected type 'object'`,
+    );
   }
   return value;
 }
@@ -154,17 +170,48 @@ export function optionalNumber({ request }: CommandContext, field: string): numb
   if (value === undefined) return undefined;
   const number = numberOf(value);
   if (number === undefined) {
-    throw failure.typeMismatch(`BSON field '${request.name}.${field}' is the wrong type '${typeName(value)}', expected types '[long, int, decimal, double']`);
+    throw failure.typeMismatch(
+      `BSON field '${request.name}.${field}' is the wrong type '${typeName(value)}', expected types '[long, int, decimal, double']`,
+    );
   }
   return number;
 }
 
 /** Fields that every command may have. */
 const GENERIC_FIELDS: ReadonlySet<string> = new Set([
-  '$db', 'lsid', '$clusterTime', '$readPreference', 'readConcern', 'writeConcern', 'maxTimeMS', 'comment', 'txnNumber', 'autocommit',
-  'startTransaction', 'stmtId', 'stmtIds', 'apiVersion', 'apiStrict', 'apiDeprecationErrors', 'databaseVersion', 'shardVersion',
-  '$queryOptions', '$audit', '$client', '$configServerState', '$configTime', '$topologyTime', '$oplogQueryData', '$replData', 'help',
-  'operationTime', 'coordinator', 'maxTimeMSOpOnly', 'allowImplicitCollectionCreation', 'clientOperationKey', 'mayBypassWriteBlocking',
+  '$db',
+  'lsid',
+  '$clusterTime',
+  '$readPreference',
+  'readConcern',
+  'writeConcern',
+  'maxTimeMS',
+  'comment',
+  'txnNumber',
+  'autocommit',
+  'startTransaction',
+  'stmtId',
+  'stmtIds',
+  'apiVersion',
+  'apiStrict',
+  'apiDeprecationErrors',
+  'databaseVersion',
+  'shardVersion',
+  '$queryOptions',
+  '$audit',
+  '$client',
+  '$configServerState',
+  '$configTime',
+  '$topologyTime',
+  '$oplogQueryData',
+  '$replData',
+  'help',
+  'operationTime',
+  'coordinator',
+  'maxTimeMSOpOnly',
+  'allowImplicitCollectionCreation',
+  'clientOperationKey',
+  'mayBypassWriteBlocking',
 ]);
 
 /** Refuses fields that the command does not have. Throws CommandError 40415, or what `refusal` makes of the field's name. */
@@ -188,7 +235,13 @@ export function typeName(value: Value | undefined): string {
   if (value instanceof Map) return 'object';
   if (value instanceof Int32) return 'int';
   const names: Record<string, string> = {
-    Double: 'double', Long: 'long', Decimal128: 'decimal', ObjectId: 'objectId', Binary: 'binData', Timestamp: 'timestamp', BSONRegExp: 'regex',
+    Double: 'double',
+    Long: 'long',
+    Decimal128: 'decimal',
+    ObjectId: 'objectId',
+    Binary: 'binData',
+    Timestamp: 'timestamp',
+    BSONRegExp: 'regex',
   };
   return names['_bsontype' in value ? value._bsontype : ''] ?? 'object';
 }

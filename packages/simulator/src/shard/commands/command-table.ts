@@ -1,4 +1,12 @@
-import { abortTransaction, commitTransaction, killSessions, prepareTransaction, recoverCommitDecision, refreshSessions, startSession } from './session-commands.js';
+import {
+  abortTransaction,
+  commitTransaction,
+  killSessions,
+  prepareTransaction,
+  recoverCommitDecision,
+  refreshSessions,
+  startSession,
+} from './session-commands.js';
 import { appendOplogNote, hashElement, resizeOplog } from './administration.js';
 import { aggregate } from './aggregate.js';
 import { collMod } from './coll-mod.js';

@@ -57,17 +57,23 @@ function countReply(n: number): Doc {
 export function distinct(context: CommandContext): Doc {
   const { state, request, participation } = context;
   const key = request.body.get('key');
-  if (typeof key !== 'string') throw failure.typeMismatch("BSON field 'distinct.key' is the wrong type, expected type 'string'");
+  if (typeof key !== 'string')
+    throw failure.typeMismatch("BSON field 'distinct.key' is the wrong type, expected type 'string'");
   const namespace = targetNamespace(context);
   const filter = optionalDoc(context, 'query') ?? new Map<string, Value>();
   const view = state.catalog.view(namespace);
   const collection = readCollection(state, namespace, readPoint(context));
   if (request.routed !== undefined && participation.transaction !== null && collection?.target.shardKey !== undefined) {
     const advice = 'Please see http://dochub.mongodb.org/core/transaction-distinct for a recommended alternative.';
-    throw new CommandError(263, 'OperationNotSupportedInTransaction', `Cannot run 'distinct' on a sharded collection in a multi-document transaction. ${advice}`);
+    throw new CommandError(
+      263,
+      'OperationNotSupportedInTransaction',
+      `Cannot run 'distinct' on a sharded collection in a multi-document transaction. ${advice}`,
+    );
   }
   const collation = view === undefined ? collationOf(context, collection) : viewCollation(context, view).collation;
-  if (view !== undefined) return new Map([['values', distinctValues(viewDocuments(context, view, [matching(filter)]), key, collation)]]);
+  if (view !== undefined)
+    return new Map([['values', distinctValues(viewDocuments(context, view, [matching(filter)]), key, collation)]]);
   if (collection === undefined) return new Map([['values', []]]);
   return new Map([['values', distinctValues(decoded(found(context, collection, filter)), key, collation)]]);
 }

@@ -17,13 +17,41 @@ import { clusteredIndexOption } from './clustered-index.js';
 import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
 
 const fieldsOf44 = [
-  'capped', 'autoIndexId', 'idIndex', 'size', 'max', 'storageEngine', 'validator', 'validationLevel', 'validationAction', 'indexOptionDefaults',
-  'viewOn', 'pipeline', 'collation', 'recordPreImages', 'temp', 'flags',
+  'capped',
+  'autoIndexId',
+  'idIndex',
+  'size',
+  'max',
+  'storageEngine',
+  'validator',
+  'validationLevel',
+  'validationAction',
+  'indexOptionDefaults',
+  'viewOn',
+  'pipeline',
+  'collation',
+  'recordPreImages',
+  'temp',
+  'flags',
 ];
 const fieldsOf50 = [...fieldsOf44, 'timeseries', 'expireAfterSeconds', 'clusteredIndex'];
-const fieldsSince60 = [...fieldsOf50.filter((name) => name !== 'recordPreImages'), 'changeStreamPreAndPostImages', 'encryptedFields'];
+const fieldsSince60 = [
+  ...fieldsOf50.filter((name) => name !== 'recordPreImages'),
+  'changeStreamPreAndPostImages',
+  'encryptedFields',
+];
 /** Options that are kept as they were given. */
-const KEPT: readonly string[] = ['storageEngine', 'indexOptionDefaults', 'validator', 'validationLevel', 'validationAction', 'recordPreImages', 'changeStreamPreAndPostImages', 'encryptedFields', 'temp'];
+const KEPT: readonly string[] = [
+  'storageEngine',
+  'indexOptionDefaults',
+  'validator',
+  'validationLevel',
+  'validationAction',
+  'recordPreImages',
+  'changeStreamPreAndPostImages',
+  'encryptedFields',
+  'temp',
+];
 /** Sizes of capped collections are rounded up to multiples of this. */
 const CAPPED_SIZE_STEP_BYTES = 256;
 const VIEW_DEPTH_MAX = 20;
@@ -35,7 +63,8 @@ export function create(context: CommandContext): Doc {
   const namespace = targetNamespace(context);
   refuseInvalidName(namespace);
   const { body } = request;
-  if (body.has('pipeline') && !body.has('viewOn')) throw failure.invalidOptions("'pipeline' requires 'viewOn' to also be specified");
+  if (body.has('pipeline') && !body.has('viewOn'))
+    throw failure.invalidOptions("'pipeline' requires 'viewOn' to also be specified");
   refuseUnknownValidation('create', body);
   refuseIdIndex(body);
   const clustered = clusteredIndexOption(state.features, body);
@@ -54,11 +83,14 @@ export function create(context: CommandContext): Doc {
 function refuseIdIndex(body: Doc): void {
   const described = body.get('idIndex');
   if (!(described instanceof Map)) return;
-  if (body.has('viewOn')) throw failure.invalidOptions(`'idIndex' is not allowed with 'viewOn': ${documentText(described)}`);
+  if (body.has('viewOn'))
+    throw failure.invalidOptions(`'idIndex' is not allowed with 'viewOn': ${documentText(described)}`);
   refuseIdDescription(described);
   const own = described.get('collation');
   if (!(own instanceof Map)) return;
-  const [ofIndex, ofCollection] = [completeCollation(own), createdCollation(body)].map((collation) => (collation === undefined ? '' : documentText(collation)));
+  const [ofIndex, ofCollection] = [completeCollation(own), createdCollation(body)].map((collation) =>
+    collation === undefined ? '' : documentText(collation),
+  );
   if (ofIndex !== ofCollection) throw failure.badValue("'idIndex' must have the same collation as the collection.");
 }
 
@@ -72,7 +104,12 @@ function newOptions(state: ShardState, namespace: string, body: Doc): Doc {
   try {
     return collectionOptions(body);
   } catch (error) {
-    if (!(error instanceof CommandError) || error.codeName !== 'BadValue' || state.catalog.collection(namespace) === undefined) throw error;
+    if (
+      !(error instanceof CommandError) ||
+      error.codeName !== 'BadValue' ||
+      state.catalog.collection(namespace) === undefined
+    )
+      throw error;
     throw failure.namespaceExists(`Collection already exists. NS: ${namespace}`);
   }
 }
@@ -83,7 +120,9 @@ function addClustering(options: Doc, clustered: Doc | undefined, body: Doc): voi
   if (clustered !== undefined) options.set('clusteredIndex', clustered);
   if (seconds === undefined) return;
   if (clustered === undefined) {
-    throw failure.invalidOptions("'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified");
+    throw failure.invalidOptions(
+      "'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified",
+    );
   }
   options.set('expireAfterSeconds', Long.fromNumber(numberOf(seconds) ?? 0));
 }
@@ -93,18 +132,22 @@ export function collectionOptions(body: Doc): Doc {
   const options: Doc = new Map();
   if (isTrue(body.get('capped'))) {
     const size = numberOf(body.get('size'));
-    if (size !== undefined && size < 1) throw new CommandError(51024, 'Location51024', `BSON field 'size' value must be >= 1, actual value '${size}'`);
+    if (size !== undefined && size < 1)
+      throw new CommandError(51024, 'Location51024', `BSON field 'size' value must be >= 1, actual value '${size}'`);
     if (size === undefined) throw new CommandError(14832, 'Location14832', 'specify size:<n> when capped is true');
     options.set('capped', true);
     options.set('size', wholeNumber(cappedSizeBytes(size)));
     const max = numberOf(body.get('max'));
     if (max !== undefined && max > 0) options.set('max', wholeNumber(max));
   } else if (body.has('size') && numberOf(body.get('size')) !== 0) {
-    throw failure.invalidOptions("the 'capped' field needs to be true when either the 'size' or 'max' fields are present");
+    throw failure.invalidOptions(
+      "the 'capped' field needs to be true when either the 'size' or 'max' fields are present",
+    );
   }
   for (const option of KEPT) {
     const value = body.get(option);
-    if (value !== undefined && !(option === 'validator' && value instanceof Map && value.size === 0)) options.set(option, value);
+    if (value !== undefined && !(option === 'validator' && value instanceof Map && value.size === 0))
+      options.set(option, value);
   }
   const collation = createdCollation(body);
   if (collation !== undefined) options.set('collation', collation);
@@ -112,19 +155,41 @@ export function collectionOptions(body: Doc): Doc {
 }
 
 /** The order in which catalogs keep the options of collections and views. */
-const optionOrder = ['capped', 'size', 'max', 'temp', 'storageEngine', 'indexOptionDefaults', 'validator', 'validationLevel', 'validationAction', 'collation', 'viewOn', 'pipeline'];
+const optionOrder = [
+  'capped',
+  'size',
+  'max',
+  'temp',
+  'storageEngine',
+  'indexOptionDefaults',
+  'validator',
+  'validationLevel',
+  'validationAction',
+  'collation',
+  'viewOn',
+  'pipeline',
+];
 
 /** Options in the catalog's order; those that have no place in it stay behind what they stood behind. */
 export function inOptionOrder(options: Doc): Doc {
   const ordered = optionOrder.filter((name) => options.has(name));
-  return new Map([...options.keys()].map((name) => (optionOrder.includes(name) ? (ordered.shift() ?? name) : name)).map((name) => [name, options.get(name) ?? null]));
+  return new Map(
+    [...options.keys()]
+      .map((name) => (optionOrder.includes(name) ? (ordered.shift() ?? name) : name))
+      .map((name) => [name, options.get(name) ?? null]),
+  );
 }
 
 /** The whole collation of `create`, whose refusals show it as it was read. Throws CommandError 2, 14, 40414 or 51024. */
 function createdCollation(body: Doc): Doc | undefined {
   const given = body.get('collation');
   if (!(given instanceof Map)) return undefined;
-  if (!given.has('locale')) throw new CommandError(40414, 'Location40414', "BSON field 'create.collation.locale' is missing but a required field");
+  if (!given.has('locale'))
+    throw new CommandError(
+      40414,
+      'Location40414',
+      "BSON field 'create.collation.locale' is missing but a required field",
+    );
   return completeCollation(given, readCollation(given));
 }
 
@@ -137,7 +202,8 @@ const enumerations: Readonly<Record<string, readonly string[]>> = {
 export function refuseUnknownValidation(command: string, body: Doc): void {
   for (const [name, known] of Object.entries(enumerations)) {
     const value = body.get(name);
-    if (typeof value === 'string' && !known.includes(value)) throw failure.badValue(`Enumeration value '${value}' for field '${command}.${name}' is not a valid value.`);
+    if (typeof value === 'string' && !known.includes(value))
+      throw failure.badValue(`Enumeration value '${value}' for field '${command}.${name}' is not a valid value.`);
   }
 }
 
@@ -159,7 +225,8 @@ export function wholeNumber(value: number): Value {
 
 /** Creating what is there already with the same options does nothing. */
 function sameAsExisting(state: ShardState, namespace: string, options: Doc): boolean {
-  if (state.catalog.view(namespace) !== undefined) throw failure.namespaceExists(`A view already exists. NS: ${namespace}`);
+  if (state.catalog.view(namespace) !== undefined)
+    throw failure.namespaceExists(`A view already exists. NS: ${namespace}`);
   const existing = state.catalog.collection(namespace);
   if (existing === undefined) return false;
   if (encodeDocument(existing.options).equals(encodeDocument(options))) return true;
@@ -170,7 +237,12 @@ function createView(state: ShardState, namespace: string, body: Doc): Doc {
   const { catalog } = state;
   const view = { namespace, ...viewDefinition(body), type: 'view' as const };
   viewsCollection(state, namespace);
-  if (catalog.collection(namespace) !== undefined) throw new CommandError(17399, 'Location17399', `Cannot create collection ${namespace} - collection already exists.`);
+  if (catalog.collection(namespace) !== undefined)
+    throw new CommandError(
+      17399,
+      'Location17399',
+      `Cannot create collection ${namespace} - collection already exists.`,
+    );
   if (catalog.view(namespace) !== undefined) throw failure.namespaceExists('Namespace already exists');
   refuseViewStages(view.pipeline);
   refuseCycle(state, namespace, view.viewOn);
@@ -184,7 +256,8 @@ export function viewDefinition(body: Doc): { viewOn: string; pipeline: Value[]; 
   const viewOn = body.get('viewOn');
   const pipeline = body.get('pipeline') ?? [];
   if (typeof viewOn !== 'string' || viewOn === '') throw failure.badValue("'viewOn' cannot be empty");
-  if (!Array.isArray(pipeline)) throw failure.typeMismatch("BSON field 'create.pipeline' is the wrong type, expected type 'array'");
+  if (!Array.isArray(pipeline))
+    throw failure.typeMismatch("BSON field 'create.pipeline' is the wrong type, expected type 'array'");
   const options: Doc = new Map<string, Value>([
     ['viewOn', viewOn],
     ['pipeline', pipeline],
@@ -200,7 +273,11 @@ export function refuseViewStages(pipeline: readonly Value[]): void {
     if (!(stage instanceof Map)) throw failure.typeMismatch("Each element of the 'pipeline' array must be an object");
     const [name] = stage.keys();
     if (name === '$out' || name === '$merge' || name === '$changeStream') {
-      throw new CommandError(167, 'OptionNotSupportedOnView', `The aggregation stage ${name} cannot be used in a view definition`);
+      throw new CommandError(
+        167,
+        'OptionNotSupportedOnView',
+        `The aggregation stage ${name} cannot be used in a view definition`,
+      );
     }
   }
 }
@@ -213,7 +290,11 @@ export function refuseCycle(state: ShardState, namespace: string, viewOn: string
   for (let depth = 0; depth < VIEW_DEPTH_MAX && at !== undefined; depth += 1) {
     path.push(at);
     if (at === namespace) {
-      throw new CommandError(5, 'GraphContainsCycle', `View cycle detected: ${[namespace, ...path.reverse()].join(' => ')}`);
+      throw new CommandError(
+        5,
+        'GraphContainsCycle',
+        `View cycle detected: ${[namespace, ...path.reverse()].join(' => ')}`,
+      );
     }
     const next = state.catalog.view(at);
     at = next === undefined ? undefined : `${db}.${next.viewOn}`;
@@ -224,9 +305,14 @@ function refuseOtherCollation(state: ShardState, namespace: string, view: { view
   const db = namespace.slice(0, namespace.indexOf('.'));
   const below = state.catalog.view(`${db}.${view.viewOn}`);
   if (below === undefined) return;
-  const text = (options: Doc): string => encodeDocument(new Map([['', options.get('collation') ?? null]])).toString('latin1');
+  const text = (options: Doc): string =>
+    encodeDocument(new Map([['', options.get('collation') ?? null]])).toString('latin1');
   if (text(below.options) === text(view.options)) return;
-  throw new CommandError(167, 'OptionNotSupportedOnView', `View ${namespace} has conflicting collation with view ${below.namespace}`);
+  throw new CommandError(
+    167,
+    'OptionNotSupportedOnView',
+    `View ${namespace} has conflicting collation with view ${below.namespace}`,
+  );
 }
 
 function createTimeseries(state: ShardState, namespace: string, body: Doc): Doc {
@@ -238,6 +324,12 @@ function createTimeseries(state: ShardState, namespace: string, body: Doc): Doc 
   const [db] = namespace.split('.', 1);
   const name = namespace.slice((db ?? '').length + 1);
   createCollection(state, `${db ?? ''}.system.buckets.${name}`, bucketsOptions(options));
-  storeView(state, { namespace, viewOn: `system.buckets.${name}`, pipeline: [unpackStage(options)], options, type: 'timeseries' });
+  storeView(state, {
+    namespace,
+    viewOn: `system.buckets.${name}`,
+    pipeline: [unpackStage(options)],
+    options,
+    type: 'timeseries',
+  });
   return new Map();
 }

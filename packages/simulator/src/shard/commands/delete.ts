@@ -16,7 +16,9 @@ import { runStatements, statementBytes, type StatementOutcome } from './write-st
 export async function deleteDocuments(context: CommandContext): Promise<Doc> {
   const namespace = targetNamespace(context);
   const statements = statementBytes(context.request, 'deletes');
-  const tally = await runStatements(context, statements, (statement) => deleteMatching(context, namespace, decodeDocument(statement)));
+  const tally = await runStatements(context, statements, (statement) =>
+    deleteMatching(context, namespace, decodeDocument(statement)),
+  );
   return writeReply(context, tally, false);
 }
 
@@ -25,8 +27,10 @@ function deleteMatching(context: CommandContext, namespace: string, statement: D
   const filter = statement.get('q');
   const limit = numberOf(statement.get('limit'));
   if (!(filter instanceof Map)) throw failure.typeMismatch("BSON field 'delete.deletes.q' is missing or not an object");
-  if (limit !== 0 && limit !== 1) throw failure.failedToParse(`The limit field in delete objects must be 0 or 1. Got ${limit ?? 'nothing'}`);
-  if (limit === 0 && participation.retryable) throw failure.invalidOptions('Cannot use (or request) retryable writes with limit=0');
+  if (limit !== 0 && limit !== 1)
+    throw failure.failedToParse(`The limit field in delete objects must be 0 or 1. Got ${limit ?? 'nothing'}`);
+  if (limit === 0 && participation.retryable)
+    throw failure.invalidOptions('Cannot use (or request) retryable writes with limit=0');
   const series = seriesCollection(state, namespace);
   if (series === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
   const collection = series?.buckets ?? state.catalog.collection(namespace);

@@ -52,7 +52,11 @@ export function removeCollection(state: ShardState, collection: Collection, time
 /** Ends the cursors of a collection; their next getMore fails with this message. Since 7.0 those that read at a time go on. */
 export function killCursorsOf(state: ShardState, collection: Collection, message: string): void {
   const sparesAtTime = readsOlderCatalogs(state.version);
-  state.cursors.killByCollection(collection.uuid.toString('hex'), new CommandError(175, 'QueryPlanKilled', message), sparesAtTime);
+  state.cursors.killByCollection(
+    collection.uuid.toString('hex'),
+    new CommandError(175, 'QueryPlanKilled', message),
+    sparesAtTime,
+  );
 }
 
 function dropBuckets(state: ShardState, namespace: string, buckets: string): void {

@@ -11,18 +11,25 @@ import type { CommandContext } from './command-context.js';
  * @param collection what stands there
  * @throws CommandError 361 when it is another one, none, or a view
  */
-export function requireExpectedCollection({ state, request }: CommandContext, namespace: string, collection: Collection | undefined): void {
+export function requireExpectedCollection(
+  { state, request }: CommandContext,
+  namespace: string,
+  collection: Collection | undefined,
+): void {
   const expected = request.body.get('collectionUUID');
   if (!(expected instanceof Binary) || !state.features.atLeast(6, 0)) return;
   if (collection !== undefined && Buffer.from(collection.uuid.buffer).equals(Buffer.from(expected.buffer))) return;
   const { db, collection: name } = splitNamespace(namespace);
   const actual = state.catalog.collectionByUuid(expected);
-  throw unexpectedCollection('Collection UUID does not match that specified', new Map<string, Value>([
-    ['db', db],
-    ['collectionUUID', expected],
-    ['expectedCollection', name],
-    ['actualCollection', actual?.db === db ? actual.name : null],
-  ]));
+  throw unexpectedCollection(
+    'Collection UUID does not match that specified',
+    new Map<string, Value>([
+      ['db', db],
+      ['collectionUUID', expected],
+      ['expectedCollection', name],
+      ['actualCollection', actual?.db === db ? actual.name : null],
+    ]),
+  );
 }
 
 /** @param fields which collection was meant, and which name has its UUID */

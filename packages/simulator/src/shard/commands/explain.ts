@@ -17,9 +17,13 @@ const VERBOSITIES: ReadonlySet<Value> = new Set(['queryPlanner', 'executionStats
 export function explain(context: CommandContext): Doc {
   const { state, request } = context;
   const explained = docOf(request.body.get('explain'));
-  if (explained === undefined) throw failure.typeMismatch("BSON field 'explain.explain' is the wrong type, expected type 'object'");
+  if (explained === undefined)
+    throw failure.typeMismatch("BSON field 'explain.explain' is the wrong type, expected type 'object'");
   const verbosity = request.body.get('verbosity') ?? 'allPlansExecution';
-  if (!VERBOSITIES.has(verbosity)) throw failure.failedToParse("verbosity string must be one of {'queryPlanner', 'executionStats', 'allPlansExecution'}");
+  if (!VERBOSITIES.has(verbosity))
+    throw failure.failedToParse(
+      "verbosity string must be one of {'queryPlanner', 'executionStats', 'allPlansExecution'}",
+    );
   const [name = ''] = explained.keys();
   const namespace = `${request.db}.${textOrEmpty(explained.get(name))}`;
   const collection = state.catalog.collection(namespace);
@@ -40,7 +44,10 @@ export function explain(context: CommandContext): Doc {
   ]);
   if (verbosity !== 'queryPlanner') {
     const variables = letVariables(context);
-    const counted = collection === undefined || plan === undefined ? { found: 0, examined: 0 } : countedScan(collection, plan, scan, variables, filteredAccess(request));
+    const counted =
+      collection === undefined || plan === undefined
+        ? { found: 0, examined: 0 }
+        : countedScan(collection, plan, scan, variables, filteredAccess(request));
     reply.set(
       'executionStats',
       new Map<string, Value>([
@@ -52,13 +59,21 @@ export function explain(context: CommandContext): Doc {
       ]),
     );
   }
-  return reply.set('command', new Map<string, Value>([...explained, ['$db', request.db]])).set('serverInfo', serverInfo(context));
+  return reply
+    .set('command', new Map<string, Value>([...explained, ['$db', request.db]]))
+    .set('serverInfo', serverInfo(context));
 }
 
 /** What a command looks for. */
 function scanOf(name: string, body: Doc): ScanRequest {
   const collation = docOf(body.get('collation'));
-  const common = { hint: body.get('hint'), min: docOf(body.get('min')), max: docOf(body.get('max')), collation: collation === undefined ? undefined : parseCollation(collation), time: LATEST };
+  const common = {
+    hint: body.get('hint'),
+    min: docOf(body.get('min')),
+    max: docOf(body.get('max')),
+    collation: collation === undefined ? undefined : parseCollation(collation),
+    time: LATEST,
+  };
   const sort = docOf(body.get('sort'));
   switch (name) {
     case 'find':

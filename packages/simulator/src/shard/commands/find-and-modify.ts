@@ -28,12 +28,23 @@ export async function findAndModify(context: CommandContext): Promise<Doc> {
   if (recorded !== undefined) return new Map(recorded);
   const remove = isTrue(body.get('remove'));
   if (remove === body.has('update')) {
-    throw failure.failedToParse(remove ? "Cannot specify both an update and remove=true" : "Either an update or remove=true must be specified");
+    throw failure.failedToParse(
+      remove ? 'Cannot specify both an update and remove=true' : 'Either an update or remove=true must be specified',
+    );
   }
   refuseCombinations(body, remove);
-  const { reply, wrote, touched } = await during(context, () => attempt(context, () => runTouching(context, () => (remove ? removeOne(context) : updateOne(context)))));
+  const { reply, wrote, touched } = await during(context, () =>
+    attempt(context, () => runTouching(context, () => (remove ? removeOne(context) : updateOne(context)))),
+  );
   if (participation.retryable && wrote) {
-    participation.session?.statements.set(id, { by: 'findAndModify', n: 1, nModified: 0, upsertedId: undefined, reply, touched });
+    participation.session?.statements.set(id, {
+      by: 'findAndModify',
+      n: 1,
+      nModified: 0,
+      upsertedId: undefined,
+      reply,
+      touched,
+    });
   }
   addWriteConcernError(reply, context);
   return reply;
@@ -46,8 +57,19 @@ async function during<T>({ state }: CommandContext, run: () => Promise<T>): Prom
   try {
     return await run();
   } catch (error) {
-    if (!(error instanceof CommandError) || (error.code !== writeConflict && error.code !== duplicateKey) || !state.version.atLeast(5, 0)) throw error;
-    throw new CommandError(error.code, error.codeName, `Plan executor error during findAndModify :: caused by :: ${error.message}`, error.labels, error.extra);
+    if (
+      !(error instanceof CommandError) ||
+      (error.code !== writeConflict && error.code !== duplicateKey) ||
+      !state.version.atLeast(5, 0)
+    )
+      throw error;
+    throw new CommandError(
+      error.code,
+      error.codeName,
+      `Plan executor error during findAndModify :: caused by :: ${error.message}`,
+      error.labels,
+      error.extra,
+    );
   }
 }
 
@@ -55,7 +77,10 @@ async function during<T>({ state }: CommandContext, run: () => Promise<T>): Prom
 function refuseCombinations(body: Doc, remove: boolean): void {
   if (!remove) return;
   if (isTrue(body.get('upsert'))) throw failure.failedToParse('Cannot specify both upsert=true and remove=true');
-  if (isTrue(body.get('new'))) throw failure.failedToParse("Cannot specify both new=true and remove=true; 'remove' always returns the deleted document");
+  if (isTrue(body.get('new')))
+    throw failure.failedToParse(
+      "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document",
+    );
   if (body.has('arrayFilters')) throw failure.failedToParse('Cannot specify arrayFilters and remove=true');
 }
 
@@ -88,7 +113,11 @@ function removeOne(context: CommandContext): Outcome {
 function updateOne(context: CommandContext): Outcome {
   const { body } = context.request;
   const fields: Doc = new Map([...body].filter(([name]) => name !== 'c'));
-  const statement = updateStatement(fields, optionalDoc(context, 'query') ?? new Map<string, Value>(), modificationOf(body.get('update') ?? null));
+  const statement = updateStatement(
+    fields,
+    optionalDoc(context, 'query') ?? new Map<string, Value>(),
+    modificationOf(body.get('update') ?? null),
+  );
   const outcome = runUpdate(updateScope(context), { ...statement, multi: false, sort: optionalDoc(context, 'sort') });
   const wantsNew = isTrue(body.get('new'));
   const shown = wantsNew ? outcome.after : outcome.before;
@@ -104,7 +133,8 @@ function updateOne(context: CommandContext): Outcome {
 /** The update of a findAndModify comes decoded; it is read like that of an update statement. */
 function modificationOf(update: Value): Modification {
   const bytes = encodeDocument(new Map([['u', update]]));
-  for (const element of scanElements(bytes)) if (elementName(bytes, element) === 'u') return readModification(bytes, element);
+  for (const element of scanElements(bytes))
+    if (elementName(bytes, element) === 'u') return readModification(bytes, element);
   throw failure.failedToParse('Either an update or remove=true must be specified');
 }
 

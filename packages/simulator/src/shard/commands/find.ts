@@ -28,8 +28,27 @@ import { requireExpectedCollection } from './expected-collection.js';
 import { letVariables } from './let-variables.js';
 
 const FIELDS: ReadonlySet<string> = new Set([
-  'filter', 'sort', 'projection', 'hint', 'skip', 'limit', 'batchSize', 'singleBatch', 'min', 'max', 'returnKey', 'showRecordId',
-  'tailable', 'oplogReplay', 'noCursorTimeout', 'awaitData', 'allowPartialResults', 'collation', 'allowDiskUse', 'let', 'ntoreturn',
+  'filter',
+  'sort',
+  'projection',
+  'hint',
+  'skip',
+  'limit',
+  'batchSize',
+  'singleBatch',
+  'min',
+  'max',
+  'returnKey',
+  'showRecordId',
+  'tailable',
+  'oplogReplay',
+  'noCursorTimeout',
+  'awaitData',
+  'allowPartialResults',
+  'collation',
+  'allowDiskUse',
+  'let',
+  'ntoreturn',
   'collectionUUID',
 ]);
 
@@ -45,28 +64,47 @@ export async function find(context: CommandContext): Promise<Doc> {
   if (view !== undefined) return aggregateView(context, view, viewPipeline(query));
   if (collection === undefined && !isOplogRead(namespace)) return missingReply(query, namespace);
   const tails = isTrue(request.body.get('tailable'));
-  const source = tails ? tailSource(context, collection, query) : documentSource(context, namespace, collection, query, point);
+  const source = tails
+    ? tailSource(context, collection, query)
+    : documentSource(context, namespace, collection, query, point);
   const noTimeout = isTrue(request.body.get('noCursorTimeout'));
-  const owner = { namespace, collectionUuid: collection?.uuid.toString('hex'), session: sessionText(context), atTime: point.atClusterTime !== undefined, noTimeout };
+  const owner = {
+    namespace,
+    collectionUuid: collection?.uuid.toString('hex'),
+    session: sessionText(context),
+    atTime: point.atClusterTime !== undefined,
+    noTimeout,
+  };
   const options = {
     batchSize: optionalNumber(context, 'batchSize') ?? FIRST_BATCH_DOCUMENTS,
     singleBatch: isTrue(request.body.get('singleBatch')) || (optionalNumber(context, 'limit') ?? 0) < 0,
     maxTimeMs: optionalNumber(context, 'maxTimeMS'),
     signal: request.signal,
   };
-  return during(state.version.atLeast(5, 0) ? 'Executor error during find command' : '', () => firstBatchReply(state.cursors, source, owner, options));
+  return during(state.version.atLeast(5, 0) ? 'Executor error during find command' : '', () =>
+    firstBatchReply(state.cursors, source, owner, options),
+  );
 }
 
-function documentSource(context: CommandContext, namespace: string, collection: Collection | undefined, query: Query, point: ReadPoint): DocumentSource {
+function documentSource(
+  context: CommandContext,
+  namespace: string,
+  collection: Collection | undefined,
+  query: Query,
+  point: ReadPoint,
+): DocumentSource {
   const { request, state } = context;
   const documents =
-    collection === undefined ? oplogEntries(context, namespace, query) : queryDocuments(collection, query, point.view, filteredAccess(request));
+    collection === undefined
+      ? oplogEntries(context, namespace, query)
+      : queryDocuments(collection, query, point.view, filteredAccess(request));
   return new DocumentSource(documents, state.history, point.atClusterTime);
 }
 
 /** A source that stays open at the end of a capped collection. Throws CommandError 9 or 2 for what cannot be tailed so. */
 function tailSource({ request, state }: CommandContext, collection: Collection | undefined, query: Query): TailSource {
-  if (isTrue(request.body.get('singleBatch'))) throw failure.failedToParse("Cannot use tailable option with the 'singleBatch' option");
+  if (isTrue(request.body.get('singleBatch')))
+    throw failure.failedToParse("Cannot use tailable option with the 'singleBatch' option");
   const take = collection === undefined ? oplogTail(state, query) : collectionTail(collection, query);
   return new TailSource(take, state.oplog, isTrue(request.body.get('awaitData')));
 }
@@ -119,6 +157,7 @@ function viewPipeline(query: Query): Doc[] {
   if (query.sort !== undefined) stages.push(new Map([['$sort', query.sort]]));
   if (query.skip > 0) stages.push(new Map([['$skip', Long.fromNumber(query.skip)]]));
   if (query.limit !== Infinity) stages.push(new Map([['$limit', Long.fromNumber(query.limit)]]));
-  if (query.projection !== undefined && query.projection.size > 0) stages.push(new Map([['$project', query.projection]]));
+  if (query.projection !== undefined && query.projection.size > 0)
+    stages.push(new Map([['$project', query.projection]]));
   return stages;
 }

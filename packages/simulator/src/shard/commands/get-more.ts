@@ -20,7 +20,9 @@ export async function getMore(context: CommandContext): Promise<Doc> {
     request.onCursorCheckout?.();
     const size = optionalNumber(context, 'batchSize');
     const what = state.version.atLeast(5, 0) ? 'Executor error during getMore' : '';
-    const batch = await during(what, () => cursor.source.next(size === 0 ? undefined : size, optionalNumber(context, 'maxTimeMS'), request.signal));
+    const batch = await during(what, () =>
+      cursor.source.next(size === 0 ? undefined : size, optionalNumber(context, 'maxTimeMS'), request.signal),
+    );
     if (batch.exhausted) state.cursors.close(cursor);
     return cursorReply('nextBatch', batch, batch.exhausted ? 0n : cursor.id, cursor.namespace);
   } catch (error) {
@@ -36,13 +38,19 @@ function openCursor(context: CommandContext): OpenCursor {
   const { request, state } = context;
   const id = request.body.get('getMore');
   const collection = request.body.get('collection');
-  if (!(id instanceof Long)) throw failure.typeMismatch("BSON field 'getMore.getMore' is the wrong type, expected type 'long'");
-  if (typeof collection !== 'string') throw failure.typeMismatch("BSON field 'getMore.collection' is the wrong type, expected type 'string'");
+  if (!(id instanceof Long))
+    throw failure.typeMismatch("BSON field 'getMore.getMore' is the wrong type, expected type 'long'");
+  if (typeof collection !== 'string')
+    throw failure.typeMismatch("BSON field 'getMore.collection' is the wrong type, expected type 'string'");
   const cursor = state.cursors.get(id.toBigInt());
   if (cursor === undefined) throw failure.cursorNotFound(id.toString());
   const namespace = `${request.db}.${collection}`;
   if (cursor.namespace !== namespace) {
-    throw new CommandError(13, 'Unauthorized', `Requested getMore on namespace '${namespace}', but cursor belongs to a different namespace ${cursor.namespace}`);
+    throw new CommandError(
+      13,
+      'Unauthorized',
+      `Requested getMore on namespace '${namespace}', but cursor belongs to a different namespace ${cursor.namespace}`,
+    );
   }
   refuseForeignSession(id.toString(), cursor.session, sessionText(context));
   if (cursor.killedBy !== undefined) {
@@ -56,7 +64,8 @@ function openCursor(context: CommandContext): OpenCursor {
 /** `killCursors`: closes cursors and says which ones were open. */
 export function killCursors({ request, state }: CommandContext): Doc {
   const ids = request.body.get('cursors');
-  if (!Array.isArray(ids)) throw failure.typeMismatch("BSON field 'killCursors.cursors' is the wrong type, expected type 'array'");
+  if (!Array.isArray(ids))
+    throw failure.typeMismatch("BSON field 'killCursors.cursors' is the wrong type, expected type 'array'");
   const killed: Value[] = [];
   const missing: Value[] = [];
   for (const id of ids) {

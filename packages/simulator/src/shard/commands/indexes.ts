@@ -37,7 +37,10 @@ function createNow(context: CommandContext): Doc {
   const namespace = series?.buckets.namespace ?? named;
   const given = request.body.get('indexes');
   if (!Array.isArray(given) || given.length === 0) throw failure.badValue('Must specify at least one index to create');
-  const requested = series === undefined ? given : given.map((spec) => (spec instanceof Map ? bucketIndexSpec(spec, series.options) : spec));
+  const requested =
+    series === undefined
+      ? given
+      : given.map((spec) => (spec instanceof Map ? bucketIndexSpec(spec, series.options) : spec));
   const described = requested.map((spec) => (spec instanceof Map ? spec : new Map<string, Value>()));
   refuseInvalidSpecs(described, expiryMax(state));
   const present = state.catalog.collection(namespace);
@@ -45,7 +48,9 @@ function createNow(context: CommandContext): Doc {
   if (present === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
   const existed = present !== undefined;
   const known = present?.options.get('collation');
-  const specs = described.map((spec) => resolvedSpec(spec, known instanceof Map ? known : undefined)).map((spec) => checkedSpec(state.features, spec));
+  const specs = described
+    .map((spec) => resolvedSpec(spec, known instanceof Map ? known : undefined))
+    .map((spec) => checkedSpec(state.features, spec));
   if (!existed) {
     state.catalog.openDatabase(request.db);
     refuseUnbuildableTogether(state.version, state.catalog.scratchCollection(namespace, new Map(), PENDING), specs);
@@ -58,8 +63,10 @@ function createNow(context: CommandContext): Doc {
     ['numIndexesBefore', new Int32(before)],
     ['numIndexesAfter', new Int32(after)],
   ]);
-  const note = after === before ? 'all indexes already exist' : after < before + specs.length ? 'index already exists' : undefined;
-  if (after > before || !existed) reply.set('createdCollectionAutomatically', !existed).set('commitQuorum', 'votingMembers');
+  const note =
+    after === before ? 'all indexes already exist' : after < before + specs.length ? 'index already exists' : undefined;
+  if (after > before || !existed)
+    reply.set('createdCollectionAutomatically', !existed).set('commitQuorum', 'votingMembers');
   return note === undefined ? reply : reply.set('note', note);
 }
 
@@ -106,13 +113,22 @@ export function dropIndexes(context: CommandContext): Doc {
   if (collection === undefined) throw failure.namespaceNotFound(`ns not found ${namespace}`);
   const was = collection.indexes.length;
   const given = request.body.get('index');
-  const wanted = series !== undefined && given instanceof Map ? (bucketIndexSpec(new Map([['key', given]]), series.options).get('key') ?? null) : given;
+  const wanted =
+    series !== undefined && given instanceof Map
+      ? (bucketIndexSpec(new Map([['key', given]]), series.options).get('key') ?? null)
+      : given;
   const reply: Doc = new Map<string, Value>([['nIndexesWas', new Int32(was)]]);
   if (wanted === '*') {
-    removeIndexes(state, collection, collection.secondaryIndexes.map(({ definition }) => definition.name));
+    removeIndexes(
+      state,
+      collection,
+      collection.secondaryIndexes.map(({ definition }) => definition.name),
+    );
     return reply.set('msg', 'non-_id indexes dropped for collection');
   }
-  const names = Array.isArray(wanted) ? wanted.map((name) => indexNamed(collection, name)) : [indexNamed(collection, wanted)];
+  const names = Array.isArray(wanted)
+    ? wanted.map((name) => indexNamed(collection, name))
+    : [indexNamed(collection, wanted)];
   removeIndexes(state, collection, names);
   return reply;
 }
@@ -120,17 +136,26 @@ export function dropIndexes(context: CommandContext): Doc {
 function indexNamed(collection: Collection, wanted: Value | undefined): string {
   if (wanted instanceof Map) {
     const key = encodeDocument(wanted);
-    const found = collection.indexes.find(({ definition }) => encodeDocument(definition.spec.get('key') as Doc).equals(key));
-    if (found === undefined) throw new CommandError(27, 'IndexNotFound', `can't find index with key: ${documentText(wanted)}`);
+    const found = collection.indexes.find(({ definition }) =>
+      encodeDocument(definition.spec.get('key') as Doc).equals(key),
+    );
+    if (found === undefined)
+      throw new CommandError(27, 'IndexNotFound', `can't find index with key: ${documentText(wanted)}`);
     return refuseIdIndex(found.definition);
   }
   const found = collection.indexes.find(({ definition }) => definition.name === wanted);
-  if (found === undefined) throw new CommandError(27, 'IndexNotFound', `index not found with name [${typeof wanted === 'string' ? wanted : ''}]`);
+  if (found === undefined)
+    throw new CommandError(
+      27,
+      'IndexNotFound',
+      `index not found with name [${typeof wanted === 'string' ? wanted : ''}]`,
+    );
   return refuseIdIndex(found.definition);
 }
 
 function refuseIdIndex({ name, spec }: IndexDefinition): string {
-  if (spec.get('clustered') === true) throw new CommandError(5979800, 'Location5979800', 'It is illegal to drop the clusteredIndex');
+  if (spec.get('clustered') === true)
+    throw new CommandError(5979800, 'Location5979800', 'It is illegal to drop the clusteredIndex');
   if (name === '_id_') throw failure.invalidOptions('cannot drop _id index');
   return name;
 }
@@ -153,7 +178,12 @@ export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
   const view = state.catalog.view(namespace);
   const series = seriesCollection(state, namespace);
   if (series !== undefined) {
-    return completeReply(series.buckets.secondaryIndexes.flatMap(({ definition }) => seriesIndexSpec(listedSpec(definition.spec), series.options) ?? []), namespace);
+    return completeReply(
+      series.buckets.secondaryIndexes.flatMap(
+        ({ definition }) => seriesIndexSpec(listedSpec(definition.spec), series.options) ?? [],
+      ),
+      namespace,
+    );
   }
   if (view !== undefined) throw failure.isView(namespace);
   if (collection === undefined) throw failure.namespaceNotFound(`ns does not exist: ${namespace}`);
@@ -169,8 +199,27 @@ export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
 
 /** Fields of a description in the order in which lists show them since 5.0; others follow as they are kept. */
 const listOrder = [
-  'v', 'key', 'name', 'background', 'unique', 'hidden', 'partialFilterExpression', 'sparse', 'expireAfterSeconds', 'storageEngine', 'weights', 'default_language',
-  'language_override', 'textIndexVersion', '2dsphereIndexVersion', 'bits', 'min', 'max', 'bucketSize', 'collation', 'wildcardProjection',
+  'v',
+  'key',
+  'name',
+  'background',
+  'unique',
+  'hidden',
+  'partialFilterExpression',
+  'sparse',
+  'expireAfterSeconds',
+  'storageEngine',
+  'weights',
+  'default_language',
+  'language_override',
+  'textIndexVersion',
+  '2dsphereIndexVersion',
+  'bits',
+  'min',
+  'max',
+  'bucketSize',
+  'collation',
+  'wildcardProjection',
 ];
 
 function inListOrder(version: ServerVersion, spec: Doc): Doc {
@@ -183,5 +232,7 @@ function inListOrder(version: ServerVersion, spec: Doc): Doc {
 export function listedSpec(spec: Doc): Doc {
   const given = spec.get('expireAfterSeconds');
   const seconds = given instanceof Long || given instanceof Double ? Math.trunc(numberOf(given) ?? 0) : undefined;
-  return seconds === undefined || seconds !== (seconds | 0) ? spec : new Map(spec).set('expireAfterSeconds', new Int32(seconds));
+  return seconds === undefined || seconds !== (seconds | 0)
+    ? spec
+    : new Map(spec).set('expireAfterSeconds', new Int32(seconds));
 }

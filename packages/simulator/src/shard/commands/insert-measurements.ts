@@ -11,11 +11,19 @@ import { runStatements, type StatementOutcome } from './write-statements.js';
 const INSERTED: StatementOutcome = { wrote: true, n: 1, nModified: 0, upsertedId: undefined };
 
 /** `insert` into a time-series collection: measurements of one command that share a bucket are stored by one write. */
-export async function insertMeasurements(context: CommandContext, series: SeriesCollection, documents: readonly Uint8Array[]): Promise<Doc> {
+export async function insertMeasurements(
+  context: CommandContext,
+  series: SeriesCollection,
+  documents: readonly Uint8Array[],
+): Promise<Doc> {
   const { state, participation } = context;
   if (participation.transaction !== null) {
     const where = series.view.namespace;
-    throw new CommandError(263, 'OperationNotSupportedInTransaction', `Cannot insert into a time-series collection in a multi-document transaction: ${where}`);
+    throw new CommandError(
+      263,
+      'OperationNotSupportedInTransaction',
+      `Cannot insert into a time-series collection in a multi-document transaction: ${where}`,
+    );
   }
   const changed = new Set<OpenBucket>();
   const tally = await runStatements(context, documents, (document) => {

@@ -33,7 +33,12 @@ export function listCollections(context: CommandContext): Doc | Promise<Doc> {
   if (batchSize === undefined || shown.length <= batchSize) return completeReply(shown, namespace);
   const source = new DocumentSource(shown.map(encodeDocument).values(), state.history, undefined);
   const owner = { namespace, collectionUuid: undefined, session: sessionText(context) };
-  return firstBatchReply(state.cursors, source, owner, { batchSize, singleBatch: false, maxTimeMs: undefined, signal: request.signal });
+  return firstBatchReply(state.cursors, source, owner, {
+    batchSize,
+    singleBatch: false,
+    maxTimeMs: undefined,
+    signal: request.signal,
+  });
 }
 
 function describeCollection(collection: Collection): Doc {
@@ -58,7 +63,14 @@ function describeOplog({ oplog }: ShardState): Doc {
   return new Map<string, Value>([
     ['name', 'oplog.rs'],
     ['type', 'collection'],
-    ['options', new Map<string, Value>([['capped', true], ['size', Long.fromNumber(oplog.bytesMax)], ['autoIndexId', false]])],
+    [
+      'options',
+      new Map<string, Value>([
+        ['capped', true],
+        ['size', Long.fromNumber(oplog.bytesMax)],
+        ['autoIndexId', false],
+      ]),
+    ],
     ['info', new Map<string, Value>([['readOnly', false]])],
   ]);
 }
@@ -97,7 +109,10 @@ function databaseNames(state: ShardState): string[] {
 
 function describeDatabase(state: ShardState, name: string): Doc {
   const collections = state.catalog.collectionsOf(name);
-  const bytes = collections.reduce((sum, collection) => sum + storageBytes(collection) + FILE_BYTES * collection.indexes.length, 0);
+  const bytes = collections.reduce(
+    (sum, collection) => sum + storageBytes(collection) + FILE_BYTES * collection.indexes.length,
+    0,
+  );
   return new Map<string, Value>([
     ['name', name],
     ['sizeOnDisk', Long.fromNumber(Math.max(bytes, FILE_BYTES))],

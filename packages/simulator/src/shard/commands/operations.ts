@@ -7,14 +7,34 @@ import type { CommandContext } from './command-context.js';
 /** `killOp`: a command here is over before another can name it; the server, too, promises no more than to try. */
 export function killOperation({ request }: CommandContext): Doc {
   const op = request.body.get('op');
-  if (!(op instanceof Int32) && !(op instanceof Long) && typeof op !== 'string') throw failure.typeMismatch("BSON field 'killOp.op' is missing or of the wrong type");
+  if (!(op instanceof Int32) && !(op instanceof Long) && typeof op !== 'string')
+    throw failure.typeMismatch("BSON field 'killOp.op' is missing or of the wrong type");
   return new Map([['info', 'attempting to kill op']]);
 }
 
 /** Fields of `currentOp` that are no conditions on what it shows (server source: `CurrentOpCommandBase`). */
-const noCondition: ReadonlySet<string> = new Set(['currentOp', 'lsid', 'maxTimeMS', 'comment', '$all', '$ownOps', '$truncateOps', '$db', '$clusterTime', '$readPreference']);
+const noCondition: ReadonlySet<string> = new Set([
+  'currentOp',
+  'lsid',
+  'maxTimeMS',
+  'comment',
+  '$all',
+  '$ownOps',
+  '$truncateOps',
+  '$db',
+  '$clusterTime',
+  '$readPreference',
+]);
 /** Options of `$currentOp`; all are flags. */
-const stageOptions: ReadonlySet<string> = new Set(['idleConnections', 'idleSessions', 'allUsers', 'localOps', 'truncateOps', 'idleCursors', 'backtrace']);
+const stageOptions: ReadonlySet<string> = new Set([
+  'idleConnections',
+  'idleSessions',
+  'allUsers',
+  'localOps',
+  'truncateOps',
+  'idleCursors',
+  'backtrace',
+]);
 
 /** `currentOp`: the operation that asks, and the transactions that are open; of them what meets the conditions. */
 export function currentOperations(context: CommandContext): Doc {
@@ -36,18 +56,29 @@ export function currentOpStage(context: CommandContext, stage: Doc | undefined):
   }
   for (const [name, value] of options) {
     if (!stageOptions.has(name)) throw failure.failedToParse(`Unrecognized option '${name}' in $currentOp stage.`);
-    if (typeof value !== 'boolean') throw failure.failedToParse(`The '${name}' parameter of the $currentOp stage must be a boolean value`);
+    if (typeof value !== 'boolean')
+      throw failure.failedToParse(`The '${name}' parameter of the $currentOp stage must be a boolean value`);
   }
   const shown = operations(context, options.get('idleSessions') !== false);
-  return request.routed === undefined ? shown : shown.map((operation) => new Map<string, Value>([['shard', state.options.name], ...operation]));
+  return request.routed === undefined
+    ? shown
+    : shown.map((operation) => new Map<string, Value>([['shard', state.options.name], ...operation]));
 }
 
 function operations(context: CommandContext, withIdleSessions = true): Doc[] {
   const { state } = context;
   const transactions = withIdleSessions ? state.sessions.running : [];
-  const idle = transactions.map((each) => new Map<string, Value>([
-    ['type', 'idleSession'], ['host', state.diagnosticHost], ['desc', 'inactive transaction'], ...each.shown(state.now()), ['waitingForLock', false], ['active', false],
-  ]));
+  const idle = transactions.map(
+    (each) =>
+      new Map<string, Value>([
+        ['type', 'idleSession'],
+        ['host', state.diagnosticHost],
+        ['desc', 'inactive transaction'],
+        ...each.shown(state.now()),
+        ['waitingForLock', false],
+        ['active', false],
+      ]),
+  );
   return [runningOperation(context), ...idle, ...state.coordinators.shown];
 }
 

@@ -21,16 +21,20 @@ export function renameCollection(context: CommandContext): Doc {
   const { state, request } = context;
   const from = request.body.get(request.name);
   const to = request.body.get('to');
-  if (typeof from !== 'string' || typeof to !== 'string') throw failure.typeMismatch("BSON field 'renameCollection.to' is the wrong type, expected type 'string'");
+  if (typeof from !== 'string' || typeof to !== 'string')
+    throw failure.typeMismatch("BSON field 'renameCollection.to' is the wrong type, expected type 'string'");
   refuseInvalidName(to);
   if (from === to) throw new CommandError(20, 'IllegalOperation', "Can't rename a collection to itself");
   const source = state.catalog.collection(from);
   requireExpectedCollection(context, from, source);
   if (source === undefined) throw failure.namespaceNotFound(`Source collection ${from} does not exist`);
   const target = state.catalog.collection(to);
-  if (target !== undefined && !isTrue(request.body.get('dropTarget'))) throw failure.namespaceExists('target namespace exists');
-  if (state.catalog.view(to) !== undefined) throw failure.namespaceExists(`a view already exists with that name: ${to}`);
-  if (splitNamespace(from).db === splitNamespace(to).db) rename(state, source, to, target, isTrue(request.body.get('fromMigrate')));
+  if (target !== undefined && !isTrue(request.body.get('dropTarget')))
+    throw failure.namespaceExists('target namespace exists');
+  if (state.catalog.view(to) !== undefined)
+    throw failure.namespaceExists(`a view already exists with that name: ${to}`);
+  if (splitNamespace(from).db === splitNamespace(to).db)
+    rename(state, source, to, target, isTrue(request.body.get('fromMigrate')));
   else moveToDatabase(state, source, to, target);
   return new Map();
 }
@@ -39,7 +43,13 @@ export function renameCollection(context: CommandContext): Doc {
  * Renames within a database, with one event; a target is dropped with it.
  * @param fromMigrate another shard's event stands for it
  */
-export function rename(state: ShardState, source: Collection, to: string, target: Collection | undefined, fromMigrate = false): void {
+export function rename(
+  state: ShardState,
+  source: Collection,
+  to: string,
+  target: Collection | undefined,
+  fromMigrate = false,
+): void {
   const from = source.namespace;
   state.writeBlock.refuse(source.db, source.name);
   const clusterTime = state.oplog.nextTime();
@@ -47,7 +57,9 @@ export function rename(state: ShardState, source: Collection, to: string, target
   if (target !== undefined) removeCollection(state, target, timeKey(clusterTime));
   state.catalog.renameCollection(source, to, timeKey(clusterTime));
   killCursorsOf(state, source, `collection renamed from '${from}' to '${to}'. UUID ${uuidText(source.uuid.buffer)}`);
-  state.oplog.append(clusterTime, [{ kind: 'rename', target: entryTarget, to: splitNamespace(to), droppedTarget: target?.uuid, fromMigrate }]);
+  state.oplog.append(clusterTime, [
+    { kind: 'rename', target: entryTarget, to: splitNamespace(to), droppedTarget: target?.uuid, fromMigrate },
+  ]);
 }
 
 /** Into another database a collection is copied to a temporary one, which is renamed; then the source is dropped. */
@@ -68,22 +80,44 @@ export function convertToCapped(context: CommandContext): Doc {
   if (source === undefined) throw failure.namespaceNotFound(`source collection ${namespace} does not exist`);
   const size = numberOf(request.body.get('size'));
   if (size === undefined || size <= 0) throw failure.invalidOptions('Capped collection size must be greater than zero');
-  const options = inOptionOrder(new Map([...source.options, ...collectionOptions(new Map([['capped', true], ['size', request.body.get('size') ?? null]]))]));
+  const options = inOptionOrder(
+    new Map([
+      ...source.options,
+      ...collectionOptions(
+        new Map([
+          ['capped', true],
+          ['size', request.body.get('size') ?? null],
+        ]),
+      ),
+    ]),
+  );
   const copy = copyOf(state, source, `${source.db}.tmp${randomName()}.convertToCapped.${source.name}`, options, false);
   rename(state, copy, namespace, source);
   return new Map();
 }
 
 /** Copies documents, and indexes unless told otherwise, into a new collection; no events. */
-function copyOf(state: ShardState, source: Collection, namespace: string, options: Doc, withIndexes = true): Collection {
+function copyOf(
+  state: ShardState,
+  source: Collection,
+  namespace: string,
+  options: Doc,
+  withIndexes = true,
+): Collection {
   const copy = createCollection(state, namespace, options);
-  if (withIndexes) buildIndexes(state, copy, source.secondaryIndexes.map(({ definition }) => definition.spec));
+  if (withIndexes)
+    buildIndexes(
+      state,
+      copy,
+      source.secondaryIndexes.map(({ definition }) => definition.spec),
+    );
   const unit = { time: state.oplog.lastKey, transaction: null };
   for (const record of source.records.ascend()) {
     const bytes = visibleBytes(record, { time: LATEST, transaction: null });
     if (bytes === null) continue;
     copy.insert(bytes, unit);
-    for (let oldest = copy.oldestBeyondCap(); oldest !== null; oldest = copy.oldestBeyondCap()) copy.delete(oldest.record, unit);
+    for (let oldest = copy.oldestBeyondCap(); oldest !== null; oldest = copy.oldestBeyondCap())
+      copy.delete(oldest.record, unit);
   }
   return copy;
 }

@@ -21,7 +21,9 @@ export function startSession(): Doc {
 /** `killSessions`, `endSessions` and their kin: end running transactions and cursors; what fences retryable writes stays. */
 export function killSessions({ state, request }: CommandContext): Doc {
   const ids = request.body.get(request.name);
-  const identities = Array.isArray(ids) ? ids.map((id) => SessionIdentity.read(id)).filter((identity) => identity !== undefined) : [];
+  const identities = Array.isArray(ids)
+    ? ids.map((id) => SessionIdentity.read(id)).filter((identity) => identity !== undefined)
+    : [];
   const named = identities.length === 0 && request.name.startsWith('kill') ? undefined : identities;
   state.sessions.kill(named);
   state.cursors.killBySession(named === undefined ? undefined : new Set(named.map(String)));
@@ -52,7 +54,8 @@ async function throughCommitPoint({ state, request }: CommandContext): Promise<v
   const { count, next } = state.interruption;
   await state.commitPoint.held(AbortSignal.any([next, request.signal]));
   state.interruption.refuseSince(count);
-  if (request.signal.aborted) throw new CommandError(279, 'ClientDisconnect', 'operation was interrupted because a client disconnected');
+  if (request.signal.aborted)
+    throw new CommandError(279, 'ClientDisconnect', 'operation was interrupted because a client disconnected');
 }
 
 /** `prepareTransaction`: the first phase of a commit over several shards. From then on only the router decides. */
@@ -85,7 +88,11 @@ export function abortTransaction(context: CommandContext): Doc {
   if (session === null) throw notInTransaction(context);
   if (session.outcome === 'aborted') throw aborted(session.txnNumber);
   if (session.outcome === 'committed') {
-    throw new CommandError(256, 'TransactionCommitted', `Transaction ${session.txnNumber.toString()} has been committed.`);
+    throw new CommandError(
+      256,
+      'TransactionCommitted',
+      `Transaction ${session.txnNumber.toString()} has been committed.`,
+    );
   }
   state.sessions.abort(session);
   return new Map();

@@ -15,20 +15,36 @@ const CHUNK_BYTES = 64 * 1024 * 1024;
 export function splitVector({ state, request }: CommandContext): Doc {
   const namespace = request.body.get(request.name);
   const keyPattern = request.body.get('keyPattern');
-  if (typeof namespace !== 'string') throw failure.typeMismatch("BSON field 'splitVector.splitVector' is the wrong type, expected type 'string'");
+  if (typeof namespace !== 'string')
+    throw failure.typeMismatch("BSON field 'splitVector.splitVector' is the wrong type, expected type 'string'");
   if (!(keyPattern instanceof Map)) throw failure.typeMismatch('no key pattern found in splitVector');
   const collection = state.catalog.collection(namespace);
   if (collection === undefined) throw failure.namespaceNotFound('ns not found');
   if (collection.documentCount === 0) return new Map([['splitKeys', []]]);
-  const documents = queryDocuments(collection, { ...WHOLE, ...boundsOf(request.body, keyPattern) }, { time: LATEST, transaction: null }, undefined);
+  const documents = queryDocuments(
+    collection,
+    { ...WHOLE, ...boundsOf(request.body, keyPattern) },
+    { time: LATEST, transaction: null },
+    undefined,
+  );
   const averageBytes = Math.floor(collection.documentBytes / collection.documentCount);
   const force = isTrue(request.body.get('force'));
-  const keysPerPiece = force ? Math.floor(collection.documentCount / 2) : Math.floor(pieceBytes(request.body) / (2 * averageBytes));
+  const keysPerPiece = force
+    ? Math.floor(collection.documentCount / 2)
+    : Math.floor(pieceBytes(request.body) / (2 * averageBytes));
   const pointsMax = force ? 1 : (numberOf(request.body.get('maxSplitPoints')) ?? Infinity);
   return new Map([['splitKeys', splitKeys(documents, [...keyPattern.keys()], keysPerPiece, pointsMax)]]);
 }
 
-const WHOLE = { filter: new Map<string, Value>(), sort: undefined, projection: undefined, skip: 0, limit: Infinity, collation: undefined, variables: {} };
+const WHOLE = {
+  filter: new Map<string, Value>(),
+  sort: undefined,
+  projection: undefined,
+  skip: 0,
+  limit: Infinity,
+  collation: undefined,
+  variables: {},
+};
 
 function boundsOf(body: Doc, keyPattern: Doc): { hint: Value; min: Doc | undefined; max: Doc | undefined } {
   const bound = (name: string): Doc | undefined => {
@@ -44,7 +60,12 @@ function pieceBytes(body: Doc): number {
 }
 
 /** A key that occurs more often than a piece is long does not split anything. */
-function splitKeys(documents: Iterable<Uint8Array | undefined>, paths: readonly string[], keysPerPiece: number, pointsMax: number): Value[] {
+function splitKeys(
+  documents: Iterable<Uint8Array | undefined>,
+  paths: readonly string[],
+  keysPerPiece: number,
+  pointsMax: number,
+): Value[] {
   const found: Value[] = [];
   let last: Buffer | undefined;
   let count = 0;

@@ -52,7 +52,8 @@ function indexDetails(collection: Collection): Doc {
 }
 
 function emptyStats(reply: Doc, scale: number): Doc {
-  for (const name of ['size', 'count', 'storageSize', 'totalSize', 'nindexes', 'totalIndexSize']) reply.set(name, new Int32(0));
+  for (const name of ['size', 'count', 'storageSize', 'totalSize', 'nindexes', 'totalIndexSize'])
+    reply.set(name, new Int32(0));
   return reply.set('indexDetails', new Map()).set('indexSizes', new Map()).set('scaleFactor', new Int32(scale));
 }
 
@@ -96,7 +97,8 @@ export function dbStats({ state, request }: CommandContext): Doc {
   const { db } = request;
   const scale = numberOf(request.body.get('scale')) ?? 1;
   const collections = state.catalog.collectionsOf(db);
-  const sum = (of: (collection: Collection) => number): number => collections.reduce((total, collection) => total + of(collection), 0);
+  const sum = (of: (collection: Collection) => number): number =>
+    collections.reduce((total, collection) => total + of(collection), 0);
   const objects = sum((collection) => collection.documentCount);
   const bytes = sum((collection) => collection.documentBytes);
   const storage = sum(storageBytes);
@@ -139,8 +141,11 @@ export function dataSize({ state, request }: CommandContext): Doc {
 export function validate(context: CommandContext): Doc {
   const namespace = targetNamespace(context);
   const collection = context.state.catalog.collection(namespace);
-  if (collection === undefined) throw failure.namespaceNotFound(`Collection '${namespace}' does not exist to validate.`);
-  const keys = new Map(collection.indexes.map(({ definition }) => [definition.name, sizeValue(collection.documentCount)]));
+  if (collection === undefined)
+    throw failure.namespaceNotFound(`Collection '${namespace}' does not exist to validate.`);
+  const keys = new Map(
+    collection.indexes.map(({ definition }) => [definition.name, sizeValue(collection.documentCount)]),
+  );
   return new Map<string, Value>([
     ['ns', namespace],
     ['nInvalidDocuments', new Int32(0)],

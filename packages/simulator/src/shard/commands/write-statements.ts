@@ -33,14 +33,22 @@ function arrayStatements(request: CommandRequest, field: string): Uint8Array[] {
   const array = request.body.get(field);
   if (!Array.isArray(array)) {
     if (array === undefined) {
-      throw new CommandError(40414, 'Location40414', `BSON field '${request.name}.${field}' is missing but a required field`);
+      throw new CommandError(
+        40414,
+        'Location40414',
+        `BSON field '${request.name}.${field}' is missing but a required field`,
+      );
     }
-    throw failure.typeMismatch(`BSON field '${request.name}.${field}' is the wrong type '${typeName(array)}', expected type 'array'`);
+    throw failure.typeMismatch(
+      `BSON field '${request.name}.${field}' is the wrong type '${typeName(array)}', expected type 'array'`,
+    );
   }
   return array.map((element, at) => {
     if (element instanceof RawDocument) return element.bytes;
     if (element instanceof Map) return encodeDocument(element);
-    throw failure.typeMismatch(`BSON field '${request.name}.${field}.${at}' is the wrong type '${typeName(element)}', expected type 'object'`);
+    throw failure.typeMismatch(
+      `BSON field '${request.name}.${field}.${at}' is the wrong type '${typeName(element)}', expected type 'object'`,
+    );
   });
 }
 
@@ -81,11 +89,21 @@ export async function runStatements(
     statement = statements[index] as Uint8Array;
     try {
       const recorded = recordedResult(participation, id, request.name);
-      const outcome = recorded === undefined ? (attemptAtOnce(context, write) ?? (await attempt(context, write))) : { ...recorded, wrote: true };
+      const outcome =
+        recorded === undefined
+          ? (attemptAtOnce(context, write) ?? (await attempt(context, write)))
+          : { ...recorded, wrote: true };
       add(tally, index, outcome);
       if (participation.retryable && recorded === undefined && outcome.wrote) {
         const { n, nModified, upsertedId } = outcome;
-        participation.session?.statements.set(id, { by: request.name, n, nModified, upsertedId, reply: undefined, touched });
+        participation.session?.statements.set(id, {
+          by: request.name,
+          n,
+          nModified,
+          upsertedId,
+          reply: undefined,
+          touched,
+        });
       }
     } catch (error) {
       if (!(error instanceof CommandError) || endsCommand(error)) throw error;
@@ -104,7 +122,10 @@ export type Touching<T> = T & { readonly touched?: TouchedDocument | undefined }
  * Runs a statement and says which document it wrote. Every statement asks anew whether the router still knows where
  * its document belongs: it may have waited for a transaction meanwhile.
  */
-export function runTouching<T extends object>({ request, state, participation }: CommandContext, run: () => T): Touching<T> {
+export function runTouching<T extends object>(
+  { request, state, participation }: CommandContext,
+  run: () => T,
+): Touching<T> {
   request.routed?.refuseStale();
   const outcome = run();
   return participation.retryable ? { ...outcome, touched: state.writer.lastWritten } : outcome;
@@ -144,8 +165,6 @@ function add(tally: WriteTally, index: number, outcome: StatementOutcome): void 
   tally.nModified += outcome.nModified;
   if (outcome.upsertedId !== undefined) tally.addUpserted(index, outcome.upsertedId);
 }
-
-
 
 function abortTransaction({ state, participation }: CommandContext): void {
   if (participation.session !== null) state.sessions.abort(participation.session);

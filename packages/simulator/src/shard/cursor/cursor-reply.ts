@@ -35,7 +35,9 @@ export async function firstBatchReply(
 
 /** A reply with a batch, its fields in the server's order. */
 export function cursorReply(batchName: 'firstBatch' | 'nextBatch', batch: Batch, id: bigint, namespace: string): Doc {
-  const cursor: Doc = new Map<string, Value>([[batchName, batch.documents.map((document) => new RawDocument(document))]]);
+  const cursor: Doc = new Map<string, Value>([
+    [batchName, batch.documents.map((document) => new RawDocument(document))],
+  ]);
   if (batch.postBatchResumeToken !== undefined) cursor.set('postBatchResumeToken', batch.postBatchResumeToken);
   cursor.set('id', Long.fromBigInt(id));
   cursor.set('ns', namespace);

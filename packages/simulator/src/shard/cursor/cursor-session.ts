@@ -8,10 +8,22 @@ import { CommandError } from '../../node/command.js';
 export function refuseForeignSession(id: string, owner: string | undefined, session: string | undefined): void {
   if (owner === session) return;
   if (owner === undefined) {
-    throw new CommandError(50737, 'Location50737', `Cannot run getMore on cursor ${id}, which was not created in a session, in session ${session ?? ''}`);
+    throw new CommandError(
+      50737,
+      'Location50737',
+      `Cannot run getMore on cursor ${id}, which was not created in a session, in session ${session ?? ''}`,
+    );
   }
   if (session === undefined) {
-    throw new CommandError(50736, 'Location50736', `Cannot run getMore on cursor ${id}, which was created in session ${owner}, without an lsid`);
+    throw new CommandError(
+      50736,
+      'Location50736',
+      `Cannot run getMore on cursor ${id}, which was created in session ${owner}, without an lsid`,
+    );
   }
-  throw new CommandError(50738, 'Location50738', `Cannot run getMore on cursor ${id}, which was created in session ${owner}, in session ${session}`);
+  throw new CommandError(
+    50738,
+    'Location50738',
+    `Cannot run getMore on cursor ${id}, which was created in session ${owner}, in session ${session}`,
+  );
 }

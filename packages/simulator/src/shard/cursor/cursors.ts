@@ -56,9 +56,18 @@ export class Cursors {
 
   constructor(private readonly now: () => number) {}
 
-  open(cursor: Pick<OpenCursor, 'namespace' | 'collectionUuid' | 'session' | 'source' | 'noTimeout' | 'atTime'>): OpenCursor {
+  open(
+    cursor: Pick<OpenCursor, 'namespace' | 'collectionUuid' | 'session' | 'source' | 'noTimeout' | 'atTime'>,
+  ): OpenCursor {
     if (this.#cursors.size >= CURSORS_MAX) this.expire(0);
-    const opened: OpenCursor = { ...cursor, id: makeId(), number: this.#opened++, lastUsedMs: this.now(), inUse: false, killedBy: undefined };
+    const opened: OpenCursor = {
+      ...cursor,
+      id: makeId(),
+      number: this.#opened++,
+      lastUsedMs: this.now(),
+      inUse: false,
+      killedBy: undefined,
+    };
     this.#cursors.set(opened.id, opened);
     return opened;
   }
@@ -70,7 +79,8 @@ export class Cursors {
 
   /** True while a cursor of a collection is open that was opened as one of the first so many. */
   hasEarlier(collectionUuid: string, opened: number): boolean {
-    for (const cursor of this.#cursors.values()) if (cursor.number < opened && cursor.collectionUuid === collectionUuid) return true;
+    for (const cursor of this.#cursors.values())
+      if (cursor.number < opened && cursor.collectionUuid === collectionUuid) return true;
     return false;
   }
 

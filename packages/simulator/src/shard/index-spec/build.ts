@@ -29,27 +29,51 @@ export interface BuildOptions {
  * @param specs complete descriptions
  * Throws CommandError for conflicts and, behind `Index build failed`, for what comes up while building.
  */
-export function buildIndexes(state: ShardState, collection: Collection, specs: readonly Doc[], { fromMigrate = false, isNew = false }: BuildOptions = {}): void {
+export function buildIndexes(
+  state: ShardState,
+  collection: Collection,
+  specs: readonly Doc[],
+  { fromMigrate = false, isNew = false }: BuildOptions = {},
+): void {
   const missing = specs.filter((spec) => !isIdKey(spec) && !isPresent(state.features, spec, collection));
   if (missing.length > 0) state.writeBlock.refuse(collection.db, collection.name);
   if (missing.length > 0 && state.transaction !== undefined) refuseInTransaction(collection, state.transaction);
   const before = collection.secondaryIndexes.length;
-  const attempt: Attempt = { uuid: uuidText(makeUuid().buffer), specs: missing, over: isNew ? 'new' : collection.documentCount === 0 ? 'empty' : 'documents' };
+  const attempt: Attempt = {
+    uuid: uuidText(makeUuid().buffer),
+    specs: missing,
+    over: isNew ? 'new' : collection.documentCount === 0 ? 'empty' : 'documents',
+  };
   try {
-    for (const spec of missing) buildIndex(state.version, collection, spec, attempt, state.transaction === undefined ? timeKey(state.oplog.nextTime()) : PENDING);
+    for (const spec of missing)
+      buildIndex(
+        state.version,
+        collection,
+        spec,
+        attempt,
+        state.transaction === undefined ? timeKey(state.oplog.nextTime()) : PENDING,
+      );
     noteIndexes(state, collection, missing, fromMigrate);
   } catch (error) {
     collection.secondaryIndexes.splice(before);
     if (!(error instanceof CommandError) || isNew) throw error;
     const at = `Index build failed: ${attempt.uuid}: Collection ${collection.namespace} ( ${uuidText(collection.uuid.buffer)} )`;
-    const how = attempt.over === 'empty' ? ` :: caused by :: index build on empty collection failed: ${attempt.uuid}` : '';
-    throw new CommandError(error.code, error.codeName, `${at}${how} :: caused by :: ${error.message}`, error.labels, error.extra);
+    const how =
+      attempt.over === 'empty' ? ` :: caused by :: index build on empty collection failed: ${attempt.uuid}` : '';
+    throw new CommandError(
+      error.code,
+      error.codeName,
+      `${at}${how} :: caused by :: ${error.message}`,
+      error.labels,
+      error.extra,
+    );
   }
 }
 
 /** Refuses indexes that could not be built together on a collection that is still to be made. @param scratch one like it, which nobody sees */
 export function refuseUnbuildableTogether(version: ServerVersion, scratch: Collection, specs: readonly Doc[]): void {
-  for (const spec of specs.filter((each) => !isIdKey(each))) buildIndex(version, scratch, spec, { uuid: '', specs, over: 'new' }, PENDING);
+  for (const spec of specs.filter((each) => !isIdKey(each)))
+    buildIndex(version, scratch, spec, { uuid: '', specs, over: 'new' }, PENDING);
 }
 
 /** One go at building indexes. */
@@ -64,12 +88,25 @@ interface Attempt {
 function buildIndex(version: ServerVersion, collection: Collection, spec: Doc, attempt: Attempt, time: TimeKey): void {
   refuseSecondText(collection, spec);
   if (isPresent(version, spec, collection)) {
-    if (attempt.over === 'documents') throw new CommandError(96, 'OperationFailed', 'Cannot build two identical indexes. Try again without duplicate indexes.');
-    throw new CommandError(68, 'IndexAlreadyExists', `Identical index already exists: ${textOrEmpty(spec.get('name'))}`);
+    if (attempt.over === 'documents')
+      throw new CommandError(
+        96,
+        'OperationFailed',
+        'Cannot build two identical indexes. Try again without duplicate indexes.',
+      );
+    throw new CommandError(
+      68,
+      'IndexAlreadyExists',
+      `Identical index already exists: ${textOrEmpty(spec.get('name'))}`,
+    );
   }
   refuseHashes(collection, spec, attempt);
   if (collection.indexes.length >= INDEXES_MAX) {
-    throw new CommandError(67, 'CannotCreateIndex', `add index fails, too many indexes for ${collection.namespace} key:${documentText(spec.get('key') as Doc)}`);
+    throw new CommandError(
+      67,
+      'CannotCreateIndex',
+      `add index fails, too many indexes for ${collection.namespace} key:${documentText(spec.get('key') as Doc)}`,
+    );
   }
   collection.addIndex(indexDefinition(spec, version), time);
 }
@@ -117,7 +154,10 @@ function refuseHashes(collection: Collection, spec: Doc, { uuid, specs, over }: 
   if (refusal === undefined) return;
   const shown = documentText(shownSpec(specs[0] ?? spec));
   const place = `on namespace${collection.namespace} (${uuidText(collection.uuid.buffer)}). ${specs.length} index specs provided. First index spec: ${shown}`;
-  const preface = over === 'documents' ? `Caught exception during index builder (${uuid}) initialization ${place} :: caused by :: ` : '';
+  const preface =
+    over === 'documents'
+      ? `Caught exception during index builder (${uuid}) initialization ${place} :: caused by :: `
+      : '';
   throw new CommandError(refusal.code, refusal.codeName, preface + refusal.message);
 }
 
@@ -125,8 +165,16 @@ function hashesRefusal(spec: Doc): CommandError | undefined {
   const key = spec.get('key');
   const hashed = key instanceof Map ? [...key.values()].filter((order) => order === 'hashed').length : 0;
   if (hashed > 1) {
-    return new CommandError(31303, 'Location31303', `A maximum of one index field is allowed to be hashed but found ${hashed} for 'key' ${documentText(key as Doc)}`);
+    return new CommandError(
+      31303,
+      'Location31303',
+      `A maximum of one index field is allowed to be hashed but found ${hashed} for 'key' ${documentText(key as Doc)}`,
+    );
   }
   if (hashed === 0 || !isTrue(spec.get('unique'))) return undefined;
-  return new CommandError(16764, 'Location16764', 'Currently hashed indexes cannot guarantee uniqueness. Use a regular index.');
+  return new CommandError(
+    16764,
+    'Location16764',
+    'Currently hashed indexes cannot guarantee uniqueness. Use a regular index.',
+  );
 }

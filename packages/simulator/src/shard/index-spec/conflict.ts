@@ -30,7 +30,9 @@ export function isPresent(version: ServerVersion, requested: Doc, { indexes }: P
   const sameOptions = optionsText(requested) === optionsText(found);
   if (sameOptions && named !== undefined) return true;
   if (sameOptions) throw optionsConflict(`Index already exists with a different name: ${nameOf(found)}`);
-  throw optionsConflict(`An equivalent index already exists with ${named === undefined ? 'a different name and' : 'the same name but different'} options. ${both}`);
+  throw optionsConflict(
+    `An equivalent index already exists with ${named === undefined ? 'a different name and' : 'the same name but different'} options. ${both}`,
+  );
 }
 
 function optionsConflict(message: string): CommandError {
@@ -47,7 +49,9 @@ function signature(version: ServerVersion, spec: Doc): string {
   const key = spec.get('key');
   const orders = key instanceof Map ? [...key].map(([path, order]) => `${path}:${orderText(order)}`).join() : '';
   const parts = [spec.get('collation'), spec.get('partialFilterExpression')].map(documentKey).join('|');
-  return version.atLeast(5, 0) ? `${orders}|${parts}|${isTrue(spec.get('unique'))}|${isTrue(spec.get('sparse'))}` : `${orders}|${documentKey(spec.get('collation'))}`;
+  return version.atLeast(5, 0)
+    ? `${orders}|${parts}|${isTrue(spec.get('unique'))}|${isTrue(spec.get('sparse'))}`
+    : `${orders}|${documentKey(spec.get('collation'))}`;
 }
 
 function orderText(order: Value): string {
@@ -70,5 +74,9 @@ function documentKey(value: Value | undefined): string {
 export function shownSpec(spec: Doc): Doc {
   const first = ['unique', 'hidden'].filter((name) => isTrue(spec.get(name)));
   const rest = [...spec].filter(([name]) => name !== 'v' && !first.includes(name));
-  return new Map<string, Value>([['v', spec.get('v') ?? null], ...first.map((name): [string, Value] => [name, true]), ...rest]);
+  return new Map<string, Value>([
+    ['v', spec.get('v') ?? null],
+    ...first.map((name): [string, Value] => [name, true]),
+    ...rest,
+  ]);
 }

@@ -22,7 +22,11 @@ export function idIndexSpec(): Doc {
 }
 
 /** The index every collection has. @param described as lists show it, without collation */
-export function idIndexDefinition(described: Doc, collationSpec: Doc | undefined, collation: Collation | undefined): IndexDefinition {
+export function idIndexDefinition(
+  described: Doc,
+  collationSpec: Doc | undefined,
+  collation: Collation | undefined,
+): IndexDefinition {
   const spec: Doc = new Map(described);
   if (collationSpec !== undefined) spec.set('collation', collationSpec);
   const name = spec.get('name');
@@ -63,17 +67,25 @@ export function indexDefinition(spec: Doc, version: ServerVersion): IndexDefinit
 }
 
 function indexFields(key: Doc): IndexField[] {
-  return [...key].map(([path, order]) => ({ path, descending: (numberOf(order) ?? 1) < 0, hashed: order === 'hashed' }));
+  return [...key].map(([path, order]) => ({
+    path,
+    descending: (numberOf(order) ?? 1) < 0,
+    hashed: order === 'hashed',
+  }));
 }
 
 function isBuilt(key: Doc): boolean {
-  return [...key].every(([path, order]) => !path.includes('$**') && !(typeof order === 'string' && DESCRIBED_ONLY.has(order)));
+  return [...key].every(
+    ([path, order]) => !path.includes('$**') && !(typeof order === 'string' && DESCRIBED_ONLY.has(order)),
+  );
 }
 
 function holdsMatching(filter: Doc, version: ServerVersion): (bytes: Uint8Array) => boolean {
   const matches = compileMatcher(filter, undefined, { version });
   const names = namedFields(filter);
-  return names === undefined ? (bytes) => matches(decodeDocument(bytes)) : (bytes) => matches(decodeFields(bytes, names));
+  return names === undefined
+    ? (bytes) => matches(decodeDocument(bytes))
+    : (bytes) => matches(decodeFields(bytes, names));
 }
 
 /** The top-level fields that a filter looks at; undefined when it may look at any. */
@@ -84,7 +96,10 @@ function namedFields(filter: Doc): string[] | undefined {
       names.add(name.split('.', 1)[0] ?? name);
       continue;
     }
-    const parts = LOGICAL.has(name) && Array.isArray(operand) ? operand.map((part) => (part instanceof Map ? namedFields(part) : undefined)) : [undefined];
+    const parts =
+      LOGICAL.has(name) && Array.isArray(operand)
+        ? operand.map((part) => (part instanceof Map ? namedFields(part) : undefined))
+        : [undefined];
     for (const part of parts) {
       if (part === undefined) return undefined;
       for (const inner of part) names.add(inner);

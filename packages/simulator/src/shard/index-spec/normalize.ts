@@ -34,9 +34,13 @@ export function resolvedSpec(requested: Doc, collectionCollation: Doc | undefine
 function refuseOtherIdCollation(spec: Doc, ofCollection: Doc | undefined): void {
   const key = spec.get('key');
   if (!(key instanceof Map) || key.size !== 1 || numberOf(key.get('_id')) !== 1) return;
-  const [own, wanted] = [spec.get('collation'), ofCollection].map((each) => documentText(each instanceof Map ? each : new Map([['locale', 'simple']])));
+  const [own, wanted] = [spec.get('collation'), ofCollection].map((each) =>
+    documentText(each instanceof Map ? each : new Map([['locale', 'simple']])),
+  );
   if (own === wanted) return;
-  throw badValue(`The _id index must have the same collation as the collection. Index collation: ${own ?? ''}, collection collation: ${wanted ?? ''}`);
+  throw badValue(
+    `The _id index must have the same collation as the collection. Index collation: ${own ?? ''}, collection collation: ${wanted ?? ''}`,
+  );
 }
 
 /**
@@ -84,7 +88,11 @@ function refuseInvalidExpiry(requested: Doc, key: Doc, expiryMax: number): void 
   }
   if (seconds !== undefined && (seconds < 0 || seconds > expiryMax)) {
     const range = seconds < 0 ? 'cannot be less than 0' : 'must be within an acceptable range, try a lower number';
-    throw new CommandError(67, 'CannotCreateIndex', `TTL index 'expireAfterSeconds' option ${range}index spec: ${documentText(requested)}`);
+    throw new CommandError(
+      67,
+      'CannotCreateIndex',
+      `TTL index 'expireAfterSeconds' option ${range}index spec: ${documentText(requested)}`,
+    );
   }
   if (seconds !== undefined && key.size > 1) {
     const rule = 'TTL indexes are single-field indexes, compound indexes do not support TTL';
@@ -94,7 +102,9 @@ function refuseInvalidExpiry(requested: Doc, key: Doc, expiryMax: number): void 
 
 /** `a_1_b_-1`, as drivers name indexes. */
 export function defaultName(key: Doc): string {
-  return [...key].map(([path, order]) => `${path}_${typeof order === 'string' ? order : String(numberOf(order) ?? '')}`).join('_');
+  return [...key]
+    .map(([path, order]) => `${path}_${typeof order === 'string' ? order : String(numberOf(order) ?? '')}`)
+    .join('_');
 }
 
 function completeText(spec: Doc, key: Doc): void {

@@ -10,9 +10,34 @@ import { badValue, failedToParse, typeMismatch } from '../../query/query-error.j
 
 /** What an index may be described by (server source: index_key_validate). */
 const KNOWN: ReadonlySet<string> = new Set([
-  'v', 'key', 'name', 'ns', 'unique', 'background', 'sparse', 'expireAfterSeconds', 'storageEngine', 'weights', 'default_language',
-  'language_override', 'textIndexVersion', '2dsphereIndexVersion', 'bits', 'min', 'max', 'bucketSize', 'partialFilterExpression', 'collation',
-  'wildcardProjection', 'hidden', 'prepareUnique', 'clustered', 'dropDups', 'originalSpec', 'disallowNewDuplicateKeys', 'columnstoreProjection',
+  'v',
+  'key',
+  'name',
+  'ns',
+  'unique',
+  'background',
+  'sparse',
+  'expireAfterSeconds',
+  'storageEngine',
+  'weights',
+  'default_language',
+  'language_override',
+  'textIndexVersion',
+  '2dsphereIndexVersion',
+  'bits',
+  'min',
+  'max',
+  'bucketSize',
+  'partialFilterExpression',
+  'collation',
+  'wildcardProjection',
+  'hidden',
+  'prepareUnique',
+  'clustered',
+  'dropDups',
+  'originalSpec',
+  'disallowNewDuplicateKeys',
+  'columnstoreProjection',
 ]);
 /** What the index on `_id` may be described by. */
 const KNOWN_OF_ID: ReadonlySet<string> = new Set(['v', 'key', 'name', 'ns', 'collation']);
@@ -28,17 +53,25 @@ export function refuseFields(requested: Doc): void {
     checkFields(requested);
   } catch (error) {
     if (!(error instanceof CommandError) || isUnsimulated(error)) throw error;
-    throw new CommandError(error.code, error.codeName, `Error in specification ${documentText(requested)} :: caused by :: ${error.message}`);
+    throw new CommandError(
+      error.code,
+      error.codeName,
+      `Error in specification ${documentText(requested)} :: caused by :: ${error.message}`,
+    );
   }
 }
 
 function checkFields(requested: Doc): void {
   for (const name of requested.keys()) {
-    if (!KNOWN.has(name)) throw invalidOption(`The field '${name}' is not valid for an index specification. Specification: ${documentText(requested)}`);
+    if (!KNOWN.has(name))
+      throw invalidOption(
+        `The field '${name}' is not valid for an index specification. Specification: ${documentText(requested)}`,
+      );
   }
   for (const [name, value] of requested) fieldChecks[name]?.(value, requested);
   for (const name of ['key', 'name']) {
-    if (!requested.has(name)) throw failedToParse(`The '${name}' field is a required property of an index specification`);
+    if (!requested.has(name))
+      throw failedToParse(`The '${name}' field is a required property of an index specification`);
   }
 }
 
@@ -56,7 +89,10 @@ const fieldChecks: Readonly<Record<string, (value: Value, requested: Doc) => voi
   v: (value, requested) => {
     const version = numberOf(value);
     if (version === undefined) throw wrongType('v', 'a number', value);
-    if (!VERSIONS.has(version)) throw cannotCreate(`Invalid index specification ${documentText(requested)}; cannot create an index with v=${version}`);
+    if (!VERSIONS.has(version))
+      throw cannotCreate(
+        `Invalid index specification ${documentText(requested)}; cannot create an index with v=${version}`,
+      );
   },
   collation: (value) => {
     if (!(value instanceof Map)) throw wrongType('collation', 'an object', value);
@@ -72,7 +108,8 @@ const fieldChecks: Readonly<Record<string, (value: Value, requested: Doc) => voi
 
 function convertible(name: string): (value: Value) => void {
   return (value) => {
-    if (typeof value !== 'boolean' && numberOf(value) === undefined) throw typeMismatch(`The field '${name} has value ${name}: ${valueText(value)}, which is not convertible to bool`);
+    if (typeof value !== 'boolean' && numberOf(value) === undefined)
+      throw typeMismatch(`The field '${name} has value ${name}: ${valueText(value)}, which is not convertible to bool`);
   };
 }
 
@@ -87,31 +124,46 @@ function refuseSpecialFilter(filter: Doc): void {
     if (name === '$text') throw badValue('$text is not allowed in this context');
     if (name === '$where') throw badValue('$where is not allowed in this context');
     if (name === '$expr') throw new CommandError(224, 'QueryFeatureNotAllowed', '$expr is not allowed in this context');
-    if (name === '$jsonSchema') throw new CommandError(224, 'QueryFeatureNotAllowed', '$jsonSchema is not allowed in this context');
+    if (name === '$jsonSchema')
+      throw new CommandError(224, 'QueryFeatureNotAllowed', '$jsonSchema is not allowed in this context');
     const inner = Array.isArray(operand) ? operand : [operand];
     for (const part of inner) if (part instanceof Map && name.startsWith('$')) refuseSpecialFilter(part);
-    if (operand instanceof Map && near.some((operator) => operand.has(operator))) throw badValue('$geoNear, $near, and $nearSphere are not allowed in this context');
+    if (operand instanceof Map && near.some((operator) => operand.has(operator)))
+      throw badValue('$geoNear, $near, and $nearSphere are not allowed in this context');
   }
 }
 
 function refuseKey(key: Doc): void {
   if (key.size === 0) throw cannotCreate('Index keys cannot be empty.');
   const plugin = [...key.values()].find((order) => typeof order === 'string') ?? (isWildcard(key) ? 'wildcard' : '');
-  if (typeof plugin === 'string' && plugin !== '' && !plugins.has(plugin)) throw cannotCreate(`Unknown index plugin '${plugin}'`);
+  if (typeof plugin === 'string' && plugin !== '' && !plugins.has(plugin))
+    throw cannotCreate(`Unknown index plugin '${plugin}'`);
   for (const order of key.values()) {
     const number = numberOf(order);
     if (Number.isNaN(number)) throw cannotCreate('Values in the index key pattern cannot be NaN.');
     if (number === 0) throw cannotCreate('Values in the index key pattern cannot be 0.');
-    if (number !== undefined && number < 0 && plugin === 'wildcard') throw cannotCreate('A numeric value in a $** index key pattern must be positive.');
+    if (number !== undefined && number < 0 && plugin === 'wildcard')
+      throw cannotCreate('A numeric value in a $** index key pattern must be positive.');
     if (number === undefined && typeof order !== 'string') {
-      throw cannotCreate(`Values in v:2 index key pattern cannot be of type ${typeName(order)}. Only numbers > 0, numbers < 0, and strings are allowed.`);
+      throw cannotCreate(
+        `Values in v:2 index key pattern cannot be of type ${typeName(order)}. Only numbers > 0, numbers < 0, and strings are allowed.`,
+      );
     }
-    if (typeof order === 'string' && order !== plugin) throw cannotCreate("Can't use more than one index plugin for a single index.");
+    if (typeof order === 'string' && order !== plugin)
+      throw cannotCreate("Can't use more than one index plugin for a single index.");
   }
 }
 
 /** Kinds of index that keys name by a text. */
-const plugins: ReadonlySet<string> = new Set(['2d', '2dsphere', '2dsphere_bucket', 'geoHaystack', 'hashed', 'text', 'wildcard']);
+const plugins: ReadonlySet<string> = new Set([
+  '2d',
+  '2dsphere',
+  '2dsphere_bucket',
+  'geoHaystack',
+  'hashed',
+  'text',
+  'wildcard',
+]);
 
 function isWildcard(key: Doc): boolean {
   return [...key.keys()].some((path) => path === '$**' || path.endsWith('.$**'));
@@ -127,7 +179,10 @@ export function refuseOptions(spec: Doc, key: Doc): void {
     refuseIdOptions(spec, key);
     return;
   }
-  if (spec.get('name') === '_id_') throw badValue(`The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: ${documentText(key)}`);
+  if (spec.get('name') === '_id_')
+    throw badValue(
+      `The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: ${documentText(key)}`,
+    );
   if (spec.get('name') === '*') throw badValue("The index name '*' is not valid.");
 }
 
@@ -135,16 +190,21 @@ export function refuseOptions(spec: Doc, key: Doc): void {
 export function refuseIdDescription(requested: Doc): void {
   checkFields(requested);
   const key = requested.get('key') as Doc;
-  if (!isIdPattern(key)) throw badValue(`The field 'key' for an _id index must be {_id: 1}, but got ${documentText(key)}`);
+  if (!isIdPattern(key))
+    throw badValue(`The field 'key' for an _id index must be {_id: 1}, but got ${documentText(key)}`);
   refuseIdOptions(requested.has('v') ? requested : new Map([...requested, ['v', new Int32(2)]]), key);
 }
 
 /** The index of `_id` has a key and a name alone. */
 function refuseIdOptions(spec: Doc, key: Doc): void {
   for (const name of spec.keys()) {
-    if (!KNOWN_OF_ID.has(name)) throw invalidOption(`The field '${name}' is not valid for an _id index specification. Specification: ${documentText(spec)}`);
+    if (!KNOWN_OF_ID.has(name))
+      throw invalidOption(
+        `The field '${name}' is not valid for an _id index specification. Specification: ${documentText(spec)}`,
+      );
   }
-  if (numberOf(key.get('_id')) !== 1) throw badValue(`The field 'key' for an _id index must be {_id: 1}, but got ${documentText(key)}`);
+  if (numberOf(key.get('_id')) !== 1)
+    throw badValue(`The field 'key' for an _id index must be {_id: 1}, but got ${documentText(key)}`);
 }
 
 function isIdPattern(key: Doc): boolean {
@@ -168,13 +228,16 @@ function unbuildable(spec: Doc, key: Doc): string | undefined {
   if (spec.get('name') === '') return 'index name cannot be empty';
   const collation = spec.get('collation');
   const plain = [...key.values()].find((order) => typeof order === 'string' && withoutCollation.includes(order));
-  if (typeof plain === 'string' && collation instanceof Map) return `Index type '${plain}' does not support collation: ${documentText(collation)}`;
+  if (typeof plain === 'string' && collation instanceof Map)
+    return `Index type '${plain}' does not support collation: ${documentText(collation)}`;
   if (isWildcard(key)) {
     if (isTrue(spec.get('sparse'))) return "Index type 'wildcard' does not support the sparse option";
     if (isTrue(spec.get('unique'))) return "Index type 'wildcard' does not support the unique option";
     if (spec.has('expireAfterSeconds')) return "Index type 'wildcard' cannot be a TTL index";
   }
-  return spec.has('partialFilterExpression') && isTrue(spec.get('sparse')) ? 'cannot mix "partialFilterExpression" and "sparse" options' : undefined;
+  return spec.has('partialFilterExpression') && isTrue(spec.get('sparse'))
+    ? 'cannot mix "partialFilterExpression" and "sparse" options'
+    : undefined;
 }
 
 function invalidOption(message: string): CommandError {

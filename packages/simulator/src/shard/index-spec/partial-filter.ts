@@ -14,7 +14,8 @@ const ALLOWED: ReadonlySet<string> = new Set(['$eq', '$gt', '$gte', '$lt', '$lte
  * @param spec with its version and its whole collation
  */
 export function refusePartialFilter(filter: Value, spec: Doc, version: ServerVersion): void {
-  if (!(filter instanceof Map)) throw cannotCreate('The field "partialFilterExpression" for an index must be a document');
+  if (!(filter instanceof Map))
+    throw cannotCreate('The field "partialFilterExpression" for an index must be a document');
   try {
     check(filter, version.atLeast(6, 0), true);
   } catch (error) {
@@ -26,7 +27,8 @@ export function refusePartialFilter(filter: Value, spec: Doc, version: ServerVer
 function check(filter: Doc, later: boolean, top: boolean): void {
   for (const [name, operand] of filter) {
     if (name === '$and' || (name === '$or' && later)) {
-      if (name === '$and' && !top && !later) throw cannotCreate('$and only supported in partialFilterExpression at top level');
+      if (name === '$and' && !top && !later)
+        throw cannotCreate('$and only supported in partialFilterExpression at top level');
       for (const part of Array.isArray(operand) ? operand : []) if (part instanceof Map) check(part, later, false);
     } else if (name.startsWith('$') || !isAllowedCondition(operand, later)) throw unsupported(name, operand);
   }
@@ -44,7 +46,12 @@ function isAllowedCondition(condition: Value, later: boolean): boolean {
 /** The refusal shows the expression as the server has parsed it; of what is not known so, the name. */
 function unsupported(name: string, operand: Value): CommandError {
   const [[operator, value] = ['', null]] = operand instanceof Map ? operand : [];
-  const shown = operator === '$ne' ? `$not\n    ${name} $eq ${valueText(value)}\n` : operator === '$exists' ? `$not\n    ${name} exists\n` : name;
+  const shown =
+    operator === '$ne'
+      ? `$not\n    ${name} $eq ${valueText(value)}\n`
+      : operator === '$exists'
+        ? `$not\n    ${name} exists\n`
+        : name;
   return cannotCreate(`unsupported expression in partial index: ${shown}`);
 }
 

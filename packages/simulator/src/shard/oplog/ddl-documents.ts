@@ -11,14 +11,17 @@ export function definitionFields(operation: DdlOperation): Doc {
 
 function definedFields({ event, target, description, stateBeforeChange }: DdlOperation): Doc {
   const { db, collection, uuid } = target;
-  const command = (name: string, rest: Iterable<[string, Value]>): Doc => fields('c', `${db}.$cmd`, new Map<string, Value>([[name, collection], ...rest]), uuid);
+  const command = (name: string, rest: Iterable<[string, Value]>): Doc =>
+    fields('c', `${db}.$cmd`, new Map<string, Value>([[name, collection], ...rest]), uuid);
   switch (event) {
     case 'create':
       return command('create', description);
     case 'createIndexes': {
       const specs = indexesOf(description);
       const [only] = specs;
-      return only !== undefined && specs.length === 1 ? command('createIndexes', only) : command('commitIndexBuild', description);
+      return only !== undefined && specs.length === 1
+        ? command('createIndexes', only)
+        : command('commitIndexBuild', description);
     }
     case 'dropIndexes': {
       const spec = indexesOf(description)[0] ?? new Map<string, Value>();

@@ -6,13 +6,24 @@ import type { DdlOperation } from './entry.js';
 /** `create`: described by the collection's options and its `_id` index. */
 export function createOperation(collection: Collection, fromMigrate = false): DdlOperation {
   const description: Doc = new Map(collection.options);
-  if (collection.options.get('clusteredIndex') === undefined) description.set('idIndex', collection.idIndex.definition.spec);
+  if (collection.options.get('clusteredIndex') === undefined)
+    description.set('idIndex', collection.idIndex.definition.spec);
   return { kind: 'definition', event: 'create', target: collection.target, description, fromMigrate };
 }
 
 /** `createIndexes`: one entry per index in an empty collection, one for all that were built over documents. */
-export function createIndexesOperation(collection: Collection, specs: readonly Doc[], fromMigrate = false): DdlOperation {
-  return { kind: 'definition', event: 'createIndexes', target: collection.target, description: indexes(specs), fromMigrate };
+export function createIndexesOperation(
+  collection: Collection,
+  specs: readonly Doc[],
+  fromMigrate = false,
+): DdlOperation {
+  return {
+    kind: 'definition',
+    event: 'createIndexes',
+    target: collection.target,
+    description: indexes(specs),
+    fromMigrate,
+  };
 }
 
 export function dropIndexesOperation(collection: Collection, spec: Doc): DdlOperation {
@@ -21,8 +32,16 @@ export function dropIndexesOperation(collection: Collection, spec: Doc): DdlOper
 
 /** What `collMod` may change of a collection. */
 const modifiable = [
-  'index', 'validator', 'validationLevel', 'validationAction', 'recordPreImages', 'changeStreamPreAndPostImages', 'cappedSize', 'cappedMax',
-  'expireAfterSeconds', 'timeseries',
+  'index',
+  'validator',
+  'validationLevel',
+  'validationAction',
+  'recordPreImages',
+  'changeStreamPreAndPostImages',
+  'cappedSize',
+  'cappedMax',
+  'expireAfterSeconds',
+  'timeseries',
 ];
 const oldSuffix = '_old';
 
@@ -36,9 +55,12 @@ export function modifyOperation(collection: Collection, body: Doc, optionsBefore
   const description: Doc = new Map();
   for (const name of modifiable) {
     const value = body.get(name);
-    if (value !== undefined) description.set(name, name === 'index' && value instanceof Map ? byName(collection, value) : value);
+    if (value !== undefined)
+      description.set(name, name === 'index' && value instanceof Map ? byName(collection, value) : value);
   }
-  const stateBeforeChange: Doc = new Map<string, Value>([['collectionOptions', new Map<string, Value>([['uuid', collection.uuid], ...optionsBefore])]]);
+  const stateBeforeChange: Doc = new Map<string, Value>([
+    ['collectionOptions', new Map<string, Value>([['uuid', collection.uuid], ...optionsBefore])],
+  ]);
   if (body.has('index')) stateBeforeChange.set('indexOptions', indexBefore(reply));
   return { kind: 'definition', event: 'modify', target: collection.target, description, stateBeforeChange };
 }
@@ -48,7 +70,9 @@ function byName(collection: Collection, change: Doc): Doc {
   const pattern = change.get('keyPattern');
   if (!(pattern instanceof Map)) return change;
   const key = encodeDocument(pattern);
-  const found = collection.indexes.find(({ definition }) => encodeDocument(definition.spec.get('key') as Doc).equals(key));
+  const found = collection.indexes.find(({ definition }) =>
+    encodeDocument(definition.spec.get('key') as Doc).equals(key),
+  );
   const rest = [...change].filter(([name]) => name !== 'keyPattern' && name !== 'name');
   return new Map<string, Value>([['name', found?.definition.name ?? ''], ...rest]);
 }

@@ -1,5 +1,13 @@
 import { timestampOf, type TimeKey } from '../storage/time-key.js';
-import { insertBytes, operationBytes, type EntryNamespace, type EntryTransaction, type OplogEntry, type OplogOperation, type TransactionPart } from './entry.js';
+import {
+  insertBytes,
+  operationBytes,
+  type EntryNamespace,
+  type EntryTransaction,
+  type OplogEntry,
+  type OplogOperation,
+  type TransactionPart,
+} from './entry.js';
 
 /** Cut-off places that are kept before the columns are copied, so that cutting stays cheap. */
 const CUT_PLACES_MIN = 4096;
@@ -40,7 +48,13 @@ export class EntryLog {
   }
 
   /** @returns bytes of the entry, about */
-  append(time: TimeKey, wallMs: number, operations: readonly OplogOperation[], transaction?: EntryTransaction, part?: TransactionPart): number {
+  append(
+    time: TimeKey,
+    wallMs: number,
+    operations: readonly OplogOperation[],
+    transaction?: EntryTransaction,
+    part?: TransactionPart,
+  ): number {
     const [only] = operations;
     const alone = operations.length === 1 && transaction === undefined && part === undefined ? only : undefined;
     if (alone !== undefined) return this.appendOne(time, wallMs, alone);
@@ -82,7 +96,10 @@ export class EntryLog {
       const { operations, transaction, part } = content;
       return { time, clusterTime, operations, transaction, part, bytes, wallMs };
     }
-    const operation: OplogOperation = content instanceof Uint8Array ? { kind: 'insert', target: this.#targets[place] as EntryNamespace, document: content } : content;
+    const operation: OplogOperation =
+      content instanceof Uint8Array
+        ? { kind: 'insert', target: this.#targets[place] as EntryNamespace, document: content }
+        : content;
     return { time, clusterTime, operations: [operation], transaction: undefined, part: undefined, bytes, wallMs };
   }
 

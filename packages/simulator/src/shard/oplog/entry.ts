@@ -65,7 +65,14 @@ export interface DropDatabaseOperation {
 }
 
 /** Changes of definitions that only streams with expanded events show (manual, "Change Events": since 6.0). */
-export type DdlEvent = 'create' | 'createIndexes' | 'dropIndexes' | 'modify' | 'shardCollection' | 'refineCollectionShardKey' | 'reshardCollection';
+export type DdlEvent =
+  | 'create'
+  | 'createIndexes'
+  | 'dropIndexes'
+  | 'modify'
+  | 'shardCollection'
+  | 'refineCollectionShardKey'
+  | 'reshardCollection';
 
 export interface DdlOperation {
   readonly kind: 'definition';

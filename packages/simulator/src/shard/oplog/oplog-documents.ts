@@ -7,7 +7,15 @@ import { describeDiff, updateDiff } from '../../update/describe.js';
 import type { Diff } from '../../update/diff.js';
 import { definitionFields } from './ddl-documents.js';
 import { documentKeyFrom, newShardKey } from './document-key.js';
-import type { DocumentOperation, EntryTransaction, InsertOperation, OplogEntry, OplogOperation, TransactionPart, UpdateOperation } from './entry.js';
+import type {
+  DocumentOperation,
+  EntryTransaction,
+  InsertOperation,
+  OplogEntry,
+  OplogOperation,
+  TransactionPart,
+  UpdateOperation,
+} from './entry.js';
 import { initiationMessage, type Oplog } from './oplog.js';
 import { fields } from './oplog-fields.js';
 
@@ -37,7 +45,9 @@ export function* entryDocument(entry: OplogEntry | undefined, version: ServerVer
   const [first, second] = entry.operations;
   if (transaction === undefined && first === undefined) return;
   const isOne = transaction === undefined && second === undefined;
-  const described = isOne ? describe(first as OplogOperation, version) : transactionFields(transaction, transactionCommand(entry, version));
+  const described = isOne
+    ? describe(first as OplogOperation, version)
+    : transactionFields(transaction, transactionCommand(entry, version));
   described.set('ts', entry.clusterTime);
   if (!isInitiation(first)) described.set('t', TERM);
   described.set('v', ENTRY_VERSION);
@@ -62,7 +72,9 @@ function opTime(time: Timestamp | undefined): Doc {
 /** Documents that the server deletes together are an `applyOps` of no session. */
 function transactionFields(transaction: EntryTransaction | undefined, command: Doc): Doc {
   return new Map<string, Value>([
-    ...(transaction === undefined ? [] : [['lsid', transaction.lsid] as [string, Value], ['txnNumber', transaction.txnNumber] as [string, Value]]),
+    ...(transaction === undefined
+      ? []
+      : [['lsid', transaction.lsid] as [string, Value], ['txnNumber', transaction.txnNumber] as [string, Value]]),
     ['op', 'c'],
     ['ns', 'admin.$cmd'],
     ['o', command],
@@ -95,24 +107,41 @@ function describe(operation: OplogOperation, version: ServerVersion): Doc {
     case 'silent':
       return fields('n', '', operation.note);
     case 'newShard':
-      return fields('n', `${operation.target.db}.${operation.target.collection}`, newShardKey(operation), operation.target.uuid);
+      return fields(
+        'n',
+        `${operation.target.db}.${operation.target.collection}`,
+        newShardKey(operation),
+        operation.target.uuid,
+      );
     case 'definition':
       return definitionFields(operation);
     case 'dropDatabase':
       return fields('c', `${operation.db}.$cmd`, new Map([['dropDatabase', new Int32(1)]]));
     case 'drop':
-      return fields('c', `${operation.target.db}.$cmd`, new Map([['drop', operation.target.collection]]), operation.target.uuid);
+      return fields(
+        'c',
+        `${operation.target.db}.$cmd`,
+        new Map([['drop', operation.target.collection]]),
+        operation.target.uuid,
+      );
     case 'rename': {
       const from = `${operation.target.db}.${operation.target.collection}`;
       const to = `${operation.to.db}.${operation.to.collection}`;
-      const command = new Map<string, Value>([['renameCollection', from], ['to', to], ['stayTemp', false]]);
+      const command = new Map<string, Value>([
+        ['renameCollection', from],
+        ['to', to],
+        ['stayTemp', false],
+      ]);
       if (operation.droppedTarget !== undefined) command.set('dropTarget', operation.droppedTarget);
       return fields('c', `${operation.target.db}.$cmd`, command, operation.target.uuid);
     }
     case 'insert':
       return insertFields(operation, version);
     case 'update':
-      return documentFields('u', operation, updateFields(operation, version)).set('o2', documentKeyFrom(operation.before, operation.target.shardKey));
+      return documentFields('u', operation, updateFields(operation, version)).set(
+        'o2',
+        documentKeyFrom(operation.before, operation.target.shardKey),
+      );
     case 'delete':
       return documentFields('d', operation, documentKeyFrom(operation.before, operation.target.shardKey));
   }
@@ -121,7 +150,9 @@ function describe(operation: OplogOperation, version: ServerVersion): Doc {
 /** Since 6.0 inserts have their whole document key beside them. */
 function insertFields(operation: InsertOperation, version: ServerVersion): Doc {
   const described = documentFields('i', operation, new RawDocument(operation.document));
-  return version.atLeast(6) ? described.set('o2', documentKeyFrom(operation.document, operation.target.shardKey)) : described;
+  return version.atLeast(6)
+    ? described.set('o2', documentKeyFrom(operation.document, operation.target.shardKey))
+    : described;
 }
 
 /** The whole document of a replacement; otherwise the difference, in 4.4 as operators. */

@@ -93,7 +93,12 @@ export class Oplog {
   }
 
   /** @param part of a transaction that takes several entries: which of them this is */
-  append(clusterTime: Timestamp, operations: readonly OplogOperation[], transaction?: EntryTransaction, part?: TransactionPart): void {
+  append(
+    clusterTime: Timestamp,
+    operations: readonly OplogOperation[],
+    transaction?: EntryTransaction,
+    part?: TransactionPart,
+  ): void {
     const time = timeKey(clusterTime);
     this.#appended(time, this.#entries.append(time, this.now(), operations, transaction, part));
   }
@@ -165,11 +170,13 @@ export class Oplog {
 
   /** Cuts off the entries below a time; the last one stays. */
   loseBefore(time: TimeKey): void {
-    while (this.#hasOlder() && (this.#entries.timeAt(this.start) ?? time) < time) this.#bytes -= this.#entries.cutFirst();
+    while (this.#hasOlder() && (this.#entries.timeAt(this.start) ?? time) < time)
+      this.#bytes -= this.#entries.cutFirst();
   }
 
   #cutToSize(): void {
-    while (this.#bytes > this.#bytesMax && this.#hasOlder() && !this.#isRetained()) this.#bytes -= this.#entries.cutFirst();
+    while (this.#bytes > this.#bytesMax && this.#hasOlder() && !this.#isRetained())
+      this.#bytes -= this.#entries.cutFirst();
   }
 
   /** True when the oldest entry is too young to go. */

@@ -31,7 +31,13 @@ export function writeTransaction(
   const previous = writePartial(oplog, pieces.slice(0, -1), transaction);
   const clusterTime = oplog.nextTime();
   if (previous === undefined) oplog.append(clusterTime, operations, transaction);
-  else oplog.append(clusterTime, operations, transaction, { kind: 'last', written: pieces.at(-1) ?? [], previous, count: operations.length });
+  else
+    oplog.append(clusterTime, operations, transaction, {
+      kind: 'last',
+      written: pieces.at(-1) ?? [],
+      previous,
+      count: operations.length,
+    });
   return clusterTime;
 }
 
@@ -58,16 +64,29 @@ export function writePrepared(
 export function writePreparedCommit(oplog: Oplog, prepared: PreparedEntries, commitTime: Timestamp): Timestamp {
   oplog.learnTime(commitTime);
   const clusterTime = oplog.nextTime();
-  oplog.append(clusterTime, prepared.operations, prepared.transaction, { kind: 'commit', written: [], previous: prepared.prepareTime, commitTime });
+  oplog.append(clusterTime, prepared.operations, prepared.transaction, {
+    kind: 'commit',
+    written: [],
+    previous: prepared.prepareTime,
+    commitTime,
+  });
   return clusterTime;
 }
 
 /** Writes the abort of a prepared transaction; it never has events. */
 export function writePreparedAbort(oplog: Oplog, prepared: PreparedEntries): void {
-  oplog.append(oplog.nextTime(), [], prepared.transaction, { kind: 'abort', written: [], previous: prepared.prepareTime });
+  oplog.append(oplog.nextTime(), [], prepared.transaction, {
+    kind: 'abort',
+    written: [],
+    previous: prepared.prepareTime,
+  });
 }
 
-function writePartial(oplog: Oplog, pieces: readonly TransactionOperation[][], transaction: EntryTransaction): Timestamp | undefined {
+function writePartial(
+  oplog: Oplog,
+  pieces: readonly TransactionOperation[][],
+  transaction: EntryTransaction,
+): Timestamp | undefined {
   let previous: Timestamp | undefined;
   for (const written of pieces) {
     const clusterTime = oplog.nextTime();

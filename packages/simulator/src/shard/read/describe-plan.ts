@@ -14,12 +14,18 @@ const NOW = { time: LATEST, transaction: null };
 export function describePlan(plan: ScanPlan, request: ScanRequest): Doc {
   const scan = scanStage(plan, request);
   if (plan.sorted || request.sort === undefined) return scan;
-  return new Map<string, Value>([['stage', 'SORT'], ['sortPattern', request.sort], ['type', 'simple'], ['inputStage', scan]]);
+  return new Map<string, Value>([
+    ['stage', 'SORT'],
+    ['sortPattern', request.sort],
+    ['type', 'simple'],
+    ['inputStage', scan],
+  ]);
 }
 
 function scanStage({ index }: ScanPlan, { filter }: ScanRequest): Doc {
   const filtered: [string, Value][] = filter.size === 0 ? [] : [['filter', filter]];
-  if (index === undefined) return new Map<string, Value>([['stage', 'COLLSCAN'], ...filtered, ['direction', 'forward']]);
+  if (index === undefined)
+    return new Map<string, Value>([['stage', 'COLLSCAN'], ...filtered, ['direction', 'forward']]);
   const { definition, multikey } = index;
   const keys = new Map<string, Value>([
     ['stage', 'IXSCAN'],

@@ -56,7 +56,11 @@ export class DocumentSource implements BatchSource {
       batch.push(document);
     }
     const exhausted = this.#done && this.#kept === undefined;
-    return { documents: batch, exhausted, ...(this.atClusterTime === undefined ? {} : { atClusterTime: this.atClusterTime }) };
+    return {
+      documents: batch,
+      exhausted,
+      ...(this.atClusterTime === undefined ? {} : { atClusterTime: this.atClusterTime }),
+    };
   }
 
   close(): void {
@@ -86,5 +90,9 @@ export class DocumentSource implements BatchSource {
 /** @throws CommandError 239 for a time that the history no longer reaches back to */
 export function refuseForgotten(history: History, atClusterTime: Timestamp): void {
   if (timeKey(atClusterTime) >= history.oldestReadable()) return;
-  throw new CommandError(239, 'SnapshotTooOld', `Read timestamp ${timeText(atClusterTime)} is older than the oldest available timestamp.`);
+  throw new CommandError(
+    239,
+    'SnapshotTooOld',
+    `Read timestamp ${timeText(atClusterTime)} is older than the oldest available timestamp.`,
+  );
 }

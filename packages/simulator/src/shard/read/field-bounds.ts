@@ -60,10 +60,13 @@ function prefixBounds(condition: Value): FieldBounds | undefined {
 
 function addOperator(bounds: FieldBounds, operator: string, operand: Value): void {
   if (operator === '$eq' && isPoint(operand)) bounds.equals = withUndefined([operand]);
-  else if (operator === '$in' && Array.isArray(operand) && operand.every(isPoint)) bounds.equals = withUndefined(operand);
+  else if (operator === '$in' && Array.isArray(operand) && operand.every(isPoint))
+    bounds.equals = withUndefined(operand);
   else if ((operator === '$gte' || operator === '$lte') && operand === null) bounds.equals = withUndefined([null]);
-  else if ((operator === '$gt' || operator === '$gte') && isPoint(operand)) bounds.lower = { value: operand, inclusive: operator === '$gte' };
-  else if ((operator === '$lt' || operator === '$lte') && isPoint(operand)) bounds.upper = { value: operand, inclusive: operator === '$lte' };
+  else if ((operator === '$gt' || operator === '$gte') && isPoint(operand))
+    bounds.lower = { value: operand, inclusive: operator === '$gte' };
+  else if ((operator === '$lt' || operator === '$lte') && isPoint(operand))
+    bounds.upper = { value: operand, inclusive: operator === '$lte' };
   else bounds.exact = false;
 }
 
@@ -80,5 +83,10 @@ function withUndefined(values: readonly Value[]): readonly Value[] {
 
 /** Values that stand for exactly one key of an index. */
 function isPoint(value: Value): boolean {
-  return !(Array.isArray(value) || value instanceof BSONRegExp || value instanceof UndefinedValue || value instanceof RawDocument);
+  return !(
+    Array.isArray(value) ||
+    value instanceof BSONRegExp ||
+    value instanceof UndefinedValue ||
+    value instanceof RawDocument
+  );
 }

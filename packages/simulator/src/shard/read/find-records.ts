@@ -30,7 +30,11 @@ export interface RecordSearch {
  * Which documents a write may touch. Until 5.0 a shard writes orphans like any other document (corpus: 13-orphans); since
  * 6.0 it leaves them alone when a router asks (manual: release notes of 6.0).
  */
-export function writable(version: ServerVersion, collection: Collection, routed: RoutedAccess | undefined): RecordSearch['accept'] {
+export function writable(
+  version: ServerVersion,
+  collection: Collection,
+  routed: RoutedAccess | undefined,
+): RecordSearch['accept'] {
   if (routed === undefined || collection.target.shardKey === undefined || !version.atLeast(6, 0)) return undefined;
   return (document) => routed.owns(collection.namespace, document);
 }
@@ -57,10 +61,20 @@ export function* matchedRecords(
   else yield* inOrder(found, options.sort, options.collation);
 }
 
-function* matchesIn(records: Iterable<DocumentRecord>, view: ReadView, matches: Matcher | undefined, accept: RecordSearch['accept']): Generator<MatchedRecord> {
+function* matchesIn(
+  records: Iterable<DocumentRecord>,
+  view: ReadView,
+  matches: Matcher | undefined,
+  accept: RecordSearch['accept'],
+): Generator<MatchedRecord> {
   for (const record of records) {
     const bytes = visibleBytes(record, view);
-    if (bytes !== null && (accept === undefined || accept(bytes)) && (matches === undefined || matches(decodeDocument(bytes)))) yield { record, bytes };
+    if (
+      bytes !== null &&
+      (accept === undefined || accept(bytes)) &&
+      (matches === undefined || matches(decodeDocument(bytes)))
+    )
+      yield { record, bytes };
   }
 }
 

@@ -34,14 +34,25 @@ export function indexRanges(index: CollectionIndex, bounds: ReadonlyMap<string, 
  * Everything between two keys of an index, as `min` and `max` of a find give them: of hashed fields they are hashes. The end is
  * exclusive also where it is not given: it is the last key that there can be.
  */
-export function minMaxRange(definition: IndexDefinition, min: readonly Value[] | undefined, max: readonly Value[] | undefined): KeyRange {
+export function minMaxRange(
+  definition: IndexDefinition,
+  min: readonly Value[] | undefined,
+  max: readonly Value[] | undefined,
+): KeyRange {
   const { collation } = definition;
   const fields = definition.fields.map((field) => ({ ...field, hashed: false }));
   const end = max ?? fields.map(({ descending }) => (descending ? new MinKey() : new MaxKey()));
-  return { ...(min === undefined ? {} : { from: keyText(min, fields, collation) }), to: keyText(end, fields, collation) };
+  return {
+    ...(min === undefined ? {} : { from: keyText(min, fields, collation) }),
+    to: keyText(end, fields, collation),
+  };
 }
 
-function withLastField(index: CollectionIndex, prefix: readonly Value[], bound: FieldBounds | undefined): IndexRanges | undefined {
+function withLastField(
+  index: CollectionIndex,
+  prefix: readonly Value[],
+  bound: FieldBounds | undefined,
+): IndexRanges | undefined {
   const { definition } = index;
   const field = definition.fields[prefix.length];
   if (bound?.equals !== undefined && bound.equals.length <= POINTS_MAX) {
@@ -60,8 +71,10 @@ function boundedRange(index: CollectionIndex, prefix: readonly Value[], bound: F
   const { definition } = index;
   const whole = prefix.length === 0 ? {} : prefixRange(definition, prefix);
   const { lower, upper } = bound;
-  const lowerKey = lower === undefined ? undefined : keyText([...prefix, lower.value], definition.fields, definition.collation);
-  const upperKey = upper === undefined ? undefined : keyText([...prefix, upper.value], definition.fields, definition.collation);
+  const lowerKey =
+    lower === undefined ? undefined : keyText([...prefix, lower.value], definition.fields, definition.collation);
+  const upperKey =
+    upper === undefined ? undefined : keyText([...prefix, upper.value], definition.fields, definition.collation);
   const from = lowerKey === undefined || lower?.inclusive === true ? lowerKey : keyAfter(lowerKey);
   const to = upperKey === undefined || upper?.inclusive !== true ? upperKey : keyAfter(upperKey);
   const usesUpper = to !== undefined && !(index.multikey && from !== undefined);

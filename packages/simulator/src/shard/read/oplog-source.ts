@@ -9,5 +9,7 @@ export function isOplogRead(namespace: string | undefined): boolean {
 
 /** The documents of such a namespace in natural order, backward or forward. */
 export function oplogReadDocuments(state: ShardState, namespace: string, direction: 1 | -1): Generator<Uint8Array> {
-  return namespace === OPLOG_NAMESPACE ? oplogDocuments(state.oplog, state.version, direction) : state.preImages.documents(direction);
+  return namespace === OPLOG_NAMESPACE
+    ? oplogDocuments(state.oplog, state.version, direction)
+    : state.preImages.documents(direction);
 }

@@ -25,7 +25,9 @@ export function planFailureText(collection: Collection, query: QuotedQuery, caus
     ...(limit === Infinity ? [] : [` limit=${limit}`]),
     ...(skip === 0 ? [] : [` skip=${skip}`]),
   ].join('');
-  const [sort, projection] = [query.sort, query.projection].map((each) => documentText(each ?? new Map<string, Value>()));
+  const [sort, projection] = [query.sort, query.projection].map((each) =>
+    documentText(each ?? new Map<string, Value>()),
+  );
   const shown = `Sort: ${sort}\nProj: ${projection}\n`;
   return `error processing query: ns=${collection.namespace}${window}Tree: ${treeText(nodeOf(query.filter), '')}${shown} planner returned error :: caused by :: ${cause}`;
 }
@@ -50,22 +52,40 @@ function operandText(operand: Value): string {
 }
 
 function nodeOf(filter: Doc): Node {
-  return joined('$and', [...filter].flatMap(([name, operand]) => conditionsOf(name, operand)));
+  return joined(
+    '$and',
+    [...filter].flatMap(([name, operand]) => conditionsOf(name, operand)),
+  );
 }
 
 function conditionsOf(name: string, operand: Value): Node[] {
-  if ((name === '$or' || name === '$and') && Array.isArray(operand)) return [joined(name, operand.map((part) => nodeOf(part instanceof Map ? part : new Map<string, Value>())))];
+  if ((name === '$or' || name === '$and') && Array.isArray(operand))
+    return [
+      joined(
+        name,
+        operand.map((part) => nodeOf(part instanceof Map ? part : new Map<string, Value>())),
+      ),
+    ];
   if (operand instanceof BSONRegExp) return [leaf(name, 'regex', operand)];
   if (!(operand instanceof Map) || !isOperatorDocument(operand)) return [leaf(name, '$eq', operand)];
-  return [...operand].map(([operator, value]) => (operator === '$in' && Array.isArray(value) ? oneOf(name, value) : leaf(name, operator, value)));
+  return [...operand].map(([operator, value]) =>
+    operator === '$in' && Array.isArray(value) ? oneOf(name, value) : leaf(name, operator, value),
+  );
 }
 
 /** Values in order, each once; a single one is an equality. */
 function oneOf(path: string, values: readonly Value[]): Node {
-  const sorted = [...values].sort(compareValues).filter((value, at, all) => at === 0 || compareValues(value, all[at - 1] ?? null) !== 0);
+  const sorted = [...values]
+    .sort(compareValues)
+    .filter((value, at, all) => at === 0 || compareValues(value, all[at - 1] ?? null) !== 0);
   const [only] = sorted;
-  if (sorted.length === 1 && only !== undefined) return only instanceof BSONRegExp ? leaf(path, 'regex', only) : leaf(path, '$eq', only);
-  return { text: `${path} $in [ ${sorted.map((value) => `${operandText(value)} `).join('')}]`, rank: kinds.indexOf('$in'), children: [] };
+  if (sorted.length === 1 && only !== undefined)
+    return only instanceof BSONRegExp ? leaf(path, 'regex', only) : leaf(path, '$eq', only);
+  return {
+    text: `${path} $in [ ${sorted.map((value) => `${operandText(value)} `).join('')}]`,
+    rank: kinds.indexOf('$in'),
+    children: [],
+  };
 }
 
 function joined(name: '$and' | '$or', children: readonly Node[]): Node {

@@ -80,11 +80,20 @@ function ownership(collection: Collection, routed: RoutedAccess | undefined): Ac
   return (bytes) => routed.owns(namespace, bytes);
 }
 
-function* scan(plan: ScanPlan, view: ReadView, matches: ((doc: Doc) => boolean) | undefined, owns: Accept | undefined): Generator<Uint8Array | undefined> {
+function* scan(
+  plan: ScanPlan,
+  view: ReadView,
+  matches: ((doc: Doc) => boolean) | undefined,
+  owns: Accept | undefined,
+): Generator<Uint8Array | undefined> {
   let quiet = 0;
   for (const record of plan.records(view)) {
     const bytes = visibleBytes(record, view);
-    if (bytes !== null && (owns === undefined || owns(bytes)) && (matches === undefined || matches(decodeDocument(bytes)))) {
+    if (
+      bytes !== null &&
+      (owns === undefined || owns(bytes)) &&
+      (matches === undefined || matches(decodeDocument(bytes)))
+    ) {
       quiet = 0;
       yield bytes;
       continue;

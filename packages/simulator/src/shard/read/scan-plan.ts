@@ -50,7 +50,12 @@ export function planScan(collection: Collection, request: ScanRequest): ScanPlan
 }
 
 /** An index that is described only leaves the scan to the collection. */
-function hintedScan(collection: Collection, hint: Value, bounds: ReadonlyMap<string, FieldBounds>, request: ScanRequest): ScanPlan {
+function hintedScan(
+  collection: Collection,
+  hint: Value,
+  bounds: ReadonlyMap<string, FieldBounds>,
+  request: ScanRequest,
+): ScanPlan {
   const index = hintedIndex(collection, hint, request);
   return index.definition.built ? indexScan(index, bounds, request) : naturalScan(collection, 1, request);
 }
@@ -78,12 +83,31 @@ function naturalRecords(collection: Collection, direction: 1 | -1, view: ReadVie
 
 function minMaxScan(collection: Collection, request: ScanRequest): ScanPlan {
   if (request.hint === undefined) {
-    throw new CommandError(51173, 'Location51173', planFailureText(collection, request, 'When using min()/max() a hint of which index to use must be provided'));
+    throw new CommandError(
+      51173,
+      'Location51173',
+      planFailureText(collection, request, 'When using min()/max() a hint of which index to use must be provided'),
+    );
   }
   const { definition } = hintedIndex(collection, request.hint, request);
-  const range = minMaxRange(definition, boundValues(collection, request, definition.fields, request.min), boundValues(collection, request, definition.fields, request.max));
-  if (isEmpty(definition.fields, request) || (range.from !== undefined && range.to !== undefined && range.from >= range.to)) {
-    throw new CommandError(51175, 'Location51175', planFailureText(collection, request, 'The value provided for min() does not come before the value provided for max() in the hinted index'));
+  const range = minMaxRange(
+    definition,
+    boundValues(collection, request, definition.fields, request.min),
+    boundValues(collection, request, definition.fields, request.max),
+  );
+  if (
+    isEmpty(definition.fields, request) ||
+    (range.from !== undefined && range.to !== undefined && range.from >= range.to)
+  ) {
+    throw new CommandError(
+      51175,
+      'Location51175',
+      planFailureText(
+        collection,
+        request,
+        'The value provided for min() does not come before the value provided for max() in the hinted index',
+      ),
+    );
   }
   return rangesPlan(hintedIndex(collection, request.hint, request), [range], request, request.filter.size === 0);
 }
@@ -100,11 +124,20 @@ function isEmpty(fields: readonly { descending: boolean }[], { min, max }: ScanR
   return true;
 }
 
-function boundValues(collection: Collection, request: ScanRequest, fields: readonly { path: string }[], bound: Doc | undefined): Value[] | undefined {
+function boundValues(
+  collection: Collection,
+  request: ScanRequest,
+  fields: readonly { path: string }[],
+  bound: Doc | undefined,
+): Value[] | undefined {
   if (bound === undefined) return undefined;
   const names = [...bound.keys()];
   if (names.length !== fields.length || names.some((name, at) => name !== fields[at]?.path)) {
-    throw new CommandError(51174, 'Location51174', planFailureText(collection, request, 'The index chosen is not compatible with min/max'));
+    throw new CommandError(
+      51174,
+      'Location51174',
+      planFailureText(collection, request, 'The index chosen is not compatible with min/max'),
+    );
   }
   return [...bound.values()];
 }
@@ -116,7 +149,9 @@ function hintedIndex(collection: Collection, hint: Value, request: ScanRequest):
     return hint instanceof Map && samePattern(index, hint);
   });
   if (found === undefined || found.definition.spec.get('hidden') === true) {
-    throw failure.badValue(planFailureText(collection, request, 'hint provided does not correspond to an existing index'));
+    throw failure.badValue(
+      planFailureText(collection, request, 'hint provided does not correspond to an existing index'),
+    );
   }
   return found;
 }
@@ -158,11 +193,21 @@ function mayHoldStrings(value: Value | undefined): boolean {
   return typeof value === 'string' || value instanceof BSONSymbol || value instanceof Map || Array.isArray(value);
 }
 
-function bestIndex(collection: Collection, bounds: ReadonlyMap<string, FieldBounds>, request: ScanRequest): CollectionIndex | undefined {
+function bestIndex(
+  collection: Collection,
+  bounds: ReadonlyMap<string, FieldBounds>,
+  request: ScanRequest,
+): CollectionIndex | undefined {
   let best: { index: CollectionIndex; fieldsUsed: number } | undefined;
   for (const index of collection.indexesAt(request.time)) {
     const { definition } = index;
-    if (!definition.built || definition.spec.get('hidden') === true || definition.sparse || definition.holds !== undefined) continue;
+    if (
+      !definition.built ||
+      definition.spec.get('hidden') === true ||
+      definition.sparse ||
+      definition.holds !== undefined
+    )
+      continue;
     if (!sameCollation(definition.collation, collection.collation)) continue;
     const fieldsUsed = indexRanges(index, bounds)?.fieldsUsed ?? 0;
     const useful = fieldsUsed > 0 || sortDirection(index, request) !== undefined;
@@ -174,7 +219,12 @@ function bestIndex(collection: Collection, bounds: ReadonlyMap<string, FieldBoun
 
 function indexScan(index: CollectionIndex, bounds: ReadonlyMap<string, FieldBounds>, request: ScanRequest): ScanPlan {
   const ranges = indexRanges(index, bounds);
-  return rangesPlan(index, ranges?.ranges ?? [{}], request, request.filter.size === 0 || pointsDecide(index, bounds, request.filter));
+  return rangesPlan(
+    index,
+    ranges?.ranges ?? [{}],
+    request,
+    request.filter.size === 0 || pointsDecide(index, bounds, request.filter),
+  );
 }
 
 /** True when the filter asks for nothing but certain values of the one field of the index, and finding a key is finding a match. */
@@ -185,7 +235,12 @@ function pointsDecide(index: CollectionIndex, bounds: ReadonlyMap<string, FieldB
   return bound?.exact === true && bound.equals !== undefined && bound.lower === undefined && bound.upper === undefined;
 }
 
-function rangesPlan(index: CollectionIndex, ranges: readonly KeyRange[], request: ScanRequest, filterDone: boolean): ScanPlan {
+function rangesPlan(
+  index: CollectionIndex,
+  ranges: readonly KeyRange[],
+  request: ScanRequest,
+  filterDone: boolean,
+): ScanPlan {
   const direction = sortDirection(index, request);
   const reverse = direction === -1;
   return {
@@ -196,7 +251,12 @@ function rangesPlan(index: CollectionIndex, ranges: readonly KeyRange[], request
   };
 }
 
-function* scanRanges(index: CollectionIndex, ranges: readonly KeyRange[], view: ReadView, reverse: boolean): Generator<DocumentRecord> {
+function* scanRanges(
+  index: CollectionIndex,
+  ranges: readonly KeyRange[],
+  view: ReadView,
+  reverse: boolean,
+): Generator<DocumentRecord> {
   const seen = index.multikey ? new Set<DocumentRecord>() : undefined;
   for (const range of ranges) {
     for (const record of index.scan(range, view, reverse)) {

@@ -20,11 +20,17 @@ export function sourceStageDocuments(
 ): Doc[] | undefined {
   const collStats = stage?.get('$collStats');
   if (collStats instanceof Map) return [collectionStatistics(state, namespace ?? '', collection, collStats)];
-  if (stage?.has('$indexStats') === true) return collection === undefined ? [] : indexStatistics(state, collection, routed);
+  if (stage?.has('$indexStats') === true)
+    return collection === undefined ? [] : indexStatistics(state, collection, routed);
   return undefined;
 }
 
-function collectionStatistics(state: ShardState, namespace: string, collection: Collection | undefined, wanted: Doc): Doc {
+function collectionStatistics(
+  state: ShardState,
+  namespace: string,
+  collection: Collection | undefined,
+  wanted: Doc,
+): Doc {
   const found: Doc = new Map<string, Value>([
     ['ns', namespace],
     ['shard', state.options.name],
@@ -32,7 +38,11 @@ function collectionStatistics(state: ShardState, namespace: string, collection: 
     ['localTime', new DateTime(BigInt(state.now()))],
   ]);
   const storage = wanted.get('storageStats');
-  if (namespace === OPLOG_NAMESPACE) return found.set('storageStats', oplogStats(state.oplog, storage instanceof Map ? (numberOf(storage.get('scale')) ?? 1) : 1));
+  if (namespace === OPLOG_NAMESPACE)
+    return found.set(
+      'storageStats',
+      oplogStats(state.oplog, storage instanceof Map ? (numberOf(storage.get('scale')) ?? 1) : 1),
+    );
   for (const part of ['count', 'storageStats']) {
     if (wanted.has(part) && collection === undefined) throw missing(part, namespace);
   }
@@ -60,7 +70,13 @@ function indexStatistics(state: ShardState, collection: Collection, routed: bool
         ['name', definition.name],
         ['key', definition.spec.get('key') ?? null],
         ['host', state.diagnosticHost],
-        ['accesses', new Map<string, Value>([['ops', Long.fromNumber(0)], ['since', since]])],
+        [
+          'accesses',
+          new Map<string, Value>([
+            ['ops', Long.fromNumber(0)],
+            ['since', since],
+          ]),
+        ],
         ...(routed ? [['shard', state.options.name] as [string, Value]] : []),
         ['spec', definition.spec],
       ]),

@@ -18,9 +18,14 @@ const NOW = { time: LATEST, transaction: null };
  */
 export function collectionTail(collection: Collection, query: Query): () => Uint8Array | undefined {
   if (collection.cap === undefined) {
-    throw failure.badValue(`error processing query: ns=${collection.namespace} planner returned error :: caused by :: tailable cursor requested on non capped collection`);
+    throw failure.badValue(
+      `error processing query: ns=${collection.namespace} planner returned error :: caused by :: tailable cursor requested on non capped collection`,
+    );
   }
-  if (query.sort !== undefined) throw failure.badValue('error processing query: planner returned error :: caused by :: invalid sort specified for tailable cursor');
+  if (query.sort !== undefined)
+    throw failure.badValue(
+      'error processing query: planner returned error :: caused by :: invalid sort specified for tailable cursor',
+    );
   let last = 0;
   return filtered(query, () => {
     for (const record of collection.records.ascend(last)) {
@@ -48,7 +53,10 @@ export function oplogTail({ oplog, version }: ShardState, query: Query): () => U
 
 function filtered(query: Query, take: () => Uint8Array | undefined): () => Uint8Array | undefined {
   const matches = compileMatcher(query.filter, query.collation, query.variables);
-  const project = query.projection === undefined || query.projection.size === 0 ? undefined : compileProjection(query.projection, query.filter, query.variables);
+  const project =
+    query.projection === undefined || query.projection.size === 0
+      ? undefined
+      : compileProjection(query.projection, query.filter, query.variables);
   return () => {
     for (let bytes = take(); bytes !== undefined; bytes = take()) {
       const document = decodeDocument(bytes);

@@ -41,5 +41,8 @@ function shown(identity: SessionIdentity, txnNumber: Long, participants: number)
     ['numParticipants', Long.fromNumber(participants)],
     ['state', 'waitingForDecisionAck'],
   ]);
-  return new Map<string, Value>([['desc', 'transaction coordinator'], ['twoPhaseCommitCoordinator', coordinator]]);
+  return new Map<string, Value>([
+    ['desc', 'transaction coordinator'],
+    ['twoPhaseCommitCoordinator', coordinator],
+  ]);
 }

@@ -44,7 +44,13 @@ export class LogicalSession {
 
   /** Begins a higher number; what was remembered of the old one is forgotten. */
   advance(txnNumber: Long, isTransaction: boolean): void {
-    if (this.#isWritten) this.#written = { txnNumber: this.txnNumber, isTransaction: this.isTransaction, outcome: this.outcome, statements: this.statements };
+    if (this.#isWritten)
+      this.#written = {
+        txnNumber: this.txnNumber,
+        isTransaction: this.isTransaction,
+        outcome: this.outcome,
+        statements: this.statements,
+      };
     this.txnNumber = txnNumber.toBigInt();
     this.isTransaction = isTransaction;
     this.outcome = isTransaction ? 'running' : 'none';
@@ -54,7 +60,12 @@ export class LogicalSession {
   /** Goes back to the last number under which something was written: the others were in memory only. */
   forgetVolatile(): void {
     if (this.#isWritten) return;
-    const { txnNumber, isTransaction, outcome, statements } = this.#written ?? { txnNumber: -1n, isTransaction: false, outcome: 'none', statements: new Map<number, StatementResult>() };
+    const { txnNumber, isTransaction, outcome, statements } = this.#written ?? {
+      txnNumber: -1n,
+      isTransaction: false,
+      outcome: 'none',
+      statements: new Map<number, StatementResult>(),
+    };
     this.txnNumber = txnNumber;
     this.isTransaction = isTransaction;
     this.outcome = outcome;

@@ -2,7 +2,13 @@ import { Long, type Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import type { EntryTransaction, TransactionOperation } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
-import { writePrepared, writePreparedAbort, writePreparedCommit, writeTransaction, type PreparedEntries } from '../oplog/transaction-entries.js';
+import {
+  writePrepared,
+  writePreparedAbort,
+  writePreparedCommit,
+  writeTransaction,
+  type PreparedEntries,
+} from '../oplog/transaction-entries.js';
 import type { ReadView } from '../storage/record.js';
 import { timeKey, type TimeKey } from '../storage/time-key.js';
 import type { CreatedCollections } from '../storage/catalog.js';
@@ -41,10 +47,20 @@ export class RunningTransaction {
 
   /** As `$currentOp` shows it, between its statements too (server source: `reportStashedState`). */
   shown(now_ms: number): Doc {
-    const parameters = new Map<string, Value>([['txnNumber', this.txnNumber], ['autocommit', false]]);
-    const transaction = new Map<string, Value>([['parameters', parameters], ['timeOpenMicros', Long.fromNumber((now_ms - this.startedMs) * 1000)]]);
-    if (this.#prepared !== undefined) transaction.set('timePreparedMicros', Long.fromNumber((now_ms - this.#preparedMs) * 1000));
-    return new Map<string, Value>([['lsid', this.session.toDoc()], ['transaction', transaction]]);
+    const parameters = new Map<string, Value>([
+      ['txnNumber', this.txnNumber],
+      ['autocommit', false],
+    ]);
+    const transaction = new Map<string, Value>([
+      ['parameters', parameters],
+      ['timeOpenMicros', Long.fromNumber((now_ms - this.startedMs) * 1000)],
+    ]);
+    if (this.#prepared !== undefined)
+      transaction.set('timePreparedMicros', Long.fromNumber((now_ms - this.#preparedMs) * 1000));
+    return new Map<string, Value>([
+      ['lsid', this.session.toDoc()],
+      ['transaction', transaction],
+    ]);
   }
 
   /** Writes everything down without making it visible. @returns the time from which on it may become visible */

@@ -47,10 +47,13 @@ export class Sessions {
     if (txnNumber === undefined) return ALONE;
     if (!isLong(txnNumber)) {
       const type = txnNumber instanceof Int32 ? 'int' : 'object';
-      throw failure.typeMismatch(`BSON field 'OperationSessionInfo.txnNumber' is the wrong type '${type}', expected type 'long'`);
+      throw failure.typeMismatch(
+        `BSON field 'OperationSessionInfo.txnNumber' is the wrong type '${type}', expected type 'long'`,
+      );
     }
     const identity = SessionIdentity.read(body.get('lsid'));
-    if (identity === undefined) throw failure.invalidOptions('Transaction number requires a session ID to also be specified');
+    if (identity === undefined)
+      throw failure.invalidOptions('Transaction number requires a session ID to also be specified');
     const session = this.#session(identity);
     if (body.get('autocommit') === false) return this.#joinTransaction(session, txnNumber, body, request.name);
     return this.#joinRetryable(session, txnNumber, request.name);
@@ -75,7 +78,9 @@ export class Sessions {
 
   /** Resolves when no transaction is prepared that a read at this time would have to show; undefined when there is none. */
   preparedUpTo(time: TimeKey): Promise<unknown> | undefined {
-    const undecided = [...this.#prepared].filter(({ prepareTime }) => prepareTime !== undefined && timeKey(prepareTime) <= time);
+    const undecided = [...this.#prepared].filter(
+      ({ prepareTime }) => prepareTime !== undefined && timeKey(prepareTime) <= time,
+    );
     return undecided.length === 0 ? undefined : Promise.all(undecided.map(({ storage }) => storage.ended));
   }
 
@@ -102,7 +107,8 @@ export class Sessions {
     const found: SessionRecord[] = [];
     for (const { identity, txnNumber, statements } of this.#sessions.values()) {
       for (const [statementId, result] of statements) {
-        if (result.touched !== undefined && wanted(result.touched)) found.push({ lsid: identity.toDoc(), txnNumber, statementId, result });
+        if (result.touched !== undefined && wanted(result.touched))
+          found.push({ lsid: identity.toDoc(), txnNumber, statementId, result });
       }
     }
     return found;
@@ -125,7 +131,8 @@ export class Sessions {
 
   /** The running transactions that wrote to a collection. */
   runningOn(db: string, collection: string): RunningTransaction[] {
-    const wrote = ({ operations }: RunningTransaction): boolean => operations.some(({ target }) => target.db === db && target.collection === collection);
+    const wrote = ({ operations }: RunningTransaction): boolean =>
+      operations.some(({ target }) => target.db === db && target.collection === collection);
     return [...this.#sessions.values()].flatMap(({ running }) => (running !== null && wrote(running) ? [running] : []));
   }
 
@@ -165,7 +172,8 @@ export class Sessions {
   #forgetOldest(): void {
     let oldest: [string, LogicalSession] | undefined;
     for (const entry of this.#sessions) {
-      if (entry[1].running === null && (oldest === undefined || entry[1].lastUsedMs < oldest[1].lastUsedMs)) oldest = entry;
+      if (entry[1].running === null && (oldest === undefined || entry[1].lastUsedMs < oldest[1].lastUsedMs))
+        oldest = entry;
     }
     if (oldest !== undefined) this.#sessions.delete(oldest[0]);
   }
@@ -181,7 +189,11 @@ export class Sessions {
       this.abort(session);
       session.advance(txnNumber, false);
     } else if (session.isTransaction) {
-      throw new CommandError(217, 'IncompleteTransactionHistory', 'Cannot retry a retryable write that has been converted into a transaction');
+      throw new CommandError(
+        217,
+        'IncompleteTransactionHistory',
+        'Cannot retry a retryable write that has been converted into a transaction',
+      );
     }
     return { session, transaction: null, retryable: true };
   }
@@ -193,19 +205,32 @@ export class Sessions {
     if (body.get('startTransaction') === true) {
       this.#start(session, txnNumber, body);
     } else if (number > session.txnNumber || !session.isTransaction) {
-      throw noSuchTransaction(`Given transaction number ${number.toString()} does not match any in-progress transactions. The active transaction number is ${session.txnNumber.toString()}`);
+      throw noSuchTransaction(
+        `Given transaction number ${number.toString()} does not match any in-progress transactions. The active transaction number is ${session.txnNumber.toString()}`,
+      );
     }
     const ending = ENDING_COMMANDS.has(name);
     if (session.running === null && !ending) throw endedTransaction(session, number);
     if (session.running?.prepareTime !== undefined && !ending) {
-      throw new CommandError(267, 'PreparedTransactionInProgress', `Cannot run operations on a transaction that has been prepared: { txnNumber: ${number.toString()} }`);
+      throw new CommandError(
+        267,
+        'PreparedTransactionInProgress',
+        `Cannot run operations on a transaction that has been prepared: { txnNumber: ${number.toString()} }`,
+      );
     }
     return { session, transaction: session.running, retryable: false };
   }
 
   #start(session: LogicalSession, txnNumber: Long, body: Doc): void {
-    if (txnNumber.toBigInt() === session.txnNumber && (session.isTransaction ? session.outcome !== 'aborted' : session.statements.size > 0)) {
-      throw new CommandError(50911, 'Location50911', `Cannot start a transaction at given transaction number ${txnNumber.toString()} a transaction with the same number is in state ${stateName(session)}`);
+    if (
+      txnNumber.toBigInt() === session.txnNumber &&
+      (session.isTransaction ? session.outcome !== 'aborted' : session.statements.size > 0)
+    ) {
+      throw new CommandError(
+        50911,
+        'Location50911',
+        `Cannot start a transaction at given transaction number ${txnNumber.toString()} a transaction with the same number is in state ${stateName(session)}`,
+      );
     }
     this.abort(session);
     session.advance(txnNumber, true);
@@ -236,9 +261,14 @@ const ownKind: ReadonlySet<string> = new Set(['update', 'findAndModify']);
  * What was recorded of a retryable statement, if it was executed before.
  * @throws CommandError 115 where another command was sent under its number: servers refuse with the entry of their oplog
  */
-export function recordedResult(participation: Participation, statementId: number, command: string): StatementResult | undefined {
+export function recordedResult(
+  participation: Participation,
+  statementId: number,
+  command: string,
+): StatementResult | undefined {
   const recorded = participation.retryable ? participation.session?.statements.get(statementId) : undefined;
-  if (recorded !== undefined && recorded.by !== command && ownKind.has(command)) throw unsimulated(`${command} under the number of another command`);
+  if (recorded !== undefined && recorded.by !== command && ownKind.has(command))
+    throw unsimulated(`${command} under the number of another command`);
   return recorded;
 }
 

@@ -62,7 +62,9 @@ export class Catalog {
 
   collectionByUuid(uuid: Binary): Collection | undefined {
     const key = uuid.toString('hex');
-    const own = [...(this.transaction?.created.values() ?? [])].find((collection) => collection.uuid.toString('hex') === key);
+    const own = [...(this.transaction?.created.values() ?? [])].find(
+      (collection) => collection.uuid.toString('hex') === key,
+    );
     return own ?? this.#byUuid.get(key);
   }
 
@@ -72,7 +74,10 @@ export class Catalog {
   }
 
   /** The collection that had a UUID at a time, and its name of then; dropped ones too. */
-  placeByUuidAt(uuid: Binary, time: TimeKey): { readonly collection: Collection; readonly namespace: string } | undefined {
+  placeByUuidAt(
+    uuid: Binary,
+    time: TimeKey,
+  ): { readonly collection: Collection; readonly namespace: string } | undefined {
     return this.#names.withUuid(uuid.toString('hex'), time);
   }
 
@@ -140,7 +145,10 @@ export class Catalog {
     this.#byUuid.set(collection.uuid.toString('hex'), collection);
   }
 
-  #addCreated(collection: Collection, { storage, created }: { readonly storage: Transaction; readonly created: CreatedCollections }): void {
+  #addCreated(
+    collection: Collection,
+    { storage, created }: { readonly storage: Transaction; readonly created: CreatedCollections },
+  ): void {
     created.set(collection.namespace, collection);
     storage.add({
       commit: (time) => {

@@ -125,9 +125,15 @@ export class CollectionIndex {
     for (const entry of this.#entriesWith(key)) {
       const record = recordOf(entry);
       if (record === except) continue;
-      if (entry instanceof IndexEntry && (entry.to !== PENDING || unit.transaction?.removedEntries.has(entry) === true)) continue;
+      if (entry instanceof IndexEntry && (entry.to !== PENDING || unit.transaction?.removedEntries.has(entry) === true))
+        continue;
       const { newest } = record;
-      if (newest.time === PENDING && newest.transaction !== null && newest.transaction !== unit.transaction && !isSeen(entry, unit)) {
+      if (
+        newest.time === PENDING &&
+        newest.transaction !== null &&
+        newest.transaction !== unit.transaction &&
+        !isSeen(entry, unit)
+      ) {
         throw new HeldByTransaction(newest.transaction);
       }
       if (unit.transaction !== null && !isSeen(entry, unit)) throw new HeldByTransaction(unit.transaction);
@@ -248,7 +254,13 @@ export class CollectionIndex {
 
 /** Fixed in width and highest byte first, so that equal keys stand in the order of their records. */
 function recordIdText(id: number): string {
-  return String.fromCharCode(Math.floor(id / 2 ** 32), (id >>> 24) & 0xff, (id >>> 16) & 0xff, (id >>> 8) & 0xff, id & 0xff);
+  return String.fromCharCode(
+    Math.floor(id / 2 ** 32),
+    (id >>> 24) & 0xff,
+    (id >>> 16) & 0xff,
+    (id >>> 8) & 0xff,
+    id & 0xff,
+  );
 }
 
 function recordOf(entry: Entry): DocumentRecord {

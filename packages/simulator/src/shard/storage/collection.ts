@@ -111,7 +111,9 @@ export class Collection {
   insert(bytes: Uint8Array, unit: WriteUnit): DocumentRecord {
     const idKey = this.idKeyOf(bytes);
     this.#refuseDuplicate(this.idIndex, idKey, bytes, unit, null);
-    const keys = this.secondaryIndexes.map((index) => (index.canWait(unit) ? undefined : this.#newKeys(index, bytes, unit, null)));
+    const keys = this.secondaryIndexes.map((index) =>
+      index.canWait(unit) ? undefined : this.#newKeys(index, bytes, unit, null),
+    );
     const record = this.records.append(bytes, unit.time, unit.transaction);
     if (unit.transaction === null) this.#count(1, bytes.length);
     else {
@@ -207,14 +209,26 @@ export class Collection {
     return keys;
   }
 
-  #refuseDuplicate(index: CollectionIndex, key: string, bytes: Uint8Array, unit: WriteUnit, except: DocumentRecord | null): void {
+  #refuseDuplicate(
+    index: CollectionIndex,
+    key: string,
+    bytes: Uint8Array,
+    unit: WriteUnit,
+    except: DocumentRecord | null,
+  ): void {
     const { definition } = index;
     if ((!definition.unique && !definition.prepareUnique) || index.duplicateOf(key, unit, except) === null) return;
     const rows = keyValuesOf(bytes, definition.fields, definition.sparse);
     throw duplicateKey(this.namespace, definition, rows[index.keysOf(bytes).indexOf(key)] ?? rows[0] ?? []);
   }
 
-  #supersede(record: DocumentRecord, bytes: Uint8Array | null, unit: WriteUnit, byteChange: number, countChange: number): void {
+  #supersede(
+    record: DocumentRecord,
+    bytes: Uint8Array | null,
+    unit: WriteUnit,
+    byteChange: number,
+    countChange: number,
+  ): void {
     const older = record.newest;
     const version = new Version(bytes, unit.time, unit.transaction, older);
     record.newest = version;

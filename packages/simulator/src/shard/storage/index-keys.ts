@@ -26,14 +26,19 @@ export function keyValuesOf(bytes: Uint8Array, fields: readonly IndexField[], sp
   const values: (Value | undefined)[] = [];
   for (const field of fields) {
     const value = scanPath(bytes, field.path);
-    if (Array.isArray(value) || (value === undefined && field.path.includes('.'))) return expand(decodeDocument(bytes), fields, sparse);
+    if (Array.isArray(value) || (value === undefined && field.path.includes('.')))
+      return expand(decodeDocument(bytes), fields, sparse);
     values.push(value);
   }
   return held([values], sparse);
 }
 
 /** The memcmp-ordered string of one key. */
-export function keyText(values: readonly Value[], fields: readonly IndexField[], collation: Collation | undefined): string {
+export function keyText(
+  values: readonly Value[],
+  fields: readonly IndexField[],
+  collation: Collation | undefined,
+): string {
   const parts: Value[] = [];
   const descending: boolean[] = [];
   for (let at = 0; at < values.length; at += 1) {
@@ -64,7 +69,11 @@ function held(rows: readonly KeyRow[], sparse: boolean): KeyValues[] {
 function refuseHashedArrays(doc: Doc, fields: readonly IndexField[]): void {
   const hashed = fields.find((field) => field.hashed && meetsArray(doc, field.path.split('.')));
   if (hashed !== undefined) {
-    throw new CommandError(16766, 'Location16766', `hashed indexes do not currently support array values. Found array at path: ${hashed.path}`);
+    throw new CommandError(
+      16766,
+      'Location16766',
+      `hashed indexes do not currently support array values. Found array at path: ${hashed.path}`,
+    );
   }
 }
 

@@ -125,7 +125,8 @@ export class OrderedMap<V> {
     for (;;) {
       this.#settle();
       const changes = this.#changes;
-      let blockIndex = bound === undefined ? this.#blocks.length - 1 : Math.min(this.#blockOf(bound), this.#blocks.length - 1);
+      let blockIndex =
+        bound === undefined ? this.#blocks.length - 1 : Math.min(this.#blockOf(bound), this.#blocks.length - 1);
       let at = this.#seekBack(blockIndex, bound, inclusive);
       for (;;) {
         const block = this.#blocks[blockIndex];
@@ -136,7 +137,8 @@ export class OrderedMap<V> {
           continue;
         }
         const key = block.keys[at] as string;
-        if (range.from !== undefined && (key < range.from || (key === range.from && range.fromInclusive === false))) return;
+        if (range.from !== undefined && (key < range.from || (key === range.from && range.fromInclusive === false)))
+          return;
         bound = key;
         inclusive = false;
         yield [key, block.values[at] as V];
@@ -166,7 +168,8 @@ export class OrderedMap<V> {
   /** Adds a key above all that are in order. */
   #append(key: string, value: V): void {
     const last = this.#blocks[this.#blocks.length - 1];
-    if (last === undefined || last.keys.length >= BLOCK_ENTRIES_MAX) this.#blocks.push({ keys: [key], values: [value] });
+    if (last === undefined || last.keys.length >= BLOCK_ENTRIES_MAX)
+      this.#blocks.push({ keys: [key], values: [value] });
     else {
       last.keys.push(key);
       last.values.push(value);
@@ -192,7 +195,8 @@ export class OrderedMap<V> {
     for (const { keys, values } of this.#blocks) {
       for (let place = 0; place < keys.length; place += 1) {
         const key = keys[place] as string;
-        for (; at < loose.length && (loose[at] as string) < key; at += 1) made.add(loose[at] as string, this.#loose.get(loose[at] as string) as V);
+        for (; at < loose.length && (loose[at] as string) < key; at += 1)
+          made.add(loose[at] as string, this.#loose.get(loose[at] as string) as V);
         made.add(key, values[place] as V);
       }
     }

@@ -19,9 +19,11 @@ const BUCKET_SPAN_SECONDS: ReadonlyMap<string, number> = new Map([
  */
 export function timeseriesOptions(body: Doc, version: ServerVersion): Doc {
   const requested = body.get('timeseries');
-  if (!(requested instanceof Map)) throw failure.typeMismatch("BSON field 'create.timeseries' is the wrong type, expected type 'object'");
+  if (!(requested instanceof Map))
+    throw failure.typeMismatch("BSON field 'create.timeseries' is the wrong type, expected type 'object'");
   const fields = version.atLeast(7, 0) ? FIELDS_SINCE_63 : FIELDS;
-  for (const name of requested.keys()) if (!fields.includes(name)) throw failure.unknownField(`create.timeseries.${name}`);
+  for (const name of requested.keys())
+    if (!fields.includes(name)) throw failure.unknownField(`create.timeseries.${name}`);
   const timeseries: Doc = new Map<string, Value>([['timeField', requested.get('timeField') ?? '']]);
   const metaField = requested.get('metaField');
   if (metaField !== undefined) timeseries.set('metaField', metaField);
@@ -38,7 +40,10 @@ export function timeseriesOptions(body: Doc, version: ServerVersion): Doc {
 function setGranularity(timeseries: Doc, requested: Doc): void {
   const granularity = requested.get('granularity') ?? 'seconds';
   const span = typeof granularity === 'string' ? BUCKET_SPAN_SECONDS.get(granularity) : undefined;
-  if (span === undefined) throw failure.badValue(`Enumeration value '${valueText(granularity)}' for field 'create.timeseries.granularity' is not a valid value.`);
+  if (span === undefined)
+    throw failure.badValue(
+      `Enumeration value '${valueText(granularity)}' for field 'create.timeseries.granularity' is not a valid value.`,
+    );
   const asked = numberOf(requested.get('bucketMaxSpanSeconds'));
   if (asked !== undefined && asked !== span) {
     const rule = `Timeseries 'bucketMaxSpanSeconds' is not configurable to a value other than the default of ${span} for the provided granularity`;
@@ -52,10 +57,14 @@ function ownSpan(requested: Doc, version: ServerVersion): number | undefined {
   const span = numberOf(requested.get('bucketMaxSpanSeconds'));
   const rounding = numberOf(requested.get('bucketRoundingSeconds'));
   if (!version.atLeast(7, 0) || requested.has('granularity') || (span === undefined && rounding === undefined)) {
-    if (rounding !== undefined) throw failure.invalidOptions("Timeseries 'bucketRoundingSeconds' cannot be set together with 'granularity'");
+    if (rounding !== undefined)
+      throw failure.invalidOptions("Timeseries 'bucketRoundingSeconds' cannot be set together with 'granularity'");
     return undefined;
   }
-  if (span !== rounding) throw failure.invalidOptions("Timeseries 'bucketMaxSpanSeconds' and 'bucketRoundingSeconds' must be set, and equal to each other");
+  if (span !== rounding)
+    throw failure.invalidOptions(
+      "Timeseries 'bucketMaxSpanSeconds' and 'bucketRoundingSeconds' must be set, and equal to each other",
+    );
   return span;
 }
 
@@ -96,4 +105,3 @@ export function unpackStage(options: Doc): Doc {
 function type(name: string): Doc {
   return doc(['bsonType', name]);
 }
-

@@ -63,7 +63,14 @@ export class OpenBucket {
   encode(): Uint8Array {
     const bucket: Doc = new Map<string, Value>([
       ['_id', this.id],
-      ['control', new Map<string, Value>([['version', BUCKET_VERSION], ['min', this.#min], ['max', this.#max]])],
+      [
+        'control',
+        new Map<string, Value>([
+          ['version', BUCKET_VERSION],
+          ['min', this.#min],
+          ['max', this.#max],
+        ]),
+      ],
     ]);
     if (this.meta !== undefined) bucket.set('meta', this.meta);
     return encodeDocument(bucket.set('data', new Map(this.#data)));

@@ -13,11 +13,22 @@ export function bucketIndexSpec(requested: Doc, options: SeriesOptions): Doc {
   const key = requested.get('key');
   if (!(key instanceof Map)) return requested;
   const spec: Doc = new Map(requested);
-  if (!spec.has('name')) spec.set('name', [...key].map(([path, order]) => `${path}_${typeof order === 'string' ? order : String(numberOf(order) ?? '')}`).join('_'));
+  if (!spec.has('name'))
+    spec.set(
+      'name',
+      [...key]
+        .map(([path, order]) => `${path}_${typeof order === 'string' ? order : String(numberOf(order) ?? '')}`)
+        .join('_'),
+    );
   return spec.set('key', new Map([...key].flatMap(([path, order]) => bucketFields(path, order, options, requested))));
 }
 
-function bucketFields(path: string, order: Value, { timeField, metaField }: SeriesOptions, requested: Doc): [string, Value][] {
+function bucketFields(
+  path: string,
+  order: Value,
+  { timeField, metaField }: SeriesOptions,
+  requested: Doc,
+): [string, Value][] {
   if (path === timeField) {
     const bounds: [string, Value][] = [
       [`control.min.${timeField}`, order],
@@ -25,7 +36,8 @@ function bucketFields(path: string, order: Value, { timeField, metaField }: Seri
     ];
     return (numberOf(order) ?? 1) < 0 ? bounds.reverse() : bounds;
   }
-  if (metaField !== undefined && (path === metaField || path.startsWith(`${metaField}.`))) return [[`meta${path.slice(metaField.length)}`, order]];
+  if (metaField !== undefined && (path === metaField || path.startsWith(`${metaField}.`)))
+    return [[`meta${path.slice(metaField.length)}`, order]];
   throw new CommandError(
     67,
     'CannotCreateIndex',
@@ -40,8 +52,13 @@ export function seriesIndexSpec(spec: Doc, { timeField, metaField }: SeriesOptio
   const fields: Doc = new Map();
   for (const [path, order] of key) {
     if (path === `control.min.${timeField}` || path === `control.max.${timeField}`) fields.set(timeField, order);
-    else if (metaField !== undefined && (path === 'meta' || path.startsWith('meta.'))) fields.set(`${metaField}${path.slice('meta'.length)}`, order);
+    else if (metaField !== undefined && (path === 'meta' || path.startsWith('meta.')))
+      fields.set(`${metaField}${path.slice('meta'.length)}`, order);
     else return undefined;
   }
-  return new Map<string, Value>([['v', spec.get('v') ?? new Int32(2)], ['key', fields], ...[...spec].filter(([name]) => name !== 'v' && name !== 'key')]);
+  return new Map<string, Value>([
+    ['v', spec.get('v') ?? new Int32(2)],
+    ['key', fields],
+    ...[...spec].filter(([name]) => name !== 'v' && name !== 'key'),
+  ]);
 }

@@ -22,7 +22,8 @@ const ROUNDING_SECONDS: ReadonlyMap<string, number> = new Map([
 /** @param options of the collection as `listCollections` shows them, with `timeseries` */
 export function seriesOptions(options: Doc): SeriesOptions {
   const series = docOrEmpty(options.get('timeseries'));
-  const rounding = numberOf(series.get('bucketRoundingSeconds')) ?? ROUNDING_SECONDS.get(textOrEmpty(series.get('granularity'))) ?? 60;
+  const rounding =
+    numberOf(series.get('bucketRoundingSeconds')) ?? ROUNDING_SECONDS.get(textOrEmpty(series.get('granularity'))) ?? 60;
   const metaField = series.get('metaField');
   return {
     timeField: textOrEmpty(series.get('timeField')),

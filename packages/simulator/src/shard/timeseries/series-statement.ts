@@ -10,9 +10,12 @@ import type { SeriesOptions } from './series-options.js';
  */
 export function bucketDeleteFilter(filter: Doc, limit: number, { metaField }: SeriesOptions): Doc {
   if (metaField === undefined && filter.size > 0) {
-    throw failure.invalidOptions('Cannot perform a delete with a non-empty query on a time-series collection that does not have a metaField');
+    throw failure.invalidOptions(
+      'Cannot perform a delete with a non-empty query on a time-series collection that does not have a metaField',
+    );
   }
-  if (limit === 1) throw new CommandError(20, 'IllegalOperation', 'Cannot perform a non-multi delete on a time-series collection');
+  if (limit === 1)
+    throw new CommandError(20, 'IllegalOperation', 'Cannot perform a non-multi delete on a time-series collection');
   return metaField === undefined ? filter : bucketFilter(filter, metaField);
 }
 
@@ -23,7 +26,8 @@ export function bucketDeleteFilter(filter: Doc, limit: number, { metaField }: Se
 export function bucketUpdate(statement: UpdateStatement, { metaField }: SeriesOptions): UpdateStatement {
   if (!statement.multi) throw failure.invalidOptions('Cannot perform a non-multi update on a time-series collection');
   if (statement.upsert) throw failure.invalidOptions('Cannot perform an upsert on a time-series collection');
-  if (metaField === undefined) throw failure.invalidOptions('Cannot perform an update on a time-series collection that does not have a metaField');
+  if (metaField === undefined)
+    throw failure.invalidOptions('Cannot perform an update on a time-series collection that does not have a metaField');
   const { modification } = statement;
   if (modification.kind !== 'operators') {
     throw failure.invalidOptions(
@@ -32,8 +36,14 @@ export function bucketUpdate(statement: UpdateStatement, { metaField }: SeriesOp
         : 'Cannot perform an update on a time-series collection using a pipeline update',
     );
   }
-  const operators: Doc = new Map([...modification.operators].map(([operator, fields]) => [operator, bucketFields(fields, metaField)]));
-  return { ...statement, filter: bucketFilter(statement.filter, metaField), modification: { kind: 'operators', operators } };
+  const operators: Doc = new Map(
+    [...modification.operators].map(([operator, fields]) => [operator, bucketFields(fields, metaField)]),
+  );
+  return {
+    ...statement,
+    filter: bucketFilter(statement.filter, metaField),
+    modification: { kind: 'operators', operators },
+  };
 }
 
 function bucketFields(fields: Value, metaField: string): Value {
@@ -41,7 +51,10 @@ function bucketFields(fields: Value, metaField: string): Value {
   return new Map(
     [...fields].map(([path, operand]) => {
       const renamed = bucketPath(path, metaField);
-      if (renamed === undefined) throw failure.invalidOptions(`Cannot perform an update on a time-series collection which updates a field that is not the metaField '${metaField}'`);
+      if (renamed === undefined)
+        throw failure.invalidOptions(
+          `Cannot perform an update on a time-series collection which updates a field that is not the metaField '${metaField}'`,
+        );
       return [renamed, operand];
     }),
   );
@@ -55,7 +68,9 @@ function bucketFilter(filter: Doc, metaField: string): Doc {
       }
       const path = bucketPath(name, metaField);
       if (path !== undefined) return [path, operand];
-      throw failure.invalidOptions(`Cannot perform an update or delete on a time-series collection when querying on a field that is not the metaField '${metaField}'`);
+      throw failure.invalidOptions(
+        `Cannot perform an update or delete on a time-series collection when querying on a field that is not the metaField '${metaField}'`,
+      );
     }),
   );
 }

@@ -38,9 +38,12 @@ export function createCollection(state: ShardState, namespace: string, options: 
 /** Refuses names that no collection may have. Throws CommandError 73. */
 export function refuseInvalidName(namespace: string): void {
   const name = namespace.slice(namespace.indexOf('.') + 1);
-  if (name === '' || name.includes('$') || name.startsWith('.')) throw failure.invalidNamespace(`Invalid collection name: ${name}`);
+  if (name === '' || name.includes('$') || name.startsWith('.'))
+    throw failure.invalidNamespace(`Invalid collection name: ${name}`);
   if (Buffer.byteLength(namespace) > NAMESPACE_BYTES_MAX) {
-    throw failure.invalidNamespace(`Fully qualified namespace is too long. Namespace: ${namespace} Max: ${NAMESPACE_BYTES_MAX}`);
+    throw failure.invalidNamespace(
+      `Fully qualified namespace is too long. Namespace: ${namespace} Max: ${NAMESPACE_BYTES_MAX}`,
+    );
   }
 }
 
@@ -54,7 +57,12 @@ const validators = new WeakMap<Doc, Matcher>();
  * @param before the document it replaces; with validation level `moderate` an invalid one may stay invalid
  * Throws CommandError 121.
  */
-export function refuseInvalidDocument({ version }: Pick<ShardState, 'version'>, collection: Collection, document: Uint8Array, before: Uint8Array | undefined): void {
+export function refuseInvalidDocument(
+  { version }: Pick<ShardState, 'version'>,
+  collection: Collection,
+  document: Uint8Array,
+  before: Uint8Array | undefined,
+): void {
   const { options } = collection;
   const validator = options.get('validator');
   if (!(validator instanceof Map) || validator.size === 0) return;
@@ -63,8 +71,17 @@ export function refuseInvalidDocument({ version }: Pick<ShardState, 'version'>, 
   const decoded = decodeDocument(document);
   if (matches(decoded)) return;
   if (options.get('validationLevel') === 'moderate' && before !== undefined && !matches(decodeDocument(before))) return;
-  const errInfo = new Map<string, Value>([['failingDocumentId', decoded.get('_id') ?? null], ['details', failureDetails(validator, decoded)]]);
-  throw new CommandError(121, 'DocumentValidationFailure', 'Document failed validation', [], new Map([['errInfo', errInfo]]));
+  const errInfo = new Map<string, Value>([
+    ['failingDocumentId', decoded.get('_id') ?? null],
+    ['details', failureDetails(validator, decoded)],
+  ]);
+  throw new CommandError(
+    121,
+    'DocumentValidationFailure',
+    'Document failed validation',
+    [],
+    new Map([['errInfo', errInfo]]),
+  );
 }
 
 function validatorMatcher(validator: Doc, version: ServerVersion): Matcher {

@@ -92,7 +92,8 @@ function computed({ statement, update }: ReadUpdate, before: Uint8Array, stamp: 
 /** The document that a statement inserts when it matches nothing, `_id` first. */
 export function upsertedDocument({ statement, update }: ReadUpdate, stamp: Stamp): Uint8Array {
   const { modification } = statement;
-  const document = insertedAsGiven(statement) ?? encodeDocument(insertedBy(update, statement.filter, updateOf(modification)));
+  const document =
+    insertedAsGiven(statement) ?? encodeDocument(insertedBy(update, statement.filter, updateOf(modification)));
   const ordered = withIdFirst(document, () => null);
   return modification.kind === 'replacement' ? stamp(ordered) : ordered;
 }
@@ -124,6 +125,9 @@ function updateOf(modification: Modification): Doc | Doc[] {
 
 function optionsOf(statement: UpdateStatement, variables: ExpressionContext): UpdateOptions {
   const { collation, constants } = statement;
-  const context = constants === undefined ? variables : { ...variables, let: new Map<string, Value | undefined>([...(variables.let ?? []), ...constants]) };
+  const context =
+    constants === undefined
+      ? variables
+      : { ...variables, let: new Map<string, Value | undefined>([...(variables.let ?? []), ...constants]) };
   return { arrayFilters: statement.arrayFilters, collation, context };
 }

@@ -22,7 +22,11 @@ export function refuseInvalidId(document: Uint8Array): void {
 
 function refuseDollar(name: string): void {
   if (!name.startsWith('$')) return;
-  throw new CommandError(52, 'DollarPrefixedFieldName', `_id fields may not contain '$'-prefixed fields: ${name} is not valid for storage.`);
+  throw new CommandError(
+    52,
+    'DollarPrefixedFieldName',
+    `_id fields may not contain '$'-prefixed fields: ${name} is not valid for storage.`,
+  );
 }
 
 function invalidId(type: string): CommandError {

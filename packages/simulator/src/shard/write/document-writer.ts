@@ -85,10 +85,19 @@ export class DocumentWriter {
     collection.update(record, kept, unit);
     const { operators, replacement, given } = origin;
     const logged = given === undefined ? kept : ownCopy(given);
-    this.#log(transaction, { kind: 'update', target: collection.target, before, after: logged, operators, replacement }, kept);
+    this.#log(
+      transaction,
+      { kind: 'update', target: collection.target, before, after: logged, operators, replacement },
+      kept,
+    );
   }
 
-  delete(collection: Collection, record: DocumentRecord, before: Uint8Array, transaction: RunningTransaction | null): void {
+  delete(
+    collection: Collection,
+    record: DocumentRecord,
+    before: Uint8Array,
+    transaction: RunningTransaction | null,
+  ): void {
     const unit = this.#begin(collection, transaction);
     collection.delete(record, unit);
     this.#log(transaction, { kind: 'delete', target: collection.target, before }, before);
@@ -98,11 +107,20 @@ export class DocumentWriter {
    * Deletes documents of no session, all at one time.
    * @param isShown whether streams tell of a document
    */
-  deleteTogether(collection: Collection, found: readonly MatchedRecord[], isShown: (found: MatchedRecord) => boolean): void {
+  deleteTogether(
+    collection: Collection,
+    found: readonly MatchedRecord[],
+    isShown: (found: MatchedRecord) => boolean,
+  ): void {
     const unit = this.#begin(collection, null);
     for (const { record } of found) collection.delete(record, unit);
-    const operations = found.filter(isShown).map(({ bytes }): OplogOperation => ({ kind: 'delete', target: collection.target, before: bytes }));
-    this.oplog.append(timestampOf(this.#time), operations.length > 0 ? operations : [{ kind: 'silent', note: new Map([['expired', collection.namespace]]) }]);
+    const operations = found
+      .filter(isShown)
+      .map(({ bytes }): OplogOperation => ({ kind: 'delete', target: collection.target, before: bytes }));
+    this.oplog.append(
+      timestampOf(this.#time),
+      operations.length > 0 ? operations : [{ kind: 'silent', note: new Map([['expired', collection.namespace]]) }],
+    );
   }
 
   /** @throws CommandError 371 while user writes are blocked; 263 for a capped collection in a transaction */

@@ -11,7 +11,8 @@ export function refuseDollarNamesOf44(document: Uint8Array): void {
   if (!document.includes(dollar)) return;
   for (const element of scanElements(document)) {
     const name = elementName(document, element);
-    if (name.startsWith('$')) throw new CommandError(2, 'BadValue', `Document can't have $ prefixed field names: ${name}`);
+    if (name.startsWith('$'))
+      throw new CommandError(2, 'BadValue', `Document can't have $ prefixed field names: ${name}`);
   }
 }
 
@@ -25,8 +26,13 @@ function refuseWithin(bytes: Uint8Array, from: number, path: string): void {
     const name = elementName(bytes, element);
     const at = path === '' ? name : `${path}.${name}`;
     if (name.startsWith('$') && !referenceFields.has(name)) {
-      throw new CommandError(52, 'DollarPrefixedFieldName', `The dollar ($) prefixed field '${name}' in '${at}' is not valid for storage.`);
+      throw new CommandError(
+        52,
+        'DollarPrefixedFieldName',
+        `The dollar ($) prefixed field '${name}' in '${at}' is not valid for storage.`,
+      );
     }
-    if (element.type === ElementType.document || element.type === ElementType.array) refuseWithin(bytes, element.valueStart, at);
+    if (element.type === ElementType.document || element.type === ElementType.array)
+      refuseWithin(bytes, element.valueStart, at);
   }
 }

@@ -30,19 +30,32 @@ function outTarget({ request, state: { version } }: CommandContext, out: Value):
   const coll = out instanceof Map ? out.get('coll') : undefined;
   if (out instanceof Map && out.has('timeseries')) namedIn(version, 'option', '$out.timeseries', undefined);
   if (out instanceof Map && (out.size !== 2 || db === undefined || coll === undefined)) {
-    throw new CommandError(16994, 'Location16994', "If an object is passed to $out it must have exactly 2 fields: 'db' and 'coll'");
+    throw new CommandError(
+      16994,
+      'Location16994',
+      "If an object is passed to $out it must have exactly 2 fields: 'db' and 'coll'",
+    );
   }
   if (typeof db === 'string' && typeof coll === 'string') return `${db}.${coll}`;
   throw new CommandError(16990, 'Location16990', '$out only supports a string or object argument');
 }
 
 /** `$out`: inserts into a temporary collection, which then takes the place of the target. */
-function replaceCollection({ state }: CommandContext, namespace: string, documents: Iterable<Uint8Array | undefined>): void {
+function replaceCollection(
+  { state }: CommandContext,
+  namespace: string,
+  documents: Iterable<Uint8Array | undefined>,
+): void {
   const target = state.catalog.collection(namespace);
   if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
-  if (target?.cap !== undefined) throw new CommandError(17152, 'Location17152', `namespace '${namespace}' is capped so it can't be used for $out`);
+  if (target?.cap !== undefined)
+    throw new CommandError(17152, 'Location17152', `namespace '${namespace}' is capped so it can't be used for $out`);
   const db = namespace.slice(0, namespace.indexOf('.'));
-  const temporary = createCollection(state, `${db}.tmp.agg_out.${uuidText(makeUuid().buffer)}`, target?.options ?? new Map<string, Value>());
+  const temporary = createCollection(
+    state,
+    `${db}.tmp.agg_out.${uuidText(makeUuid().buffer)}`,
+    target?.options ?? new Map<string, Value>(),
+  );
   buildIndexes(state, temporary, target?.secondaryIndexes.map(({ definition }) => definition.spec) ?? []);
   try {
     for (const document of documents) {
@@ -67,7 +80,10 @@ function merge(context: CommandContext, spec: Value, documents: Iterable<Uint8Ar
   for (const bytes of documents) {
     if (bytes === undefined) continue;
     const { update, document, otherwise } = mergeStep(rule, on, decodeDocument(bytes), scope.variables);
-    const matched = update === undefined ? 0 : runUpdate(scope, readUpdateStatement(encodeDocument(update), scope.state.version)).matched;
+    const matched =
+      update === undefined
+        ? 0
+        : runUpdate(scope, readUpdateStatement(encodeDocument(update), scope.state.version)).matched;
     if (matched > 0) continue;
     if (otherwise === 'fail') throw noMatch();
     if (otherwise === 'insert' || update === undefined) insertMerged(context, scope.namespace, document);

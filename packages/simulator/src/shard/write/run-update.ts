@@ -44,9 +44,11 @@ const NOTHING: UpdateOutcome = { matched: 0, modified: 0, upsertedId: undefined,
 /** Runs one update statement. Throws CommandError as the server does, or HeldByTransaction. */
 export function runUpdate(scope: UpdateScope, statement: UpdateStatement): UpdateOutcome {
   const { state, namespace, participation } = scope;
-  if (statement.multi && participation.retryable) throw failure.invalidOptions('Cannot use (or request) retryable writes with multi=true');
+  if (statement.multi && participation.retryable)
+    throw failure.invalidOptions('Cannot use (or request) retryable writes with multi=true');
   const series = seriesCollection(state, namespace);
-  if (series !== undefined) return runUpdate({ ...scope, namespace: series.buckets.namespace }, bucketUpdate(statement, series.options));
+  if (series !== undefined)
+    return runUpdate({ ...scope, namespace: series.buckets.namespace }, bucketUpdate(statement, series.options));
   if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
   const read = readUpdate(statement, scope.variables);
   const existing = state.catalog.collection(namespace);
@@ -69,11 +71,21 @@ export function runUpdate(scope: UpdateScope, statement: UpdateStatement): Updat
 }
 
 /** All matches of a multi update are gathered first: changing one must not bring it up again. */
-function matchesOf({ state, participation, routed, variables }: UpdateScope, collection: Collection, statement: UpdateStatement): MatchedRecord[] {
+function matchesOf(
+  { state, participation, routed, variables }: UpdateScope,
+  collection: Collection,
+  statement: UpdateStatement,
+): MatchedRecord[] {
   const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
   const { hint, sort } = statement;
   const collation = statement.collation ?? collection.collation;
-  const found = matchedRecords(collection, statement.filter, view, { hint, sort, collation, variables, accept: writable(state.version, collection, routed) });
+  const found = matchedRecords(collection, statement.filter, view, {
+    hint,
+    sort,
+    collation,
+    variables,
+    accept: writable(state.version, collection, routed),
+  });
   if (statement.multi) return [...found];
   const first = found.next();
   return first.done === true ? [] : [first.value];
@@ -84,7 +96,12 @@ function stampOf({ state, keepEmptyTimestamps }: UpdateScope): (document: Uint8A
 }
 
 /** Changes one document; undefined when that changes nothing. */
-function modifyOne(scope: UpdateScope, collection: Collection, read: ReadUpdate, match: MatchedRecord): Uint8Array | undefined {
+function modifyOne(
+  scope: UpdateScope,
+  collection: Collection,
+  read: ReadUpdate,
+  match: MatchedRecord,
+): Uint8Array | undefined {
   const { state, participation, routed } = scope;
   const modified = modifiedDocument(read, match.bytes, stampOf(scope));
   if (modified === undefined) return undefined;
@@ -99,7 +116,16 @@ function modifyOne(scope: UpdateScope, collection: Collection, read: ReadUpdate,
     );
   }
   if (!scope.bypassValidation) refuseInvalidDocument(state, collection, document, match.bytes);
-  refuseShardKeyChange({ collection, before: match.bytes, after: document, participation, routed, multi: read.statement.multi, filter: read.statement.filter, version: state.version });
+  refuseShardKeyChange({
+    collection,
+    before: match.bytes,
+    after: document,
+    participation,
+    routed,
+    multi: read.statement.multi,
+    filter: read.statement.filter,
+    version: state.version,
+  });
   state.writer.update(collection, match.record, match.bytes, document, origin, participation.transaction);
   return document;
 }
@@ -121,5 +147,9 @@ const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
 
 function refuseTooLarge(document: Uint8Array): void {
   if (document.length <= DOCUMENT_BYTES_MAX) return;
-  throw new CommandError(17419, 'Location17419', `Resulting document after update is larger than ${DOCUMENT_BYTES_MAX}`);
+  throw new CommandError(
+    17419,
+    'Location17419',
+    `Resulting document after update is larger than ${DOCUMENT_BYTES_MAX}`,
+  );
 }

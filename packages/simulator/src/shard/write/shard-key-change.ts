@@ -35,10 +35,15 @@ export function refuseShardKeyChange(change: KeyChange): void {
   if (routed === undefined || shardKey === undefined) return;
   if (sameFields(before, after, shardKey.map(firstName))) return;
   if (!keyChanged(before, after, shardKey)) return;
-  if (change.multi) throw failure.invalidOptions('Multi-update operations are not allowed when updating the shard key field.');
+  if (change.multi)
+    throw failure.invalidOptions('Multi-update operations are not allowed when updating the shard key field.');
   if (!change.version.atLeast(7, 0)) refuseUnnamedKey(change.filter, shardKey);
   if (!participation.retryable && participation.transaction === null) {
-    throw new CommandError(20, 'IllegalOperation', 'Must run update to shard key field in a multi-statement transaction or with retryWrites: true.');
+    throw new CommandError(
+      20,
+      'IllegalOperation',
+      'Must run update to shard key field in a multi-statement transaction or with retryWrites: true.',
+    );
   }
   if (routed.takes(collection.namespace, after)) return;
   throw new CommandError(
@@ -58,7 +63,11 @@ export function refuseShardKeyChange(change: KeyChange): void {
 function refuseUnnamedKey(filter: Doc, shardKey: readonly string[]): void {
   const named = equalityFields(filter);
   if (shardKey.every((path) => named.has(path))) return;
-  throw new CommandError(31_025, 'Location31025', 'Shard key update is not allowed without specifying the full shard key in the query');
+  throw new CommandError(
+    31_025,
+    'Location31025',
+    'Shard key update is not allowed without specifying the full shard key in the query',
+  );
 }
 
 /**
@@ -66,7 +75,8 @@ function refuseUnnamedKey(filter: Doc, shardKey: readonly string[]): void {
  * refusal after which the router inserts it there.
  */
 export function refuseForeignUpsert({ collection, filter, document, participation, routed }: ForeignUpsert): void {
-  if (routed === undefined || collection.target.shardKey === undefined || routed.takes(collection.namespace, document)) return;
+  if (routed === undefined || collection.target.shardKey === undefined || routed.takes(collection.namespace, document))
+    return;
   if (!participation.retryable && participation.transaction === null) {
     throw new CommandError(
       20,

@@ -38,7 +38,8 @@ export function readUpdateStatement(bytes: Uint8Array, version: ServerVersion): 
     if (name === 'u') modification = readModification(bytes, element);
     else fields.set(name, decodeValue(bytes, element.type, element.valueStart));
   }
-  if (modification === undefined) throw failure.typeMismatch("BSON field 'update.updates.u' is missing but a required field");
+  if (modification === undefined)
+    throw failure.typeMismatch("BSON field 'update.updates.u' is missing but a required field");
   const statement = updateStatement(fields, fields.get('q'), modification);
   return fields.has('sort') ? { ...statement, sort: sortOf(version, fields) } : statement;
 }
@@ -46,14 +47,15 @@ export function readUpdateStatement(bytes: Uint8Array, version: ServerVersion): 
 /** The order in which the one document to update is chosen, since 8.0. */
 function sortOf(version: ServerVersion, fields: Doc): Doc | undefined {
   if (!version.atLeast(8, 0)) throw failure.unknownField('update.updates.sort');
-  if (isTrue(fields.get('multi'))) throw failure.failedToParse("Cannot specify sort with multi=true");
+  if (isTrue(fields.get('multi'))) throw failure.failedToParse('Cannot specify sort with multi=true');
   const sort = fields.get('sort');
   return sort instanceof Map ? sort : undefined;
 }
 
 /** @param fields the further fields of the statement */
 export function updateStatement(fields: Doc, filter: Value | undefined, modification: Modification): UpdateStatement {
-  if (!(filter instanceof Map)) throw failure.typeMismatch("BSON field 'update.updates.q' is the wrong type, expected type 'object'");
+  if (!(filter instanceof Map))
+    throw failure.typeMismatch("BSON field 'update.updates.q' is the wrong type, expected type 'object'");
   const collation = fields.get('collation');
   const constants = fields.get('c');
   const arrayFilters = fields.get('arrayFilters');
@@ -88,7 +90,9 @@ export function readModification(bytes: Uint8Array, element: ElementLocation): M
   }
   const [first] = scanElements(value);
   const isOperators = first !== undefined && elementName(value, first).startsWith('$');
-  return isOperators ? { kind: 'operators', operators: decodeDocument(value) } : { kind: 'replacement', document: value };
+  return isOperators
+    ? { kind: 'operators', operators: decodeDocument(value) }
+    : { kind: 'replacement', document: value };
 }
 
 /** The document of a pipeline that replaces with a literal and does nothing else. */

@@ -22,7 +22,15 @@ export function storeView(state: ShardState, view: View): void {
   const record = views.recordById(view.namespace, NOW);
   const before = record === null ? null : visibleBytes(record, NOW);
   if (record === null || before === null) state.writer.insert(views, encodeDocument(document), null);
-  else state.writer.update(views, record, before, encodeDocument(document), { operators: undefined, replacement: true }, null);
+  else
+    state.writer.update(
+      views,
+      record,
+      before,
+      encodeDocument(document),
+      { operators: undefined, replacement: true },
+      null,
+    );
   state.catalog.addView(view);
 }
 

@@ -4,7 +4,16 @@ import type { Doc, Value } from '../../bson/value.js';
 import { docOf, numberOf } from '../../node/doc-fields.js';
 import { failure } from '../failure.js';
 
-const FIELDS: ReadonlySet<string> = new Set(['w', 'j', 'wtimeout', 'fsync', 'provenance', 'getLastError', 'wElectionId', 'wOpTime']);
+const FIELDS: ReadonlySet<string> = new Set([
+  'w',
+  'j',
+  'wtimeout',
+  'fsync',
+  'provenance',
+  'getLastError',
+  'wElectionId',
+  'wOpTime',
+]);
 /** Members of a replica set at most (manual, "MongoDB Limits"). */
 const MEMBERS_MAX = 50;
 
@@ -13,11 +22,14 @@ export function refuseInvalidWriteConcern(body: Doc): void {
   const concern = body.get('writeConcern');
   if (concern === undefined) return;
   if (!(concern instanceof Map)) throw failure.typeMismatch('"writeConcern" had the wrong type. Expected object');
-  for (const name of concern.keys()) if (!FIELDS.has(name)) throw failure.failedToParse(`unrecognized write concern field: ${name}`);
+  for (const name of concern.keys())
+    if (!FIELDS.has(name)) throw failure.failedToParse(`unrecognized write concern field: ${name}`);
   const w = concern.get('w');
   const members = numberOf(w);
   if (members !== undefined && (members < 0 || members > MEMBERS_MAX)) {
-    throw failure.failedToParse(`w has to be a non-negative number and not greater than ${MEMBERS_MAX}; found: ${members}`);
+    throw failure.failedToParse(
+      `w has to be a non-negative number and not greater than ${MEMBERS_MAX}; found: ${members}`,
+    );
   }
   if (w !== undefined && members === undefined && typeof w !== 'string' && !(w instanceof Map)) {
     throw failure.failedToParse('w has to be a number, string, or object');
@@ -39,9 +51,16 @@ export function writeConcernError(body: Doc): Doc | undefined {
   ]);
   if (typeof w === 'string') {
     if (w === 'majority') return undefined;
-    return errorOf(79, 'UnknownReplWriteConcern', `No write concern mode named '${w}' found in replica set configuration`, shown);
+    return errorOf(
+      79,
+      'UnknownReplWriteConcern',
+      `No write concern mode named '${w}' found in replica set configuration`,
+      shown,
+    );
   }
-  return (numberOf(w) ?? 1) <= 1 ? undefined : errorOf(100, 'UnsatisfiableWriteConcern', 'Not enough data-bearing nodes', shown);
+  return (numberOf(w) ?? 1) <= 1
+    ? undefined
+    : errorOf(100, 'UnsatisfiableWriteConcern', 'Not enough data-bearing nodes', shown);
 }
 
 function errorOf(code: number, codeName: string, cause: string, shown: Doc): Doc {

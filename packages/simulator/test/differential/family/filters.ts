@@ -8,8 +8,10 @@ export function filter(random: Random, depth = 2): Fields {
 }
 
 function condition(random: Random, depth: number): Fields {
-  if (depth > 0 && random.chance(0.2)) return { [random.pick(['$and', '$or', '$nor'])]: random.list(1, 3, () => filter(random, depth - 1)) };
-  if (random.chance(0.04)) return { $expr: { [random.pick(['$eq', '$gt', '$lte'])]: [`$${path(random)}`, scalar(random)] } };
+  if (depth > 0 && random.chance(0.2))
+    return { [random.pick(['$and', '$or', '$nor'])]: random.list(1, 3, () => filter(random, depth - 1)) };
+  if (random.chance(0.04))
+    return { $expr: { [random.pick(['$eq', '$gt', '$lte'])]: [`$${path(random)}`, scalar(random)] } };
   return { [path(random)]: random.chance(0.3) ? value(random, 1) : operators(random, depth) };
 }
 
@@ -27,15 +29,53 @@ function operator(random: Random, depth: number): Fields {
     [2, () => ({ $all: array(random) })],
     [2, () => ({ $elemMatch: random.chance(0.5) && depth > 0 ? filter(random, depth - 1) : operators(random, 0) })],
     [1, () => ({ $mod: [number(random), number(random)] })],
-    [1, () => ({ $regex: random.pick(['^a', 'b', 'A', '', '^$']), ...(random.chance(0.4) && { $options: random.pick(['i', 'm', 's', '']) }) })],
+    [
+      1,
+      () => ({
+        $regex: random.pick(['^a', 'b', 'A', '', '^$']),
+        ...(random.chance(0.4) && { $options: random.pick(['i', 'm', 's', '']) }),
+      }),
+    ],
     [1.5, () => ({ $not: depth > 0 ? operators(random, depth - 1) : { $gt: number(random) } })],
-    [1, () => ({ [random.pick(['$bitsAllSet', '$bitsAnySet', '$bitsAllClear', '$bitsAnyClear'])]: random.pick<Json>([1, 3, [0], [0, 2]]) })],
+    [
+      1,
+      () => ({
+        [random.pick(['$bitsAllSet', '$bitsAnySet', '$bitsAllClear', '$bitsAnyClear'])]: random.pick<Json>([
+          1,
+          3,
+          [0],
+          [0, 2],
+        ]),
+      }),
+    ],
   ]);
 }
 
 function type(random: Random): Json {
-  const names = ['double', 'string', 'object', 'array', 'binData', 'objectId', 'bool', 'date', 'null', 'regex', 'int', 'timestamp', 'long', 'decimal', 'number', 'minKey', 'maxKey'];
-  return random.weighted<Json>([[3, () => random.pick(names)], [1, () => random.pick([1, 2, 3, 4, 8, 10, 16, 18, -1, 0])], [1, () => random.some(names, 2)]]);
+  const names = [
+    'double',
+    'string',
+    'object',
+    'array',
+    'binData',
+    'objectId',
+    'bool',
+    'date',
+    'null',
+    'regex',
+    'int',
+    'timestamp',
+    'long',
+    'decimal',
+    'number',
+    'minKey',
+    'maxKey',
+  ];
+  return random.weighted<Json>([
+    [3, () => random.pick(names)],
+    [1, () => random.pick([1, 2, 3, 4, 8, 10, 16, 18, -1, 0])],
+    [1, () => random.some(names, 2)],
+  ]);
 }
 
 /** What a find shows of a document. */
@@ -50,8 +90,17 @@ function projected(random: Random, including: boolean): Json {
   return random.weighted<Json>([
     [8, () => plain],
     [1, () => ({ $slice: random.pick<Json>([1, 2, -1, -2, 0, [1, 1], [-2, 1]]) })],
-    [1, () => ({ $elemMatch: random.chance(0.5) ? { [random.pick(names)]: scalar(random) } : { $gt: number(random) } })],
-    [1, () => (including ? random.pick<Json>([`$${path(random)}`, { $literal: value(random, 1) }, { [random.pick(names)]: 1 }]) : { [random.pick(names)]: 0 })],
+    [
+      1,
+      () => ({ $elemMatch: random.chance(0.5) ? { [random.pick(names)]: scalar(random) } : { $gt: number(random) } }),
+    ],
+    [
+      1,
+      () =>
+        including
+          ? random.pick<Json>([`$${path(random)}`, { $literal: value(random, 1) }, { [random.pick(names)]: 1 }])
+          : { [random.pick(names)]: 0 },
+    ],
     [0.3, () => (including ? 0 : 1)],
   ]);
 }

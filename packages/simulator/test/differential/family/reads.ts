@@ -14,7 +14,8 @@ export const reads: Family = {
   commands(random) {
     const layout = random.pick(layouts);
     const commands: Command[] = [insert(db, layout, documents(random, layout, 3, 9, readFields))];
-    if (random.chance(0.3) && layout !== 'compound') commands.push(insert(db, layout, [{ _id: random.pick<Json>([scalar(random), { $minKey: 1 }, { x: 1 }]) }]));
+    if (random.chance(0.3) && layout !== 'compound')
+      commands.push(insert(db, layout, [{ _id: random.pick<Json>([scalar(random), { $minKey: 1 }, { x: 1 }]) }]));
     for (let left = random.int(6, 12); left > 0; left -= 1) commands.push(...oneRead(random, layout, commands.length));
     return commands;
   },
@@ -45,7 +46,12 @@ function inAnyOrder(command: Command): Command {
 }
 
 function id(random: Random): Json {
-  return random.weighted<Json>([[8, () => random.int(idMin - 1, idMax + 1)], [1, () => ({ $minKey: 1 })], [1, () => ({ $maxKey: 1 })], [2, () => scalar(random)]]);
+  return random.weighted<Json>([
+    [8, () => random.int(idMin - 1, idMax + 1)],
+    [1, () => ({ $minKey: 1 })],
+    [1, () => ({ $maxKey: 1 })],
+    [2, () => scalar(random)],
+  ]);
 }
 
 function idRange(random: Random): Fields {
@@ -74,7 +80,8 @@ function findById(random: Random, layout: Layout): Fields {
 
 function findByBounds(random: Random, layout: Layout): Fields {
   const hint: Fields = layout === 'compound' && random.chance(0.5) ? { k: 1, _id: 1 } : { _id: 1 };
-  const bound = (): Fields => Object.fromEntries(Object.keys(hint).map((name) => [name, name === 'k' ? random.int(0, 3) : id(random)]));
+  const bound = (): Fields =>
+    Object.fromEntries(Object.keys(hint).map((name) => [name, name === 'k' ? random.int(0, 3) : id(random)]));
   return {
     find: layout,
     filter: random.chance(0.8) ? {} : idRange(random),
@@ -86,7 +93,11 @@ function findByBounds(random: Random, layout: Layout): Fields {
 }
 
 function sortedPipeline(random: Random, layout: Layout): Fields {
-  return { aggregate: layout, pipeline: [{ $match: idRange(random) }, { $sort: { _id: random.pick([1, -1]) } }, { $limit: random.int(1, 8) }], cursor: {} };
+  return {
+    aggregate: layout,
+    pipeline: [{ $match: idRange(random) }, { $sort: { _id: random.pick([1, -1]) } }, { $limit: random.int(1, 8) }],
+    cursor: {},
+  };
 }
 
 /** At the time of the first command, which writes on all shards: one that fails has the time of the shards it asked, no time of all. */
@@ -102,7 +113,13 @@ function batches(random: Random, read: Fields, layout: Layout, before: number): 
   if (!sorted && layout !== 'plain') return [inAnyOrder(router(read))];
   if (random.chance(0.5)) return [inOrder(router(read))];
   const batchSize = random.int(0, 4);
-  const first = read['aggregate'] === undefined ? { ...read, batchSize, ...(random.chance(0.2) && { singleBatch: true }) } : { ...read, cursor: { batchSize } };
+  const first =
+    read['aggregate'] === undefined
+      ? { ...read, batchSize, ...(random.chance(0.2) && { singleBatch: true }) }
+      : { ...read, cursor: { batchSize } };
   const rest = { getMore: { cursorOfStep: before + 1 }, collection: layout };
-  return [inOrder(router(first)), ...random.list(1, 3, () => inOrder(router(random.chance(0.6) ? { ...rest, batchSize: random.int(1, 3) } : rest)))];
+  return [
+    inOrder(router(first)),
+    ...random.list(1, 3, () => inOrder(router(random.chance(0.6) ? { ...rest, batchSize: random.int(1, 3) } : rest))),
+  ];
 }

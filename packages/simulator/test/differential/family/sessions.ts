@@ -14,12 +14,24 @@ export const sessions: Family = {
   fixture: [
     ...storedFixture(db),
     // Otherwise participants commit after the answer, and who reads next sees their writes or not, as it comes.
-    ...(['shard0', 'shard1'] as const).map((on): Command => ({ on, db: 'admin', command: { setParameter: 1, coordinateCommitReturnImmediatelyAfterPersistingDecision: false } })),
+    ...(['shard0', 'shard1'] as const).map((on): Command => ({
+      on,
+      db: 'admin',
+      command: { setParameter: 1, coordinateCommitReturnImmediatelyAfterPersistingDecision: false },
+    })),
   ],
   reset: [{ on: 'router', db: 'admin', command: { killAllSessions: [] } }, ...storedReset(db)],
   commands(random) {
-    const layout = random.weighted<Layout>([[2, () => 'ranged'], [1, () => 'plain'], [1, () => 'compound']]);
-    const begun = insert(db, layout, [-3, -2, 2, 3].map((_id) => ({ _id, ...keyFields(random, layout), v: 0 })));
+    const layout = random.weighted<Layout>([
+      [2, () => 'ranged'],
+      [1, () => 'plain'],
+      [1, () => 'compound'],
+    ]);
+    const begun = insert(
+      db,
+      layout,
+      [-3, -2, 2, 3].map((_id) => ({ _id, ...keyFields(random, layout), v: 0 })),
+    );
     const playing = random.chance(0.65) ? new Transactions(random, layout) : new Repeated(random, layout);
     return [begun, ...playing.commands(), ...dump(db, layout)];
   },
@@ -38,10 +50,32 @@ function write(random: Random, layout: Layout): Fields {
   const q = query(random, layout);
   return random.weighted<Fields>([
     [2, () => ({ insert: layout, documents: random.list(1, 2, () => ({ ...query(random, layout), v: 9 })) })],
-    [3, () => ({ update: layout, updates: random.list(1, 2, () => ({ q: query(random, layout), u: { $inc: { v: 1 } }, upsert: random.chance(0.2) })), ordered: random.chance(0.7) })],
+    [
+      3,
+      () => ({
+        update: layout,
+        updates: random.list(1, 2, () => ({
+          q: query(random, layout),
+          u: { $inc: { v: 1 } },
+          upsert: random.chance(0.2),
+        })),
+        ordered: random.chance(0.7),
+      }),
+    ],
     [1, () => ({ update: layout, updates: [{ q, u: { $set: { v: 'x' }, $inc: { v: 1 } } }] })],
     [2, () => ({ delete: layout, deletes: [{ q, limit: 1 }] })],
-    [1, () => ({ findAndModify: layout, query: q, ...random.pick<Fields>([{ remove: true }, { update: { $inc: { v: 1 } }, new: true }, { update: { $inc: { v: 1 } }, upsert: true }]) })],
+    [
+      1,
+      () => ({
+        findAndModify: layout,
+        query: q,
+        ...random.pick<Fields>([
+          { remove: true },
+          { update: { $inc: { v: 1 } }, new: true },
+          { update: { $inc: { v: 1 } }, upsert: true },
+        ]),
+      }),
+    ],
     [0.5, () => ({ update: layout, updates: [{ q: { v: 0 }, u: { $inc: { v: 1 } }, multi: true }] })],
     [0.5, () => ({ delete: layout, deletes: [{ q: { v: { $gt: 5 } }, limit: 0 }] })],
   ]);
@@ -50,7 +84,14 @@ function write(random: Random, layout: Layout): Fields {
 function read(random: Random, layout: Layout): Fields {
   return random.weighted<Fields>([
     [3, () => ({ find: layout, filter: random.chance(0.5) ? {} : query(random, layout), sort: { _id: 1, k: 1 } })],
-    [1, () => ({ aggregate: layout, pipeline: [{ $match: { v: { $gte: 0 } } }, { $sort: { _id: 1, k: 1 } }], cursor: {} })],
+    [
+      1,
+      () => ({
+        aggregate: layout,
+        pipeline: [{ $match: { v: { $gte: 0 } } }, { $sort: { _id: 1, k: 1 } }],
+        cursor: {},
+      }),
+    ],
     [0.5, () => ({ count: layout })],
     // Of several shards that refuse it in a transaction, each for another reason, the first to answer would tell its own.
     [0.5, () => ({ distinct: layout, key: 'v', query: query(random, layout) })],
@@ -92,7 +133,16 @@ class Transactions {
   /** Statements go on after it under the same number. */
   #commitMeanwhile(letter: Letter): Command {
     this.#committed[letter] = true;
-    return { on: 'router', db: 'admin', command: { commitTransaction: 1, lsid: { session: letter }, txnNumber: long(this.#numbers[letter]), autocommit: false } };
+    return {
+      on: 'router',
+      db: 'admin',
+      command: {
+        commitTransaction: 1,
+        lsid: { session: letter },
+        txnNumber: long(this.#numbers[letter]),
+        autocommit: false,
+      },
+    };
   }
 
   /** Of shards of which one has committed and another one has begun anew, the first to answer would tell its own reason. */
@@ -111,19 +161,41 @@ class Transactions {
       this.#committed[letter] = false;
     }
     this.#open[letter] = true;
-    const concern = starts && random.chance(0.5) ? { readConcern: { level: random.pick(['snapshot', 'majority', 'local']) } } : {};
+    const concern =
+      starts && random.chance(0.5) ? { readConcern: { level: random.pick(['snapshot', 'majority', 'local']) } } : {};
     const txnNumber = long(random.chance(0.03) ? this.#numbers[letter] - 1 : this.#numbers[letter]);
     // Of statements for several shards that go out at once, the first answer would decide which of them count.
     const inTurn = 'ordered' in command ? { ordered: true } : {};
-    return router({ ...command, ...inTurn, lsid: { session: letter }, txnNumber, ...(starts && { startTransaction: true }), autocommit: false, ...concern });
+    return router({
+      ...command,
+      ...inTurn,
+      lsid: { session: letter },
+      txnNumber,
+      ...(starts && { startTransaction: true }),
+      autocommit: false,
+      ...concern,
+    });
   }
 
   /** What was committed is not aborted: a participant that has not heard of the decision yet would give its part up, or not, as it comes. */
-  #end(letter: Letter, name: 'commitTransaction' | 'abortTransaction' = this.#committed[letter] ? 'commitTransaction' : 'abortTransaction'): Command {
+  #end(
+    letter: Letter,
+    name: 'commitTransaction' | 'abortTransaction' = this.#committed[letter] ? 'commitTransaction' : 'abortTransaction',
+  ): Command {
     this.#open[letter] = false;
     this.#committed[letter] ||= name === 'commitTransaction';
     const majority = this.random.chance(0.5) ? { writeConcern: { w: 'majority' } } : {};
-    return { on: 'router', db: 'admin', command: { [name]: 1, lsid: { session: letter }, txnNumber: long(Math.max(1, this.#numbers[letter])), autocommit: false, ...majority } };
+    return {
+      on: 'router',
+      db: 'admin',
+      command: {
+        [name]: 1,
+        lsid: { session: letter },
+        txnNumber: long(Math.max(1, this.#numbers[letter])),
+        autocommit: false,
+        ...majority,
+      },
+    };
   }
 }
 
@@ -147,7 +219,11 @@ class Repeated {
     if (random.chance(0.2)) return router(read(random, layout));
     this.#number += 1;
     const asked = write(random, layout);
-    const sent = { ...asked, lsid: { session: random.pick(letters) }, txnNumber: long(random.chance(0.1) && !isForMany(asked) ? 1 : this.#number) };
+    const sent = {
+      ...asked,
+      lsid: { session: random.pick(letters) },
+      txnNumber: long(random.chance(0.1) && !isForMany(asked) ? 1 : this.#number),
+    };
     // Of the shards that know a newer number, the first to answer tells its own.
     if (!isForMany(sent)) this.#sent.push(sent);
     return router(sent);

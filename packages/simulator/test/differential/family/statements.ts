@@ -11,9 +11,17 @@ export function oneDocument(random: Random, layout: Layout): Fields {
 /** An update by operators on paths that documents may have. */
 export function operators(random: Random): Fields {
   const update: Record<string, Fields> = {};
-  for (const operator of random.some(Object.keys(operands), random.weighted([[5, () => 1], [2, () => 2], [1, () => 3]]))) {
+  for (const operator of random.some(
+    Object.keys(operands),
+    random.weighted([
+      [5, () => 1],
+      [2, () => 2],
+      [1, () => 3],
+    ]),
+  )) {
     const make = operands[operator];
-    if (make !== undefined) update[operator] = Object.fromEntries(random.list(1, 2, () => [path(random), make(random)]));
+    if (make !== undefined)
+      update[operator] = Object.fromEntries(random.list(1, 2, () => [path(random), make(random)]));
   }
   return update;
 }
@@ -26,10 +34,19 @@ const operands: Readonly<Record<string, (random: Random) => Json>> = {
   $min: scalar,
   $max: scalar,
   $rename: (random) => path(random),
-  $push: (random) => random.weighted<Json>([[2, () => value(random, 1)], [2, () => pushed(random)]]),
+  $push: (random) =>
+    random.weighted<Json>([
+      [2, () => value(random, 1)],
+      [2, () => pushed(random)],
+    ]),
   $addToSet: (random) => (random.chance(0.5) ? scalar(random) : { $each: array(random) }),
   $pop: (random) => random.pick([1, -1]),
-  $pull: (random) => random.weighted<Json>([[2, () => scalar(random)], [1, () => ({ $gt: number(random) })], [1, () => ({ [random.pick(names)]: scalar(random) })]]),
+  $pull: (random) =>
+    random.weighted<Json>([
+      [2, () => scalar(random)],
+      [1, () => ({ $gt: number(random) })],
+      [1, () => ({ [random.pick(names)]: scalar(random) })],
+    ]),
   $pullAll: (random) => array(random, 0),
   $setOnInsert: scalar,
   $bit: (random) => ({ [random.pick(['and', 'or', 'xor'])]: random.int(0, 7) }),
@@ -63,8 +80,21 @@ function operand(random: Random): Json {
     [2, () => `$${path(random)}`],
     [1, () => ({ $add: [`$${random.pick(names)}`, random.int(0, 3)] })],
     [1, () => ({ $ifNull: [`$${path(random)}`, random.int(0, 3)] })],
-    [1, () => ({ $setField: { field: random.pick<string>([...names, 'x.y']), input: '$$ROOT', value: random.int(0, 3) } })],
-    [1, () => ({ $concatArrays: [[random.int(0, 3)], { $cond: [{ $isArray: `$${random.pick(names)}` }, `$${random.pick(names)}`, []] }] })],
+    [
+      1,
+      () => ({
+        $setField: { field: random.pick<string>([...names, 'x.y']), input: '$$ROOT', value: random.int(0, 3) },
+      }),
+    ],
+    [
+      1,
+      () => ({
+        $concatArrays: [
+          [random.int(0, 3)],
+          { $cond: [{ $isArray: `$${random.pick(names)}` }, `$${random.pick(names)}`, []] },
+        ],
+      }),
+    ],
     [1, () => '$$REMOVE'],
   ]);
 }

@@ -12,7 +12,11 @@ export type Layout = 'plain' | 'ranged' | 'hashed' | 'compound';
 
 export const layouts: readonly Layout[] = ['plain', 'ranged', 'hashed', 'compound'];
 
-const shardKeys: Readonly<Record<Exclude<Layout, 'plain'>, Fields>> = { ranged: { _id: 1 }, hashed: { _id: 'hashed' }, compound: { k: 1, _id: 1 } };
+const shardKeys: Readonly<Record<Exclude<Layout, 'plain'>, Fields>> = {
+  ranged: { _id: 1 },
+  hashed: { _id: 'hashed' },
+  compound: { k: 1, _id: 1 },
+};
 
 /** One collection of each layout in a database of its own, on two shards where it is sharded. */
 export function storedFixture(db: string): Command[] {
@@ -43,7 +47,13 @@ export function keyFields(random: Random, layout: Layout): Fields {
 }
 
 /** Between `from` and `to` documents with different ids. */
-export function documents(random: Random, layout: Layout, from: number, to: number, make: (random: Random) => Fields = fields): Fields[] {
+export function documents(
+  random: Random,
+  layout: Layout,
+  from: number,
+  to: number,
+  make: (random: Random) => Fields = fields,
+): Fields[] {
   const ids = Array.from({ length: idMax - idMin + 1 }, (_, index) => idMin + index);
   return random.some(ids, random.int(from, to)).map((_id) => ({ _id, ...keyFields(random, layout), ...make(random) }));
 }
@@ -69,7 +79,10 @@ interface Asking {
 }
 
 /** A family of commands to the router over documents of one collection of each case. */
-export function askingAbout(name: string, { layouts: weighted, documents: stored, commands: asked, make, ask }: Asking): Family {
+export function askingAbout(
+  name: string,
+  { layouts: weighted, documents: stored, commands: asked, make, ask }: Asking,
+): Family {
   const db = `diff_${name}`;
   return {
     name,

@@ -17,10 +17,19 @@ export const streams: Family = {
   commands(random) {
     const layout = random.pick(layouts.filter((each) => each !== 'hashed'));
     const on = random.pick(['router', 'shard0'] as const);
-    const opened: Command = { on, db, command: { aggregate: layout, pipeline: [{ $changeStream: streamOptions(random) }], cursor: {} } };
+    const opened: Command = {
+      on,
+      db,
+      command: { aggregate: layout, pipeline: [{ $changeStream: streamOptions(random) }], cursor: {} },
+    };
     const written = random.list(3, 8, () => write(random, layout));
     const mark = insert(db, layout, [{ _id: last, k: 0 }]);
-    const read: Command = { on, db, command: { getMore: { cursorOfStep: 2 }, collection: layout, maxTimeMS: 500 }, until: last };
+    const read: Command = {
+      on,
+      db,
+      command: { getMore: { cursorOfStep: 2 }, collection: layout, maxTimeMS: 500 },
+      until: last,
+    };
     return [insert(db, layout, documents(random, layout, 3, 7)), opened, ...written, mark, read];
   },
 };
@@ -31,7 +40,11 @@ function streamOptions(random: Random): Record<string, Json> {
 
 function write(random: Random, layout: Layout): Command {
   const q = oneDocument(random, layout);
-  const update = (u: Json, upsert = false): Command => ({ on: 'router', db, command: { update: layout, updates: [{ q, u, upsert }] } });
+  const update = (u: Json, upsert = false): Command => ({
+    on: 'router',
+    db,
+    command: { update: layout, updates: [{ q, u, upsert }] },
+  });
   return random.weighted<Command>([
     [2, () => insert(db, layout, [{ ...q, ...keyFields(random, layout), ...fields(random) }])],
     [4, () => update(operators(random))],

@@ -51,7 +51,9 @@ describe('the program', () => {
     await using second = SimulatorProcess.start(['--shards', '1', '--port', String(port)]);
     const { code, output, errors } = await second.ended;
     expect({ code, output }).toEqual({ code: 1, output: '' });
-    const named = /^Port (\d+) of 127\.0\.0\.1 is in use: choose another --port, or 0 for any free ones\.\n$/.exec(errors)?.[1];
+    const named = /^Port (\d+) of 127\.0\.0\.1 is in use: choose another --port, or 0 for any free ones\.\n$/.exec(
+      errors,
+    )?.[1];
     // The ports behind the first are taken, too, and may be other programs'.
     const portsTaken = 10;
     expect(Number(named)).toBeGreaterThanOrEqual(port);
@@ -60,7 +62,11 @@ describe('the program', () => {
 
   it('refuses what it does not understand with exit code 2', async () => {
     await using simulator = SimulatorProcess.start(['--shards', 'many']);
-    expect(await simulator.ended).toEqual({ code: 2, output: '', errors: "--shards takes a whole number from 1 to 64, not 'many'. --help lists the options.\n" });
+    expect(await simulator.ended).toEqual({
+      code: 2,
+      output: '',
+      errors: "--shards takes a whole number from 1 to 64, not 'many'. --help lists the options.\n",
+    });
   });
 
   it('explains itself', async () => {

@@ -20,7 +20,11 @@ export class SimulatorProcess implements AsyncDisposable {
   private constructor(readonly child: ChildProcess) {
     child.stdout?.on('data', (chunk: Buffer) => (this.#output += chunk.toString()));
     child.stderr?.on('data', (chunk: Buffer) => (this.#errors += chunk.toString()));
-    this.ended = once(child, 'close').then(([code]) => ({ code: code as number | null, output: this.#output, errors: this.#errors }));
+    this.ended = once(child, 'close').then(([code]) => ({
+      code: code as number | null,
+      output: this.#output,
+      errors: this.#errors,
+    }));
   }
 
   static start(args: readonly string[], script = program): SimulatorProcess {
@@ -31,7 +35,8 @@ export class SimulatorProcess implements AsyncDisposable {
   async firstLine(): Promise<string> {
     while (!this.#output.includes('\n')) {
       const more = this.child.stdout === null ? this.ended : once(this.child.stdout, 'data');
-      if ((await Promise.race([more.then(() => 'more'), this.ended.then(() => 'ended')])) === 'ended') throw new Error(`it ended: ${this.#errors}`);
+      if ((await Promise.race([more.then(() => 'more'), this.ended.then(() => 'ended')])) === 'ended')
+        throw new Error(`it ended: ${this.#errors}`);
     }
     return this.#output.slice(0, this.#output.indexOf('\n'));
   }

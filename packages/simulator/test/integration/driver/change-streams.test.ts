@@ -26,7 +26,10 @@ describe('change streams of the official driver', () => {
   afterAll(() => driven[Symbol.asyncDispose]());
 
   const collection = () => client.db('streams').collection<Item>('c');
-  const opened = () => sent.filter(({ commandName }) => commandName === 'aggregate').map(({ command }) => (command['pipeline'] as Document[])[0]?.['$changeStream'] as Document);
+  const opened = () =>
+    sent
+      .filter(({ commandName }) => commandName === 'aggregate')
+      .map(({ command }) => (command['pipeline'] as Document[])[0]?.['$changeStream'] as Document);
 
   async function inserted(stream: { next(): Promise<Document> }, count: number): Promise<number[]> {
     const ids: number[] = [];
@@ -41,7 +44,10 @@ describe('change streams of the official driver', () => {
   ])('go on by themselves after %s at a getMore', async (_, data) => {
     const stream = collection().watch([], { maxAwaitTimeMS: 100 });
     await stream.tryNext();
-    await collection().insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    await collection().insertMany([
+      { _id: 1, k: -1 },
+      { _id: 2, k: 1 },
+    ]);
     expect(await inserted(stream, 1)).toEqual([1]);
     // The rest of the batch is in the client already, so the next insert is what a new getMore has to bring.
     expect(await inserted(stream, 1)).toEqual([2]);
@@ -77,13 +83,22 @@ describe('change streams of the official driver', () => {
     const db = client.db('streams_images');
     await db.createCollection('c', { changeStreamPreAndPostImages: { enabled: true } });
     const images = db.collection<Item>('c');
-    const first = images.watch([], { fullDocument: 'required', fullDocumentBeforeChange: 'required', maxAwaitTimeMS: 100 });
+    const first = images.watch([], {
+      fullDocument: 'required',
+      fullDocumentBeforeChange: 'required',
+      maxAwaitTimeMS: 100,
+    });
     await first.tryNext();
     await images.insertOne({ _id: 1, k: 1, v: 0 });
     await images.updateOne({ _id: 1 }, { $inc: { v: 1 } });
     await images.deleteOne({ _id: 1 });
     const events = [await first.next(), await first.next(), await first.next()] as Document[];
-    expect(events[1]).toMatchObject({ operationType: 'update', fullDocument: { v: 1 }, fullDocumentBeforeChange: { v: 0 }, updateDescription: { updatedFields: { v: 1 } } });
+    expect(events[1]).toMatchObject({
+      operationType: 'update',
+      fullDocument: { v: 1 },
+      fullDocumentBeforeChange: { v: 0 },
+      updateDescription: { updatedFields: { v: 1 } },
+    });
     expect(events[2]).toMatchObject({ operationType: 'delete', fullDocumentBeforeChange: { v: 1 } });
     await first.close();
     const behind = images.watch([], { resumeAfter: events[0]?.['_id'] });
@@ -98,10 +113,23 @@ describe('change streams of the official driver', () => {
     const db = client.db('streams_end');
     await db.createCollection('c');
     const watched = db.collection<Item>('c');
-    const stream = watched.watch<Document, Document>([{ $match: { $or: [{ 'fullDocument.v': { $gt: 1 } }, { operationType: { $in: ['drop', 'invalidate'] } }] } }, { $project: { operationType: 1, 'fullDocument.v': 1 } }], { maxAwaitTimeMS: 100 });
+    const stream = watched.watch<Document, Document>(
+      [
+        { $match: { $or: [{ 'fullDocument.v': { $gt: 1 } }, { operationType: { $in: ['drop', 'invalidate'] } }] } },
+        { $project: { operationType: 1, 'fullDocument.v': 1 } },
+      ],
+      { maxAwaitTimeMS: 100 },
+    );
     await stream.tryNext();
-    await watched.insertMany([{ _id: 1, k: 1, v: 1 }, { _id: 2, k: 2, v: 2 }]);
-    expect(await stream.next()).toEqual({ _id: expect.anything() as unknown, operationType: 'insert', fullDocument: { v: 2 } });
+    await watched.insertMany([
+      { _id: 1, k: 1, v: 1 },
+      { _id: 2, k: 2, v: 2 },
+    ]);
+    expect(await stream.next()).toEqual({
+      _id: expect.anything() as unknown,
+      operationType: 'insert',
+      fullDocument: { v: 2 },
+    });
     await watched.drop();
     expect(await stream.next()).toMatchObject({ operationType: 'drop' });
     const invalidate = await stream.next();

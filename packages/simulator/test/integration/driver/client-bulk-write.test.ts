@@ -33,15 +33,29 @@ describe('bulk writes over several collections (8.0)', () => {
     expect(result).toMatchObject({ insertedCount: 2, upsertedCount: 1, modifiedCount: 1, deletedCount: 1 });
     expect(result.insertResults?.get(1)).toEqual({ insertedId: 1 });
     expect(await client.db('wide').collection('plain').find().toArray()).toEqual([{ _id: 1, v: 2 }]);
-    expect(await client.db('wide').collection('sharded').find({}, { projection: { _id: 0 } }).toArray()).toEqual([{ k: 5, v: 1 }]);
+    expect(
+      await client
+        .db('wide')
+        .collection('sharded')
+        .find({}, { projection: { _id: 0 } })
+        .toArray(),
+    ).toEqual([{ k: 5, v: 1 }]);
   });
 
   it('stops at the first error when ordered, and goes on otherwise', async () => {
-    const models = [1, 1, 2].map((_id): ClientBulkWriteModel<Record<string, Stored>> => ({ name: 'insertOne', namespace: 'wide.errors', document: { _id } }));
-    const ordered = await client.bulkWrite<Record<string, Stored>>(models).catch((error: unknown) => error as MongoClientBulkWriteError);
+    const models = [1, 1, 2].map((_id): ClientBulkWriteModel<Record<string, Stored>> => ({
+      name: 'insertOne',
+      namespace: 'wide.errors',
+      document: { _id },
+    }));
+    const ordered = await client
+      .bulkWrite<Record<string, Stored>>(models)
+      .catch((error: unknown) => error as MongoClientBulkWriteError);
     expect(ordered).toMatchObject({ partialResult: { insertedCount: 1 } });
     expect([...(ordered as MongoClientBulkWriteError).writeErrors.keys()]).toEqual([1]);
-    const unordered = await client.bulkWrite<Record<string, Stored>>(models, { ordered: false }).catch((error: unknown) => error as MongoClientBulkWriteError);
+    const unordered = await client
+      .bulkWrite<Record<string, Stored>>(models, { ordered: false })
+      .catch((error: unknown) => error as MongoClientBulkWriteError);
     expect([...(unordered as MongoClientBulkWriteError).writeErrors.keys()]).toEqual([0, 1]);
     expect(await client.db('wide').collection('errors').countDocuments()).toBe(2);
   });

@@ -17,8 +17,16 @@ describe('databases, collections and indexes with the official driver', () => {
     const db = client.db('definitions');
     await db.createCollection('a');
     await db.createCollection('b', { viewOn: 'a', pipeline: [] });
-    expect((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name, type }) => [name, type]).sort()).toEqual([['a', 'collection'], ['b', 'view'], ['system.views', 'collection']]);
-    expect(await db.listCollections({ type: 'view' }).toArray()).toMatchObject([{ name: 'b', options: { viewOn: 'a' }, info: { readOnly: true } }]);
+    expect(
+      (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name, type }) => [name, type]).sort(),
+    ).toEqual([
+      ['a', 'collection'],
+      ['b', 'view'],
+      ['system.views', 'collection'],
+    ]);
+    expect(await db.listCollections({ type: 'view' }).toArray()).toMatchObject([
+      { name: 'b', options: { viewOn: 'a' }, info: { readOnly: true } },
+    ]);
     expect((await db.collections()).map(({ collectionName }) => collectionName).sort()).toContain('a');
     const { databases } = await db.admin().listDatabases({ nameOnly: true });
     expect(databases.map(({ name }) => name)).toEqual(expect.arrayContaining(['admin', 'config', 'definitions']));
@@ -27,14 +35,28 @@ describe('databases, collections and indexes with the official driver', () => {
 
   it('makes, lists, hides and drops indexes', async () => {
     const collection = client.db('definitions_indexes').collection('c');
-    expect(await collection.createIndexes([{ key: { a: 1 } }, { key: { b: -1 }, unique: true, sparse: true }, { key: { at: 1 }, expireAfterSeconds: 60 }])).toEqual(['a_1', 'b_-1', 'at_1']);
+    expect(
+      await collection.createIndexes([
+        { key: { a: 1 } },
+        { key: { b: -1 }, unique: true, sparse: true },
+        { key: { at: 1 }, expireAfterSeconds: 60 },
+      ]),
+    ).toEqual(['a_1', 'b_-1', 'at_1']);
     expect(await collection.createIndex({ a: 1 }, {}, {})).toBe('a_1');
-    await expect(collection.createIndex({ a: 1 }, { unique: true }, {})).rejects.toMatchObject({ codeName: 'IndexKeySpecsConflict' });
+    await expect(collection.createIndex({ a: 1 }, { unique: true }, {})).rejects.toMatchObject({
+      codeName: 'IndexKeySpecsConflict',
+    });
     expect(await collection.indexExists(['a_1', 'b_-1'])).toBe(true);
     await collection.insertOne({ b: 1 });
-    await expect(collection.insertOne({ b: 1 })).rejects.toMatchObject({ code: 11000, keyPattern: { b: -1 }, keyValue: { b: 1 } });
+    await expect(collection.insertOne({ b: 1 })).rejects.toMatchObject({
+      code: 11000,
+      keyPattern: { b: -1 },
+      keyValue: { b: 1 },
+    });
     await client.db('definitions_indexes').command({ collMod: 'c', index: { name: 'a_1', hidden: true } });
-    expect((await collection.listIndexes().toArray()).find(({ name }) => name === 'a_1')).toMatchObject({ hidden: true });
+    expect((await collection.listIndexes().toArray()).find(({ name }) => name === 'a_1')).toMatchObject({
+      hidden: true,
+    });
     await collection.dropIndex('a_1');
     await collection.dropIndexes();
     expect((await collection.indexes()).map(({ name }) => name)).toEqual(['_id_']);
@@ -42,7 +64,9 @@ describe('databases, collections and indexes with the official driver', () => {
   });
 
   it('keeps documents to a validator', async () => {
-    const collection = await client.db('definitions_validator').createCollection('c', { validator: { n: { $type: 'int' } }, validationAction: 'error' });
+    const collection = await client
+      .db('definitions_validator')
+      .createCollection('c', { validator: { n: { $type: 'int' } }, validationAction: 'error' });
     await collection.insertOne({ n: 1 });
     await expect(collection.insertOne({ n: 'one' })).rejects.toMatchObject({ code: 121 });
     await collection.insertOne({ n: 'one' }, { bypassDocumentValidation: true });
@@ -57,25 +81,47 @@ describe('databases, collections and indexes with the official driver', () => {
     for await (const chunk of bucket.openDownloadStream(upload.id) as AsyncIterable<Buffer>) chunks.push(chunk);
     expect(Buffer.concat(chunks).equals(content)).toBe(true);
     const part: Buffer[] = [];
-    for await (const chunk of bucket.openDownloadStreamByName('file.bin', { start: 1000, end: 3000 }) as AsyncIterable<Buffer>) part.push(chunk);
+    for await (const chunk of bucket.openDownloadStreamByName('file.bin', {
+      start: 1000,
+      end: 3000,
+    }) as AsyncIterable<Buffer>)
+      part.push(chunk);
     expect(Buffer.concat(part).equals(content.subarray(1000, 3000))).toBe(true);
     expect(await client.db('definitions_files').collection('fs.chunks').countDocuments()).toBe(10);
     await bucket.rename(upload.id, 'renamed.bin');
-    expect(await bucket.find({ filename: 'renamed.bin' }).toArray()).toMatchObject([{ length: 10_000, metadata: { kind: 'random' } }]);
+    expect(await bucket.find({ filename: 'renamed.bin' }).toArray()).toMatchObject([
+      { length: 10_000, metadata: { kind: 'random' } },
+    ]);
     await bucket.delete(upload.id);
     expect(await client.db('definitions_files').collection('fs.chunks').countDocuments()).toBe(0);
   });
 
   it('stores measurements in a time-series collection', async () => {
     const db = client.db('definitions_series');
-    const weather = await db.createCollection('weather', { timeseries: { timeField: 'at', metaField: 'place', granularity: 'minutes' } });
+    const weather = await db.createCollection('weather', {
+      timeseries: { timeField: 'at', metaField: 'place', granularity: 'minutes' },
+    });
     const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
-    await weather.insertMany([0, 1, 2].map((minute) => ({ at: at(minute), place: minute < 2 ? 'hill' : 'lake', degrees: minute })));
-    expect(await weather.find({ place: 'hill' }, { projection: { _id: 0 } }).sort({ at: 1 }).toArray()).toEqual([
+    await weather.insertMany(
+      [0, 1, 2].map((minute) => ({ at: at(minute), place: minute < 2 ? 'hill' : 'lake', degrees: minute })),
+    );
+    expect(
+      await weather
+        .find({ place: 'hill' }, { projection: { _id: 0 } })
+        .sort({ at: 1 })
+        .toArray(),
+    ).toEqual([
       { at: at(0), place: 'hill', degrees: 0 },
       { at: at(1), place: 'hill', degrees: 1 },
     ]);
-    expect(await weather.aggregate([{ $group: { _id: '$place', most: { $max: '$degrees' } } }, { $sort: { _id: 1 } }]).toArray()).toEqual([{ _id: 'hill', most: 1 }, { _id: 'lake', most: 2 }]);
+    expect(
+      await weather
+        .aggregate([{ $group: { _id: '$place', most: { $max: '$degrees' } } }, { $sort: { _id: 1 } }])
+        .toArray(),
+    ).toEqual([
+      { _id: 'hill', most: 1 },
+      { _id: 'lake', most: 2 },
+    ]);
     expect(await db.collection('system.buckets.weather').countDocuments()).toBe(2);
     expect((await db.listCollections({ name: 'weather' }).toArray())[0]).toMatchObject({ type: 'timeseries' });
   });

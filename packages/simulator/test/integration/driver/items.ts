@@ -8,7 +8,12 @@ export interface Item {
 }
 
 /** A sharded collection with documents whose `k` goes from below zero to above. */
-export async function filled(driven: DrivenCluster, client: MongoClient, name: string, count = 10): Promise<Collection<Item>> {
+export async function filled(
+  driven: DrivenCluster,
+  client: MongoClient,
+  name: string,
+  count = 10,
+): Promise<Collection<Item>> {
   await driven.shard(client, name, 'c');
   const collection = client.db(name).collection<Item>('c');
   await collection.insertMany(Array.from({ length: count }, (_, index) => ({ _id: index, k: index - count / 2 })));

@@ -25,12 +25,21 @@ describe('retries of the official driver', () => {
     driven = await DrivenCluster.start();
     client = await driven.connect({ monitorCommands: true, heartbeatFrequencyMS: 500 });
     client.on('commandStarted', (event) => sent.push(event));
-    for (const name of ['connectionPoolCleared', 'connectionPoolReady', 'connectionCheckedOut', 'connectionClosed'] as const) client.on(name, () => pool.push(name));
+    for (const name of [
+      'connectionPoolCleared',
+      'connectionPoolReady',
+      'connectionCheckedOut',
+      'connectionClosed',
+    ] as const)
+      client.on(name, () => pool.push(name));
     await driven.shard(client, 'retries', 'c');
   });
   beforeEach(async () => {
     await collection().deleteMany({});
-    await collection().insertMany([{ _id: 1, k: -1, v: 0 }, { _id: 2, k: 1, v: 0 }]);
+    await collection().insertMany([
+      { _id: 1, k: -1, v: 0 },
+      { _id: 2, k: 1, v: 0 },
+    ]);
     sent.length = 0;
     pool.length = 0;
   });
@@ -54,11 +63,18 @@ describe('retries of the official driver', () => {
   });
 
   it('a shard labels its failures itself, and executes a write that is sent again once', async () => {
-    const shard = await driven.connect({ heartbeatFrequencyMS: 500 }, `mongodb://${driven.cluster.shards[1] ?? ''}/?directConnection=true`);
+    const shard = await driven.connect(
+      { heartbeatFrequencyMS: 500 },
+      `mongodb://${driven.cluster.shards[1] ?? ''}/?directConnection=true`,
+    );
     const direct = shard.db('retries').collection<Item>('c');
     await failCommand(shard, { times: 1 }, { failCommands: ['update'], errorCode: 91 });
     await direct.updateOne({ k: 1 }, { $inc: { v: 1 } });
-    await failCommand(shard, { times: 1 }, { failCommands: ['update'], writeConcernError: { code: 91, errmsg: 'Replication is being shut down' } });
+    await failCommand(
+      shard,
+      { times: 1 },
+      { failCommands: ['update'], writeConcernError: { code: 91, errmsg: 'Replication is being shut down' } },
+    );
     await direct.updateOne({ k: 1 }, { $inc: { v: 1 } });
     expect((await direct.findOne({ k: 1 }))?.v).toBe(2);
   });
@@ -72,15 +88,28 @@ describe('retries of the official driver', () => {
   });
 
   it('reports a write concern error without undoing the write', async () => {
-    await failCommand(client, { times: 1 }, { failCommands: ['insert'], writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } });
-    await expect(collection().insertOne({ _id: 9, k: 9 })).rejects.toMatchObject({ result: { writeConcernError: { code: 64 } } });
+    await failCommand(
+      client,
+      { times: 1 },
+      { failCommands: ['insert'], writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } },
+    );
+    await expect(collection().insertOne({ _id: 9, k: 9 })).rejects.toMatchObject({
+      result: { writeConcernError: { code: 64 } },
+    });
     expect(await collection().findOne({ k: 9 })).toEqual({ _id: 9, k: 9 });
   });
 
   it('empties its pool after a network failure and fills it again', async () => {
     await failCommand(client, { times: 1 }, { failCommands: ['find'], closeConnection: true });
     await collection().findOne();
-    expect(pool).toEqual(expect.arrayContaining(['connectionCheckedOut', 'connectionPoolCleared', 'connectionClosed', 'connectionPoolReady']));
+    expect(pool).toEqual(
+      expect.arrayContaining([
+        'connectionCheckedOut',
+        'connectionPoolCleared',
+        'connectionClosed',
+        'connectionPoolReady',
+      ]),
+    );
     expect(pool.indexOf('connectionPoolCleared')).toBeLessThan(pool.indexOf('connectionPoolReady'));
   });
 
@@ -89,7 +118,9 @@ describe('retries of the official driver', () => {
     const impatient = await driven.connect({ socketTimeoutMS: 50, retryReads: false });
     await expect(impatient.db('retries').collection('c').findOne()).rejects.toThrow(/timed out/);
     await failCommand(client, 'off', {});
-    await expect(client.db('retries').command({ find: 'c', filter: { $where: 'sleep(50)' }, maxTimeMS: -1 })).rejects.toMatchObject({ ok: 0 });
+    await expect(
+      client.db('retries').command({ find: 'c', filter: { $where: 'sleep(50)' }, maxTimeMS: -1 }),
+    ).rejects.toMatchObject({ ok: 0 });
     await client.db('admin').command({ configureFailPoint: 'maxTimeAlwaysTimeOut', mode: 'alwaysOn' });
     await expect(collection().findOne({}, { maxTimeMS: 1_000 })).rejects.toMatchObject({ code: 50 });
     await client.db('admin').command({ configureFailPoint: 'maxTimeAlwaysTimeOut', mode: 'off' });

@@ -38,13 +38,20 @@ describe('sessions and transactions of the official driver', () => {
   });
 
   it('a snapshot session reads at the time of its first read', async () => {
-    await collection().insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    await collection().insertMany([
+      { _id: 1, k: -1 },
+      { _id: 2, k: 1 },
+    ]);
     const session = client.startSession({ snapshot: true });
     expect(await collection().find({}, { session }).toArray()).toHaveLength(2);
     await collection().insertOne({ _id: 3, k: 2 });
     await collection().deleteOne({ _id: 1 });
     expect((await collection().find({}, { session }).sort({ _id: 1 }).toArray()).map(({ _id }) => _id)).toEqual([1, 2]);
-    expect(await collection().aggregate([{ $count: 'n' }], { session }).toArray()).toEqual([{ n: 2 }]);
+    expect(
+      await collection()
+        .aggregate([{ $count: 'n' }], { session })
+        .toArray(),
+    ).toEqual([{ n: 2 }]);
     expect((await collection().distinct('_id', {}, { session })).sort()).toEqual([1, 2]);
     await session.endSession();
     expect(await collection().countDocuments()).toBe(2);
@@ -53,7 +60,13 @@ describe('sessions and transactions of the official driver', () => {
   it('a transaction over shards is seen whole or not at all', async () => {
     await client.withSession(async (session) => {
       session.startTransaction();
-      await collection().insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }], { session });
+      await collection().insertMany(
+        [
+          { _id: 1, k: -1 },
+          { _id: 2, k: 1 },
+        ],
+        { session },
+      );
       expect(await collection().countDocuments()).toBe(0);
       await session.commitTransaction();
       expect(await collection().countDocuments()).toBe(2);
@@ -65,7 +78,11 @@ describe('sessions and transactions of the official driver', () => {
   });
 
   it('withTransaction begins again after a TransientTransactionError', async () => {
-    await failCommand(client, { times: 1 }, { failCommands: ['insert'], errorCode: 112, errorLabels: ['TransientTransactionError'] });
+    await failCommand(
+      client,
+      { times: 1 },
+      { failCommands: ['insert'], errorCode: 112, errorLabels: ['TransientTransactionError'] },
+    );
     let attempts = 0;
     await client.withSession((session) =>
       session.withTransaction(async () => {
@@ -79,7 +96,9 @@ describe('sessions and transactions of the official driver', () => {
 
   it('withTransaction commits again when the answer was lost', async () => {
     await failCommand(client, { times: 1 }, { failCommands: ['commitTransaction'], closeConnection: true });
-    await client.withSession((session) => session.withTransaction(() => collection().insertOne({ _id: 1, k: 1 }, { session })));
+    await client.withSession((session) =>
+      session.withTransaction(() => collection().insertOne({ _id: 1, k: 1 }, { session })),
+    );
     expect(commands('commitTransaction')).toHaveLength(2);
     expect(commands('commitTransaction')[1]?.command['writeConcern']).toMatchObject({ w: 'majority' });
     expect(await collection().countDocuments()).toBe(1);

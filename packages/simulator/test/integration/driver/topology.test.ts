@@ -43,21 +43,34 @@ describe('how the official driver connects', () => {
   it('to one shard directly, and to it as the replica set that it is', async () => {
     const [shard = ''] = driven.cluster.shards;
     await using direct = await MongoClient.connect(`mongodb://${shard}/?directConnection=true`);
-    expect(await direct.db('admin').command({ hello: 1 })).toMatchObject({ setName: 's0', isWritablePrimary: true, hosts: [shard] });
+    expect(await direct.db('admin').command({ hello: 1 })).toMatchObject({
+      setName: 's0',
+      isWritablePrimary: true,
+      hosts: [shard],
+    });
     expect(await used(`mongodb://${shard}/?replicaSet=s0`)).toBe('ReplicaSetWithPrimary');
   });
 
   it('refuses a wrong set name, and nodes that are not behind a load balancer', async () => {
-    await expect(used(`mongodb://${set.host}/?replicaSet=other`, { serverSelectionTimeoutMS: 3_000 })).rejects.toThrow(/other|selection/i);
+    await expect(used(`mongodb://${set.host}/?replicaSet=other`, { serverSelectionTimeoutMS: 3_000 })).rejects.toThrow(
+      /other|selection/i,
+    );
     await expect(used(`mongodb://${driven.cluster.router}/?loadBalanced=true`)).rejects.toThrow(/load balanc/i);
   });
 
   it.each(['zlib', 'none'] as const)('with compressor %s', async (compressor) => {
-    await using client = await MongoClient.connect(driven.cluster.connectionString, { compressors: [compressor], zlibCompressionLevel: 6 });
+    await using client = await MongoClient.connect(driven.cluster.connectionString, {
+      compressors: [compressor],
+      zlibCompressionLevel: 6,
+    });
     const collection = client.db('topology').collection<{ _id: number; text: string }>(`packed_${compressor}`);
     await collection.insertMany(Array.from({ length: 200 }, (_, _id) => ({ _id, text: 'x'.repeat(1_000) })));
-    expect((await collection.find({}, { batchSize: 50 }).toArray()).every(({ text }) => text.length === 1_000)).toBe(true);
-    expect((await client.db('admin').command({ hello: 1, compression: [compressor] }))['compression']).toEqual(compressor === 'zlib' ? ['zlib'] : undefined);
+    expect((await collection.find({}, { batchSize: 50 }).toArray()).every(({ text }) => text.length === 1_000)).toBe(
+      true,
+    );
+    expect((await client.db('admin').command({ hello: 1, compression: [compressor] }))['compression']).toEqual(
+      compressor === 'zlib' ? ['zlib'] : undefined,
+    );
   });
 
   it('reads by every read preference that its only members can serve', async () => {
@@ -67,15 +80,23 @@ describe('how the official driver connects', () => {
       expect(await db.collection('c').countDocuments({}, { readPreference: mode })).toBeGreaterThan(0);
     }
     await using impatient = new MongoClient(set.connectionString, { serverSelectionTimeoutMS: 300 });
-    await expect(impatient.db('topology').collection('c').findOne({}, { readPreference: ReadPreference.secondary })).rejects.toThrow(/selection/i);
-    await using routed = await MongoClient.connect(driven.cluster.connectionString, { readPreference: 'secondaryPreferred' });
+    await expect(
+      impatient.db('topology').collection('c').findOne({}, { readPreference: ReadPreference.secondary }),
+    ).rejects.toThrow(/selection/i);
+    await using routed = await MongoClient.connect(driven.cluster.connectionString, {
+      readPreference: 'secondaryPreferred',
+    });
     expect(await routed.db('topology').collection('c').countDocuments()).toBeGreaterThan(0);
   });
 
   it('writes and reads by every concern that one member can meet', async () => {
     await using client = await MongoClient.connect(driven.cluster.connectionString);
     const db = client.db('topology');
-    for (const writeConcern of [{ w: 1 }, { w: 'majority', journal: true }, { w: 'majority', wtimeoutMS: 1_000 }] as const) {
+    for (const writeConcern of [
+      { w: 1 },
+      { w: 'majority', journal: true },
+      { w: 'majority', wtimeoutMS: 1_000 },
+    ] as const) {
       expect((await db.collection('concerns', { writeConcern }).insertOne({})).acknowledged).toBe(true);
     }
     expect((await db.collection('concerns', { writeConcern: { w: 0 } }).insertOne({})).acknowledged).toBe(false);
@@ -86,7 +107,9 @@ describe('how the official driver connects', () => {
 
   it('follows the hello stream of a node that goes away and comes back', async () => {
     await using client = new MongoClient(set.connectionString, { heartbeatFrequencyMS: 500 });
-    const streaming = new Promise<void>((resolve) => client.on('serverHeartbeatStarted', ({ awaited }) => awaited && resolve()));
+    const streaming = new Promise<void>((resolve) =>
+      client.on('serverHeartbeatStarted', ({ awaited }) => awaited && resolve()),
+    );
     await client.connect();
     await streaming;
     const lost = new Promise((resolve) => client.once('serverHeartbeatFailed', resolve));
@@ -96,7 +119,9 @@ describe('how the official driver connects', () => {
   });
 
   it('keeps to the stable API when asked', async () => {
-    await using client = await MongoClient.connect(driven.cluster.connectionString, { serverApi: { version: '1', strict: true, deprecationErrors: true } });
+    await using client = await MongoClient.connect(driven.cluster.connectionString, {
+      serverApi: { version: '1', strict: true, deprecationErrors: true },
+    });
     expect(await client.db('topology').collection('c').find().toArray()).not.toHaveLength(0);
     await expect(client.db('admin').command({ serverStatus: 1 })).rejects.toMatchObject({ code: 323 });
   });

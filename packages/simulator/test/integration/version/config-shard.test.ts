@@ -36,18 +36,29 @@ it('the config server becomes a shard, holds documents of users, and stops being
   const own = await direct.db('shop').collection('items').countDocuments();
   expect(own).toBeGreaterThan(10);
   expect(own).toBeLessThan(90);
-  expect((await admin.admin().listDatabases()).databases.map(({ name }) => name)).toEqual(['admin', 'config', 'own', 'shop']);
-  await expect(direct.db('admin').command({ transitionFromDedicatedConfigServer: 1 })).rejects.toMatchObject({ code: 59 });
-  await expect.poll(async () => {
-    const { state, dbsToMove } = await admin.command({ transitionToDedicatedConfigServer: 1 });
-    for (const db of (dbsToMove ?? []) as string[]) await admin.command({ movePrimary: db, to: 'shard0' });
-    return state as unknown;
-  }).toBe('completed');
+  expect((await admin.admin().listDatabases()).databases.map(({ name }) => name)).toEqual([
+    'admin',
+    'config',
+    'own',
+    'shop',
+  ]);
+  await expect(direct.db('admin').command({ transitionFromDedicatedConfigServer: 1 })).rejects.toMatchObject({
+    code: 59,
+  });
+  await expect
+    .poll(async () => {
+      const { state, dbsToMove } = await admin.command({ transitionToDedicatedConfigServer: 1 });
+      for (const db of (dbsToMove ?? []) as string[]) await admin.command({ movePrimary: db, to: 'shard0' });
+      return state as unknown;
+    })
+    .toBe('completed');
   expect((await admin.command({ listShards: 1 })).shards).toMatchObject([{ _id: 'shard0' }]);
   expect(await items.countDocuments()).toBe(100);
 });
 
 it('servers before 8.0 do not know it', async () => {
   const { client } = await start('7.0');
-  await expect(client.db('admin').command({ transitionFromDedicatedConfigServer: 1 })).rejects.toMatchObject({ code: 59 });
+  await expect(client.db('admin').command({ transitionFromDedicatedConfigServer: 1 })).rejects.toMatchObject({
+    code: 59,
+  });
 });

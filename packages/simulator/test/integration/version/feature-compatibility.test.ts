@@ -14,31 +14,49 @@ describe('feature compatibility version', () => {
     const cluster = await startCluster({ shards: 1, version: '6.0' });
     const client = await new MongoClient(cluster.connectionString).connect();
     const shard = await new MongoClient(`mongodb://${cluster.shards[0] ?? ''}/?directConnection=true`).connect();
-    closers.push(() => cluster.close(), () => client.close(), () => shard.close());
+    closers.push(
+      () => cluster.close(),
+      () => client.close(),
+      () => shard.close(),
+    );
     const asked = { getParameter: 1, featureCompatibilityVersion: 1 };
     expect(await shard.db('admin').command(asked)).toMatchObject({ featureCompatibilityVersion: { version: '6.0' } });
     await client.db('admin').command({ setFeatureCompatibilityVersion: '5.0' });
     expect(await shard.db('admin').command(asked)).toMatchObject({ featureCompatibilityVersion: { version: '5.0' } });
-    await expect(client.db('admin').command({ setFeatureCompatibilityVersion: '4.4' })).rejects.toMatchObject({ code: 4926900 });
-    await expect(client.db('admin').command({ setFeatureCompatibilityVersion: '6.0', confirm: true })).rejects.toMatchObject({ code: 40415, codeName: 'Location40415' });
+    await expect(client.db('admin').command({ setFeatureCompatibilityVersion: '4.4' })).rejects.toMatchObject({
+      code: 4926900,
+    });
+    await expect(
+      client.db('admin').command({ setFeatureCompatibilityVersion: '6.0', confirm: true }),
+    ).rejects.toMatchObject({ code: 40415, codeName: 'Location40415' });
   });
 
   it('wants to be confirmed from 7.0 on', async () => {
     const set = await startReplicaSet({ version: '7.0' });
     const client = await new MongoClient(set.connectionString).connect();
-    closers.push(() => set.close(), () => client.close());
+    closers.push(
+      () => set.close(),
+      () => client.close(),
+    );
     const admin = client.db('admin');
     await expect(admin.command({ setFeatureCompatibilityVersion: '6.0' })).rejects.toMatchObject({ code: 7369100 });
     await admin.command({ setFeatureCompatibilityVersion: '6.0', confirm: true });
-    expect(await admin.command({ getParameter: 1, featureCompatibilityVersion: 1 })).toMatchObject({ featureCompatibilityVersion: { version: '6.0' } });
+    expect(await admin.command({ getParameter: 1, featureCompatibilityVersion: 1 })).toMatchObject({
+      featureCompatibilityVersion: { version: '6.0' },
+    });
   });
 });
 
 describe('the stable API', () => {
   it('lets strict clients have its commands only', async () => {
     const set = await startReplicaSet({ version: '6.0' });
-    const client = await new MongoClient(set.connectionString, { serverApi: { version: ServerApiVersion.v1, strict: true } }).connect();
-    closers.push(() => set.close(), () => client.close());
+    const client = await new MongoClient(set.connectionString, {
+      serverApi: { version: ServerApiVersion.v1, strict: true },
+    }).connect();
+    closers.push(
+      () => set.close(),
+      () => client.close(),
+    );
     const plain = client.db('d').collection('c');
     await plain.insertOne({ a: 1 });
     expect(await plain.countDocuments()).toBe(1);
@@ -48,7 +66,12 @@ describe('the stable API', () => {
   it('is unknown to 4.4', async () => {
     const set = await startReplicaSet({ version: '4.4' });
     const client = await new MongoClient(set.connectionString).connect();
-    closers.push(() => set.close(), () => client.close());
-    await expect(client.db('d').command({ insert: 'c', documents: [{}], apiVersion: '1' })).rejects.toMatchObject({ code: 40415 });
+    closers.push(
+      () => set.close(),
+      () => client.close(),
+    );
+    await expect(client.db('d').command({ insert: 'c', documents: [{}], apiVersion: '1' })).rejects.toMatchObject({
+      code: 40415,
+    });
   });
 });

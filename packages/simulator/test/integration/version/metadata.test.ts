@@ -12,7 +12,10 @@ afterEach(async () => {
 async function clusterOf(version: ReleaseSeries): Promise<MongoClient> {
   const cluster = await startCluster({ shards: 2, version });
   const client = await new MongoClient(cluster.connectionString).connect();
-  closers.push(() => cluster.close(), () => client.close());
+  closers.push(
+    () => cluster.close(),
+    () => client.close(),
+  );
   return client;
 }
 
@@ -27,9 +30,22 @@ describe('metadata of a sharded cluster by release', () => {
     await admin.command({ enableSharding: 'shop' });
     await admin.command({ shardCollection: 'shop.orders', key: { n: 1 } });
     const [collection] = await config(client, 'collections');
-    expect(Object.keys(collection ?? {})).toEqual(['_id', 'lastmodEpoch', 'lastmod', 'dropped', 'key', 'unique', 'uuid', 'distributionMode']);
+    expect(Object.keys(collection ?? {})).toEqual([
+      '_id',
+      'lastmodEpoch',
+      'lastmod',
+      'dropped',
+      'key',
+      'unique',
+      'uuid',
+      'distributionMode',
+    ]);
     const [chunk] = await config(client, 'chunks');
-    expect(chunk).toMatchObject({ _id: expect.any(ObjectId) as unknown, ns: 'shop.orders', lastmodEpoch: collection?.lastmodEpoch as unknown });
+    expect(chunk).toMatchObject({
+      _id: expect.any(ObjectId) as unknown,
+      ns: 'shop.orders',
+      lastmodEpoch: collection?.lastmodEpoch as unknown,
+    });
     expect(chunk).not.toHaveProperty('uuid');
     expect((await config(client, 'shards'))[0]).not.toHaveProperty('topologyTime');
     expect((await config(client, 'databases'))[0]).toMatchObject({ partitioned: true, version: { lastMod: 1 } });
@@ -42,7 +58,9 @@ describe('metadata of a sharded cluster by release', () => {
     const client = await clusterOf(version);
     const admin = client.db('admin');
     if (version === '5.0') {
-      await expect(admin.command({ shardCollection: 'shop.orders', key: { n: 'hashed' } })).rejects.toMatchObject({ code: 26 });
+      await expect(admin.command({ shardCollection: 'shop.orders', key: { n: 'hashed' } })).rejects.toMatchObject({
+        code: 26,
+      });
       await admin.command({ enableSharding: 'shop' });
     }
     await admin.command({ shardCollection: 'shop.orders', key: { n: 'hashed' } });
@@ -53,7 +71,9 @@ describe('metadata of a sharded cluster by release', () => {
     expect(chunks[0]?.uuid).toEqual(collection?.uuid);
     expect('onCurrentShardSince' in (chunks[0] ?? {})).toBe(version === '7.0' || version === '8.0');
     expect('partitioned' in ((await config(client, 'databases'))[0] ?? {})).toBe(version === '5.0');
-    expect('currentVersion' in ((await config(client, 'version'))[0] ?? {})).toBe(version === '5.0' || version === '6.0');
+    expect('currentVersion' in ((await config(client, 'version'))[0] ?? {})).toBe(
+      version === '5.0' || version === '6.0',
+    );
     const status = await admin.command({ balancerCollectionStatus: 'shop.orders' });
     expect(status.chunkSize).toBe(version === '5.0' ? undefined : 128);
   });
@@ -68,7 +88,10 @@ describe('metadata of a sharded cluster by release', () => {
     const client = await clusterOf(version);
     const admin = client.db('admin');
     expect(await admin.command({ hello: 1 })).toMatchObject({ maxWireVersion: wireVersion });
-    expect(await admin.command({ buildInfo: 1 })).toMatchObject({ version: text, versionArray: [...text.split('.').map(Number), 0] });
+    expect(await admin.command({ buildInfo: 1 })).toMatchObject({
+      version: text,
+      versionArray: [...text.split('.').map(Number), 0],
+    });
     expect((await config(client, 'mongos'))[0]).toMatchObject({ mongoVersion: text });
   });
 });

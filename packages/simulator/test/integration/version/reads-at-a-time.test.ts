@@ -12,7 +12,10 @@ afterEach(async () => {
 async function clusterOf(version: ReleaseSeries): Promise<{ cluster: Cluster; client: MongoClient }> {
   const cluster = await startCluster({ shards: 2, version });
   const client = await new MongoClient(cluster.connectionString).connect();
-  closers.push(() => cluster.close(), () => client.close());
+  closers.push(
+    () => cluster.close(),
+    () => client.close(),
+  );
   return { cluster, client };
 }
 
@@ -24,7 +27,8 @@ it('since 7.0 a router shows under the old name of a sharded collection what its
   const { operationTime: time } = await shop.command({ insert: 'orders', documents: orders });
   await shop.renameCollection('orders', 'renamed');
   const at = async (find: string, atClusterTime: Timestamp): Promise<Document> =>
-    (await shop.command({ find, batchSize: 100, readConcern: { level: 'snapshot', atClusterTime } })).cursor as Document;
+    (await shop.command({ find, batchSize: 100, readConcern: { level: 'snapshot', atClusterTime } }))
+      .cursor as Document;
   const old = await at('orders', time as Timestamp);
   expect(old.atClusterTime).toEqual(time);
   expect((old.firstBatch as Document[]).length).toBeGreaterThan(0);
@@ -47,7 +51,10 @@ it('since 6.0 a router tells which collection has the UUID that was meant, where
   const refused = { code: 361, db: 'shop', expectedCollection: 'ranged', actualCollection: 'alone' };
   const reply = await shop.command({ insert: 'ranged', documents: [{ _id: 5 }], collectionUUID: meant });
   expect(reply.writeErrors).toEqual([expect.objectContaining(refused)]);
-  await expect(shop.command({ find: 'ranged', filter: { _id: 5 }, collectionUUID: meant })).rejects.toMatchObject({ code: 361, errorResponse: expect.objectContaining(refused) as unknown });
+  await expect(shop.command({ find: 'ranged', filter: { _id: 5 }, collectionUUID: meant })).rejects.toMatchObject({
+    code: 361,
+    errorResponse: expect.objectContaining(refused) as unknown,
+  });
   await expect(shop.command({ drop: 'gone', collectionUUID: meant })).rejects.toMatchObject({ code: 361 });
   expect((await shop.command({ insert: 'alone', documents: [{ _id: 5 }], collectionUUID: meant })).n).toBe(1);
 });

@@ -15,7 +15,11 @@ class Upgraded implements AsyncDisposable {
   static async start(version: '5.0' | '6.0'): Promise<Upgraded> {
     const cluster = await startCluster({ shards: 2, version });
     const client = await MongoClient.connect(cluster.connectionString);
-    return new Upgraded(cluster, client, await MongoClient.connect(`mongodb://${cluster.shards[0] ?? ''}/?directConnection=true`));
+    return new Upgraded(
+      cluster,
+      client,
+      await MongoClient.connect(`mongodb://${cluster.shards[0] ?? ''}/?directConnection=true`),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -35,7 +39,8 @@ async function versionOf(host = ''): Promise<unknown> {
   }
 }
 
-const raise = (client: MongoClient, to: string): Promise<Document> => client.db('admin').command({ setFeatureCompatibilityVersion: to, confirm: true });
+const raise = (client: MongoClient, to: string): Promise<Document> =>
+  client.db('admin').command({ setFeatureCompatibilityVersion: to, confirm: true });
 
 describe('a cluster that is upgraded node by node', () => {
   it('serves by nodes of two releases, and takes the new feature compatibility version once all run the new one', async () => {
@@ -48,12 +53,21 @@ describe('a cluster that is upgraded node by node', () => {
     expect([await versionOf(cluster.router), await versionOf(cluster.shards[0])]).toEqual(['6.0.14', '7.0.16']);
     expect(await items.countDocuments()).toBe(20);
     expect(await items.insertOne({ _id: 20 })).toMatchObject({ acknowledged: true });
-    await expect(client.db('admin').command({ setFeatureCompatibilityVersion: '7.0' })).rejects.toMatchObject({ code: 4_926_900 });
+    await expect(client.db('admin').command({ setFeatureCompatibilityVersion: '7.0' })).rejects.toMatchObject({
+      code: 4_926_900,
+    });
     for (const node of ['shard1', 'router0']) await cluster.node(node).upgrade('7.0');
-    await expect(cluster.node('shard1').upgrade('8.0')).rejects.toThrow(/8\.0 does not start on data of feature compatibility version 6\.0/);
+    await expect(cluster.node('shard1').upgrade('8.0')).rejects.toThrow(
+      /8\.0 does not start on data of feature compatibility version 6\.0/,
+    );
     expect(await items.countDocuments()).toBe(21);
     await raise(client, '7.0');
-    expect(await client.db('admin').collection('system.version').findOne({ _id: 'featureCompatibilityVersion' as never })).toMatchObject({ version: '7.0' });
+    expect(
+      await client
+        .db('admin')
+        .collection('system.version')
+        .findOne({ _id: 'featureCompatibilityVersion' as never }),
+    ).toMatchObject({ version: '7.0' });
   });
 
   it('goes back to the older release as long as the feature compatibility version stays', async () => {
@@ -73,8 +87,16 @@ describe('a cluster that is upgraded node by node', () => {
     await shop.collection('items').createIndexes([{ key: { n: 1 }, name: 'n_1' }]);
     for (const node of [configServer, 'shard0', 'shard1', 'router0']) await cluster.node(node).upgrade('6.0');
     const tries: (() => Promise<unknown>)[] = [
-      () => client.db('admin').aggregate([{ $changeStream: { allChangesForCluster: true, showExpandedEvents: true } }]).toArray(),
-      () => shard0.db('admin').aggregate([{ $changeStream: { allChangesForCluster: true, showExpandedEvents: true } }]).toArray(),
+      () =>
+        client
+          .db('admin')
+          .aggregate([{ $changeStream: { allChangesForCluster: true, showExpandedEvents: true } }])
+          .toArray(),
+      () =>
+        shard0
+          .db('admin')
+          .aggregate([{ $changeStream: { allChangesForCluster: true, showExpandedEvents: true } }])
+          .toArray(),
       () => shop.command({ collMod: 'items', index: { name: 'n_1', prepareUnique: true } }),
       () => shop.command({ find: 'items', collectionUUID: '' }),
       () => shop.command({ create: 'clustered', clusteredIndex: { key: { _id: 1 }, unique: true } }),
@@ -90,7 +112,9 @@ describe('a cluster that is upgraded node by node', () => {
   it('is upgraded by orders of another process too', async () => {
     await using upgraded = await Upgraded.start('6.0');
     const { nodes } = upgraded.cluster;
-    expect(await runFaultLine(nodes, '{"upgrade":"shard0","release":"7.0"}')).toBe('{"done":{"upgrade":"shard0","release":"7.0"}}');
+    expect(await runFaultLine(nodes, '{"upgrade":"shard0","release":"7.0"}')).toBe(
+      '{"done":{"upgrade":"shard0","release":"7.0"}}',
+    );
     expect(await runFaultLine(nodes, '{"upgrade":"shard0","release":"8.0"}')).toMatch(/"failed".*does not start/);
     expect(await runFaultLine(nodes, '{"upgrade":"shard0","release":"9.9"}')).toMatch(/"failed".*is not simulated/);
     expect(await versionOf(upgraded.cluster.shards[0])).toBe('7.0.16');

@@ -31,7 +31,11 @@ async function clusterOf(version: ReleaseSeries): Promise<Running> {
   await admin.command({ split: 'shop.orders', middle: { n: 50 } });
   const documents = Array.from({ length: 100 }, (_, n) => ({ n, customer: n % 10 }));
   await client.db('shop').collection('orders').insertMany(documents);
-  return { client, admin, shards: await Promise.all(cluster.shards.map((host) => connect(`mongodb://${host}/?directConnection=true`))) };
+  return {
+    client,
+    admin,
+    shards: await Promise.all(cluster.shards.map((host) => connect(`mongodb://${host}/?directConnection=true`))),
+  };
 }
 
 function config(client: MongoClient, collection: string): Promise<Document[]> {
@@ -62,7 +66,12 @@ describe('reshardCollection', () => {
     const counts = await Promise.all(shards.map((shard) => shard.db('shop').collection('orders').countDocuments()));
     expect(counts.reduce((sum, count) => sum + count)).toBe(100);
     expect(Math.min(...counts)).toBeGreaterThan(0);
-    expect(await shards[0]?.db('shop').listCollections({ name: /resharding/ }).toArray()).toEqual([]);
+    expect(
+      await shards[0]
+        ?.db('shop')
+        .listCollections({ name: /resharding/ })
+        .toArray(),
+    ).toEqual([]);
     expect((await orders.indexes()).some((index) => JSON.stringify(index.key) === JSON.stringify(key))).toBe(true);
     await orders.insertOne({ n: 1000, customer: 99 });
     expect(await stream.next()).toMatchObject({ operationType: 'insert', fullDocument: { n: 1000 } });
@@ -73,10 +82,16 @@ describe('reshardCollection', () => {
     const [before] = await config(client, 'collections');
     await admin.command({ reshardCollection: 'shop.orders', key: { n: 1 } });
     expect((await config(client, 'collections'))[0]?.uuid).toEqual(before?.uuid);
-    await expect(admin.command({ reshardCollection: 'shop.missing', key: { n: 1 } })).rejects.toMatchObject({ code: 118 });
-    await expect(admin.command({ reshardCollection: 'shop.orders', key: { x: 1 }, forceRedistribution: true })).rejects.toMatchObject({ code: 40415 });
+    await expect(admin.command({ reshardCollection: 'shop.missing', key: { n: 1 } })).rejects.toMatchObject({
+      code: 118,
+    });
+    await expect(
+      admin.command({ reshardCollection: 'shop.orders', key: { x: 1 }, forceRedistribution: true }),
+    ).rejects.toMatchObject({ code: 40415 });
     const old = await clusterOf('4.4');
-    await expect(old.admin.command({ reshardCollection: 'shop.orders', key: { customer: 1 } })).rejects.toMatchObject({ code: 59 });
+    await expect(old.admin.command({ reshardCollection: 'shop.orders', key: { customer: 1 } })).rejects.toMatchObject({
+      code: 59,
+    });
   });
 });
 
@@ -84,14 +99,23 @@ describe('what balancing is told and tells', () => {
   it('tells owned and orphaned documents of each shard from 6.0 on', async () => {
     const { admin, client } = await clusterOf('6.0');
     await admin.command({ moveChunk: 'shop.orders', find: { n: 60 }, to: await otherShard(client) });
-    const [row, ...others] = await admin.aggregate([{ $shardedDataDistribution: {} }, { $match: { ns: 'shop.orders' } }]).toArray();
+    const [row, ...others] = await admin
+      .aggregate([{ $shardedDataDistribution: {} }, { $match: { ns: 'shop.orders' } }])
+      .toArray();
     expect(others).toEqual([]);
     const fractions = row?.shards as Document[];
     expect(fractions.map(({ numOwnedDocuments }) => Number(numOwnedDocuments))).toEqual([50, 50]);
     expect(fractions.map(({ numOrphanedDocs }) => Number(numOrphanedDocs)).sort((a, b) => a - b)).toEqual([0, 50]);
-    await expect(client.db('shop').aggregate([{ $shardedDataDistribution: {} }]).toArray()).rejects.toMatchObject({ code: 6789102 });
+    await expect(
+      client
+        .db('shop')
+        .aggregate([{ $shardedDataDistribution: {} }])
+        .toArray(),
+    ).rejects.toMatchObject({ code: 6789102 });
     const old = await clusterOf('5.0');
-    await expect(old.admin.aggregate([{ $shardedDataDistribution: {} }]).toArray()).rejects.toMatchObject({ code: 40324 });
+    await expect(old.admin.aggregate([{ $shardedDataDistribution: {} }]).toArray()).rejects.toMatchObject({
+      code: 40324,
+    });
   });
 
   it('takes a size of ranges for one collection and merges its chunks from 6.0 on', async () => {
@@ -100,23 +124,39 @@ describe('what balancing is told and tells', () => {
     expect((await config(client, 'collections'))[0]).toMatchObject({ maxChunkSizeBytes: 32 * 1024 * 1024 });
     expect(await config(client, 'chunks')).toHaveLength(1);
     expect(await admin.command({ balancerCollectionStatus: 'shop.orders' })).toMatchObject({ chunkSize: 32 });
-    await expect(admin.command({ configureCollectionBalancing: 'shop.orders', chunkSize: 2000 })).rejects.toMatchObject({ code: 2 });
-    await expect(admin.command({ configureCollectionBalancing: 'shop.orders', enableAutoMerger: false })).rejects.toMatchObject({ code: 40415 });
+    await expect(admin.command({ configureCollectionBalancing: 'shop.orders', chunkSize: 2000 })).rejects.toMatchObject(
+      { code: 2 },
+    );
+    await expect(
+      admin.command({ configureCollectionBalancing: 'shop.orders', enableAutoMerger: false }),
+    ).rejects.toMatchObject({ code: 40415 });
     const old = await clusterOf('5.0');
-    await expect(old.admin.command({ configureCollectionBalancing: 'shop.orders' })).rejects.toMatchObject({ code: 59 });
+    await expect(old.admin.command({ configureCollectionBalancing: 'shop.orders' })).rejects.toMatchObject({
+      code: 59,
+    });
   });
 
   it('refuses by name what is not simulated, and does not know it in releases before it', async () => {
     const { admin } = await clusterOf('8.0');
-    await expect(admin.command({ abortMoveCollection: 'shop.items' })).rejects.toMatchObject({ code: 115, message: /abortMoveCollection/ });
+    await expect(admin.command({ abortMoveCollection: 'shop.items' })).rejects.toMatchObject({
+      code: 115,
+      message: /abortMoveCollection/,
+    });
     const old = await clusterOf('7.0');
-    await expect(old.admin.command({ moveCollection: 'shop.items', toShard: 'shard1' })).rejects.toMatchObject({ code: 59 });
-    await expect(old.admin.command({ analyzeShardKey: 'shop.orders', key: { n: 1 } })).rejects.toMatchObject({ code: 115 });
+    await expect(old.admin.command({ moveCollection: 'shop.items', toShard: 'shard1' })).rejects.toMatchObject({
+      code: 59,
+    });
+    await expect(old.admin.command({ analyzeShardKey: 'shop.orders', key: { n: 1 } })).rejects.toMatchObject({
+      code: 115,
+    });
   });
 });
 
 describe('moveCollection', () => {
-  const uuidOf = async (client: MongoClient, name: string): Promise<unknown> => (await client.db('shop').listCollections({ name }).toArray()).map((one) => (one as { info?: { uuid?: unknown } }).info?.uuid);
+  const uuidOf = async (client: MongoClient, name: string): Promise<unknown> =>
+    (await client.db('shop').listCollections({ name }).toArray()).map(
+      (one) => (one as { info?: { uuid?: unknown } }).info?.uuid,
+    );
 
   it('gives an unsharded collection another shard and UUID from 8.0 on, which streams show once', async () => {
     const { admin, client } = await clusterOf('8.0');
@@ -126,9 +166,16 @@ describe('moveCollection', () => {
     await items.insertOne({ _id: 3 });
     const before = await uuidOf(client, 'items');
     const { operationTime } = (await admin.command({ ping: 1 })) as { operationTime: Timestamp };
-    const stream = client.watch([], { showExpandedEvents: true, startAtOperationTime: new Timestamp({ t: operationTime.t, i: operationTime.i + 1 }) });
+    const stream = client.watch([], {
+      showExpandedEvents: true,
+      startAtOperationTime: new Timestamp({ t: operationTime.t, i: operationTime.i + 1 }),
+    });
     closers.push(() => stream.close());
-    const other = (await client.db('config').collection<{ _id: string; primary: string }>('databases').findOne({ _id: 'shop' }))?.primary === 'shard1' ? 'shard0' : 'shard1';
+    const other =
+      (await client.db('config').collection<{ _id: string; primary: string }>('databases').findOne({ _id: 'shop' }))
+        ?.primary === 'shard1'
+        ? 'shard0'
+        : 'shard1';
     await admin.command({ moveCollection: 'shop.items', toShard: other });
     const after = await uuidOf(client, 'items');
     expect(after).not.toEqual(before);
@@ -141,7 +188,10 @@ describe('moveCollection', () => {
       if (event.operationType === 'update') break;
     }
     expect(shown).toEqual(['reshardCollection', 'update']);
-    expect((await config(client, 'collections')).find(({ _id }) => (_id as unknown) === 'shop.items')).toMatchObject({ unsplittable: true, key: { _id: 1 } });
+    expect((await config(client, 'collections')).find(({ _id }) => (_id as unknown) === 'shop.items')).toMatchObject({
+      unsplittable: true,
+      key: { _id: 1 },
+    });
     await expect(admin.command({ split: 'shop.items', middle: { _id: 1 } })).rejects.toMatchObject({ code: 118 });
     await items.rename('renamed');
     expect(await client.db('shop').collection('renamed').countDocuments()).toBe(3);
@@ -170,19 +220,24 @@ describe('renameCollection', () => {
     const { client } = await clusterOf('4.4');
     await expect(client.db('shop').collection('orders').rename('renamed')).rejects.toMatchObject({ code: 13138 });
     await client.db('shop').createCollection('items');
-    await expect(client.db('shop').collection('items').rename('orders', { dropTarget: true })).rejects.toMatchObject({ code: 13139 });
+    await expect(client.db('shop').collection('items').rename('orders', { dropTarget: true })).rejects.toMatchObject({
+      code: 13139,
+    });
   });
 
   it.each([
     ['5.0', 5807601],
     ['6.0', 48],
-  ] as const)('says in %s by code %i that the target is there, and always by 48 that it is sharded', async (version, code) => {
-    const { client } = await clusterOf(version);
-    const shop = client.db('shop');
-    for (const name of ['items', 'others']) await shop.createCollection(name);
-    await expect(shop.collection('items').rename('others')).rejects.toMatchObject({ code });
-    await expect(shop.collection('items').rename('orders')).rejects.toMatchObject({ code: 48 });
-  });
+  ] as const)(
+    'says in %s by code %i that the target is there, and always by 48 that it is sharded',
+    async (version, code) => {
+      const { client } = await clusterOf(version);
+      const shop = client.db('shop');
+      for (const name of ['items', 'others']) await shop.createCollection(name);
+      await expect(shop.collection('items').rename('others')).rejects.toMatchObject({ code });
+      await expect(shop.collection('items').rename('orders')).rejects.toMatchObject({ code: 48 });
+    },
+  );
 });
 
 async function otherShard(client: MongoClient): Promise<string> {
@@ -199,10 +254,15 @@ describe('a find that says by collectionUUID which collection it means', () => {
     const uuids = ['orders', 'notes'].map((wanted) => listed.find(({ name }) => name === wanted)?.info.uuid);
     for (const [index, find] of ['orders', 'notes'].entries()) {
       await expect(shop.command({ find, collectionUUID: uuids[index] })).resolves.toMatchObject({ ok: 1 });
-      await expect(shop.command({ find, collectionUUID: uuids[1 - index] })).rejects.toMatchObject({ code: 361, codeName: 'CollectionUUIDMismatch' });
+      await expect(shop.command({ find, collectionUUID: uuids[1 - index] })).rejects.toMatchObject({
+        code: 361,
+        codeName: 'CollectionUUIDMismatch',
+      });
     }
     for (const db of ['shop', 'gone']) {
-      await expect(client.db(db).command({ find: 'gone', collectionUUID: uuids[0] })).rejects.toMatchObject({ code: 361 });
+      await expect(client.db(db).command({ find: 'gone', collectionUUID: uuids[0] })).rejects.toMatchObject({
+        code: 361,
+      });
     }
   });
 });

@@ -36,17 +36,29 @@ describe('user write blocking', () => {
     await expect(orders.rename('renamed')).rejects.toMatchObject(blocked);
     await expect(client.db('shop').createCollection('more')).rejects.toMatchObject(blocked);
     await expect(client.db('shop').dropDatabase()).rejects.toMatchObject(blocked);
-    await expect(client.db('shop').command({ collMod: 'orders', index: { name: 'n_1', hidden: true } })).rejects.toMatchObject(blocked);
+    await expect(
+      client.db('shop').command({ collMod: 'orders', index: { name: 'n_1', hidden: true } }),
+    ).rejects.toMatchObject(blocked);
     await expect(admin.command({ shardCollection: 'shop.orders', key: { _id: 1 } })).rejects.toMatchObject(blocked);
     expect((await orders.updateOne({ _id: 99 }, { $set: { n: 1 } })).matchedCount).toBe(0);
     expect(await orders.createIndexes([{ key: { n: 1 } }])).toEqual(['n_1']);
-    const unordered = await client.db('shop').command({ insert: 'orders', documents: [{ _id: 7 }, { _id: 8 }], ordered: false });
-    expect(unordered).toMatchObject({ n: 0, writeErrors: [{ index: 0, ...blocked }, { index: 1, ...blocked }] });
+    const unordered = await client
+      .db('shop')
+      .command({ insert: 'orders', documents: [{ _id: 7 }, { _id: 8 }], ordered: false });
+    expect(unordered).toMatchObject({
+      n: 0,
+      writeErrors: [
+        { index: 0, ...blocked },
+        { index: 1, ...blocked },
+      ],
+    });
     await client.db('config').collection<{ _id: string }>('settings').insertOne({ _id: 'own' });
     for (const shard of cluster.shards) {
       const direct = await clientOf(`mongodb://${shard}/?directConnection=true`);
       await expect(direct.db('other').collection('c').insertOne({})).rejects.toMatchObject(blocked);
-      await expect(direct.db('admin').command({ setUserWriteBlockMode: 1, global: false })).rejects.toMatchObject({ code: 20 });
+      await expect(direct.db('admin').command({ setUserWriteBlockMode: 1, global: false })).rejects.toMatchObject({
+        code: 20,
+      });
       expect((await direct.db('admin').command({ serverStatus: 1 })).repl).toMatchObject({ userWriteBlockMode: 2 });
     }
     const noted = client.db('config').collection('user_writes_critical_sections');
@@ -79,11 +91,14 @@ describe('user write blocking', () => {
     ];
     const cluster = await startCluster({ shards: 1, version: '7.0', auth: { users } });
     closers.push(() => cluster.close());
-    const as = (user: string): Promise<MongoClient> => clientOf(`mongodb://${user}:secret@${cluster.router}/?authSource=admin`);
+    const as = (user: string): Promise<MongoClient> =>
+      clientOf(`mongodb://${user}:secret@${cluster.router}/?authSource=admin`);
     const writer = (await as('writer')).db('shop').collection<{ _id: number }>('orders');
     const migrator = (await as('migrator')).db('shop').collection<{ _id: number }>('orders');
     await writer.insertOne({ _id: 1 });
-    await expect((await as('writer')).db('admin').command({ setUserWriteBlockMode: 1, global: true })).rejects.toMatchObject({ code: 13 });
+    await expect(
+      (await as('writer')).db('admin').command({ setUserWriteBlockMode: 1, global: true }),
+    ).rejects.toMatchObject({ code: 13 });
     await (await as('migrator')).db('admin').command({ setUserWriteBlockMode: 1, global: true });
     await expect(writer.insertOne({ _id: 2 })).rejects.toMatchObject(blocked);
     await migrator.insertOne({ _id: 2 });

@@ -19,7 +19,10 @@ let set: ReplicaSet;
 const clients: WireClient[] = [];
 
 beforeAll(async () => {
-  const users = [{ user: 'root', password, roles: ['root'] }, { user: 'reader', password, roles: [{ role: 'read', db: 'a' }] }];
+  const users = [
+    { user: 'root', password, roles: ['root'] },
+    { user: 'reader', password, roles: [{ role: 'read', db: 'a' }] },
+  ];
   set = await startReplicaSet({ auth: { users } });
   for (const { user } of users) {
     const client = await WireClient.connect(set.host);
@@ -33,10 +36,29 @@ afterAll(async () => {
   await set.close();
 });
 
-const role = fc.oneof(fc.constantFrom<Value>('read', 'none', doc(['role', 'read'], ['db', 'a']), doc(['role', new Int32(1)])), value);
-const privilege = fc.oneof(fc.constant<Value>(doc(['resource', doc(['db', 'a'], ['collection', ''])], ['actions', ['find']])), value);
+const role = fc.oneof(
+  fc.constantFrom<Value>('read', 'none', doc(['role', 'read'], ['db', 'a']), doc(['role', new Int32(1)])),
+  value,
+);
+const privilege = fc.oneof(
+  fc.constant<Value>(doc(['resource', doc(['db', 'a'], ['collection', ''])], ['actions', ['find']])),
+  value,
+);
 const fields = fc.dictionary(
-  fc.constantFrom('roles', 'privileges', 'customData', 'mechanisms', 'payload', 'conversationId', 'mechanism', 'options', 'showPrivileges', 'filter', 'pipeline', 'updates'),
+  fc.constantFrom(
+    'roles',
+    'privileges',
+    'customData',
+    'mechanisms',
+    'payload',
+    'conversationId',
+    'mechanism',
+    'options',
+    'showPrivileges',
+    'filter',
+    'pipeline',
+    'updates',
+  ),
   fc.oneof(fc.array(role, { maxLength: 3 }), fc.array(privilege, { maxLength: 3 }), value),
   { maxKeys: 4 },
 );
@@ -45,16 +67,20 @@ async function codeOf(client: WireClient, command: Doc): Promise<number | undefi
   return numberOf((await client.run('a', command)).get('code'));
 }
 
-it('property: commands about users and roles take any arguments without failing in a way that nobody foresaw', async () => {
-  const names = [...accessCommands.keys()].filter((name) => !leftOut.has(name));
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...names), value, fields, async (name, first, others) => {
-      const command: Doc = new Map([[name, first], ...Object.entries(others)]);
-      for (const client of clients) expect(await codeOf(client, new Map(command))).not.toBe(8);
-    }),
-    { numRuns: 500 },
-  );
-}, propertyMs);
+it(
+  'property: commands about users and roles take any arguments without failing in a way that nobody foresaw',
+  async () => {
+    const names = [...accessCommands.keys()].filter((name) => !leftOut.has(name));
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...names), value, fields, async (name, first, others) => {
+        const command: Doc = new Map([[name, first], ...Object.entries(others)]);
+        for (const client of clients) expect(await codeOf(client, new Map(command))).not.toBe(8);
+      }),
+      { numRuns: 500 },
+    );
+  },
+  propertyMs,
+);
 
 it('property: the check of privileges takes any command', () => {
   fc.assert(
@@ -63,7 +89,14 @@ it('property: the check of privileges takes any command', () => {
       if (typeof needs !== 'function') return;
       const body: Doc = new Map([[name, first], ...Object.entries(others)]);
       try {
-        needs({ db: 'a', name, body, sequences: new Map(), connection: { id: 1, remoteAddress: '', authenticated: [] }, signal: new AbortController().signal });
+        needs({
+          db: 'a',
+          name,
+          body,
+          sequences: new Map(),
+          connection: { id: 1, remoteAddress: '', authenticated: [] },
+          signal: new AbortController().signal,
+        });
       } catch (error) {
         expect(error).toHaveProperty('codeName');
       }

@@ -67,7 +67,11 @@ describe('access control of a cluster', () => {
   it.each([
     ['readsA', 'b', { find: 'c' }],
     ['readsA', 'a', { aggregate: 'c', pipeline: [{ $out: 'd' }], cursor: {} }],
-    ['readsA', 'a', { aggregate: 'c', pipeline: [{ $lookup: { from: { db: 'b', coll: 'c' }, pipeline: [], as: 'x' } }], cursor: {} }],
+    [
+      'readsA',
+      'a',
+      { aggregate: 'c', pipeline: [{ $lookup: { from: { db: 'b', coll: 'c' }, pipeline: [], as: 'x' } }], cursor: {} },
+    ],
     ['readsA', 'admin', { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true } }], cursor: {} }],
     ['readsA', 'b', { listCollections: 1 }],
     ['readsA', 'a', { delete: 'c', deletes: [{ q: {}, limit: 0 }] }],
@@ -89,16 +93,25 @@ describe('access control of a cluster', () => {
     const { id } = cursor as { id: number | Long };
     const getMore = { getMore: Long.fromValue(id), collection: 'c' };
     await expect(run('readsAToo', 'a', getMore)).rejects.toMatchObject(refused);
-    await expect(run('readsAToo', 'a', { killCursors: 'c', cursors: [Long.fromValue(id)] })).rejects.toMatchObject(refused);
+    await expect(run('readsAToo', 'a', { killCursors: 'c', cursors: [Long.fromValue(id)] })).rejects.toMatchObject(
+      refused,
+    );
     expect(await run('readsA', 'a', getMore)).toMatchObject({ ok: 1 });
   });
 
   it('a session belongs to its user: the same id and number of another are another statement', async () => {
     const lsid = doc(['id', new Binary(Buffer.alloc(16, 7), Binary.SUBTYPE_UUID)]);
-    for (const [user, id] of [['writesA', 'one'], ['ownsA', 'two'], ['writesA', 'one']] as const) {
+    for (const [user, id] of [
+      ['writesA', 'one'],
+      ['ownsA', 'two'],
+      ['writesA', 'one'],
+    ] as const) {
       const wire = await WireClient.connect(cluster.router);
       await logIn(wire, 'admin', user, password);
-      const reply = await wire.run('a', doc(['insert', 'sessions'], ['documents', [doc(['_id', id])]], ['lsid', lsid], ['txnNumber', Long.ONE]));
+      const reply = await wire.run(
+        'a',
+        doc(['insert', 'sessions'], ['documents', [doc(['_id', id])]], ['lsid', lsid], ['txnNumber', Long.ONE]),
+      );
       expect([reply.get('n'), reply.get('writeErrors')]).toEqual([new Int32(1), undefined]);
       wire.close();
     }
@@ -107,8 +120,14 @@ describe('access control of a cluster', () => {
 
   it('databases and collections without rights on them are not listed', async () => {
     expect((await run('readsA', 'admin', { listDatabases: 1, nameOnly: true }))['databases']).toEqual([{ name: 'a' }]);
-    await expect(run('readsA', 'admin', { listDatabases: 1, authorizedDatabases: false })).rejects.toMatchObject(refused);
-    await run('root', 'admin', { createRole: 'readsOne', privileges: [{ resource: { db: 'b', collection: 'c' }, actions: ['find'] }], roles: [] });
+    await expect(run('readsA', 'admin', { listDatabases: 1, authorizedDatabases: false })).rejects.toMatchObject(
+      refused,
+    );
+    await run('root', 'admin', {
+      createRole: 'readsOne',
+      privileges: [{ resource: { db: 'b', collection: 'c' }, actions: ['find'] }],
+      roles: [],
+    });
     await run('root', 'admin', { createUser: 'readsOne', pwd: password, roles: ['readsOne'] });
     await run('root', 'b', { create: 'hidden' });
     const { cursor } = await run('readsOne', 'b', { listCollections: 1, nameOnly: true, authorizedCollections: true });
@@ -117,11 +136,18 @@ describe('access control of a cluster', () => {
   });
 
   it('roles are made, given, inherited, changed and dropped', async () => {
-    await run('root', 'a', { createRole: 'inner', privileges: [{ resource: { db: 'b', collection: 'c' }, actions: ['find'] }], roles: [] });
+    await run('root', 'a', {
+      createRole: 'inner',
+      privileges: [{ resource: { db: 'b', collection: 'c' }, actions: ['find'] }],
+      roles: [],
+    });
     await run('root', 'admin', { createRole: 'outer', privileges: [], roles: [{ role: 'inner', db: 'a' }] });
     await run('root', 'admin', { createUser: 'inherits', pwd: password, roles: ['outer'] });
     expect(await run('inherits', 'b', { find: 'c' })).toMatchObject({ ok: 1 });
-    await run('root', 'a', { grantPrivilegesToRole: 'inner', privileges: [{ resource: { db: 'b', collection: 'c' }, actions: ['insert'] }] });
+    await run('root', 'a', {
+      grantPrivilegesToRole: 'inner',
+      privileges: [{ resource: { db: 'b', collection: 'c' }, actions: ['insert'] }],
+    });
     expect(await run('inherits', 'b', { insert: 'c', documents: [{}] })).toMatchObject({ n: 1 });
     expect((await run('root', 'admin', { rolesInfo: 'outer', showPrivileges: true }))['roles']).toEqual([
       {
@@ -138,24 +164,42 @@ describe('access control of a cluster', () => {
     await run('root', 'a', { dropRole: 'inner' });
     await expect(run('inherits', 'b', { find: 'c' })).rejects.toMatchObject(refused);
     await expect(run('root', 'a', { dropRole: 'inner' })).rejects.toMatchObject({ code: 31 });
-    await expect(run('root', 'a', { createRole: 'read', privileges: [], roles: [] })).rejects.toMatchObject({ code: 2 });
-    await expect(run('root', 'a', { createUser: 'z', pwd: 'z', roles: ['none'] })).rejects.toMatchObject({ code: 31, errmsg: 'Could not find role: none@a' });
+    await expect(run('root', 'a', { createRole: 'read', privileges: [], roles: [] })).rejects.toMatchObject({
+      code: 2,
+    });
+    await expect(run('root', 'a', { createUser: 'z', pwd: 'z', roles: ['none'] })).rejects.toMatchObject({
+      code: 31,
+      errmsg: 'Could not find role: none@a',
+    });
   });
 
   it('users are kept as the server keeps them, and shown without their secrets', async () => {
     const { cursor } = await run('root', 'admin', { find: 'system.users', filter: { user: 'readsA' } });
     const [kept] = (cursor as { firstBatch: Document[] }).firstBatch;
     expect(Object.keys(kept ?? {})).toEqual(['_id', 'userId', 'user', 'db', 'credentials', 'roles']);
-    expect(kept).toMatchObject({ _id: 'admin.readsA', userId: expect.any(Binary) as Binary, roles: [{ role: 'read', db: 'a' }] });
+    expect(kept).toMatchObject({
+      _id: 'admin.readsA',
+      userId: expect.any(Binary) as Binary,
+      roles: [{ role: 'read', db: 'a' }],
+    });
     expect(Object.keys((kept?.['credentials'] ?? {}) as object)).toEqual(['SCRAM-SHA-1', 'SCRAM-SHA-256']);
     const { users } = await run('root', 'admin', { usersInfo: 'readsA' });
     expect(users).toEqual([
-      { _id: 'admin.readsA', userId: expect.anything() as unknown, user: 'readsA', db: 'admin', roles: [{ role: 'read', db: 'a' }], mechanisms: ['SCRAM-SHA-1', 'SCRAM-SHA-256'] },
+      {
+        _id: 'admin.readsA',
+        userId: expect.anything() as unknown,
+        user: 'readsA',
+        db: 'admin',
+        roles: [{ role: 'read', db: 'a' }],
+        mechanisms: ['SCRAM-SHA-1', 'SCRAM-SHA-256'],
+      },
     ]);
   });
 
   it('a refusal shows the command, but no password', async () => {
-    await expect(run('readsA', 'admin', { createUser: 'q', pwd: 'secret', roles: [] })).rejects.toThrow(/createUser: "q", pwd: "xxx", roles: \[\]/);
+    await expect(run('readsA', 'admin', { createUser: 'q', pwd: 'secret', roles: [] })).rejects.toThrow(
+      /createUser: "q", pwd: "xxx", roles: \[\]/,
+    );
   });
 });
 
@@ -171,9 +215,15 @@ describe('the localhost exception', () => {
   it('lets a client make the first user, and nothing else', async () => {
     const client = await connect(set.host);
     const admin = client.db('admin');
-    await expect(client.db('a').collection('c').findOne()).rejects.toMatchObject({ code: 13, errmsg: expect.stringMatching(/^not authorized on a to/) as string });
+    await expect(client.db('a').collection('c').findOne()).rejects.toMatchObject({
+      code: 13,
+      errmsg: expect.stringMatching(/^not authorized on a to/) as string,
+    });
     await admin.command({ createUser: 'first', pwd: password, roles: ['root'] });
-    await expect(admin.command({ createUser: 'second', pwd: password, roles: ['root'] })).rejects.toMatchObject({ code: 13, errmsg: 'command createUser requires authentication' });
+    await expect(admin.command({ createUser: 'second', pwd: password, roles: ['root'] })).rejects.toMatchObject({
+      code: 13,
+      errmsg: 'command createUser requires authentication',
+    });
     await client.close();
     const first = await connect(set.host, 'first');
     expect(await first.db('admin').command({ usersInfo: 1 })).toMatchObject({ users: [{ user: 'first' }] });
@@ -186,20 +236,36 @@ describe('a shard of several that clients reach without a router', () => {
     ['7.0', 2, {}, {}],
     ['8.0', 2, { code: 13 }, {}],
     ['8.0', 1, {}, {}],
-  ] as const)('%s, one of %i: shows data to readers as to directShardOperations', async (version, shards, reader, withRole) => {
-    const users = [{ user: 'reads', password, roles: ['readAnyDatabase', 'clusterMonitor'] }, { user: 'directly', password, roles: ['readAnyDatabase', 'clusterMonitor', 'directShardOperations'] }];
-    const cluster = await startCluster({ shards, version, auth: { users: [root], shardUsers: users } });
-    const made: MongoClient[] = [];
-    const answerOf = async (user: string, db: string): Promise<Document> => {
-      const client = await connect(cluster.shards[0] ?? '', user);
-      made.push(client);
-      return client.db(db).command({ find: 'c' }).then(() => ({}), (error: unknown) => ({ code: (error as { code?: number }).code }));
-    };
-    try {
-      expect([await answerOf('reads', 'a'), await answerOf('directly', 'a'), await answerOf('reads', 'config')]).toEqual([reader, withRole, {}]);
-    } finally {
-      await Promise.all(made.map((client) => client.close()));
-      await cluster.close();
-    }
-  });
+  ] as const)(
+    '%s, one of %i: shows data to readers as to directShardOperations',
+    async (version, shards, reader, withRole) => {
+      const users = [
+        { user: 'reads', password, roles: ['readAnyDatabase', 'clusterMonitor'] },
+        { user: 'directly', password, roles: ['readAnyDatabase', 'clusterMonitor', 'directShardOperations'] },
+      ];
+      const cluster = await startCluster({ shards, version, auth: { users: [root], shardUsers: users } });
+      const made: MongoClient[] = [];
+      const answerOf = async (user: string, db: string): Promise<Document> => {
+        const client = await connect(cluster.shards[0] ?? '', user);
+        made.push(client);
+        return client
+          .db(db)
+          .command({ find: 'c' })
+          .then(
+            () => ({}),
+            (error: unknown) => ({ code: (error as { code?: number }).code }),
+          );
+      };
+      try {
+        expect([
+          await answerOf('reads', 'a'),
+          await answerOf('directly', 'a'),
+          await answerOf('reads', 'config'),
+        ]).toEqual([reader, withRole, {}]);
+      } finally {
+        await Promise.all(made.map((client) => client.close()));
+        await cluster.close();
+      }
+    },
+  );
 });

@@ -11,7 +11,15 @@ let client: WireClient;
 
 beforeAll(async () => {
   // No no-ops: the time, by whose seconds it is signed, stands still unless something is written.
-  set = await startReplicaSet({ noopIntervalMs: 0, auth: { users: [{ user: 'root', password: 'x', roles: ['root'] }, { user: 'node', password: 'x', roles: ['__system'] }] } });
+  set = await startReplicaSet({
+    noopIntervalMs: 0,
+    auth: {
+      users: [
+        { user: 'root', password: 'x', roles: ['root'] },
+        { user: 'node', password: 'x', roles: ['__system'] },
+      ],
+    },
+  });
   client = await WireClient.connect(set.host);
   await logIn(client, 'admin', 'root', 'x');
 });
@@ -31,12 +39,17 @@ function ahead(time: Value | undefined, seconds: number): Timestamp {
 }
 
 it('times are signed with a key that is kept, the same for a while', async () => {
-  const [first, second] = [await client.run('a', doc(['ping', new Int32(1)])), await client.run('a', doc(['ping', new Int32(1)]))];
+  const [first, second] = [
+    await client.run('a', doc(['ping', new Int32(1)])),
+    await client.run('a', doc(['ping', new Int32(1)])),
+  ];
   const signature = docOrEmpty(docOrEmpty(first.get('$clusterTime')).get('signature'));
   expect(docOrEmpty(docOrEmpty(second.get('$clusterTime')).get('signature'))).toEqual(signature);
   const node = await WireClient.connect(set.host);
   await logIn(node, 'admin', 'node', 'x');
-  const { firstBatch } = Object.fromEntries(docOrEmpty((await node.run('admin', doc(['find', 'system.keys']))).get('cursor'))) as { firstBatch: Doc[] };
+  const { firstBatch } = Object.fromEntries(
+    docOrEmpty((await node.run('admin', doc(['find', 'system.keys']))).get('cursor')),
+  ) as { firstBatch: Doc[] };
   expect(firstBatch.map((key) => key.get('_id'))).toEqual([signature.get('keyId')]);
   node.close();
 });
@@ -45,9 +58,16 @@ it('a time of this cluster is taken, one of another is not when it is ahead', as
   const own = docOrEmpty((await client.run('a', doc(['ping', new Int32(1)]))).get('$clusterTime'));
   expect((await count(own)).get('n')).toEqual(new Int32(0));
   const foreign = doc(['hash', new Binary(Buffer.alloc(20), 0)], ['keyId', Long.ZERO]);
-  expect((await count(doc(['clusterTime', ahead(own.get('clusterTime'), -5)], ['signature', foreign]))).get('n')).toEqual(new Int32(0));
+  expect(
+    (await count(doc(['clusterTime', ahead(own.get('clusterTime'), -5)], ['signature', foreign]))).get('n'),
+  ).toEqual(new Int32(0));
   const refused = await count(doc(['clusterTime', ahead(own.get('clusterTime'), 100)], ['signature', foreign]));
   expect(refused.get('code')).toEqual(new Int32(211));
-  const forged = doc(['hash', new Binary(Buffer.alloc(20), 0)], ['keyId', docOrEmpty(own.get('signature')).get('keyId') ?? null]);
-  expect((await count(doc(['clusterTime', ahead(own.get('clusterTime'), 100)], ['signature', forged]))).get('code')).toEqual(new Int32(204));
+  const forged = doc(
+    ['hash', new Binary(Buffer.alloc(20), 0)],
+    ['keyId', docOrEmpty(own.get('signature')).get('keyId') ?? null],
+  );
+  expect(
+    (await count(doc(['clusterTime', ahead(own.get('clusterTime'), 100)], ['signature', forged]))).get('code'),
+  ).toEqual(new Int32(204));
 });

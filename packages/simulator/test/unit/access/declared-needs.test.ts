@@ -11,7 +11,10 @@ beforeAll(async () => {
 afterAll(() => cluster.close());
 
 it('every command of a router and of a shard declares what it needs', () => {
-  const names = [...cluster.routerMembers.map(({ router }) => router.commandNames), ...cluster.shardMembers.map(({ node }) => node.commandNames)].flat();
+  const names = [
+    ...cluster.routerMembers.map(({ router }) => router.commandNames),
+    ...cluster.shardMembers.map(({ node }) => node.commandNames),
+  ].flat();
   expect(names.length).toBeGreaterThan(50);
   expect(names.filter((name) => !declaredNeeds.has(name))).toEqual([]);
 });

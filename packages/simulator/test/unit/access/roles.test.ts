@@ -21,7 +21,14 @@ interface Listed {
 const recorded = readFileSync(new URL('../../../corpus/07-auth.jsonl', import.meta.url), 'utf8')
   .split('\n')
   .filter((line) => line.includes('"connectionStatus"'))
-  .map((line) => JSON.parse(line) as { reply: { authInfo: { authenticatedUserRoles: { role: string; db: string }[]; authenticatedUserPrivileges: Listed[] } } })
+  .map(
+    (line) =>
+      JSON.parse(line) as {
+        reply: {
+          authInfo: { authenticatedUserRoles: { role: string; db: string }[]; authenticatedUserPrivileges: Listed[] };
+        };
+      },
+  )
   .map(({ reply }) => reply.authInfo);
 
 function inOrder(privileges: Listed[]): string[] {
@@ -29,10 +36,17 @@ function inOrder(privileges: Listed[]): string[] {
 }
 
 describe('built-in roles', () => {
-  it.each(recorded)('of a recorded user have the recorded privileges: $authenticatedUserRoles', ({ authenticatedUserRoles, authenticatedUserPrivileges }) => {
-    const privileges = new PrivilegeSet(authenticatedUserRoles.flatMap((role) => builtInPrivileges(role, version) ?? []));
-    expect(inOrder(toExtendedJson(privileges.toDocuments()) as Listed[])).toEqual(inOrder(authenticatedUserPrivileges));
-  });
+  it.each(recorded)(
+    'of a recorded user have the recorded privileges: $authenticatedUserRoles',
+    ({ authenticatedUserRoles, authenticatedUserPrivileges }) => {
+      const privileges = new PrivilegeSet(
+        authenticatedUserRoles.flatMap((role) => builtInPrivileges(role, version) ?? []),
+      );
+      expect(inOrder(toExtendedJson(privileges.toDocuments()) as Listed[])).toEqual(
+        inOrder(authenticatedUserPrivileges),
+      );
+    },
+  );
 
   it('of a database end at its border', () => {
     const privileges = allowed('a', 'dbOwner');
@@ -57,10 +71,18 @@ describe('built-in roles', () => {
   });
 
   it('depend on the release', () => {
-    const restore = (series: string): PrivilegeSet => new PrivilegeSet(builtInPrivileges({ role: 'restore', db: 'admin' }, ServerVersion.parse(series)));
+    const restore = (series: string): PrivilegeSet =>
+      new PrivilegeSet(builtInPrivileges({ role: 'restore', db: 'admin' }, ServerVersion.parse(series)));
     expect(restore('5.0').allows(clusterResource, 'bypassWriteBlockingMode')).toBe(false);
     expect(restore('6.0').allows(clusterResource, 'bypassWriteBlockingMode')).toBe(true);
     expect(builtInRoleNames('admin', ServerVersion.parse('7.0'))).toContain('directShardOperations');
-    expect(builtInRoleNames('a', version)).toEqual(['dbAdmin', 'dbOwner', 'enableSharding', 'read', 'readWrite', 'userAdmin']);
+    expect(builtInRoleNames('a', version)).toEqual([
+      'dbAdmin',
+      'dbOwner',
+      'enableSharding',
+      'read',
+      'readWrite',
+      'userAdmin',
+    ]);
   });
 });

@@ -21,7 +21,12 @@ const sha256 = {
 
 async function conversation(password: string): Promise<ScramConversation> {
   const chosen = mechanism('SCRAM-SHA-256', 4096);
-  const credential = await deriveCredential(chosen, 'user', password, Buffer.from('W22ZaJ0SNY7soEsUEjb6gQ==', 'base64'));
+  const credential = await deriveCredential(
+    chosen,
+    'user',
+    password,
+    Buffer.from('W22ZaJ0SNY7soEsUEjb6gQ==', 'base64'),
+  );
   const first = readClientFirst(sha256.first);
   if (first === undefined) throw new Error('not understood');
   return new ScramConversation(chosen, credential, first, sha256.serverNonce);

@@ -9,6 +9,11 @@ it('has recorded hashes to compare with', () => {
   expect(steps.length).toBe(41);
 });
 
-it.each(steps.map((step) => [JSON.stringify(step.command?._hashBSONElement).slice(0, 60), step] as const))('hashes %s as the server does', (_name, step) => {
-  expect(toExtendedJson(hashShardKeyValue(fromExtendedJson(step.command?._hashBSONElement)))).toEqual(step.reply?.out);
-});
+it.each(steps.map((step) => [JSON.stringify(step.command?._hashBSONElement).slice(0, 60), step] as const))(
+  'hashes %s as the server does',
+  (_name, step) => {
+    expect(toExtendedJson(hashShardKeyValue(fromExtendedJson(step.command?._hashBSONElement)))).toEqual(
+      step.reply?.out,
+    );
+  },
+);

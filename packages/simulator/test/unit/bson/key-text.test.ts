@@ -6,8 +6,15 @@ import { encodeKeyString, encodeKeyText } from '../../../src/bson/key-string.js'
 import { compareValues } from '../../../src/bson/compare.js';
 import { value } from './arbitrary-value.js';
 
-const edges = [0, 7, 31, 32, 33, 39, 40, 52, 53, 62, 63].flatMap((bits) => [-1n, 0n, 1n].flatMap((step) => [2n ** BigInt(bits) + step, -(2n ** BigInt(bits)) + step]));
-const longs = fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.constantFrom(...edges.map((edge) => BigInt.asIntN(64, edge)))).map((each) => Long.fromBigInt(each));
+const edges = [0, 7, 31, 32, 33, 39, 40, 52, 53, 62, 63].flatMap((bits) =>
+  [-1n, 0n, 1n].flatMap((step) => [2n ** BigInt(bits) + step, -(2n ** BigInt(bits)) + step]),
+);
+const longs = fc
+  .oneof(
+    fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+    fc.constantFrom(...edges.map((edge) => BigInt.asIntN(64, edge))),
+  )
+  .map((each) => Long.fromBigInt(each));
 
 it('is the key string, one character per byte', () => {
   fc.assert(

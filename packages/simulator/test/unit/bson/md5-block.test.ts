@@ -11,7 +11,11 @@ it('gives the first half of the MD5 of every short length', () => {
 });
 
 it('gives the same for four words', () => {
-  for (const words of [[0, 10, 5, 0], [1, 2, 3, 4], [-1, 0x7fffffff, -0x80000000, 0]] satisfies [number, number, number, number][]) {
+  for (const words of [
+    [0, 10, 5, 0],
+    [1, 2, 3, 4],
+    [-1, 0x7fffffff, -0x80000000, 0],
+  ] satisfies [number, number, number, number][]) {
     const input = Buffer.alloc(16);
     words.forEach((word, index) => input.writeInt32LE(word, 4 * index));
     expect(md5HalvesOfWords(...words)).toEqual(md5Halves(input));

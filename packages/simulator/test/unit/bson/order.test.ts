@@ -43,11 +43,20 @@ describe('key strings', () => {
 
   it('order lists, with descending places reversed', () => {
     fc.assert(
-      fc.property(fc.tuple(number, number), fc.tuple(value, value), fc.boolean(), fc.boolean(), ([a1, b1], [a2, b2], down1, down2) => {
-        const descending = [down1, down2];
-        const expected = sign(compareValues(a1, b1)) * (down1 ? -1 : 1) || sign(compareValues(a2, b2)) * (down2 ? -1 : 1);
-        expect(Buffer.compare(encodeKeyString([a1, a2], descending), encodeKeyString([b1, b2], descending))).toBe(expected + 0);
-      }),
+      fc.property(
+        fc.tuple(number, number),
+        fc.tuple(value, value),
+        fc.boolean(),
+        fc.boolean(),
+        ([a1, b1], [a2, b2], down1, down2) => {
+          const descending = [down1, down2];
+          const expected =
+            sign(compareValues(a1, b1)) * (down1 ? -1 : 1) || sign(compareValues(a2, b2)) * (down2 ? -1 : 1);
+          expect(Buffer.compare(encodeKeyString([a1, a2], descending), encodeKeyString([b1, b2], descending))).toBe(
+            expected + 0,
+          );
+        },
+      ),
       runs,
     );
   });

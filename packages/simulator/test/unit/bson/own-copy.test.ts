@@ -2,7 +2,9 @@ import { expect, it } from 'vitest';
 import { keepDocuments, ownCopy } from '../../../src/bson/own-copy.js';
 
 it('copies documents of every size, each apart from the others', () => {
-  const originals = [0, 5, 100, 1_000, 4_095, 4_096, 40_000, 30_000, 3_000, 3_000, 3_000].map((length, index) => Buffer.alloc(length, index));
+  const originals = [0, 5, 100, 1_000, 4_095, 4_096, 40_000, 30_000, 3_000, 3_000, 3_000].map((length, index) =>
+    Buffer.alloc(length, index),
+  );
   const copies = originals.map((original) => ownCopy(original));
   copies.forEach((copy, index) => expect(Buffer.compare(copy, originals[index] as Buffer)).toBe(0));
   const [, , hundred] = copies;

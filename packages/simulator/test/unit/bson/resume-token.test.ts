@@ -1,7 +1,12 @@
 import { Binary, Double, Long, Timestamp } from 'bson';
 import { describe, expect, it } from 'vitest';
 import { toExtendedJson } from '../../../src/bson/extended-json.js';
-import { decodeResumeToken, encodeResumeToken, highWaterToken, resumeTokenDocument } from '../../../src/bson/resume-token.js';
+import {
+  decodeResumeToken,
+  encodeResumeToken,
+  highWaterToken,
+  resumeTokenDocument,
+} from '../../../src/bson/resume-token.js';
 import { wholeCorpus } from '../corpus.js';
 
 const recorded = [...new Set([...wholeCorpus().matchAll(/"_data":"(82[0-9A-F]+)"/g)].map((match) => match[1] ?? ''))];
@@ -16,11 +21,16 @@ describe('resume tokens of the corpus', () => {
   });
 
   it('tell collection and document', () => {
-    const token = decodeResumeToken('826B0160080000031D2B022C0100296E5A10045F8499CB18E14240B4571E39047C4B83461E736B0027FD1E5F6964002B020004');
+    const token = decodeResumeToken(
+      '826B0160080000031D2B022C0100296E5A10045F8499CB18E14240B4571E39047C4B83461E736B0027FD1E5F6964002B020004',
+    );
     expect(token.clusterTime).toEqual(new Timestamp({ t: 0x6b016008, i: 0x31d }));
     expect(token.tokenType).toBe('event');
     expect(token.uuid?.toString('hex')).toBe('5f8499cb18e14240b4571e39047c4b83');
-    expect(toExtendedJson(token.eventIdentifier as Map<string, never>)).toEqual({ sk: { $numberInt: '-1' }, _id: { $numberInt: '1' } });
+    expect(toExtendedJson(token.eventIdentifier as Map<string, never>)).toEqual({
+      sk: { $numberInt: '-1' },
+      _id: { $numberInt: '1' },
+    });
   });
 });
 

@@ -22,7 +22,11 @@ describe('encode and decode', () => {
   });
 
   it('keep the bits of every NaN', () => {
-    const negativeNaN = Buffer.concat([Buffer.from([16, 0, 0, 0, 1, 0x61, 0]), Buffer.from('010000000000f8ff', 'hex'), Buffer.from([0])]);
+    const negativeNaN = Buffer.concat([
+      Buffer.from([16, 0, 0, 0, 1, 0x61, 0]),
+      Buffer.from('010000000000f8ff', 'hex'),
+      Buffer.from([0]),
+    ]);
     expect(encodeDocument(decodeDocument(negativeNaN)).equals(negativeNaN)).toBe(true);
   });
 
@@ -35,7 +39,9 @@ describe('encode and decode', () => {
   it('put raw documents in as they are', () => {
     const inner = new Map<string, Value>([['x', 'y']]);
     const raw = new RawDocument(encodeDocument(inner));
-    expect(encodeDocument(new Map<string, Value>([['batch', [raw, raw]]]))).toEqual(encodeDocument(new Map<string, Value>([['batch', [inner, inner]]])));
+    expect(encodeDocument(new Map<string, Value>([['batch', [raw, raw]]]))).toEqual(
+      encodeDocument(new Map<string, Value>([['batch', [inner, inner]]])),
+    );
   });
 
   it('refuse bytes that are no document', () => {
@@ -46,12 +52,18 @@ describe('encode and decode', () => {
 });
 
 it('extended JSON comes back as the same value', () => {
-  const canonical = { a: { $numberInt: '1' }, b: { $numberDouble: '-0.0' }, c: { $date: { $numberLong: '-5' } }, d: { $binary: { base64: 'Ymlu', subType: '02' } } };
+  const canonical = {
+    a: { $numberInt: '1' },
+    b: { $numberDouble: '-0.0' },
+    c: { $date: { $numberLong: '-5' } },
+    d: { $binary: { base64: 'Ymlu', subType: '02' } },
+  };
   expect(toExtendedJson(fromExtendedJson(canonical))).toEqual(canonical);
 });
 
 it('key strings of values without decimals come back equal', () => {
-  const isDecimalFree = (candidate: Value): boolean => !JSON.stringify(toExtendedJson(candidate)).includes('$numberDecimal');
+  const isDecimalFree = (candidate: Value): boolean =>
+    !JSON.stringify(toExtendedJson(candidate)).includes('$numberDecimal');
   fc.assert(
     fc.property(value.filter(isDecimalFree), (candidate) => {
       const [back] = decodeKeyString(encodeKeyString([candidate]));

@@ -10,13 +10,41 @@ describe('the command line', () => {
   });
 
   it('sets every option', () => {
-    const args = ['--shards', '3', '--routers=2', '--port', '27117', '--host', 'demo-source', '--version', '7.0', '--memory-mb', '512', '--oplog-bytes', '1000', '--snapshot-window-seconds', '0', '--auth', '--json', '--watch-stdin'];
+    const args = [
+      '--shards',
+      '3',
+      '--routers=2',
+      '--port',
+      '27117',
+      '--host',
+      'demo-source',
+      '--version',
+      '7.0',
+      '--memory-mb',
+      '512',
+      '--oplog-bytes',
+      '1000',
+      '--snapshot-window-seconds',
+      '0',
+      '--auth',
+      '--json',
+      '--watch-stdin',
+    ];
     expect(parseArguments(args)).toEqual({
       help: false,
       json: true,
       watchStdin: true,
       memoryMb: 512,
-      order: { kind: 'cluster', shards: 3, routers: 2, host: 'demo-source', port: 27_117, version: '7.0', auth: true, limits: { oplogBytesMax: 1000, snapshotWindowSeconds: 0 } },
+      order: {
+        kind: 'cluster',
+        shards: 3,
+        routers: 2,
+        host: 'demo-source',
+        port: 27_117,
+        version: '7.0',
+        auth: true,
+        limits: { oplogBytesMax: 1000, snapshotWindowSeconds: 0 },
+      },
     });
   });
 
@@ -40,7 +68,20 @@ describe('the command line', () => {
   });
 
   it('explains every option that it takes', () => {
-    for (const option of ['shards', 'routers', 'replica-set', 'version', 'auth', 'port', 'oplog-bytes', 'snapshot-window-seconds', 'memory-mb', 'watch-stdin', 'json', 'help']) {
+    for (const option of [
+      'shards',
+      'routers',
+      'replica-set',
+      'version',
+      'auth',
+      'port',
+      'oplog-bytes',
+      'snapshot-window-seconds',
+      'memory-mb',
+      'watch-stdin',
+      'json',
+      'help',
+    ]) {
       expect(usage).toContain(`\n  --${option} `);
     }
   });

@@ -26,7 +26,13 @@ function distribution(key: Doc, options: Partial<InitialDistribution> = {}): Ini
 }
 
 function zone(min: Value, max: Value, name: string): ZoneRange {
-  return { id: new ObjectId(), namespace: 'd.c', minDocument: doc(['k', min]), maxDocument: doc(['k', max]), zone: name };
+  return {
+    id: new ObjectId(),
+    namespace: 'd.c',
+    minDocument: doc(['k', min]),
+    maxDocument: doc(['k', max]),
+    zone: name,
+  };
 }
 
 const ascending = doc(['k', new Int32(1)]);
@@ -38,7 +44,11 @@ describe('the first chunks of a collection', () => {
 
   it('split the hashes evenly and keep neighbours together', () => {
     const { chunks } = initialChunks(distribution(doc(['k', 'hashed']), { chunkCount: 4 }));
-    expect(chunks.slice(1).map((chunk) => String(chunk.min[0] as Long))).toEqual(['-4611686018427387902', '0', '4611686018427387902']);
+    expect(chunks.slice(1).map((chunk) => String(chunk.min[0] as Long))).toEqual([
+      '-4611686018427387902',
+      '0',
+      '4611686018427387902',
+    ]);
     expect(chunks.map((chunk) => chunk.shard)).toEqual(['shard0', 'shard0', 'shard1', 'shard1']);
   });
 
@@ -56,7 +66,8 @@ describe('the first chunks of a collection', () => {
 
 describe('zone ranges', () => {
   const range = (min: number, max: number, name: string) => zone(new Int32(min), new Int32(max), name);
-  const shown = (ranges: ZoneRanges) => ranges.of('d.c').map(({ minDocument, zone: name }) => [Number(minDocument.get('k')), name]);
+  const shown = (ranges: ZoneRanges) =>
+    ranges.of('d.c').map(({ minDocument, zone: name }) => [Number(minDocument.get('k')), name]);
 
   it('replace the same range, which keeps its id, and refuse overlaps', () => {
     const ranges = new ZoneRanges();
@@ -64,8 +75,19 @@ describe('zone ranges', () => {
     expect(ranges.add(range(10, 20, 'b')).id).toBe(id);
     ranges.add(range(20, 30, 'c'));
     ranges.add(range(0, 10, 'd'));
-    expect(shown(ranges)).toEqual([[0, 'd'], [10, 'b'], [20, 'c']]);
-    for (const [min, max] of [[15, 18], [5, 11], [0, 9], [25, 40], [-5, 50]] as const) expect(() => ranges.add(range(min, max, 'e'))).toThrow(CommandError);
+    expect(shown(ranges)).toEqual([
+      [0, 'd'],
+      [10, 'b'],
+      [20, 'c'],
+    ]);
+    for (const [min, max] of [
+      [15, 18],
+      [5, 11],
+      [0, 9],
+      [25, 40],
+      [-5, 50],
+    ] as const)
+      expect(() => ranges.add(range(min, max, 'e'))).toThrow(CommandError);
   });
 
   it('are removed by both their bounds, and with their collection', () => {

@@ -34,7 +34,8 @@ describe('the way to a member', () => {
     link = new MemberLink(held, identity, failPoints.failCommand, 30);
   });
 
-  const request = (name: string, fields: Doc = new Map()): CommandRequest => internalRequest('db', new Map<string, Value>([[name, 'c'], ...fields]));
+  const request = (name: string, fields: Doc = new Map()): CommandRequest =>
+    internalRequest('db', new Map<string, Value>([[name, 'c'], ...fields]));
 
   it('loses what is on its way when the member stops', async () => {
     const insert = link.run(request('insert'));
@@ -76,7 +77,9 @@ describe('the way to a member', () => {
     await new Promise((resolve) => setImmediate(resolve));
     held.answer();
     await untouched;
-    failPoints.get('failCommand')?.configure(doc(['mode', 'alwaysOn'], ['data', data.set('failInternalCommands', true)]));
+    failPoints
+      .get('failCommand')
+      ?.configure(doc(['mode', 'alwaysOn'], ['data', data.set('failInternalCommands', true)]));
     await expect(link.run(request('insert'))).rejects.toMatchObject({ code: 6 });
   });
 });

@@ -27,12 +27,18 @@ describe.each(programme)('corpus: $files', ({ files, open }) => {
 
   afterAll(() => stage.close());
 
-  it.each(files)('%s', async (file) => {
-    const score = scoreOf(file, await replay.play(file));
-    const different = score.played.filter((each) => each.differences.length > 0).map((each) => `step ${each.step.step}: ${each.differences.map(({ path }) => path).join(', ')}`);
-    expect(score.equal, different.join('\n')).toBeGreaterThanOrEqual(equalMin[file]);
-    expect(unseenChanges(score, stage.roles)).toEqual([]);
-  }, replayMs);
+  it.each(files)(
+    '%s',
+    async (file) => {
+      const score = scoreOf(file, await replay.play(file));
+      const different = score.played
+        .filter((each) => each.differences.length > 0)
+        .map((each) => `step ${each.step.step}: ${each.differences.map(({ path }) => path).join(', ')}`);
+      expect(score.equal, different.join('\n')).toBeGreaterThanOrEqual(equalMin[file]);
+      expect(unseenChanges(score, stage.roles)).toEqual([]);
+    },
+    replayMs,
+  );
 });
 
 /** Changes single leaves of recordings that were found equal to what was answered; gives those changes that the comparison does not find. */
@@ -48,7 +54,8 @@ function unseenChanges({ played, file }: FileScore, roles: HostRoles): string[] 
     const kind = draw(perturbationKinds);
     const changed = perturbed(outcome, leaf, kind, askedBy(step), random);
     const other = step.error === undefined ? { ...step, reply: changed } : { ...step, error: changed };
-    if (compareWithReply(other, answered, roles).length === 0) unseen.push(`${file}:${step.step} ${leaf.path} (${kind})`);
+    if (compareWithReply(other, answered, roles).length === 0)
+      unseen.push(`${file}:${step.step} ${leaf.path} (${kind})`);
   }
   return unseen;
 }

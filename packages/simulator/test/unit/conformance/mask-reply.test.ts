@@ -13,7 +13,12 @@ describe('maskReply', () => {
   it('lets the same stand for drawn documents whatever the type of their _id', () => {
     const asked = { subject: 'aggregate $sample', step: '03-crud:33' };
     const recorded = maskReply(drawn(recordedId, recordedId, recordedId, recordedId), asked, roles);
-    const others = [{ $numberInt: '7' }, 'text', { $oid: '000000000000000000000001' }, { $oid: '6b01700887ecc78cdcacebaf' }];
+    const others = [
+      { $numberInt: '7' },
+      'text',
+      { $oid: '000000000000000000000001' },
+      { $oid: '6b01700887ecc78cdcacebaf' },
+    ];
     expect(maskReply(drawn(...others), asked, roles)).toEqual(recorded);
   });
 

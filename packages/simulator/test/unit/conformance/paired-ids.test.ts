@@ -5,7 +5,9 @@ import { PairedIds } from '../../conformance/paired-ids.js';
 const asked = { subject: 'find collections', step: '02-catalog:101' };
 
 function outcome(...uuids: string[]): Json {
-  const firstBatch = uuids.map((letter) => ({ uuid: { $binary: { base64: Buffer.alloc(16, letter).toString('base64'), subType: '04' } } }));
+  const firstBatch = uuids.map((letter) => ({
+    uuid: { $binary: { base64: Buffer.alloc(16, letter).toString('base64'), subType: '04' } },
+  }));
   return { cursor: { firstBatch } };
 }
 
@@ -24,6 +26,8 @@ describe('PairedIds', () => {
   it('remembers over outcomes', () => {
     const ids = new PairedIds();
     expect(ids.contradictions(outcome('a'), outcome('x'), asked)).toEqual([]);
-    expect(ids.contradictions(outcome('a'), outcome('y'), asked)).toMatchObject([{ path: 'cursor.firstBatch[].uuid (names another)' }]);
+    expect(ids.contradictions(outcome('a'), outcome('y'), asked)).toMatchObject([
+      { path: 'cursor.firstBatch[].uuid (names another)' },
+    ]);
   });
 });

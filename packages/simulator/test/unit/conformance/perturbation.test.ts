@@ -22,7 +22,7 @@ describe('comparison of outcomes', () => {
     const random = seededRandom(testSeed);
     const draw = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
     const unseen: string[] = [];
-    for (let sampled = 0; sampled < sampledLeaves; ) {
+    for (let sampled = 0; sampled < sampledLeaves;) {
       const step = draw(steps);
       const outcome = recordedOutcome(step);
       const leaves = comparedLeaves(outcome, askedBy(step));
@@ -31,7 +31,8 @@ describe('comparison of outcomes', () => {
       const leaf = draw(leaves);
       const kind = draw(perturbationKinds);
       const changed = perturbed(outcome, leaf, kind, askedBy(step), random);
-      if (compareOutcomes(step, outcome, recordedRoles, changed, recordedRoles).length === 0) unseen.push(`${nameOf(step)} ${leaf.path} (${kind})`);
+      if (compareOutcomes(step, outcome, recordedRoles, changed, recordedRoles).length === 0)
+        unseen.push(`${nameOf(step)} ${leaf.path} (${kind})`);
     }
     expect(unseen).toEqual([]);
   });

@@ -23,7 +23,12 @@ afterAll(() => Promise.all([pair, withUsers].flatMap(({ real, tried }) => [real.
 describe.each(families)('$name', (family) => {
   test('a simulator answers as another one does', async () => {
     const found: Shrunk[] = [];
-    const score = await runFamily(family.access === true ? withUsers : pair, family, { seed: 1, steps: 100, tries: 120 }, (shrunk) => found.push(shrunk));
+    const score = await runFamily(
+      family.access === true ? withUsers : pair,
+      family,
+      { seed: 1, steps: 100, tries: 120 },
+      (shrunk) => found.push(shrunk),
+    );
     expect(found.map(({ found: { at, differences } }) => ({ at, differences }))).toEqual([]);
     expect(score.equal + score.refused).toBe(score.commands);
     expect(score.failed).toBeLessThan(score.equal);
@@ -32,9 +37,16 @@ describe.each(families)('$name', (family) => {
 
 test('a wrong answer is found and made small', async () => {
   const found: Shrunk[] = [];
-  const score = await runFamily({ real: pair.real, tried: withWrongCount(pair.tried) }, counted, { seed: 3, steps: 60, tries: 120 }, (shrunk) => found.push(shrunk));
+  const score = await runFamily(
+    { real: pair.real, tried: withWrongCount(pair.tried) },
+    counted,
+    { seed: 3, steps: 60, tries: 120 },
+    (shrunk) => found.push(shrunk),
+  );
   expect(score.differ).toBeGreaterThan(0);
-  expect(found.map(({ commands }) => commands.map(({ command }) => command))).toEqual([[{ insert: 'c', documents: [{}, {}] }, { count: 'c' }]]);
+  expect(found.map(({ commands }) => commands.map(({ command }) => command))).toEqual([
+    [{ insert: 'c', documents: [{}, {}] }, { count: 'c' }],
+  ]);
 });
 
 const onRouter = (command: Json): Command => ({ on: 'router', db: 'planted', command });
@@ -56,7 +68,9 @@ function withWrongCount(nodes: Nodes): Nodes {
   const run = async (db: string, command: Doc): Promise<Doc> => {
     const reply = await router.run(db, command);
     const counted: Value | undefined = command.has('count') ? reply.get('n') : undefined;
-    return counted instanceof Int32 && counted.value >= 2 ? new Map(reply).set('n', new Int32(counted.value + 1)) : reply;
+    return counted instanceof Int32 && counted.value >= 2
+      ? new Map(reply).set('n', new Int32(counted.value + 1))
+      : reply;
   };
   return { ...nodes, clients: { ...nodes.clients, router: { run } } };
 }

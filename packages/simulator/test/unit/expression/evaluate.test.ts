@@ -7,7 +7,16 @@ import { makeVariables } from '../../../src/expression/variables.js';
 import { doc, value } from '../json.js';
 
 const context = { now: new DateTime(0n), clusterTime: new Timestamp({ t: 5, i: 1 }), let: new Map([['v', 'let']]) };
-const document = doc({ a: 1, b: { $numberLong: '2' }, s: 'Text', l: [3, 1, 2], o: { x: 1, y: { z: 2 } }, m: [{ k: 1 }, { k: 2 }, {}], d: { $date: { $numberLong: '1700000000123' } }, n: null });
+const document = doc({
+  a: 1,
+  b: { $numberLong: '2' },
+  s: 'Text',
+  l: [3, 1, 2],
+  o: { x: 1, y: { z: 2 } },
+  m: [{ k: 1 }, { k: 2 }, {}],
+  d: { $date: { $numberLong: '1700000000123' } },
+  n: null,
+});
 
 it.each<[unknown, unknown]>([
   ['$o.y.z', 2],
@@ -79,10 +88,15 @@ it.each<[unknown, unknown]>([
   [{ $year: '$d' }, 2023],
   [{ $dateToString: { date: '$d', format: '%Y-%m-%d' } }, '2023-11-14'],
   [{ q: '$a', r: '$missing' }, { q: 1 }],
-  [['$a', '$missing'], [1, null]],
+  [
+    ['$a', '$missing'],
+    [1, null],
+  ],
 ])('%j', (expression, expected) => {
   const result = compileExpression(value(expression), context)(makeVariables(document, context));
-  expect(result === undefined ? undefined : toExtendedJson(result)).toEqual(expected === undefined ? undefined : toExtendedJson(value(expected)));
+  expect(result === undefined ? undefined : toExtendedJson(result)).toEqual(
+    expected === undefined ? undefined : toExtendedJson(value(expected)),
+  );
 });
 
 it.each<[unknown, number]>([
@@ -99,20 +113,60 @@ const long = (number: number): unknown => ({ $numberLong: String(number) });
 
 it.each<[unknown, unknown]>([
   [{ $dateAdd: { startDate: date('2021-01-31T10:00:00Z'), unit: 'month', amount: 1 } }, date('2021-02-28T10:00:00Z')],
-  [{ $dateAdd: { startDate: date('2021-03-27T12:00:00Z'), unit: 'day', amount: 1, timezone: 'Europe/Berlin' } }, date('2021-03-28T11:00:00Z')],
-  [{ $dateSubtract: { startDate: date('2021-01-01T00:00:00Z'), unit: 'hour', amount: 25 } }, date('2020-12-30T23:00:00Z')],
-  [{ $dateDiff: { startDate: date('2020-12-31T23:59:59Z'), endDate: date('2021-01-01T00:00:00Z'), unit: 'year' } }, long(1)],
-  [{ $dateDiff: { startDate: date('2021-01-02T00:00:00Z'), endDate: date('2021-01-03T00:00:00Z'), unit: 'week' } }, long(1)],
-  [{ $dateDiff: { startDate: date('2021-01-02T00:00:00Z'), endDate: date('2021-01-03T00:00:00Z'), unit: 'week', startOfWeek: 'mon' } }, long(0)],
+  [
+    { $dateAdd: { startDate: date('2021-03-27T12:00:00Z'), unit: 'day', amount: 1, timezone: 'Europe/Berlin' } },
+    date('2021-03-28T11:00:00Z'),
+  ],
+  [
+    { $dateSubtract: { startDate: date('2021-01-01T00:00:00Z'), unit: 'hour', amount: 25 } },
+    date('2020-12-30T23:00:00Z'),
+  ],
+  [
+    { $dateDiff: { startDate: date('2020-12-31T23:59:59Z'), endDate: date('2021-01-01T00:00:00Z'), unit: 'year' } },
+    long(1),
+  ],
+  [
+    { $dateDiff: { startDate: date('2021-01-02T00:00:00Z'), endDate: date('2021-01-03T00:00:00Z'), unit: 'week' } },
+    long(1),
+  ],
+  [
+    {
+      $dateDiff: {
+        startDate: date('2021-01-02T00:00:00Z'),
+        endDate: date('2021-01-03T00:00:00Z'),
+        unit: 'week',
+        startOfWeek: 'mon',
+      },
+    },
+    long(0),
+  ],
   [{ $dateTrunc: { date: date('2021-05-17T10:11:12Z'), unit: 'quarter' } }, date('2021-04-01T00:00:00Z')],
   [{ $dateTrunc: { date: date('2021-05-17T10:11:12Z'), unit: 'minute', binSize: 15 } }, date('2021-05-17T10:00:00Z')],
-  [{ $dateTrunc: { date: date('2021-05-19T10:11:12Z'), unit: 'week', startOfWeek: 'monday' } }, date('2021-05-17T00:00:00Z')],
+  [
+    { $dateTrunc: { date: date('2021-05-19T10:11:12Z'), unit: 'week', startOfWeek: 'monday' } },
+    date('2021-05-17T00:00:00Z'),
+  ],
   [{ $dateFromParts: { year: 2021, month: 14, day: 1, timezone: '+01:00' } }, date('2022-01-31T23:00:00Z')],
   [{ $dateFromParts: { isoWeekYear: 2020, isoWeek: 53, isoDayOfWeek: 5 } }, date('2021-01-01T00:00:00Z')],
-  [{ $dateToParts: { date: date('2021-01-01T05:06:07Z'), iso8601: true } }, { isoWeekYear: 2020, isoWeek: 53, isoDayOfWeek: 5, hour: 5, minute: 6, second: 7, millisecond: 0 }],
-  [{ $dateToString: { date: date('2021-07-01T00:30:00Z'), format: '%d.%m.%Y %H:%M %z %j %u', timezone: 'America/New_York' } }, '30.06.2021 20:30 -0400 181 3'],
+  [
+    { $dateToParts: { date: date('2021-01-01T05:06:07Z'), iso8601: true } },
+    { isoWeekYear: 2020, isoWeek: 53, isoDayOfWeek: 5, hour: 5, minute: 6, second: 7, millisecond: 0 },
+  ],
+  [
+    {
+      $dateToString: {
+        date: date('2021-07-01T00:30:00Z'),
+        format: '%d.%m.%Y %H:%M %z %j %u',
+        timezone: 'America/New_York',
+      },
+    },
+    '30.06.2021 20:30 -0400 181 3',
+  ],
   [{ $dateFromString: { dateString: '2021-02-03T04:05:06.789Z' } }, date('2021-02-03T04:05:06.789Z')],
-  [{ $dateFromString: { dateString: '03/02/2021', format: '%d/%m/%Y', timezone: '+02:00' } }, date('2021-02-02T22:00:00Z')],
+  [
+    { $dateFromString: { dateString: '03/02/2021', format: '%d/%m/%Y', timezone: '+02:00' } },
+    date('2021-02-02T22:00:00Z'),
+  ],
   [{ $dateFromString: { dateString: 'x', onError: 'no' } }, 'no'],
   [{ $hour: { date: date('2021-01-01T00:00:00Z'), timezone: '-05:00' } }, 19],
   [{ $isoWeek: date('2021-01-01T00:00:00Z') }, 53],
@@ -124,8 +178,20 @@ it.each<[unknown, unknown]>([
   [{ $toDecimal: '1.10' }, { $numberDecimal: '1.10' }],
   [{ $toBool: '' }, true],
   [{ $regexFind: { input: 'aéb12', regex: '(b)(\\d)' } }, { match: 'b1', idx: 2, captures: ['b', '1'] }],
-  [{ $regexFindAll: { input: 'a1b2', regex: '\\d' } }, [{ match: '1', idx: 1, captures: [] }, { match: '2', idx: 3, captures: [] }]],
-  [{ $zip: { inputs: [[1, 2], ['a']], useLongestLength: true, defaults: [0, 'z'] } }, [[1, 'a'], [2, 'z']]],
+  [
+    { $regexFindAll: { input: 'a1b2', regex: '\\d' } },
+    [
+      { match: '1', idx: 1, captures: [] },
+      { match: '2', idx: 3, captures: [] },
+    ],
+  ],
+  [
+    { $zip: { inputs: [[1, 2], ['a']], useLongestLength: true, defaults: [0, 'z'] } },
+    [
+      [1, 'a'],
+      [2, 'z'],
+    ],
+  ],
   [{ $indexOfBytes: ['aéb', 'b'] }, 3],
   [{ $pow: [2, 10] }, 1024],
   [{ $pow: [2, 40] }, long(2 ** 40)],
@@ -144,5 +210,7 @@ it.each<[unknown, number]>([
   [{ $dateAdd: { startDate: date('2021-01-01T00:00:00Z'), unit: 'moon', amount: 1 } }, 5439014],
   [{ $acos: 2 }, 50989],
 ])('%j is refused with %i', (expression, code) => {
-  expect(() => compileExpression(value(expression), context)(makeVariables(document, context))).toThrow(expect.objectContaining({ code }));
+  expect(() => compileExpression(value(expression), context)(makeVariables(document, context))).toThrow(
+    expect.objectContaining({ code }),
+  );
 });

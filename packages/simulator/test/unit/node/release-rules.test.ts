@@ -6,7 +6,10 @@ import { type ReleaseSeries, releaseSeries, ServerVersion } from '../../../src/n
 
 function refusal(series: ReleaseSeries, body: [string, Value][]): unknown {
   try {
-    refuseForeignFields({ binary: ServerVersion.parse(series), features: ServerVersion.parse(series) }, internalRequest('db', new Map(body)));
+    refuseForeignFields(
+      { binary: ServerVersion.parse(series), features: ServerVersion.parse(series) },
+      internalRequest('db', new Map(body)),
+    );
   } catch (error) {
     return error;
   }
@@ -30,29 +33,129 @@ describe('what a release knows', () => {
   });
 
   it.each([
-    ['4.4', [['update', 'c'], ['let', new Map()]], { code: 40415, message: "BSON field 'update.let' is an unknown field." }],
-    ['4.4', [['find', 'c'], ['let', new Map()]], { code: 9 }],
-    ['5.0', [['find', 'c'], ['let', new Map()]], undefined],
-    ['6.0', [['insert', 'c'], ['bypassEmptyTsReplacement', true]], { code: 40415 }],
-    ['7.0', [['insert', 'c'], ['bypassEmptyTsReplacement', true]], undefined],
-    ['6.0', [['configureCollectionBalancing', 'd.c'], ['enableAutoMerger', true]], { code: 40415 }],
-  ] as [ReleaseSeries, [string, Value][], object | undefined][])('fields of commands in %s: %j', (series, body, expected) => {
-    if (expected === undefined) expect(refusal(series, body)).toBeUndefined();
-    else expect(refusal(series, body)).toMatchObject(expected);
-  });
+    [
+      '4.4',
+      [
+        ['update', 'c'],
+        ['let', new Map()],
+      ],
+      { code: 40415, message: "BSON field 'update.let' is an unknown field." },
+    ],
+    [
+      '4.4',
+      [
+        ['find', 'c'],
+        ['let', new Map()],
+      ],
+      { code: 9 },
+    ],
+    [
+      '5.0',
+      [
+        ['find', 'c'],
+        ['let', new Map()],
+      ],
+      undefined,
+    ],
+    [
+      '6.0',
+      [
+        ['insert', 'c'],
+        ['bypassEmptyTsReplacement', true],
+      ],
+      { code: 40415 },
+    ],
+    [
+      '7.0',
+      [
+        ['insert', 'c'],
+        ['bypassEmptyTsReplacement', true],
+      ],
+      undefined,
+    ],
+    [
+      '6.0',
+      [
+        ['configureCollectionBalancing', 'd.c'],
+        ['enableAutoMerger', true],
+      ],
+      { code: 40415 },
+    ],
+  ] as [ReleaseSeries, [string, Value][], object | undefined][])(
+    'fields of commands in %s: %j',
+    (series, body, expected) => {
+      if (expected === undefined) expect(refusal(series, body)).toBeUndefined();
+      else expect(refusal(series, body)).toMatchObject(expected);
+    },
+  );
 
   it.each([
-    ['4.4', [['insert', 'c'], ['apiVersion', '1']], { code: 40415 }],
-    ['4.4', [['hello', true], ['apiVersion', '1']], undefined],
-    ['5.0', [['insert', 'c'], ['apiVersion', '1'], ['apiStrict', true]], undefined],
-    ['5.0', [['insert', 'c'], ['apiVersion', '2']], { code: 322 }],
-    ['5.0', [['insert', 'c'], ['apiStrict', true]], { code: 72 }],
-    ['5.0', [['count', 'c'], ['apiVersion', '1'], ['apiStrict', true]], { code: 323 }],
-    ['6.0', [['count', 'c'], ['apiVersion', '1'], ['apiStrict', true]], undefined],
-  ] as [ReleaseSeries, [string, Value][], object | undefined][])('the stable API in %s: %j', (series, body, expected) => {
-    if (expected === undefined) expect(refusal(series, body)).toBeUndefined();
-    else expect(refusal(series, body)).toMatchObject(expected);
-  });
+    [
+      '4.4',
+      [
+        ['insert', 'c'],
+        ['apiVersion', '1'],
+      ],
+      { code: 40415 },
+    ],
+    [
+      '4.4',
+      [
+        ['hello', true],
+        ['apiVersion', '1'],
+      ],
+      undefined,
+    ],
+    [
+      '5.0',
+      [
+        ['insert', 'c'],
+        ['apiVersion', '1'],
+        ['apiStrict', true],
+      ],
+      undefined,
+    ],
+    [
+      '5.0',
+      [
+        ['insert', 'c'],
+        ['apiVersion', '2'],
+      ],
+      { code: 322 },
+    ],
+    [
+      '5.0',
+      [
+        ['insert', 'c'],
+        ['apiStrict', true],
+      ],
+      { code: 72 },
+    ],
+    [
+      '5.0',
+      [
+        ['count', 'c'],
+        ['apiVersion', '1'],
+        ['apiStrict', true],
+      ],
+      { code: 323 },
+    ],
+    [
+      '6.0',
+      [
+        ['count', 'c'],
+        ['apiVersion', '1'],
+        ['apiStrict', true],
+      ],
+      undefined,
+    ],
+  ] as [ReleaseSeries, [string, Value][], object | undefined][])(
+    'the stable API in %s: %j',
+    (series, body, expected) => {
+      if (expected === undefined) expect(refusal(series, body)).toBeUndefined();
+      else expect(refusal(series, body)).toMatchObject(expected);
+    },
+  );
 
   it.each([
     ['6.0', 'Location40415'],

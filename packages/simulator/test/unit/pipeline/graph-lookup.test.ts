@@ -3,19 +3,39 @@ import { toExtendedJson } from '../../../src/bson/extended-json.js';
 import { compilePipeline } from '../../../src/pipeline/stages.js';
 import { doc } from '../json.js';
 
-const employees = [{ _id: 1, boss: null }, { _id: 2, boss: 1 }, { _id: 3, boss: 2 }, { _id: 4, boss: 3 }];
+const employees = [
+  { _id: 1, boss: null },
+  { _id: 2, boss: 1 },
+  { _id: 3, boss: 2 },
+  { _id: 4, boss: 3 },
+];
 
 function chain(options: Record<string, unknown>): unknown {
-  const stage = doc({ $graphLookup: { from: 'e', startWith: '$boss', connectFromField: 'boss', connectToField: '_id', as: 'up', ...options } });
+  const stage = doc({
+    $graphLookup: {
+      from: 'e',
+      startWith: '$boss',
+      connectFromField: 'boss',
+      connectToField: '_id',
+      as: 'up',
+      ...options,
+    },
+  });
   const [found] = compilePipeline([stage], { lookup: () => employees.map(doc) })([doc({ boss: 3 })]);
-  return (toExtendedJson(found?.get('up') ?? null) as { _id: { $numberInt: string }; depth?: { $numberLong: string } }[]).map(({ _id, depth }) => [
-    Number(_id.$numberInt),
-    depth?.$numberLong,
-  ]);
+  return (
+    toExtendedJson(found?.get('up') ?? null) as { _id: { $numberInt: string }; depth?: { $numberLong: string } }[]
+  ).map(({ _id, depth }) => [Number(_id.$numberInt), depth?.$numberLong]);
 }
 
 it('$graphLookup follows equal fields as deep as it may, within what it may see', () => {
-  expect(chain({ depthField: 'depth' })).toEqual([[3, '0'], [2, '1'], [1, '2']]);
-  expect(chain({ maxDepth: 1 })).toEqual([[3, undefined], [2, undefined]]);
+  expect(chain({ depthField: 'depth' })).toEqual([
+    [3, '0'],
+    [2, '1'],
+    [1, '2'],
+  ]);
+  expect(chain({ maxDepth: 1 })).toEqual([
+    [3, undefined],
+    [2, undefined],
+  ]);
   expect(chain({ restrictSearchWithMatch: { _id: { $ne: 2 } } })).toEqual([[3, undefined]]);
 });

@@ -13,7 +13,13 @@ export interface Edit {
 }
 
 export function edits(name: fc.Arbitrary<string>, value: fc.Arbitrary<Value>): fc.Arbitrary<Edit[]> {
-  const edit = fc.record({ container: fc.nat(20), place: fc.nat(5), kind: fc.constantFrom('set', 'set', 'add', 'remove', 'truncate'), name, value });
+  const edit = fc.record({
+    container: fc.nat(20),
+    place: fc.nat(5),
+    kind: fc.constantFrom('set', 'set', 'add', 'remove', 'truncate'),
+    name,
+    value,
+  });
   return fc.array(edit, { minLength: 1, maxLength: 3 });
 }
 

@@ -27,7 +27,12 @@ function recordedSorts(): SortedReply[] {
       const [field, ...others] = Object.entries((order ?? {}) as Record<string, { $numberInt: string }>);
       const batch = (reply?.['cursor'] as { firstBatch?: Record<string, unknown>[] } | undefined)?.firstBatch ?? [];
       if (field === undefined || others.length > 0 || field[0] === '$natural' || batch.length < 2) continue;
-      found.push({ where: `${file}, step ${step ?? 0}`, path: field[0], ascending: field[1].$numberInt === '1', documents: batch.map((each) => fromExtendedJson(each) as Doc) });
+      found.push({
+        where: `${file}, step ${step ?? 0}`,
+        path: field[0],
+        ascending: field[1].$numberInt === '1',
+        documents: batch.map((each) => fromExtendedJson(each) as Doc),
+      });
     }
   }
   return found;
@@ -77,8 +82,13 @@ describe('the order of values', () => {
         const order = compareValues(keys[at - 1] ?? null, keys[at] ?? null);
         expect(ascending ? order : -order, `${where}, document ${at}`).toBeLessThanOrEqual(0);
       }
-      const byKeyString = [...keys].sort((a, b) => (ascending ? 1 : -1) * Buffer.compare(encodeKeyString([a]), encodeKeyString([b])));
-      expect(byKeyString.map((key) => encodeKeyString([key])), where).toEqual(keys.map((key) => encodeKeyString([key])));
+      const byKeyString = [...keys].sort(
+        (a, b) => (ascending ? 1 : -1) * Buffer.compare(encodeKeyString([a]), encodeKeyString([b])),
+      );
+      expect(
+        byKeyString.map((key) => encodeKeyString([key])),
+        where,
+      ).toEqual(keys.map((key) => encodeKeyString([key])));
     }
   });
 });

@@ -24,9 +24,13 @@ export function descriptionOf(event: Doc): Description {
  * Applies an update event to a document as a reader of change streams does: arrays are cut, fields removed, then fields set, each
  * in its place or at the end. A part that is a number is an index where it meets an array and a name elsewhere.
  */
-export function replayed(before: Doc, { updatedFields, removedFields, truncatedArrays, disambiguatedPaths }: Description): Doc {
+export function replayed(
+  before: Doc,
+  { updatedFields, removedFields, truncatedArrays, disambiguatedPaths }: Description,
+): Doc {
   const after = copyOf(before) as Doc;
-  const partsOf = (path: string): string[] => ((disambiguatedPaths.get(path) as Value[] | undefined) ?? path.split('.')).map(partText);
+  const partsOf = (path: string): string[] =>
+    ((disambiguatedPaths.get(path) as Value[] | undefined) ?? path.split('.')).map(partText);
   for (const cut of truncatedArrays) {
     const [owner, name] = ownerOf(after, partsOf(cut.get('field') as string));
     const list = owner instanceof Map ? owner.get(name) : owner[Number(name)];
@@ -55,7 +59,8 @@ function ownerOf(doc: Doc, parts: readonly string[]): [Doc | Value[], string] {
   let owner: Doc | Value[] = doc;
   for (const part of parts.slice(0, -1)) {
     const inner: Value | undefined = owner instanceof Map ? owner.get(part) : owner[Number(part)];
-    if (!(inner instanceof Map) && !Array.isArray(inner)) throw new Error(`nothing to descend into at ${parts.join('.')}`);
+    if (!(inner instanceof Map) && !Array.isArray(inner))
+      throw new Error(`nothing to descend into at ${parts.join('.')}`);
     owner = inner;
   }
   return [owner, parts.at(-1) ?? ''];

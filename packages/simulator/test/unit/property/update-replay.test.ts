@@ -20,8 +20,15 @@ const anyName = fc.constantFrom('a', 'b', '0', '1', 'x.y', 'x.0', '1.y');
 
 function documents(name: fc.Arbitrary<string>): fc.Arbitrary<Doc> {
   const tree = fc.letrec<{ value: Value; fields: Doc }>((tie) => ({
-    value: fc.oneof({ maxDepth: 3 }, { arbitrary: scalar, weight: 2 }, { arbitrary: tie('fields'), weight: 2 }, { arbitrary: fc.array(tie('value'), { maxLength: 4 }), weight: 2 }),
-    fields: fc.uniqueArray(fc.tuple(name, tie('value')), { maxLength: 4, selector: ([each]) => each }).map((fields) => new Map(fields)),
+    value: fc.oneof(
+      { maxDepth: 3 },
+      { arbitrary: scalar, weight: 2 },
+      { arbitrary: tie('fields'), weight: 2 },
+      { arbitrary: fc.array(tie('value'), { maxLength: 4 }), weight: 2 },
+    ),
+    fields: fc
+      .uniqueArray(fc.tuple(name, tie('value')), { maxLength: 4, selector: ([each]) => each })
+      .map((fields) => new Map(fields)),
   }));
   return tree.fields;
 }
@@ -29,16 +36,32 @@ function documents(name: fc.Arbitrary<string>): fc.Arbitrary<Doc> {
 const path = fc.array(plainName, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('.'));
 const operand = fc.oneof(scalar, documents(plainName));
 const on = (operator: string, argument: fc.Arbitrary<Value>): fc.Arbitrary<[string, Doc]> =>
-  fc.uniqueArray(fc.tuple(path, argument), { minLength: 1, maxLength: 2, selector: ([each]) => each }).map((fields) => [operator, new Map(fields)]);
-const each = (values: fc.Arbitrary<Value[]>, more: readonly [string, Value][] = []): fc.Arbitrary<Value> => values.map((list) => new Map<string, Value>([['$each', list], ...more]));
+  fc
+    .uniqueArray(fc.tuple(path, argument), { minLength: 1, maxLength: 2, selector: ([each]) => each })
+    .map((fields) => [operator, new Map(fields)]);
+const each = (values: fc.Arbitrary<Value[]>, more: readonly [string, Value][] = []): fc.Arbitrary<Value> =>
+  values.map((list) => new Map<string, Value>([['$each', list], ...more]));
 
 const operators: fc.Arbitrary<Doc> = fc
   .uniqueArray(
     fc.oneof(
       on('$set', operand),
       on('$unset', fc.constant('')),
-      on('$inc', fc.integer({ min: -3, max: 3 }).map((number) => new Int32(number))),
-      on('$push', fc.oneof(operand, each(fc.array(operand, { maxLength: 3 })), each(fc.array(operand, { maxLength: 2 }), [['$position', new Int32(0)], ['$slice', new Int32(3)]]))),
+      on(
+        '$inc',
+        fc.integer({ min: -3, max: 3 }).map((number) => new Int32(number)),
+      ),
+      on(
+        '$push',
+        fc.oneof(
+          operand,
+          each(fc.array(operand, { maxLength: 3 })),
+          each(fc.array(operand, { maxLength: 2 }), [
+            ['$position', new Int32(0)],
+            ['$slice', new Int32(3)],
+          ]),
+        ),
+      ),
       on('$addToSet', operand),
       on('$pop', fc.constantFrom(new Int32(1), new Int32(-1))),
       on('$pull', operand),
@@ -54,11 +77,23 @@ const ballast: [string, Value] = ['ballast', 'x'.repeat(2_000)];
 
 /** A document, and what a pipeline makes of it by changing a little. */
 const edit = (name: fc.Arbitrary<string>): fc.Arbitrary<[Doc, Doc]> =>
-  fc.tuple(documents(name), edits(name, fc.oneof(scalar, documents(name)))).map(([fields, changes]) => [fields, edited(fields, changes)]);
+  fc
+    .tuple(documents(name), edits(name, fc.oneof(scalar, documents(name))))
+    .map(([fields, changes]) => [fields, edited(fields, changes)]);
 
-function changedByPipeline(release: ReleaseSeries, stored: Doc, target: Doc, expanded: boolean): Promise<Change | undefined> {
+function changedByPipeline(
+  release: ReleaseSeries,
+  stored: Doc,
+  target: Doc,
+  expanded: boolean,
+): Promise<Change | undefined> {
   const literal: Doc = new Map<string, Value>([['_id', 'x'], ...target, ballast]);
-  return changed(release, new Map([...stored, ballast]), [new Map([['$replaceWith', new Map([['$literal', literal]])]])], expanded);
+  return changed(
+    release,
+    new Map([...stored, ballast]),
+    [new Map([['$replaceWith', new Map([['$literal', literal]])]])],
+    expanded,
+  );
 }
 
 interface Change {
@@ -68,22 +103,44 @@ interface Change {
 }
 
 /** Updates a stored document by a command and gives it before and after with the event that a stream shows; undefined for an update that is refused. */
-async function changed(release: ReleaseSeries, stored: Doc, update: Value, expanded: boolean): Promise<Change | undefined> {
+async function changed(
+  release: ReleaseSeries,
+  stored: Doc,
+  update: Value,
+  expanded: boolean,
+): Promise<Change | undefined> {
   using fixture = new ShardFixture({ deployment: new Deployment(ServerVersion.parse(release)) });
   await fixture.run('db', { insert: 'c', documents: [new Map<string, Value>([['_id', 'x'], ...stored])] });
   const before = await storedDocument(fixture);
   const startAtOperationTime = fixture.clock.tick();
   try {
-    const reply = await fixture.run('db', { update: 'c', updates: [new Map<string, Value>([['q', new Map([['_id', 'x']])], ['u', update]])] });
+    const reply = await fixture.run('db', {
+      update: 'c',
+      updates: [
+        new Map<string, Value>([
+          ['q', new Map([['_id', 'x']])],
+          ['u', update],
+        ]),
+      ],
+    });
     if (reply.has('writeErrors')) return undefined;
   } catch (error) {
     if (error instanceof CommandError) return undefined;
     throw error;
   }
-  const stream = new Map<string, Value>([['startAtOperationTime', startAtOperationTime], ...(expanded ? ([['showExpandedEvents', true]] as const) : [])]);
-  const { cursor } = Object.fromEntries(await fixture.run('db', { aggregate: 'c', pipeline: [new Map([['$changeStream', stream]])], cursor: new Map() })) as { cursor: Doc };
+  const stream = new Map<string, Value>([
+    ['startAtOperationTime', startAtOperationTime],
+    ...(expanded ? ([['showExpandedEvents', true]] as const) : []),
+  ]);
+  const { cursor } = Object.fromEntries(
+    await fixture.run('db', { aggregate: 'c', pipeline: [new Map([['$changeStream', stream]])], cursor: new Map() }),
+  ) as { cursor: Doc };
   const [event] = cursor.get('firstBatch') as RawDocument[];
-  return { before, after: await storedDocument(fixture), event: event === undefined ? undefined : decodeDocument(event.bytes) };
+  return {
+    before,
+    after: await storedDocument(fixture),
+    event: event === undefined ? undefined : decodeDocument(event.bytes),
+  };
 }
 
 async function storedDocument(fixture: ShardFixture): Promise<Doc> {
@@ -95,16 +152,26 @@ async function storedDocument(fixture: ShardFixture): Promise<Doc> {
 
 /** The fields that stay are in their old order and new ones behind them, in every document that both have: only then does an event tell the order. */
 function keepsOrder(before: Value, after: Value): boolean {
-  if (Array.isArray(before) && Array.isArray(after)) return after.every((item, at) => at >= before.length || keepsOrder(before[at] ?? null, item));
+  if (Array.isArray(before) && Array.isArray(after))
+    return after.every((item, at) => at >= before.length || keepsOrder(before[at] ?? null, item));
   if (!(before instanceof Map) || !(after instanceof Map)) return true;
   const stayed = [...before.keys()].filter((name) => after.has(name));
   const names = [...after.keys()];
-  return stayed.every((name, at) => names[at] === name) && stayed.every((name) => keepsOrder(before.get(name) ?? null, after.get(name) ?? null));
+  return (
+    stayed.every((name, at) => names[at] === name) &&
+    stayed.every((name) => keepsOrder(before.get(name) ?? null, after.get(name) ?? null))
+  );
 }
 
 function inNameOrder(value: Value): Value {
   if (Array.isArray(value)) return value.map(inNameOrder);
-  return value instanceof Map ? new Map([...value].map(([name, inner]): [string, Value] => [name, inNameOrder(inner)]).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+  return value instanceof Map
+    ? new Map(
+        [...value]
+          .map(([name, inner]): [string, Value] => [name, inNameOrder(inner)])
+          .sort(([a], [b]) => (a < b ? -1 : 1)),
+      )
+    : value;
 }
 
 function expectReplay({ before, after, event }: Change, byteForByte: boolean): void {

@@ -47,7 +47,10 @@ describe('a filter matches', () => {
     [{ $and: [{ a: 1 }, { b: 2 }] }, { a: 1, b: 2 }],
     [{ $nor: [{ a: 1 }] }, { a: 2 }],
     [{ $expr: { $gt: ['$a', '$b'] } }, { a: 2, b: 1 }],
-    [{ $expr: { $and: [{ $gte: ['$documentKey._id', 3] }, { $lt: ['$documentKey._id', 9] }] } }, { documentKey: { _id: 3 } }],
+    [
+      { $expr: { $and: [{ $gte: ['$documentKey._id', 3] }, { $lt: ['$documentKey._id', 9] }] } },
+      { documentKey: { _id: 3 } },
+    ],
     [{ a: { $gt: { $minKey: 1 } } }, { a: 'x' }],
     [{ a: { $bitsAllSet: [0, 2] } }, { a: 5 }],
     [{ $jsonSchema: { required: ['a'], properties: { a: { bsonType: 'int', minimum: 2 } } } }, { a: 3 }],
@@ -80,15 +83,30 @@ describe('a filter does not match', () => {
 
 describe('null in a filter', () => {
   const releases = ['7.0', '8.0'].map((series) => ServerVersion.parse(series));
-  const undefinedToo = [{ a: null }, { a: { $eq: null } }, { a: { $in: [1, null] } }, { a: { $gte: null } }, { a: { $all: [null] } }, { a: { $elemMatch: { $eq: null } } }];
+  const undefinedToo = [
+    { a: null },
+    { a: { $eq: null } },
+    { a: { $in: [1, null] } },
+    { a: { $gte: null } },
+    { a: { $all: [null] } },
+    { a: { $elemMatch: { $eq: null } } },
+  ];
 
   it.each(undefinedToo)('%j matches undefined, since 8.0 no longer', (filter) => {
-    const document = doc(JSON.stringify(filter).includes('elem') ? { a: [{ $undefined: true }] } : { a: { $undefined: true } });
-    expect(releases.map((version) => compileMatcher(doc(filter), undefined, { version })(document))).toEqual([true, false]);
+    const document = doc(
+      JSON.stringify(filter).includes('elem') ? { a: [{ $undefined: true }] } : { a: { $undefined: true } },
+    );
+    expect(releases.map((version) => compileMatcher(doc(filter), undefined, { version })(document))).toEqual([
+      true,
+      false,
+    ]);
   });
 
   it.each<Json>([{}, { a: null }, { a: [null] }])('matches %j in all releases', (document) => {
-    expect(releases.map((version) => compileMatcher(doc({ a: null }), undefined, { version })(doc(document)))).toEqual([true, true]);
+    expect(releases.map((version) => compileMatcher(doc({ a: null }), undefined, { version })(doc(document)))).toEqual([
+      true,
+      true,
+    ]);
   });
 });
 
@@ -100,7 +118,11 @@ it('compares texts by a collation', () => {
 
 describe('a filter the server refuses', () => {
   it.each<[Json, number, string]>([
-    [{ $price: 1 }, 2, "unknown top level operator: $price. If you have a field name that starts with a '$' symbol, consider using $getField or $setField."],
+    [
+      { $price: 1 },
+      2,
+      "unknown top level operator: $price. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.",
+    ],
     [{ a: { $foo: 1 } }, 2, 'unknown operator: $foo'],
     [{ a: { $in: 1 } }, 2, '$in needs an array'],
     [{ a: { $undefined: true } }, 2, 'cannot compare to undefined'],

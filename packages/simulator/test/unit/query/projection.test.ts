@@ -19,13 +19,23 @@ it.each<[Json, Json, Json]>([
   [{ a: { $slice: [-2, 1] } }, { _id: 1, a: [1, 2, 3] }, { _id: 1, a: [2] }],
   [{ a: { $elemMatch: { b: 2 } } }, { _id: 1, a: [{ b: 1 }, { b: 2 }], c: 1 }, { _id: 1, a: [{ b: 2 }] }],
   [{ a: { $elemMatch: { $gt: 1 } } }, { _id: 1, a: [[2]], c: 1 }, { _id: 1 }],
-  [{ a: { $elemMatch: { $gt: 1 } }, b: 1 }, { _id: 1, a: [2], b: 1 }, { _id: 1, b: 1, a: [2] }],
+  [
+    { a: { $elemMatch: { $gt: 1 } }, b: 1 },
+    { _id: 1, a: [2], b: 1 },
+    { _id: 1, b: 1, a: [2] },
+  ],
   [{ 'a.b': { $literal: 3 } }, { _id: 1, a: [{}, -2, [3]] }, { _id: 1, a: [{ b: 3 }, { b: 3 }, [{ b: 3 }]] }],
   [{ 'a.b': '$c' }, { _id: 1 }, { _id: 1, a: {} }],
   [{ s: { $add: ['$a', '$b'] } }, { _id: 1, a: 1, b: 2 }, { _id: 1, s: 3 }],
-  [{ a: 1, c: '$b' }, { _id: 1, a: 1, b: 2 }, { _id: 1, a: 1, c: 2 }],
+  [
+    { a: 1, c: '$b' },
+    { _id: 1, a: 1, b: 2 },
+    { _id: 1, a: 1, c: 2 },
+  ],
 ])('%j of %j', (spec, before, after) => {
-  expect(JSON.stringify(toExtendedJson(compileProjection(doc(spec))(doc(before))))).toBe(JSON.stringify(toExtendedJson(doc(after))));
+  expect(JSON.stringify(toExtendedJson(compileProjection(doc(spec))(doc(before))))).toBe(
+    JSON.stringify(toExtendedJson(doc(after))),
+  );
 });
 
 it('the element the query found', () => {

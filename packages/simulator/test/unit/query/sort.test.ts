@@ -9,7 +9,9 @@ import { doc } from '../json.js';
 
 describe('sorting', () => {
   it('orders ids as the recorded index scan did', () => {
-    const step = corpusSteps('03').find(({ command }) => command?.find === 'ids' && 'min' in command && command.batchSize !== undefined);
+    const step = corpusSteps('03').find(
+      ({ command }) => command?.find === 'ids' && 'min' in command && command.batchSize !== undefined,
+    );
     const { firstBatch } = step?.reply?.cursor as { firstBatch: Record<string, unknown>[] };
     const sorted = firstBatch.map(doc);
     expect(sorted.length).toBeGreaterThan(15);
@@ -25,11 +27,23 @@ describe('sorting', () => {
   });
 
   it('takes the first of the keys that an index would hold, and refuses arrays on two paths', () => {
-    const docs = [doc({ n: 1, a: [{ x: 1, y: 9 }, { x: 2, y: 0 }] }), doc({ n: 2, a: { x: 1, y: 5 } }), doc({ n: 3, a: [[1, 2], 3] })];
+    const docs = [
+      doc({
+        n: 1,
+        a: [
+          { x: 1, y: 9 },
+          { x: 2, y: 0 },
+        ],
+      }),
+      doc({ n: 2, a: { x: 1, y: 5 } }),
+      doc({ n: 3, a: [[1, 2], 3] }),
+    ];
     const order = (spec: Doc): number[] => sortDocuments(docs, spec).map((found) => Number(found.get('n')));
     expect(order(doc({ 'a.x': 1, 'a.y': 1 }))).toEqual([3, 2, 1]);
     expect(order(doc({ 'a.0': -1 }))[0]).toBe(3);
-    expect(() => sortDocuments([doc({ a: [1], b: [1] })], doc({ a: 1, b: 1 }))).toThrow('cannot sort with keys that are parallel arrays');
+    expect(() => sortDocuments([doc({ a: [1], b: [1] })], doc({ a: 1, b: 1 }))).toThrow(
+      'cannot sort with keys that are parallel arrays',
+    );
   });
 
   it('uses a collation', () => {
@@ -42,7 +56,9 @@ describe('sorting', () => {
 describe('what a filter says about _id', () => {
   it('values of equality and $in together', () => {
     expect(idBounds(doc({ _id: 5, a: 1 }))?.values?.map(Number)).toEqual([5]);
-    expect(idBounds(doc({ _id: { $in: [1, 2, 3] }, $and: [{ _id: { $in: [2, 3, 4] } }] }))?.values?.map(Number)).toEqual([2, 3]);
+    expect(
+      idBounds(doc({ _id: { $in: [1, 2, 3] }, $and: [{ _id: { $in: [2, 3, 4] } }] }))?.values?.map(Number),
+    ).toEqual([2, 3]);
   });
 
   it('the tightest range', () => {

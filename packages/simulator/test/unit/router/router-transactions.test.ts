@@ -6,7 +6,13 @@ import { RouterTransactions } from '../../../src/router/router-transactions.js';
 
 function statement(txnNumber: number, fields: readonly [string, Value][] = []): Doc {
   const lsid = new Map([['id', new Binary(Buffer.alloc(16, 1), Binary.SUBTYPE_UUID)]]);
-  return new Map<string, Value>([['find', 'c'], ['lsid', lsid], ['txnNumber', Long.fromInt(txnNumber)], ['autocommit', false], ...fields]);
+  return new Map<string, Value>([
+    ['find', 'c'],
+    ['lsid', lsid],
+    ['txnNumber', Long.fromInt(txnNumber)],
+    ['autocommit', false],
+    ...fields,
+  ]);
 }
 
 const start: [string, Value] = ['startTransaction', true];
@@ -28,7 +34,9 @@ describe('what a router knows of a transaction', () => {
     const transactions = new RouterTransactions(new ClusterClock(() => 1_700_000_000_000));
     transactions.enter(statement(1, [start]));
     expect(() => transactions.enter(statement(1, [start]))).toThrow('already started');
-    expect(() => transactions.enter(statement(1, [['readConcern', new Map([['level', 'local']])]]))).toThrow('Only the first command');
+    expect(() => transactions.enter(statement(1, [['readConcern', new Map([['level', 'local']])]]))).toThrow(
+      'Only the first command',
+    );
     expect(() => transactions.enter(statement(2))).toThrow('cannot continue txnId 1');
   });
 });

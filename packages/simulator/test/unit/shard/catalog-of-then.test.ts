@@ -19,11 +19,21 @@ describe.each(['7.0', '8.0'] as const)('reads at a time of %s find the catalog o
     await shard.run('db', { drop: 'd' });
     await shard.run('db', { insert: 'c', documents: [{ _id: 2 }] });
     const rows = async (name: string, time: unknown) => ids(await shard.found('db', { find: name, ...at(time) }));
-    expect([await rows('c', before), await rows('c', then), await rows('c', renamed), await rows('c', shard.now())]).toEqual([[], [1], [], [2]]);
+    expect([
+      await rows('c', before),
+      await rows('c', then),
+      await rows('c', renamed),
+      await rows('c', shard.now()),
+    ]).toEqual([[], [1], [], [2]]);
     expect([await rows('d', then), await rows('d', renamed), await rows('d', shard.now())]).toEqual([[], [1], []]);
     const absent = await shard.json('db', { find: 'd', ...at(then) });
     expect(absent['cursor']).not.toHaveProperty('atClusterTime');
-    const piped = await shard.found('db', { aggregate: 'c', pipeline: [{ $match: { _id: 1 } }], cursor: {}, ...at(then) });
+    const piped = await shard.found('db', {
+      aggregate: 'c',
+      pipeline: [{ $match: { _id: 1 } }],
+      cursor: {},
+      ...at(then),
+    });
     expect(ids(piped)).toEqual([1]);
     expect((await shard.run('db', { distinct: 'd', key: '_id', ...at(renamed) })).get('values')).toHaveLength(1);
   });
@@ -65,7 +75,9 @@ describe.each(['7.0', '8.0'] as const)('reads at a time of %s find the catalog o
     const idOf = (reply: Doc): unknown => (reply.get('cursor') as Doc).get('id');
     const atTime = idOf(await shard.run('db', { find: 'c', batchSize: 1, ...at(shard.now()) }));
     const present = idOf(await shard.run('db', { find: 'c', batchSize: 1 }));
-    const more = async (id: unknown) => ((await shard.json('db', { getMore: id, collection: 'c', batchSize: 1 }))['cursor'] as { nextBatch: unknown[] }).nextBatch;
+    const more = async (id: unknown) =>
+      ((await shard.json('db', { getMore: id, collection: 'c', batchSize: 1 }))['cursor'] as { nextBatch: unknown[] })
+        .nextBatch;
     await shard.run('admin', { renameCollection: 'db.c', to: 'db.d' });
     expect(ids(await more(atTime))).toEqual([2]);
     expect(await failureOf(more(present))).toMatchObject({ code: 175 });
@@ -79,7 +91,8 @@ describe.each(['7.0', '8.0'] as const)('reads at a time of %s find the catalog o
     const [then, uuid] = [shard.now(), shard.shard.collection('db.c')?.uuid];
     await shard.run('db', { drop: 'c' });
     shard.nowMs += 60_000;
-    for (const named of ['c', uuid]) expect(await failureOf(shard.run('db', { find: named, ...at(then) }))).toMatchObject({ code: 239 });
+    for (const named of ['c', uuid])
+      expect(await failureOf(shard.run('db', { find: named, ...at(then) }))).toMatchObject({ code: 239 });
   });
 });
 
@@ -103,10 +116,16 @@ describe('writes that say by collectionUUID which collection they mean', () => {
     const [meant, name] = [shard.shard.collection('db.d')?.uuid, Object.keys(write)[0] ?? ''];
     for (const target of ['c', 'gone']) {
       const extra = { db: 'db', expectedCollection: target, actualCollection: 'd' };
-      await expect(shard.run('db', { ...write, [name]: target, collectionUUID: meant })).rejects.toMatchObject({ code: 361, extra: expect.toSatisfy(has(extra)) as unknown });
+      await expect(shard.run('db', { ...write, [name]: target, collectionUUID: meant })).rejects.toMatchObject({
+        code: 361,
+        extra: expect.toSatisfy(has(extra)) as unknown,
+      });
     }
     const unknown = { actualCollection: null };
-    await expect(shard.run('db', { ...write, collectionUUID: new UUID() })).rejects.toMatchObject({ code: 361, extra: expect.toSatisfy(has(unknown)) as unknown });
+    await expect(shard.run('db', { ...write, collectionUUID: new UUID() })).rejects.toMatchObject({
+      code: 361,
+      extra: expect.toSatisfy(has(unknown)) as unknown,
+    });
     await expect(shard.run('db', { ...write, [name]: 'd', collectionUUID: meant })).resolves.toBeDefined();
     expect(shard.shard.collection('db.gone')).toBeUndefined();
   });

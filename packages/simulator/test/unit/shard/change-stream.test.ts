@@ -30,7 +30,13 @@ describe('change streams', () => {
     const start = fixture.now();
     fixture.shard.setShardKey('db.c', new Map([['sk', null]]));
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1, sk: -1, a: [1, 2, 3] }] });
-    await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { $set: { 'a.1': 20, b: 1 } } }, { q: { _id: 1 }, u: { $set: { b: 1 } } }] });
+    await fixture.run('db', {
+      update: 'c',
+      updates: [
+        { q: { _id: 1 }, u: { $set: { 'a.1': 20, b: 1 } } },
+        { q: { _id: 1 }, u: { $set: { b: 1 } } },
+      ],
+    });
     await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { sk: -1, r: true } }] });
     await fixture.run('db', { delete: 'c', deletes: [{ q: { _id: 1 }, limit: 1 }] });
     const direct = events(openAt(fixture, start));
@@ -40,9 +46,20 @@ describe('change streams', () => {
       ['replace', { sk: -1, _id: 1 }],
       ['delete', { sk: -1, _id: 1 }],
     ]);
-    expect(direct[1]?.['updateDescription']).toEqual({ updatedFields: { b: 1, 'a.1': 20 }, removedFields: [], truncatedArrays: [] });
+    expect(direct[1]?.['updateDescription']).toEqual({
+      updatedFields: { b: 1, 'a.1': 20 },
+      removedFields: [],
+      truncatedArrays: [],
+    });
     expect(direct[2]?.['fullDocument']).toEqual({ _id: 1, sk: -1, r: true });
-    expect(Object.keys(direct[0] ?? {})).toEqual(['_id', 'operationType', 'clusterTime', 'fullDocument', 'ns', 'documentKey']);
+    expect(Object.keys(direct[0] ?? {})).toEqual([
+      '_id',
+      'operationType',
+      'clusterTime',
+      'fullDocument',
+      'ns',
+      'documentKey',
+    ]);
     expect(events(openAt(fixture, start, true))[0]?.documentKey).toEqual({ sk: -1, _id: 1 });
   });
 
@@ -84,19 +101,34 @@ describe('change streams', () => {
     using fixture = new ShardFixture();
     const pipeline = [{ $changeStream: { allChangesForCluster: true } }];
     const opened = await fixture.json('admin', { aggregate: 1, pipeline, cursor: { batchSize: 0 } });
-    const { id, postBatchResumeToken } = opened['cursor'] as { id: { $numberLong: string }; postBatchResumeToken: { _data: string } };
+    const { id, postBatchResumeToken } = opened['cursor'] as {
+      id: { $numberLong: string };
+      postBatchResumeToken: { _data: string };
+    };
     expect(postBatchResumeToken._data).toMatch(/^82[0-9A-F]{16}2B0229296E04$/);
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }] });
-    const first = await fixture.json('admin', { getMore: long(BigInt(id.$numberLong)), collection: '$cmd.aggregate', maxTimeMS: 10 });
+    const first = await fixture.json('admin', {
+      getMore: long(BigInt(id.$numberLong)),
+      collection: '$cmd.aggregate',
+      maxTimeMS: 10,
+    });
     const batch = first['cursor'] as { nextBatch: Event[]; postBatchResumeToken: { _data: string } };
     expect(batch.nextBatch).toHaveLength(1);
     expect(batch.postBatchResumeToken).toEqual(batch.nextBatch[0]?._id);
     await fixture.run('admin', { appendOplogNote: 1, data: { n: 1 } });
-    const idle = await fixture.json('admin', { getMore: long(BigInt(id.$numberLong)), collection: '$cmd.aggregate', maxTimeMS: 10 });
+    const idle = await fixture.json('admin', {
+      getMore: long(BigInt(id.$numberLong)),
+      collection: '$cmd.aggregate',
+      maxTimeMS: 10,
+    });
     const token = (idle['cursor'] as { postBatchResumeToken: { _data: string } }).postBatchResumeToken;
     expect(token._data > batch.postBatchResumeToken._data).toBe(true);
     await fixture.run('db', { insert: 'c', documents: [{ _id: 2 }] });
-    const resumed = await fixture.found('admin', { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true, resumeAfter: token } }], cursor: {} });
+    const resumed = await fixture.found('admin', {
+      aggregate: 1,
+      pipeline: [{ $changeStream: { allChangesForCluster: true, resumeAfter: token } }],
+      cursor: {},
+    });
     expect(resumed).toEqual([expect.objectContaining({ documentKey: { _id: 2 } })]);
   });
 
@@ -115,8 +147,14 @@ describe('change streams', () => {
     const start = fixture.now();
     await fixture.run('db', { insert: 'c', documents: [1, 2, 3, 4].map((_id) => ({ _id, v: _id * 10 })) });
     const read = (match: unknown): Promise<unknown[]> =>
-      fixture.found('admin', { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true, startAtOperationTime: start } }, { $match: match }], cursor: {} });
-    const fraction = await read({ $expr: { $and: [{ $gte: ['$documentKey._id', 2] }, { $lt: ['$documentKey._id', 4] }] } });
+      fixture.found('admin', {
+        aggregate: 1,
+        pipeline: [{ $changeStream: { allChangesForCluster: true, startAtOperationTime: start } }, { $match: match }],
+        cursor: {},
+      });
+    const fraction = await read({
+      $expr: { $and: [{ $gte: ['$documentKey._id', 2] }, { $lt: ['$documentKey._id', 4] }] },
+    });
     expect(fraction.map((event) => (event as Event).documentKey)).toEqual([{ _id: 2 }, { _id: 3 }]);
     expect(await read({ 'fullDocument.v': 40 })).toHaveLength(1);
     expect(await read({ 'ns.coll': 'c', operationType: 'insert' })).toHaveLength(4);
@@ -130,11 +168,32 @@ describe('change streams', () => {
     await fixture.run('db', { drop: 'd' });
     await fixture.run('db', { create: 'e' });
     await fixture.run('db', { dropDatabase: 1 });
-    expect(events(openAt(fixture, start)).map(({ operationType }) => operationType)).toEqual(['insert', 'rename', 'drop', 'drop', 'dropDatabase']);
+    expect(events(openAt(fixture, start)).map(({ operationType }) => operationType)).toEqual([
+      'insert',
+      'rename',
+      'drop',
+      'drop',
+      'dropDatabase',
+    ]);
     const stream = (name: unknown): Promise<unknown[]> =>
-      fixture.found('db', { aggregate: name, pipeline: [{ $changeStream: { startAtOperationTime: start } }], cursor: {} });
-    expect((await stream('c')).map((event) => (event as Event).operationType)).toEqual(['insert', 'rename', 'invalidate']);
-    expect((await stream(1)).map((event) => (event as Event).operationType)).toEqual(['insert', 'rename', 'drop', 'drop', 'dropDatabase', 'invalidate']);
+      fixture.found('db', {
+        aggregate: name,
+        pipeline: [{ $changeStream: { startAtOperationTime: start } }],
+        cursor: {},
+      });
+    expect((await stream('c')).map((event) => (event as Event).operationType)).toEqual([
+      'insert',
+      'rename',
+      'invalidate',
+    ]);
+    expect((await stream(1)).map((event) => (event as Event).operationType)).toEqual([
+      'insert',
+      'rename',
+      'drop',
+      'drop',
+      'dropDatabase',
+      'invalidate',
+    ]);
   });
 
   it('say when the oplog no longer reaches back, and refuse what is no token or option', async () => {
@@ -142,7 +201,11 @@ describe('change streams', () => {
     const start = fixture.now();
     for (let _id = 0; _id < 50; _id += 1) await fixture.run('db', { insert: 'c', documents: [{ _id }] });
     const aggregate = (stage: Record<string, unknown>): Promise<unknown> =>
-      fixture.run('admin', { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true, ...stage } }], cursor: {} });
+      fixture.run('admin', {
+        aggregate: 1,
+        pipeline: [{ $changeStream: { allChangesForCluster: true, ...stage } }],
+        cursor: {},
+      });
     expect(await failureOf(aggregate({ startAtOperationTime: start }))).toMatchObject({ code: 286 });
     expect(await failureOf(aggregate({ resumeAfter: { _data: 'nonsense' } }))).toMatchObject({ code: 9 });
     expect(await failureOf(aggregate({ showExpandedEvents: true }))).toMatchObject({ code: 40415 });

@@ -17,7 +17,11 @@ async function opened(fixture: ShardFixture, command: Record<string, unknown> = 
   return cursor;
 }
 
-function more(fixture: ShardFixture, cursor: Cursor, fields: Record<string, unknown> = {}): Promise<Record<string, unknown>> {
+function more(
+  fixture: ShardFixture,
+  cursor: Cursor,
+  fields: Record<string, unknown> = {},
+): Promise<Record<string, unknown>> {
   return fixture.json('db', { getMore: long(BigInt(cursor.id.$numberLong)), collection: 'c', ...fields });
 }
 
@@ -47,7 +51,14 @@ describe('cursors', () => {
     const idle = await opened(fixture, { batchSize: 1 });
     const kept = await opened(fixture, { batchSize: 1, noCursorTimeout: true });
     fixture.nowMs += 600_001;
-    await expect.poll(() => failureOf(more(fixture, idle, { batchSize: 1 })).then(({ code }) => code, () => 0)).toBe(43);
+    await expect
+      .poll(() =>
+        failureOf(more(fixture, idle, { batchSize: 1 })).then(
+          ({ code }) => code,
+          () => 0,
+        ),
+      )
+      .toBe(43);
     expect(await more(fixture, kept)).toBeDefined();
   });
 

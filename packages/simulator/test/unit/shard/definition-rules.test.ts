@@ -16,14 +16,21 @@ describe('definitions that are refused', () => {
   it('also when a collection is modified', async () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { create: 'x' });
-    expect(await failureOf(fixture.run('db', { collMod: 'x', validator: { $nonsense: 1 } }))).toMatchObject({ code: 2 });
+    expect(await failureOf(fixture.run('db', { collMod: 'x', validator: { $nonsense: 1 } }))).toMatchObject({
+      code: 2,
+    });
   });
 
-  it.each(['en_US_POSIX', 'de@collation=phonebook', 'zh_Hant', 'fr_CA'])('but the locale %s is known', async (locale) => {
-    using fixture = new ShardFixture();
-    await fixture.run('db', { create: 'x', collation: { locale } });
-    expect(await fixture.json('db', { listCollections: 1 })).toMatchObject({ cursor: { firstBatch: [{ options: { collation: { locale } } }] } });
-  });
+  it.each(['en_US_POSIX', 'de@collation=phonebook', 'zh_Hant', 'fr_CA'])(
+    'but the locale %s is known',
+    async (locale) => {
+      using fixture = new ShardFixture();
+      await fixture.run('db', { create: 'x', collation: { locale } });
+      expect(await fixture.json('db', { listCollections: 1 })).toMatchObject({
+        cursor: { firstBatch: [{ options: { collation: { locale } } }] },
+      });
+    },
+  );
 });
 
 describe('a view', () => {
@@ -49,7 +56,9 @@ describe('a view', () => {
     expect(await fixture.found('db', { find: 'plain', filter })).toHaveLength(0);
     expect(await fixture.json('db', { count: 'same', query: filter })).toMatchObject({ n: 1 });
     expect(await fixture.json('db', { count: 'plain', query: filter })).toMatchObject({ n: 0 });
-    expect(await failureOf(fixture.run('db', { find: 'same', filter, collation: { locale: 'simple' } }))).toMatchObject({ code: 167 });
+    expect(await failureOf(fixture.run('db', { find: 'same', filter, collation: { locale: 'simple' } }))).toMatchObject(
+      { code: 167 },
+    );
     expect(await failureOf(fixture.run('db', { distinct: 'plain', key: 'n', collation }))).toMatchObject({ code: 167 });
   });
 });

@@ -20,7 +20,13 @@ describe('pre- and post-images', () => {
     const from = fixture.now();
     await change(fixture);
     const events = await eventsOf(fixture, from, images);
-    expect(events.map(({ operationType, fullDocument, fullDocumentBeforeChange }) => [operationType, fullDocument, fullDocumentBeforeChange])).toEqual([
+    expect(
+      events.map(({ operationType, fullDocument, fullDocumentBeforeChange }) => [
+        operationType,
+        fullDocument,
+        fullDocumentBeforeChange,
+      ]),
+    ).toEqual([
       ['insert', { _id: 1, v: 1 }, undefined],
       ['update', { _id: 1, v: 2 }, { _id: 1, v: 1 }],
       ['replace', { _id: 1, v: 3 }, { _id: 1, v: 2 }],
@@ -28,7 +34,11 @@ describe('pre- and post-images', () => {
     ]);
     expect(Object.keys(events[1] ?? {}).at(-1)).toBe('fullDocumentBeforeChange');
     const kept = (await fixture.found('config', { find: 'system.preimages' })) as { preImage: unknown }[];
-    expect(kept.map(({ preImage }) => preImage)).toEqual([{ _id: 1, v: 1 }, { _id: 1, v: 2 }, { _id: 1, v: 3 }]);
+    expect(kept.map(({ preImage }) => preImage)).toEqual([
+      { _id: 1, v: 1 },
+      { _id: 1, v: 2 },
+      { _id: 1, v: 3 },
+    ]);
   });
 
   it('are null where they are not kept, and an error where they are required', async () => {
@@ -36,13 +46,17 @@ describe('pre- and post-images', () => {
     const from = fixture.now();
     await change(fixture);
     const events = await eventsOf(fixture, from, images);
-    expect(events.map(({ fullDocument, fullDocumentBeforeChange }) => [fullDocument, fullDocumentBeforeChange])).toEqual([
+    expect(
+      events.map(({ fullDocument, fullDocumentBeforeChange }) => [fullDocument, fullDocumentBeforeChange]),
+    ).toEqual([
       [{ _id: 1, v: 1 }, undefined],
       [null, null],
       [{ _id: 1, v: 3 }, null],
       [undefined, null],
     ]);
-    expect(await failureOf(eventsOf(fixture, from, { fullDocumentBeforeChange: 'required' }))).toMatchObject({ code: 47 });
+    expect(await failureOf(eventsOf(fixture, from, { fullDocumentBeforeChange: 'required' }))).toMatchObject({
+      code: 47,
+    });
     expect((await failureOf(eventsOf(fixture, from, { fullDocument: 'required' }))).message).toContain(
       'configured to require a post-image for all update events, but the post-image was not found for event: {operationType: "update"',
     );
@@ -67,7 +81,9 @@ describe('pre- and post-images', () => {
     await fixture.run('db', { create: 'c', recordPreImages: true });
     const from = fixture.now();
     await change(fixture);
-    expect((await eventsOf(fixture, from, { fullDocumentBeforeChange: 'required' })).at(-1)?.['fullDocumentBeforeChange']).toEqual({ _id: 1, v: 3 });
+    expect(
+      (await eventsOf(fixture, from, { fullDocumentBeforeChange: 'required' })).at(-1)?.['fullDocumentBeforeChange'],
+    ).toEqual({ _id: 1, v: 3 });
     expect(await failureOf(eventsOf(fixture, from, images))).toMatchObject({ code: 40575 });
   });
 });

@@ -7,9 +7,21 @@ import { failureOf, plain, VersionedShard } from './versioned-shard.js';
 
 async function define(fixture: VersionedShard): Promise<void> {
   await fixture.run('db', { create: 'c', changeStreamPreAndPostImages: { enabled: true } });
-  await fixture.run('db', { createIndexes: 'c', indexes: [{ key: { a: 1 }, name: 'a_1' }, { key: { b: 1 }, name: 'b_1' }] });
+  await fixture.run('db', {
+    createIndexes: 'c',
+    indexes: [
+      { key: { a: 1 }, name: 'a_1' },
+      { key: { b: 1 }, name: 'b_1' },
+    ],
+  });
   await fixture.run('db', { insert: 'c', documents: [{ _id: 1, a: 1 }] });
-  await fixture.run('db', { createIndexes: 'c', indexes: [{ key: { x: 1 }, name: 'x_1' }, { key: { y: 1 }, name: 'y_1' }] });
+  await fixture.run('db', {
+    createIndexes: 'c',
+    indexes: [
+      { key: { x: 1 }, name: 'x_1' },
+      { key: { y: 1 }, name: 'y_1' },
+    ],
+  });
   await fixture.run('db', { collMod: 'c', index: { keyPattern: { a: 1 }, hidden: true } });
   await fixture.run('db', { dropIndexes: 'c', index: 'b_1' });
   await fixture.run('db', { create: 'v', viewOn: 'c', pipeline: [{ $match: { a: 1 } }] });
@@ -41,7 +53,15 @@ describe('expanded events', () => {
       ['createIndexes', { indexes: [{ v: 2, key: { a: 1 }, name: 'a_1' }] }],
       ['createIndexes', { indexes: [{ v: 2, key: { b: 1 }, name: 'b_1' }] }],
       ['insert', undefined],
-      ['createIndexes', { indexes: [{ v: 2, key: { x: 1 }, name: 'x_1' }, { v: 2, key: { y: 1 }, name: 'y_1' }] }],
+      [
+        'createIndexes',
+        {
+          indexes: [
+            { v: 2, key: { x: 1 }, name: 'x_1' },
+            { v: 2, key: { y: 1 }, name: 'y_1' },
+          ],
+        },
+      ],
       ['modify', { index: { name: 'a_1', hidden: true } }],
       ['dropIndexes', { indexes: [{ v: 2, key: { b: 1 }, name: 'b_1' }] }],
       ['create', { viewOn: 'c', pipeline: [{ $match: { a: 1 } }] }],
@@ -51,8 +71,19 @@ describe('expanded events', () => {
       ['rename', { to: { db: 'db', coll: 'd' }, dropTarget: expect.anything() as unknown }],
       ['drop', undefined],
     ]);
-    expect(Object.keys(events[0] ?? {})).toEqual(['_id', 'operationType', 'clusterTime', 'collectionUUID', 'wallTime', 'ns', 'operationDescription']);
-    expect(events[5]?.['stateBeforeChange']).toMatchObject({ collectionOptions: { changeStreamPreAndPostImages: { enabled: true } }, indexOptions: { hidden: false } });
+    expect(Object.keys(events[0] ?? {})).toEqual([
+      '_id',
+      'operationType',
+      'clusterTime',
+      'collectionUUID',
+      'wallTime',
+      'ns',
+      'operationDescription',
+    ]);
+    expect(events[5]?.['stateBeforeChange']).toMatchObject({
+      collectionOptions: { changeStreamPreAndPostImages: { enabled: true } },
+      indexOptions: { hidden: false },
+    });
     expect(events[7]?.['ns']).toEqual({ db: 'db', coll: 'v' });
     expect(events[7]).not.toHaveProperty('collectionUUID');
     expect(Object.keys(events[11] ?? {})[0]).toBe('to');
@@ -73,8 +104,14 @@ describe('expanded events', () => {
     const described = async (series: ReleaseSeries): Promise<unknown> => {
       using fixture = new VersionedShard(series);
       const from = fixture.now();
-      await fixture.run('db', { insert: 'c', documents: [{ _id: 1, o: { '0': 1 }, l: [1, { '1': 2 }], plain: { x: 1 } }] });
-      await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { $set: { 'o.0': 2, 'l.0': 3, 'l.1.1': 4, 'plain.x': 5 } } }] });
+      await fixture.run('db', {
+        insert: 'c',
+        documents: [{ _id: 1, o: { '0': 1 }, l: [1, { '1': 2 }], plain: { x: 1 } }],
+      });
+      await fixture.run('db', {
+        update: 'c',
+        updates: [{ q: { _id: 1 }, u: { $set: { 'o.0': 2, 'l.0': 3, 'l.1.1': 4, 'plain.x': 5 } } }],
+      });
       return (await eventsOf(fixture, from, { showExpandedEvents: true })).at(-1)?.['updateDescription'];
     };
     expect(await described('7.0')).toMatchObject({ disambiguatedPaths: { 'o.0': ['o', '0'], 'l.1.1': ['l', 1, '1'] } });
@@ -84,7 +121,11 @@ describe('expanded events', () => {
 
 describe('events by version', () => {
   it('have a wall time from 6.0 and truncated arrays from 5.0', async () => {
-    for (const [series, wallTime, truncatedArrays] of [['4.4', false, false], ['5.0', false, true], ['6.0', true, true]] as const) {
+    for (const [series, wallTime, truncatedArrays] of [
+      ['4.4', false, false],
+      ['5.0', false, true],
+      ['6.0', true, true],
+    ] as const) {
       using fixture = new VersionedShard(series);
       const from = fixture.now();
       await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }] });
@@ -96,19 +137,29 @@ describe('events by version', () => {
   });
 
   it('carry tokens of version 2 from 7.0 on, with the operation in them', async () => {
-    for (const [series, version] of [['5.0', 1], ['6.0', 1], ['7.0', 2], ['8.0', 2]] as const) {
+    for (const [series, version] of [
+      ['5.0', 1],
+      ['6.0', 1],
+      ['7.0', 2],
+      ['8.0', 2],
+    ] as const) {
       using fixture = new VersionedShard(series);
       const from = fixture.now();
       await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }] });
       const [insert] = await eventsOf(fixture, from);
       const token = decodeResumeToken(insert?._id._data ?? '');
       expect(token.version).toBe(version);
-      expect(plain(token.eventIdentifier as never)).toEqual(version === 1 ? { _id: 1 } : { operationType: 'insert', documentKey: { _id: 1 } });
+      expect(plain(token.eventIdentifier as never)).toEqual(
+        version === 1 ? { _id: 1 } : { operationType: 'insert', documentKey: { _id: 1 } },
+      );
     }
   });
 
   it('are keyed by the whole shard key on a shard too from 6.0 on', async () => {
-    for (const [series, key] of [['5.0', { _id: 1 }], ['6.0', { sk: 5, _id: 1 }]] as const) {
+    for (const [series, key] of [
+      ['5.0', { _id: 1 }],
+      ['6.0', { sk: 5, _id: 1 }],
+    ] as const) {
       using fixture = new VersionedShard(series);
       const from = fixture.now();
       fixture.shard.setShardKey('db.c', new Map([['sk', null]]));

@@ -13,7 +13,10 @@ it('explain shows the plan that is taken and what running it looks at', async ()
   const explained = (command: object, verbosity: string): Promise<Explained> =>
     fixture.json('db', { explain: command, verbosity }) as unknown as Promise<Explained>;
   const byIndex = await explained({ find: 'c', filter: { a: 1 } }, 'executionStats');
-  expect(byIndex.queryPlanner.winningPlan).toMatchObject({ stage: 'FETCH', inputStage: { stage: 'IXSCAN', indexName: 'by_a' } });
+  expect(byIndex.queryPlanner.winningPlan).toMatchObject({
+    stage: 'FETCH',
+    inputStage: { stage: 'IXSCAN', indexName: 'by_a' },
+  });
   expect(byIndex.executionStats).toMatchObject({ nReturned: 5, totalKeysExamined: 5, totalDocsExamined: 5 });
   const scan = await explained({ count: 'c', query: { b: 1 } }, 'executionStats');
   expect(scan.queryPlanner.winningPlan.stage).toBe('COLLSCAN');
@@ -21,5 +24,7 @@ it('explain shows the plan that is taken and what running it looks at', async ()
   const sorted = await explained({ find: 'c', sort: { b: 1 } }, 'queryPlanner');
   expect(sorted.queryPlanner.winningPlan).toMatchObject({ stage: 'SORT', inputStage: { stage: 'COLLSCAN' } });
   expect(sorted.executionStats).toBeUndefined();
-  expect(await failureOf(fixture.run('db', { explain: { find: 'c' }, verbosity: 'everything' }))).toMatchObject({ code: 9 });
+  expect(await failureOf(fixture.run('db', { explain: { find: 'c' }, verbosity: 'everything' }))).toMatchObject({
+    code: 9,
+  });
 });

@@ -28,18 +28,27 @@ describe('index descriptions that are refused', () => {
 });
 
 describe('indexes that cannot be built together', () => {
-  const twice = [{ key: { a: 1 }, name: 'i' }, { key: { a: 1 }, name: 'i' }];
+  const twice = [
+    { key: { a: 1 }, name: 'i' },
+    { key: { a: 1 }, name: 'i' },
+  ];
 
   it('leave no collection behind that would have come with them', async () => {
     using fixture = new ShardFixture();
-    expect(await failureOf(fixture.run('db', { createIndexes: 'c', indexes: twice }))).toMatchObject({ code: 68, message: 'Identical index already exists: i' });
+    expect(await failureOf(fixture.run('db', { createIndexes: 'c', indexes: twice }))).toMatchObject({
+      code: 68,
+      message: 'Identical index already exists: i',
+    });
     expect(fixture.shard.collectionsOf('db')).toEqual([]);
   });
 
   it('are refused in the words of an empty collection, or of one with documents', async () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { create: 'c' });
-    expect(await failureOf(fixture.run('db', { createIndexes: 'c', indexes: twice }))).toMatchObject({ code: 68, message: expect.stringContaining('index build on empty collection failed') as string });
+    expect(await failureOf(fixture.run('db', { createIndexes: 'c', indexes: twice }))).toMatchObject({
+      code: 68,
+      message: expect.stringContaining('index build on empty collection failed') as string,
+    });
     await fixture.run('db', { insert: 'c', documents: [{ a: 1 }] });
     expect(await failureOf(fixture.run('db', { createIndexes: 'c', indexes: twice }))).toMatchObject({ code: 96 });
   });
@@ -48,7 +57,8 @@ describe('indexes that cannot be built together', () => {
 it('descriptions are listed in an order of their own', async () => {
   using fixture = new ShardFixture();
   await create(fixture, { key: { a: 1 }, expireAfterSeconds: 5, sparse: true, hidden: true, unique: true });
-  const [, listed] = (await fixture.json('db', { listIndexes: 'c' }) as { cursor: { firstBatch: object[] } }).cursor.firstBatch;
+  const [, listed] = ((await fixture.json('db', { listIndexes: 'c' })) as { cursor: { firstBatch: object[] } }).cursor
+    .firstBatch;
   expect(Object.keys(listed ?? {})).toEqual(['v', 'key', 'name', 'unique', 'hidden', 'sparse', 'expireAfterSeconds']);
 });
 
@@ -77,7 +87,10 @@ describe('indexes', () => {
   it('enforce uniqueness where they hold a document', async () => {
     using fixture = new ShardFixture();
     await create(fixture, { key: { a: 1 }, unique: true, partialFilterExpression: { on: true } });
-    await fixture.run('db', { createIndexes: 'c', indexes: [{ key: { b: 1, c: 1 }, name: 'bc', unique: true, sparse: true }] });
+    await fixture.run('db', {
+      createIndexes: 'c',
+      indexes: [{ key: { b: 1, c: 1 }, name: 'bc', unique: true, sparse: true }],
+    });
     const insert = async (document: object): Promise<unknown> => {
       const reply = await fixture.json('db', { insert: 'c', documents: [document] });
       return (reply as { writeErrors?: { code: number }[] }).writeErrors?.[0]?.code;
@@ -93,9 +106,22 @@ describe('indexes', () => {
   it('are hinted by name or key, unless hidden; a described one scans the collection', async () => {
     using fixture = new ShardFixture();
     await create(fixture, { key: { a: 1 } });
-    await fixture.run('db', { createIndexes: 'c', indexes: [{ key: { '$**': 1 }, name: 'wild' }, { key: { h: 1 }, name: 'h', hidden: true }] });
-    await fixture.run('db', { insert: 'c', documents: [{ _id: 1, a: 2 }, { _id: 2, a: 1 }] });
-    const ids = async (hint: unknown): Promise<unknown> => ((await fixture.found('db', { find: 'c', hint })) as { _id: number }[]).map(({ _id }) => _id);
+    await fixture.run('db', {
+      createIndexes: 'c',
+      indexes: [
+        { key: { '$**': 1 }, name: 'wild' },
+        { key: { h: 1 }, name: 'h', hidden: true },
+      ],
+    });
+    await fixture.run('db', {
+      insert: 'c',
+      documents: [
+        { _id: 1, a: 2 },
+        { _id: 2, a: 1 },
+      ],
+    });
+    const ids = async (hint: unknown): Promise<unknown> =>
+      ((await fixture.found('db', { find: 'c', hint })) as { _id: number }[]).map(({ _id }) => _id);
     expect(await ids('i')).toEqual([2, 1]);
     expect(await ids({ a: 1 })).toEqual([2, 1]);
     expect(await ids('wild')).toEqual([1, 2]);

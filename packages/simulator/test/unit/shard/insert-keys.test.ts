@@ -6,13 +6,26 @@ import { plain, ShardFixture } from './shard-fixture.js';
 import { streamStage } from './stream-stage.js';
 
 function mergedStream(fixture: ShardFixture, start: StreamStart): ShardStream {
-  return fixture.shard.openStream({ scope: { kind: 'cluster' }, start, stage: streamStage(), merged: true, pipeline: [] });
+  return fixture.shard.openStream({
+    scope: { kind: 'cluster' },
+    start,
+    stage: streamStage(),
+    merged: true,
+    pipeline: [],
+  });
 }
 
-function keysFrom(fixture: ShardFixture, start: StreamStart): { keys: unknown[]; tokens: string[]; stream: ShardStream } {
+function keysFrom(
+  fixture: ShardFixture,
+  start: StreamStart,
+): { keys: unknown[]; tokens: string[]; stream: ShardStream } {
   const stream = mergedStream(fixture, start);
   const taken = stream.take(100, 1 << 24);
-  return { stream, keys: taken.map(({ bytes }) => plain(decodeDocument(bytes))['documentKey']), tokens: taken.map(({ token }) => token) };
+  return {
+    stream,
+    keys: taken.map(({ bytes }) => plain(decodeDocument(bytes))['documentKey']),
+    tokens: taken.map(({ token }) => token),
+  };
 }
 
 /** A collection with three documents, and the time before them. */
@@ -28,22 +41,29 @@ describe('document keys of inserts on routers', () => {
     const clusterTime = await insertThree(fixture);
     expect(keysFrom(fixture, { kind: 'time', clusterTime }).keys).toEqual([{ _id: 1 }, { _id: 2 }, { _id: 3 }]);
     fixture.shard.setShardKey('db.c', new Map([['k', null]]));
-    expect(keysFrom(fixture, { kind: 'time', clusterTime }).keys).toEqual([{ k: 10, _id: 1 }, { k: 20, _id: 2 }, { k: 30, _id: 3 }]);
+    expect(keysFrom(fixture, { kind: 'time', clusterTime }).keys).toEqual([
+      { k: 10, _id: 1 },
+      { k: 20, _id: 2 },
+      { k: 30, _id: 3 },
+    ]);
   });
 
   const byKey = new Map([['k', null]]);
   it.each([
     { change: 'sharded', keyBefore: undefined, keyAfter: byKey },
     { change: 'no longer sharded', keyBefore: byKey, keyAfter: undefined },
-  ])('let a stream resume at an event that was read before the collection was $change', async ({ keyBefore, keyAfter }) => {
-    using fixture = new ShardFixture();
-    const clusterTime = await insertThree(fixture);
-    fixture.shard.setShardKey('db.c', keyBefore);
-    const { tokens } = keysFrom(fixture, { kind: 'time', clusterTime });
-    fixture.shard.setShardKey('db.c', keyAfter);
-    const resumed = keysFrom(fixture, { kind: 'token', token: tokens[1] ?? '', afterInvalidate: false });
-    expect(resumed.keys).toHaveLength(1);
-    expect(resumed.keys[0]).toMatchObject({ _id: 3 });
-    expect(resumed.stream.tokenSeen).toBe(true);
-  });
+  ])(
+    'let a stream resume at an event that was read before the collection was $change',
+    async ({ keyBefore, keyAfter }) => {
+      using fixture = new ShardFixture();
+      const clusterTime = await insertThree(fixture);
+      fixture.shard.setShardKey('db.c', keyBefore);
+      const { tokens } = keysFrom(fixture, { kind: 'time', clusterTime });
+      fixture.shard.setShardKey('db.c', keyAfter);
+      const resumed = keysFrom(fixture, { kind: 'token', token: tokens[1] ?? '', afterInvalidate: false });
+      expect(resumed.keys).toHaveLength(1);
+      expect(resumed.keys[0]).toMatchObject({ _id: 3 });
+      expect(resumed.stream.tokenSeen).toBe(true);
+    },
+  );
 });

@@ -9,7 +9,14 @@ import { doc } from '../json.js';
 const over = (value: number): Doc => new Map([['$gt', new Int32(value)]]);
 
 function holding(filter: Doc): (document: Record<string, unknown>) => boolean | undefined {
-  const { holds } = indexDefinition(new Map<string, Value>([['key', doc({ a: 1 })], ['name', 'a_1'], ['partialFilterExpression', filter]]), defaultVersion);
+  const { holds } = indexDefinition(
+    new Map<string, Value>([
+      ['key', doc({ a: 1 })],
+      ['name', 'a_1'],
+      ['partialFilterExpression', filter],
+    ]),
+    defaultVersion,
+  );
   return (document) => holds?.(encodeDocument(doc(document)));
 }
 

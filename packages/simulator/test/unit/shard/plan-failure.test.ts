@@ -10,7 +10,14 @@ it.each<[object, string]>([
 ])('a query that cannot be planned is quoted: %j', async (filter, tree) => {
   using fixture = new ShardFixture();
   await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }] });
-  const find = fixture.run('db', { find: 'c', filter, hint: { _id: 1 }, min: { _id: 4 }, max: { _id: 2 }, batchSize: 0 });
+  const find = fixture.run('db', {
+    find: 'c',
+    filter,
+    hint: { _id: 1 },
+    min: { _id: 4 },
+    max: { _id: 2 },
+    batchSize: 0,
+  });
   const quoted = `error processing query: ns=db.c batchSize=0Tree: ${tree}Sort: {}\nProj: {}\n planner returned error`;
   expect(await failureOf(find)).toMatchObject({ code: 51175, message: expect.stringContaining(quoted) as string });
 });

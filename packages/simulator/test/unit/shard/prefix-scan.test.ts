@@ -5,7 +5,10 @@ import { ShardFixture } from './shard-fixture.js';
 describe('scans by a prefix of _id', () => {
   it('give the documents in the order of _id, and only those the expression matches', async () => {
     using fixture = new ShardFixture();
-    await fixture.run('db', { insert: 'c', documents: ['b.2', 'a.1', 'b', 'b.10', 'bx', 'c.1', 'b.1'].map((_id) => ({ _id })) });
+    await fixture.run('db', {
+      insert: 'c',
+      documents: ['b.2', 'a.1', 'b', 'b.10', 'bx', 'c.1', 'b.1'].map((_id) => ({ _id })),
+    });
     const ids = async (pattern: string): Promise<unknown[]> => {
       const found = await fixture.found('db', { find: 'c', filter: { _id: new BSONRegExp(pattern, '') } });
       expect(await fixture.found('db', { find: 'c', filter: { _id: { $regex: pattern } } })).toEqual(found);

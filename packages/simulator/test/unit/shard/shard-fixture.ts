@@ -83,9 +83,18 @@ function toDoc(json: Record<string, unknown>): Doc {
 }
 
 function toValue(json: unknown): Value {
-  if (json instanceof Map || json instanceof DateTime || (typeof json === 'object' && json !== null && '_bsontype' in json)) return json as Value;
+  if (
+    json instanceof Map ||
+    json instanceof DateTime ||
+    (typeof json === 'object' && json !== null && '_bsontype' in json)
+  )
+    return json as Value;
   if (Array.isArray(json)) return json.map(toValue);
-  if (typeof json === 'object' && json !== null && !Object.keys(json).some((name) => /^\$(number|oid|minKey|maxKey)/.test(name))) {
+  if (
+    typeof json === 'object' &&
+    json !== null &&
+    !Object.keys(json).some((name) => /^\$(number|oid|minKey|maxKey)/.test(name))
+  ) {
     return toDoc(json as Record<string, unknown>);
   }
   return value(json);

@@ -13,7 +13,10 @@ function date(ms: bigint): unknown {
 }
 
 async function series(fixture: ShardFixture, options: Record<string, unknown> = {}): Promise<void> {
-  await fixture.run('db', { create: 'series', timeseries: { timeField: 't', metaField: 'm', granularity: 'minutes', ...options } });
+  await fixture.run('db', {
+    create: 'series',
+    timeseries: { timeField: 't', metaField: 'm', granularity: 'minutes', ...options },
+  });
 }
 
 interface Bucket {
@@ -32,7 +35,13 @@ describe('time-series collections', () => {
     using fixture = new ShardFixture();
     await series(fixture);
     const before = fixture.now();
-    await fixture.run('db', { insert: 'series', documents: [{ _id: 1, t: at(0), m: 1, v: 1 }, { _id: 2, t: at(1), m: 1, v: 2 }] });
+    await fixture.run('db', {
+      insert: 'series',
+      documents: [
+        { _id: 1, t: at(0), m: 1, v: 1 },
+        { _id: 2, t: at(1), m: 1, v: 2 },
+      ],
+    });
     expect(fixture.now().i - before.i).toBe(1);
     const [bucket, ...others] = await buckets(fixture);
     expect(others).toEqual([]);
@@ -43,7 +52,11 @@ describe('time-series collections', () => {
       max: { _id: 2, t: date(START_MS + 1000n), v: 2 },
     });
     expect(bucket?.meta).toBe(1);
-    expect(bucket?.data).toEqual({ _id: { 0: 1, 1: 2 }, t: { 0: date(START_MS), 1: date(START_MS + 1000n) }, v: { 0: 1, 1: 2 } });
+    expect(bucket?.data).toEqual({
+      _id: { 0: 1, 1: 2 },
+      t: { 0: date(START_MS), 1: date(START_MS + 1000n) },
+      v: { 0: 1, 1: 2 },
+    });
   });
 
   it('shows measurements again, the time first, then the metadata', async () => {
@@ -52,7 +65,10 @@ describe('time-series collections', () => {
     await fixture.run('db', { insert: 'series', documents: [{ _id: 1, v: 1, t: at(0), m: 'a', w: null }] });
     await fixture.run('db', { insert: 'series', documents: [{ _id: 2, v: 2, t: at(1), m: 'a' }] });
     const found = (await fixture.found('db', { find: 'series', sort: { _id: 1 } })) as object[];
-    expect(found.map((each) => Object.keys(each))).toEqual([['t', 'm', '_id', 'v', 'w'], ['t', 'm', '_id', 'v']]);
+    expect(found.map((each) => Object.keys(each))).toEqual([
+      ['t', 'm', '_id', 'v', 'w'],
+      ['t', 'm', '_id', 'v'],
+    ]);
     expect(await buckets(fixture)).toHaveLength(1);
     expect(await fixture.json('db', { count: 'series', query: { v: 2 } })).toEqual({ n: 1 });
     expect(await fixture.json('db', { distinct: 'series', key: 'v' })).toEqual({ values: [1, 2] });
@@ -61,8 +77,14 @@ describe('time-series collections', () => {
   it('opens a new bucket for other metadata, earlier or far later times, and after 1,000 measurements', async () => {
     using fixture = new ShardFixture();
     await series(fixture);
-    const insert = (...documents: Record<string, unknown>[]): Promise<unknown> => fixture.run('db', { insert: 'series', documents });
-    await insert({ t: at(0), m: { a: 1, b: 2 } }, { t: at(0), m: { b: 2, a: 1 } }, { t: at(0), m: { a: 1 } }, { t: at(0) });
+    const insert = (...documents: Record<string, unknown>[]): Promise<unknown> =>
+      fixture.run('db', { insert: 'series', documents });
+    await insert(
+      { t: at(0), m: { a: 1, b: 2 } },
+      { t: at(0), m: { b: 2, a: 1 } },
+      { t: at(0), m: { a: 1 } },
+      { t: at(0) },
+    );
     expect(await buckets(fixture)).toHaveLength(3);
     await insert({ t: at(86_400), m: { a: 1 } });
     expect(await buckets(fixture)).toHaveLength(4);
@@ -84,9 +106,14 @@ describe('time-series collections', () => {
     using fixture = new ShardFixture();
     await series(fixture);
     const reply = await fixture.json('db', { insert: 'series', documents: [{ t: 5 }, { t: at(0) }], ordered: false });
-    expect(reply).toMatchObject({ n: 1, writeErrors: [{ index: 0, code: 2, errmsg: "'t' must be present and contain a valid BSON UTC datetime value" }] });
+    expect(reply).toMatchObject({
+      n: 1,
+      writeErrors: [{ index: 0, code: 2, errmsg: "'t' must be present and contain a valid BSON UTC datetime value" }],
+    });
     const inside = { lsid: lsid('a'), txnNumber: long(1), autocommit: false, startTransaction: true };
-    expect(await failureOf(fixture.run('db', { insert: 'series', documents: [{ t: at(0) }], ...inside }))).toMatchObject({ code: 263 });
+    expect(
+      await failureOf(fixture.run('db', { insert: 'series', documents: [{ t: at(0) }], ...inside })),
+    ).toMatchObject({ code: 263 });
   });
 
   it('repeats no measurement of a retryable insert', async () => {
@@ -101,8 +128,15 @@ describe('time-series collections', () => {
   it('deletes and updates by metadata only', async () => {
     using fixture = new ShardFixture();
     await series(fixture);
-    await fixture.run('db', { insert: 'series', documents: [{ t: at(0), m: { a: 1 }, v: 1 }, { t: at(0), m: { a: 2 }, v: 2 }] });
-    const remove = (q: object, limit: number): Promise<Record<string, unknown>> => fixture.json('db', { delete: 'series', deletes: [{ q, limit }] });
+    await fixture.run('db', {
+      insert: 'series',
+      documents: [
+        { t: at(0), m: { a: 1 }, v: 1 },
+        { t: at(0), m: { a: 2 }, v: 2 },
+      ],
+    });
+    const remove = (q: object, limit: number): Promise<Record<string, unknown>> =>
+      fixture.json('db', { delete: 'series', deletes: [{ q, limit }] });
     expect(await remove({ 'm.a': 1 }, 1)).toMatchObject({ n: 0, writeErrors: [{ code: 20 }] });
     expect(await remove({ v: 1 }, 0)).toMatchObject({ n: 0, writeErrors: [{ code: 72 }] });
     expect(await remove({ 'm.a': 1 }, 0)).toMatchObject({ n: 1 });
@@ -111,7 +145,9 @@ describe('time-series collections', () => {
     expect(await update({ $set: { v: 1 } })).toMatchObject({ writeErrors: [{ code: 72 }] });
     expect(await update({ $set: { 'm.a': 3 } }, {})).toMatchObject({ writeErrors: [{ code: 72 }] });
     expect(await update({ $set: { 'm.a': 3 } })).toMatchObject({ n: 1, nModified: 1 });
-    expect(await fixture.found('db', { find: 'series', projection: { m: 1, v: 1, _id: 0 } })).toEqual([{ m: { a: 3 }, v: 2 }]);
+    expect(await fixture.found('db', { find: 'series', projection: { m: 1, v: 1, _id: 0 } })).toEqual([
+      { m: { a: 3 }, v: 2 },
+    ]);
   });
 
   it('goes on in a new bucket when somebody else has changed the open one', async () => {
@@ -129,7 +165,10 @@ describe('time-series collections', () => {
     for (const second of [5, 1]) {
       const id = { $oid: `6553ede${second}4472986dfd3617d0` };
       const control = { version: 1, min: { t: at(0), v: second }, max: { t: at(0), v: second } };
-      await fixture.run('db', { insert: 'system.buckets.series', documents: [{ _id: id, control, meta: 1, data: { t: { 0: at(0) }, v: { 0: second } } }] });
+      await fixture.run('db', {
+        insert: 'system.buckets.series',
+        documents: [{ _id: id, control, meta: 1, data: { t: { 0: at(0) }, v: { 0: second } } }],
+      });
     }
     expect(await fixture.found('db', { find: 'series', projection: { v: 1, _id: 0 } })).toEqual([{ v: 1 }, { v: 5 }]);
   });
@@ -138,10 +177,14 @@ describe('time-series collections', () => {
     using fixture = new ShardFixture();
     await series(fixture);
     await fixture.run('db', { createIndexes: 'series', indexes: [{ key: { 'm.a': 1, t: -1 }, name: 'by_a' }] });
-    expect(await fixture.found('db', { listIndexes: 'series' })).toEqual([{ v: 2, key: { 'm.a': 1, t: -1 }, name: 'by_a' }]);
+    expect(await fixture.found('db', { listIndexes: 'series' })).toEqual([
+      { v: 2, key: { 'm.a': 1, t: -1 }, name: 'by_a' },
+    ]);
     const [, own] = (await fixture.found('db', { listIndexes: 'system.buckets.series' })) as { key: object }[];
     expect(own?.key).toEqual({ 'meta.a': 1, 'control.max.t': -1, 'control.min.t': -1 });
-    expect(await failureOf(fixture.run('db', { createIndexes: 'series', indexes: [{ key: { v: 1 }, name: 'v' }] }))).toMatchObject({ code: 67 });
+    expect(
+      await failureOf(fixture.run('db', { createIndexes: 'series', indexes: [{ key: { v: 1 }, name: 'v' }] })),
+    ).toMatchObject({ code: 67 });
     await fixture.run('db', { dropIndexes: 'series', index: { 'm.a': 1, t: -1 } });
     expect(await fixture.found('db', { listIndexes: 'series' })).toEqual([]);
   });

@@ -2,12 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { failureOf, long, lsid, ShardFixture } from './shard-fixture.js';
 
 const inTransaction = (first = false): Record<string, unknown> => ({
-  lsid: lsid('t'), txnNumber: long(1), autocommit: false, ...(first && { startTransaction: true }),
+  lsid: lsid('t'),
+  txnNumber: long(1),
+  autocommit: false,
+  ...(first && { startTransaction: true }),
 });
 const ending = { lsid: lsid('t'), txnNumber: long(1), autocommit: false };
 
 async function names(fixture: ShardFixture): Promise<unknown[]> {
-  const { cursor } = (await fixture.json('db', { listCollections: 1, nameOnly: true })) as { cursor: { firstBatch: { name: string }[] } };
+  const { cursor } = (await fixture.json('db', { listCollections: 1, nameOnly: true })) as {
+    cursor: { firstBatch: { name: string }[] };
+  };
   return cursor.firstBatch.map(({ name }) => name);
 }
 
@@ -39,7 +44,14 @@ describe('a collection that a transaction makes', () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { create: 'old' });
     await fixture.run('db', { insert: 'made', documents: [{ _id: 1 }], ...inTransaction(true) });
-    const made = fixture.run('db', { createIndexes: collection, indexes: [{ key: { a: 1 }, name: 'a_1' }], ...inTransaction() });
-    expect(await failureOf(made)).toEqual({ code: 263, message: `Cannot create new indexes on ${which} collection db.${collection} in a multi-document transaction.` });
+    const made = fixture.run('db', {
+      createIndexes: collection,
+      indexes: [{ key: { a: 1 }, name: 'a_1' }],
+      ...inTransaction(),
+    });
+    expect(await failureOf(made)).toEqual({
+      code: 263,
+      message: `Cannot create new indexes on ${which} collection db.${collection} in a multi-document transaction.`,
+    });
   });
 });

@@ -5,17 +5,32 @@ import { encodeDocument } from '../../../src/bson/encode.js';
 import type { DocumentOperation, EntryNamespace, EntryTransaction } from '../../../src/shard/oplog/entry.js';
 import { oplogDocuments } from '../../../src/shard/oplog/oplog-documents.js';
 import { Oplog } from '../../../src/shard/oplog/oplog.js';
-import { writePrepared, writePreparedAbort, writePreparedCommit, writeTransaction } from '../../../src/shard/oplog/transaction-entries.js';
+import {
+  writePrepared,
+  writePreparedAbort,
+  writePreparedCommit,
+  writeTransaction,
+} from '../../../src/shard/oplog/transaction-entries.js';
 import { ClusterClock } from '../../../src/node/clock.js';
 import { defaultVersion } from '../../../src/node/server-version.js';
 import { plain } from './shard-fixture.js';
 
-const target: EntryNamespace = { db: 'db', collection: 'c', uuid: new Binary(Buffer.alloc(16, 1), 4), shardKey: undefined, preImages: false };
+const target: EntryNamespace = {
+  db: 'db',
+  collection: 'c',
+  uuid: new Binary(Buffer.alloc(16, 1), 4),
+  shardKey: undefined,
+  preImages: false,
+};
 const transaction: EntryTransaction = { lsid: new Map([['id', target.uuid]]), txnNumber: Long.fromNumber(7) };
 const limits = { bytesMax: Infinity, operationsMax: 2 };
 
 function inserts(count: number): DocumentOperation[] {
-  return Array.from({ length: count }, (_, id) => ({ kind: 'insert', target, document: encodeDocument(new Map([['_id', new Int32(id)]])) }));
+  return Array.from({ length: count }, (_, id) => ({
+    kind: 'insert',
+    target,
+    document: encodeDocument(new Map([['_id', new Int32(id)]])),
+  }));
 }
 
 function makeOplog(): Oplog {
@@ -30,7 +45,9 @@ interface Logged {
 
 /** The entries behind the first, as JSON. */
 function logged(oplog: Oplog): Logged[] {
-  return [...oplogDocuments(oplog, defaultVersion, 1)].slice(1).map((bytes) => plain(decodeDocument(bytes)) as unknown as Logged);
+  return [...oplogDocuments(oplog, defaultVersion, 1)]
+    .slice(1)
+    .map((bytes) => plain(decodeDocument(bytes)) as unknown as Logged);
 }
 
 describe('a transaction in the oplog', () => {
@@ -40,7 +57,18 @@ describe('a transaction in the oplog', () => {
     const [only, ...others] = logged(oplog);
     expect(others).toEqual([]);
     expect(only?.o.applyOps).toHaveLength(2);
-    expect(Object.keys(only ?? {})).toEqual(['lsid', 'txnNumber', 'op', 'ns', 'o', 'ts', 't', 'v', 'wall', 'prevOpTime']);
+    expect(Object.keys(only ?? {})).toEqual([
+      'lsid',
+      'txnNumber',
+      'op',
+      'ns',
+      'o',
+      'ts',
+      't',
+      'v',
+      'wall',
+      'prevOpTime',
+    ]);
   });
 
   it('is a chain of entries when it does not, and all of it belongs to the last', () => {

@@ -14,22 +14,43 @@ function at(seconds: number): DateTime {
 
 const old = at(-1000);
 const documents = [
-  { _id: 'old', at: old }, { _id: 'new', at: at(1000) }, { _id: 'arr', at: [at(1000), old] }, { _id: 'arrnew', at: [at(1000)] }, { _id: 'num', at: 1 },
-  { _id: 'null', at: null }, { _id: 'none' }, { _id: '1990', at: new DateTime(631_152_000_000n) }, { _id: 'sub', at: { x: old } },
-  { _id: 'mixed', at: ['x', old] }, { _id: 'nested', at: [[old]] },
+  { _id: 'old', at: old },
+  { _id: 'new', at: at(1000) },
+  { _id: 'arr', at: [at(1000), old] },
+  { _id: 'arrnew', at: [at(1000)] },
+  { _id: 'num', at: 1 },
+  { _id: 'null', at: null },
+  { _id: 'none' },
+  { _id: '1990', at: new DateTime(631_152_000_000n) },
+  { _id: 'sub', at: { x: old } },
+  { _id: 'mixed', at: ['x', old] },
+  { _id: 'nested', at: [[old]] },
 ];
 const all = documents.map(({ _id }) => _id);
 const unexpired = ['new', 'arrnew', 'num', 'null', 'none', 'sub', 'nested'];
 
-async function withIndex(series: ReleaseSeries, spec: object, given: readonly object[] = documents, options: object = {}): Promise<VersionedShard> {
+async function withIndex(
+  series: ReleaseSeries,
+  spec: object,
+  given: readonly object[] = documents,
+  options: object = {},
+): Promise<VersionedShard> {
   const shard = new VersionedShard(series);
   await prepare(shard, spec, given, options);
   return shard;
 }
 
-async function prepare(shard: VersionedShard, spec: object, given: readonly object[], options: object = {}): Promise<void> {
+async function prepare(
+  shard: VersionedShard,
+  spec: object,
+  given: readonly object[],
+  options: object = {},
+): Promise<void> {
   await shard.run('db', { create: 'c', ...options });
-  await shard.run('db', { createIndexes: 'c', indexes: [{ key: { at: 1 }, name: 'at', expireAfterSeconds: 60, ...spec }] });
+  await shard.run('db', {
+    createIndexes: 'c',
+    indexes: [{ key: { at: 1 }, name: 'at', expireAfterSeconds: 60, ...spec }],
+  });
   await shard.run('db', { insert: 'c', documents: given });
 }
 
@@ -52,7 +73,10 @@ describe('documents that expire', () => {
   });
 
   it('by what a partial index holds, and by no hashed one', async () => {
-    using partial = await withIndex('5.0', { partialFilterExpression: { go: true } }, [{ _id: 1, at: old, go: true }, { _id: 2, at: old }]);
+    using partial = await withIndex('5.0', { partialFilterExpression: { go: true } }, [
+      { _id: 1, at: old, go: true },
+      { _id: 2, at: old },
+    ]);
     expect(await left(partial)).toEqual([2]);
     using hashed = await withIndex('5.0', { key: { at: 'hashed' } }, [{ _id: 1, at: old }]);
     expect(await left(hashed)).toEqual([1]);
@@ -78,14 +102,24 @@ describe('documents that expire', () => {
   ] as const)('by what is no number of seconds in %s', async (series, expected, listed) => {
     using shard = await withIndex(series, { expireAfterSeconds: new Double(Number.NaN) });
     expect(await left(shard)).toEqual(expected);
-    const [, index] = ((await shard.json('db', { listIndexes: 'c' })) as { cursor: { firstBatch: { expireAfterSeconds: unknown }[] } }).cursor.firstBatch;
+    const [, index] = (
+      (await shard.json('db', { listIndexes: 'c' })) as { cursor: { firstBatch: { expireAfterSeconds: unknown }[] } }
+    ).cursor.firstBatch;
     if (listed !== undefined) expect(index?.expireAfterSeconds).toBe(listed);
   });
 
   it('are left to the transaction that changes them', async () => {
-    using shard = await withIndex('5.0', {}, [{ _id: 1, at: old }, { _id: 2, at: old }]);
+    using shard = await withIndex('5.0', {}, [
+      { _id: 1, at: old },
+      { _id: 2, at: old },
+    ]);
     const session = { lsid: lsid('a'), txnNumber: long(1), autocommit: false };
-    await shard.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { $set: { at: at(0) } } }], startTransaction: true, ...session });
+    await shard.run('db', {
+      update: 'c',
+      updates: [{ q: { _id: 1 }, u: { $set: { at: at(0) } } }],
+      startTransaction: true,
+      ...session,
+    });
     expect(await left(shard)).toEqual([1]);
     await shard.run('admin', { commitTransaction: 1, ...session });
     expect(await left(shard)).toEqual([1]);
@@ -97,17 +131,28 @@ describe('what streams tell of them', () => {
     ['6.0', 12],
     ['7.0', 2],
   ] as const)('in %s: a delete of each, at %i times', async (series, times) => {
-    using shard = await withIndex(series, {}, Array.from({ length: 12 }, (_, _id) => ({ _id, at: old })));
+    using shard = await withIndex(
+      series,
+      {},
+      Array.from({ length: 12 }, (_, _id) => ({ _id, at: old })),
+    );
     const stream = await shard.opened('db', [{ $changeStream: {} }]);
     expect(await left(shard)).toEqual([]);
-    const events = (await stream.more()) as { operationType: string; clusterTime: unknown; lsid?: unknown; documentKey: { _id: number } }[];
-    expect(events.map(({ operationType, documentKey, lsid }) => [operationType, documentKey._id, lsid])).toEqual(Array.from({ length: 12 }, (_, id) => ['delete', id, undefined]));
+    const events = (await stream.more()) as {
+      operationType: string;
+      clusterTime: unknown;
+      lsid?: unknown;
+      documentKey: { _id: number };
+    }[];
+    expect(events.map(({ operationType, documentKey, lsid }) => [operationType, documentKey._id, lsid])).toEqual(
+      Array.from({ length: 12 }, (_, id) => ['delete', id, undefined]),
+    );
     expect(new Set(events.map(({ clusterTime }) => JSON.stringify(clusterTime))).size).toBe(times);
   });
 });
 
 describe('the monitor', () => {
-  it('stands still while users\' writes are blocked', async () => {
+  it("stands still while users' writes are blocked", async () => {
     const deployment = new Deployment(ServerVersion.parse('6.0'));
     using shard = new VersionedShard('6.0', { deployment });
     await prepare(shard, {}, [{ _id: 1, at: old }]);
@@ -132,4 +177,3 @@ describe('the monitor', () => {
     await expect.poll(() => stream.more()).toHaveLength(1);
   });
 });
-

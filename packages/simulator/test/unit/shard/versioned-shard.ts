@@ -22,7 +22,13 @@ export class VersionedShard extends ShardFixture {
 
   stream(from: Timestamp): ShardStream {
     const stage = streamStage({ showExpandedEvents: true });
-    return this.shard.openStream({ scope: { kind: 'cluster' }, start: { kind: 'time', clusterTime: from }, stage, merged: false, pipeline: [] });
+    return this.shard.openStream({
+      scope: { kind: 'cluster' },
+      start: { kind: 'time', clusterTime: from },
+      stage,
+      merged: false,
+      pipeline: [],
+    });
   }
 
   /** @param batchSize of the first batch, whose events are left out */
@@ -31,7 +37,11 @@ export class VersionedShard extends ShardFixture {
     const { id } = reply['cursor'] as { id: { $numberLong: string } };
     return {
       more: async () => {
-        const next = await this.json(db, { getMore: long(BigInt(id.$numberLong)), collection: '$cmd.aggregate', maxTimeMS: 1 });
+        const next = await this.json(db, {
+          getMore: long(BigInt(id.$numberLong)),
+          collection: '$cmd.aggregate',
+          maxTimeMS: 1,
+        });
         return (next['cursor'] as { nextBatch: unknown[] }).nextBatch;
       },
     };

@@ -35,10 +35,16 @@ describe('a block of user writes', () => {
   it('waits for open transactions, and whatever comes meanwhile waits behind it; notes do not', async () => {
     using shard = new BlockedShard('7.0');
     await shard.run('db', { create: 'c' });
-    await shard.run('db', { insert: 'c', documents: [{ _id: 1 }], startTransaction: true, ...inTransaction() }, shard.user);
+    await shard.run(
+      'db',
+      { insert: 'c', documents: [{ _id: 1 }], startTransaction: true, ...inTransaction() },
+      shard.user,
+    );
     const order: string[] = [];
     const blocked = shard.block(true).then(() => order.push('blocked'));
-    const late = failureOf(shard.run('db', { create: 'late' }, shard.user)).then(({ code }) => order.push(`create ${code}`));
+    const late = failureOf(shard.run('db', { create: 'late' }, shard.user)).then(({ code }) =>
+      order.push(`create ${code}`),
+    );
     const read = shard.found('db', { find: 'c' }).then((found) => order.push(`${found.length} read`));
     expect(await failureOf(shard.run('admin', { appendOplogNote: 1, data: {} }))).toMatchObject({ code: 107 });
     await shard.run('db', { insert: 'c', documents: [{ _id: 3 }], ...inTransaction() }, shard.user);
@@ -59,7 +65,7 @@ describe('a block of user writes', () => {
     await shard.run('db', { insert: 'c', documents: [{ _id: 2 }] }, shard.user);
   });
 
-  it('aborts index builds of users\' databases when it is set, and when it is set again', async () => {
+  it("aborts index builds of users' databases when it is set, and when it is set again", async () => {
     using shard = new BlockedShard('6.0');
     const point = new FailPoint();
     shard.shard.holdBuildsAt(point);
@@ -86,7 +92,10 @@ describe('a block of user writes', () => {
     const refused = await failureOf(shard.run('db', { create: 'c' }, shard.user));
     expect(refused).toEqual({ code: 371, message: 'User writes blocked, reason: DiskUseThresholdExceeded' });
     for (const global of [true, false]) {
-      expect(await failureOf(shard.block(global))).toMatchObject({ code: 20, message: expect.stringMatching(/reason: Unspecified, current: DiskUseThresholdExceeded$/) as unknown });
+      expect(await failureOf(shard.block(global))).toMatchObject({
+        code: 20,
+        message: expect.stringMatching(/reason: Unspecified, current: DiskUseThresholdExceeded$/) as unknown,
+      });
     }
     expect(await failureOf(shard.block(true, 'Whatever'))).toMatchObject({ code: 2 });
     await shard.block(false, 'DiskUseThresholdExceeded');

@@ -8,12 +8,19 @@ describe('insert', () => {
   it('puts _id first, fills empty timestamps at the top level only, and reports duplicates with key and value', async () => {
     using fixture = new ShardFixture();
     const empty = { $timestamp: { t: 0, i: 0 } };
-    await fixture.run('db', { insert: 'c', documents: [{ t: new Timestamp({ t: 0, i: 0 }), sub: { t: new Timestamp({ t: 0, i: 0 }) }, _id: 1 }] });
+    await fixture.run('db', {
+      insert: 'c',
+      documents: [{ t: new Timestamp({ t: 0, i: 0 }), sub: { t: new Timestamp({ t: 0, i: 0 }) }, _id: 1 }],
+    });
     const [stored] = (await fixture.found('db', { find: 'c' })) as Record<string, unknown>[];
     expect(Object.keys(stored ?? {})).toEqual(['_id', 't', 'sub']);
     expect(stored?.['t']).not.toEqual(empty);
     expect(stored?.['sub']).toEqual({ t: empty });
-    const reply = await fixture.json('db', { insert: 'c', ordered: false, documents: [{ _id: 1 }, { _id: 2 }, { _id: { $bad: 1 } }, { _id: [1] }] });
+    const reply = await fixture.json('db', {
+      insert: 'c',
+      ordered: false,
+      documents: [{ _id: 1 }, { _id: 2 }, { _id: { $bad: 1 } }, { _id: [1] }],
+    });
     expect(reply['n']).toBe(1);
     expect(reply['writeErrors']).toEqual([
       {
@@ -40,7 +47,14 @@ describe('insert', () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { createIndexes: 'c', indexes: [{ key: { a: 1, b: 1 }, name: 'ab', unique: true }] });
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1, a: [1, 2], b: 1 }] });
-    const reply = await fixture.json('db', { insert: 'c', ordered: false, documents: [{ _id: 2, a: 2, b: 1 }, { _id: 3, a: 2, b: 2 }] });
+    const reply = await fixture.json('db', {
+      insert: 'c',
+      ordered: false,
+      documents: [
+        { _id: 2, a: 2, b: 1 },
+        { _id: 3, a: 2, b: 2 },
+      ],
+    });
     expect(reply['writeErrors']).toEqual([
       expect.objectContaining({
         index: 0,
@@ -81,8 +95,17 @@ describe('update', () => {
   it('updates each match of a multi update once, even along the index that it changes', async () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { createIndexes: 'c', indexes: [{ key: { a: 1 }, name: 'a_1' }] });
-    await fixture.run('db', { insert: 'c', documents: [{ _id: 1, a: 1 }, { _id: 2, a: 2 }] });
-    const reply = await fixture.json('db', { update: 'c', updates: [{ q: { a: { $gt: 0 } }, u: { $inc: { a: 10 } }, multi: true }] });
+    await fixture.run('db', {
+      insert: 'c',
+      documents: [
+        { _id: 1, a: 1 },
+        { _id: 2, a: 2 },
+      ],
+    });
+    const reply = await fixture.json('db', {
+      update: 'c',
+      updates: [{ q: { a: { $gt: 0 } }, u: { $inc: { a: 10 } }, multi: true }],
+    });
     expect(reply).toMatchObject({ n: 2, nModified: 2 });
     expect(await fixture.found('db', { find: 'c', filter: { a: 11 } })).toEqual([{ _id: 1, a: 11 }]);
     expect(await fixture.found('db', { find: 'c', filter: { a: 1 } })).toEqual([]);
@@ -90,22 +113,38 @@ describe('update', () => {
 });
 
 describe('retryable writes', () => {
-  const numbered = (txnNumber: number, command: Record<string, unknown>): Record<string, unknown> => ({ ...command, txnNumber: long(txnNumber), lsid: lsid('L') });
+  const numbered = (txnNumber: number, command: Record<string, unknown>): Record<string, unknown> => ({
+    ...command,
+    txnNumber: long(txnNumber),
+    lsid: lsid('L'),
+  });
 
   it('are executed once, and answered again', async () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1, v: 1 }] });
-    const command = numbered(5, { update: 'c', updates: [{ q: { _id: 1 }, u: { $inc: { v: 1 } } }, { q: { _id: 2 }, u: { $set: { v: 7 } }, upsert: true }] });
+    const command = numbered(5, {
+      update: 'c',
+      updates: [
+        { q: { _id: 1 }, u: { $inc: { v: 1 } } },
+        { q: { _id: 2 }, u: { $set: { v: 7 } }, upsert: true },
+      ],
+    });
     const first = await fixture.json('db', command);
     const again = await fixture.json('db', command);
     expect(again).toEqual(first);
-    expect(await fixture.found('db', { find: 'c' })).toEqual([{ _id: 1, v: 2 }, { _id: 2, v: 7 }]);
+    expect(await fixture.found('db', { find: 'c' })).toEqual([
+      { _id: 1, v: 2 },
+      { _id: 2, v: 7 },
+    ]);
   });
 
   it('answer other statements of the same number by statement id', async () => {
     using fixture = new ShardFixture();
     await fixture.run('db', numbered(5, { insert: 'c', documents: [{ _id: 1 }, { _id: 2 }], stmtIds: [3, 4] }));
-    const reply = await fixture.json('db', numbered(5, { insert: 'c', documents: [{ _id: 8 }, { _id: 9 }], stmtIds: [4, 5] }));
+    const reply = await fixture.json(
+      'db',
+      numbered(5, { insert: 'c', documents: [{ _id: 8 }, { _id: 9 }], stmtIds: [4, 5] }),
+    );
     expect(reply['n']).toBe(2);
     expect(await fixture.found('db', { find: 'c' })).toEqual([{ _id: 1 }, { _id: 2 }, { _id: 9 }]);
   });
@@ -114,7 +153,9 @@ describe('retryable writes', () => {
     using fixture = new ShardFixture();
     await fixture.run('db', numbered(8_589_934_592, { insert: 'c', documents: [{ _id: 1 }] }));
     await fixture.run('admin', { killSessions: [lsid('L')] });
-    const { code, message } = await failureOf(fixture.run('db', numbered(4_294_967_301, { insert: 'c', documents: [{ _id: 2 }] })));
+    const { code, message } = await failureOf(
+      fixture.run('db', numbered(4_294_967_301, { insert: 'c', documents: [{ _id: 2 }] })),
+    );
     expect(code).toBe(225);
     expect(message).toBe(
       'Retryable write with txnNumber 4294967301 is prohibited on session 4c4c4c4c-4c4c-4c4c-4c4c-4c4c4c4c4c4c - 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= because a newer retryable write with txnNumber 8589934592 has already started on this session.',
@@ -126,8 +167,12 @@ describe('retryable writes', () => {
   it('may not be multi statements, nor numbered by an int', async () => {
     using fixture = new ShardFixture();
     const reply = await fixture.json('db', numbered(1, { delete: 'c', deletes: [{ q: {}, limit: 0 }] }));
-    expect(reply['writeErrors']).toEqual([expect.objectContaining({ code: 72, errmsg: 'Cannot use (or request) retryable writes with limit=0' })]);
-    const { code } = await failureOf(fixture.run('db', { insert: 'c', documents: [{}], txnNumber: 5, lsid: lsid('L') }));
+    expect(reply['writeErrors']).toEqual([
+      expect.objectContaining({ code: 72, errmsg: 'Cannot use (or request) retryable writes with limit=0' }),
+    ]);
+    const { code } = await failureOf(
+      fixture.run('db', { insert: 'c', documents: [{}], txnNumber: 5, lsid: lsid('L') }),
+    );
     expect(code).toBe(14);
   });
 });
@@ -170,6 +215,9 @@ describe('transactions', () => {
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }] });
     await fixture.run('db', inside({ find: 'c' }, true));
     await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { $set: { v: 1 } } }] });
-    expect((await failureOf(fixture.run('db', inside({ update: 'c', updates: [{ q: { _id: 1 }, u: { $set: { v: 2 } } }] })))).code).toBe(112);
+    expect(
+      (await failureOf(fixture.run('db', inside({ update: 'c', updates: [{ q: { _id: 1 }, u: { $set: { v: 2 } } }] }))))
+        .code,
+    ).toBe(112);
   });
 });

@@ -24,7 +24,8 @@ function recordedChanges(): { documents: Doc[]; changes: Change[] } {
   for (const step of corpusSteps('04')) {
     note = step.note ?? note;
     if (Array.isArray(step.command?.documents)) documents.push(...(step.command.documents as Json[]).map(doc));
-    if (Array.isArray(step.command?.updates)) changes.push({ name: note, updates: step.command.updates as Json[], events: [] });
+    if (Array.isArray(step.command?.updates))
+      changes.push({ name: note, updates: step.command.updates as Json[], events: [] });
     const last = changes.at(-1);
     if (last?.name === note) last.events.push(...eventsOf(step));
   }
@@ -75,7 +76,8 @@ describe('updates of the corpus give the recorded events', () => {
   it('one after another', () => {
     const present = documents.slice(0, 2);
     for (const { name, updates, events } of compared) {
-      if (name.includes('multi update')) present.push(...documents.filter((document) => [4, 5, 6].includes(Number(document.get('_id')))));
+      if (name.includes('multi update'))
+        present.push(...documents.filter((document) => [4, 5, 6].includes(Number(document.get('_id')))));
       const said = updates.flatMap((statement) => perform(present, statement));
       const expected = events.map((event) => JSON.stringify(event.updateDescription ?? event.fullDocument));
       expect({ name, events: said }).toEqual({ name, events: expected });
@@ -85,7 +87,9 @@ describe('updates of the corpus give the recorded events', () => {
 
 it('the plain replica set logged a short document whole and a new parent as one field', () => {
   const before = doc({ _id: 2, a: [1, 2, 3] });
-  expect(describeUpdate(before, applyUpdate(before, [doc({ $set: { a: { $slice: ['$a', 2] } } })]).after)).toBe('replacement');
+  expect(describeUpdate(before, applyUpdate(before, [doc({ $set: { a: { $slice: ['$a', 2] } } })]).after)).toBe(
+    'replacement',
+  );
   const other = doc({ _id: 1, a: 1 });
   const update = doc({ $set: { 'b.c': 1 }, $unset: { a: 1 } });
   expect(asJson(describeUpdate(other, applyUpdate(other, update).after, update))).toBe(
@@ -94,6 +98,12 @@ it('the plain replica set logged a short document whole and a new parent as one 
 });
 
 it('equality in filters is seen through operators and $and', () => {
-  const fields = equalityFields(doc({ a: 1, b: { $eq: 2 }, c: { $gt: 1 }, $and: [{ d: { $in: [4] } }], e: { $in: [1, 2] } }));
-  expect(Object.fromEntries([...fields].map(([name, fixed]: [string, Value]) => [name, Number(fixed)]))).toEqual({ a: 1, b: 2, d: 4 });
+  const fields = equalityFields(
+    doc({ a: 1, b: { $eq: 2 }, c: { $gt: 1 }, $and: [{ d: { $in: [4] } }], e: { $in: [1, 2] } }),
+  );
+  expect(Object.fromEntries([...fields].map(([name, fixed]: [string, Value]) => [name, Number(fixed)]))).toEqual({
+    a: 1,
+    b: 2,
+    d: 4,
+  });
 });

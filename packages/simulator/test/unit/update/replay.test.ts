@@ -9,8 +9,14 @@ import { value } from '../bson/arbitrary-value.js';
 
 const name = fc.constantFrom('a', 'b', 'c', 'd');
 const leaf = value;
-const nested: fc.Arbitrary<Value> = fc.oneof(leaf, fc.array(fc.tuple(name, leaf), { maxLength: 3 }).map((fields): Value => new Map(fields)), fc.array(leaf, { maxLength: 4 }));
-const stored: fc.Arbitrary<Doc> = fc.array(fc.tuple(name, nested), { maxLength: 4 }).map((fields) => new Map<string, Value>([['_id', 'x'], ...fields]));
+const nested: fc.Arbitrary<Value> = fc.oneof(
+  leaf,
+  fc.array(fc.tuple(name, leaf), { maxLength: 3 }).map((fields): Value => new Map(fields)),
+  fc.array(leaf, { maxLength: 4 }),
+);
+const stored: fc.Arbitrary<Doc> = fc
+  .array(fc.tuple(name, nested), { maxLength: 4 })
+  .map((fields) => new Map<string, Value>([['_id', 'x'], ...fields]));
 
 function isContainer(candidate: Value | undefined): candidate is Doc | Value[] {
   return candidate instanceof Map || Array.isArray(candidate);
@@ -23,8 +29,10 @@ function replay(before: Doc, description: UpdateDescription): Doc {
     const list = parentOf(after, field.split('.')).get(field.split('.').at(-1) ?? '');
     if (Array.isArray(list)) list.length = newSize.value;
   }
-  for (const path of description.removedFields) parentOf(after, path.split('.')).set(path.split('.').at(-1) ?? '', undefined);
-  for (const [path, updated] of description.updatedFields) parentOf(after, path.split('.')).set(path.split('.').at(-1) ?? '', updated);
+  for (const path of description.removedFields)
+    parentOf(after, path.split('.')).set(path.split('.').at(-1) ?? '', undefined);
+  for (const [path, updated] of description.updatedFields)
+    parentOf(after, path.split('.')).set(path.split('.').at(-1) ?? '', updated);
   return after;
 }
 
@@ -77,11 +85,17 @@ it('an update by a pipeline, replayed from its description, gives the same docum
 it('an update by operators, replayed from its description, gives the same document to the byte', () => {
   const operators = fc.oneof(
     fc.tuple(name, leaf).map(([field, operand]) => new Map<string, Value>([['$set', new Map([[field, operand]])]])),
-    fc.tuple(name, name, leaf).map(([field, inner, operand]) => new Map<string, Value>([['$set', new Map([[`${field}.${inner}`, operand]])]])),
-    fc.tuple(name, fc.nat(5), leaf).map(([field, index, operand]) => new Map<string, Value>([['$set', new Map([[`${field}.${index}`, operand]])]])),
+    fc
+      .tuple(name, name, leaf)
+      .map(([field, inner, operand]) => new Map<string, Value>([['$set', new Map([[`${field}.${inner}`, operand]])]])),
+    fc
+      .tuple(name, fc.nat(5), leaf)
+      .map(([field, index, operand]) => new Map<string, Value>([['$set', new Map([[`${field}.${index}`, operand]])]])),
     name.map((field) => new Map<string, Value>([['$unset', new Map([[field, '']])]])),
     fc.tuple(name, leaf).map(([field, operand]) => new Map<string, Value>([['$push', new Map([[field, operand]])]])),
-    fc.tuple(name, leaf).map(([field, operand]) => new Map<string, Value>([['$addToSet', new Map([[field, operand]])]])),
+    fc
+      .tuple(name, leaf)
+      .map(([field, operand]) => new Map<string, Value>([['$addToSet', new Map([[field, operand]])]])),
     name.map((field) => new Map<string, Value>([['$pop', new Map([[field, new Int32(1)]])]])),
   );
   fc.assert(

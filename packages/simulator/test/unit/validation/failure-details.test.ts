@@ -5,7 +5,10 @@ import { doc } from '../json.js';
 import { plain } from '../shard/shard-fixture.js';
 
 function details(validator: object, document: object): unknown {
-  const failure: Doc = failureDetails(doc(validator as Record<string, unknown>), doc(document as Record<string, unknown>));
+  const failure: Doc = failureDetails(
+    doc(validator as Record<string, unknown>),
+    doc(document as Record<string, unknown>),
+  );
   return plain(failure);
 }
 
@@ -18,12 +21,31 @@ describe('details of a failed validation', () => {
       consideredValue: 'x',
       consideredType: 'string',
     });
-    expect(details({ a: { $gt: 5 } }, { a: 3 })).toEqual({ operatorName: '$gt', specifiedAs: { a: { $gt: 5 } }, reason: 'comparison failed', consideredValue: 3 });
+    expect(details({ a: { $gt: 5 } }, { a: 3 })).toEqual({
+      operatorName: '$gt',
+      specifiedAs: { a: { $gt: 5 } },
+      reason: 'comparison failed',
+      consideredValue: 3,
+    });
     expect(details({ a: 1 }, {})).toEqual({ operatorName: '$eq', specifiedAs: { a: 1 }, reason: 'field was missing' });
-    expect(details({ a: { $exists: true } }, {})).toEqual({ operatorName: '$exists', specifiedAs: { a: { $exists: true } }, reason: 'path does not exist' });
-    expect(details({ a: { $ne: 2 } }, { a: 2 })).toMatchObject({ operatorName: '$ne', reason: 'comparison succeeded', consideredValue: 2 });
-    expect(details({ a: { $nin: [2] } }, { a: 2 })).toMatchObject({ operatorName: '$nin', reason: 'matching value found in array' });
-    expect(details({ a: { $in: [2] } }, { a: [3, 4] })).toMatchObject({ reason: 'no matching value found in array', consideredValues: [3, 4, [3, 4]] });
+    expect(details({ a: { $exists: true } }, {})).toEqual({
+      operatorName: '$exists',
+      specifiedAs: { a: { $exists: true } },
+      reason: 'path does not exist',
+    });
+    expect(details({ a: { $ne: 2 } }, { a: 2 })).toMatchObject({
+      operatorName: '$ne',
+      reason: 'comparison succeeded',
+      consideredValue: 2,
+    });
+    expect(details({ a: { $nin: [2] } }, { a: 2 })).toMatchObject({
+      operatorName: '$nin',
+      reason: 'matching value found in array',
+    });
+    expect(details({ a: { $in: [2] } }, { a: [3, 4] })).toMatchObject({
+      reason: 'no matching value found in array',
+      consideredValues: [3, 4, [3, 4]],
+    });
   });
 
   it('name the clauses that are to blame', () => {
@@ -31,13 +53,23 @@ describe('details of a failed validation', () => {
       operatorName: '$and',
       clausesNotSatisfied: [{ index: 1, details: { operatorName: '$lt' } }],
     });
-    expect(details({ $or: [{ a: 1 }, { b: 1 }] }, { a: 2, b: 2 })).toMatchObject({ operatorName: '$or', clausesNotSatisfied: [{ index: 0 }, { index: 1 }] });
+    expect(details({ $or: [{ a: 1 }, { b: 1 }] }, { a: 2, b: 2 })).toMatchObject({
+      operatorName: '$or',
+      clausesNotSatisfied: [{ index: 0 }, { index: 1 }],
+    });
     expect(details({ $nor: [{ a: 1 }] }, { a: 1 })).toMatchObject({
       operatorName: '$nor',
       clausesNotSatisfied: [{ index: 0, details: { reason: 'comparison succeeded' } }],
     });
-    expect(details({ a: { $not: { $gt: 1 } } }, { a: 2 })).toMatchObject({ operatorName: '$not', details: { operatorName: '$gt', reason: 'comparison succeeded' } });
-    expect(details({ $expr: { $eq: ['$a', '$b'] } }, { a: 1, b: 2 })).toMatchObject({ operatorName: '$expr', reason: 'expression did not match', expressionResult: false });
+    expect(details({ a: { $not: { $gt: 1 } } }, { a: 2 })).toMatchObject({
+      operatorName: '$not',
+      details: { operatorName: '$gt', reason: 'comparison succeeded' },
+    });
+    expect(details({ $expr: { $eq: ['$a', '$b'] } }, { a: 1, b: 2 })).toMatchObject({
+      operatorName: '$expr',
+      reason: 'expression did not match',
+      expressionResult: false,
+    });
   });
 
   it('name the rules of a schema that are broken, with their places', () => {
@@ -50,11 +82,25 @@ describe('details of a failed validation', () => {
       operatorName: '$jsonSchema',
       schemaRulesNotSatisfied: [
         { operatorName: 'required', specifiedAs: { required: ['a', 'b'] }, missingProperties: ['b'] },
-        { operatorName: 'additionalProperties', specifiedAs: { additionalProperties: false }, additionalProperties: ['z'] },
+        {
+          operatorName: 'additionalProperties',
+          specifiedAs: { additionalProperties: false },
+          additionalProperties: ['z'],
+        },
         {
           operatorName: 'properties',
           propertiesNotSatisfied: [
-            { propertyName: 'a', details: [{ operatorName: 'minimum', specifiedAs: { minimum: 10 }, reason: 'comparison failed', consideredValue: 3 }] },
+            {
+              propertyName: 'a',
+              details: [
+                {
+                  operatorName: 'minimum',
+                  specifiedAs: { minimum: 10 },
+                  reason: 'comparison failed',
+                  consideredValue: 3,
+                },
+              ],
+            },
             {
               propertyName: 'c',
               details: [
@@ -63,7 +109,13 @@ describe('details of a failed validation', () => {
                   reason: 'At least one item did not match the sub-schema',
                   itemIndex: 1,
                   details: [
-                    { operatorName: 'bsonType', specifiedAs: { bsonType: 'string' }, reason: 'type did not match', consideredValue: 5, consideredType: 'int' },
+                    {
+                      operatorName: 'bsonType',
+                      specifiedAs: { bsonType: 'string' },
+                      reason: 'type did not match',
+                      consideredValue: 5,
+                      consideredType: 'int',
+                    },
                   ],
                 },
               ],
@@ -77,7 +129,9 @@ describe('details of a failed validation', () => {
   it('explain combinations of schemas', () => {
     const oneOf = [{ bsonType: 'object' }, { required: ['a'] }];
     expect(details({ $jsonSchema: { oneOf } }, { a: 1 })).toMatchObject({
-      schemaRulesNotSatisfied: [{ operatorName: 'oneOf', reason: 'more than one subschema matched', matchingSchemaIndexes: [0, 1] }],
+      schemaRulesNotSatisfied: [
+        { operatorName: 'oneOf', reason: 'more than one subschema matched', matchingSchemaIndexes: [0, 1] },
+      ],
     });
     expect(details({ $jsonSchema: { not: { required: ['a'] } } }, { a: 1 })).toMatchObject({
       schemaRulesNotSatisfied: [{ operatorName: 'not', reason: 'child expression matched' }],

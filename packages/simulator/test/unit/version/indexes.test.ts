@@ -30,9 +30,13 @@ describe('createIndexes by release', () => {
     using shard = shardOf('6.0');
     await shard.run('db', indexes(prepared));
     await shard.run('db', { insert: 'c', documents: [{ _id: 1, a: 1 }] });
-    const refused = (await shard.json('db', { insert: 'c', documents: [{ _id: 2, a: 1 }] })) as { writeErrors: object[] };
+    const refused = (await shard.json('db', { insert: 'c', documents: [{ _id: 2, a: 1 }] })) as {
+      writeErrors: object[];
+    };
     expect(refused.writeErrors[0]).toMatchObject({ code: 11000 });
-    expect(await failureOf(shard.run('db', indexes({ ...prepared, prepareUnique: false })))).toMatchObject({ code: 85 });
+    expect(await failureOf(shard.run('db', indexes({ ...prepared, prepareUnique: false })))).toMatchObject({
+      code: 85,
+    });
   });
 
   it('takes the largest int as an age to expire at from 6.0 on', async () => {
@@ -48,7 +52,10 @@ describe('reads by release', () => {
   it('go to a snapshot outside of transactions from 5.0 on', async () => {
     const read = { find: 'c', readConcern: { level: 'snapshot' } };
     using old = shardOf('4.4');
-    expect(await failureOf(old.run('db', { ...read, lsid: lsid('a') }))).toEqual({ code: 72, message: 'readConcern level snapshot requires a txnNumber' });
+    expect(await failureOf(old.run('db', { ...read, lsid: lsid('a') }))).toEqual({
+      code: 72,
+      message: 'readConcern level snapshot requires a txnNumber',
+    });
     using shard = shardOf('5.0');
     await shard.run('db', { insert: 'c', documents: [{ _id: 1 }] });
     expect(await shard.found('db', read)).toEqual([{ _id: 1 }]);

@@ -14,13 +14,19 @@ const uses: Readonly<Record<LanguagePart, (name: string) => { stage: Json; unkno
     stage: { $project: { x: { [name]: 1 } } },
     unknown: { code: 31325, message: `Invalid $project :: caused by :: Unknown expression ${name}` },
   }),
-  accumulator: (name) => ({ stage: { $group: { _id: 1, x: { [name]: {} } } }, unknown: { code: 15952, message: `unknown group operator '${name}'` } }),
+  accumulator: (name) => ({
+    stage: { $group: { _id: 1, x: { [name]: {} } } },
+    unknown: { code: 15952, message: `unknown group operator '${name}'` },
+  }),
   stage: (name) => ({
     stage: { [name]: {} },
     unknown: { code: 40324, message: `Unrecognized pipeline stage name: '${name}'` },
   }),
   query: (name) => ({ stage: { $match: { [name]: 1 } }, unknown: { code: 2 } }),
-  condition: (name) => ({ stage: { $match: { n: { [name]: 1 } } }, unknown: { code: 2, message: `unknown operator: ${name}` } }),
+  condition: (name) => ({
+    stage: { $match: { n: { [name]: 1 } } },
+    unknown: { code: 2, message: `unknown operator: ${name}` },
+  }),
   variable: (name) => ({
     stage: { $project: { x: `$$${name}` } },
     unknown: { code: 17276, message: `Invalid $project :: caused by :: Use of undefined variable: ${name}` },
@@ -31,25 +37,42 @@ const uses: Readonly<Record<LanguagePart, (name: string) => { stage: Json; unkno
 const optionUses: Readonly<Record<string, { stage: Json; unknown: object }>> = {
   '$lookup without a collection': {
     stage: { $lookup: { pipeline: [{ $documents: [] }], as: 'x' } },
-    unknown: { code: 9, message: 'missing \'from\' option to $lookup stage specification: { pipeline: [ { $documents: [] } ], as: "x" }' },
+    unknown: {
+      code: 9,
+      message: 'missing \'from\' option to $lookup stage specification: { pipeline: [ { $documents: [] } ], as: "x" }',
+    },
   },
   '$unionWith without a collection': {
     stage: { $unionWith: { pipeline: [] } },
-    unknown: { code: 9, message: '$unionWith stage without explicit collection must have a pipeline with $documents as first stage' },
+    unknown: {
+      code: 9,
+      message: '$unionWith stage without explicit collection must have a pipeline with $documents as first stage',
+    },
   },
   '$out.timeseries': {
     stage: { $out: { db: 'db', coll: 'o', timeseries: { timeField: 't' } } },
     unknown: { code: 16994, message: "If an object is passed to $out it must have exactly 2 fields: 'db' and 'coll'" },
   },
-  '$convert.format': { stage: { $project: { x: { $convert: { input: '$n', to: 'string', format: 'auto' } } } }, unknown: {} },
-  '$convert of binary data': { stage: { $project: { x: { $convert: { input: '$n', to: 'binData' } } } }, unknown: { code: 241 } },
+  '$convert.format': {
+    stage: { $project: { x: { $convert: { input: '$n', to: 'string', format: 'auto' } } } },
+    unknown: {},
+  },
+  '$convert of binary data': {
+    stage: { $project: { x: { $convert: { input: '$n', to: 'binData' } } } },
+    unknown: { code: 241 },
+  },
 };
 
-const names = Object.entries(languageNames).flatMap(([part, known]) => [...known].map(([name, since]) => ({ part: part as LanguagePart, name, since })));
+const names = Object.entries(languageNames).flatMap(([part, known]) =>
+  [...known].map(([name, since]) => ({ part: part as LanguagePart, name, since })),
+);
 
 async function answer(shard: VersionedShard, stage: Json): Promise<{ code: number; message: string } | undefined> {
   const run = shard.run('db', { aggregate: 'c', pipeline: [stage], cursor: {} });
-  return run.then(() => undefined, () => failureOf(run));
+  return run.then(
+    () => undefined,
+    () => failureOf(run),
+  );
 }
 
 describe.each(releaseSeries)('the languages of %s', (series) => {
@@ -62,7 +85,11 @@ describe.each(releaseSeries)('the languages of %s', (series) => {
       const failed = await answer(shard, stage);
       const isKnown = version.atLeast(...since);
       if (isKnown && failed?.code !== 115) expect(failed ?? {}, name).not.toMatchObject(unknownOf(unknown));
-      else if (isKnown) expect(failed, name).toMatchObject({ code: 115, message: expect.stringContaining(`${name} is not part of this simulation`) as string });
+      else if (isKnown)
+        expect(failed, name).toMatchObject({
+          code: 115,
+          message: expect.stringContaining(`${name} is not part of this simulation`) as string,
+        });
       else if (name === '$documents' && series === '5.0') expect(failed, name).toMatchObject({ code: 5491300 });
       else expect(failed, name).toMatchObject(unknown);
     }

@@ -10,7 +10,14 @@ import { FrameSplitter } from '../../../src/wire/frame-splitter.js';
 import { brokenFrame, messageFrame, soundFrames } from './frame-samples.js';
 import { WirePeer } from './wire-peer.js';
 
-const ping = messageFrame([['ping', new Int32(1)], ['$db', 'admin']], 0, 4711);
+const ping = messageFrame(
+  [
+    ['ping', new Int32(1)],
+    ['$db', 'admin'],
+  ],
+  0,
+  4711,
+);
 const propertyMs = 120_000;
 
 interface Served {
@@ -29,7 +36,10 @@ const nodes: readonly [string, () => Promise<Served>][] = [
   [
     'a router with access control',
     async () => {
-      const cluster = await startCluster({ shards: 1, auth: { users: [{ user: 'root', password: 'x', roles: ['root'] }] } });
+      const cluster = await startCluster({
+        shards: 1,
+        auth: { users: [{ user: 'root', password: 'x', roles: ['root'] }] },
+      });
       return { server: cluster.routerMembers[0]?.server, close: () => cluster.close() };
     },
   ],
@@ -87,17 +97,23 @@ describe.each(nodes)('broken messages to %s', (_name, start) => {
     await peer.end();
   });
 
-  it('property: are answered, or end the connection, and harm nobody else', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(brokenFrame, { minLength: 1, maxLength: 3 }), async (frames) => {
-        const peer = await WirePeer.connect(port);
-        peer.send(...frames, ping);
-        if (endsWithPing(frames)) await lastAnswer(peer);
-        await peer.end();
-        expect(peer.answers.filter(({ body }) => isUnknownError(body)).map(({ body }) => body.get('errmsg'))).toEqual([]);
-        await expectAlive();
-      }),
-      { numRuns: 1000 },
-    );
-  }, propertyMs);
+  it(
+    'property: are answered, or end the connection, and harm nobody else',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(brokenFrame, { minLength: 1, maxLength: 3 }), async (frames) => {
+          const peer = await WirePeer.connect(port);
+          peer.send(...frames, ping);
+          if (endsWithPing(frames)) await lastAnswer(peer);
+          await peer.end();
+          expect(peer.answers.filter(({ body }) => isUnknownError(body)).map(({ body }) => body.get('errmsg'))).toEqual(
+            [],
+          );
+          await expectAlive();
+        }),
+        { numRuns: 1000 },
+      );
+    },
+    propertyMs,
+  );
 });

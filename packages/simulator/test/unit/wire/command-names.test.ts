@@ -28,13 +28,20 @@ describe('a command', () => {
   it.each(['collstats', 'findandmodify', 'datasize'])('is also known as %s', async (name) => {
     const first = name === 'datasize' ? 'db.c' : 'c';
     for (const client of [router, shard]) {
-      const reply = await client.run('db', doc([name, first], ['query', doc(['_id', new Int32(9)])], ['update', doc(['a', new Int32(1)])]));
+      const reply = await client.run(
+        'db',
+        doc([name, first], ['query', doc(['_id', new Int32(9)])], ['update', doc(['a', new Int32(1)])]),
+      );
       expect(reply.get('errmsg')).toBeUndefined();
     }
   });
 
   it('of the database admin is refused in others, by nodes that have it', async () => {
-    const refused = { code: new Int32(13), codeName: 'Unauthorized', errmsg: 'listDatabases may only be run against the admin database.' };
+    const refused = {
+      code: new Int32(13),
+      codeName: 'Unauthorized',
+      errmsg: 'listDatabases may only be run against the admin database.',
+    };
     const listing = doc(['listDatabases', new Int32(1)]);
     expect(Object.fromEntries(await router.run('db', listing))).toMatchObject(refused);
     expect(Object.fromEntries(await shard.run('db', listing))).toMatchObject(refused);
@@ -54,11 +61,22 @@ describe('a command', () => {
 
 it('failGetMoreAfterCursorCheckout fails a getMore that has its cursor, and the cursor is gone', async () => {
   const point = (mode: Value): Promise<Doc> =>
-    router.run('admin', doc(['configureFailPoint', 'failGetMoreAfterCursorCheckout'], ['mode', mode], ['data', doc(['errorCode', new Int32(280)])]));
+    router.run(
+      'admin',
+      doc(
+        ['configureFailPoint', 'failGetMoreAfterCursorCheckout'],
+        ['mode', mode],
+        ['data', doc(['errorCode', new Int32(280)])],
+      ),
+    );
   await point(doc(['times', new Int32(1)]));
   const opened = (await router.run('db', doc(['find', 'c'], ['batchSize', new Int32(1)]))).get('cursor') as Doc;
   const more = doc(['getMore', opened.get('id') ?? null], ['collection', 'c']);
-  const codes = [await router.run('db', doc(['getMore', Long.ONE], ['collection', 'c'])), await router.run('db', more), await router.run('db', more)];
+  const codes = [
+    await router.run('db', doc(['getMore', Long.ONE], ['collection', 'c'])),
+    await router.run('db', more),
+    await router.run('db', more),
+  ];
   expect(codes.map((reply) => [reply.get('code'), reply.get('codeName')])).toEqual([
     [new Int32(43), 'CursorNotFound'],
     [new Int32(280), 'ChangeStreamFatalError'],
@@ -67,5 +85,11 @@ it('failGetMoreAfterCursorCheckout fails a getMore that has its cursor, and the 
 });
 
 it('codes have their names', () => {
-  expect([107, 175, 286, 11000, 4890500].map(errorName)).toEqual(['LockFailed', 'QueryPlanKilled', 'ChangeStreamHistoryLost', 'DuplicateKey', 'Location4890500']);
+  expect([107, 175, 286, 11000, 4890500].map(errorName)).toEqual([
+    'LockFailed',
+    'QueryPlanKilled',
+    'ChangeStreamHistoryLost',
+    'DuplicateKey',
+    'Location4890500',
+  ]);
 });

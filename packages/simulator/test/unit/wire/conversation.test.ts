@@ -15,7 +15,10 @@ describe('a conversation on the wire', () => {
   beforeAll(async () => {
     set = await startReplicaSet({ noopIntervalMs: 0 });
     peer = await WirePeer.connect(set.member.server.port);
-    await ask([['insert', 'c'], ['documents', Array.from({ length: 10 }, (_, id) => doc(['_id', new Int32(id)]))]]);
+    await ask([
+      ['insert', 'c'],
+      ['documents', Array.from({ length: 10 }, (_, id) => doc(['_id', new Int32(id)]))],
+    ]);
   });
 
   afterAll(async () => {
@@ -42,44 +45,110 @@ describe('a conversation on the wire', () => {
 
   it.each([1, 2])('a message packed with compressor %i is answered in the same way', async (compressorId) => {
     const next = peer.answers.length;
-    peer.send(packFrame(messageFrame([['ping', new Int32(1)], ['$db', 'test']]), compressorId));
+    peer.send(
+      packFrame(
+        messageFrame([
+          ['ping', new Int32(1)],
+          ['$db', 'test'],
+        ]),
+        compressorId,
+      ),
+    );
     expect(await peer.answer(next)).toMatchObject({ compressorId });
   });
 
   it('compressors are agreed on in the order of the client', async () => {
-    const { body } = await ask([['hello', new Int32(1)], ['compression', ['zstd', 'zlib', 'snappy', 'other']]]);
+    const { body } = await ask([
+      ['hello', new Int32(1)],
+      ['compression', ['zstd', 'zlib', 'snappy', 'other']],
+    ]);
     expect(body.get('compression')).toEqual(['zlib', 'snappy']);
   });
 
   it('a write that wants no answer is done, and what follows is answered', async () => {
     const next = peer.answers.length;
-    peer.send(messageFrame([['insert', 'w0'], ['documents', [doc(['_id', new Int32(1)])]], ['writeConcern', doc(['w', new Int32(0)])], ['$db', 'test']], messageFlag.moreToCome, 7));
-    peer.send(messageFrame([['drop', new Int32(5)], ['$db', 'test']], messageFlag.moreToCome, 8));
-    peer.send(messageFrame([['count', 'w0'], ['$db', 'test']], 0, 9));
+    peer.send(
+      messageFrame(
+        [
+          ['insert', 'w0'],
+          ['documents', [doc(['_id', new Int32(1)])]],
+          ['writeConcern', doc(['w', new Int32(0)])],
+          ['$db', 'test'],
+        ],
+        messageFlag.moreToCome,
+        7,
+      ),
+    );
+    peer.send(
+      messageFrame(
+        [
+          ['drop', new Int32(5)],
+          ['$db', 'test'],
+        ],
+        messageFlag.moreToCome,
+        8,
+      ),
+    );
+    peer.send(
+      messageFrame(
+        [
+          ['count', 'w0'],
+          ['$db', 'test'],
+        ],
+        0,
+        9,
+      ),
+    );
     const answer = await peer.answer(next);
     expect(answer).toMatchObject({ responseTo: 9 });
     expect(answer?.body.get('n')).toEqual(new Int32(1));
   });
 
   it('a getMore that allows more goes on until its cursor ends', async () => {
-    const first = await ask([['find', 'c'], ['batchSize', new Int32(2)]]);
+    const first = await ask([
+      ['find', 'c'],
+      ['batchSize', new Int32(2)],
+    ]);
     const next = peer.answers.length;
     const { requestId } = first;
-    peer.send(messageFrame([['getMore', cursorOf(first).get('id') as Long], ['collection', 'c'], ['batchSize', new Int32(3)], ['$db', 'test']], messageFlag.exhaustAllowed, 50));
+    peer.send(
+      messageFrame(
+        [
+          ['getMore', cursorOf(first).get('id') as Long],
+          ['collection', 'c'],
+          ['batchSize', new Int32(3)],
+          ['$db', 'test'],
+        ],
+        messageFlag.exhaustAllowed,
+        50,
+      ),
+    );
     const [second, third, last] = [await peer.answer(next), await peer.answer(next + 1), await peer.answer(next + 2)];
     expect(requestId).toBeLessThan(second?.requestId ?? 0);
-    expect([second, third, last].map((each) => each?.flags)).toEqual([messageFlag.moreToCome, messageFlag.moreToCome, 0]);
+    expect([second, third, last].map((each) => each?.flags)).toEqual([
+      messageFlag.moreToCome,
+      messageFlag.moreToCome,
+      0,
+    ]);
     expect([second, third, last].map((each) => each?.responseTo)).toEqual([50, second?.requestId, third?.requestId]);
-    expect([second, third, last].map((each) => (cursorOf(each as Answer).get('nextBatch') as Value[]).length)).toEqual([3, 3, 2]);
+    expect([second, third, last].map((each) => (cursorOf(each as Answer).get('nextBatch') as Value[]).length)).toEqual([
+      3, 3, 2,
+    ]);
   });
 
   it('an awaited hello goes on by itself, and ends with the connection', async () => {
     const other = await WirePeer.connect(set.member.server.port);
-    const hello: [string, Value][] = [['hello', new Int32(1)], ['$db', 'admin']];
+    const hello: [string, Value][] = [
+      ['hello', new Int32(1)],
+      ['$db', 'admin'],
+    ];
     other.send(messageFrame(hello, messageFlag.exhaustAllowed));
     const plain = await other.answer(0);
     expect(plain?.flags).toBe(0);
-    const awaited: [string, Value][] = [['topologyVersion', plain?.body.get('topologyVersion') ?? null], ['maxAwaitTimeMS', new Int32(5)]];
+    const awaited: [string, Value][] = [
+      ['topologyVersion', plain?.body.get('topologyVersion') ?? null],
+      ['maxAwaitTimeMS', new Int32(5)],
+    ];
     other.send(messageFrame([...hello, ...awaited], messageFlag.exhaustAllowed, 60));
     const answers = [await other.answer(1), await other.answer(2), await other.answer(3)];
     expect(answers.map((each) => each?.flags)).toEqual(Array.from({ length: 3 }, () => messageFlag.moreToCome));
@@ -90,8 +159,22 @@ describe('a conversation on the wire', () => {
   it.each([
     ['topologyVersion alone', [['topologyVersion', doc(['counter', Long.ONE])]], 31_368],
     ['maxAwaitTimeMS alone', [['maxAwaitTimeMS', new Int32(1)]], 31_368],
-    ['a negative wait', [['topologyVersion', doc(['counter', Long.ONE])], ['maxAwaitTimeMS', new Int32(-1)]], 31_373],
-    ['a negative counter', [['topologyVersion', doc(['counter', Long.NEG_ONE])], ['maxAwaitTimeMS', new Int32(1)]], 31_372],
+    [
+      'a negative wait',
+      [
+        ['topologyVersion', doc(['counter', Long.ONE])],
+        ['maxAwaitTimeMS', new Int32(-1)],
+      ],
+      31_373,
+    ],
+    [
+      'a negative counter',
+      [
+        ['topologyVersion', doc(['counter', Long.NEG_ONE])],
+        ['maxAwaitTimeMS', new Int32(1)],
+      ],
+      31_372,
+    ],
   ] as [string, [string, Value][], number][])('a hello with %s is refused', async (_what, fields, code) => {
     expect((await ask([['hello', new Int32(1)], ...fields])).body.get('code')).toEqual(new Int32(code));
   });
@@ -130,7 +213,13 @@ describe('a conversation on the wire', () => {
 
   it('a wrong checksum ends the connection', async () => {
     const other = await WirePeer.connect(set.member.server.port);
-    const frame = messageFrame([['ping', new Int32(1)], ['$db', 'test']], messageFlag.checksumPresent);
+    const frame = messageFrame(
+      [
+        ['ping', new Int32(1)],
+        ['$db', 'test'],
+      ],
+      messageFlag.checksumPresent,
+    );
     frame.writeUInt32LE((frame.readUInt32LE(frame.length - 4) ^ 1) >>> 0, frame.length - 4);
     other.send(frame);
     await other.closed;

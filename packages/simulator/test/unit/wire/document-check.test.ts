@@ -33,13 +33,15 @@ describe('the check of documents', () => {
   });
 
   it('refuses what is nested deeper than 200 levels', () => {
-    const nested = (levels: number): Doc => (levels === 1 ? new Map<string, Doc>() : new Map([['a', nested(levels - 1)]]));
+    const nested = (levels: number): Doc =>
+      levels === 1 ? new Map<string, Doc>() : new Map([['a', nested(levels - 1)]]);
     expect(() => checkDocument(encodeDocument(nested(200)))).not.toThrow();
     expect(() => checkDocument(encodeDocument(nested(201)))).toThrow(expect.objectContaining({ code: 15 }));
   });
 
   it('refuses what is larger than 16 MB and 16 KB', () => {
-    const sized = (bytes: number): Uint8Array => encodeDocument(new Map([['a', new Binary(new Uint8Array(bytes - 13))]]));
+    const sized = (bytes: number): Uint8Array =>
+      encodeDocument(new Map([['a', new Binary(new Uint8Array(bytes - 13))]]));
     const largest = 16 * 2 ** 20 + 16 * 2 ** 10;
     expect(checkDocument(sized(largest))).toBe(largest);
     expect(() => checkDocument(sized(largest + 1))).toThrow(expect.objectContaining({ code: 10_334 }));

@@ -7,7 +7,8 @@ import { FailPoints } from '../../../src/wire/fail-points.js';
 import { internalRequest } from '../../../src/node/internal-request.js';
 
 function set(point: FailPoint, mode: Value, data: Doc = new Map()): number {
-  return (point.configure(doc(['configureFailPoint', 'p'], ['mode', mode], ['data', data])).get('count') as Int32).value;
+  return (point.configure(doc(['configureFailPoint', 'p'], ['mode', mode], ['data', data])).get('count') as Int32)
+    .value;
 }
 
 const times = (count: number): Doc => doc(['times', new Int32(count)]);
@@ -16,7 +17,11 @@ describe('a fail point', () => {
   it('acts so many times and counts over settings', () => {
     const point = new FailPoint();
     set(point, times(2));
-    expect([point.enter(), point.enter(), point.enter()].map((data) => data !== undefined)).toEqual([true, true, false]);
+    expect([point.enter(), point.enter(), point.enter()].map((data) => data !== undefined)).toEqual([
+      true,
+      true,
+      false,
+    ]);
     expect(set(point, 'alwaysOn')).toBe(2);
     point.enter();
     expect(set(point, 'off')).toBe(3);
@@ -66,12 +71,19 @@ describe('a fail point', () => {
 });
 
 describe('the fail points of a node', () => {
-  const request = (name: string, body: Doc = new Map()) => internalRequest('admin', new Map([[name, 'suspendRangeDeletion'], ...body] as [string, Value][]));
+  const request = (name: string, body: Doc = new Map()) =>
+    internalRequest('admin', new Map([[name, 'suspendRangeDeletion'], ...body] as [string, Value][]));
 
   it('exist by kind, and only with test commands', () => {
-    expect(new FailPoints('shard').answer(request('configureFailPoint', doc(['mode', 'alwaysOn'])))).toBeInstanceOf(Map);
-    expect(() => new FailPoints('router').answer(request('configureFailPoint', doc(['mode', 'alwaysOn'])))).toThrow(expect.objectContaining({ code: 266 }) as Error);
-    expect(() => new FailPoints('shard', false).answer(request('configureFailPoint'))).toThrow(expect.objectContaining({ code: 59 }) as Error);
+    expect(new FailPoints('shard').answer(request('configureFailPoint', doc(['mode', 'alwaysOn'])))).toBeInstanceOf(
+      Map,
+    );
+    expect(() => new FailPoints('router').answer(request('configureFailPoint', doc(['mode', 'alwaysOn'])))).toThrow(
+      expect.objectContaining({ code: 266 }) as Error,
+    );
+    expect(() => new FailPoints('shard', false).answer(request('configureFailPoint'))).toThrow(
+      expect.objectContaining({ code: 59 }) as Error,
+    );
     expect(new FailPoints('shard').answer(request('find'))).toBeUndefined();
   });
 

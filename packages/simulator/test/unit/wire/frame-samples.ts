@@ -29,13 +29,23 @@ export function sequenceFrame(fields: [string, Value][], name: string, documents
 export function queryFrame(fields: [string, Value][]): Buffer {
   const head = Buffer.alloc(headerBytes + 4);
   head.writeInt32LE(opCode.query, 12);
-  const frame = Buffer.concat([head, Buffer.from('admin.$cmd\0'), Buffer.alloc(4), Buffer.from([0xff, 0xff, 0xff, 0xff]), encodeDocument(doc(...fields))]);
+  const frame = Buffer.concat([
+    head,
+    Buffer.from('admin.$cmd\0'),
+    Buffer.alloc(4),
+    Buffer.from([0xff, 0xff, 0xff, 0xff]),
+    encodeDocument(doc(...fields)),
+  ]);
   frame.writeInt32LE(frame.length, 0);
   return frame;
 }
 
 const database: [string, Value] = ['$db', 'test'];
-const nested = doc(['a', [new Int32(1), doc(['b', new Binary(Buffer.from('x'), 0)])]], ['c', new Double(1.5)], ['d', Long.fromInt(7)]);
+const nested = doc(
+  ['a', [new Int32(1), doc(['b', new Binary(Buffer.from('x'), 0)])]],
+  ['c', new Double(1.5)],
+  ['d', Long.fromInt(7)],
+);
 
 /** Sound messages of many kinds. */
 export const soundFrames: readonly Buffer[] = [
@@ -46,11 +56,18 @@ export const soundFrames: readonly Buffer[] = [
   messageFrame([['aggregate', 'c'], ['pipeline', [doc(['$match', nested])]], ['cursor', new Map()], database]),
   messageFrame([['insert', 'c'], ['documents', [nested, nested]], database]),
   messageFrame([['insert', 'c'], ['documents', [nested]], database], messageFlag.moreToCome),
-  messageFrame([['update', 'c'], ['updates', [doc(['q', nested], ['u', doc(['$set', nested])], ['upsert', true])]], database]),
+  messageFrame([
+    ['update', 'c'],
+    ['updates', [doc(['q', nested], ['u', doc(['$set', nested])], ['upsert', true])]],
+    database,
+  ]),
   sequenceFrame([['insert', 'c'], database], 'documents', [encodeDocument(nested), encodeDocument(doc(['e', null]))]),
   sequenceFrame([['delete', 'c'], database], 'deletes', [encodeDocument(doc(['q', nested], ['limit', new Int32(1)]))]),
   queryFrame([['isMaster', new Int32(1)]]),
-  queryFrame([['$query', doc(['isMaster', new Int32(1)])], ['$readPreference', doc(['mode', 'nearest'])]]),
+  queryFrame([
+    ['$query', doc(['isMaster', new Int32(1)])],
+    ['$readPreference', doc(['mode', 'nearest'])],
+  ]),
   packFrame(messageFrame([['find', 'c'], ['filter', nested], database]), 1),
   packFrame(messageFrame([['find', 'c'], ['filter', nested], database]), 2),
 ];
@@ -62,21 +79,49 @@ const byte = fc.integer({ min: 0, max: 255 });
 
 /** Damage behind the header, so that the message is still cut out rightly. */
 const inside: fc.Arbitrary<Damage> = fc.oneof(
-  fc.tuple(place, byte).map(([at, value]): Damage => (frame) => withByte(frame, behindHeader(frame, at), value)),
-  fc.tuple(place, fc.integer()).map(([at, value]): Damage => (frame) => withInt(frame, behindHeader(frame, at), value)),
+  fc.tuple(place, byte).map(
+    ([at, value]): Damage =>
+      (frame) =>
+        withByte(frame, behindHeader(frame, at), value),
+  ),
+  fc.tuple(place, fc.integer()).map(
+    ([at, value]): Damage =>
+      (frame) =>
+        withInt(frame, behindHeader(frame, at), value),
+  ),
   fc.tuple(place, fc.uint8Array({ minLength: 1, maxLength: 40 })).map(([at, bytes]): Damage => (frame) => {
     const split = behindHeader(frame, at);
     return withTrueLength(Buffer.concat([frame.subarray(0, split), bytes, frame.subarray(split)]));
   }),
-  place.map((at): Damage => (frame) => withTrueLength(frame.subarray(0, behindHeader(frame, at)))),
+  place.map(
+    (at): Damage =>
+      (frame) =>
+        withTrueLength(frame.subarray(0, behindHeader(frame, at))),
+  ),
 );
 
 /** Damage to the header, or to the end. */
 const outside: fc.Arbitrary<Damage> = fc.oneof(
-  fc.tuple(place, byte).map(([at, value]): Damage => (frame) => withByte(frame, at % headerBytes, value)),
-  place.map((at): Damage => (frame) => frame.subarray(0, at % frame.length)),
-  fc.integer().map((length): Damage => (frame) => withInt(frame, 0, length)),
-  fc.integer().map((code): Damage => (frame) => withInt(frame, 12, code)),
+  fc.tuple(place, byte).map(
+    ([at, value]): Damage =>
+      (frame) =>
+        withByte(frame, at % headerBytes, value),
+  ),
+  place.map(
+    (at): Damage =>
+      (frame) =>
+        frame.subarray(0, at % frame.length),
+  ),
+  fc.integer().map(
+    (length): Damage =>
+      (frame) =>
+        withInt(frame, 0, length),
+  ),
+  fc.integer().map(
+    (code): Damage =>
+      (frame) =>
+        withInt(frame, 12, code),
+  ),
 );
 
 const damage = fc.oneof({ weight: 8, arbitrary: inside }, { weight: 1, arbitrary: outside });
@@ -102,7 +147,10 @@ function withTrueLength(frame: Buffer): Buffer {
 }
 
 const noise = fc
-  .tuple(fc.uint8Array({ maxLength: 120 }), fc.constantFrom(opCode.message, opCode.query, opCode.compressed, opCode.reply, 2002, 2004, 2006, 0))
+  .tuple(
+    fc.uint8Array({ maxLength: 120 }),
+    fc.constantFrom(opCode.message, opCode.query, opCode.compressed, opCode.reply, 2002, 2004, 2006, 0),
+  )
   .map(([bytes, code]) => {
     const frame = Buffer.concat([Buffer.alloc(headerBytes), bytes]);
     frame.writeInt32LE(code, 12);
@@ -111,7 +159,12 @@ const noise = fc
 
 /** Sound messages damaged once or several times, and messages of noise. */
 export const brokenFrame: fc.Arbitrary<Buffer> = fc.oneof(
-  { weight: 12, arbitrary: fc.tuple(fc.constantFrom(...soundFrames), fc.array(damage, { minLength: 1, maxLength: 3 })).map(([frame, steps]) => steps.reduce((changed, step) => step(changed), frame)) },
+  {
+    weight: 12,
+    arbitrary: fc
+      .tuple(fc.constantFrom(...soundFrames), fc.array(damage, { minLength: 1, maxLength: 3 }))
+      .map(([frame, steps]) => steps.reduce((changed, step) => step(changed), frame)),
+  },
   { weight: 1, arbitrary: noise },
   { weight: 1, arbitrary: fc.uint8Array({ minLength: 1, maxLength: 60 }).map((bytes) => Buffer.from(bytes)) },
 );

@@ -92,7 +92,11 @@ describe('commands', () => {
     const list = [...documents].map((bytes) => decodeDocument(bytes));
     const bytes = encodeDocument(doc(['insert', 'c'], ['documents', list], ['ordered', false], ['$db', 'test']));
     const { body, sequences } = readCommandBody(bytes);
-    expect([...body]).toEqual([['insert', 'c'], ['ordered', false], ['$db', 'test']]);
+    expect([...body]).toEqual([
+      ['insert', 'c'],
+      ['ordered', false],
+      ['$db', 'test'],
+    ]);
     expect(sequences.get('documents')?.map((each) => Buffer.from(each))).toEqual(documents);
   });
 
@@ -104,17 +108,25 @@ describe('commands', () => {
 
   it('are read from OP_QUERY on $cmd only', () => {
     const query = (name: string): Buffer =>
-      Buffer.concat([Buffer.alloc(headerBytes + 4), Buffer.from(`${name}\0`), Buffer.alloc(8), encodeDocument(doc(['isMaster', new Int32(1)]))]);
+      Buffer.concat([
+        Buffer.alloc(headerBytes + 4),
+        Buffer.from(`${name}\0`),
+        Buffer.alloc(8),
+        encodeDocument(doc(['isMaster', new Int32(1)])),
+      ]);
     expect(readLegacyQuery(query('admin.$cmd')).db).toBe('admin');
     expect(readLegacyQuery(query('admin.things')).db).toBeUndefined();
     expect(() => readLegacyQuery(query('admin.$cmd').subarray(0, 30))).toThrow(ProtocolError);
   });
 
   it('need a database, and no field twice', () => {
-    const parse = (...fields: [string, Value][]): unknown => parseCommand(encodeDocument(doc(...fields)), new Map([['documents', []]]));
+    const parse = (...fields: [string, Value][]): unknown =>
+      parseCommand(encodeDocument(doc(...fields)), new Map([['documents', []]]));
     expect(() => parse(['insert', 'c'])).toThrow(expect.objectContaining({ code: 40571 }));
     expect(() => parse(['insert', 'c'], ['$db', 'a.b'])).toThrow(expect.objectContaining({ code: 73 }));
-    expect(() => parse(['insert', 'c'], ['documents', []], ['$db', 'a'])).toThrow(expect.objectContaining({ code: 40433 }));
+    expect(() => parse(['insert', 'c'], ['documents', []], ['$db', 'a'])).toThrow(
+      expect.objectContaining({ code: 40433 }),
+    );
     expect(parse(['insert', 'c'], ['$db', 'a'])).toMatchObject({ name: 'insert', db: 'a' });
   });
 });

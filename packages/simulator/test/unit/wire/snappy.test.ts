@@ -17,10 +17,14 @@ describe('snappy', () => {
   });
 
   it('property: any content comes back', () => {
-    const pieces = fc.array(fc.tuple(fc.uint8Array({ maxLength: 90 }), fc.integer({ min: 1, max: 400 })), { maxLength: 12 });
+    const pieces = fc.array(fc.tuple(fc.uint8Array({ maxLength: 90 }), fc.integer({ min: 1, max: 400 })), {
+      maxLength: 12,
+    });
     fc.assert(
       fc.property(pieces, (parts) => {
-        const content = Buffer.concat(parts.flatMap(([bytes, times]) => Array.from({ length: times }, () => Buffer.from(bytes))));
+        const content = Buffer.concat(
+          parts.flatMap(([bytes, times]) => Array.from({ length: times }, () => Buffer.from(bytes))),
+        );
         expect(snappyUncompress(snappyCompress(content), content.length).equals(content)).toBe(true);
       }),
       { numRuns: 200 },

@@ -73,6 +73,12 @@ export class WirePeer {
 function readAnswer(received: Buffer): Answer {
   const { frame, compressorId } = unpackFrame(received);
   const header = readHeader(frame);
-  if (header.opCode === opCode.message) return { ...header, compressorId, flags: frame.readUInt32LE(headerBytes), body: decodeDocument(readMessage(frame).body) };
+  if (header.opCode === opCode.message)
+    return {
+      ...header,
+      compressorId,
+      flags: frame.readUInt32LE(headerBytes),
+      body: decodeDocument(readMessage(frame).body),
+    };
   return { ...header, compressorId, flags: 0, body: decodeDocument(frame.subarray(headerBytes + replyFieldsBytes)) };
 }

@@ -29,7 +29,12 @@ const isAlive = (pid: number) => {
 
 test('a child is ready with its line, and ends in order when it is stopped', async () => {
   using folder = ScratchFolder.create('test');
-  const child = await Child.start(options(folder, `process.on('SIGTERM', () => process.exit(7)); console.log('ready 5'); setInterval(() => {}, 1000)`));
+  const child = await Child.start(
+    options(
+      folder,
+      `process.on('SIGTERM', () => process.exit(7)); console.log('ready 5'); setInterval(() => {}, 1000)`,
+    ),
+  );
   expect(child.ready[1]).toBe('5');
   expect(await child.stop()).toEqual({ code: 7, signal: null });
   expect(await child.stop()).toEqual({ code: 7, signal: null });
@@ -37,24 +42,32 @@ test('a child is ready with its line, and ends in order when it is stopped', asy
 
 test('a child that is killed gets no chance to end in order', async () => {
   using folder = ScratchFolder.create('test');
-  const child = await Child.start(options(folder, `process.on('SIGTERM', () => {}); console.log('ready 5'); setInterval(() => {}, 1000)`));
+  const child = await Child.start(
+    options(folder, `process.on('SIGTERM', () => {}); console.log('ready 5'); setInterval(() => {}, 1000)`),
+  );
   expect(await child.kill()).toEqual({ code: null, signal: 'SIGKILL' });
   expect(isAlive(child.pid)).toBe(false);
 });
 
 test('one that ends before it is ready says why', async () => {
   using folder = ScratchFolder.create('test');
-  await expect(Child.start(options(folder, `console.error('no such file'); process.exit(3)`))).rejects.toThrow(/child ended before it was ready \(exit code 3\).*no such file/s);
+  await expect(Child.start(options(folder, `console.error('no such file'); process.exit(3)`))).rejects.toThrow(
+    /child ended before it was ready \(exit code 3\).*no such file/s,
+  );
 });
 
 test('one that stays silent is given up and killed', async () => {
   using folder = ScratchFolder.create('test');
-  await expect(Child.start({ ...options(folder, 'setInterval(() => {}, 1000)'), readyWithin_ms: 300 })).rejects.toThrow('was not ready within 0.3 s');
+  await expect(Child.start({ ...options(folder, 'setInterval(() => {}, 1000)'), readyWithin_ms: 300 })).rejects.toThrow(
+    'was not ready within 0.3 s',
+  );
 });
 
 test('a program that does not exist is named', async () => {
   using folder = ScratchFolder.create('test');
-  await expect(Child.start({ ...options(folder, ''), command: 'no-such-program' })).rejects.toThrow(/could not be started: .*no-such-program/);
+  await expect(Child.start({ ...options(folder, ''), command: 'no-such-program' })).rejects.toThrow(
+    /could not be started: .*no-such-program/,
+  );
 });
 
 test('children and folders of a process that is killed do not outlive it', async () => {

@@ -16,5 +16,7 @@ test('an image without a version is refused', () => {
 
 test('a small oplog is kept small by frequent checkpoints', () => {
   expect(storageArguments('/data', undefined)).not.toContain('--syncdelay');
-  expect(storageArguments('/data', 1_500_000)).toEqual(expect.arrayContaining(['--oplogSize', '2', '--syncdelay', '1']));
+  expect(storageArguments('/data', 1_500_000)).toEqual(
+    expect.arrayContaining(['--oplogSize', '2', '--syncdelay', '1']),
+  );
 });

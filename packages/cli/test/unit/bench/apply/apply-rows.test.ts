@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { workloadRows } from '../../../../src/bench/apply/apply-rows.js';
 import { type RateStep, steadyRows } from '../../../../src/bench/apply/steady-rows.js';
 
-const result = (seconds: number, peakMemoryBytes = 1e8) => ({ seconds, cpu_seconds: 1, peakMemoryBytes, busiest_seconds: seconds * 0.75 });
+const result = (seconds: number, peakMemoryBytes = 1e8) => ({
+  seconds,
+  cpu_seconds: 1,
+  peakMemoryBytes,
+  busiest_seconds: seconds * 0.75,
+});
 
 describe('rows of the apply benchmark', () => {
   const form = { workers: 4, operationsMax: 1_000, order: 'folded' } as const;
@@ -15,7 +20,8 @@ describe('rows of the apply benchmark', () => {
     promisesSpeed: true,
     ordered: { operations: 1_000, result: result(1) },
   });
-  const row = (subject: string, metric: string) => rows.find((each) => each.case === `update 1 KB ${subject}` && each.metric === metric);
+  const row = (subject: string, metric: string) =>
+    rows.find((each) => each.case === `update 1 KB ${subject}` && each.metric === metric);
 
   it('compare the engine with the bare limit', () => {
     expect(row('bare limit', '4 lanes of 1000')?.value).toBe(10_000);
@@ -35,13 +41,29 @@ describe('rows of the apply benchmark', () => {
 });
 
 describe('rows of the steady benchmark', () => {
-  const step = (fraction: number, drain_seconds: number): RateStep => ({ fraction, wantedPerSecond: fraction * 1_000, writtenPerSecond: fraction * 1_000, lagMax_seconds: 1, drain_seconds, cpu_seconds: 1, operations: 1_000 });
-  const rows = steadyRows(1_000, [step(0.2, 0.5), step(0.4, 1), step(0.6, 9)], [{ name: 'lone instance', cpuFraction: 0.03 }]);
+  const step = (fraction: number, drain_seconds: number): RateStep => ({
+    fraction,
+    wantedPerSecond: fraction * 1_000,
+    writtenPerSecond: fraction * 1_000,
+    lagMax_seconds: 1,
+    drain_seconds,
+    cpu_seconds: 1,
+    operations: 1_000,
+  });
+  const rows = steadyRows(
+    1_000,
+    [step(0.2, 0.5), step(0.4, 1), step(0.6, 9)],
+    [{ name: 'lone instance', cpuFraction: 0.03 }],
+  );
 
   it('name the highest rate that holds', () => {
     expect(rows.find(({ metric }) => metric === 'highest rate that holds')?.value).toBe(400);
     expect(rows.find(({ metric }) => metric === 'of bare limit')?.value).toBe(0.4);
-    expect(rows.filter(({ metric }) => metric === 'behind the last write').map(({ met }) => met)).toEqual([true, true, false]);
+    expect(rows.filter(({ metric }) => metric === 'behind the last write').map(({ met }) => met)).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   it('hold an idle instance against its goal', () => {

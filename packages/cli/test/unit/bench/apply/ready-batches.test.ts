@@ -31,7 +31,8 @@ function stateAfter(operations: readonly Operation[]): State {
 /** The same of commands, carried out lane by lane. */
 function stateOf(workers: readonly RawWrite[][]): State {
   const state: State = new Map(Array.from({ length: workload.documents }, (_, id) => [id, 0]));
-  for (const command of workers.flat()) for (const bytes of command.statements) carryOut(state, command.kind, BSON.deserialize(bytes));
+  for (const command of workers.flat())
+    for (const bytes of command.statements) carryOut(state, command.kind, BSON.deserialize(bytes));
   return state;
 }
 
@@ -70,7 +71,9 @@ describe('the operations of a workload', () => {
   });
 
   it('meet hot documents as often as is wanted', () => {
-    const met = operationsOf(workload).filter(({ kind, id }) => (kind === 'update' || kind === 'replace') && id < 20).length;
+    const met = operationsOf(workload).filter(
+      ({ kind, id }) => (kind === 'update' || kind === 'replace') && id < 20,
+    ).length;
     expect(met / workload.operations).toBeGreaterThan(0.1);
   });
 });

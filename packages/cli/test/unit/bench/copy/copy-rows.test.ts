@@ -3,7 +3,12 @@ import { median, sizeRows } from '../../../../src/bench/copy/copy-rows.js';
 import { rangesOf } from '../../../../src/bench/copy/loop-order.js';
 
 const loop = (seconds: number, cpu_seconds: number) => ({ seconds, cpu_seconds, peakMemoryBytes: 1e8 });
-const engine = (seconds: number, cpu_seconds: number) => ({ ...loop(seconds, cpu_seconds), initialisation_seconds: 1, initialisationCpu_seconds: 0.5, peakMemoryBytes: 2.5e8 });
+const engine = (seconds: number, cpu_seconds: number) => ({
+  ...loop(seconds, cpu_seconds),
+  initialisation_seconds: 1,
+  initialisationCpu_seconds: 0.5,
+  peakMemoryBytes: 2.5e8,
+});
 
 describe('rows of the copy benchmark', () => {
   const rows = sizeRows({
@@ -22,7 +27,10 @@ describe('rows of the copy benchmark', () => {
     expect(row('1 KB bare loop', 'throughput')?.value).toBe(50);
     expect(row('1 KB engine', 'throughput of bare loop')).toMatchObject({ value: 0.8, goal: '>= 0.95', met: false });
     expect(row('1 KB engine', 'throughput of decoding copy')).toMatchObject({ value: 1.6, met: true });
-    expect(row('1 KB engine', 'CPU per GB of decoding copy')).toMatchObject({ value: expect.closeTo(0.4) as number, met: true });
+    expect(row('1 KB engine', 'CPU per GB of decoding copy')).toMatchObject({
+      value: expect.closeTo(0.4) as number,
+      met: true,
+    });
   });
 
   it('show the sweep, the initialisation beside the copy, and the highest peak', () => {
@@ -40,6 +48,10 @@ describe('medians and ranges', () => {
   });
 
   it('cover all documents once', () => {
-    expect(rangesOf(10, 3)).toEqual([[0, 3], [3, 6], [6, 10]]);
+    expect(rangesOf(10, 3)).toEqual([
+      [0, 3],
+      [3, 6],
+      [6, 10],
+    ]);
   });
 });

@@ -2,20 +2,32 @@ import { describe, expect, it } from 'vitest';
 import { growthRows, type GrowthStep } from '../../../../src/bench/copy/growth-rows.js';
 
 function step(count: number, engine_seconds: number, bare_seconds: number): GrowthStep {
-  return { count, bare_seconds, engine: { seconds: engine_seconds - 1, initialisation_seconds: 1, cpu_seconds: engine_seconds / 2, initialisationCpu_seconds: 0, peakMemoryBytes: 2e8 } };
+  return {
+    count,
+    bare_seconds,
+    engine: {
+      seconds: engine_seconds - 1,
+      initialisation_seconds: 1,
+      cpu_seconds: engine_seconds / 2,
+      initialisationCpu_seconds: 0,
+      peakMemoryBytes: 2e8,
+    },
+  };
 }
 
 describe('rows of what one more thing costs', () => {
   it('take the cost of a run as such out', () => {
     const rows = growthRows('collection', [step(1, 2, 0.1), step(101, 3, 0.6), step(1101, 13, 5.6)]);
-    const value = (name: string, metric: string) => rows.find((row) => row.case === name && row.metric === metric)?.value;
+    const value = (name: string, metric: string) =>
+      rows.find((row) => row.case === name && row.metric === metric)?.value;
     expect(value('1 to 101', 'time per collection')).toBeCloseTo(10);
     expect(value('101 to 1101', 'bare round trips per collection')).toBeCloseTo(5);
     expect(value('101 to 1101', 'multiple per collection')).toBeCloseTo(2);
   });
 
   it('judge whether the last multiple is above the first', () => {
-    const growth = (last_seconds: number) => growthRows('chunk', [step(1, 2, 0.1), step(101, 3, 0.6), step(1101, last_seconds, 5.6)]).at(-1);
+    const growth = (last_seconds: number) =>
+      growthRows('chunk', [step(1, 2, 0.1), step(101, 3, 0.6), step(1101, last_seconds, 5.6)]).at(-1);
     expect(growth(13)).toMatchObject({ case: '1 to 1101', goal: '<= 1.5', met: true });
     expect(growth(33)).toMatchObject({ met: false });
   });
@@ -26,6 +38,8 @@ describe('rows of what one more thing costs', () => {
   });
 
   it('need two differences to judge', () => {
-    expect(growthRows('chunk', [step(1, 2, 0.1), step(101, 3, 0.6)]).every(({ goal }) => goal === undefined)).toBe(true);
+    expect(growthRows('chunk', [step(1, 2, 0.1), step(101, 3, 0.6)]).every(({ goal }) => goal === undefined)).toBe(
+      true,
+    );
   });
 });

@@ -27,7 +27,13 @@ it('compares each round with the echo of the same round and takes the median', (
 });
 
 it('has goals for events of a shard and for opening', () => {
-  expect(changeRows({ kind: 'stream', events: 'update', from: 'shard' }, [result(0.1, 0)])[0]).toMatchObject({ metric: 'events', value: 10_000, met: false });
-  expect(changeRows({ kind: 'stream', events: 'update', from: 'router' }, [result(0.1, 0)])[0]).not.toHaveProperty('goal');
+  expect(changeRows({ kind: 'stream', events: 'update', from: 'shard' }, [result(0.1, 0)])[0]).toMatchObject({
+    metric: 'events',
+    value: 10_000,
+    met: false,
+  });
+  expect(changeRows({ kind: 'stream', events: 'update', from: 'router' }, [result(0.1, 0)])[0]).not.toHaveProperty(
+    'goal',
+  );
   expect(openingRows([{ process_seconds: 0.4, inProcess_seconds: 2 }]).map(({ met }) => met)).toEqual([true, false]);
 });

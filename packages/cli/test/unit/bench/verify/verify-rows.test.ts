@@ -2,11 +2,25 @@ import { expect, test } from 'vitest';
 import type { VerifyResult } from '../../../../src/bench/verify/verify-order.js';
 import { mismatchRows, verifySizeRows } from '../../../../src/bench/verify/verify-rows.js';
 
-const result = (seconds: number, peakMemoryBytes = 100e6, mismatches = 0): VerifyResult => ({ seconds, cpu_seconds: seconds / 2, peakMemoryBytes, mismatches, catalogs_seconds: 0, catalogsCpu_seconds: 0 });
+const result = (seconds: number, peakMemoryBytes = 100e6, mismatches = 0): VerifyResult => ({
+  seconds,
+  cpu_seconds: seconds / 2,
+  peakMemoryBytes,
+  mismatches,
+  catalogs_seconds: 0,
+  catalogsCpu_seconds: 0,
+});
 
 test('a size is compared with the bare loop by the medians of the rounds', () => {
-  const rows = verifySizeRows({ name: '1 KB', documents: 1_000, bytes: 1e9, loop: [result(1), result(9), result(2)], verifier: [result(2.5), result(1), result(7)] });
-  const value = (subject: string, metric: string) => rows.find((row) => row.case === `1 KB ${subject}` && row.metric === metric)?.value;
+  const rows = verifySizeRows({
+    name: '1 KB',
+    documents: 1_000,
+    bytes: 1e9,
+    loop: [result(1), result(9), result(2)],
+    verifier: [result(2.5), result(1), result(7)],
+  });
+  const value = (subject: string, metric: string) =>
+    rows.find((row) => row.case === `1 KB ${subject}` && row.metric === metric)?.value;
   expect(value('bare loop', 'documents compared')).toBe(500);
   expect(value('verifier', 'throughput')).toBe(800);
   expect(value('verifier', 'CPU')).toBe(0.625);

@@ -23,13 +23,21 @@ export function both(first: Distortion, second: Distortion): Distortion {
   return (asked, reply) => second(asked, first(asked, reply));
 }
 
-export const atATime = (command: Document): boolean => (command['readConcern'] as Document | undefined)?.['atClusterTime'] !== undefined;
+export const atATime = (command: Document): boolean =>
+  (command['readConcern'] as Document | undefined)?.['atClusterTime'] !== undefined;
 export const isFind = (command: Document): boolean => command['find'] !== undefined;
 
 /** Carries out what was refused. */
 export function accepted(reply: Document): Document {
   const { operationTime, $clusterTime }: Record<string, unknown> = reply;
-  return { ok: 1, n: 1, nModified: 1, cursor: { id: 0, ns: 'db.c', firstBatch: [], nextBatch: [] }, operationTime, $clusterTime };
+  return {
+    ok: 1,
+    n: 1,
+    nModified: 1,
+    cursor: { id: 0, ns: 'db.c', firstBatch: [], nextBatch: [] },
+    operationTime,
+    $clusterTime,
+  };
 }
 
 /** Carries out what was refused with a code, as a command or as a statement. */
@@ -42,7 +50,13 @@ export function acceptedCode(code: number): Distortion {
 
 /** Refuses what was carried out. */
 export function refused(code: number): Alter {
-  return ({ operationTime, $clusterTime }: Record<string, unknown>) => ({ ok: 0, code, errmsg: 'distorted', operationTime, $clusterTime });
+  return ({ operationTime, $clusterTime }: Record<string, unknown>) => ({
+    ok: 0,
+    code,
+    errmsg: 'distorted',
+    operationTime,
+    $clusterTime,
+  });
 }
 
 /** Sets fields of a reply. */
@@ -76,7 +90,12 @@ export function each(set: Document): Alter {
 
 /** Alters change events: into none, one or several. What ends the reading of a stream stays. */
 export function events(alter: (event: Document) => readonly Document[]): Distortion {
-  return on('getMore', batch((documents) => documents.flatMap((event) => (isEnd(event) || event['_id'] === undefined ? [event] : [...alter(event)]))));
+  return on(
+    'getMore',
+    batch((documents) =>
+      documents.flatMap((event) => (isEnd(event) || event['_id'] === undefined ? [event] : [...alter(event)])),
+    ),
+  );
 }
 
 /** Sets fields of every event. */
@@ -98,7 +117,10 @@ export const longAgo = new Timestamp({ t: 1, i: 1 });
 
 /** Every collection has another UUID at each look, or all have the same. */
 export function uuids(uuid: () => unknown): Distortion {
-  return on('listCollections', batch((documents) => documents.map((document) => ({ ...document, info: { uuid: uuid() } }))));
+  return on(
+    'listCollections',
+    batch((documents) => documents.map((document) => ({ ...document, info: { uuid: uuid() } }))),
+  );
 }
 
 export const anyUuid = (): Binary => new Binary(randomBytes(16), Binary.SUBTYPE_UUID);

@@ -1,8 +1,29 @@
 import {
-  accepted, acceptedCode, allButLast, anyUuid, atATime, batch, cursor, type Distortion, each, eventsWith, fields, isFind, longAgo, none, on, oneUuid, reversed, uuids, where,
+  accepted,
+  acceptedCode,
+  allButLast,
+  anyUuid,
+  atATime,
+  batch,
+  cursor,
+  type Distortion,
+  each,
+  eventsWith,
+  fields,
+  isFind,
+  longAgo,
+  none,
+  on,
+  oneUuid,
+  reversed,
+  uuids,
+  where,
 } from './distortion.js';
 
-const bounded = where((command) => command['min'] !== undefined, batch((documents) => [...documents, { place: -1 }]));
+const bounded = where(
+  (command) => command['min'] !== undefined,
+  batch((documents) => [...documents, { place: -1 }]),
+);
 const findAccepted = on('find', accepted);
 
 /** Servers that read, order and date otherwise. */
@@ -18,7 +39,10 @@ export const readingDistortions: Readonly<Record<string, Distortion>> = {
   'events-bear-the-time-of-their-write': eventsWith({ clusterTime: longAgo }),
   'notes-lie-above-all': on('appendOplogNote', fields({ operationTime: longAgo })),
   'routers-and-notes': on('appendOplogNote', accepted),
-  'reading-after-a-time-moves-idle-shards': where((command, node) => command['ping'] === 1 && node === 'shard1', fields({ operationTime: longAgo })),
+  'reading-after-a-time-moves-idle-shards': where(
+    (command, node) => command['ping'] === 1 && node === 'shard1',
+    fields({ operationTime: longAgo }),
+  ),
 
   'find-at-a-time': where(atATime, allButLast),
   'aggregate-at-a-time': where(atATime, none),
@@ -32,7 +56,10 @@ export const readingDistortions: Readonly<Record<string, Distortion>> = {
   'rename-ends-older-times': where(atATime, accepted),
   'rename-ends-cursors': on('getMore', accepted),
   'drop-ends-cursors': on('getMore', accepted),
-  'old-name-shows-older-times': on('find', batch(() => [{ _id: 3 }])),
+  'old-name-shows-older-times': on(
+    'find',
+    batch(() => [{ _id: 3 }]),
+  ),
   'own-writes-at-majority': on('find', none),
 
   'find-by-uuid': on('find', allButLast),
@@ -50,5 +77,8 @@ export const readingDistortions: Readonly<Record<string, Distortion>> = {
   'collation-makes-ids-equal': acceptedCode(11_000),
   'capped-order': on('find', reversed),
   'hashes-of-shard-keys': where((command) => command['min'] !== undefined, none),
-  'single-batch-has-101': where(isFind, batch((documents) => documents.slice(0, 100))),
+  'single-batch-has-101': where(
+    isFind,
+    batch((documents) => documents.slice(0, 100)),
+  ),
 };

@@ -1,6 +1,22 @@
 import type { Document } from 'mongodb';
 import {
-  accepted, batch, both, cursor, type Distortion, each, events, eventsWith, isFind, none, on, oneUuid, refused, repeated, uuids, where, without,
+  accepted,
+  batch,
+  both,
+  cursor,
+  type Distortion,
+  each,
+  events,
+  eventsWith,
+  isFind,
+  none,
+  on,
+  oneUuid,
+  refused,
+  repeated,
+  uuids,
+  where,
+  without,
 } from './distortion.js';
 
 /** A document with its fields in the other order. */
@@ -10,11 +26,17 @@ function turned(document: unknown): Document {
 
 /** Alters what updates tell. */
 function described(set: Document): Distortion {
-  return events((event) => [event['updateDescription'] === undefined ? event : { ...event, updateDescription: { ...(event['updateDescription'] as Document), ...set } }]);
+  return events((event) => [
+    event['updateDescription'] === undefined
+      ? event
+      : { ...event, updateDescription: { ...(event['updateDescription'] as Document), ...set } },
+  ]);
 }
 
 const isEmptyBatch = on('getMore', cursor({ postBatchResumeToken: { _data: '8200000001000000012B0229296E04' } }));
-const keyAlone = events((event) => [{ ...event, documentKey: { _id: (event['documentKey'] as Document | undefined)?.['_id'] as unknown } }]);
+const keyAlone = events((event) => [
+  { ...event, documentKey: { _id: (event['documentKey'] as Document | undefined)?.['_id'] as unknown } },
+]);
 const otherToken = events((event) => [{ ...event, _id: { _data: '8200000001000000012B022C0100296E04' } }]);
 /** Shows what has gone to several shards once, and what has gone to one never. */
 const onlyFirst = ((): Distortion => {
@@ -39,7 +61,9 @@ const creation = ((): Distortion => {
 
 /** Streams that show something else. */
 export const streamingDistortions: Readonly<Record<string, Distortion>> = {
-  'insert-and-replace-bring-the-document': events((event) => [{ ...event, fullDocument: turned(event['fullDocument']) }]),
+  'insert-and-replace-bring-the-document': events((event) => [
+    { ...event, fullDocument: turned(event['fullDocument']) },
+  ]),
   'update-description': described({ truncatedArrays: [] }),
   'array-elements-by-index': described({ updatedFields: { list: [] } }),
   'ambiguous-paths': described({ disambiguatedPaths: {} }),
@@ -55,7 +79,10 @@ export const streamingDistortions: Readonly<Record<string, Distortion>> = {
   'tokens-begin-with-the-time': otherToken,
   'tokens-name-the-uuid': otherToken,
   'empty-batches-move-on': isEmptyBatch,
-  'token-is-a-lower-bound': both(without('update'), events((event) => ((event['documentKey'] as Document)['_id'] === 2 ? [] : [event]))),
+  'token-is-a-lower-bound': both(
+    without('update'),
+    events((event) => ((event['documentKey'] as Document)['_id'] === 2 ? [] : [event])),
+  ),
   'lost-history-is-told': both(on('aggregate', accepted), on('find', each({ op: 'u' }))),
   'unknown-options-are-refused': on('aggregate', accepted),
   'router-brings-time-order': events((event) => ((event['documentKey'] as Document)['_id'] === 5 ? [] : [event])),
@@ -82,7 +109,10 @@ export const streamingDistortions: Readonly<Record<string, Distortion>> = {
 
   'repeated-definitions': on('createIndexes', refused(85)),
   'rename-onto-itself-is-refused': on('renameCollection', accepted),
-  'unique-beside-plain': where((command) => (command['indexes'] as Document[] | undefined)?.[0]?.['unique'] === true, refused(85)),
+  'unique-beside-plain': where(
+    (command) => (command['indexes'] as Document[] | undefined)?.[0]?.['unique'] === true,
+    refused(85),
+  ),
   'unique-over-duplicates-is-refused': on('createIndexes', accepted),
   'convert-to-unique': on('collMod', (reply) => ({ ...reply, violations: [], raw: {} })),
   'ttl-is-switched-off-and-on': on('collMod', refused(67)),

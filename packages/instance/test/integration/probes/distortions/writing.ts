@@ -1,21 +1,51 @@
 import { Timestamp } from 'mongodb';
 import {
-  accepted, acceptedCode, allButLast, batch, type Distortion, each, fields, none, on, refused, where,
+  accepted,
+  acceptedCode,
+  allButLast,
+  batch,
+  type Distortion,
+  each,
+  fields,
+  none,
+  on,
+  refused,
+  where,
 } from './distortion.js';
 
 const aborted = where((command) => command['find'] !== undefined && command['txnNumber'] === undefined, none);
-const turnedFields = on('find', batch((documents) => documents.map((document) => Object.fromEntries(Object.entries(document).reverse()))));
+const turnedFields = on(
+  'find',
+  batch((documents) => documents.map((document) => Object.fromEntries(Object.entries(document).reverse()))),
+);
 const isBlocked = acceptedCode(371);
 /** What a user may do who may do everything. */
 const unlimited = acceptedCode(13);
-const isSecond = (command: Record<string, unknown>): boolean => (command['documents'] as { _id?: unknown }[] | undefined)?.[0]?._id === 2;
+const isSecond = (command: Record<string, unknown>): boolean =>
+  (command['documents'] as { _id?: unknown }[] | undefined)?.[0]?._id === 2;
 
 /** Servers that write, count and allow otherwise. */
 export const writingDistortions: Readonly<Record<string, Distortion>> = {
   'unordered-goes-on': on('find', allButLast),
-  'ordered-stops': on('find', batch((documents) => [...documents, { _id: 3 }])),
-  'unordered-over-shards': on('insert', (reply) => (reply['writeErrors'] === undefined ? reply : { ...reply, writeErrors: [{ index: 0, code: 11_000 }, { index: 1, code: 11_000 }] })),
-  'duplicate-names-its-index': on('insert', (reply) => ({ ...reply, writeErrors: (reply['writeErrors'] as object[] | undefined)?.map((error) => ({ ...error, keyPattern: { _id: 1 } })) })),
+  'ordered-stops': on(
+    'find',
+    batch((documents) => [...documents, { _id: 3 }]),
+  ),
+  'unordered-over-shards': on('insert', (reply) =>
+    reply['writeErrors'] === undefined
+      ? reply
+      : {
+          ...reply,
+          writeErrors: [
+            { index: 0, code: 11_000 },
+            { index: 1, code: 11_000 },
+          ],
+        },
+  ),
+  'duplicate-names-its-index': on('insert', (reply) => ({
+    ...reply,
+    writeErrors: (reply['writeErrors'] as object[] | undefined)?.map((error) => ({ ...error, keyPattern: { _id: 1 } })),
+  })),
   'update-counts': on('update', fields({ n: 4 })),
   'delete-counts': on('delete', fields({ n: 2 })),
   'validation-is-bypassed': where((command) => command['bypassDocumentValidation'] === true, refused(121)),
@@ -28,7 +58,10 @@ export const writingDistortions: Readonly<Record<string, Distortion>> = {
   'bypass-keeps-zero-timestamps': on('find', each({ t: new Timestamp(5n) })),
   'stage-adds-in-order': turnedFields,
   'operator-adds-by-name': turnedFields,
-  'set-again-in-one-pipeline': on('find', batch((documents) => documents.map(({ _id, a, b }) => ({ _id: _id as unknown, a: a as unknown, b: b as unknown })))),
+  'set-again-in-one-pipeline': on(
+    'find',
+    batch((documents) => documents.map(({ _id, a, b }) => ({ _id: _id as unknown, a: a as unknown, b: b as unknown }))),
+  ),
   'unset-of-what-is-not-there': on('update', fields({ nModified: 1 })),
   'set-field-takes-any-name': on('find', each({ a: { b: 3 } })),
   'full-key-reaches-one-shard': where((command) => command['update'] !== undefined, refused(61)),
@@ -52,7 +85,10 @@ export const writingDistortions: Readonly<Record<string, Distortion>> = {
   'unknown-transaction': on('find', (reply) => ({ ...reply, errorLabels: [] })),
   'conflict-is-transient': acceptedCode(112),
   'open-transactions-are-listed': on('aggregate', none),
-  'collection-of-a-transaction': on('listCollections', batch(() => [{ info: { uuid: 1 } }])),
+  'collection-of-a-transaction': on(
+    'listCollections',
+    batch(() => [{ info: { uuid: 1 } }]),
+  ),
 
   'use-uuid-is-needed': unlimited,
   'backup-may-append-notes': unlimited,
@@ -63,7 +99,10 @@ export const writingDistortions: Readonly<Record<string, Distortion>> = {
 
   'block-refuses-writes': isBlocked,
   'block-refuses-definitions': isBlocked,
-  'block-may-be-repeated': where((command) => command['setUserWriteBlockMode'] === 1 && command['global'] === false, refused(8)),
+  'block-may-be-repeated': where(
+    (command) => command['setUserWriteBlockMode'] === 1 && command['global'] === false,
+    refused(8),
+  ),
   'block-lets-reads-through': on('find', refused(371)),
   'block-is-told': on('serverStatus', fields({ repl: { userWriteBlockMode: 1 } })),
   'block-lets-the-privileged-through': where((command) => isSecond(command), refused(371)),

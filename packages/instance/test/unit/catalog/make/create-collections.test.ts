@@ -61,9 +61,13 @@ describe('createCollections', () => {
     const { catalog, plan } = await makePlan(clusters, 'never');
     await createCollections({ destination: clusters.destination, plan, signal, confirm });
     const made = await readCatalog(clusters.destination, everything, signal);
-    const names = made.flatMap((entry) => entry.indexes.map((index) => `${entry.name} ${String(index.name)}`)).filter((name) => !name.endsWith('_id_'));
+    const names = made
+      .flatMap((entry) => entry.indexes.map((index) => `${entry.name} ${String(index.name)}`))
+      .filter((name) => !name.endsWith('_id_'));
     expect(names).toEqual(['hashed _id_hashed', 'ranged convoy_temporary_longer', 'uniq by_email']);
-    expect(compareCatalogs(catalog, made, { buildIndexes: 'never', destinationVersion: [5, 0, 0], form: 'temporary' })).toEqual([]);
+    expect(
+      compareCatalogs(catalog, made, { buildIndexes: 'never', destinationVersion: [5, 0, 0], form: 'temporary' }),
+    ).toEqual([]);
   });
 
   it('comes to the same end wherever the connection is lost, before or after the effect', async () => {
@@ -78,7 +82,9 @@ describe('createCollections', () => {
         const { plan } = await makePlan(clusters);
         clusters.server.failure = { atCommand, afterEffect };
         await untilDone(() => createCollections({ destination: clusters.destination, plan, signal, confirm }));
-        expect(clusters.server.state(), `lost at command ${atCommand}, after its effect: ${afterEffect}`).toEqual(undisturbed.server.state());
+        expect(clusters.server.state(), `lost at command ${atCommand}, after its effect: ${afterEffect}`).toEqual(
+          undisturbed.server.state(),
+        );
       }
     }
   }, 60_000);
@@ -93,7 +99,9 @@ describe('createCollections', () => {
 
     const other = pair();
     other.server.add('app.capped', { options: { capped: true, size: 8192 } });
-    await expect(createCollections({ destination: other.destination, plan: (await makePlan(other)).plan, signal, confirm })).rejects.toMatchObject({
+    await expect(
+      createCollections({ destination: other.destination, plan: (await makePlan(other)).plan, signal, confirm }),
+    ).rejects.toMatchObject({
       error: 'destinationNotEmpty',
       errorDescription: expect.stringContaining('app.capped') as string,
     });
@@ -102,7 +110,9 @@ describe('createCollections', () => {
   it('does not shard a collection that already holds documents', async () => {
     const clusters = pair();
     clusters.server.add('app.ranged', { documents: [{ _id: 1 }] });
-    await expect(createCollections({ destination: clusters.destination, plan: (await makePlan(clusters)).plan, signal, confirm })).rejects.toMatchObject({
+    await expect(
+      createCollections({ destination: clusters.destination, plan: (await makePlan(clusters)).plan, signal, confirm }),
+    ).rejects.toMatchObject({
       error: 'destinationNotEmpty',
     });
   });
@@ -117,7 +127,12 @@ describe('a leader that was replaced', () => {
     clusters.server.databases.get('app')?.collections.delete('capped');
     const before = clusters.server.state();
     const replaced = new Error('replaced');
-    const outcomes = plan.collections.map((one) => createCollection({ destination: clusters.destination, signal, confirm: () => Promise.reject(replaced) }, one).catch((error: unknown) => error));
+    const outcomes = plan.collections.map((one) =>
+      createCollection(
+        { destination: clusters.destination, signal, confirm: () => Promise.reject(replaced) },
+        one,
+      ).catch((error: unknown) => error),
+    );
     expect(await Promise.all(outcomes)).toContain(replaced);
     expect(clusters.server.state()).toEqual(before);
   });
@@ -130,26 +145,38 @@ describe('restoreAttributes', () => {
     await createCollections({ destination: clusters.destination, plan, signal, confirm });
     await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
     const made = await readCatalog(clusters.destination, everything, signal);
-    const options = { buildIndexes: 'beforeDataCopy', destinationVersion: clusters.destination.version, form: 'final' } as const;
+    const options = {
+      buildIndexes: 'beforeDataCopy',
+      destinationVersion: clusters.destination.version,
+      form: 'final',
+    } as const;
     expect(compareCatalogs(catalog, made, options)).toEqual([]);
   });
 
-  it.each([4, 5, 6] as const)('asks before every change, and changes nothing once it is refused, on version %i', async (version) => {
-    for (let allowed = 0; ; allowed += 1) {
-      const clusters = pair(version);
-      const { plan } = await makePlan(clusters);
-      await createCollections({ destination: clusters.destination, plan, signal, confirm });
-      const before = clusters.server.client.sent.length;
-      let asked = 0;
-      const replaced = new Error('replaced');
-      const confirmAllowed = (): Promise<void> => (++asked > allowed ? Promise.reject(replaced) : Promise.resolve());
-      const outcome = await restoreAttributes({ destination: clusters.destination, plan, signal, confirm: confirmAllowed }).catch((error: unknown) => error);
-      const changes = clusters.server.client.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
-      expect(changes.length).toBe(Math.min(asked, allowed));
-      if (outcome === undefined) return;
-      expect(outcome).toBe(replaced);
-    }
-  });
+  it.each([4, 5, 6] as const)(
+    'asks before every change, and changes nothing once it is refused, on version %i',
+    async (version) => {
+      for (let allowed = 0; ; allowed += 1) {
+        const clusters = pair(version);
+        const { plan } = await makePlan(clusters);
+        await createCollections({ destination: clusters.destination, plan, signal, confirm });
+        const before = clusters.server.client.sent.length;
+        let asked = 0;
+        const replaced = new Error('replaced');
+        const confirmAllowed = (): Promise<void> => (++asked > allowed ? Promise.reject(replaced) : Promise.resolve());
+        const outcome = await restoreAttributes({
+          destination: clusters.destination,
+          plan,
+          signal,
+          confirm: confirmAllowed,
+        }).catch((error: unknown) => error);
+        const changes = clusters.server.client.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
+        expect(changes.length).toBe(Math.min(asked, allowed));
+        if (outcome === undefined) return;
+        expect(outcome).toBe(replaced);
+      }
+    },
+  );
 
   it('sends no change when repeated after the end', async () => {
     const clusters = pair();
@@ -162,43 +189,60 @@ describe('restoreAttributes', () => {
     expect(new Set(again)).toEqual(new Set(['listIndexes']));
   });
 
-  it.each([4, 5, 6] as const)('comes to the same end wherever the connection is lost on version %i', async (version) => {
-    const undisturbed = pair(version);
-    const { plan: reference } = await makePlan(undisturbed);
-    await createCollections({ destination: undisturbed.destination, plan: reference, signal, confirm });
-    const before = undisturbed.server.client.sent.length;
-    await restoreAttributes({ destination: undisturbed.destination, plan: reference, signal, confirm });
-    const commands = undisturbed.server.client.sent.length - before;
-    for (let atCommand = 0; atCommand < commands; atCommand += 1) {
-      for (const afterEffect of [false, true]) {
-        const clusters = pair(version);
-        const { plan } = await makePlan(clusters);
-        await createCollections({ destination: clusters.destination, plan, signal, confirm });
-        clusters.server.failure = { atCommand, afterEffect };
-        await untilDone(() => restoreAttributes({ destination: clusters.destination, plan, signal, confirm }));
-        expect(clusters.server.state(), `lost at command ${atCommand}, after its effect: ${afterEffect}`).toEqual(undisturbed.server.state());
+  it.each([4, 5, 6] as const)(
+    'comes to the same end wherever the connection is lost on version %i',
+    async (version) => {
+      const undisturbed = pair(version);
+      const { plan: reference } = await makePlan(undisturbed);
+      await createCollections({ destination: undisturbed.destination, plan: reference, signal, confirm });
+      const before = undisturbed.server.client.sent.length;
+      await restoreAttributes({ destination: undisturbed.destination, plan: reference, signal, confirm });
+      const commands = undisturbed.server.client.sent.length - before;
+      for (let atCommand = 0; atCommand < commands; atCommand += 1) {
+        for (const afterEffect of [false, true]) {
+          const clusters = pair(version);
+          const { plan } = await makePlan(clusters);
+          await createCollections({ destination: clusters.destination, plan, signal, confirm });
+          clusters.server.failure = { atCommand, afterEffect };
+          await untilDone(() => restoreAttributes({ destination: clusters.destination, plan, signal, confirm }));
+          expect(clusters.server.state(), `lost at command ${atCommand}, after its effect: ${afterEffect}`).toEqual(
+            undisturbed.server.state(),
+          );
+        }
       }
-    }
-  }, 60_000);
+    },
+    60_000,
+  );
 
-  it.each([4, 5, 6] as const)('names namespace and index of every violation, and nothing else, on version %i', async (version) => {
-    const clusters = pair(version);
-    const { plan } = await makePlan(clusters);
-    await createCollections({ destination: clusters.destination, plan, signal, confirm });
-    clusters.server.violating.add('app.plain');
-    await expect(restoreAttributes({ destination: clusters.destination, plan, signal, confirm })).rejects.toMatchObject({
-      error: 'uniqueIndexViolated',
-      errorDescription: 'Documents of app.plain on the destination violate the unique index u_1. Documents of app.plain on the destination violate the unique index both_unique.',
-    });
-  });
+  it.each([4, 5, 6] as const)(
+    'names namespace and index of every violation, and nothing else, on version %i',
+    async (version) => {
+      const clusters = pair(version);
+      const { plan } = await makePlan(clusters);
+      await createCollections({ destination: clusters.destination, plan, signal, confirm });
+      clusters.server.violating.add('app.plain');
+      await expect(
+        restoreAttributes({ destination: clusters.destination, plan, signal, confirm }),
+      ).rejects.toMatchObject({
+        error: 'uniqueIndexViolated',
+        errorDescription:
+          'Documents of app.plain on the destination violate the unique index u_1. Documents of app.plain on the destination violate the unique index both_unique.',
+      });
+    },
+  );
 
   it('does not switch a TTL on while a unique index is violated', async () => {
     const clusters = pair();
     const { plan } = await makePlan(clusters);
     await createCollections({ destination: clusters.destination, plan, signal, confirm });
     clusters.server.violating.add('app.ranged');
-    await expect(restoreAttributes({ destination: clusters.destination, plan, signal, confirm })).rejects.toMatchObject({ error: 'uniqueIndexViolated' });
-    const ttl = clusters.server.databases.get('app')?.collections.get('plain')?.indexes.find((index) => index.name === 'ttl');
+    await expect(restoreAttributes({ destination: clusters.destination, plan, signal, confirm })).rejects.toMatchObject(
+      { error: 'uniqueIndexViolated' },
+    );
+    const ttl = clusters.server.databases
+      .get('app')
+      ?.collections.get('plain')
+      ?.indexes.find((index) => index.name === 'ttl');
     expect(ttl?.expireAfterSeconds).toBe(2_147_483_647);
   });
 });

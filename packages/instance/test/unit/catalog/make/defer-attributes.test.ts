@@ -23,16 +23,25 @@ async function committed(): Promise<{ clusters: Pair } & Plan> {
 
 /** Names of the indexes of a collection. */
 function indexNames({ server }: Pair, collection: string): string[] {
-  return (server.databases.get('app')?.collections.get(collection)?.indexes ?? []).map((index) => String(index.name)).sort();
+  return (server.databases.get('app')?.collections.get(collection)?.indexes ?? [])
+    .map((index) => String(index.name))
+    .sort();
 }
 
 describe('deferAttributes', () => {
   it('brings every index from its final form into the one in which changes are applied, and restoring brings it back', async () => {
     const { clusters, catalog, plan } = await committed();
     await deferAttributes({ destination: clusters.destination, plan, signal, confirm });
-    expect(compareCatalogs(catalog, await readCatalog(clusters.destination, everything, signal), { ...form, form: 'temporary' })).toEqual([]);
+    expect(
+      compareCatalogs(catalog, await readCatalog(clusters.destination, everything, signal), {
+        ...form,
+        form: 'temporary',
+      }),
+    ).toEqual([]);
     await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
-    expect(compareCatalogs(catalog, await readCatalog(clusters.destination, everything, signal), { ...form, form: 'final' })).toEqual([]);
+    expect(
+      compareCatalogs(catalog, await readCatalog(clusters.destination, everything, signal), { ...form, form: 'final' }),
+    ).toEqual([]);
   });
 
   it('never leaves a shard key without an index that supports it, and leaves no index of its own', async () => {
@@ -42,7 +51,11 @@ describe('deferAttributes', () => {
     const changes = clusters.server.client.sent.slice(before).map(({ command }) => command);
     const ofRanged = changes.filter((command) => [command.createIndexes, command.dropIndexes].includes('ranged'));
     const created = (index: unknown): unknown => (index as { name: string }[]).map(({ name }) => name);
-    expect(ofRanged.map((command) => (command.createIndexes === undefined ? ['drop', command.index as unknown] : ['create', created(command.indexes)]))).toEqual([
+    expect(
+      ofRanged.map((command) =>
+        command.createIndexes === undefined ? ['drop', command.index as unknown] : ['create', created(command.indexes)],
+      ),
+    ).toEqual([
       ['create', ['convoy_temporary_shard_key']],
       ['drop', 'longer'],
       ['create', ['longer']],
@@ -64,7 +77,9 @@ describe('deferAttributes', () => {
         const { clusters, plan } = await committed();
         clusters.server.failure = { atCommand, afterEffect };
         await untilDone(() => deferAttributes({ destination: clusters.destination, plan, signal, confirm }));
-        expect(clusters.server.state(), `lost at command ${atCommand}, after its effect: ${afterEffect}`).toEqual(undisturbed.clusters.server.state());
+        expect(clusters.server.state(), `lost at command ${atCommand}, after its effect: ${afterEffect}`).toEqual(
+          undisturbed.clusters.server.state(),
+        );
       }
     }
   }, 60_000);
@@ -76,10 +91,18 @@ describe('deferAttributes', () => {
       let asked = 0;
       const replaced = new Error('replaced');
       const confirmAllowed = (): Promise<void> => (++asked > allowed ? Promise.reject(replaced) : Promise.resolve());
-      const outcome = await deferAttributes({ destination: clusters.destination, plan, signal, confirm: confirmAllowed }).catch((error: unknown) => error);
+      const outcome = await deferAttributes({
+        destination: clusters.destination,
+        plan,
+        signal,
+        confirm: confirmAllowed,
+      }).catch((error: unknown) => error);
       const changes = clusters.server.client.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
       // Building a TTL index is one change in two commands: it is switched off right after.
-      const switchedOff = changes.filter((_, at) => at > 0 && 'createIndexes' in (changes[at - 1]?.command ?? {}) && 'collMod' in (changes[at]?.command ?? {}));
+      const switchedOff = changes.filter(
+        (_, at) =>
+          at > 0 && 'createIndexes' in (changes[at - 1]?.command ?? {}) && 'collMod' in (changes[at]?.command ?? {}),
+      );
       expect(changes.length - switchedOff.length).toBeLessThanOrEqual(Math.min(asked, allowed));
       if (outcome === undefined) return;
       expect(outcome).toBe(replaced);

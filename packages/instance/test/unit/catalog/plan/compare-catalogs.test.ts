@@ -7,7 +7,15 @@ import { chunkOf, indexAsRead, keyPattern } from '../as-read.js';
 
 function entry(parts: Partial<CatalogEntry> = {}, indexes: Document[] = []): CatalogEntry {
   return {
-    database: 'd', name: 'c', type: 'collection', uuid: '0c', options: {}, sharding: null, primaryShard: 's0', sizeBytes: 0, documentCount: 0,
+    database: 'd',
+    name: 'c',
+    type: 'collection',
+    uuid: '0c',
+    options: {},
+    sharding: null,
+    primaryShard: 's0',
+    sizeBytes: 0,
+    documentCount: 0,
     indexes: [{ v: 2, key: { _id: 1 }, name: '_id_' }, ...indexes].map(indexAsRead),
     ...parts,
   };
@@ -34,7 +42,9 @@ describe('compareCatalogs', () => {
     expect(compareCatalogs(source, waiting, temporary)).toEqual([]);
     expect(compareCatalogs(source, source, final)).toEqual([]);
     expect(compareCatalogs(source, waiting, final).map((one) => one.detail)).toEqual([
-      'u_1 is missing', 'ttl differs in expireAfterSeconds', 'convoy_temporary_u_1 is extra',
+      'u_1 is missing',
+      'ttl differs in expireAfterSeconds',
+      'convoy_temporary_u_1 is extra',
     ]);
   });
 
@@ -47,21 +57,28 @@ describe('compareCatalogs', () => {
   it('finds other options, and takes rounded capped sizes and spelt-out defaults for equal', () => {
     const capped = (size: number): CatalogEntry => entry({ options: { capped: true, size } });
     expect(compareCatalogs([capped(1_000)], [capped(1_024)], final)).toEqual([]);
-    expect(compareCatalogs([capped(1_000)], [capped(2_048)], final)).toEqual([{ kind: 'options', namespace: 'd.c', detail: 'size' }]);
+    expect(compareCatalogs([capped(1_000)], [capped(2_048)], final)).toEqual([
+      { kind: 'options', namespace: 'd.c', detail: 'size' },
+    ]);
     const validated = (more: Document): CatalogEntry => entry({ options: { validator: { a: 1 }, ...more } });
-    expect(compareCatalogs([validated({})], [validated({ validationLevel: 'strict', validationAction: 'error' })], final)).toEqual([]);
+    expect(
+      compareCatalogs([validated({})], [validated({ validationLevel: 'strict', validationAction: 'error' })], final),
+    ).toEqual([]);
     expect(compareCatalogs([validated({})], [validated({ validationAction: 'warn' })], final)).toHaveLength(1);
   });
 
   it('finds other shard keys, fields in another order included', () => {
-    const sharded = (key: Document, isUnique = false): CatalogEntry => entry({ sharding: { key: keyPattern(key), unique: isUnique, chunks: [], everMoved: false } }, [
-      { v: 2, key, name: 'k' },
-    ]);
-    const kinds = (a: CatalogEntry, b: CatalogEntry): string[] => compareCatalogs([a], [b], final).map((one) => one.kind);
+    const sharded = (key: Document, isUnique = false): CatalogEntry =>
+      entry({ sharding: { key: keyPattern(key), unique: isUnique, chunks: [], everMoved: false } }, [
+        { v: 2, key, name: 'k' },
+      ]);
+    const kinds = (a: CatalogEntry, b: CatalogEntry): string[] =>
+      compareCatalogs([a], [b], final).map((one) => one.kind);
     expect(kinds(sharded({ a: 1, b: 1 }), sharded({ a: 1, b: 1 }))).toEqual([]);
     expect(kinds(sharded({ a: 1, b: 1 }), sharded({ b: 1, a: 1 }))).toContain('shardKey');
     expect(kinds(sharded({ a: 1 }), entry({}, [{ v: 2, key: { a: 1 }, name: 'k' }]))).toEqual(['shardKey']);
-    const index = (...fields: [string, number][]): CatalogEntry => entry({}, [{ v: 2, key: new Map(fields), name: 'k' }]);
+    const index = (...fields: [string, number][]): CatalogEntry =>
+      entry({}, [{ v: 2, key: new Map(fields), name: 'k' }]);
     expect(kinds(index(['b', 1], ['10', 1]), index(['10', 1], ['b', 1]))).toEqual(['index']);
   });
 
@@ -72,7 +89,8 @@ describe('compareCatalogs', () => {
 });
 
 describe('catalogChanges', () => {
-  const kinds = (before: CatalogEntry[], after: CatalogEntry[]): string[] => catalogChanges(before, after).map((change) => change.kind);
+  const kinds = (before: CatalogEntry[], after: CatalogEntry[]): string[] =>
+    catalogChanges(before, after).map((change) => change.kind);
 
   it('sees nothing in two equal readings', () => {
     expect(catalogChanges([entry({ sizeBytes: 1 }, [unique])], [entry({ sizeBytes: 2 }, [unique])])).toEqual([]);
@@ -85,13 +103,17 @@ describe('catalogChanges', () => {
   });
 
   it('tells views by name', () => {
-    const view = (pipeline: Document[]): CatalogEntry => entry({ type: 'view', uuid: '', indexes: [], options: { viewOn: 'c', pipeline } });
+    const view = (pipeline: Document[]): CatalogEntry =>
+      entry({ type: 'view', uuid: '', indexes: [], options: { viewOn: 'c', pipeline } });
     expect(kinds([view([])], [view([new Map([['$match', {}]])])])).toEqual(['options']);
     expect(kinds([view([])], [])).toEqual(['dropped']);
   });
 
   it('says which indexes came, went and changed', () => {
-    const [change] = catalogChanges([entry({}, [unique, ttl])], [entry({}, [ttlOff, { v: 2, key: { n: 1 }, name: 'n_1' }])]);
+    const [change] = catalogChanges(
+      [entry({}, [unique, ttl])],
+      [entry({}, [ttlOff, { v: 2, key: { n: 1 }, name: 'n_1' }])],
+    );
     expect(change).toMatchObject({
       kind: 'indexes',
       added: [{ name: 'n_1' }],
@@ -102,10 +124,41 @@ describe('catalogChanges', () => {
 
   it('tells moved chunks from splits', () => {
     const sharded = (chunks: [number, number, string][]): CatalogEntry =>
-      entry({ sharding: { key: keyPattern({ k: 1 }), unique: false, chunks: chunks.map(([min, max, shard]) => chunkOf({ k: min }, { k: max }, shard)), everMoved: false } });
-    const before = sharded([[0, 10, 'a'], [10, 20, 'b']]);
-    expect(kinds([before], [sharded([[0, 5, 'a'], [5, 10, 'a'], [10, 20, 'b']])])).toEqual([]);
-    expect(kinds([before], [sharded([[0, 5, 'a'], [5, 20, 'b']])])).toEqual(['chunksMoved']);
+      entry({
+        sharding: {
+          key: keyPattern({ k: 1 }),
+          unique: false,
+          chunks: chunks.map(([min, max, shard]) => chunkOf({ k: min }, { k: max }, shard)),
+          everMoved: false,
+        },
+      });
+    const before = sharded([
+      [0, 10, 'a'],
+      [10, 20, 'b'],
+    ]);
+    expect(
+      kinds(
+        [before],
+        [
+          sharded([
+            [0, 5, 'a'],
+            [5, 10, 'a'],
+            [10, 20, 'b'],
+          ]),
+        ],
+      ),
+    ).toEqual([]);
+    expect(
+      kinds(
+        [before],
+        [
+          sharded([
+            [0, 5, 'a'],
+            [5, 20, 'b'],
+          ]),
+        ],
+      ),
+    ).toEqual(['chunksMoved']);
     expect(kinds([before], [entry()])).toEqual(['shardKey']);
     expect(kinds([entry()], [entry({ primaryShard: 's1' })])).toEqual(['primaryShard']);
   });
@@ -113,20 +166,31 @@ describe('catalogChanges', () => {
   it('tells what has moved there and back by versions and times, and not splits, merges, renames and what was stored without them', () => {
     const time = (t: number, i = 0): Timestamp => new Timestamp({ t, i });
     const chunk = (min: number, max: number, version?: Timestamp, ownedSince?: Timestamp): Chunk => ({
-      ...chunkOf({ k: min }, { k: max }, 'a'), ...(version && { version }), ...(ownedSince && { ownedSince }),
+      ...chunkOf({ k: min }, { k: max }, 'a'),
+      ...(version && { version }),
+      ...(ownedSince && { ownedSince }),
     });
-    const sharded = (...chunks: Chunk[]): CatalogEntry => entry({ sharding: { key: keyPattern({ k: 1 }), unique: false, chunks, everMoved: false } });
+    const sharded = (...chunks: Chunk[]): CatalogEntry =>
+      entry({ sharding: { key: keyPattern({ k: 1 }), unique: false, chunks, everMoved: false } });
     const before = sharded(chunk(0, 10, time(3, 1), time(50)), chunk(10, 20, time(2), time(60)));
     const [moved, unmoved]: [CatalogEntry[], CatalogEntry[]] = [
       [
         sharded(chunk(0, 10, time(5), time(80)), chunk(10, 20, time(4, 1), time(60))),
-        sharded(chunk(0, 5, time(5, 1), time(80)), chunk(5, 10, time(5, 2), time(80)), chunk(10, 20, time(4, 1), time(60))),
+        sharded(
+          chunk(0, 5, time(5, 1), time(80)),
+          chunk(5, 10, time(5, 2), time(80)),
+          chunk(10, 20, time(4, 1), time(60)),
+        ),
         sharded(chunk(0, 20, time(5, 3), time(90))),
         sharded(chunk(0, 20, time(5))),
       ],
       [
         before,
-        sharded(chunk(0, 5, time(3, 2), time(50)), chunk(5, 10, time(3, 3), time(50)), chunk(10, 20, time(2), time(60))),
+        sharded(
+          chunk(0, 5, time(3, 2), time(50)),
+          chunk(5, 10, time(3, 3), time(50)),
+          chunk(10, 20, time(2), time(60)),
+        ),
         sharded(chunk(0, 20, time(3, 2), time(90))),
         sharded(chunk(0, 10, time(4), time(50)), chunk(10, 20, time(2), time(60))),
       ],

@@ -21,13 +21,25 @@ describe('distributeChunks', () => {
   it('keeps ranges and maps shards by their place in the sorted lists', () => {
     const ranges = distributeChunks(keyPattern({ k: 1 }), chunksOf(['s2', 's1', 's2', 's2']), ['s2', 's1'], ['b', 'a']);
     expect(shardsOf(ranges)).toEqual(['b', 'a', 'b', 'b']);
-    expect(ranges.map(({ min, max }) => ({ min, max }))).toEqual(chunksOf(['s2', 's1', 's2', 's2']).map(({ min, max }) => ({ min, max })));
+    expect(ranges.map(({ min, max }) => ({ min, max }))).toEqual(
+      chunksOf(['s2', 's1', 's2', 's2']).map(({ min, max }) => ({ min, max })),
+    );
   });
 
   it('deals ranges out contiguously and evenly when shard counts differ', () => {
     const chunks = chunksOf(['s1', 's2', 's1', 's2', 's1', 's2', 's1']);
-    expect(shardsOf(distributeChunks(keyPattern({ k: 1 }), chunks, ['s1', 's2'], ['a', 'b', 'c']))).toEqual(['a', 'a', 'a', 'b', 'b', 'c', 'c']);
-    expect(shardsOf(distributeChunks(keyPattern({ k: 1 }), chunks, ['s1', 's2'], ['a']))).toEqual(Array.from({ length: 7 }, () => 'a'));
+    expect(shardsOf(distributeChunks(keyPattern({ k: 1 }), chunks, ['s1', 's2'], ['a', 'b', 'c']))).toEqual([
+      'a',
+      'a',
+      'a',
+      'b',
+      'b',
+      'c',
+      'c',
+    ]);
+    expect(shardsOf(distributeChunks(keyPattern({ k: 1 }), chunks, ['s1', 's2'], ['a']))).toEqual(
+      Array.from({ length: 7 }, () => 'a'),
+    );
   });
 
   it('splits the hash space evenly when there are fewer ranges than shards', () => {
@@ -35,14 +47,18 @@ describe('distributeChunks', () => {
     const ranges = distributeChunks(keyPattern({ k: 'hashed' }), chunks, ['s1'], ['a', 'b', 'c', 'd']);
     expect(shardsOf(ranges)).toEqual(['a', 'b', 'c', 'd']);
     expect(ranges.map((range) => BSON.EJSON.stringify(boundsOf(range).min))).toEqual(
-      [low, BSON.Long.fromBigInt(-(2n ** 62n)), BSON.Long.fromBigInt(0n), BSON.Long.fromBigInt(2n ** 62n)].map((k) => BSON.EJSON.stringify({ k })),
+      [low, BSON.Long.fromBigInt(-(2n ** 62n)), BSON.Long.fromBigInt(0n), BSON.Long.fromBigInt(2n ** 62n)].map((k) =>
+        BSON.EJSON.stringify({ k }),
+      ),
     );
     expect(ranges.slice(1).map((range) => range.min)).toEqual(ranges.slice(0, -1).map((range) => range.max));
     expect(ranges.map(boundsOf).at(-1)?.max).toEqual({ k: high });
   });
 
   it('splits the hash space for a hashed key of a collection that is not sharded yet', () => {
-    expect(distributeChunks(keyPattern({ h: 'hashed', x: 1 }), [], ['rs'], ['a', 'b']).map((range) => boundsOf(range).min)).toEqual([
+    expect(
+      distributeChunks(keyPattern({ h: 'hashed', x: 1 }), [], ['rs'], ['a', 'b']).map((range) => boundsOf(range).min),
+    ).toEqual([
       { h: low, x: low },
       { h: BSON.Long.fromNumber(0), x: low },
     ]);
@@ -55,13 +71,34 @@ describe('distributeChunks', () => {
 
   it('keeps the bytes of bounds, and joins ranges that meet at one that the driver cannot write', () => {
     const region = (fields: [string, unknown][]): Uint8Array => BSON.serialize(new Map([['k', new Map(fields)]]));
-    const [before, after] = [region([['region', 'm'], ['2024', 1]]), region([['2024', 1], ['region', 'm']])];
+    const [before, after] = [
+      region([
+        ['region', 'm'],
+        ['2024', 1],
+      ]),
+      region([
+        ['2024', 1],
+        ['region', 'm'],
+      ]),
+    ];
     const beyond = Buffer.from(BSON.serialize({ k: new Date(0) }));
     beyond.writeBigInt64LE(2n ** 62n + 1n, beyond.length - 9);
-    const bounds = [keyBound(keyPattern({ k: 1 }), [], minKey), before, beyond, after, keyBound(keyPattern({ k: 1 }), [], maxKey)];
-    const chunks = bounds.slice(1).map((max, position): Chunk => ({ min: bounds[position] ?? max, max, shard: `s${position % 2}` }));
+    const bounds = [
+      keyBound(keyPattern({ k: 1 }), [], minKey),
+      before,
+      beyond,
+      after,
+      keyBound(keyPattern({ k: 1 }), [], maxKey),
+    ];
+    const chunks = bounds
+      .slice(1)
+      .map((max, position): Chunk => ({ min: bounds[position] ?? max, max, shard: `s${position % 2}` }));
     const ranges = distributeChunks(keyPattern({ k: 1 }), chunks, ['s0', 's1'], ['a', 'b']);
-    expect(ranges.map(({ min, max }) => [min, max])).toEqual([[bounds[0], before], [before, after], [after, bounds[4]]]);
+    expect(ranges.map(({ min, max }) => [min, max])).toEqual([
+      [bounds[0], before],
+      [before, after],
+      [after, bounds[4]],
+    ]);
     expect(shardsOf(ranges)).toEqual(['a', 'b', 'b']);
   });
 
@@ -76,7 +113,18 @@ describe('distributeChunks', () => {
 });
 
 function entryOn(database: string, primaryShard: string, sizeBytes: number, name = 'c'): CatalogEntry {
-  return { database, name, type: 'collection', uuid: '', options: {}, indexes: [], sharding: null, primaryShard, sizeBytes, documentCount: 0 };
+  return {
+    database,
+    name,
+    type: 'collection',
+    uuid: '',
+    options: {},
+    indexes: [],
+    sharding: null,
+    primaryShard,
+    sizeBytes,
+    documentCount: 0,
+  };
 }
 
 describe('distributeDatabases', () => {
@@ -91,12 +139,24 @@ describe('distributeDatabases', () => {
   });
 
   it('spreads databases by size where counts differ', () => {
-    const catalog: Catalog = [entryOn('big', 's1', 100), entryOn('m1', 's1', 40), entryOn('m2', 's1', 40), entryOn('small', 's1', 30)];
-    expect(Object.fromEntries(distributeDatabases(catalog, ['s1'], ['a', 'b']))).toEqual({ big: 'a', m1: 'b', m2: 'b', small: 'b' });
+    const catalog: Catalog = [
+      entryOn('big', 's1', 100),
+      entryOn('m1', 's1', 40),
+      entryOn('m2', 's1', 40),
+      entryOn('small', 's1', 30),
+    ];
+    expect(Object.fromEntries(distributeDatabases(catalog, ['s1'], ['a', 'b']))).toEqual({
+      big: 'a',
+      m1: 'b',
+      m2: 'b',
+      small: 'b',
+    });
   });
 
   it('spreads empty databases too', () => {
     const catalog: Catalog = ['d1', 'd2', 'd3', 'd4'].map((database) => entryOn(database, 's1', 0));
-    expect(shardsOf([...distributeDatabases(catalog, ['s1'], ['a', 'b']).values()].map((shard) => ({ shard }))).sort()).toEqual(['a', 'a', 'b', 'b']);
+    expect(
+      shardsOf([...distributeDatabases(catalog, ['s1'], ['a', 'b']).values()].map((shard) => ({ shard }))).sort(),
+    ).toEqual(['a', 'a', 'b', 'b']);
   });
 });

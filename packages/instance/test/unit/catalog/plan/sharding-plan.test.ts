@@ -13,7 +13,15 @@ const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamesp
 
 function collection(indexes: Document[], parts: Partial<CatalogEntry> = {}): CatalogEntry {
   return {
-    database: 'd', name: 'c', type: 'collection', uuid: '0c', options: {}, sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0,
+    database: 'd',
+    name: 'c',
+    type: 'collection',
+    uuid: '0c',
+    options: {},
+    sharding: null,
+    primaryShard: 'rs',
+    sizeBytes: 0,
+    documentCount: 0,
     indexes: [{ v: 2, key: { _id: 1 }, name: '_id_' }, ...indexes].map(indexAsRead),
     ...parts,
   };
@@ -24,15 +32,32 @@ function apply(entry: CatalogEntry, key: Key, createSupportingIndexes = false): 
   return applyShardingEntries([entry], { createSupportingIndexes, shardingEntries }, everything)[0];
 }
 
-const index = (key: Document, attributes: Document = {}): Document => ({ v: 2, key, name: Object.keys(key).join('_'), ...attributes });
+const index = (key: Document, attributes: Document = {}): Document => ({
+  v: 2,
+  key,
+  name: Object.keys(key).join('_'),
+  ...attributes,
+});
 const throwing = (error: string): unknown => expect.objectContaining({ error });
 
 describe('applyShardingEntries', () => {
   it('gives listed collections their key in order and leaves others alone', () => {
     const other = collection([], { name: 'other' });
-    const request = { createSupportingIndexes: false, shardingEntries: [{ database: 'd', collection: 'c', shardCollection: { key: [{ b: 1 }, { a: 'hashed' }] as Key } }] };
-    const [first, second] = applyShardingEntries([collection([index({ b: 1, a: 'hashed', z: 1 })]), other], request, everything);
-    expect([...(first?.sharding?.key ?? [])]).toEqual([['b', 1], ['a', 'hashed']]);
+    const request = {
+      createSupportingIndexes: false,
+      shardingEntries: [
+        { database: 'd', collection: 'c', shardCollection: { key: [{ b: 1 }, { a: 'hashed' }] as Key } },
+      ],
+    };
+    const [first, second] = applyShardingEntries(
+      [collection([index({ b: 1, a: 'hashed', z: 1 })]), other],
+      request,
+      everything,
+    );
+    expect([...(first?.sharding?.key ?? [])]).toEqual([
+      ['b', 1],
+      ['a', 'hashed'],
+    ]);
     expect(first?.sharding).toMatchObject({ unique: false, chunks: [] });
     expect(second).toBe(other);
   });
@@ -64,13 +89,17 @@ describe('applyShardingEntries', () => {
 
   it('refuses unique indexes that do not begin with the key', () => {
     const support = index({ a: 1 });
-    expect(() => apply(collection([support, index({ b: 1 }, { unique: true })]), [{ a: 1 }])).toThrow(throwing('shardingIndexIncompatible'));
+    expect(() => apply(collection([support, index({ b: 1 }, { unique: true })]), [{ a: 1 }])).toThrow(
+      throwing('shardingIndexIncompatible'),
+    );
     expect(apply(collection([support, index({ a: 1, b: 1 }, { unique: true })]), [{ a: 1 }])).toBeDefined();
     expect(apply(collection([support, index({ _id: 1, b: 1 }, { unique: true })]), [{ a: 1 }])).toBeDefined();
   });
 
   it('refuses an index of the key that is only prepared to be unique', () => {
-    expect(() => apply(collection([index({ a: 1 }, { prepareUnique: true })]), [{ a: 1 }])).toThrow(throwing('shardingKeyUniqueness'));
+    expect(() => apply(collection([index({ a: 1 }, { prepareUnique: true })]), [{ a: 1 }])).toThrow(
+      throwing('shardingKeyUniqueness'),
+    );
   });
 
   it.each([
@@ -83,22 +112,34 @@ describe('applyShardingEntries', () => {
 
   it('refuses what the filter leaves out', () => {
     const filter = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [{ database: 'd' }] });
-    const request = { createSupportingIndexes: true, shardingEntries: [{ database: 'd', collection: 'c', shardCollection: { key: [{ _id: 1 }] as Key } }] };
+    const request = {
+      createSupportingIndexes: true,
+      shardingEntries: [{ database: 'd', collection: 'c', shardCollection: { key: [{ _id: 1 }] as Key } }],
+    };
     expect(() => applyShardingEntries([], request, filter)).toThrow(throwing('shardingEntryInvalid'));
   });
 
   it('keeps the order of fields whose names look like numbers', () => {
     const entry = apply(collection([]), [{ a: 1 }, { '1': 1 }], true);
-    expect([...(entry?.sharding?.key ?? [])]).toEqual([['a', 1], ['1', 1]]);
+    expect([...(entry?.sharding?.key ?? [])]).toEqual([
+      ['a', 1],
+      ['1', 1],
+    ]);
   });
 
   it('plans a missing supporting index when they are to be created, under a free name', () => {
     const deps = { buildIndexes: 'beforeDataCopy', destinationVersion: [5, 0, 0] } as const;
     const sharded = apply(collection([]), [{ a: 1 }, { h: 'hashed' }], true);
     expect(sharded && planIndexes(sharded, deps).indexes).toEqual([
-      { final: { key: keyPattern({ a: 1, h: 'hashed' }), name: 'a_1_h_hashed' }, temporary: { key: keyPattern({ a: 1, h: 'hashed' }), name: 'a_1_h_hashed' } },
+      {
+        final: { key: keyPattern({ a: 1, h: 'hashed' }), name: 'a_1_h_hashed' },
+        temporary: { key: keyPattern({ a: 1, h: 'hashed' }), name: 'a_1_h_hashed' },
+      },
     ]);
     const taken = apply(collection([{ ...index({ a: 1 }, { sparse: true }), name: 'a_1' }]), [{ a: 1 }], true);
-    expect(taken && planIndexes(taken, deps).indexes.map((plan) => plan.final.name as string)).toEqual(['a_1', 'convoy_shard_key_a_1']);
+    expect(taken && planIndexes(taken, deps).indexes.map((plan) => plan.final.name as string)).toEqual([
+      'a_1',
+      'convoy_shard_key_a_1',
+    ]);
   });
 });

@@ -32,7 +32,12 @@ describe('readCatalog', () => {
     server.add('app.system.js');
     server.add('convoy_metadata.migration');
     const catalog = await readCatalog(fakeCluster({ router: server.client }), everything, signal);
-    expect(catalog.map((entry) => `${entry.database}.${entry.name}`)).toEqual(['app.a', 'app.system.js', 'app.z', 'shop.orders']);
+    expect(catalog.map((entry) => `${entry.database}.${entry.name}`)).toEqual([
+      'app.a',
+      'app.system.js',
+      'app.z',
+      'shop.orders',
+    ]);
     expect(catalog[0]).toMatchObject({ type: 'view', uuid: '', indexes: [], sharding: null });
     expect(catalog[3]).toMatchObject({ type: 'collection', primaryShard: 'shard0', sizeBytes: 20, documentCount: 2 });
     expect(catalog[3]?.uuid).toMatch(/^[0-9a-f]{32}$/);
@@ -55,26 +60,45 @@ describe('readCatalog', () => {
     });
     const [entry] = await readCatalog(fakeCluster({ router: server.client }), everything, signal);
     expect(entry?.options.size).toBe(4096);
-    expect(BSON.EJSON.stringify(entry?.options.validator, { relaxed: false })).toBe(BSON.EJSON.stringify({ a: exact }, { relaxed: false }));
-    expect(BSON.EJSON.stringify(entry?.indexes[1]?.partialFilterExpression, { relaxed: false })).toBe(BSON.EJSON.stringify({ a: exact }, { relaxed: false }));
+    expect(BSON.EJSON.stringify(entry?.options.validator, { relaxed: false })).toBe(
+      BSON.EJSON.stringify({ a: exact }, { relaxed: false }),
+    );
+    expect(BSON.EJSON.stringify(entry?.indexes[1]?.partialFilterExpression, { relaxed: false })).toBe(
+      BSON.EJSON.stringify({ a: exact }, { relaxed: false }),
+    );
   });
 
   it('keeps the order of fields whose names look like numbers, wherever it decides, also when it is stored', async () => {
-    const ordered = (second: unknown): Map<string, unknown> => new Map([['b', 1], ['10', second]]);
+    const ordered = (second: unknown): Map<string, unknown> =>
+      new Map([
+        ['b', 1],
+        ['10', second],
+      ]);
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     const [min, max] = [{ k: ordered(new BSON.Int32(1)) }, { k: ordered(new BSON.Double(2)) }];
     server.addSharded('app.a', ordered(1), false, [{ min, max, shard: 'shard0' }], {
       options: { validator: ordered(1) },
-      indexes: [{ v: 2, key: ordered(-1), name: 'by', partialFilterExpression: { k: ordered(1) }, weights: ordered(3) }],
+      indexes: [
+        { v: 2, key: ordered(-1), name: 'by', partialFilterExpression: { k: ordered(1) }, weights: ordered(3) },
+      ],
     });
     server.add('app.view', { type: 'view', options: { viewOn: 'a', pipeline: [{ $sort: ordered(-1) }] } });
     const catalog = await readCatalog(fakeCluster({ router: server.client }), everything, signal);
     for (const [entry, view] of [catalog, catalog.map((one) => restoredEntry(storedEntry(one)))]) {
       const by = entry?.indexes.find(({ name }) => name === 'by');
-      const maps: unknown[] = [entry?.sharding?.key, by?.key, by?.weights, entry?.options.validator, (by?.partialFilterExpression as Map<string, unknown> | undefined)?.get('k')];
+      const maps: unknown[] = [
+        entry?.sharding?.key,
+        by?.key,
+        by?.weights,
+        entry?.options.validator,
+        (by?.partialFilterExpression as Map<string, unknown> | undefined)?.get('k'),
+      ];
       const [stage] = view?.options.pipeline as Map<string, unknown>[];
-      for (const map of [...maps, stage?.get('$sort')]) expect([...(map as Map<string, unknown>).keys()]).toEqual(['b', '10']);
-      expect(entry?.sharding?.chunks.map((chunk) => [Buffer.from(chunk.min), Buffer.from(chunk.max)])).toEqual([[Buffer.from(BSON.serialize(min)), Buffer.from(BSON.serialize(max))]]);
+      for (const map of [...maps, stage?.get('$sort')])
+        expect([...(map as Map<string, unknown>).keys()]).toEqual(['b', '10']);
+      expect(entry?.sharding?.chunks.map((chunk) => [Buffer.from(chunk.min), Buffer.from(chunk.max)])).toEqual([
+        [Buffer.from(BSON.serialize(min)), Buffer.from(BSON.serialize(max))],
+      ]);
     }
   });
 
@@ -94,7 +118,12 @@ describe('readCatalog', () => {
     const everMoved = async (...majors: (number | null)[]) => {
       const server = new FakeCatalogServer(['shard0', 'shard1']);
       server.addSharded('app.c', { k: 1 }, false, halves('k'));
-      server.chunks.forEach((chunk, index) => Object.assign(chunk, majors[index] === null ? {} : { lastmod: new BSON.Timestamp({ t: majors[index] ?? 0, i: index }) }));
+      server.chunks.forEach((chunk, index) =>
+        Object.assign(
+          chunk,
+          majors[index] === null ? {} : { lastmod: new BSON.Timestamp({ t: majors[index] ?? 0, i: index }) },
+        ),
+      );
       const [entry] = await readCatalog(fakeCluster({ router: server.client }), everything, signal);
       return entry?.sharding?.everMoved;
     };
@@ -108,15 +137,28 @@ describe('readCatalog', () => {
     ['through a router before 6.0', 'router', [5, 0, 7], true],
     ['through a later router, whose stream leaves orphans out', 'router', [6, 0, 1], false],
     ['directly, where a shard knows what it owns', 'direct', [5, 0, 7], false],
-  ] as const)('takes a move that was begun for one that may have left orphans: %s', async (_how, access, version, expected) => {
-    const server = new FakeCatalogServer(['shard0', 'shard1']);
-    for (const name of ['app.begun', 'app.still']) server.addSharded(name, { k: 1 }, false, halves('k'));
-    for (const chunk of server.chunks) Object.assign(chunk, { lastmod: new BSON.Timestamp({ t: 1, i: 0 }) });
-    server.changelog.push({ what: 'moveChunk.start', ns: 'app.begun' });
-    const shards = new Map([['shard0', server.client], ['shard1', server.client]]);
-    const catalog = await readCatalog(fakeCluster({ router: server.client, shards, access, version }), everything, signal);
-    expect(catalog.map(({ name, sharding }) => [name, sharding?.everMoved])).toEqual([['begun', expected], ['still', false]]);
-  });
+  ] as const)(
+    'takes a move that was begun for one that may have left orphans: %s',
+    async (_how, access, version, expected) => {
+      const server = new FakeCatalogServer(['shard0', 'shard1']);
+      for (const name of ['app.begun', 'app.still']) server.addSharded(name, { k: 1 }, false, halves('k'));
+      for (const chunk of server.chunks) Object.assign(chunk, { lastmod: new BSON.Timestamp({ t: 1, i: 0 }) });
+      server.changelog.push({ what: 'moveChunk.start', ns: 'app.begun' });
+      const shards = new Map([
+        ['shard0', server.client],
+        ['shard1', server.client],
+      ]);
+      const catalog = await readCatalog(
+        fakeCluster({ router: server.client, shards, access, version }),
+        everything,
+        signal,
+      );
+      expect(catalog.map(({ name, sharding }) => [name, sharding?.everMoved])).toEqual([
+        ['begun', expected],
+        ['still', false],
+      ]);
+    },
+  );
 
   it('takes a moved unsharded collection of 8.0 for unsharded, on its owner', async () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
@@ -130,7 +172,9 @@ describe('readCatalog', () => {
     const server = new FakeCatalogServer(['rs']);
     server.add('app.c');
     const cluster = fakeCluster({ router: server.client, kind: 'replicaSet', shardIds: ['rs'] });
-    expect(await readCatalog(cluster, everything, signal)).toMatchObject([{ name: 'c', sharding: null, primaryShard: 'rs' }]);
+    expect(await readCatalog(cluster, everything, signal)).toMatchObject([
+      { name: 'c', sharding: null, primaryShard: 'rs' },
+    ]);
     expect(server.client.sent.some(({ database }) => database === 'config')).toBe(false);
   });
 
@@ -140,7 +184,9 @@ describe('readCatalog', () => {
     server.add('app.kept');
     const table: Record<string, Handler> = {
       listDatabases: () => ({ databases: [{ name: 'app' }] }),
-      listCollections: () => ({ cursor: { firstBatch: ['gone', 'kept'].map((name) => ({ name, type: 'collection', options: {}, info: {} })) } }),
+      listCollections: () => ({
+        cursor: { firstBatch: ['gone', 'kept'].map((name) => ({ name, type: 'collection', options: {}, info: {} })) },
+      }),
       listIndexes: (_, command) => {
         if (command.listIndexes === 'gone') throw serverError(26, 'NamespaceNotFound');
         return { cursor: { firstBatch: [{ v: 2, key: { _id: 1 }, name: '_id_' }] } };
@@ -170,20 +216,26 @@ describe('readCatalog', () => {
     server.add('other.c');
     const filter = compileNamespaceFilter({ includeNamespaces: [{ database: 'app' }], excludeNamespaces: [] });
     await readCatalog(fakeCluster({ router: server.client }), filter, signal);
-    const listed = server.client.sent.filter(({ command }) => 'listCollections' in command).map(({ database }) => database);
+    const listed = server.client.sent
+      .filter(({ command }) => 'listCollections' in command)
+      .map(({ database }) => database);
     expect(listed).toEqual(['app']);
   });
 });
 
 describe('inconsistent indexes', () => {
-  const shardClient = (indexes: Document[]): FakeNodeClient => new FakeNodeClient('shard', { listIndexes: () => ({ cursor: { firstBatch: indexes } }) });
+  const shardClient = (indexes: Document[]): FakeNodeClient =>
+    new FakeNodeClient('shard', { listIndexes: () => ({ cursor: { firstBatch: indexes } }) });
   const id = { v: 2, key: { _id: 1 }, name: '_id_' };
   const a = { v: 2, key: { a: 1 }, name: 'a_1' };
 
   it('are found on the shards themselves where they can be reached', async () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     server.addSharded('app.c', { k: 1 }, false, halves('k'));
-    const shards = new Map([['shard0', shardClient([id, a])], ['shard1', shardClient([{ ...a, unique: true }, id])]]);
+    const shards = new Map([
+      ['shard0', shardClient([id, a])],
+      ['shard1', shardClient([{ ...a, unique: true }, id])],
+    ]);
     const report = await readCatalogReport(fakeCluster({ router: server.client, shards }), everything, signal);
     expect(report.inconsistentIndexes).toEqual([{ namespace: 'app.c', index: 'a_1', shards: ['shard1'] }]);
   });
@@ -192,12 +244,16 @@ describe('inconsistent indexes', () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     server.addSharded('app.c', { k: 1 }, false, halves('k'));
     const stats = [
-      { name: '_id_', shard: 'shard0', spec: id }, { name: 'a_1', shard: 'shard0', spec: a },
-      { name: '_id_', shard: 'shard1', spec: id }, { name: 'a_1', shard: 'shard1', spec: a, building: true },
+      { name: '_id_', shard: 'shard0', spec: id },
+      { name: 'a_1', shard: 'shard0', spec: a },
+      { name: '_id_', shard: 'shard1', spec: id },
+      { name: 'a_1', shard: 'shard1', spec: a, building: true },
     ];
     const answer = server.client;
     const router = new FakeNodeClient('router', {
-      ...Object.fromEntries(['listDatabases', 'listCollections', 'listIndexes', 'find'].map((name) => [name, forward(answer, name)])),
+      ...Object.fromEntries(
+        ['listDatabases', 'listCollections', 'listIndexes', 'find'].map((name) => [name, forward(answer, name)]),
+      ),
       aggregate: () => ({ cursor: { firstBatch: stats } }),
     });
     const report = await readCatalogReport(fakeCluster({ router }), everything, signal);
@@ -214,14 +270,18 @@ describe('fingerprint', () => {
   it('changes with definitions, not with sizes or splits', async () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     server.addSharded('app.c', { k: 1 }, false, halves('k'), { documents: [{}] });
-    const read = async (): Promise<string> => fingerprint(await readCatalog(fakeCluster({ router: server.client }), everything, signal));
+    const read = async (): Promise<string> =>
+      fingerprint(await readCatalog(fakeCluster({ router: server.client }), everything, signal));
     const first = await read();
     server.databases.get('app')?.collections.get('c')?.documents.push({});
     const [lower] = server.chunks;
     if (lower === undefined) throw new Error('the collection has chunks');
     server.chunks.splice(0, 1, { ...lower, max: { k: -5 } }, { ...lower, min: { k: -5 } });
     expect(await read()).toBe(first);
-    server.databases.get('app')?.collections.get('c')?.indexes.push({ v: 2, key: { a: 1 }, name: 'a_1' });
+    server.databases
+      .get('app')
+      ?.collections.get('c')
+      ?.indexes.push({ v: 2, key: { a: 1 }, name: 'a_1' });
     const indexed = await read();
     expect(indexed).not.toBe(first);
     Object.assign(server.chunks[0] ?? {}, { shard: 'shard1' });

@@ -16,7 +16,15 @@ async function rangesOf(key: Document, sample: Document[]) {
   const source = fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'] });
   const destination = fakeCluster({ router, shardIds: ['b', 'a'] });
   const entry: CatalogEntry = {
-    database: 'd', name: 'c', type: 'collection', uuid: '0c', options: {}, indexes: [], primaryShard: 'rs', sizeBytes: 0, documentCount: 0,
+    database: 'd',
+    name: 'c',
+    type: 'collection',
+    uuid: '0c',
+    options: {},
+    indexes: [],
+    primaryShard: 'rs',
+    sizeBytes: 0,
+    documentCount: 0,
     sharding: { key: keyPattern(key), unique: false, chunks: [], everMoved: false },
   };
   const plan = planDestination([entry], { source, destination, buildIndexes: 'beforeDataCopy' });
@@ -26,7 +34,10 @@ async function rangesOf(key: Document, sample: Document[]) {
 
 describe('withSampledRanges', () => {
   it('cuts the key space into equal parts without gaps, contiguous on every shard', async () => {
-    const { ranges } = await rangesOf({ k: 1 }, Array.from({ length: 80 }, (_, position) => ({ v0: position })));
+    const { ranges } = await rangesOf(
+      { k: 1 },
+      Array.from({ length: 80 }, (_, position) => ({ v0: position })),
+    );
     expect(ranges.map((range) => Number(range.max.k)).slice(0, -1)).toEqual([10, 20, 30, 40, 50, 60, 70]);
     expect(ranges[0]?.min).toEqual({ k: low });
     expect(ranges.at(-1)?.max).toEqual({ k: high });
@@ -35,7 +46,10 @@ describe('withSampledRanges', () => {
   });
 
   it('never makes an empty range out of few different values', async () => {
-    const { ranges } = await rangesOf({ k: 1 }, Array.from({ length: 80 }, (_, position) => ({ v0: position < 60 ? 'x' : 'y' })));
+    const { ranges } = await rangesOf(
+      { k: 1 },
+      Array.from({ length: 80 }, (_, position) => ({ v0: position < 60 ? 'x' : 'y' })),
+    );
     expect(ranges.map((range) => range.max.k as unknown)).toEqual(['y', high]);
     expect((await rangesOf({ k: 1 }, [])).ranges).toEqual([{ min: { k: low }, max: { k: high }, shard: 'a' }]);
   });

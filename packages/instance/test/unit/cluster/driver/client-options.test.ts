@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { clientOptions } from '../../../../src/cluster/driver/client-options.js';
 
 test('leave repetitions to the one policy of the instance', () => {
-  expect(clientOptions({}, new URLSearchParams('retryWrites=true&retryReads=true'))).toMatchObject({ retryReads: false, retryWrites: false });
+  expect(clientOptions({}, new URLSearchParams('retryWrites=true&retryReads=true'))).toMatchObject({
+    retryReads: false,
+    retryWrites: false,
+  });
 });
 
 test('of the connection string stand above the defaults', () => {

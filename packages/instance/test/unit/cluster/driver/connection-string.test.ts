@@ -1,25 +1,45 @@
 import { describe, expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { displayHost, parseConnectionString, redirected, userOf } from '../../../../src/cluster/driver/connection-string.js';
+import {
+  displayHost,
+  parseConnectionString,
+  redirected,
+  userOf,
+} from '../../../../src/cluster/driver/connection-string.js';
 
 describe('a connection string', () => {
-  const text = 'mongodb://us%40er:p%3Aw@a.example:27017,b.example/admin?tls=true&replicaSet=rs0&tlsCAFile=%2Fetc%2Fca%20file.pem';
+  const text =
+    'mongodb://us%40er:p%3Aw@a.example:27017,b.example/admin?tls=true&replicaSet=rs0&tlsCAFile=%2Fetc%2Fca%20file.pem';
 
   test('is taken apart', () => {
     const parts = parseConnectionString(text);
-    expect(parts).toMatchObject({ srv: false, userinfo: 'us%40er:p%3Aw', hosts: ['a.example:27017', 'b.example'], database: 'admin' });
+    expect(parts).toMatchObject({
+      srv: false,
+      userinfo: 'us%40er:p%3Aw',
+      hosts: ['a.example:27017', 'b.example'],
+      database: 'admin',
+    });
     expect(userOf(text)).toBe('us@er');
     expect(userOf('mongodb://a')).toBeNull();
   });
 
   test('leads to another node with the same settings', () => {
-    const there = redirected(parseConnectionString(text), { hosts: ['c:1', 'd:2'], options: { replicaSet: null, directConnection: 'true' } });
-    expect(there).toBe('mongodb://us%40er:p%3Aw@c:1,d:2/admin?tls=true&tlsCAFile=%2Fetc%2Fca%20file.pem&directConnection=true');
+    const there = redirected(parseConnectionString(text), {
+      hosts: ['c:1', 'd:2'],
+      options: { replicaSet: null, directConnection: 'true' },
+    });
+    expect(there).toBe(
+      'mongodb://us%40er:p%3Aw@c:1,d:2/admin?tls=true&tlsCAFile=%2Fetc%2Fca%20file.pem&directConnection=true',
+    );
   });
 
   test('leads to a shard with credentials of its own', () => {
     const parts = parseConnectionString('mongodb://u:p@a/?authMechanism=SCRAM-SHA-256&authSource=x');
-    const there = redirected(parts, { hosts: ['c:1'], options: { replicaSet: 's0' }, credentials: { user: 'n@me', password: 'p/w', authSource: 'admin' } });
+    const there = redirected(parts, {
+      hosts: ['c:1'],
+      options: { replicaSet: 's0' },
+      credentials: { user: 'n@me', password: 'p/w', authSource: 'admin' },
+    });
     expect(there).toBe('mongodb://n%40me:p%2Fw@c:1/?authSource=admin&replicaSet=s0');
   });
 

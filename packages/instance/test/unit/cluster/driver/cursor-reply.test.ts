@@ -17,13 +17,28 @@ describe('the cursor of a reply', () => {
 
   test('its times and tokens', () => {
     const time = new Timestamp({ t: 4_000_000_000, i: 7 });
-    const reply = readCursorReply(replyOf({ nextBatch: [], postBatchResumeToken: { _data: '82AB' }, atClusterTime: time, id: Long.ZERO, ns: 'db.c' }));
+    const reply = readCursorReply(
+      replyOf({
+        nextBatch: [],
+        postBatchResumeToken: { _data: '82AB' },
+        atClusterTime: time,
+        id: Long.ZERO,
+        ns: 'db.c',
+      }),
+    );
     expect(reply).toMatchObject({ documents: [], bytes: 0, resumeToken: '82AB', atClusterTime: time });
     expect(reply.id.isZero()).toBe(true);
   });
 
   test('tokens of another form are passed over', () => {
-    const { resumeToken } = readCursorReply(replyOf({ nextBatch: [], postBatchResumeToken: { _data: BSON.Binary.createFromBase64('AAEC') }, id: Long.ZERO, ns: 'db.c' }));
+    const { resumeToken } = readCursorReply(
+      replyOf({
+        nextBatch: [],
+        postBatchResumeToken: { _data: BSON.Binary.createFromBase64('AAEC') },
+        id: Long.ZERO,
+        ns: 'db.c',
+      }),
+    );
     expect(resumeToken).toBeUndefined();
   });
 

@@ -11,11 +11,16 @@ const signal = new AbortController().signal;
 const lsid = Buffer.alloc(16, 7);
 
 function clientTo(...nodes: ScriptedNode[]): DriverNodeClient {
-  const makers = nodes.map((node) => () => new MongoClient(`${node.connectionString}?directConnection=true`, clientOptions({})));
+  const makers = nodes.map(
+    (node) => () => new MongoClient(`${node.connectionString}?directConnection=true`, clientOptions({})),
+  );
   return new DriverNodeClient({ label: 'test', ring: new ClientRing(makers), readPreference: null });
 }
 
-async function withClient<T>(script: Script, run: (nodeClient: DriverNodeClient, node: ScriptedNode) => Promise<T>): Promise<T> {
+async function withClient<T>(
+  script: Script,
+  run: (nodeClient: DriverNodeClient, node: ScriptedNode) => Promise<T>,
+): Promise<T> {
   await using node = await ScriptedNode.start(script);
   const nodeClient = clientTo(node);
   try {
@@ -25,16 +30,30 @@ async function withClient<T>(script: Script, run: (nodeClient: DriverNodeClient,
   }
 }
 
-const insert = { database: 'db', collection: 'coll', kind: 'insert', statements: [BSON.serialize({ _id: 1 }), BSON.serialize({ _id: 2 })], ordered: false } as const;
+const insert = {
+  database: 'db',
+  collection: 'coll',
+  kind: 'insert',
+  statements: [BSON.serialize({ _id: 1 }), BSON.serialize({ _id: 2 })],
+  ordered: false,
+} as const;
 
 describe('reading at majority', () => {
   test('shows what was written through the door, whichever of its primaries answers', async () => {
     let t = 0;
-    const answer: Script = ({ name }) => ({ ...(name === 'find' ? batch(0n, []) : success({ n: 1 })), operationTime: new Timestamp({ t, i: 1 }) });
+    const answer: Script = ({ name }) => ({
+      ...(name === 'find' ? batch(0n, []) : success({ n: 1 })),
+      operationTime: new Timestamp({ t, i: 1 }),
+    });
     await withClient(answer, async (nodeClient, node) => {
       const level = 'majority';
       const find = { find: 'c', readConcern: { level } };
-      const timesOf = (name: string) => node.named(name).map(({ body }) => (body['readConcern'] as { afterClusterTime?: Timestamp } | undefined)?.afterClusterTime?.t);
+      const timesOf = (name: string) =>
+        node
+          .named(name)
+          .map(
+            ({ body }) => (body['readConcern'] as { afterClusterTime?: Timestamp } | undefined)?.afterClusterTime?.t,
+          );
       await nodeClient.openCursor('db', find, { signal });
       t = 101;
       await nodeClient.write(insert, null, { signal });
@@ -47,7 +66,11 @@ describe('reading at majority', () => {
       t = 150;
       await nodeClient.write(insert, null, { signal });
       await nodeClient.command('db', { count: 'c', readConcern: { level } }, { signal });
-      await nodeClient.openCursor('db', { find: 'c', readConcern: { level, afterClusterTime: new Timestamp({ t: 7, i: 1 }) } }, { signal });
+      await nodeClient.openCursor(
+        'db',
+        { find: 'c', readConcern: { level, afterClusterTime: new Timestamp({ t: 7, i: 1 }) } },
+        { signal },
+      );
       await nodeClient.openCursor('db', { find: 'c' }, { signal });
       expect(timesOf('find')).toEqual([undefined, 101, 7, undefined]);
       expect(timesOf('count')).toEqual([201, 201]);
@@ -56,10 +79,18 @@ describe('reading at majority', () => {
 });
 
 test('a router that did not see a write learns its cluster time with the read that waits for it', async () => {
-  const clusterTimeAt = (t: number) => ({ clusterTime: new Timestamp({ t, i: 1 }), signature: { hash: new Binary(Buffer.alloc(20)), keyId: Long.fromNumber(0) } });
+  const clusterTimeAt = (t: number) => ({
+    clusterTime: new Timestamp({ t, i: 1 }),
+    signature: { hash: new Binary(Buffer.alloc(20)), keyId: Long.fromNumber(0) },
+  });
   let dead = false;
-  await using first = await ScriptedNode.start(() => (dead ? 'disconnect' : { ...success({ n: 1 }), $clusterTime: clusterTimeAt(500) }));
-  await using second = await ScriptedNode.start(({ name }) => (name === 'find' ? batch(0n, []) : success()), { msg: 'isdbgrid', $clusterTime: clusterTimeAt(50) });
+  await using first = await ScriptedNode.start(() =>
+    dead ? 'disconnect' : { ...success({ n: 1 }), $clusterTime: clusterTimeAt(500) },
+  );
+  await using second = await ScriptedNode.start(({ name }) => (name === 'find' ? batch(0n, []) : success()), {
+    msg: 'isdbgrid',
+    $clusterTime: clusterTimeAt(50),
+  });
   const nodeClient = clientTo(first, second);
   try {
     await nodeClient.write(insert, null, { signal });
@@ -68,7 +99,10 @@ test('a router that did not see a write learns its cluster time with the read th
     await expect(nodeClient.command('db', command, { signal })).rejects.toThrow();
     await nodeClient.command('db', command, { signal });
     await nodeClient.openCursor('db', { find: 'c', readConcern: { level: 'majority' } }, { signal });
-    for (const name of ['count', 'find']) expect(second.named(name)[0]?.body['$clusterTime']).toMatchObject({ clusterTime: new Timestamp({ t: 500, i: 1 }) });
+    for (const name of ['count', 'find'])
+      expect(second.named(name)[0]?.body['$clusterTime']).toMatchObject({
+        clusterTime: new Timestamp({ t: 500, i: 1 }),
+      });
   } finally {
     await nodeClient.close();
   }
@@ -76,48 +110,83 @@ test('a router that did not see a write learns its cluster time with the read th
 
 describe('writing', () => {
   test('sends the statements untouched, with majority and without validation', async () => {
-    await withClient(() => success({ n: 2 }), async (nodeClient, node) => {
-      expect(await nodeClient.write(insert, null, { signal })).toEqual({ n: 2, nModified: 0, upserted: 0, failures: [], operationTime: new Timestamp({ t: 100, i: 1 }) });
-      const [command] = node.named('insert');
-      expect(command?.sequences.get('documents')).toEqual(insert.statements.map((bytes) => Buffer.from(bytes)));
-      expect(command?.body).toMatchObject({ insert: 'coll', ordered: false, writeConcern: { w: 'majority' }, bypassDocumentValidation: true, $db: 'db' });
-      expect(command?.body).not.toHaveProperty('txnNumber');
-    });
+    await withClient(
+      () => success({ n: 2 }),
+      async (nodeClient, node) => {
+        expect(await nodeClient.write(insert, null, { signal })).toEqual({
+          n: 2,
+          nModified: 0,
+          upserted: 0,
+          failures: [],
+          operationTime: new Timestamp({ t: 100, i: 1 }),
+        });
+        const [command] = node.named('insert');
+        expect(command?.sequences.get('documents')).toEqual(insert.statements.map((bytes) => Buffer.from(bytes)));
+        expect(command?.body).toMatchObject({
+          insert: 'coll',
+          ordered: false,
+          writeConcern: { w: 'majority' },
+          bypassDocumentValidation: true,
+          $db: 'db',
+        });
+        expect(command?.body).not.toHaveProperty('txnNumber');
+      },
+    );
   });
 
-  test.each([64, 91, 189])('throws a write-concern error (%i) as retryable, also beside duplicate keys and for commands', async (code) => {
-    const writeConcernError = { code, codeName: 'SomeCode', errmsg: 'waiting for replication timed out' };
-    const writeErrors = [{ index: 0, code: 11000, errmsg: 'E11000' }];
-    await withClient(() => success({ n: 1, writeErrors, writeConcernError }), async (nodeClient) => {
-      const calls = [() => nodeClient.write(insert, null, { signal }), () => nodeClient.command('db', { create: 'c' }, { signal })];
-      for (const call of calls) {
-        const error: unknown = await call().catch((thrown: unknown) => thrown);
-        expect(error).toBeInstanceOf(MongoServerError);
-        expect(classify(error)).toBe('retryable');
-      }
-    });
-  });
+  test.each([64, 91, 189])(
+    'throws a write-concern error (%i) as retryable, also beside duplicate keys and for commands',
+    async (code) => {
+      const writeConcernError = { code, codeName: 'SomeCode', errmsg: 'waiting for replication timed out' };
+      const writeErrors = [{ index: 0, code: 11000, errmsg: 'E11000' }];
+      await withClient(
+        () => success({ n: 1, writeErrors, writeConcernError }),
+        async (nodeClient) => {
+          const calls = [
+            () => nodeClient.write(insert, null, { signal }),
+            () => nodeClient.command('db', { create: 'c' }, { signal }),
+          ];
+          for (const call of calls) {
+            const error: unknown = await call().catch((thrown: unknown) => thrown);
+            expect(error).toBeInstanceOf(MongoServerError);
+            expect(classify(error)).toBe('retryable');
+          }
+        },
+      );
+    },
+  );
 
   test('with a ticket runs in that session under that number', async () => {
-    await withClient(() => success({ n: 2 }), async (nodeClient, node) => {
-      await nodeClient.write(insert, { lsid, txnNumber: (5n << 32n) + 3n }, { signal });
-      await nodeClient.write(insert, null, { signal });
-      await nodeClient.command('admin', { ping: 1 }, { signal });
-      const [ticketed, plain] = node.named('insert');
-      expect(ticketed?.body['txnNumber']).toEqual(Long.fromBigInt((5n << 32n) + 3n));
-      expect(ticketed?.body['lsid']).toEqual({ id: new Binary(lsid, 4).toUUID() });
-      for (const other of [plain, ...node.named('ping')]) expect(other?.body['lsid']).not.toEqual(ticketed?.body['lsid']);
-    });
+    await withClient(
+      () => success({ n: 2 }),
+      async (nodeClient, node) => {
+        await nodeClient.write(insert, { lsid, txnNumber: (5n << 32n) + 3n }, { signal });
+        await nodeClient.write(insert, null, { signal });
+        await nodeClient.command('admin', { ping: 1 }, { signal });
+        const [ticketed, plain] = node.named('insert');
+        expect(ticketed?.body['txnNumber']).toEqual(Long.fromBigInt((5n << 32n) + 3n));
+        expect(ticketed?.body['lsid']).toEqual({ id: new Binary(lsid, 4).toUUID() });
+        for (const other of [plain, ...node.named('ping')])
+          expect(other?.body['lsid']).not.toEqual(ticketed?.body['lsid']);
+      },
+    );
   });
 
   test('never ends the session of a ticket', async () => {
     const ended: unknown[] = [];
     await using node = await ScriptedNode.start(() => success({ n: 2 }));
-    const client = new MongoClient(`${node.connectionString}?directConnection=true`, { ...clientOptions({}), monitorCommands: true });
+    const client = new MongoClient(`${node.connectionString}?directConnection=true`, {
+      ...clientOptions({}),
+      monitorCommands: true,
+    });
     client.on('commandStarted', (event) => {
       if (event.commandName === 'endSessions') ended.push(...(event.command['endSessions'] as unknown[]));
     });
-    const nodeClient = new DriverNodeClient({ label: 'test', ring: new ClientRing([() => client]), readPreference: null });
+    const nodeClient = new DriverNodeClient({
+      label: 'test',
+      ring: new ClientRing([() => client]),
+      readPreference: null,
+    });
     await nodeClient.write(insert, { lsid, txnNumber: 1n }, { signal });
     await nodeClient.close();
     expect(ended.length).toBeGreaterThan(0);
@@ -126,18 +195,32 @@ describe('writing', () => {
 
   test('returns the failures of single statements', async () => {
     const writeErrors = [{ index: 1, code: 11000, errmsg: 'E11000', keyPattern: { _id: 1 }, keyValue: { _id: 2 } }];
-    await withClient(() => success({ n: 1, nModified: 0, upserted: [{ index: 0, _id: 1 }], writeErrors }), async (nodeClient) => {
-      const outcome = await nodeClient.write(insert, null, { signal });
-      expect(outcome).toMatchObject({ n: 1, upserted: 1, failures: [{ index: 1, code: 11000, message: 'E11000', keyPattern: { _id: 1 }, keyValue: { _id: 2 } }] });
-    });
+    await withClient(
+      () => success({ n: 1, nModified: 0, upserted: [{ index: 0, _id: 1 }], writeErrors }),
+      async (nodeClient) => {
+        const outcome = await nodeClient.write(insert, null, { signal });
+        expect(outcome).toMatchObject({
+          n: 1,
+          upserted: 1,
+          failures: [{ index: 1, code: 11000, message: 'E11000', keyPattern: { _id: 1 }, keyValue: { _id: 2 } }],
+        });
+      },
+    );
   });
 
   test('throws a write-concern error even beside other failures', async () => {
-    const reply = success({ n: 1, writeErrors: [{ index: 1, code: 11000, errmsg: 'E11000' }], writeConcernError: { code: 189, codeName: 'PrimarySteppedDown', errmsg: 'stepped down' } });
-    await withClient(() => reply, async (nodeClient) => {
-      const error = await nodeClient.write(insert, null, { signal }).catch((thrown: unknown) => thrown);
-      expect(classify(error)).toBe('retryable');
+    const reply = success({
+      n: 1,
+      writeErrors: [{ index: 1, code: 11000, errmsg: 'E11000' }],
+      writeConcernError: { code: 189, codeName: 'PrimarySteppedDown', errmsg: 'stepped down' },
     });
+    await withClient(
+      () => reply,
+      async (nodeClient) => {
+        const error = await nodeClient.write(insert, null, { signal }).catch((thrown: unknown) => thrown);
+        expect(classify(error)).toBe('retryable');
+      },
+    );
   });
 });
 
@@ -146,37 +229,59 @@ describe('cursors', () => {
 
   test('hand out bytes and their times', async () => {
     const fields = { postBatchResumeToken: { _data: '82AB' }, atClusterTime: new Timestamp({ t: 5, i: 6 }) };
-    await withClient(() => batch(0n, documents, fields), async (nodeClient) => {
-      const cursor = await nodeClient.openCursor('db', { find: 'coll' }, { signal });
-      expect(cursor.open).toBe(false);
-      expect(cursor.first.documents.map((bytes) => BSON.deserialize(bytes))).toEqual(documents);
-      // Views of one buffer: nothing was decoded or copied on the way.
-      expect(cursor.first.documents[0]?.buffer).toBe(cursor.first.documents[1]?.buffer);
-      expect(cursor.first).toMatchObject({ resumeToken: '82AB', atClusterTime: new Timestamp({ t: 5, i: 6 }), operationTime: new Timestamp({ t: 100, i: 1 }) });
-      expect(cursor.first.bytes).toBe(BSON.serialize(documents[0] ?? {}).length + BSON.serialize(documents[1] ?? {}).length);
-    });
+    await withClient(
+      () => batch(0n, documents, fields),
+      async (nodeClient) => {
+        const cursor = await nodeClient.openCursor('db', { find: 'coll' }, { signal });
+        expect(cursor.open).toBe(false);
+        expect(cursor.first.documents.map((bytes) => BSON.deserialize(bytes))).toEqual(documents);
+        // Views of one buffer: nothing was decoded or copied on the way.
+        expect(cursor.first.documents[0]?.buffer).toBe(cursor.first.documents[1]?.buffer);
+        expect(cursor.first).toMatchObject({
+          resumeToken: '82AB',
+          atClusterTime: new Timestamp({ t: 5, i: 6 }),
+          operationTime: new Timestamp({ t: 100, i: 1 }),
+        });
+        expect(cursor.first.bytes).toBe(
+          BSON.serialize(documents[0] ?? {}).length + BSON.serialize(documents[1] ?? {}).length,
+        );
+      },
+    );
   });
 
   test('go on in their own session, with the batch limit and the wait of the caller', async () => {
     const script: Script = ({ name }) => (name === 'getMore' ? batch(0n, documents, {}, 'nextBatch') : batch(77n, []));
     await withClient(script, async (nodeClient, node) => {
-      const cursor = await nodeClient.openCursor('db', { find: 'coll', batchSize: 0 }, { signal, batchDocumentsMax: 500 });
+      const cursor = await nodeClient.openCursor(
+        'db',
+        { find: 'coll', batchSize: 0 },
+        { signal, batchDocumentsMax: 500 },
+      );
       expect(cursor.open).toBe(true);
       expect((await cursor.next({ signal, maxTime_ms: 900 })).documents).toHaveLength(2);
       expect(cursor.open).toBe(false);
       const [find] = node.named('find');
       const [getMore] = node.named('getMore');
-      expect(getMore?.body).toMatchObject({ getMore: Long.fromNumber(77), collection: 'coll', batchSize: { value: 500 }, maxTimeMS: { value: 900 } });
+      expect(getMore?.body).toMatchObject({
+        getMore: Long.fromNumber(77),
+        collection: 'coll',
+        batchSize: { value: 500 },
+        maxTimeMS: { value: 900 },
+      });
       expect(getMore?.body['lsid']).toEqual(find?.body['lsid']);
     });
   });
 
   test('add no time of their own to a read', async () => {
     const readConcern = { level: 'snapshot', atClusterTime: new Timestamp({ t: 9, i: 1 }) };
-    await withClient(() => batch(0n, []), async (nodeClient, node) => {
-      for (let time = 0; time < 2; time += 1) await nodeClient.openCursor('db', { find: 'coll', readConcern }, { signal });
-      for (const { body } of node.named('find')) expect(body['readConcern']).toEqual(readConcern);
-    });
+    await withClient(
+      () => batch(0n, []),
+      async (nodeClient, node) => {
+        for (let time = 0; time < 2; time += 1)
+          await nodeClient.openCursor('db', { find: 'coll', readConcern }, { signal });
+        for (const { body } of node.named('find')) expect(body['readConcern']).toEqual(readConcern);
+      },
+    );
   });
 
   test('are freed on the server when closed early, and closing never throws', async () => {
@@ -190,7 +295,7 @@ describe('cursors', () => {
     });
   });
 
-  test('pass the server\'s failures on', async () => {
+  test("pass the server's failures on", async () => {
     const script: Script = ({ name }) => (name === 'getMore' ? failure(43, 'CursorNotFound') : batch(77n, []));
     await withClient(script, async (nodeClient) => {
       const cursor = await nodeClient.openCursor('db', { find: 'coll' }, { signal });
@@ -204,43 +309,60 @@ describe('cursors', () => {
 
 describe('commands', () => {
   test('that name a session run in it, as a transaction does', async () => {
-    await withClient(() => success(), async (nodeClient, node) => {
-      const session = { lsid: { id: new Binary(lsid, 4) }, txnNumber: Long.fromNumber(9), autocommit: false };
-      await nodeClient.command('db', { find: 'coll', startTransaction: true, ...session }, { signal });
-      await nodeClient.command('admin', { commitTransaction: 1, ...session }, { signal });
-      const bodies = [...node.named('find'), ...node.named('commitTransaction')].map(({ body }) => body);
-      for (const body of bodies) expect(body).toMatchObject({ txnNumber: Long.fromNumber(9), lsid: { id: new Binary(lsid, 4).toUUID() }, autocommit: false });
-      expect(bodies[0]).toHaveProperty('startTransaction', true);
-    });
+    await withClient(
+      () => success(),
+      async (nodeClient, node) => {
+        const session = { lsid: { id: new Binary(lsid, 4) }, txnNumber: Long.fromNumber(9), autocommit: false };
+        await nodeClient.command('db', { find: 'coll', startTransaction: true, ...session }, { signal });
+        await nodeClient.command('admin', { commitTransaction: 1, ...session }, { signal });
+        const bodies = [...node.named('find'), ...node.named('commitTransaction')].map(({ body }) => body);
+        for (const body of bodies)
+          expect(body).toMatchObject({
+            txnNumber: Long.fromNumber(9),
+            lsid: { id: new Binary(lsid, 4).toUUID() },
+            autocommit: false,
+          });
+        expect(bodies[0]).toHaveProperty('startTransaction', true);
+      },
+    );
   });
 
   test('are not repeated', async () => {
-    await withClient(() => failure(189, 'PrimarySteppedDown', { errorLabels: ['RetryableWriteError'] }), async (nodeClient, node) => {
-      await expect(nodeClient.command('db', { create: 'x' }, { signal })).rejects.toThrow(MongoServerError);
-      expect(node.named('create')).toHaveLength(1);
-    });
+    await withClient(
+      () => failure(189, 'PrimarySteppedDown', { errorLabels: ['RetryableWriteError'] }),
+      async (nodeClient, node) => {
+        await expect(nodeClient.command('db', { create: 'x' }, { signal })).rejects.toThrow(MongoServerError);
+        expect(node.named('create')).toHaveLength(1);
+      },
+    );
   });
 
   test('keep what a JavaScript number would lose', async () => {
     const large = Long.fromBigInt(2n ** 60n);
-    await withClient(() => success({ large, small: Long.fromNumber(5), pattern: new BSON.BSONRegExp('a', 'x') }), async (nodeClient) => {
-      const reply = await nodeClient.command('db', { any: 1 }, { signal });
-      expect(reply).toMatchObject({ large, small: 5, pattern: new BSON.BSONRegExp('a', 'x') });
-    });
+    await withClient(
+      () => success({ large, small: Long.fromNumber(5), pattern: new BSON.BSONRegExp('a', 'x') }),
+      async (nodeClient) => {
+        const reply = await nodeClient.command('db', { any: 1 }, { signal });
+        expect(reply).toMatchObject({ large, small: 5, pattern: new BSON.BSONRegExp('a', 'x') });
+      },
+    );
   });
 });
 
 describe('ending a call', () => {
-  test('by the caller\'s signal rejects with its reason and leaves the door usable', async () => {
-    await withClient(({ name }) => (name === 'hang' ? 'hang' : success()), async (nodeClient, node) => {
-      const controller = new AbortController();
-      const hanging = nodeClient.command('db', { hang: 1 }, { signal: controller.signal });
-      await expect.poll(() => node.named('hang').length).toBe(1);
-      controller.abort(new Error('enough'));
-      await expect(hanging).rejects.toThrow('enough');
-      await expect(nodeClient.command('db', { ping: 1 }, { signal })).resolves.toMatchObject({ ok: 1 });
-      await expect(nodeClient.command('db', { ping: 1 }, { signal: controller.signal })).rejects.toThrow('enough');
-    });
+  test("by the caller's signal rejects with its reason and leaves the door usable", async () => {
+    await withClient(
+      ({ name }) => (name === 'hang' ? 'hang' : success()),
+      async (nodeClient, node) => {
+        const controller = new AbortController();
+        const hanging = nodeClient.command('db', { hang: 1 }, { signal: controller.signal });
+        await expect.poll(() => node.named('hang').length).toBe(1);
+        controller.abort(new Error('enough'));
+        await expect(hanging).rejects.toThrow('enough');
+        await expect(nodeClient.command('db', { ping: 1 }, { signal })).resolves.toMatchObject({ ok: 1 });
+        await expect(nodeClient.command('db', { ping: 1 }, { signal: controller.signal })).rejects.toThrow('enough');
+      },
+    );
   });
 
   test('by closing the door', async () => {
@@ -287,7 +409,9 @@ describe('the time of a batch', () => {
     ['a shard is its own', false, early],
   ])('of %s', async (_whose, isRouter, expected) => {
     await using node = await ScriptedNode.start(() => reply);
-    const ring = new ClientRing([() => new MongoClient(`${node.connectionString}?directConnection=true`, clientOptions({}))]);
+    const ring = new ClientRing([
+      () => new MongoClient(`${node.connectionString}?directConnection=true`, clientOptions({})),
+    ]);
     const nodeClient = new DriverNodeClient({ label: 'test', ring, readPreference: null, isRouter });
     try {
       expect((await nodeClient.openCursor('db', { find: 'coll' }, { signal })).first.operationTime).toEqual(expected);

@@ -1,10 +1,17 @@
 import { BSON, MongoClient } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { DocumentBuilder } from '../../../../src/bson/build.js';
-import { decodedStatements, sendsReadyMadeBuffers, statementField } from '../../../../src/cluster/driver/driver-sequence.js';
+import {
+  decodedStatements,
+  sendsReadyMadeBuffers,
+  statementField,
+} from '../../../../src/cluster/driver/driver-sequence.js';
 import { ScriptedNode } from '../scripted-node.js';
 
-const statements = [BSON.serialize({ q: { _id: 1 }, u: [{ $set: { '10': 1, '2': 2 } }] }), BSON.serialize({ q: { _id: 2 }, u: {} })];
+const statements = [
+  BSON.serialize({ q: { _id: 1 }, u: [{ $set: { '10': 1, '2': 2 } }] }),
+  BSON.serialize({ q: { _id: 2 }, u: {} }),
+];
 
 describe('statements for the driver', () => {
   test('go out as ready-made buffers with this version of the driver', () => {
@@ -25,17 +32,35 @@ describe('statements for the driver', () => {
   test('arrive as they are, many at once and larger than a socket takes', async () => {
     await using node = await ScriptedNode.start(() => ({ ok: 1, n: 1 }));
     await using client = new MongoClient(node.connectionString);
-    const sent = Array.from({ length: 12 }, (_, write) => Array.from({ length: 3 }, (__, index) => BSON.serialize({ _id: `${write}/${index}`, text: 'x'.repeat(900_000 + write) })));
-    await Promise.all(sent.map((documents, write) => client.db('d').command({ insert: `c${write}`, documents: statementField('documents', documents) })));
+    const sent = Array.from({ length: 12 }, (_, write) =>
+      Array.from({ length: 3 }, (__, index) =>
+        BSON.serialize({ _id: `${write}/${index}`, text: 'x'.repeat(900_000 + write) }),
+      ),
+    );
+    await Promise.all(
+      sent.map((documents, write) =>
+        client.db('d').command({ insert: `c${write}`, documents: statementField('documents', documents) }),
+      ),
+    );
     for (const [write, documents] of sent.entries()) {
-      const arrived = node.named('insert').find(({ body }) => body['insert'] === `c${write}`)?.sequences.get('documents') ?? [];
-      expect(arrived.map((bytes, index) => bytes.equals(documents[index] ?? new Uint8Array()))).toEqual([true, true, true]);
+      const arrived =
+        node
+          .named('insert')
+          .find(({ body }) => body['insert'] === `c${write}`)
+          ?.sequences.get('documents') ?? [];
+      expect(arrived.map((bytes, index) => bytes.equals(documents[index] ?? new Uint8Array()))).toEqual([
+        true,
+        true,
+        true,
+      ]);
     }
   });
 
   test('lose nothing on the public way', () => {
     const again = decodedStatements(statements).map((statement) => BSON.serialize(statement));
-    expect(again.map((bytes) => Buffer.from(bytes).toString('hex'))).toEqual(statements.map((bytes) => Buffer.from(bytes).toString('hex')));
+    expect(again.map((bytes) => Buffer.from(bytes).toString('hex'))).toEqual(
+      statements.map((bytes) => Buffer.from(bytes).toString('hex')),
+    );
   });
 
   test('are refused on the public way when the driver would change them', () => {

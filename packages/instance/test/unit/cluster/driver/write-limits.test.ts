@@ -1,7 +1,12 @@
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { writeCommand } from '../../../../src/cluster/driver/write-command.js';
-import { assertWithinLimits, bulkBytesMax, bulkStatementsMax, partsWithin } from '../../../../src/cluster/driver/write-limits.js';
+import {
+  assertWithinLimits,
+  bulkBytesMax,
+  bulkStatementsMax,
+  partsWithin,
+} from '../../../../src/cluster/driver/write-limits.js';
 
 function sizesOf(sizes: readonly number[], bytesMax: number): number[][] {
   return [...partsWithin(sizes, (size) => size, bytesMax)];
@@ -9,7 +14,11 @@ function sizesOf(sizes: readonly number[], bytesMax: number): number[][] {
 
 describe('a list of statements', () => {
   it('is cut before a part would be too large', () => {
-    expect(sizesOf([4, 4, 4, 2, 9, 1], 10)).toEqual([[4, 4], [4, 2], [9, 1]]);
+    expect(sizesOf([4, 4, 4, 2, 9, 1], 10)).toEqual([
+      [4, 4],
+      [4, 2],
+      [9, 1],
+    ]);
   });
 
   it('has what is too large by itself in parts of its own', () => {
@@ -17,7 +26,10 @@ describe('a list of statements', () => {
   });
 
   it('is cut by count as well', () => {
-    const parts = sizesOf(Array.from({ length: bulkStatementsMax * 2 + 1 }, () => 0), 10);
+    const parts = sizesOf(
+      Array.from({ length: bulkStatementsMax * 2 + 1 }, () => 0),
+      10,
+    );
     expect(parts.map(({ length }) => length)).toEqual([bulkStatementsMax, bulkStatementsMax, 1]);
   });
 
@@ -38,11 +50,15 @@ describe('a bulk write that servers refuse', () => {
 
   it('of more than 48,000,000 bytes is not sent', () => {
     const document = new Uint8Array(16_000_000);
-    expect(() => writeCommand({ ...write, statements: [document, document, document] }, null)).toThrow('48000000 bytes');
+    expect(() => writeCommand({ ...write, statements: [document, document, document] }, null)).toThrow(
+      '48000000 bytes',
+    );
     expect(() => assertWithinLimits([document, document])).not.toThrow();
   });
 
   it('is never one of those cut here, whose last statement is a document of 16 MB and what goes with it', () => {
-    expect(() => assertWithinLimits([new Uint8Array(bulkBytesMax - 1), new Uint8Array(16 * 2 ** 20 + 16 * 1024)])).not.toThrow();
+    expect(() =>
+      assertWithinLimits([new Uint8Array(bulkBytesMax - 1), new Uint8Array(16 * 2 ** 20 + 16 * 1024)]),
+    ).not.toThrow();
   });
 });

@@ -9,7 +9,10 @@ import { FakeNodeClient } from '../../cluster/fake-node-client.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { never, once, settled } from '../../model/parts.js';
 
-const [former, next] = [{ name: 'cluster0', clusterId: '01' }, { name: 'cluster1', clusterId: '02' }];
+const [former, next] = [
+  { name: 'cluster0', clusterId: '01' },
+  { name: 'cluster1', clusterId: '02' },
+];
 /** What was asked of the former source's block. */
 let sent: unknown[];
 
@@ -18,9 +21,23 @@ beforeEach(() => {
 });
 
 function recordIn(phase: MigrationRecord['phase'], turns: number): MigrationRecord {
-  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', reversible: true, enableUserWriteBlocking: true, verification: { enabled: false } });
+  const options = parseStartRequest({
+    source: 'cluster0',
+    destination: 'cluster1',
+    reversible: true,
+    enableUserWriteBlocking: true,
+    verification: { enabled: false },
+  });
   const [source, destination] = turns % 2 === 0 ? [former, next] : [next, former];
-  return { options, phase, failure: null, source, destination, commit: { time: timestampOf(5n) }, reversal: { turns, openedAt: timestampOf(6n), isOver: false } } as unknown as MigrationRecord;
+  return {
+    options,
+    phase,
+    failure: null,
+    source,
+    destination,
+    commit: { time: timestampOf(5n) },
+    reversal: { turns, openedAt: timestampOf(6n), isOver: false },
+  } as unknown as MigrationRecord;
 }
 
 /** @param records that are found at each look */
@@ -76,7 +93,13 @@ it.each([
 it('every shard has to answer where they are read directly', async () => {
   const asked: string[] = [];
   const client = (name: string) => new FakeNodeClient(() => ({ ok: asked.push(name) }), {});
-  const cluster = fakeCluster({ router: client('router'), shards: new Map([['shard0', client('shard0')], ['shard1', client('shard1')]]) });
+  const cluster = fakeCluster({
+    router: client('router'),
+    shards: new Map([
+      ['shard0', client('shard0')],
+      ['shard1', client('shard1')],
+    ]),
+  });
   await requireAnswer({ clock: { sleep: () => new Promise(() => undefined) } as never }, cluster, never);
   expect(asked).toEqual(['router', 'shard0', 'shard1']);
 });

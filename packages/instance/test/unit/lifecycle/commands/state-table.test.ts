@@ -4,18 +4,33 @@ import { describe, expect, it } from 'vitest';
 import { requireState } from '../../../../src/lifecycle/commands/state-table.js';
 
 /** The contract's only transitions by command. */
-const taken: Record<string, string> = { start: 'IDLE', pause: 'RUNNING', resume: 'PAUSED', commit: 'RUNNING', reverse: 'COMMITTED' };
+const taken: Record<string, string> = {
+  start: 'IDLE',
+  pause: 'RUNNING',
+  resume: 'PAUSED',
+  commit: 'RUNNING',
+  reverse: 'COMMITTED',
+};
 
 const pairs = commandNames.flatMap((command) => migrationStates.map((state) => ({ command, state })));
 
 describe('a command', () => {
-  it.each(pairs.filter(({ command, state }) => taken[command] === state))('$command is taken in $state', ({ command, state }) => {
-    expect(() => requireState(command, state)).not.toThrow();
-  });
+  it.each(pairs.filter(({ command, state }) => taken[command] === state))(
+    '$command is taken in $state',
+    ({ command, state }) => {
+      expect(() => requireState(command, state)).not.toThrow();
+    },
+  );
 
-  it.each(pairs.filter(({ command, state }) => taken[command] !== state))('$command is refused in $state, naming both states', ({ command, state }) => {
-    expect(() => requireState(command, state)).toThrow(
-      expect.objectContaining({ error: 'notInThisState', errorDescription: `${command} is taken in state ${taken[command] ?? ''} only; the present state is ${state}.` }),
-    );
-  });
+  it.each(pairs.filter(({ command, state }) => taken[command] !== state))(
+    '$command is refused in $state, naming both states',
+    ({ command, state }) => {
+      expect(() => requireState(command, state)).toThrow(
+        expect.objectContaining({
+          error: 'notInThisState',
+          errorDescription: `${command} is taken in state ${taken[command] ?? ''} only; the present state is ${state}.`,
+        }),
+      );
+    },
+  );
 });

@@ -16,11 +16,20 @@ beforeEach(() => {
 });
 
 /** @param phases of the migration, at each look; the last one stays */
-async function unblockSource(phases: (MigrationPhase | 'failed')[], version: ClusterClient['version'] = [6, 0, 0]): Promise<void> {
-  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
+async function unblockSource(
+  phases: (MigrationPhase | 'failed')[],
+  version: ClusterClient['version'] = [6, 0, 0],
+): Promise<void> {
+  const options = parseStartRequest({
+    source: 'cluster0',
+    destination: 'cluster1',
+    enableUserWriteBlocking: true,
+    verification: { enabled: false },
+  });
   const record = (): Document => {
     const phase = phases.length > 1 ? phases.shift() : phases[0];
-    const state = phase === 'failed' ? { phase: 'committing', failure: { error: 'writeRefused' } } : { phase, failure: null };
+    const state =
+      phase === 'failed' ? { phase: 'committing', failure: { error: 'writeRefused' } } : { phase, failure: null };
     return { ...state, options, source: { clusterId: '01' }, destination: { clusterId: '02' } };
   };
   const setUserWriteBlockMode = (_database: string, { global }: Document): Document => {
@@ -29,7 +38,10 @@ async function unblockSource(phases: (MigrationPhase | 'failed')[], version: Clu
   };
   const source = new FakeNodeClient('source', { setUserWriteBlockMode, find: () => ({ cursor: { firstBatch: [] } }) });
   const destination = new FakeNodeClient('destination', { find: () => ({ cursor: { firstBatch: [record()] } }) });
-  const [one, other] = [fakeCluster({ router: source, shardIds: ['a'] }), fakeCluster({ router: destination, shardIds: ['a'] })];
+  const [one, other] = [
+    fakeCluster({ router: source, shardIds: ['a'] }),
+    fakeCluster({ router: destination, shardIds: ['a'] }),
+  ];
   await lift({ ...one, version, clusterId: '01' }, { ...other, clusterId: '02' }, once, never);
 }
 
@@ -51,21 +63,46 @@ it('a source that a failed commit gives back meanwhile stays open', async () => 
 });
 
 it('a server before 6.0 is said to have no block, and is not asked', async () => {
-  await expect(unblockSource(['committed'], [5, 0, 7])).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription: expect.stringMatching(/^cluster0 runs 5\.0\.7: .*none to lift/) as unknown });
+  await expect(unblockSource(['committed'], [5, 0, 7])).rejects.toMatchObject({
+    error: 'writeBlockingFailed',
+    errorDescription: expect.stringMatching(/^cluster0 runs 5\.0\.7: .*none to lift/) as unknown,
+  });
   expect(sent).toEqual([]);
 });
 
 it('a destination that is open is given back without its source', async () => {
-  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
-  const record = { phase: 'committed', failure: null, options, source: { clusterId: '01' }, destination: { clusterId: '02' } };
-  const router = new FakeNodeClient('destination', { setUserWriteBlockMode: () => ({ ok: sent.push('set') }), find: () => ({ cursor: { firstBatch: [record] } }) });
+  const options = parseStartRequest({
+    source: 'cluster0',
+    destination: 'cluster1',
+    enableUserWriteBlocking: true,
+    verification: { enabled: false },
+  });
+  const record = {
+    phase: 'committed',
+    failure: null,
+    options,
+    source: { clusterId: '01' },
+    destination: { clusterId: '02' },
+  };
+  const router = new FakeNodeClient('destination', {
+    setUserWriteBlockMode: () => ({ ok: sent.push('set') }),
+    find: () => ({ cursor: { firstBatch: [record] } }),
+  });
   await lift({ ...fakeCluster({ router, shardIds: ['a'] }), version: [6, 0, 0], clusterId: '02' }, null, once, never);
   expect(sent).toEqual(['set']);
 });
 
 describe('a cluster that was opened as a destination', () => {
-  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
-  const [zero, one] = [{ name: 'cluster0', clusterId: '00' }, { name: 'cluster1', clusterId: '01' }];
+  const options = parseStartRequest({
+    source: 'cluster0',
+    destination: 'cluster1',
+    enableUserWriteBlocking: true,
+    verification: { enabled: false },
+  });
+  const [zero, one] = [
+    { name: 'cluster0', clusterId: '00' },
+    { name: 'cluster1', clusterId: '01' },
+  ];
   const committed = { phase: 'committed', failure: null, options, source: zero, destination: one };
   const back = { phase: 'committing', failure: null, options, source: one, destination: zero };
   let records: Record<ClusterName, Document | null>;
@@ -82,9 +119,15 @@ describe('a cluster that was opened as a destination', () => {
   const connect: Connect = async (_config, name, _access, signal) => {
     if (name === 'cluster0') await reached(signal);
     const find = (): Document => ({ cursor: { firstBatch: [records[name]].filter((record) => record !== null) } });
-    const router = new FakeNodeClient(name, { setUserWriteBlockMode: (_database, { global }) => ({ ok: sent.push(`${name}: ${global}`) }), find });
+    const router = new FakeNodeClient(name, {
+      setUserWriteBlockMode: (_database, { global }) => ({ ok: sent.push(`${name}: ${global}`) }),
+      find,
+    });
     const { clusterId } = name === 'cluster0' ? zero : one;
-    return { ...fakeCluster({ router, name, clusterId, version: [6, 0, 0] }), close: () => Promise.resolve(void closed.push(name)) };
+    return {
+      ...fakeCluster({ router, name, clusterId, version: [6, 0, 0] }),
+      close: () => Promise.resolve(void closed.push(name)),
+    };
   };
 
   const run = (): Promise<void> => unblock({} as InstanceConfig, 'cluster1', never, connect);
@@ -98,7 +141,11 @@ describe('a cluster that was opened as a destination', () => {
 
   it.each([
     ['has gone from the name service', () => Promise.reject(new Error('querySrv ENOTFOUND'))],
-    ['does not answer', (signal: AbortSignal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))],
+    [
+      'does not answer',
+      (signal: AbortSignal) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+    ],
     ['answers too late', (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener('abort', resolve))],
   ])('is given back where its source %s', async (_, how) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

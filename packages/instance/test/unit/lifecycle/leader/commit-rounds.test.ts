@@ -40,11 +40,15 @@ beforeEach(() => {
   changed = new Condition();
   const task = { drained: null, copied: { bytes: 0, documents: 0 } } as unknown as TaskRecord;
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  const view: MigrationView = { record: { commit: null, options, taskIds: ['rs'], warnings: [] } as unknown as MigrationRecord, tasks: new Map([['rs', task]]) };
+  const view: MigrationView = {
+    record: { commit: null, options, taskIds: ['rs'], warnings: [] } as unknown as MigrationRecord,
+    tasks: new Map([['rs', task]]),
+  };
   const answer = (): void => {
     const round = rounds.at(-1)?.round ?? 0;
     const { eventsAbove, afterNotes } = answerOf(round);
-    if (round > 0 && notes >= afterNotes) Object.assign(task, { drained: { round, eventsAbove }, copied: { bytes: copied_bytes, documents: 1 } });
+    if (round > 0 && notes >= afterNotes)
+      Object.assign(task, { drained: { round, eventsAbove }, copied: { bytes: copied_bytes, documents: 1 } });
     changed.changed();
   };
   const note = (): Document => {
@@ -58,15 +62,31 @@ beforeEach(() => {
     return settled();
   };
   const nothing = () => ({ databases: [] });
-  const open = (): Document => ({ cursor: { firstBatch: transactions-- > 0 ? [{ _id: null, found: [{ txnNumber: 1 }] }] : [] } });
-  const source = fakeCluster({ router: new FakeNodeClient('source', { appendOplogNote: note, listDatabases: nothing, aggregate: open }), kind: 'replicaSet', access: 'direct', shardIds: ['rs'], shards: new Map([['rs', new FakeNodeClient('rs', { appendOplogNote: note })]]) });
+  const open = (): Document => ({
+    cursor: { firstBatch: transactions-- > 0 ? [{ _id: null, found: [{ txnNumber: 1 }] }] : [] },
+  });
+  const source = fakeCluster({
+    router: new FakeNodeClient('source', { appendOplogNote: note, listDatabases: nothing, aggregate: open }),
+    kind: 'replicaSet',
+    access: 'direct',
+    shardIds: ['rs'],
+    shards: new Map([['rs', new FakeNodeClient('rs', { appendOplogNote: note })]]),
+  });
   deps = {
     runtime: { retrying: once, clock: { sleep, monotonic_ms: () => (now_ms += 1_000) } },
     source,
-    destination: fakeCluster({ router: new FakeNodeClient('destination', { listDatabases: nothing }), kind: 'replicaSet', shardIds: ['rs'] }),
+    destination: fakeCluster({
+      router: new FakeNodeClient('destination', { listDatabases: nothing }),
+      kind: 'replicaSet',
+      shardIds: ['rs'],
+    }),
     fleet: { wake: () => undefined },
     metadata: { deleteMany: () => Promise.resolve(), upsertMany: () => Promise.resolve() },
-    watch: { view, until: (condition: (seen: MigrationView) => boolean, signal: AbortSignal) => changed.until(() => condition(view), signal) },
+    watch: {
+      view,
+      until: (condition: (seen: MigrationView) => boolean, signal: AbortSignal) =>
+        changed.until(() => condition(view), signal),
+    },
     records: {
       updateAsLeader: (_epoch: number, { commit, estimatedTotalBytes }: Partial<MigrationRecord>) => {
         if (commit) rounds.push(commit);
@@ -91,7 +111,12 @@ async function commit(): Promise<void> {
 
 /** A round that an earlier leader has begun so many seconds before the source's present time. */
 function begin(round: number, age_seconds: number): void {
-  const commit = { round, time: new Timestamp({ t: source_seconds - age_seconds, i: 1 }), sealed: false, catalogEpoch: null };
+  const commit = {
+    round,
+    time: new Timestamp({ t: source_seconds - age_seconds, i: 1 }),
+    sealed: false,
+    catalogEpoch: null,
+  };
   rounds.push(commit);
   deps.watch.view.record.commit = commit;
 }
@@ -101,7 +126,10 @@ const made = (): [number, boolean][] => rounds.map(({ round, sealed }) => [round
 describe('the commit time', () => {
   it('is sealed when all shares have drained it and nothing was seen above', async () => {
     await commit();
-    expect(made()).toEqual([[1, false], [1, true]]);
+    expect(made()).toEqual([
+      [1, false],
+      [1, true],
+    ]);
   });
 
   it('is taken once the transactions that were open before have ended, in every round', async () => {
@@ -111,7 +139,10 @@ describe('the commit time', () => {
       return { eventsAbove: round < 2 ? 1 : 0, afterNotes: 0 };
     };
     await commit();
-    expect([roundsAtPauses, made().at(-1)]).toEqual([[0, 0, 1, 1], [2, true]]);
+    expect([roundsAtPauses, made().at(-1)]).toEqual([
+      [0, 0, 1, 1],
+      [2, true],
+    ]);
   });
 
   it('is sealed with the total of what the shares have stored as copied when they had drained', async () => {
@@ -122,7 +153,12 @@ describe('the commit time', () => {
   it('is a later one while the source shows writes above the last', async () => {
     answerOf = (round) => ({ eventsAbove: round < 3 ? 2 : 0, afterNotes: 0 });
     await commit();
-    expect(made()).toEqual([[1, false], [2, false], [3, false], [3, true]]);
+    expect(made()).toEqual([
+      [1, false],
+      [2, false],
+      [3, false],
+      [3, true],
+    ]);
     const times = rounds.slice(0, 3).map(({ time }) => time.toBigInt());
     expect(times).toEqual([...times].sort((a, b) => (a < b ? -1 : 1)));
     expect(new Set(times).size).toBe(3);
@@ -131,7 +167,11 @@ describe('the commit time', () => {
   it('is a later one while definitions change above the last', async () => {
     changedAfter = () => rounds.length < 2;
     await commit();
-    expect(made()).toEqual([[1, false], [2, false], [2, true]]);
+    expect(made()).toEqual([
+      [1, false],
+      [2, false],
+      [2, true],
+    ]);
   });
 
   it('is given up after five, by name', async () => {
@@ -156,7 +196,10 @@ describe('the commit time', () => {
       isApplied = true;
     };
     await commit();
-    expect(made()).toEqual([[1, false], [1, true]]);
+    expect(made()).toEqual([
+      [1, false],
+      [1, true],
+    ]);
   });
 
   it('is followed by a pause when there were writes above it, in which writers can be stopped', async () => {
@@ -178,7 +221,10 @@ describe('the commit time of an earlier leader', () => {
     begin(3, 10);
     const [{ time } = { time: null }] = rounds;
     await commit();
-    expect(made()).toEqual([[3, false], [3, true]]);
+    expect(made()).toEqual([
+      [3, false],
+      [3, true],
+    ]);
     expect(rounds.at(-1)?.time).toEqual(time);
   });
 
@@ -186,12 +232,20 @@ describe('the commit time of an earlier leader', () => {
     begin(3, 10);
     answerOf = (round) => ({ eventsAbove: round < 4 ? 1 : 0, afterNotes: 0 });
     await commit();
-    expect(made()).toEqual([[3, false], [4, false], [4, true]]);
+    expect(made()).toEqual([
+      [3, false],
+      [4, false],
+      [4, true],
+    ]);
   });
 
   it('is replaced when it is too old for a share that was away', async () => {
     begin(3, 120);
     await commit();
-    expect(made()).toEqual([[3, false], [4, false], [4, true]]);
+    expect(made()).toEqual([
+      [3, false],
+      [4, false],
+      [4, true],
+    ]);
   });
 });

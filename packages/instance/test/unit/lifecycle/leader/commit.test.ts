@@ -44,7 +44,12 @@ let waitsAreOver: boolean;
 
 beforeEach(() => {
   server = new FakeCatalogServer(['rs'], 6);
-  server.add('shop.orders', { indexes: [{ v: 2, key: { t: 1 }, name: 'ttl', expireAfterSeconds: ttlOff_seconds }, { v: 2, key: { u: 1 }, name: 'u_1' }] });
+  server.add('shop.orders', {
+    indexes: [
+      { v: 2, key: { t: 1 }, name: 'ttl', expireAfterSeconds: ttlOff_seconds },
+      { v: 2, key: { u: 1 }, name: 'u_1' },
+    ],
+  });
   [forgetsChanges, eventsAbove, eventsLate, isReplaced, log] = [false, 0, 0, false, []];
   deletedIn = [];
   [eventsAtLook, notesUntilRead, notes] = [0, 0, 0];
@@ -57,10 +62,17 @@ function destination(): ClusterClient {
   const { client } = server;
   const command = (database: string, sent: Document, options: CallOptions): Promise<Document> => {
     if ('collMod' in sent) log.push('attribute');
-    if ('setUserWriteBlockMode' in sent || 'balancerStart' in sent) return Promise.resolve({ ok: log.push(`destination: ${Object.keys(sent)[0]}`) });
+    if ('setUserWriteBlockMode' in sent || 'balancerStart' in sent)
+      return Promise.resolve({ ok: log.push(`destination: ${Object.keys(sent)[0]}`) });
     return forgetsChanges && 'collMod' in sent ? Promise.resolve({ ok: 1 }) : client.command(database, sent, options);
   };
-  const router: NodeClient = { label: client.label, command, openCursor: client.openCursor.bind(client), write: client.write.bind(client), close: () => Promise.resolve() };
+  const router: NodeClient = {
+    label: client.label,
+    command,
+    openCursor: client.openCursor.bind(client),
+    write: client.write.bind(client),
+    close: () => Promise.resolve(),
+  };
   return fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0], clusterId: '0b' });
 }
 
@@ -68,25 +80,64 @@ function source(): ClusterClient {
   const { client } = server;
   const command = (database: string, sent: Document, options: CallOptions): Promise<Document> => {
     if (sent.aggregate === 1) return Promise.resolve({ cursor: { firstBatch: [] } });
-    if ('appendOplogNote' in sent) return Promise.resolve({ operationTime: new Timestamp({ t: 100, i: (notes += 1) }) });
+    if ('appendOplogNote' in sent)
+      return Promise.resolve({ operationTime: new Timestamp({ t: 100, i: (notes += 1) }) });
     if (record.phase === 'committing') return client.command(database, sent, options);
     // No block stands that could spare the command.
     if ('serverStatus' in sent) return Promise.resolve({ repl: {} });
     log.push(`source: ${Object.keys(sent)[0]}`);
     return answer();
   };
-  const router: NodeClient = { label: client.label, command, openCursor: client.openCursor.bind(client), write: client.write.bind(client), close: () => Promise.resolve() };
+  const router: NodeClient = {
+    label: client.label,
+    command,
+    openCursor: client.openCursor.bind(client),
+    write: client.write.bind(client),
+    close: () => Promise.resolve(),
+  };
   return fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
 }
 
 async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
   const model = new MetadataModel();
-  const metadata = new Metadata({ label: 'metadata', command: (_database: string, command: Document) => Promise.resolve(model.run(command)) } as unknown as NodeClient, once);
-  const indexes = [{ v: 2, key: { _id: 1 }, name: '_id_' }, { v: 2, key: { t: 1 }, name: 'ttl', expireAfterSeconds: 60 }, { v: 2, key: { u: 1 }, name: 'u_1', unique: true }];
-  const entry: CatalogEntry = { database: 'shop', name: 'orders', type: 'collection', uuid: '0a'.repeat(16), options: {}, indexes, sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
+  const metadata = new Metadata(
+    {
+      label: 'metadata',
+      command: (_database: string, command: Document) => Promise.resolve(model.run(command)),
+    } as unknown as NodeClient,
+    once,
+  );
+  const indexes = [
+    { v: 2, key: { _id: 1 }, name: '_id_' },
+    { v: 2, key: { t: 1 }, name: 'ttl', expireAfterSeconds: 60 },
+    { v: 2, key: { u: 1 }, name: 'u_1', unique: true },
+  ];
+  const entry: CatalogEntry = {
+    database: 'shop',
+    name: 'orders',
+    type: 'collection',
+    uuid: '0a'.repeat(16),
+    options: {},
+    indexes,
+    sharding: null,
+    primaryShard: 'rs',
+    sizeBytes: 0,
+    documentCount: 0,
+  };
   await storeEntries(metadata, leaderEpoch, [storedEntry(entry)], never, 'committedCollections');
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  record = { source: { clusterId: '0a' }, destination: { clusterId: '0b' }, phase: 'committing', taskIds: ['rs'], failure: null, options, commit: { catalogEpoch: leaderEpoch }, balancers: null, warnings: [], ...changes } as unknown as MigrationRecord;
+  record = {
+    source: { clusterId: '0a' },
+    destination: { clusterId: '0b' },
+    phase: 'committing',
+    taskIds: ['rs'],
+    failure: null,
+    options,
+    commit: { catalogEpoch: leaderEpoch },
+    balancers: null,
+    warnings: [],
+    ...changes,
+  } as unknown as MigrationRecord;
   const task = { drained: { round: 1, eventsAbove, deletedIn } } as unknown as TaskRecord;
   const look = (): void => {
     if (task.drained === null || !record.lastLook || notes < notesUntilRead) return;
@@ -100,7 +151,11 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
     return Promise.resolve(view);
   };
   const deps = {
-    runtime: { retrying: once, logger: { info: () => undefined, warn: () => undefined }, clock: { sleep, monotonic_ms: () => 0 } },
+    runtime: {
+      retrying: once,
+      logger: { info: () => undefined, warn: () => undefined },
+      clock: { sleep, monotonic_ms: () => 0 },
+    },
     source: source(),
     destination: destination(),
     fleet: { wake: () => undefined },
@@ -138,7 +193,13 @@ describe('the end of a commit', () => {
     await run();
     expect(log).toEqual(['attribute', 'attribute', 'attribute', 'lastLook', 'opening', 'canWrite', 'phase']);
     const indexes = server.databases.get('shop')?.collections.get('orders')?.indexes ?? [];
-    expect(indexes.map(({ name, expireAfterSeconds, unique }) => [name, expireAfterSeconds, unique] as unknown[])).toEqual([['_id_', undefined, undefined], ['ttl', 60, undefined], ['u_1', undefined, true]]);
+    expect(
+      indexes.map(({ name, expireAfterSeconds, unique }) => [name, expireAfterSeconds, unique] as unknown[]),
+    ).toEqual([
+      ['_id_', undefined, undefined],
+      ['ttl', 60, undefined],
+      ['u_1', undefined, true],
+    ]);
   });
 
   it('changes nothing for a leader that was replaced', async () => {
@@ -149,7 +210,10 @@ describe('the end of a commit', () => {
 
   it('is refused when the destination has kept a temporary form', async () => {
     forgetsChanges = true;
-    await expect(run()).rejects.toMatchObject({ error: 'catalogDiffers', errorDescription: expect.stringMatching(/ttl differs in expireAfterSeconds/) as unknown });
+    await expect(run()).rejects.toMatchObject({
+      error: 'catalogDiffers',
+      errorDescription: expect.stringMatching(/ttl differs in expireAfterSeconds/) as unknown,
+    });
     expect(log).not.toContain('opening');
   });
 
@@ -187,9 +251,24 @@ describe('the end of a commit', () => {
 });
 
 describe('once the opening is decided', () => {
-  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
+  const options = parseStartRequest({
+    source: 'cluster0',
+    destination: 'cluster1',
+    enableUserWriteBlocking: true,
+    verification: { enabled: false },
+  });
   const bothAsked = { options, balancers: { source: true, destination: true } };
-  const opened = ['opening', 'source: setUserWriteBlockMode', 'warnings', 'destination: setUserWriteBlockMode', 'canWrite', 'destination: balancerStart', 'source: balancerStart', 'warnings', 'phase'];
+  const opened = [
+    'opening',
+    'source: setUserWriteBlockMode',
+    'warnings',
+    'destination: setUserWriteBlockMode',
+    'canWrite',
+    'destination: balancerStart',
+    'source: balancerStart',
+    'warnings',
+    'phase',
+  ];
   const fromOpening = (): string[] => log.slice(log.indexOf('opening'));
 
   it('a source that has gone keeps nothing from being opened, and what it was not asked is told', async () => {
@@ -198,8 +277,16 @@ describe('once the opening is decided', () => {
     expect(fromOpening()).toEqual(opened);
     expect(record).toMatchObject({ phase: 'committed', canWrite: true });
     expect(record.warnings).toEqual([
-      { name: 'sourceNotClosedAgain', description: expect.stringMatching(/cluster0 could not be asked .*MongoNetworkError.*setUserWriteBlockMode/) as unknown },
-      { name: 'sourceBalancerLeftOff', description: expect.stringMatching(/balancer of cluster0, .*MongoNetworkError.*sh\.startBalancer/) as unknown },
+      {
+        name: 'sourceNotClosedAgain',
+        description: expect.stringMatching(
+          /cluster0 could not be asked .*MongoNetworkError.*setUserWriteBlockMode/,
+        ) as unknown,
+      },
+      {
+        name: 'sourceBalancerLeftOff',
+        description: expect.stringMatching(/balancer of cluster0, .*MongoNetworkError.*sh\.startBalancer/) as unknown,
+      },
     ]);
   });
 
@@ -224,7 +311,10 @@ describe('once the opening is decided', () => {
     answer = () => Promise.reject(serverError(13, 'Unauthorized'));
     await run(bothAsked);
     expect(record).toMatchObject({ phase: 'committed' });
-    expect(record.warnings.map(({ description }) => description)).toEqual([expect.stringContaining('writeBlockingFailed'), expect.stringContaining('Unauthorized')]);
+    expect(record.warnings.map(({ description }) => description)).toEqual([
+      expect.stringContaining('writeBlockingFailed'),
+      expect.stringContaining('Unauthorized'),
+    ]);
   });
 
   it('a later leader that finds the source back does what was left, and takes the warnings back', async () => {

@@ -18,8 +18,17 @@ const uuidOf = ({ uuid }: { uuid: { toHexString(includeDashes: boolean): string 
 
 /** A source on which nothing is written. */
 function sourceClient({ client }: FakeCatalogServer): NodeClient {
-  const command: NodeClient['command'] = async (database, sent, options) => ('appendOplogNote' in sent ? { operationTime: new Timestamp({ t: 100, i: 1 }) } : client.command(database, sent, options));
-  return { label: 'source', command, openCursor: client.openCursor.bind(client), write: client.write.bind(client), close: () => Promise.resolve() };
+  const command: NodeClient['command'] = async (database, sent, options) =>
+    'appendOplogNote' in sent
+      ? { operationTime: new Timestamp({ t: 100, i: 1 }) }
+      : client.command(database, sent, options);
+  return {
+    label: 'source',
+    command,
+    openCursor: client.openCursor.bind(client),
+    write: client.write.bind(client),
+    close: () => Promise.resolve(),
+  };
 }
 
 /** The leader of a migration of one collection with an index, which the destination lacks. */
@@ -27,7 +36,12 @@ async function fixture(onListed: (indexes: Document[]) => void) {
   const [sourceServer, server] = [new FakeCatalogServer(['rs']), new FakeCatalogServer(['rs'])];
   const from = sourceServer.add('shop.orders', { indexes: [wanted] });
   const to = server.add('shop.orders');
-  const source = fakeCluster({ router: sourceClient(sourceServer), kind: 'replicaSet', shardIds: ['rs'], shards: new Map([['rs', sourceClient(sourceServer)]]) });
+  const source = fakeCluster({
+    router: sourceClient(sourceServer),
+    kind: 'replicaSet',
+    shardIds: ['rs'],
+    shards: new Map([['rs', sourceClient(sourceServer)]]),
+  });
   const openCursor: NodeClient['openCursor'] = async (database, sent, options) => {
     const cursor = await server.client.openCursor(database, sent, options);
     if (sent.listIndexes === 'orders') onListed(to.indexes);
@@ -38,12 +52,25 @@ async function fixture(onListed: (indexes: Document[]) => void) {
     if (sent.listIndexes === 'orders') onListed(to.indexes);
     return reply;
   };
-  const router: NodeClient = { label: 'destination', command, openCursor, write: server.client.write.bind(server.client), close: () => Promise.resolve() };
+  const router: NodeClient = {
+    label: 'destination',
+    command,
+    openCursor,
+    write: server.client.write.bind(server.client),
+    close: () => Promise.resolve(),
+  };
   const destination = fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'], clusterId: '0b' });
 
   const stored = await syncingMigration(['rs']);
-  await storeEntries(stored.metadata, leaderEpoch, (await readCatalog(source, everything, never)).map(storedEntry), never);
-  await (await UuidPairs.read(stored.metadata, leaderEpoch, never)).record([{ sourceUuid: uuidOf(from), destinationUuid: uuidOf(to) }], never);
+  await storeEntries(
+    stored.metadata,
+    leaderEpoch,
+    (await readCatalog(source, everything, never)).map(storedEntry),
+    never,
+  );
+  await (
+    await UuidPairs.read(stored.metadata, leaderEpoch, never)
+  ).record([{ sourceUuid: uuidOf(from), destinationUuid: uuidOf(to) }], never);
   const deps = await depsOf(stored, { source, destination });
   return { leader: await DdlLeader.take(deps, leaderEpoch, never), indexes: to.indexes };
 }

@@ -31,14 +31,18 @@ function idleSource(): ClusterClient {
     await advanced.until(() => tokens.length > 0, signal);
     return batchOf([], { resumeToken: tokenOf(tokens.shift() ?? 0n) });
   };
-  const openCursor = () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
+  const openCursor = () =>
+    Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
   const command = (): Promise<Document> => Promise.resolve({ operationTime: new Timestamp({ t: 100, i: 1 }) });
   const client = { label: 'source', openCursor, command } as unknown as NodeClient;
   return fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'], shards: new Map([['rs', client]]) });
 }
 
 function destinationWithOrders(): ClusterClient {
-  const rows = () => (dropped ? [] : [{ name: 'orders', type: 'collection', options: {}, info: { uuid: new BSON.UUID(destinationUuid) } }]);
+  const rows = () =>
+    dropped
+      ? []
+      : [{ name: 'orders', type: 'collection', options: {}, info: { uuid: new BSON.UUID(destinationUuid) } }];
   const client = new FakeNodeClient('destination', {
     listCollections: () => ({ cursor: { firstBatch: rows() } }),
     drop: () => {
@@ -55,10 +59,34 @@ beforeEach(async () => {
   stop = new AbortController();
   const stored = await syncingMigration(['rs', 'rs2']);
   for (const id of ['rs', 'rs2']) await stored.taskRecords.take(id, owner, 1, never);
-  const entry: CatalogEntry = { database: 'shop', name: 'orders', type: 'collection', uuid: sourceUuid, options: {}, indexes: [], sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
+  const entry: CatalogEntry = {
+    database: 'shop',
+    name: 'orders',
+    type: 'collection',
+    uuid: sourceUuid,
+    options: {},
+    indexes: [],
+    sharding: null,
+    primaryShard: 'rs',
+    sizeBytes: 0,
+    documentCount: 0,
+  };
   await storeEntries(stored.metadata, leaderEpoch, [storedEntry(entry)], never);
   await (await UuidPairs.read(stored.metadata, leaderEpoch, never)).record([{ sourceUuid, destinationUuid }], never);
-  await stored.journal.append(leaderEpoch, 1, { operation: 'drop', uuid: sourceUuid, database: 'shop', name: 'orders', to: null, droppedUuid: null, time: new Timestamp({ t: 95, i: 1 }) }, never);
+  await stored.journal.append(
+    leaderEpoch,
+    1,
+    {
+      operation: 'drop',
+      uuid: sourceUuid,
+      database: 'shop',
+      name: 'orders',
+      to: null,
+      droppedUuid: null,
+      time: new Timestamp({ t: 95, i: 1 }),
+    },
+    never,
+  );
   deps = await depsOf(stored, { source: idleSource(), destination: destinationWithOrders() });
   leader = await DdlLeader.take(deps, leaderEpoch, never);
   running = leader.run(stop.signal).catch(() => undefined);
@@ -87,7 +115,8 @@ it('a change is applied only when every share has consented', async () => {
 
 it('no horizon beyond the commit time is stored until a later one counts', async () => {
   const time = (seconds: number): bigint => BigInt(seconds) << 32n;
-  const stored = async (): Promise<bigint | undefined> => (await deps.records.read(never))?.ddlWatermark?.time.toBigInt();
+  const stored = async (): Promise<bigint | undefined> =>
+    (await deps.records.read(never))?.ddlWatermark?.time.toBigInt();
   const reads = (seconds: number): void => {
     tokens.push(time(seconds));
     advanced.changed();

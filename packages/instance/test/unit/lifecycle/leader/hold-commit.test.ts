@@ -25,11 +25,18 @@ it('documents that hold a commit are listed as long as they do, also while the l
   const record = { warnings: [] } as unknown as MigrationRecord;
   const deps = {
     runtime: {
-      clock: { now_ms: () => now_ms, monotonic_ms: () => now_ms, sleep: (duration_ms: number) => Promise.resolve(void (now_ms += duration_ms)) },
+      clock: {
+        now_ms: () => now_ms,
+        monotonic_ms: () => now_ms,
+        sleep: (duration_ms: number) => Promise.resolve(void (now_ms += duration_ms)),
+      },
       config: { retry_minutes: 30 },
       logger: { warn: () => undefined },
     },
-    records: { updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) => Promise.resolve(void Object.assign(record, set)) },
+    records: {
+      updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) =>
+        Promise.resolve(void Object.assign(record, set)),
+    },
     watch: { view: { record }, refresh: () => Promise.resolve({ record }) },
     metadata,
   } as unknown as MigrationDependencies;
@@ -37,7 +44,9 @@ it('documents that hold a commit are listed as long as they do, also while the l
   const tries = [[1, 2, 3], [1, 2, 3], [2, 3], []];
   const restore = (): Promise<void> => {
     const ids = (tries.shift() ?? []).map(rawOf);
-    return ids.length === 0 ? Promise.resolve() : Promise.reject(new UniqueIndexViolated([{ namespace: 'shop.items', index: 'name_1', ids }], null));
+    return ids.length === 0
+      ? Promise.resolve()
+      : Promise.reject(new UniqueIndexViolated([{ namespace: 'shop.items', index: 'name_1', ids }], null));
   };
   await holdWhileViolated(deps, 1, restore, never);
   expect(counts).toEqual([3, 3, 3, 3, 3, 2, 0]);

@@ -8,7 +8,15 @@ const clock = { monotonic_ms: () => now_ms } as Clock;
 
 it('is calm once what is seen has been the same for long, and no more with the first change', () => {
   const idle = new IdleDetector(clock, 100);
-  const looks: [number, string][] = [[0, 'a'], [99, 'a'], [1, 'a'], [50, 'a'], [0, 'b'], [99, 'b'], [1, 'b']];
+  const looks: [number, string][] = [
+    [0, 'a'],
+    [99, 'a'],
+    [1, 'a'],
+    [50, 'a'],
+    [0, 'b'],
+    [99, 'b'],
+    [1, 'b'],
+  ];
   const found = looks.map(([later_ms, seen]) => {
     now_ms += later_ms;
     return idle.isIdle(seen);

@@ -19,7 +19,12 @@ function cluster(side: keyof typeof modes) {
     return { ok: 1 };
   };
   const find = () => ({ cursor: { firstBatch: [] } });
-  const router = new FakeNodeClient(side, { balancerStatus: () => ({ mode: modes[side], inBalancerRound: false }), balancerStop: set('off'), balancerStart: set('full'), find });
+  const router = new FakeNodeClient(side, {
+    balancerStatus: () => ({ mode: modes[side], inBalancerRound: false }),
+    balancerStop: set('off'),
+    balancerStart: set('full'),
+    find,
+  });
   return fakeCluster({ router, shardIds: ['a'] });
 }
 
@@ -27,10 +32,17 @@ function cluster(side: keyof typeof modes) {
 async function stop(phase: MigrationPhase | null): Promise<void> {
   const records = {
     read: () => Promise.resolve(phase === null ? null : { phase }),
-    updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) => Promise.resolve(void (recorded = set.balancers ?? null)),
+    updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) =>
+      Promise.resolve(void (recorded = set.balancers ?? null)),
     confirmLeader: () => (phase === 'starting' ? Promise.resolve() : Promise.reject(new ConvoyError('staleEpoch'))),
   };
-  const deps = { runtime: { retrying: once }, source: cluster('source'), destination: cluster('destination'), records, watch: { view: { record: { balancers: null } } } };
+  const deps = {
+    runtime: { retrying: once },
+    source: cluster('source'),
+    destination: cluster('destination'),
+    records,
+    watch: { view: { record: { balancers: null } } },
+  };
   await stopBalancers(deps as unknown as MigrationDependencies, 1, never);
 }
 
@@ -41,10 +53,13 @@ describe('stopping the balancers', () => {
     expect(recorded).toEqual({ source: true, destination: false });
   });
 
-  it.each(['opening', 'committed', null] as const)('leaves none off behind a leader that thaws when the migration is %s', async (phase) => {
-    await expect(stop(phase)).rejects.toMatchObject({ error: 'staleEpoch' });
-    expect(modes).toEqual({ source: 'full', destination: 'off' });
-  });
+  it.each(['opening', 'committed', null] as const)(
+    'leaves none off behind a leader that thaws when the migration is %s',
+    async (phase) => {
+      await expect(stop(phase)).rejects.toMatchObject({ error: 'staleEpoch' });
+      expect(modes).toEqual({ source: 'full', destination: 'off' });
+    },
+  );
 
   it('ends a leader that was replaced meanwhile', async () => {
     await expect(stop('syncing')).rejects.toMatchObject({ error: 'staleEpoch' });

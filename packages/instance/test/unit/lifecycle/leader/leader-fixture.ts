@@ -23,19 +23,48 @@ type Stored = Pick<MigrationDependencies, 'metadata' | 'records' | 'taskRecords'
 /** The state of a migration that syncs under its first leader, in a model of the metadata database. */
 export async function syncingMigration(taskIds: string[]): Promise<Stored> {
   const model = new MetadataModel();
-  const metadata = new Metadata({ label: 'metadata', command: (_database: string, sent: Document) => Promise.resolve(model.run(sent)) } as unknown as NodeClient, once);
+  const metadata = new Metadata(
+    {
+      label: 'metadata',
+      command: (_database: string, sent: Document) => Promise.resolve(model.run(sent)),
+    } as unknown as NodeClient,
+    once,
+  );
   const records = new MigrationRecords(metadata);
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  await records.begin({ release: '1', options, source: { name: 'cluster0', clusterId: '0a' }, destination: { name: 'cluster1', clusterId: '0b' }, access: 'direct', taskIds, warnings: [] }, never);
+  await records.begin(
+    {
+      release: '1',
+      options,
+      source: { name: 'cluster0', clusterId: '0a' },
+      destination: { name: 'cluster1', clusterId: '0b' },
+      access: 'direct',
+      taskIds,
+      warnings: [],
+    },
+    never,
+  );
   await records.takeLeaderEpoch(never);
-  await records.updateAsLeader(leaderEpoch, { phase: 'syncing', catalogEpoch: leaderEpoch, startTime: new Timestamp({ t: 90, i: 1 }) }, never);
+  await records.updateAsLeader(
+    leaderEpoch,
+    { phase: 'syncing', catalogEpoch: leaderEpoch, startTime: new Timestamp({ t: 90, i: 1 }) },
+    never,
+  );
   return { metadata, records, taskRecords: new TaskRecords(metadata), journal: new DdlJournal(metadata, records) };
 }
 
 /** What its leader works with, in a process of its own. */
-export async function depsOf(stored: Stored, clusters: Pick<MigrationDependencies, 'source' | 'destination'>): Promise<MigrationDependencies> {
+export async function depsOf(
+  stored: Stored,
+  clusters: Pick<MigrationDependencies, 'source' | 'destination'>,
+): Promise<MigrationDependencies> {
   const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination' } });
-  const runtime = createRuntime(config, systemClock, createLogger({ verbosity: 'FATAL' }), new Metrics({ processMetrics: false }));
+  const runtime = createRuntime(
+    config,
+    systemClock,
+    createLogger({ verbosity: 'FATAL' }),
+    new Metrics({ processMetrics: false }),
+  );
   const fleet = new LoneFleet();
   const record = await stored.records.read(never);
   if (record === null) throw new Error('no record');

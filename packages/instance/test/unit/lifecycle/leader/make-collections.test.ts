@@ -9,12 +9,26 @@ import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { never, once } from '../../model/parts.js';
 
-const entry = { database: 'shop', type: 'collection', uuid: '0a'.repeat(16), options: {}, sharding: null, primaryShard: 'a', sizeBytes: 0, documentCount: 0 } as const;
+const entry = {
+  database: 'shop',
+  type: 'collection',
+  uuid: '0a'.repeat(16),
+  options: {},
+  sharding: null,
+  primaryShard: 'a',
+  sizeBytes: 0,
+  documentCount: 0,
+} as const;
 const idIndex = { v: 2, key: { _id: 1 }, name: '_id_' };
 /** A capped collection by now, with another index under a name, and a view. */
 const catalog: CatalogEntry[] = [
   { ...entry, name: 'log', options: { capped: true, size: 4096 }, indexes: [idIndex].map(indexAsRead) },
-  { ...entry, name: 'orders', uuid: '0b'.repeat(16), indexes: [idIndex, { v: 2, key: { a: 1, b: 1 }, name: 'by' }].map(indexAsRead) },
+  {
+    ...entry,
+    name: 'orders',
+    uuid: '0b'.repeat(16),
+    indexes: [idIndex, { v: 2, key: { a: 1, b: 1 }, name: 'by' }].map(indexAsRead),
+  },
   { ...entry, name: 'seen', type: 'view', uuid: '', options: { viewOn: 'orders', pipeline: [] }, indexes: [] },
 ];
 
@@ -28,7 +42,9 @@ function make(leaderEpoch: number): Promise<unknown> {
     runtime: { retrying: once },
     destination,
     records: { confirmLeader: () => (isDeposed ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()) },
-    watch: { view: { record: { options: { includeNamespaces: [], excludeNamespaces: [], buildIndexes: 'beforeDataCopy' } } } },
+    watch: {
+      view: { record: { options: { includeNamespaces: [], excludeNamespaces: [], buildIndexes: 'beforeDataCopy' } } },
+    },
     onIndexProgress: () => undefined,
   } as unknown as MigrationDependencies;
   return makeCollections(deps, leaderEpoch, catalog, plan, never);

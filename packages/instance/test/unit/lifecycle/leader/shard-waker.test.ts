@@ -18,7 +18,10 @@ let lists: number;
 beforeEach(() => {
   [now, notes, lists, isAllowed] = [1, 0, 0, true];
   beforeNote = () => undefined;
-  times = new Map([['shard0', 1], ['shard1', 1]]);
+  times = new Map([
+    ['shard0', 1],
+    ['shard1', 1],
+  ]);
 });
 
 const timestamp = (increment: number): Timestamp => new Timestamp({ t: 100, i: increment });
@@ -48,7 +51,10 @@ function waker(access: 'direct' | 'router' = 'direct'): ShardWaker {
     lists += 1;
     return { databases: [], operationTime: timestamp(now) };
   };
-  const router = new FakeNodeClient('router', { listDatabases: list, aggregate: () => ({ cursor: { firstBatch: [] } }) });
+  const router = new FakeNodeClient('router', {
+    listDatabases: list,
+    aggregate: () => ({ cursor: { firstBatch: [] } }),
+  });
   const shards = new Map(['shard0', 'shard1'].map((id) => [id, shardClient(id)]));
   return new ShardWaker(fakeCluster({ router, ...(access === 'direct' ? { shards } : {}) }));
 }
@@ -80,7 +86,12 @@ describe('idle shards', () => {
     await wakes.wake(time(written), options);
     beforeNote = () => undefined;
     const [first, late] = [written + 1, written + 2];
-    expect(times).toEqual(new Map([['shard0', first], ['shard1', late + 1]]));
+    expect(times).toEqual(
+      new Map([
+        ['shard0', first],
+        ['shard1', late + 1],
+      ]),
+    );
     await wakes.wake(time(first), options);
     expect(Math.min(...times.values())).toBeGreaterThan(late);
   });

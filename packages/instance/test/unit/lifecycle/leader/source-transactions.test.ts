@@ -18,7 +18,10 @@ describe('transactions that are open when a commit time is taken', () => {
     warned = [];
     const record = { warnings };
     const view = { record };
-    const transaction = (session: number): Document => ({ lsid: { id: new Binary(Buffer.alloc(16, session), 4) }, txnNumber: 1 });
+    const transaction = (session: number): Document => ({
+      lsid: { id: new Binary(Buffer.alloc(16, session), 4) },
+      txnNumber: 1,
+    });
     const aggregate = (): Document => {
       const found = (looks[asked] ?? looks.at(-1) ?? []).map(transaction);
       asked += 1;
@@ -31,7 +34,11 @@ describe('transactions that are open when a commit time is taken', () => {
     const clock = { monotonic_ms: () => now_ms, sleep: () => Promise.resolve(void (now_ms += step_ms)) };
     const deps = {
       runtime: { retrying: once, clock, logger: { warn: () => undefined } },
-      source: fakeCluster({ router: new FakeNodeClient('source', { aggregate }), kind: 'sharded', shardIds: ['s0', 's1'] }),
+      source: fakeCluster({
+        router: new FakeNodeClient('source', { aggregate }),
+        kind: 'sharded',
+        shardIds: ['s0', 's1'],
+      }),
       watch: { view, refresh: () => Promise.resolve(view) },
       records: { updateAsLeader },
     };
@@ -41,7 +48,16 @@ describe('transactions that are open when a commit time is taken', () => {
 
   it('are waited for; those that begin later are not', async () => {
     expect(await wait([[]], 200)).toBe(1);
-    expect(await wait([[1, 2], [2, 3], [3, 4]], 200)).toBe(3);
+    expect(
+      await wait(
+        [
+          [1, 2],
+          [2, 3],
+          [3, 4],
+        ],
+        200,
+      ),
+    ).toBe(3);
     expect(warned).toEqual([]);
   });
 
@@ -52,7 +68,10 @@ describe('transactions that are open when a commit time is taken', () => {
 
   it('end the migration by name when they do not end', async () => {
     const description = expect.stringMatching(/^cluster0 has 1 transactions .*Kill the sessions/) as unknown;
-    await expect(wait([[1]], 60_000)).rejects.toMatchObject({ error: 'transactionsNotEnded', errorDescription: description });
+    await expect(wait([[1]], 60_000)).rejects.toMatchObject({
+      error: 'transactionsNotEnded',
+      errorDescription: description,
+    });
   });
 
   it('are no longer told of by a leader that finds none, whoever has told of them', async () => {

@@ -26,11 +26,18 @@ beforeEach(() => {
 async function look(restored: boolean): Promise<void> {
   const options = { verification: { enabled: true } };
   const viewOf = (): MigrationView => {
-    const record = { options, taskIds: ['rs'], commit: { time: commitTime }, ddlChanges: { known: 0, done: 0 }, verification: asked };
+    const record = {
+      options,
+      taskIds: ['rs'],
+      commit: { time: commitTime },
+      ddlChanges: { known: 0, done: 0 },
+      verification: asked,
+    };
     const task = { verification: { planned: 0, answered: asked?.number ?? null, mismatches } };
     return { record: record as unknown as MigrationRecord, tasks: new Map([['rs', task as unknown as TaskRecord]]) };
   };
-  const command = (): Promise<unknown> => Promise.resolve({ ok: 1, operationTime: destinationTime, $clusterTime: { clusterTime: destinationTime } });
+  const command = (): Promise<unknown> =>
+    Promise.resolve({ ok: 1, operationTime: destinationTime, $clusterTime: { clusterTime: destinationTime } });
   const openCursor = (): Promise<unknown> => Promise.resolve({ close: () => Promise.resolve() });
   const deps = {
     runtime: { retrying: once },
@@ -38,8 +45,11 @@ async function look(restored: boolean): Promise<void> {
     fleet: { wake: () => undefined },
     metadata: { findSome: () => Promise.resolve([]) },
     watch: {
-      get view() { return viewOf(); },
-      until: (condition: (view: MigrationView) => boolean) => (condition(viewOf()) ? Promise.resolve(viewOf()) : Promise.reject(new Error('nobody answers'))),
+      get view() {
+        return viewOf();
+      },
+      until: (condition: (view: MigrationView) => boolean) =>
+        condition(viewOf()) ? Promise.resolve(viewOf()) : Promise.reject(new Error('nobody answers')),
     },
     records: {
       updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) => {
@@ -56,11 +66,14 @@ function before(restored: boolean, source = commitTime): void {
   asked = { number: 3, source, destination: destinationTime, restored };
 }
 
-it.each([false, true])('a look that an earlier leader has asked for is waited for and not asked for anew, restored: %s', async (restored) => {
-  before(restored);
-  await look(restored);
-  expect({ requests, number: asked?.number }).toEqual({ requests: 0, number: 3 });
-});
+it.each([false, true])(
+  'a look that an earlier leader has asked for is waited for and not asked for anew, restored: %s',
+  async (restored) => {
+    before(restored);
+    await look(restored);
+    expect({ requests, number: asked?.number }).toEqual({ requests: 0, number: 3 });
+  },
+);
 
 it.each([
   ['the first one', () => undefined, 1],

@@ -14,12 +14,20 @@ function clockOf(look_ms: number): Clock {
 
 function routerOf(t: number): FakeNodeClient {
   const clusterTime = new BSON.Timestamp({ t, i: 1 });
-  return new FakeNodeClient('router', { ping: () => ({ ok: 1, operationTime: clusterTime, $clusterTime: { clusterTime } }) });
+  return new FakeNodeClient('router', {
+    ping: () => ({ ok: 1, operationTime: clusterTime, $clusterTime: { clusterTime } }),
+  });
 }
 
 function shardOf(first: number, last: number): FakeNodeClient {
   return new FakeNodeClient('shard', {
-    find: (_database, command) => ({ cursor: { firstBatch: [{ ts: new BSON.Timestamp({ t: (command.sort as { $natural: number }).$natural === 1 ? first : last, i: 1 }) }] } }),
+    find: (_database, command) => ({
+      cursor: {
+        firstBatch: [
+          { ts: new BSON.Timestamp({ t: (command.sort as { $natural: number }).$natural === 1 ? first : last, i: 1 }) },
+        ],
+      },
+    }),
     aggregate: () => ({ cursor: { firstBatch: [{ storageStats: { size: 50, maxSize: 100 } }] } }),
   });
 }
@@ -41,14 +49,20 @@ const destination = fakeCluster({ router: routerOf(7) });
 
 describe('what is measured of the clusters', () => {
   it('are round trips, averaged, and the time of the source', async () => {
-    const watch = await watched(new ClusterWatch(fakeCluster({ router: routerOf(1234), access: 'router' }), destination, ['shard0'], clockOf(5)), 3);
+    const watch = await watched(
+      new ClusterWatch(fakeCluster({ router: routerOf(1234), access: 'router' }), destination, ['shard0'], clockOf(5)),
+      3,
+    );
     expect(watch.sourceTime_seconds).toBe(1234);
     expect(watch.sourcePing_ms).toBeGreaterThan(0);
     expect(watch.destinationPing_ms).toBeGreaterThan(0);
   });
 
   it('are the oplogs of the own shards, where they can be read', async () => {
-    const shards = new Map([['shard0', shardOf(100, 500)], ['shard1', new FakeNodeClient('shard', {})]]);
+    const shards = new Map([
+      ['shard0', shardOf(100, 500)],
+      ['shard1', new FakeNodeClient('shard', {})],
+    ]);
     const source = fakeCluster({ router: routerOf(500), shards, access: 'direct' });
     const watch = await watched(new ClusterWatch(source, destination, ['shard0', 'shard1'], clockOf(1)));
     expect([...watch.oplogs]).toEqual([['shard0', { newest_seconds: 500, covered_seconds: 400, fullness: 0.5 }]]);
@@ -56,12 +70,17 @@ describe('what is measured of the clusters', () => {
   });
 
   it('are no oplogs through a router', async () => {
-    const watch = await watched(new ClusterWatch(fakeCluster({ router: routerOf(1), access: 'router' }), destination, ['shard0'], clockOf(1)), 10);
+    const watch = await watched(
+      new ClusterWatch(fakeCluster({ router: routerOf(1), access: 'router' }), destination, ['shard0'], clockOf(1)),
+      10,
+    );
     expect([watch.seesOplogs, watch.oplogs.size]).toEqual([false, 0]);
   });
 
   it('is unknown while there is no answer, and the last known time of the source stays', async () => {
-    const watch = await watched(new ClusterWatch(fakeCluster({ router: unreachable, access: 'router' }), destination, ['shard0'], clockOf(1)));
+    const watch = await watched(
+      new ClusterWatch(fakeCluster({ router: unreachable, access: 'router' }), destination, ['shard0'], clockOf(1)),
+    );
     expect([watch.sourcePing_ms, watch.sourceTime_seconds]).toEqual([null, null]);
     expect(watch.destinationPing_ms).not.toBeNull();
   });

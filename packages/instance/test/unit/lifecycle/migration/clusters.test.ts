@@ -20,7 +20,11 @@ interface Fixture extends AsyncDisposable {
 
 /** A router and one shard, which lets itself be read or not. */
 async function fixture(readable: boolean): Promise<Fixture> {
-  const shard = await ScriptedNode.start(({ name }): Document => (readable && (name === 'aggregate' || name === 'find') ? batch(0n, []) : failure(13, 'Unauthorized')), { setName: 's0' });
+  const shard = await ScriptedNode.start(
+    ({ name }): Document =>
+      readable && (name === 'aggregate' || name === 'find') ? batch(0n, []) : failure(13, 'Unauthorized'),
+    { setName: 's0' },
+  );
   const router = await ScriptedNode.start(({ name }: ReceivedCommand): Document => {
     if (name === 'buildInfo') return success({ versionArray: [5, 0, 7, 0] });
     if (name === 'find') return batch(0n, [{ _id: 1, clusterId: new ObjectId() }]);
@@ -28,8 +32,15 @@ async function fixture(readable: boolean): Promise<Fixture> {
     return failure(59, 'CommandNotFound');
   });
   const runtimeOf = (sourceAccess: string) => {
-    const config = parseInstanceConfig({ flags: { cluster0: router.connectionString, cluster1: router.connectionString, sourceAccess } });
-    return createRuntime(config, systemClock, createLogger({ verbosity: 'FATAL' }), new Metrics({ processMetrics: false }));
+    const config = parseInstanceConfig({
+      flags: { cluster0: router.connectionString, cluster1: router.connectionString, sourceAccess },
+    });
+    return createRuntime(
+      config,
+      systemClock,
+      createLogger({ verbosity: 'FATAL' }),
+      new Metrics({ processMetrics: false }),
+    );
   };
   return {
     shard,
@@ -80,9 +91,15 @@ test('a migration that was begun keeps its way, also where another has become po
   expect(await errorOf(closed.open('auto', 'direct'))).toBe('shardsNotReachable');
 });
 
-test.each([['direct', 'router'], ['router', 'direct']] as const)('a configuration that forces %s is refused by a migration that reads by %s', async (configured, recorded) => {
-  await using readable = await fixture(true);
-  expect(await errorOf(readable.open(configured, recorded))).toBe('optionsDiffer');
-  expect(readable.shard.received).toEqual([]);
-  expect(await readable.open(recorded, recorded)).toBe(recorded);
-});
+test.each([
+  ['direct', 'router'],
+  ['router', 'direct'],
+] as const)(
+  'a configuration that forces %s is refused by a migration that reads by %s',
+  async (configured, recorded) => {
+    await using readable = await fixture(true);
+    expect(await errorOf(readable.open(configured, recorded))).toBe('optionsDiffer');
+    expect(readable.shard.received).toEqual([]);
+    expect(await readable.open(recorded, recorded)).toBe(recorded);
+  },
+);

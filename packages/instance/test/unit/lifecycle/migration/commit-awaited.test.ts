@@ -1,34 +1,73 @@
 import { Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
 import type { Warning } from '@convoy/api/contract/progress';
-import { heldWarning, isCommitAwaited, isDraining, isStreamAwaited } from '../../../../src/lifecycle/migration/commit-awaited.js';
+import {
+  heldWarning,
+  isCommitAwaited,
+  isDraining,
+  isStreamAwaited,
+} from '../../../../src/lifecycle/migration/commit-awaited.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
 import type { TaskRecord } from '../../../../src/store/task-record.js';
 
 type Phase = MigrationRecord['phase'];
 
-const round = (number: number, sealed = false): CommitRound => ({ round: number, time: new Timestamp({ t: 1, i: 1 }), sealed, catalogEpoch: null });
+const round = (number: number, sealed = false): CommitRound => ({
+  round: number,
+  time: new Timestamp({ t: 1, i: 1 }),
+  sealed,
+  catalogEpoch: null,
+});
 
 /** A share and a peer. */
-function viewOf(phase: Phase, commit: CommitRound | null, reported: readonly string[], drained: number | null, warnings: Warning[] = []): MigrationView {
+function viewOf(
+  phase: Phase,
+  commit: CommitRound | null,
+  reported: readonly string[],
+  drained: number | null,
+  warnings: Warning[] = [],
+): MigrationView {
   const taskIds = ['shard0', 'shard1'];
-  const task = (id: string) => ({ commitRequested: reported.includes(id), drained: drained === null ? null : { round: drained, eventsAbove: 0 } }) as unknown as TaskRecord;
-  return { record: { phase, commit, taskIds, warnings } as unknown as MigrationRecord, tasks: new Map(taskIds.map((id) => [id, task(id)])) };
+  const task = (id: string) =>
+    ({
+      commitRequested: reported.includes(id),
+      drained: drained === null ? null : { round: drained, eventsAbove: 0 },
+    }) as unknown as TaskRecord;
+  return {
+    record: { phase, commit, taskIds, warnings } as unknown as MigrationRecord,
+    tasks: new Map(taskIds.map((id) => [id, task(id)])),
+  };
 }
 
 const all = ['shard0', 'shard1'];
 const cases: [string, MigrationView, { commit: boolean; stream: boolean; drains: boolean }][] = [
   ['before the command', viewOf('syncing', null, [], null), { commit: false, stream: false, drains: false }],
-  ['while a peer has not been told', viewOf('syncing', null, ['shard0'], null), { commit: false, stream: false, drains: false }],
-  ['from the command to the last share on', viewOf('syncing', null, all, null), { commit: true, stream: true, drains: false }],
+  [
+    'while a peer has not been told',
+    viewOf('syncing', null, ['shard0'], null),
+    { commit: false, stream: false, drains: false },
+  ],
+  [
+    'from the command to the last share on',
+    viewOf('syncing', null, all, null),
+    { commit: true, stream: true, drains: false },
+  ],
   ['while writers are stopped', viewOf('committing', null, all, null), { commit: true, stream: true, drains: true }],
   ['with a commit time', viewOf('committing', round(1), all, null), { commit: true, stream: true, drains: true }],
   ['once it is drained', viewOf('committing', round(1), all, 1), { commit: true, stream: true, drains: false }],
   ['with a later commit time', viewOf('committing', round(2), all, 1), { commit: true, stream: true, drains: true }],
   ['once it is sealed', viewOf('committing', round(2, true), all, 2), { commit: true, stream: false, drains: false }],
-  ['while duplicates hold it', viewOf('committing', round(2, true), all, 2, [{ name: heldWarning, description: '' }]), { commit: false, stream: false, drains: false }],
-  ['once the destination is to be opened', viewOf('opening', round(2, true), all, 2), { commit: false, stream: false, drains: false }],
+  [
+    'while duplicates hold it',
+    viewOf('committing', round(2, true), all, 2, [{ name: heldWarning, description: '' }]),
+    { commit: false, stream: false, drains: false },
+  ],
+  [
+    'once the destination is to be opened',
+    viewOf('opening', round(2, true), all, 2),
+    { commit: false, stream: false, drains: false },
+  ],
 ];
 
 it.each(cases)('%s', (_, view, expected) => {

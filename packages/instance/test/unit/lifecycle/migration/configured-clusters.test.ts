@@ -9,7 +9,12 @@ import { FakeNodeClient, fakeCluster, serverError } from '../../fake-node-client
 import { never, once, settled } from '../../model/parts.js';
 
 const ids = { cluster0: '00', cluster1: '01' };
-const committed = { phase: 'committed', failure: null, source: { name: 'cluster0', clusterId: '00' }, destination: { name: 'cluster1', clusterId: '01' } } as unknown as MigrationRecord;
+const committed = {
+  phase: 'committed',
+  failure: null,
+  source: { name: 'cluster0', clusterId: '00' },
+  destination: { name: 'cluster1', clusterId: '01' },
+} as unknown as MigrationRecord;
 const opening = { ...committed, phase: 'opening' } as MigrationRecord;
 
 /** What each cluster holds; one that is away is not reached before it comes back. */
@@ -22,22 +27,32 @@ let clusters: ConfiguredClusters;
 
 const connect: Connect = async (_config, name, _access, signal) => {
   await Promise.race([comesBack[name], new Promise((_resolve, reject) => signal.addEventListener('abort', reject))]);
-  const router = new FakeNodeClient(name, { find: () => ({ cursor: { firstBatch: [records[name]].filter((record) => record !== null) } }) });
-  return { ...fakeCluster({ router, name, clusterId: ids[name] }), close: () => Promise.resolve(void closed.push(name)) } satisfies ClusterClient;
+  const router = new FakeNodeClient(name, {
+    find: () => ({ cursor: { firstBatch: [records[name]].filter((record) => record !== null) } }),
+  });
+  return {
+    ...fakeCluster({ router, name, clusterId: ids[name] }),
+    close: () => Promise.resolve(void closed.push(name)),
+  } satisfies ClusterClient;
 };
 
 beforeEach(() => {
   records = { cluster0: null, cluster1: null };
   comesBack = { cluster0: Promise.resolve(), cluster1: Promise.resolve() };
   [closed, logged] = [[], []];
-  const logger = { error: ({ event, cluster }: { event: string; cluster: string }) => void logged.push([event, cluster]) };
+  const logger = {
+    error: ({ event, cluster }: { event: string; cluster: string }) => void logged.push([event, cluster]),
+  };
   clusters = new ConfiguredClusters({ retrying: once, logger } as unknown as Runtime, connect);
 });
 
 const connected = (): string[] => clusters.connected.map(([name]) => name);
 
 describe('an instance that begins', () => {
-  it.each([['committed', committed], ['being opened', opening]] as const)('does not wait for the source of a migration that is %s', async (_, record) => {
+  it.each([
+    ['committed', committed],
+    ['being opened', opening],
+  ] as const)('does not wait for the source of a migration that is %s', async (_, record) => {
     records.cluster1 = record;
     comesBack.cluster0 = new Promise(() => undefined);
     await clusters.open(never);
@@ -55,8 +70,14 @@ describe('an instance that begins', () => {
 
   it.each([
     ['that goes on', { ...committed, phase: 'committing' }],
-    ['that has failed', { ...committed, phase: 'committing', failure: { error: 'writeRefused', errorDescription: '' } }],
-    ['whose state is on the source, since it was reversed', { ...committed, source: committed.destination, destination: committed.source, reversal: { turns: 1 } }],
+    [
+      'that has failed',
+      { ...committed, phase: 'committing', failure: { error: 'writeRefused', errorDescription: '' } },
+    ],
+    [
+      'whose state is on the source, since it was reversed',
+      { ...committed, source: committed.destination, destination: committed.source, reversal: { turns: 1 } },
+    ],
     ['of other clusters', { ...committed, destination: { name: 'cluster1', clusterId: '09' } }],
     ['of clusters with other names', { ...committed, destination: { name: 'cluster0', clusterId: '01' } }],
   ])('waits for both of a migration %s', async (_, record) => {
@@ -79,15 +100,22 @@ it('tells what it waits for until it is there, its host only to those who may se
   const away = new MongoServerSelectionError('connect', reason as never);
   let tries = 0;
   const waiting = new ConfiguredClusters(
-    { retrying: (_what: string, operation: () => Promise<unknown>) => operation().catch(operation), logger: {} } as unknown as Runtime,
-    async (config, name, access, signal) => (name === 'cluster0' && (tries += 1) === 1 ? Promise.reject(away) : connect(config, name === 'cluster0' ? 'cluster1' : 'cluster0', access, signal)),
+    {
+      retrying: (_what: string, operation: () => Promise<unknown>) => operation().catch(operation),
+      logger: {},
+    } as unknown as Runtime,
+    async (config, name, access, signal) =>
+      name === 'cluster0' && (tries += 1) === 1
+        ? Promise.reject(away)
+        : connect(config, name === 'cluster0' ? 'cluster1' : 'cluster0', access, signal),
   );
   const opened = waiting.open(never);
   await expect.poll(() => tries).toBe(2);
   expect(waiting.warnings).toEqual([
     {
       name: 'waitingForCluster',
-      description: 'cluster0 cannot be reached: db.example:27017: the connection was refused (ECONNREFUSED). Check the port, and that the server runs and listens on this address. It is tried again.',
+      description:
+        'cluster0 cannot be reached: db.example:27017: the connection was refused (ECONNREFUSED). Check the port, and that the server runs and listens on this address. It is tried again.',
     },
   ]);
   expect(waiting.waitingFor).toContain('cluster0 cannot be reached: the connection was refused (ECONNREFUSED)');

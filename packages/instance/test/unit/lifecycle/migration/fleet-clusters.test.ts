@@ -7,19 +7,36 @@ import { clusterIdsOf, refuseOtherClusters } from '../../../../src/lifecycle/mig
 const own = { cluster0: 'x', cluster1: 'y' };
 
 function peer(changes: Partial<InstanceReport>, fresh = true): ReadonlyMap<string, SeenReport> {
-  return new Map([['shard1', { report: idleReport(makeIdentity('shard1'), { clusterIds: own, optionsDigest: 'd', ...changes }), reportedAt_ms: 0, fresh }]]);
+  return new Map([
+    [
+      'shard1',
+      {
+        report: idleReport(makeIdentity('shard1'), { clusterIds: own, optionsDigest: 'd', ...changes }),
+        reportedAt_ms: 0,
+        fresh,
+      },
+    ],
+  ]);
 }
 
 describe('refuseOtherClusters', () => {
   it('names a peer that was started with other clusters, or with the two exchanged', () => {
-    for (const clusterIds of [{ ...own, cluster1: 'z' }, { cluster0: 'y', cluster1: 'x' }]) {
+    for (const clusterIds of [
+      { ...own, cluster1: 'z' },
+      { cluster0: 'y', cluster1: 'x' },
+    ]) {
       expect(() => refuseOtherClusters(own, peer({ clusterIds }))).toThrow(/shard1/);
     }
   });
 
   it('says nothing of the same clusters, of peers that were not started or are silent, and of what is not known', () => {
     const clusterIds = { ...own, cluster1: 'z' };
-    for (const reports of [peer({}), peer({ clusterIds, optionsDigest: null }), peer({ clusterIds }, false), peer({ clusterIds: null })]) {
+    for (const reports of [
+      peer({}),
+      peer({ clusterIds, optionsDigest: null }),
+      peer({ clusterIds }, false),
+      peer({ clusterIds: null }),
+    ]) {
       expect(() => refuseOtherClusters(own, reports)).not.toThrow();
     }
     expect(() => refuseOtherClusters(null, peer({ clusterIds }))).not.toThrow();
@@ -28,5 +45,12 @@ describe('refuseOtherClusters', () => {
 
 it('clusters have ids once both were reached', () => {
   expect(clusterIdsOf(new Map([['cluster0', { clusterId: 'x' }]]))).toBeNull();
-  expect(clusterIdsOf(new Map([['cluster0', { clusterId: 'x' }], ['cluster1', { clusterId: 'y' }]]))).toEqual(own);
+  expect(
+    clusterIdsOf(
+      new Map([
+        ['cluster0', { clusterId: 'x' }],
+        ['cluster1', { clusterId: 'y' }],
+      ]),
+    ),
+  ).toEqual(own);
 });

@@ -63,7 +63,12 @@ beforeEach(async () => {
   stop = new AbortController();
   [ddlWatermark, taskReads] = [null, 0];
   fleet = new TalkingFleet();
-  const record = { startTime: time(1), ddlWatermark: null, ddlChanges: { known: 0, done: 0 }, taskIds: [] } as unknown as MigrationRecord;
+  const record = {
+    startTime: time(1),
+    ddlWatermark: null,
+    ddlChanges: { known: 0, done: 0 },
+    taskIds: [],
+  } as unknown as MigrationRecord;
   const read = async (): Promise<MigrationRecord> => {
     reads += 1;
     const release = `after ${reads} readings`;
@@ -170,13 +175,28 @@ describe('a Redis that lies', () => {
 
 describe('news', () => {
   /** The pause before they are read by a fleet of so many shares. */
-  async function pauseOf(tasks: number, phase: MigrationRecord['phase'], commitRequested: boolean): Promise<number | undefined> {
+  async function pauseOf(
+    tasks: number,
+    phase: MigrationRecord['phase'],
+    commitRequested: boolean,
+  ): Promise<number | undefined> {
     const taskIds = Array.from({ length: tasks }, (_, number) => `shard${number}`);
-    const view = { record: { phase, taskIds, startTime: null, ddlWatermark: null, ddlChanges: {} } as unknown as MigrationRecord, tasks: new Map(taskIds.map((id) => [id, { commitRequested } as unknown as TaskRecord])) };
+    const view = {
+      record: { phase, taskIds, startTime: null, ddlWatermark: null, ddlChanges: {} } as unknown as MigrationRecord,
+      tasks: new Map(taskIds.map((id) => [id, { commitRequested } as unknown as TaskRecord])),
+    };
     pauses_ms = [];
     const unread = {};
     const end = AbortSignal.abort(new Error('the first pause is enough'));
-    await new MigrationWatch(unread as unknown as MigrationRecords, unread as unknown as TaskRecords, fleet, { clock } as Runtime, view).run(end).catch(() => undefined);
+    await new MigrationWatch(
+      unread as unknown as MigrationRecords,
+      unread as unknown as TaskRecords,
+      fleet,
+      { clock } as Runtime,
+      view,
+    )
+      .run(end)
+      .catch(() => undefined);
     return pauses_ms[0];
   }
 
@@ -197,7 +217,10 @@ it('who waits for a condition or for a time ends with the signal, and leaves not
     signal.addEventListener('abort', () => pending.delete(signal));
     return untilAborted<never>(signal, () => undefined);
   };
-  const parts = { watch: { until: (_: unknown, signal: AbortSignal) => wait(signal) }, runtime: { clock: { ...clock, sleep: (_: number, signal: AbortSignal) => wait(signal) } } };
+  const parts = {
+    watch: { until: (_: unknown, signal: AbortSignal) => wait(signal) },
+    runtime: { clock: { ...clock, sleep: (_: number, signal: AbortSignal) => wait(signal) } },
+  };
   const end = new AbortController();
   const waited = untilOrFor(parts, () => false, 100, end.signal);
   end.abort(new Error('the end'));

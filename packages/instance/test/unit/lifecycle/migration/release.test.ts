@@ -16,6 +16,9 @@ describe('a migration that another release has begun', () => {
 
   it('is taken over from the same release and from earlier ones only', () => {
     for (const recorded of ['1.7.9', '1.9.0']) expect(() => refuseNewerRelease(recorded, '1.9.0')).not.toThrow();
-    for (const recorded of ['1.9.1', '1.10.0', '2.0.0']) expect(() => refuseNewerRelease(recorded, '1.9.0')).toThrow(expect.objectContaining({ error: 'metadataFromNewerRelease' }));
+    for (const recorded of ['1.9.1', '1.10.0', '2.0.0'])
+      expect(() => refuseNewerRelease(recorded, '1.9.0')).toThrow(
+        expect.objectContaining({ error: 'metadataFromNewerRelease' }),
+      );
   });
 });

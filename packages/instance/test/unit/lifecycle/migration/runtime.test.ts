@@ -40,7 +40,8 @@ describe('an operation that fails', () => {
 
   test('is no longer warned of once it has succeeded', async () => {
     let failures = 2;
-    const operation = () => (failures-- > 0 ? Promise.reject(serverError(10_107, 'NotWritablePrimary')) : Promise.resolve('done'));
+    const operation = () =>
+      failures-- > 0 ? Promise.reject(serverError(10_107, 'NotWritablePrimary')) : Promise.resolve('done');
     expect(await runtime.retrying('write', operation, never)).toBe('done');
     expect(runtime.retries.size).toBe(0);
   });
@@ -57,12 +58,15 @@ describe('an operation that fails', () => {
 
   test('a lost cursor is opened again by its owner', async () => {
     let opened = 0;
-    const read = () => ((opened += 1) === 1 ? Promise.reject(serverError(43, 'CursorNotFound')) : Promise.resolve(opened));
+    const read = () =>
+      (opened += 1) === 1 ? Promise.reject(serverError(43, 'CursorNotFound')) : Promise.resolve(opened);
     expect(await runtime.retrying('read', read, never)).toBe(2);
   });
 
   test('for good is passed on at once', async () => {
-    await expect(runtime.retrying('write', () => Promise.reject(serverError(13, 'Unauthorized')), never)).rejects.toMatchObject({ code: 13 });
+    await expect(
+      runtime.retrying('write', () => Promise.reject(serverError(13, 'Unauthorized')), never),
+    ).rejects.toMatchObject({ code: 13 });
     expect(now_ms).toBe(0);
   });
 });

@@ -5,16 +5,38 @@ import { NoAnswerError } from '../../../../src/cluster/call-scope.js';
 import type { CallOptions, NodeClient } from '../../../../src/cluster/node-client.js';
 import type { Retrying } from '../../../../src/cluster/retry.js';
 import { untilAborted } from '../../../../src/cluster/within.js';
-import { blocksAfterFailure, type BlockDependencies, bringBlock, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
+import {
+  blocksAfterFailure,
+  type BlockDependencies,
+  bringBlock,
+  wantedBlocks,
+} from '../../../../src/lifecycle/migration/write-blocks.js';
 import { type MigrationPhase, migrationPhases, type MigrationRecord } from '../../../../src/store/migration-record.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { never, settled } from '../../model/parts.js';
 
 const failure = { error: 'retriesExhausted', errorDescription: '' } as const;
 
-function recordIn(phase: MigrationPhase, more: Partial<MigrationRecord> = {}, enableUserWriteBlocking = true): MigrationRecord {
-  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking, verification: { enabled: false } });
-  return { options, phase, failure: null, sourceReleased: false, source: { clusterId: '01' }, destination: { clusterId: '02' }, ...more } as unknown as MigrationRecord;
+function recordIn(
+  phase: MigrationPhase,
+  more: Partial<MigrationRecord> = {},
+  enableUserWriteBlocking = true,
+): MigrationRecord {
+  const options = parseStartRequest({
+    source: 'cluster0',
+    destination: 'cluster1',
+    enableUserWriteBlocking,
+    verification: { enabled: false },
+  });
+  return {
+    options,
+    phase,
+    failure: null,
+    sourceReleased: false,
+    source: { clusterId: '01' },
+    destination: { clusterId: '02' },
+    ...more,
+  } as unknown as MigrationRecord;
 }
 
 describe('which cluster refuses the writes of users', () => {
@@ -28,23 +50,36 @@ describe('which cluster refuses the writes of users', () => {
       ['committed', true, false],
       ['reversing', null, true],
     ]);
-    expect((['starting', 'syncing', 'committing'] as const).map((phase) => shown(recordIn(phase, { failure })))).toEqual([[null, true], [null, true], [false, true]]);
+    expect(
+      (['starting', 'syncing', 'committing'] as const).map((phase) => shown(recordIn(phase, { failure }))),
+    ).toEqual([
+      [null, true],
+      [null, true],
+      [false, true],
+    ]);
   });
 
   it('is nobody where it was not asked for', () => {
-    for (const phase of migrationPhases) expect(wantedBlocks(recordIn(phase, {}, false))).toEqual({ source: null, destination: null });
+    for (const phase of migrationPhases)
+      expect(wantedBlocks(recordIn(phase, {}, false))).toEqual({ source: null, destination: null });
   });
 
   it('is told after a failure', () => {
     expect(blocksAfterFailure(recordIn('syncing', { failure }))).toMatch(/^ The destination refuses/);
-    expect(blocksAfterFailure(recordIn('committing', { failure }))).toMatch(/^ The source still refuses.*convoy unblock.* The destination refuses/);
-    expect(blocksAfterFailure(recordIn('committing', { failure, sourceReleased: true }))).toMatch(/^ The source takes writes again\. The destination refuses/);
+    expect(blocksAfterFailure(recordIn('committing', { failure }))).toMatch(
+      /^ The source still refuses.*convoy unblock.* The destination refuses/,
+    );
+    expect(blocksAfterFailure(recordIn('committing', { failure, sourceReleased: true }))).toMatch(
+      /^ The source takes writes again\. The destination refuses/,
+    );
     expect(blocksAfterFailure(recordIn('committing', { failure }, false))).toBe('');
   });
 
   it('is told as it is of a migration that goes on without the process that has failed', () => {
     for (const phase of ['syncing', 'committed'] as const) expect(blocksAfterFailure(recordIn(phase))).toBe('');
-    expect(blocksAfterFailure(recordIn('committing'))).toMatch(/^ The source refuses the writes of users until the commit has ended/);
+    expect(blocksAfterFailure(recordIn('committing'))).toMatch(
+      /^ The source refuses the writes of users until the commit has ended/,
+    );
     expect(blocksAfterFailure(recordIn('opening'))).toMatch(/commit is decided.*start the instances again/);
   });
 });
@@ -77,7 +112,9 @@ describe('bringing a block in line', () => {
       return { ok: 1 };
     };
     const serverStatus = (): Document => ({ repl: status });
-    const find = (database: string, { find: name }: Document): Document => ({ cursor: { firstBatch: noted[`${database}.${String(name)}`] ?? [] } });
+    const find = (database: string, { find: name }: Document): Document => ({
+      cursor: { firstBatch: noted[`${database}.${String(name)}`] ?? [] },
+    });
     const client = new FakeNodeClient('router', { setUserWriteBlockMode, serverStatus, find });
     const command = async (database: string, document: Document, options: CallOptions): Promise<Document> => {
       const reply = await client.command(database, document, options);
@@ -85,7 +122,13 @@ describe('bringing a block in line', () => {
       await untilAborted(answered, options.signal);
       return reply;
     };
-    const router: NodeClient = { label: client.label, command, openCursor: client.openCursor.bind(client), write: client.write.bind(client), close: client.close.bind(client) };
+    const router: NodeClient = {
+      label: client.label,
+      command,
+      openCursor: client.openCursor.bind(client),
+      write: client.write.bind(client),
+      close: client.close.bind(client),
+    };
     const cluster = fakeCluster({ router, kind, shardIds: ['rs'] });
     const read = async (signal: AbortSignal): Promise<MigrationRecord | null> => {
       signal.throwIfAborted();
@@ -95,7 +138,12 @@ describe('bringing a block in line', () => {
       signal.throwIfAborted();
       return operation();
     };
-    return { runtime: { retrying }, source: { ...cluster, clusterId: '01' }, destination: { ...cluster, clusterId: '02' }, records: { read } };
+    return {
+      runtime: { retrying },
+      source: { ...cluster, clusterId: '01' },
+      destination: { ...cluster, clusterId: '02' },
+      records: { read },
+    };
   }
 
   it('sends what the record wants', async () => {
@@ -181,7 +229,9 @@ describe('bringing a block in line', () => {
     });
 
     it('is not one whose record cannot be read', async () => {
-      await expect(bringBlock({ ...deps(), records: { read: () => Promise.reject(new Error('away')) } }, 'source', never, wish())).rejects.toThrow('away');
+      await expect(
+        bringBlock({ ...deps(), records: { read: () => Promise.reject(new Error('away')) } }, 'source', never, wish()),
+      ).rejects.toThrow('away');
       expect(outcomes).toEqual([]);
     });
 
@@ -199,7 +249,10 @@ describe('bringing a block in line', () => {
   });
 
   it('stays on a source that a reverse has made its destination meanwhile, and goes from one that takes writes again', async () => {
-    const reversed = { source: { name: 'cluster1', clusterId: '02' }, destination: { name: 'cluster0', clusterId: '01' } };
+    const reversed = {
+      source: { name: 'cluster1', clusterId: '02' },
+      destination: { name: 'cluster0', clusterId: '01' },
+    };
     records = [recordIn('committing'), recordIn('syncing', reversed)];
     await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([true]);
@@ -235,9 +288,20 @@ describe('bringing a block in line', () => {
 
     it.each<[string, Record<string, Document[]>]>([
       ['nothing is noted', {}],
-      ['definition changes alone are refused yet', { 'config.user_writes_critical_sections': [{ ...standing, blockUserWrites: false }] }],
-      ['the config server is at work, perhaps on its end', { 'config.user_writes_critical_sections': [standing], 'config.sharding_configsvr_coordinators': [{ _id: 1 }] }],
-      ['it stands for the reason of somebody else', { 'config.user_writes_critical_sections': [{ ...standing, blockUserWritesReason: 'DiskUseThresholdExceeded' }] }],
+      [
+        'definition changes alone are refused yet',
+        { 'config.user_writes_critical_sections': [{ ...standing, blockUserWrites: false }] },
+      ],
+      [
+        'the config server is at work, perhaps on its end',
+        { 'config.user_writes_critical_sections': [standing], 'config.sharding_configsvr_coordinators': [{ _id: 1 }] },
+      ],
+      [
+        'it stands for the reason of somebody else',
+        {
+          'config.user_writes_critical_sections': [{ ...standing, blockUserWritesReason: 'DiskUseThresholdExceeded' }],
+        },
+      ],
     ])('is set where %s', async (_why, documents) => {
       noted = documents;
       await bringBlock(deps(), 'source', never);
@@ -245,15 +309,32 @@ describe('bringing a block in line', () => {
     });
   });
 
-  it.each([true, false])('of somebody else is not taken for Convoy\'s own, and its reason is told: wanted %s', async (wanted) => {
-    [records, refusal, status] = [[recordIn('committing', wanted ? {} : { failure })], 20, { userWriteBlockMode: 2, userWriteBlockReason: 2 }];
-    const errorDescription = expect.stringMatching(/could not be .*They are blocked for the reason DiskUseThresholdExceeded, and not by Convoy/) as unknown;
-    await expect(bringBlock(deps(), 'source', never)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription });
-    expect(sent).toEqual([wanted]);
-  });
+  it.each([true, false])(
+    "of somebody else is not taken for Convoy's own, and its reason is told: wanted %s",
+    async (wanted) => {
+      [records, refusal, status] = [
+        [recordIn('committing', wanted ? {} : { failure })],
+        20,
+        { userWriteBlockMode: 2, userWriteBlockReason: 2 },
+      ];
+      const errorDescription = expect.stringMatching(
+        /could not be .*They are blocked for the reason DiskUseThresholdExceeded, and not by Convoy/,
+      ) as unknown;
+      await expect(bringBlock(deps(), 'source', never)).rejects.toMatchObject({
+        error: 'writeBlockingFailed',
+        errorDescription,
+      });
+      expect(sent).toEqual([wanted]);
+    },
+  );
 
   it('ends the migration by name when the cluster refuses', async () => {
     [records, refusal] = [[recordIn('committing')], 13];
-    await expect(bringBlock(deps(), 'source', never)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription: expect.stringMatching(/could not be blocked: Unauthorized.*Give the user .* setUserWriteBlockMode/) as unknown });
+    await expect(bringBlock(deps(), 'source', never)).rejects.toMatchObject({
+      error: 'writeBlockingFailed',
+      errorDescription: expect.stringMatching(
+        /could not be blocked: Unauthorized.*Give the user .* setUserWriteBlockMode/,
+      ) as unknown,
+    });
   });
 });

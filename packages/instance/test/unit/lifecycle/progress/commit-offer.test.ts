@@ -15,7 +15,10 @@ const identity = { id: 'shard1', syncID: 'b', incarnation: '1', release: '1.9.0'
 
 /** What the destination holds of the migration, with the peer's share as it is recorded. */
 function viewOf(task: { copyDone: boolean; paused: boolean } | null): MigrationView {
-  return { record: { taskIds: ['shard0', 'shard1'] }, tasks: new Map(task === null ? [] : [['shard1', task]]) } as unknown as MigrationView;
+  return {
+    record: { taskIds: ['shard0', 'shard1'] },
+    tasks: new Map(task === null ? [] : [['shard1', task]]),
+  } as unknown as MigrationView;
 }
 
 /** Two instances: the own one with shard0, whose peer has shard1. */
@@ -30,7 +33,10 @@ class Fixture {
     deps: { ownIds: ['shard0'] },
     isCommitRequested: () => Promise.resolve(this.isTakenElsewhere),
   };
-  peer: Pick<SeenReport, 'fresh'> & { canCommit: boolean; commitBlockers?: CommitBlocker[] } = { fresh: true, canCommit: true };
+  peer: Pick<SeenReport, 'fresh'> & { canCommit: boolean; commitBlockers?: CommitBlocker[] } = {
+    fresh: true,
+    canCommit: true,
+  };
   isTakenElsewhere = false;
   readonly offer = new CommitOffer('shard0', { reports: () => new Map([['shard1', this.#report()]]) }, this.clock);
 
@@ -57,7 +63,12 @@ class Fixture {
   async warnings(looks: number): Promise<string[]> {
     const reported: string[] = [];
     for (let look = 0; look < looks; look += 1) {
-      reported.push(this.offer.warnings(this.#run).map(({ name, description }) => `${name}: ${description}`).join());
+      reported.push(
+        this.offer
+          .warnings(this.#run)
+          .map(({ name, description }) => `${name}: ${description}`)
+          .join(),
+      );
       await this.clock.run(this.clock.sleep(5_000, never));
     }
     return reported;
@@ -70,7 +81,11 @@ class Fixture {
   #report(): SeenReport {
     const report = idleReport(identity);
     const progress = { ...report.progress, commitBlockers: this.peer.commitBlockers ?? null };
-    return { report: { ...report, progress, ready: { canCommit: this.peer.canCommit, canWrite: false } }, reportedAt_ms: 0, fresh: this.peer.fresh };
+    return {
+      report: { ...report, progress, ready: { canCommit: this.peer.canCommit, canWrite: false } },
+      reportedAt_ms: 0,
+      fresh: this.peer.fresh,
+    };
   }
 }
 
@@ -80,7 +95,11 @@ function verifier(description: string): Fixture['run']['verification'] {
 }
 
 function differing(lasting: LastingDifferences): Fixture['run']['verification'] {
-  return [{ blocker: new VerificationReadiness().judge({ hasCompared: true, leftDocuments: 0, readLag_seconds: 0, lasting }) }];
+  return [
+    {
+      blocker: new VerificationReadiness().judge({ hasCompared: true, leftDocuments: 0, readLag_seconds: 0, lasting }),
+    },
+  ];
 }
 
 describe('a commit', () => {
@@ -98,17 +117,42 @@ describe('a commit', () => {
   });
 
   it.each([
-    ['the copy goes on', (fixture: Fixture) => (fixture.run.liveStats = [{ ...fixture.run.liveStats[0], copyDone: false } as TaskStats]), 'collections are still being copied'],
-    ['the verifier compares', (fixture: Fixture) => (fixture.run.verification = [null]), 'the verifier has not compared everything'],
-    ['the verifier is behind', (fixture: Fixture) => (fixture.run.verification = verifier('the verifier is 111 s behind')), 'shard0: the verifier is 111 s behind'],
-    ['documents differ', (fixture: Fixture) => (fixture.run.verification = differing({ documents: 2, givenUp: 0, namespaces: ['shop.b', 'shop.a'] })), '2 documents differ, in: shop.a, shop.b, and are read anew'],
-    ['documents stay different', (fixture: Fixture) => (fixture.run.verification = differing({ documents: 2, givenUp: 1, namespaces: ['shop.a'] })), '1 of them although they were read anew 3 times'],
+    [
+      'the copy goes on',
+      (fixture: Fixture) => (fixture.run.liveStats = [{ ...fixture.run.liveStats[0], copyDone: false } as TaskStats]),
+      'collections are still being copied',
+    ],
+    [
+      'the verifier compares',
+      (fixture: Fixture) => (fixture.run.verification = [null]),
+      'the verifier has not compared everything',
+    ],
+    [
+      'the verifier is behind',
+      (fixture: Fixture) => (fixture.run.verification = verifier('the verifier is 111 s behind')),
+      'shard0: the verifier is 111 s behind',
+    ],
+    [
+      'documents differ',
+      (fixture: Fixture) =>
+        (fixture.run.verification = differing({ documents: 2, givenUp: 0, namespaces: ['shop.b', 'shop.a'] })),
+      '2 documents differ, in: shop.a, shop.b, and are read anew',
+    ],
+    [
+      'documents stay different',
+      (fixture: Fixture) =>
+        (fixture.run.verification = differing({ documents: 2, givenUp: 1, namespaces: ['shop.a'] })),
+      '1 of them although they were read anew 3 times',
+    ],
     ['a peer is not ready', (fixture: Fixture) => (fixture.peer.canCommit = false), 'shard1: it is not ready'],
     ['a peer is silent', (fixture: Fixture) => (fixture.peer.fresh = false), 'shard1: it does not answer'],
   ])('that was never offered is refused at once, with the reason: %s', async (_what, change, reason) => {
     const fixture = new Fixture();
     change(fixture);
-    await expect(fixture.commit()).rejects.toMatchObject({ error: 'cannotCommit', errorDescription: expect.stringContaining(reason) as string });
+    await expect(fixture.commit()).rejects.toMatchObject({
+      error: 'cannotCommit',
+      errorDescription: expect.stringContaining(reason) as string,
+    });
     expect(fixture.clock.now_ms()).toBe(0);
   });
 });
@@ -129,7 +173,10 @@ describe('what progress names as keeping a commit from being taken', () => {
     fixture.run.verification = null;
     expect(fixture.blockers).toEqual(['shard1 notReady']);
     const lag = blockedBy('lag', 'changes are 40 s behind (limit 30 s)', { value: 40, limit: 30 });
-    fixture.peer.commitBlockers = [{ instance: 'shard0', ...lag }, { instance: 'shard1', ...lag }];
+    fixture.peer.commitBlockers = [
+      { instance: 'shard0', ...lag },
+      { instance: 'shard1', ...lag },
+    ];
     expect(fixture.blockers).toEqual(['shard1 lag']);
     fixture.peer.fresh = false;
     expect(fixture.blockers).toEqual(['shard1 silent']);
@@ -147,7 +194,10 @@ describe('a report that says a peer is ready', () => {
     const fixture = new Fixture();
     fixture.run.view = viewOf(task);
     expect(fixture.stands).toBe(false);
-    await expect(fixture.commit()).rejects.toMatchObject({ error: 'cannotCommit', errorDescription: expect.stringContaining('shard1: it has not recorded') as string });
+    await expect(fixture.commit()).rejects.toMatchObject({
+      error: 'cannotCommit',
+      errorDescription: expect.stringContaining('shard1: it has not recorded') as string,
+    });
   });
 });
 

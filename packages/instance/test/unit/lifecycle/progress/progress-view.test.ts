@@ -98,11 +98,15 @@ function sourceOf(changes: Partial<ProgressSource> = {}, recordChanges: Partial<
 
 describe('the estimate of copied bytes', () => {
   it('is 0 of 1 before the copy', () => {
-    expect(progressOf(sourceOf({}, { phase: 'starting', estimatedTotalBytes: null })).collectionCopy).toEqual({ estimatedTotalBytes: 1, estimatedCopiedBytes: 0 });
+    expect(progressOf(sourceOf({}, { phase: 'starting', estimatedTotalBytes: null })).collectionCopy).toEqual({
+      estimatedTotalBytes: 1,
+      estimatedCopiedBytes: 0,
+    });
   });
 
   it('of a migration that an earlier release has begun is 0 of 1, and then what was copied since', () => {
-    const restarted = (copiedBytes: number) => progressOf(sourceOf({ stats: [{ ...stats, copiedBytes }] }, { estimatedTotalBytes: null })).collectionCopy;
+    const restarted = (copiedBytes: number) =>
+      progressOf(sourceOf({ stats: [{ ...stats, copiedBytes }] }, { estimatedTotalBytes: null })).collectionCopy;
     expect(restarted(0)).toEqual({ estimatedTotalBytes: 1, estimatedCopiedBytes: 0 });
     expect(restarted(70)).toEqual({ estimatedTotalBytes: 70, estimatedCopiedBytes: 70 });
   });
@@ -118,21 +122,27 @@ describe('the estimate of copied bytes', () => {
   it('adds the shares of a lone instance, which knows the total as soon as all is copied', () => {
     const done = { ...stats, copyDone: true, copiedBytes: 700 };
     const lone = { ownIds: ['shard0', 'shard1'], stats: [done, { ...done, copiedBytes: 800 }] };
-    expect(progressOf(sourceOf(lone)).collectionCopy).toEqual({ estimatedTotalBytes: 1500, estimatedCopiedBytes: 1500 });
+    expect(progressOf(sourceOf(lone)).collectionCopy).toEqual({
+      estimatedTotalBytes: 1500,
+      estimatedCopiedBytes: 1500,
+    });
   });
 
   it('of several instances adds up to the total that the leader sets at the end', () => {
     const copied = [600, 900];
     const reported = copied.map((copiedBytes, index) => {
       const done = { ...stats, copyDone: true, copiedBytes };
-      return progressOf(sourceOf({ ownIds: [`shard${index}`], stats: [done] }, { estimatedTotalBytes: 1500 })).collectionCopy;
+      return progressOf(sourceOf({ ownIds: [`shard${index}`], stats: [done] }, { estimatedTotalBytes: 1500 }))
+        .collectionCopy;
     });
     expect(reported.reduce((sum, one) => sum + (one?.estimatedCopiedBytes ?? 0), 0)).toBe(1500);
   });
 
   it('of a source without documents ends at 1 of 1, counted by one instance alone', () => {
     const done = { ...stats, copyDone: true, copiedBytes: 0 };
-    const reported = ['shard0', 'shard1'].map((id) => progressOf(sourceOf({ ownIds: [id], stats: [done] }, { estimatedTotalBytes: 1 })).collectionCopy);
+    const reported = ['shard0', 'shard1'].map(
+      (id) => progressOf(sourceOf({ ownIds: [id], stats: [done] }, { estimatedTotalBytes: 1 })).collectionCopy,
+    );
     expect(reported).toEqual([
       { estimatedTotalBytes: 1, estimatedCopiedBytes: 1 },
       { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 },
@@ -142,12 +152,20 @@ describe('the estimate of copied bytes', () => {
   it('is never more than the total, whatever was estimated and copied', () => {
     const bytes = fc.nat({ max: 3000 });
     fc.assert(
-      fc.property(fc.option(bytes), bytes, fc.boolean(), fc.boolean(), (estimatedTotalBytes, copiedBytes, copyDone, lone) => {
-        const ownIds = lone ? ['shard0', 'shard1'] : ['shard0'];
-        const copy = progressOf(sourceOf({ ownIds, stats: [{ ...stats, copiedBytes, copyDone }] }, { estimatedTotalBytes })).collectionCopy;
-        expect(copy?.estimatedCopiedBytes).toBeLessThanOrEqual(copy?.estimatedTotalBytes ?? 0);
-        if (lone && copyDone) expect(copy?.estimatedCopiedBytes).toBe(copy?.estimatedTotalBytes);
-      }),
+      fc.property(
+        fc.option(bytes),
+        bytes,
+        fc.boolean(),
+        fc.boolean(),
+        (estimatedTotalBytes, copiedBytes, copyDone, lone) => {
+          const ownIds = lone ? ['shard0', 'shard1'] : ['shard0'];
+          const copy = progressOf(
+            sourceOf({ ownIds, stats: [{ ...stats, copiedBytes, copyDone }] }, { estimatedTotalBytes }),
+          ).collectionCopy;
+          expect(copy?.estimatedCopiedBytes).toBeLessThanOrEqual(copy?.estimatedTotalBytes ?? 0);
+          if (lone && copyDone) expect(copy?.estimatedCopiedBytes).toBe(copy?.estimatedTotalBytes);
+        },
+      ),
     );
   });
 });
@@ -157,17 +175,30 @@ describe('progress', () => {
     ['starting', {}, { phase: 'starting' as const }, 'initializing', null],
     ['copying', {}, {}, 'collection copy', null],
     ['applying', { stats: [{ ...stats, copyDone: true }] }, {}, 'change event application', 'steady state'],
-    ['catching up', { stats: [{ ...stats, copyDone: true, lag_seconds: 31 }] }, {}, 'change event application', 'collection copy drain'],
+    [
+      'catching up',
+      { stats: [{ ...stats, copyDone: true, lag_seconds: 31 }] },
+      {},
+      'change event application',
+      'collection copy drain',
+    ],
     ['paused', { state: 'PAUSED' as const }, {}, 'paused', null],
-    ['committing', { state: 'COMMITTING' as const }, { phase: 'committing' as const }, 'waiting for commit to complete', null],
+    [
+      'committing',
+      { state: 'COMMITTING' as const },
+      { phase: 'committing' as const },
+      'waiting for commit to complete',
+      null,
+    ],
     ['committed', { state: 'COMMITTED' as const }, { phase: 'committed' as const }, 'commit completed', null],
   ])('while %s says so', (_what, changes, recordChanges, info, ceaStage) => {
     expect(progressOf(sourceOf(changes, recordChanges))).toMatchObject({ info, ceaStage });
   });
 
-  it('keeps to the contract\'s form in every state', () => {
+  it("keeps to the contract's form in every state", () => {
     for (const state of ['RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED'] as const) {
-      for (const changes of [{}, { stats: [] }, { leader: null }]) expect(progressSchema.safeParse(progressOf(sourceOf({ state, ...changes }))).success).toBe(true);
+      for (const changes of [{}, { stats: [] }, { leader: null }])
+        expect(progressSchema.safeParse(progressOf(sourceOf({ state, ...changes }))).success).toBe(true);
     }
   });
 
@@ -186,24 +217,36 @@ describe('progress', () => {
   });
 
   it('has what is measured and estimated besides', () => {
-    expect(progressOf(sourceOf())).toMatchObject({ source: { pingLatencyMs: 1.3 }, destination: { pingLatencyMs: 2.5 }, estimatedOplogTimeRemaining: '12 hours', estimatedSecondsToCEACatchup: 17 });
+    expect(progressOf(sourceOf())).toMatchObject({
+      source: { pingLatencyMs: 1.3 },
+      destination: { pingLatencyMs: 2.5 },
+      estimatedOplogTimeRemaining: '12 hours',
+      estimatedSecondsToCEACatchup: 17,
+    });
   });
 
   it('has nothing to catch up with in a pause, but an oplog that goes on', () => {
-    const { lag, estimatedSecondsToCEACatchup, estimatedOplogTimeRemaining } = progressOf(sourceOf({ state: 'PAUSED' }));
+    const { lag, estimatedSecondsToCEACatchup, estimatedOplogTimeRemaining } = progressOf(
+      sourceOf({ state: 'PAUSED' }),
+    );
     expect(lag).toEqual({ overallLagSeconds: null, crudLagSeconds: null, ddlLagSeconds: null });
     expect([estimatedSecondsToCEACatchup, estimatedOplogTimeRemaining]).toEqual([null, '12 hours']);
   });
 
   it('is caught up once committed, when no oplog matters', () => {
-    const { lag, estimatedSecondsToCEACatchup, estimatedOplogTimeRemaining } = progressOf(sourceOf({ state: 'COMMITTED', stats: [] }));
+    const { lag, estimatedSecondsToCEACatchup, estimatedOplogTimeRemaining } = progressOf(
+      sourceOf({ state: 'COMMITTED', stats: [] }),
+    );
     expect(lag).toEqual({ overallLagSeconds: 0, crudLagSeconds: 0, ddlLagSeconds: 0 });
     expect([estimatedSecondsToCEACatchup, estimatedOplogTimeRemaining]).toEqual([0, null]);
   });
 
   it('warns of the migration first, and of the lag then', () => {
     const [first, second] = ['oplogWindowShort', 'streamFarBehind'].map((name) => ({ name, description: name }));
-    expect(progressOf(sourceOf({ warnings: [first as never], observed: { ...observed, warnings: [second as never] } })).warnings).toEqual([first, second]);
+    expect(
+      progressOf(sourceOf({ warnings: [first as never], observed: { ...observed, warnings: [second as never] } }))
+        .warnings,
+    ).toEqual([first, second]);
   });
 
   it('offers a commit only while running', () => {
@@ -213,7 +256,11 @@ describe('progress', () => {
   });
 
   it('names itself, the coordinator when there is one, and both clusters', () => {
-    expect(progressOf(sourceOf())).toMatchObject({ syncID: 'shard0', coordinatorID: 'leader', directionMapping: { Source: 'cluster0: a:1', Destination: 'cluster1: b:1' } });
+    expect(progressOf(sourceOf())).toMatchObject({
+      syncID: 'shard0',
+      coordinatorID: 'leader',
+      directionMapping: { Source: 'cluster0: a:1', Destination: 'cluster1: b:1' },
+    });
     expect(progressOf(sourceOf({ leader: null })).coordinatorID).toBeNull();
   });
 });

@@ -20,7 +20,9 @@ beforeEach(() => {
     return view;
   };
   watch = { view, until };
-  runtime = { clock: { sleep: (pause_ms: number) => new Promise<void>((end) => sleeps.push({ pause_ms, end })) } } as unknown as typeof runtime;
+  runtime = {
+    clock: { sleep: (pause_ms: number) => new Promise<void>((end) => sleeps.push({ pause_ms, end })) },
+  } as unknown as typeof runtime;
 });
 
 async function begin(of: typeof watch | null): Promise<void> {
@@ -39,11 +41,14 @@ it('the next report is due as soon as writes are permitted, without time passing
   expect(isOver).toBe(true);
 });
 
-it.each(['before a migration', 'of one', 'of one that permits writes'])('the next report is due after a time: %s', async (state) => {
-  record.canWrite = state === 'of one that permits writes';
-  await begin(state === 'before a migration' ? null : watch);
-  expect([isOver, sleeps.map(({ pause_ms }) => pause_ms)]).toEqual([false, [250]]);
-  sleeps[0]?.end();
-  await settled();
-  expect(isOver).toBe(true);
-});
+it.each(['before a migration', 'of one', 'of one that permits writes'])(
+  'the next report is due after a time: %s',
+  async (state) => {
+    record.canWrite = state === 'of one that permits writes';
+    await begin(state === 'before a migration' ? null : watch);
+    expect([isOver, sleeps.map(({ pause_ms }) => pause_ms)]).toEqual([false, [250]]);
+    sleeps[0]?.end();
+    await settled();
+    expect(isOver).toBe(true);
+  },
+);

@@ -23,7 +23,11 @@ async function lead(): Promise<void> {
   const record = { phase: 'opening', taskIds: [], warnings: [], options: { enableUserWriteBlocking: true } };
   const view = { record, tasks: new Map() };
   const deps = {
-    runtime: { retrying: once, logger: { info: () => undefined, warn: () => undefined }, clock: { sleep: () => Promise.resolve(void (record.phase = 'committed')) } },
+    runtime: {
+      retrying: once,
+      logger: { info: () => undefined, warn: () => undefined },
+      clock: { sleep: () => Promise.resolve(void (record.phase = 'committed')) },
+    },
     fleet: { isLeader: () => true },
     source: { name: 'cluster0' },
     watch: { view, until: () => Promise.resolve(view), refresh: () => Promise.resolve(view) },
@@ -54,7 +58,10 @@ describe('an instance that waits to be the leader', () => {
   let calls: string[];
   let deps: MigrationDependencies;
 
-  const viewOf = (phase: MigrationRecord['phase']): MigrationView => ({ record: { phase, taskIds: [] } as unknown as MigrationRecord, tasks: new Map() });
+  const viewOf = (phase: MigrationRecord['phase']): MigrationView => ({
+    record: { phase, taskIds: [] } as unknown as MigrationRecord,
+    tasks: new Map(),
+  });
 
   beforeEach(() => {
     [seen, stored, leads, calls] = ['syncing', 'syncing', false, []];
@@ -69,8 +76,19 @@ describe('an instance that waits to be the leader', () => {
     deps = {
       runtime: { retrying: once, logger: { info: () => undefined }, clock: { sleep: settled } },
       fleet: { isLeader: () => leads, wake: () => undefined },
-      watch: { get view() { return viewOf(seen); }, until: () => Promise.resolve(viewOf(seen)), refresh },
-      records: { takeLeaderEpoch: noted('takeLeaderEpoch'), read: noted('read'), updateAsLeader: noted('updateAsLeader'), confirmLeader: noted('confirmLeader') },
+      watch: {
+        get view() {
+          return viewOf(seen);
+        },
+        until: () => Promise.resolve(viewOf(seen)),
+        refresh,
+      },
+      records: {
+        takeLeaderEpoch: noted('takeLeaderEpoch'),
+        read: noted('read'),
+        updateAsLeader: noted('updateAsLeader'),
+        confirmLeader: noted('confirmLeader'),
+      },
     } as unknown as MigrationDependencies;
   });
 
@@ -86,32 +104,35 @@ describe('an instance that waits to be the leader', () => {
   it.each([
     ['goes on with the epoch that it has', 1, ['takeLeaderEpoch']],
     ['takes another one if somebody else has led meanwhile', 2, ['takeLeaderEpoch', 'takeLeaderEpoch']],
-  ])('does nothing while its lease has run out until it has its epoch, and %s when it is elected again', async (_what, storedEpoch, expected) => {
-    leads = true;
-    let latest = 0;
-    deps.records.takeLeaderEpoch = () => {
-      calls.push('takeLeaderEpoch');
-      leads = calls.length > 1;
-      latest += 1;
-      return Promise.resolve(latest);
-    };
-    let waits = 0;
-    deps.runtime.clock.sleep = () => {
-      waits += 1;
-      latest = storedEpoch;
+  ])(
+    'does nothing while its lease has run out until it has its epoch, and %s when it is elected again',
+    async (_what, storedEpoch, expected) => {
       leads = true;
-      return Promise.resolve();
-    };
-    deps.watch.refresh = () => {
-      // As the leader it finds nothing left to be done.
-      seen = calls.length === expected.length ? 'committed' : 'starting';
-      const view = viewOf(seen);
-      return Promise.resolve({ ...view, record: { ...view.record, leaderEpoch: latest } });
-    };
-    await leadWhenElected(deps, never);
-    expect(calls).toEqual(expected);
-    expect(waits).toBeGreaterThan(0);
-  });
+      let latest = 0;
+      deps.records.takeLeaderEpoch = () => {
+        calls.push('takeLeaderEpoch');
+        leads = calls.length > 1;
+        latest += 1;
+        return Promise.resolve(latest);
+      };
+      let waits = 0;
+      deps.runtime.clock.sleep = () => {
+        waits += 1;
+        latest = storedEpoch;
+        leads = true;
+        return Promise.resolve();
+      };
+      deps.watch.refresh = () => {
+        // As the leader it finds nothing left to be done.
+        seen = calls.length === expected.length ? 'committed' : 'starting';
+        const view = viewOf(seen);
+        return Promise.resolve({ ...view, record: { ...view.record, leaderEpoch: latest } });
+      };
+      await leadWhenElected(deps, never);
+      expect(calls).toEqual(expected);
+      expect(waits).toBeGreaterThan(0);
+    },
+  );
 
   it('changes nothing when it finds, as the leader, that its predecessor has committed', async () => {
     leads = true;
@@ -143,17 +164,37 @@ describe('a leader whose migration syncs', () => {
 
   beforeEach(async () => {
     copied_bytes = 7;
-    [stored, totals, fleet, stop, isOver] = [{ copyDone: false, commitRequested: false }, [], new LoneFleet(), new AbortController(), false];
-    const clock = { monotonic_ms: () => 0, sleep: (pause_ms: number, signal: AbortSignal) => (pause_ms < 200 ? settled() : untilAborted<undefined>(signal, () => undefined)) } as unknown as Clock;
-    const record = { phase: 'syncing', taskIds: ['rs'], startTime: null, ddlWatermark: null, ddlChanges: { known: 0, done: 0 } } as unknown as MigrationRecord;
-    const task = (): TaskRecord => ({ _id: 'rs', copied: { bytes: copied_bytes, documents: 1 }, ...stored }) as unknown as TaskRecord;
+    [stored, totals, fleet, stop, isOver] = [
+      { copyDone: false, commitRequested: false },
+      [],
+      new LoneFleet(),
+      new AbortController(),
+      false,
+    ];
+    const clock = {
+      monotonic_ms: () => 0,
+      sleep: (pause_ms: number, signal: AbortSignal) =>
+        pause_ms < 200 ? settled() : untilAborted<undefined>(signal, () => undefined),
+    } as unknown as Clock;
+    const record = {
+      phase: 'syncing',
+      taskIds: ['rs'],
+      startTime: null,
+      ddlWatermark: null,
+      ddlChanges: { known: 0, done: 0 },
+    } as unknown as MigrationRecord;
+    const task = (): TaskRecord =>
+      ({ _id: 'rs', copied: { bytes: copied_bytes, documents: 1 }, ...stored }) as unknown as TaskRecord;
     const updateAsLeader = (_epoch: number, set: object): Promise<void> => {
       Object.assign(record, set);
       return Promise.resolve(void totals.push(set));
     };
     const records = { read: () => Promise.resolve(record), updateAsLeader } as unknown as MigrationRecords;
     const tasks = { readAll: () => Promise.resolve([task()]) } as unknown as TaskRecords;
-    const watch = new MigrationWatch(records, tasks, fleet, { clock } as Runtime, { record, tasks: new Map([['rs', task()]]) });
+    const watch = new MigrationWatch(records, tasks, fleet, { clock } as Runtime, {
+      record,
+      tasks: new Map([['rs', task()]]),
+    });
     watching = watch.run(stop.signal).catch(() => undefined);
     supervised = supervise({ records, watch }, 1, stop.signal).then(() => void (isOver = true));
     await rested();

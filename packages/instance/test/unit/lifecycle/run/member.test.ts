@@ -13,7 +13,11 @@ import { never, settled } from '../../model/parts.js';
  * A share whose process was started again in round 2, and that another round follows.
  * @returns what it tells of each
  */
-async function reported(before: TaskRecord['drained'], writesAboveCeiling: number, deletedIn: string[] = []): Promise<TaskRecord['drained'][]> {
+async function reported(
+  before: TaskRecord['drained'],
+  writesAboveCeiling: number,
+  deletedIn: string[] = [],
+): Promise<TaskRecord['drained'][]> {
   const drained: TaskRecord['drained'][] = [];
   const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
   const sleep = () => {
@@ -25,18 +29,38 @@ async function reported(before: TaskRecord['drained'], writesAboveCeiling: numbe
     watch: { until: () => Promise.resolve({ record }) },
     fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
-    taskRecords: { update: (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void drained.push(set.drained ?? null)) },
+    taskRecords: {
+      update: (_id: string, _epoch: number, set: Partial<TaskRecord>) =>
+        Promise.resolve(void drained.push(set.drained ?? null)),
+    },
   };
-  const sync = { taskId: 'a', epoch: 2, drain: () => Promise.resolve(true), stats: () => ({ writesAboveCeiling, deletedAboveCeiling: new Set(deletedIn) }) };
+  const sync = {
+    taskId: 'a',
+    epoch: 2,
+    drain: () => Promise.resolve(true),
+    stats: () => ({ writesAboveCeiling, deletedAboveCeiling: new Set(deletedIn) }),
+  };
   await followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, before, never, never);
   return drained;
 }
 
 it('a share that is started again does not take back the late writes of its round, and begins the next without them', async () => {
-  expect(await reported({ round: 2, eventsAbove: 3 }, 0)).toEqual([{ round: 2, eventsAbove: 3, deletedIn: [] }, { round: 3, eventsAbove: 0, deletedIn: [] }]);
-  expect(await reported({ round: 1, eventsAbove: 3 }, 4)).toEqual([{ round: 2, eventsAbove: 4, deletedIn: [] }, { round: 3, eventsAbove: 4, deletedIn: [] }]);
-  expect(await reported({ round: 2, eventsAbove: 0, deletedIn: ['a'] }, 0, ['b'])).toEqual([{ round: 2, eventsAbove: 0, deletedIn: ['a', 'b'] }, { round: 3, eventsAbove: 0, deletedIn: ['b'] }]);
-  expect(await reported(null, 0)).toEqual([{ round: 2, eventsAbove: 0, deletedIn: [] }, { round: 3, eventsAbove: 0, deletedIn: [] }]);
+  expect(await reported({ round: 2, eventsAbove: 3 }, 0)).toEqual([
+    { round: 2, eventsAbove: 3, deletedIn: [] },
+    { round: 3, eventsAbove: 0, deletedIn: [] },
+  ]);
+  expect(await reported({ round: 1, eventsAbove: 3 }, 4)).toEqual([
+    { round: 2, eventsAbove: 4, deletedIn: [] },
+    { round: 3, eventsAbove: 4, deletedIn: [] },
+  ]);
+  expect(await reported({ round: 2, eventsAbove: 0, deletedIn: ['a'] }, 0, ['b'])).toEqual([
+    { round: 2, eventsAbove: 0, deletedIn: ['a', 'b'] },
+    { round: 3, eventsAbove: 0, deletedIn: ['b'] },
+  ]);
+  expect(await reported(null, 0)).toEqual([
+    { round: 2, eventsAbove: 0, deletedIn: [] },
+    { round: 3, eventsAbove: 0, deletedIn: [] },
+  ]);
 });
 
 it('a share tells that its stream was read past the last look, with the late writes up to there', async () => {
@@ -53,12 +77,22 @@ it('a share tells that its stream was read past the last look, with the late wri
     watch: { until: () => Promise.resolve({ record }) },
     fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
-    taskRecords: { update: (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void drained.push(set.drained ?? null)) },
+    taskRecords: {
+      update: (_id: string, _epoch: number, set: Partial<TaskRecord>) =>
+        Promise.resolve(void drained.push(set.drained ?? null)),
+    },
   };
-  const stats = () => ({ writesAboveCeiling: readBelow > timeOf(lastLook) ? 1 : 0, deletedAboveCeiling: new Set(), readBelow });
+  const stats = () => ({
+    writesAboveCeiling: readBelow > timeOf(lastLook) ? 1 : 0,
+    deletedAboveCeiling: new Set(),
+    readBelow,
+  });
   const sync = { taskId: 'a', epoch: 1, drain: () => Promise.resolve(true), stats };
   await followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, null, never, never);
-  expect(drained).toEqual([{ round: 1, eventsAbove: 0, deletedIn: [] }, { round: 1, eventsAbove: 1, deletedIn: [], lookedTo: lastLook }]);
+  expect(drained).toEqual([
+    { round: 1, eventsAbove: 0, deletedIn: [] },
+    { round: 1, eventsAbove: 1, deletedIn: [], lookedTo: lastLook },
+  ]);
 });
 
 it('a share leaves a round that it cannot drain as soon as a later one counts', async () => {
@@ -70,7 +104,10 @@ it('a share leaves a round that it cannot drain as soon as a later one counts', 
     watch: { view: { record }, until: () => Promise.resolve({ record: { ...record } }) },
     fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
-    taskRecords: { update: (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void drained.push(set.drained ?? null)) },
+    taskRecords: {
+      update: (_id: string, _epoch: number, set: Partial<TaskRecord>) =>
+        Promise.resolve(void drained.push(set.drained ?? null)),
+    },
   };
   /** The first time is too old to be read at. */
   const drain = (time: bigint, isSuperseded: () => boolean) => {
@@ -83,7 +120,12 @@ it('a share leaves a round that it cannot drain as soon as a later one counts', 
     expect(isSuperseded()).toBe(isTooOld);
     return Promise.resolve(!isTooOld);
   };
-  const sync = { taskId: 'a', epoch: 2, drain, stats: () => ({ writesAboveCeiling: 0, deletedAboveCeiling: new Set() }) };
+  const sync = {
+    taskId: 'a',
+    epoch: 2,
+    drain,
+    stats: () => ({ writesAboveCeiling: 0, deletedAboveCeiling: new Set() }),
+  };
   await followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, null, never, never);
   expect(asked).toEqual([1n, 500n].map((seconds) => (seconds << 32n) + 1n));
   expect(drained).toEqual([{ round: 3, eventsAbove: 0, deletedIn: [] }]);
@@ -98,7 +140,13 @@ it('a share that is started again while a commit is sealed drains no more once t
     expect(isSuperseded()).toBe(true);
     return Promise.resolve(false);
   };
-  await followCommit(deps as unknown as MigrationDependencies, { drain } as unknown as SyncPipeline, null, never, never);
+  await followCommit(
+    deps as unknown as MigrationDependencies,
+    { drain } as unknown as SyncPipeline,
+    null,
+    never,
+    never,
+  );
 });
 
 it('a share ends once the opening is decided, and asks the source no more', async () => {
@@ -131,15 +179,26 @@ describe('a share that waits for the end of the commit', () => {
     record = { phase: 'committing', commit: { round: 1, time: new Timestamp({ t: 1, i: 1 }) } };
     [writesAbove, reported, wakes, changed] = [0, [], 0, new Condition()];
     const deps = {
-      watch: { view: { record }, until: async (condition: (view: unknown) => boolean, signal: AbortSignal) => {
-        await changed.until(() => condition({ record }), signal);
-        return { record };
-      } },
+      watch: {
+        view: { record },
+        until: async (condition: (view: unknown) => boolean, signal: AbortSignal) => {
+          await changed.until(() => condition({ record }), signal);
+          return { record };
+        },
+      },
       fleet: { wake: () => (wakes += 1) },
       runtime: { clock: { sleep: () => new Promise<void>((resolve) => (passTime = resolve)) } },
-      taskRecords: { update: (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void reported.push(set.drained ?? null)) },
+      taskRecords: {
+        update: (_id: string, _epoch: number, set: Partial<TaskRecord>) =>
+          Promise.resolve(void reported.push(set.drained ?? null)),
+      },
     };
-    const sync = { taskId: 'a', epoch: 1, drain: () => Promise.resolve(true), stats: () => ({ writesAboveCeiling: writesAbove, deletedAboveCeiling: new Set() }) };
+    const sync = {
+      taskId: 'a',
+      epoch: 1,
+      drain: () => Promise.resolve(true),
+      stats: () => ({ writesAboveCeiling: writesAbove, deletedAboveCeiling: new Set() }),
+    };
     ended = followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, null, never, never);
     await settled();
   });

@@ -15,23 +15,54 @@ interface Fixture {
 }
 
 /** @returns how often the source was asked to take writes, how often was waited, and whether it is noted as given back */
-async function run({ phase = 'committing', hasFailed = true, refusals = 0, isCleanedUp = false }: Fixture): Promise<{ asked: number; waited: number; isNoted: boolean }> {
+async function run({
+  phase = 'committing',
+  hasFailed = true,
+  refusals = 0,
+  isCleanedUp = false,
+}: Fixture): Promise<{ asked: number; waited: number; isNoted: boolean }> {
   const seen = { asked: 0, waited: 0, isNoted: false };
-  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
+  const options = parseStartRequest({
+    source: 'cluster0',
+    destination: 'cluster1',
+    enableUserWriteBlocking: true,
+    verification: { enabled: false },
+  });
   const clusterId = '0a';
-  const record = { source: { clusterId }, destination: { clusterId: '0b' }, options, phase, failure: hasFailed ? { error: 'writeRefused', errorDescription: '' } : null };
+  const record = {
+    source: { clusterId },
+    destination: { clusterId: '0b' },
+    options,
+    phase,
+    failure: hasFailed ? { error: 'writeRefused', errorDescription: '' } : null,
+  };
   const setUserWriteBlockMode = () => {
     seen.asked += 1;
     if (seen.asked <= refusals) throw new MongoServerError({ code: 13, codeName: 'Unauthorized', message: '' });
     return { ok: 1 };
   };
-  const cluster = fakeCluster({ router: new FakeNodeClient('source', { setUserWriteBlockMode }), kind: 'replicaSet', shardIds: ['rs'], clusterId });
+  const cluster = fakeCluster({
+    router: new FakeNodeClient('source', { setUserWriteBlockMode }),
+    kind: 'replicaSet',
+    shardIds: ['rs'],
+    clusterId,
+  });
   const deps = {
-    runtime: { retrying: once, logger: { error: () => undefined }, clock: { sleep: () => Promise.resolve(void (seen.waited += 1)) } },
+    runtime: {
+      retrying: once,
+      logger: { error: () => undefined },
+      clock: { sleep: () => Promise.resolve(void (seen.waited += 1)) },
+    },
     source: cluster,
     destination: cluster,
-    records: { read: () => Promise.resolve(record), noteSourceReleased: () => Promise.resolve(void (seen.isNoted = true)) },
-    watch: { refresh: () => (isCleanedUp ? Promise.reject(new ConvoyError('destinationChanged')) : Promise.resolve({ record })) },
+    records: {
+      read: () => Promise.resolve(record),
+      noteSourceReleased: () => Promise.resolve(void (seen.isNoted = true)),
+    },
+    watch: {
+      refresh: () =>
+        isCleanedUp ? Promise.reject(new ConvoyError('destinationChanged')) : Promise.resolve({ record }),
+    },
   };
   await releaseSource(deps as unknown as MigrationDependencies, never);
   return seen;
@@ -46,5 +77,6 @@ it('a source that refuses is tried again until it takes writes', async () => {
 });
 
 it('nothing is given back before a commit, without a failure, or after a cleanup', async () => {
-  for (const fixture of [{ phase: 'syncing' as const }, { hasFailed: false }, { isCleanedUp: true }]) expect(await run(fixture)).toEqual({ asked: 0, waited: 0, isNoted: false });
+  for (const fixture of [{ phase: 'syncing' as const }, { hasFailed: false }, { isCleanedUp: true }])
+    expect(await run(fixture)).toEqual({ asked: 0, waited: 0, isNoted: false });
 });

@@ -26,7 +26,10 @@ describe('the time to catch up', () => {
     expect(estimates[39]).toBeCloseTo(61, 0);
   });
 
-  it.each([['stands still', 0], ['grows', 1]])('is not known while the lag %s', (_what, step) => {
+  it.each([
+    ['stands still', 0],
+    ['grows', 1],
+  ])('is not known while the lag %s', (_what, step) => {
     const estimates = estimatesOf(Array.from({ length: 40 }, (_, second) => 100 + step * second));
     expect(new Set(estimates)).toEqual(new Set([null]));
   });
@@ -52,7 +55,8 @@ describe('the time to catch up', () => {
     const lags = fc.array(fc.nat({ max: 100_000 }), { minLength: 1, maxLength: 60 });
     fc.assert(
       fc.property(lags, fc.integer({ min: 1, max: 20_000 }), (found, step_ms) => {
-        for (const seconds of estimatesOf(found, step_ms)) if (seconds !== null) expect(seconds >= 0 && Number.isFinite(seconds)).toBe(true);
+        for (const seconds of estimatesOf(found, step_ms))
+          if (seconds !== null) expect(seconds >= 0 && Number.isFinite(seconds)).toBe(true);
       }),
     );
   });

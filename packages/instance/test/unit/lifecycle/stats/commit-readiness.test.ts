@@ -9,9 +9,19 @@ describe('a commit would succeed', () => {
   it.each([
     ['when all own shares are copied and near the source', [ready, ready], 2, []],
     ['not while a share is missing', [ready], 2, ['its work has not begun yet']],
-    ['not while a share is being copied', [ready, { ...ready, copyDone: false }], 2, ['collections are still being copied']],
+    [
+      'not while a share is being copied',
+      [ready, { ...ready, copyDone: false }],
+      2,
+      ['collections are still being copied'],
+    ],
     ['not while a share is more than 30 s behind', [ready, behind(31)], 2, ['changes are 31 s behind (limit 30 s)']],
-    ['not while a share does not follow its stream yet', [ready, { ...ready, followsStream: false }], 2, ['the change stream has not answered yet']],
+    [
+      'not while a share does not follow its stream yet',
+      [ready, { ...ready, followsStream: false }],
+      2,
+      ['the change stream has not answered yet'],
+    ],
   ])('%s', (_what, tasks, count, missing) => {
     expect(new CommitReadiness().judge(tasks, count).map(({ description }) => description)).toEqual(missing);
   });
@@ -25,7 +35,15 @@ describe('an offered commit', () => {
   it('stays offered while the lag swings about the limit of the offer, and ends well above it', () => {
     const readiness = new CommitReadiness();
     const lags = [30, 31, 30, offeredLagMax_seconds, offeredLagMax_seconds + 1, 31, 30];
-    expect(lags.map((lag) => readiness.judge([behind(lag)], 1).length === 0)).toEqual([true, true, true, true, false, false, true]);
+    expect(lags.map((lag) => readiness.judge([behind(lag)], 1).length === 0)).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+      true,
+    ]);
   });
 
   it('ends with a pause', () => {

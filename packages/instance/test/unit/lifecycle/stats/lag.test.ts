@@ -5,7 +5,15 @@ const task = { lag_seconds: 3, readLag_seconds: 1, followsStream: true, copyDone
 
 function inputOf(changes: Partial<LagInput> = {}): LagInput {
   const ddlChanges = { known: 0, done: 0 };
-  return { at_ms: 0, stats: [task], sourceTime_seconds: 1000, ddlWatermark_seconds: 998, ddlChanges, oplogRemaining_seconds: null, ...changes };
+  return {
+    at_ms: 0,
+    stats: [task],
+    sourceTime_seconds: 1000,
+    ddlWatermark_seconds: 998,
+    ddlChanges,
+    oplogRemaining_seconds: null,
+    ...changes,
+  };
 }
 
 /** What a tracker says at the last of some moments, a second apart. */
@@ -23,9 +31,12 @@ describe('the lag of definition changes', () => {
     expect(after({ ddlWatermark_seconds: 1003 }).ddlLag_seconds).toBe(0);
   });
 
-  it.each([{ sourceTime_seconds: null }, { ddlWatermark_seconds: null }])('is not known without both: %j', (changes) => {
-    expect(after(changes).ddlLag_seconds).toBeNull();
-  });
+  it.each([{ sourceTime_seconds: null }, { ddlWatermark_seconds: null }])(
+    'is not known without both: %j',
+    (changes) => {
+      expect(after(changes).ddlLag_seconds).toBeNull();
+    },
+  );
 
   it('grows while a change waits to be applied, though the horizon goes on, and is over with it', () => {
     const waiting = { ddlChanges: { known: 3, done: 2 } };
@@ -42,7 +53,9 @@ describe('the lag of definition changes', () => {
 });
 
 describe('the time to catch up', () => {
-  const behind = Array.from({ length: 12 }, (_, second) => ({ stats: [task, { ...task, lag_seconds: 500 - 10 * second }] }));
+  const behind = Array.from({ length: 12 }, (_, second) => ({
+    stats: [task, { ...task, lag_seconds: 500 - 10 * second }],
+  }));
 
   it('is that of the share that is furthest behind, in whole seconds', () => {
     expect(after(...behind).catchUp_seconds).toBe(39);
@@ -71,7 +84,8 @@ describe('a warning', () => {
   });
 
   it('tells that a lag does not shrink, after a while', () => {
-    const standing = (seconds: number): Partial<LagInput>[] => Array.from({ length: seconds }, () => ({ stats: [{ ...task, lag_seconds: 300 }] }));
+    const standing = (seconds: number): Partial<LagInput>[] =>
+      Array.from({ length: seconds }, () => ({ stats: [{ ...task, lag_seconds: 300 }] }));
     expect(after(...standing(60)).names).toEqual([]);
     expect(after(...standing(61)).names).toEqual(['notCatchingUp']);
     expect(after(...standing(61), {}).names).toEqual([]);

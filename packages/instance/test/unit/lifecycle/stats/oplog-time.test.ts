@@ -26,9 +26,16 @@ describe('the time that an oplog leaves', () => {
 
   it('is never negative', () => {
     fc.assert(
-      fc.property(fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(), (covered_seconds, fullness, checkpoint_seconds) => {
-        expect(oplogRemaining({ newest_seconds: 2 ** 31, covered_seconds, fullness }, checkpoint_seconds) ?? 0).toBeGreaterThanOrEqual(0);
-      }),
+      fc.property(
+        fc.nat(),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.nat(),
+        (covered_seconds, fullness, checkpoint_seconds) => {
+          expect(
+            oplogRemaining({ newest_seconds: 2 ** 31, covered_seconds, fullness }, checkpoint_seconds) ?? 0,
+          ).toBeGreaterThanOrEqual(0);
+        },
+      ),
     );
   });
 });

@@ -50,7 +50,21 @@ describe('rates', () => {
 it('a report carries what peers decide by', () => {
   const { rates } = ratesAt();
   const identity = { id: 'shard0', syncID: 'shard0', incarnation: '1', release: '1.9.0' };
-  const source = { identity, state: 'RUNNING' as const, failure: null, canCommit: true, canWrite: false, expectedIds: ['shard0'], clusterIds: null, optionsDigest: 'd', step: 'syncing', progress: idleProgress(), mismatches: [] };
+  const source = {
+    identity,
+    state: 'RUNNING' as const,
+    failure: null,
+    canCommit: true,
+    canWrite: false,
+    expectedIds: ['shard0'],
+    clusterIds: null,
+    optionsDigest: 'd',
+    step: 'syncing',
+    progress: idleProgress(),
+    mismatches: [],
+  };
   const ready = { canCommit: true, canWrite: false };
-  expect(reportOf(source, rates)).toEqual(idleReport(identity, { state: 'RUNNING', ready, expectedIds: ['shard0'], optionsDigest: 'd', step: 'syncing' }));
+  expect(reportOf(source, rates)).toEqual(
+    idleReport(identity, { state: 'RUNNING', ready, expectedIds: ['shard0'], optionsDigest: 'd', step: 'syncing' }),
+  );
 });

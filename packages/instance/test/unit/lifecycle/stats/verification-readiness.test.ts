@@ -2,15 +2,28 @@ import { describe, expect, it } from 'vitest';
 import { offeredLagMax_seconds } from '../../../../src/lifecycle/stats/commit-readiness.js';
 import { leftDocumentsMax, VerificationReadiness } from '../../../../src/lifecycle/stats/verification-readiness.js';
 
-const ready = { hasCompared: true, leftDocuments: 0, readLag_seconds: 2, lasting: { documents: 0, namespaces: [], givenUp: 0 } };
+const ready = {
+  hasCompared: true,
+  leftDocuments: 0,
+  readLag_seconds: 2,
+  lasting: { documents: 0, namespaces: [], givenUp: 0 },
+};
 
 describe('a last look would be short', () => {
   it.each([
     ['once everything was compared and what is written is read', ready, null],
     ['not before everything was compared', { ...ready, hasCompared: false, leftDocuments: 7 }, ['verifying', 7, 0]],
     ['while a small collection is new', { ...ready, leftDocuments: leftDocumentsMax }, null],
-    ['not while a large one is', { ...ready, leftDocuments: leftDocumentsMax + 1 }, ['verifying', leftDocumentsMax + 1, leftDocumentsMax]],
-    ['not while a document differs with nothing on its way', { ...ready, lasting: { documents: 1, namespaces: ['shop.a'], givenUp: 0 } }, ['mismatches', 1, 0]],
+    [
+      'not while a large one is',
+      { ...ready, leftDocuments: leftDocumentsMax + 1 },
+      ['verifying', leftDocumentsMax + 1, leftDocumentsMax],
+    ],
+    [
+      'not while a document differs with nothing on its way',
+      { ...ready, lasting: { documents: 1, namespaces: ['shop.a'], givenUp: 0 } },
+      ['mismatches', 1, 0],
+    ],
     ['not while reading is more than 30 s behind', { ...ready, readLag_seconds: 31 }, ['verifierLag', 31, 30]],
   ])('%s', (_what, progress, expected) => {
     const blocker = new VerificationReadiness().judge(progress);
@@ -20,6 +33,14 @@ describe('a last look would be short', () => {
   it('stays so while the lag swings about the limit of the offer, and ends well above it', () => {
     const readiness = new VerificationReadiness();
     const lags = [30, 31, 30, offeredLagMax_seconds, offeredLagMax_seconds + 1, 31, 30];
-    expect(lags.map((readLag_seconds) => readiness.judge({ ...ready, readLag_seconds }) === null)).toEqual([true, true, true, true, false, false, true]);
+    expect(lags.map((readLag_seconds) => readiness.judge({ ...ready, readLag_seconds }) === null)).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+      true,
+    ]);
   });
 });

@@ -68,10 +68,11 @@ async function copied(): Promise<void> {
 /** Writes of the document at this place. */
 function writesOf(id: number): (write: RawWrite) => boolean {
   const wanted = modelIds[id]?.bytes ?? new Uint8Array();
-  return ({ kind, statements }) => statements.some((statement) => {
-    const document = kind === 'insert' ? statement : (findValue(statement, 'q')?.bytes ?? statement);
-    return Buffer.compare(findValue(document, '_id')?.bytes ?? new Uint8Array(), wanted) === 0;
-  });
+  return ({ kind, statements }) =>
+    statements.some((statement) => {
+      const document = kind === 'insert' ? statement : (findValue(statement, 'q')?.bytes ?? statement);
+      return Buffer.compare(findValue(document, '_id')?.bytes ?? new Uint8Array(), wanted) === 0;
+    });
 }
 
 function notes(count: number): void {
@@ -108,7 +109,11 @@ describe('the checkpoint', () => {
     destination.stalls = () => true;
     begin();
     await until(() => destination.refusals > 0);
-    const readTimes = destination.metadata.documents('partitions').flatMap(({ partitions }) => (partitions as { readTime: Timestamp | null }[]).flatMap(({ readTime }) => readTime?.toBigInt() ?? []));
+    const readTimes = destination.metadata
+      .documents('partitions')
+      .flatMap(({ partitions }) =>
+        (partitions as { readTime: Timestamp | null }[]).flatMap(({ readTime }) => readTime?.toBigInt() ?? []),
+      );
     change(0, 'replace');
     notes(5);
     await moments(longMoments);

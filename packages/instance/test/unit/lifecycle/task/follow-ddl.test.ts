@@ -18,7 +18,18 @@ function gate(set: (open: () => void) => void): Promise<void> {
 }
 
 function ddlChangeOf(ordinal: number): DdlChange {
-  return { ordinal, operation: 'drop', uuid: '0a'.repeat(16), database: 'shop', name: 'orders', to: null, droppedUuid: null, time: new Timestamp(BigInt(ordinal)), state: 'undone', entry: null };
+  return {
+    ordinal,
+    operation: 'drop',
+    uuid: '0a'.repeat(16),
+    database: 'shop',
+    name: 'orders',
+    to: null,
+    droppedUuid: null,
+    time: new Timestamp(BigInt(ordinal)),
+    state: 'undone',
+    entry: null,
+  };
 }
 
 const source: DdlSource = {

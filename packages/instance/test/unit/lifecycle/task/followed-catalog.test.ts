@@ -12,16 +12,35 @@ const started = [ordersEntry, entryOf({ uuid: items, name: 'items' }, [])];
 function ddlChangeOf(changes: Partial<DdlChange>, result: string | null = null): DdlChange {
   const uuid = changes.uuid ?? orders;
   const entry = result === null ? null : storedEntry(entryOf({ uuid, name: result }, []));
-  return { ordinal: 1, operation: 'drop', uuid, database: 'shop', name: 'orders', to: null, droppedUuid: null, time: timestampOf(50n), state: 'done', entry, ...changes };
+  return {
+    ordinal: 1,
+    operation: 'drop',
+    uuid,
+    database: 'shop',
+    name: 'orders',
+    to: null,
+    droppedUuid: null,
+    time: timestampOf(50n),
+    state: 'done',
+    entry,
+    ...changes,
+  };
 }
 
 function namesAfter(...ddlChanges: DdlChange[]) {
-  return followedCatalog(started, ddlChanges).entries.map(({ entry, copy, notBefore }) => [entry.name, copy, notBefore]);
+  return followedCatalog(started, ddlChanges).entries.map(({ entry, copy, notBefore }) => [
+    entry.name,
+    copy,
+    notBefore,
+  ]);
 }
 
 describe('the followed catalog', () => {
   it('is that of the beginning when nothing has changed', () => {
-    expect(namesAfter()).toEqual([['orders', orders, 0n], ['items', items, 0n]]);
+    expect(namesAfter()).toEqual([
+      ['orders', orders, 0n],
+      ['items', items, 0n],
+    ]);
   });
 
   it('loses what was dropped, which stays known', () => {
@@ -31,28 +50,51 @@ describe('the followed catalog', () => {
   });
 
   it('keeps the copy of what was renamed, which is read at no earlier time, and loses what had the name', () => {
-    const renamed = ddlChangeOf({ operation: 'rename', to: { database: 'shop', name: 'items' }, droppedUuid: items }, 'items');
+    const renamed = ddlChangeOf(
+      { operation: 'rename', to: { database: 'shop', name: 'items' }, droppedUuid: items },
+      'items',
+    );
     expect(namesAfter(renamed)).toEqual([['items', orders, 50n]]);
   });
 
-  it('keeps of a renamed collection what it knew of it, its shares\' bounds included', () => {
+  it("keeps of a renamed collection what it knew of it, its shares' bounds included", () => {
     const divided = { ...ordersEntry, taskBounds: ordersEntry.taskBounds ?? [], sizeBytes: 7 };
-    const { entries } = followedCatalog([divided], [ddlChangeOf({ operation: 'rename', to: { database: 'shop', name: 'old' } }, 'old')]);
+    const { entries } = followedCatalog(
+      [divided],
+      [ddlChangeOf({ operation: 'rename', to: { database: 'shop', name: 'old' } }, 'old')],
+    );
     expect(entries[0]?.entry).toEqual({ ...divided, name: 'old' });
   });
 
   it('has exchanged names after renames by way of a third', () => {
-    const rename = (ordinal: number, uuid: string, name: string) => ddlChangeOf({ ordinal, uuid, operation: 'rename', to: { database: 'shop', name } }, name);
-    expect(namesAfter(rename(1, orders, 'x'), rename(2, items, 'orders'), rename(3, orders, 'items')).map(([name, copy]) => [name, copy])).toEqual([['items', orders], ['orders', items]]);
+    const rename = (ordinal: number, uuid: string, name: string) =>
+      ddlChangeOf({ ordinal, uuid, operation: 'rename', to: { database: 'shop', name } }, name);
+    expect(
+      namesAfter(rename(1, orders, 'x'), rename(2, items, 'orders'), rename(3, orders, 'items')).map(([name, copy]) => [
+        name,
+        copy,
+      ]),
+    ).toEqual([
+      ['items', orders],
+      ['orders', items],
+    ]);
   });
 
   it('copies what is new, and what is made anew, under another name than before', () => {
     const created = ddlChangeOf({ ordinal: 4, operation: 'create', uuid: notes, name: 'notes' }, 'notes');
     const restarted = ddlChangeOf({ ordinal: 5, operation: 'restart', uuid: items, name: 'items' }, 'items');
-    expect(namesAfter(created, restarted).map(([name, copy]) => [name, copy])).toEqual([['orders', orders], ['notes', `${notes}.4`], ['items', `${items}.5`]]);
+    expect(namesAfter(created, restarted).map(([name, copy]) => [name, copy])).toEqual([
+      ['orders', orders],
+      ['notes', `${notes}.4`],
+      ['items', `${items}.5`],
+    ]);
   });
 
   it('ends what came to nothing', () => {
-    expect(resultOf(ddlChangeOf({ operation: 'restart', droppedUuid: items }))).toEqual({ ended: [items, orders], started: null, renamed: null });
+    expect(resultOf(ddlChangeOf({ operation: 'restart', droppedUuid: items }))).toEqual({
+      ended: [items, orders],
+      started: null,
+      renamed: null,
+    });
   });
 });

@@ -9,7 +9,18 @@ import { never, once } from '../../model/parts.js';
 
 const collectionUuidMismatchCode = 361;
 const options = { capped: true, size: 4096 };
-const entry: CatalogEntry = { database: 'shop', name: 'log', type: 'collection', uuid: '0a'.repeat(16), options, indexes: [{ v: 2, key: { _id: 1 }, name: '_id_' }], sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
+const entry: CatalogEntry = {
+  database: 'shop',
+  name: 'log',
+  type: 'collection',
+  uuid: '0a'.repeat(16),
+  options,
+  indexes: [{ v: 2, key: { _id: 1 }, name: '_id_' }],
+  sharding: null,
+  primaryShard: 'rs',
+  sizeBytes: 0,
+  documentCount: 0,
+};
 
 /** UUIDs that the collection has had on the destination; the last one is its present one. */
 let uuids: number[];
@@ -21,7 +32,11 @@ let confirmations: number;
 beforeEach(() => {
   [uuids, isThere, confirmations] = [[1], true, Infinity];
   client = new FakeNodeClient('router', {
-    listCollections: () => ({ cursor: { firstBatch: isThere ? [{ name: 'log', type: 'collection', options, info: { uuid: uuidOf(uuids.at(-1)) } }] : [] } }),
+    listCollections: () => ({
+      cursor: {
+        firstBatch: isThere ? [{ name: 'log', type: 'collection', options, info: { uuid: uuidOf(uuids.at(-1)) } }] : [],
+      },
+    }),
     listIndexes: () => ({ cursor: { firstBatch: entry.indexes } }),
     drop: (_database, command) => drop(command),
     create: () => {
@@ -38,14 +53,19 @@ function uuidOf(number = 0): BSON.UUID {
 
 function drop({ collectionUUID }: Document): Document {
   if (!isThere) throw serverError(26, 'NamespaceNotFound');
-  if (collectionUUID !== undefined && !uuidOf(uuids.at(-1)).equals(collectionUUID as BSON.UUID)) throw serverError(collectionUuidMismatchCode, 'CollectionUUIDMismatch');
+  if (collectionUUID !== undefined && !uuidOf(uuids.at(-1)).equals(collectionUUID as BSON.UUID))
+    throw serverError(collectionUuidMismatchCode, 'CollectionUUIDMismatch');
   isThere = false;
   return {};
 }
 
 function recreate(version: [number, number, number] = [6, 0, 0]): Promise<void> {
   const destination = fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'], version });
-  const [plan] = planDestination([entry], { source: destination, destination, buildIndexes: 'beforeDataCopy' }).collections;
+  const [plan] = planDestination([entry], {
+    source: destination,
+    destination,
+    buildIndexes: 'beforeDataCopy',
+  }).collections;
   if (plan === undefined) throw new Error('nothing is planned');
   const confirm = (): Promise<void> => {
     confirmations -= 1;
@@ -55,7 +75,9 @@ function recreate(version: [number, number, number] = [6, 0, 0]): Promise<void> 
 }
 
 function changes(): string[] {
-  return client.sent.flatMap(({ command }) => Object.keys(command).slice(0, 1)).filter((name) => name === 'drop' || name === 'create');
+  return client.sent
+    .flatMap(({ command }) => Object.keys(command).slice(0, 1))
+    .filter((name) => name === 'drop' || name === 'create');
 }
 
 describe('a capped collection that is copied anew', () => {

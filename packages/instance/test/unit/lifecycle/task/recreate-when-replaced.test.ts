@@ -19,7 +19,18 @@ import { fakeCluster } from '../../fake-node-client.js';
 import { MetadataModel } from '../../model/metadata-model.js';
 import { never, once } from '../../model/parts.js';
 
-const entry: CatalogEntry = { database: 'shop', name: 'log', type: 'collection', uuid: '0a'.repeat(16), options: { capped: true, size: 4096 }, indexes: [], sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
+const entry: CatalogEntry = {
+  database: 'shop',
+  name: 'log',
+  type: 'collection',
+  uuid: '0a'.repeat(16),
+  options: { capped: true, size: 4096 },
+  indexes: [],
+  sharding: null,
+  primaryShard: 'rs',
+  sizeBytes: 0,
+  documentCount: 0,
+};
 const startTime = 5n;
 const end = timestampOf(9n);
 
@@ -38,11 +49,25 @@ const idle: Pick<NodeClient, 'command' | 'openCursor'> = {
 
 it('a capped collection is made anew only while no other process works on the share', async () => {
   const model = new MetadataModel();
-  const metadata = new Metadata({ label: 'router', command: (_database: string, sent: Document) => Promise.resolve(model.run(sent)) } as unknown as NodeClient, once);
+  const metadata = new Metadata(
+    {
+      label: 'router',
+      command: (_database: string, sent: Document) => Promise.resolve(model.run(sent)),
+    } as unknown as NodeClient,
+    once,
+  );
   const records = new TaskRecords(metadata);
   const owner = { syncID: 'rs', incarnation: '1' };
   const record = await records.take('rs', owner, 4, never);
-  const [source, destination] = ['cluster0', 'cluster1'].map((name) => fakeCluster({ name, kind: 'replicaSet', shardIds: ['rs'], router: idle as NodeClient, shards: new Map([['rs', idle as NodeClient]]) }));
+  const [source, destination] = ['cluster0', 'cluster1'].map((name) =>
+    fakeCluster({
+      name,
+      kind: 'replicaSet',
+      shardIds: ['rs'],
+      router: idle as NodeClient,
+      shards: new Map([['rs', idle as NodeClient]]),
+    }),
+  );
   if (source === undefined || destination === undefined) throw new Error('two clusters');
   const [task] = taskCollections([{ entry, notBefore: 0n, copy: entry.uuid }], 'rs', source, destination);
   if (task === undefined) throw new Error('the share has the collection');
@@ -53,7 +78,12 @@ it('a capped collection is made anew only while no other process works on the sh
   await brokenOff.persist();
 
   const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination' } });
-  const runtime = createRuntime(config, systemClock, createLogger({ verbosity: 'FATAL' }), new Metrics({ processMetrics: false }));
+  const runtime = createRuntime(
+    config,
+    systemClock,
+    createLogger({ verbosity: 'FATAL' }),
+    new Metrics({ processMetrics: false }),
+  );
   const seen: unknown[] = [];
   const sync = new SyncPipeline(
     {

@@ -23,7 +23,11 @@ function begin(changes: Partial<SyncedCollection> = {}): void {
   collection = collectionOf(changes);
   [saved, atSaving, suspend, reopened] = [[], [], false, 0];
   taken = new Set();
-  rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, new ByteBudget(1000), 3);
+  rereads = new RereadSet(
+    { upsert: () => Promise.resolve(), remove: () => Promise.resolve() },
+    new ByteBudget(1000),
+    3,
+  );
   const table = PartitionTable.fresh(collection, [rawOf(10)], (_collection, partitions) => {
     atSaving.push(partition(0).state);
     saved.push(partitions);
@@ -32,7 +36,15 @@ function begin(changes: Partial<SyncedCollection> = {}): void {
   for (const each of table.partitions) Object.assign(each, { state: 'done', readTime: 5n });
   tables = new Map([[collection.uuid, table]]);
   const onReopened = (): void => void (reopened += 1);
-  relief = new RereadRelief({ rereads, clock: new Scheduler(randomOf(1)), tables, latest: () => 30n, isSuspended: () => suspend, isTaken: (each) => taken.has(each), onReopened });
+  relief = new RereadRelief({
+    rereads,
+    clock: new Scheduler(randomOf(1)),
+    tables,
+    latest: () => 30n,
+    isSuspended: () => suspend,
+    isTaken: (each) => taken.has(each),
+    onReopened,
+  });
 }
 
 function partition(index: number): Partition {
@@ -54,8 +66,14 @@ describe('a set of doubtful keys that is full', () => {
     await reread(2);
     expect((await relief.next())?.entries.map(({ id }) => id)).toEqual([rawOf(1), rawOf(2)]);
     expect(atSaving).toEqual(['done']);
-    expect(saved[0]).toMatchObject([{ state: 'waiting', dirty: true }, { state: 'done', dirty: false }]);
-    expect([partition(0), partition(1)]).toMatchObject([{ state: 'waiting', dirty: true, reopening: true }, { state: 'done', reopening: false }]);
+    expect(saved[0]).toMatchObject([
+      { state: 'waiting', dirty: true },
+      { state: 'done', dirty: false },
+    ]);
+    expect([partition(0), partition(1)]).toMatchObject([
+      { state: 'waiting', dirty: true, reopening: true },
+      { state: 'done', reopening: false },
+    ]);
   });
 
   it('leaves a partition alone that the copy has taken up, even while its attempt waits to begin', async () => {

@@ -11,7 +11,12 @@ const noEnds = { stop: 0, crash: 0, freeze: 0 };
 type Settings = Pick<WorldInput, 'shards' | 'faults' | 'ends' | 'rereadRequestsMax'>;
 
 /** Random histories under the settings; the failing seed and history are part of the message. */
-async function destinationEqualsSource(settings: Settings, numRuns: number, step = steps, access: 'direct' | 'router' = 'direct'): Promise<void> {
+async function destinationEqualsSource(
+  settings: Settings,
+  numRuns: number,
+  step = steps,
+  access: 'direct' | 'router' = 'direct',
+): Promise<void> {
   const place = fc.nat({ max: modelIds.length - 1 });
   const bounds = access === 'direct' ? fc.constant(null) : fc.array(place, { maxLength: settings.shards - 1 });
   const history = fc.record({
@@ -26,47 +31,109 @@ async function destinationEqualsSource(settings: Settings, numRuns: number, step
 }
 
 describe('the destination equals the source byte for byte', () => {
-  it('in one share without faults', async () => {
-    await destinationEqualsSource({ shards: 1, faults: quiet, ends: noEnds }, 60);
-  }, historiesWithin_ms);
+  it(
+    'in one share without faults',
+    async () => {
+      await destinationEqualsSource({ shards: 1, faults: quiet, ends: noEnds }, 60);
+    },
+    historiesWithin_ms,
+  );
 
-  it('in one share with lost calls, lost cursors and reading times that become too old', async () => {
-    await destinationEqualsSource({ shards: 1, faults: rough, ends: noEnds }, 60);
-  }, historiesWithin_ms);
+  it(
+    'in one share with lost calls, lost cursors and reading times that become too old',
+    async () => {
+      await destinationEqualsSource({ shards: 1, faults: rough, ends: noEnds }, 60);
+    },
+    historiesWithin_ms,
+  );
 
-  it('in one share whose process stops, crashes and freezes', async () => {
-    await destinationEqualsSource({ shards: 1, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } }, 60);
-  }, historiesWithin_ms);
+  it(
+    'in one share whose process stops, crashes and freezes',
+    async () => {
+      await destinationEqualsSource(
+        { shards: 1, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } },
+        60,
+      );
+    },
+    historiesWithin_ms,
+  );
 
-  it('in one share that copies ranges with doubtful keys anew, and whose process crashes', async () => {
-    await destinationEqualsSource({ shards: 1, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 }, rereadRequestsMax: 2 }, 25);
-  }, historiesWithin_ms);
+  it(
+    'in one share that copies ranges with doubtful keys anew, and whose process crashes',
+    async () => {
+      await destinationEqualsSource(
+        { shards: 1, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 }, rereadRequestsMax: 2 },
+        25,
+      );
+    },
+    historiesWithin_ms,
+  );
 
-  it('in two shares that copy ranges with doubtful keys anew', async () => {
-    await destinationEqualsSource({ shards: 2, faults: rough, ends: noEnds, rereadRequestsMax: 3 }, 25);
-  }, historiesWithin_ms);
+  it(
+    'in two shares that copy ranges with doubtful keys anew',
+    async () => {
+      await destinationEqualsSource({ shards: 2, faults: rough, ends: noEnds, rereadRequestsMax: 3 }, 25);
+    },
+    historiesWithin_ms,
+  );
 
-  it('in two shares between which documents move', async () => {
-    await destinationEqualsSource({ shards: 2, faults: quiet, ends: noEnds }, 60);
-  }, historiesWithin_ms);
+  it(
+    'in two shares between which documents move',
+    async () => {
+      await destinationEqualsSource({ shards: 2, faults: quiet, ends: noEnds }, 60);
+    },
+    historiesWithin_ms,
+  );
 
-  it('in two shares between which documents move, whose processes crash and freeze', async () => {
-    await destinationEqualsSource({ shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } }, 60);
-  }, historiesWithin_ms);
+  it(
+    'in two shares between which documents move, whose processes crash and freeze',
+    async () => {
+      await destinationEqualsSource(
+        { shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } },
+        60,
+      );
+    },
+    historiesWithin_ms,
+  );
 
-  it('in two shares with equal _ids on both shards and changes of orphans, whose processes crash and freeze', async () => {
-    await destinationEqualsSource({ shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } }, 60, stepsOfCluster);
-  }, historiesWithin_ms);
+  it(
+    'in two shares with equal _ids on both shards and changes of orphans, whose processes crash and freeze',
+    async () => {
+      await destinationEqualsSource(
+        { shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } },
+        60,
+        stepsOfCluster,
+      );
+    },
+    historiesWithin_ms,
+  );
 
-  it('in two shares of a router, with equal _ids on both shards and changes of orphans', async () => {
-    await destinationEqualsSource({ shards: 2, faults: quiet, ends: noEnds }, 60, stepsOfCluster, 'router');
-  }, historiesWithin_ms);
+  it(
+    'in two shares of a router, with equal _ids on both shards and changes of orphans',
+    async () => {
+      await destinationEqualsSource({ shards: 2, faults: quiet, ends: noEnds }, 60, stepsOfCluster, 'router');
+    },
+    historiesWithin_ms,
+  );
 
-  it('in shares of a router with lost calls, lost cursors and reading times that become too old', async () => {
-    await destinationEqualsSource({ shards: 3, faults: rough, ends: noEnds }, 60, stepsOfCluster, 'router');
-  }, historiesWithin_ms);
+  it(
+    'in shares of a router with lost calls, lost cursors and reading times that become too old',
+    async () => {
+      await destinationEqualsSource({ shards: 3, faults: rough, ends: noEnds }, 60, stepsOfCluster, 'router');
+    },
+    historiesWithin_ms,
+  );
 
-  it('in shares of a router whose processes stop, crash and freeze', async () => {
-    await destinationEqualsSource({ shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } }, 60, stepsOfCluster, 'router');
-  }, historiesWithin_ms);
+  it(
+    'in shares of a router whose processes stop, crash and freeze',
+    async () => {
+      await destinationEqualsSource(
+        { shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } },
+        60,
+        stepsOfCluster,
+        'router',
+      );
+    },
+    historiesWithin_ms,
+  );
 });

@@ -16,45 +16,94 @@ const client = new FakeNodeClient('router', {});
 const destination = fakeCluster({ router: client, name: 'cluster1', shardIds: ['a'] });
 
 function entryOf(taskBounds: readonly unknown[], changes: Partial<CatalogEntry> = {}): CatalogEntry {
-  const stored = taskBounds.map(encodeValue).map(({ type, bytes }) => new Binary(Buffer.concat([Buffer.from([type]), bytes])));
-  return { database: 'shop', name: 'orders', type: 'collection', uuid: '00'.repeat(16), options: {}, indexes: [], primaryShard: 's0', sharding: null, sizeBytes: 1, documentCount: 0, taskBounds: stored, ...changes };
+  const stored = taskBounds
+    .map(encodeValue)
+    .map(({ type, bytes }) => new Binary(Buffer.concat([Buffer.from([type]), bytes])));
+  return {
+    database: 'shop',
+    name: 'orders',
+    type: 'collection',
+    uuid: '00'.repeat(16),
+    options: {},
+    indexes: [],
+    primaryShard: 's0',
+    sharding: null,
+    sizeBytes: 1,
+    documentCount: 0,
+    taskBounds: stored,
+    ...changes,
+  };
 }
 
 function tasksOf(entry: CatalogEntry, tasks: number, version: [number, number, number] = [5, 0, 7]) {
   const shardIds = Array.from({ length: tasks }, (_, index) => `s${index}`);
   const source = fakeCluster({ router: client, shardIds, version });
-  return shardIds.flatMap((id) => taskCollections(followedCatalog([entry], []).entries, id, source, destination).map((task) => ({ id, ...task })));
+  return shardIds.flatMap((id) =>
+    taskCollections(followedCatalog([entry], []).entries, id, source, destination).map((task) => ({ id, ...task })),
+  );
 }
 
 const special = fc.constantFrom<unknown>(
-  null, new MinKey(), new MaxKey(), new Double(NaN), Decimal128.fromString('NaN'), new Double(-0), new Int32(0), Decimal128.fromString('-0E+3'), new Int32(1), new Double(1), Long.fromNumber(1), Decimal128.fromString('1.00'),
-  {}, { a: new Int32(1) }, { a: new Double(1) }, { a: { b: Long.fromNumber(1) } }, { a: { b: new Double(1) } },
+  null,
+  new MinKey(),
+  new MaxKey(),
+  new Double(NaN),
+  Decimal128.fromString('NaN'),
+  new Double(-0),
+  new Int32(0),
+  Decimal128.fromString('-0E+3'),
+  new Int32(1),
+  new Double(1),
+  Long.fromNumber(1),
+  Decimal128.fromString('1.00'),
+  {},
+  { a: new Int32(1) },
+  { a: new Double(1) },
+  { a: { b: Long.fromNumber(1) } },
+  { a: { b: new Double(1) } },
 );
 const ids = fc.oneof(special, bsonValues);
-const boundsOf = (values: readonly unknown[]) => values
-  .map((value) => ({ value, raw: encodeValue(value) }))
-  .sort((a, b) => compareRaw(a.raw, b.raw))
-  .filter(({ raw }, index, all) => compareRaw(all[index - 1]?.raw ?? encodeValue(new MinKey()), raw) < 0)
-  .map(({ value }) => value);
-const documentOf = (id: unknown) => BSON.serialize(new Map<string, unknown>([['_id', id], ['x', 1]]));
+const boundsOf = (values: readonly unknown[]) =>
+  values
+    .map((value) => ({ value, raw: encodeValue(value) }))
+    .sort((a, b) => compareRaw(a.raw, b.raw))
+    .filter(({ raw }, index, all) => compareRaw(all[index - 1]?.raw ?? encodeValue(new MinKey()), raw) < 0)
+    .map(({ value }) => value);
+const documentOf = (id: unknown) =>
+  BSON.serialize(
+    new Map<string, unknown>([
+      ['_id', id],
+      ['x', 1],
+    ]),
+  );
 
 describe('shares of a collection that is read through the router', () => {
   test('cover every _id exactly once, and never divide a class of equal ones', () => {
     fc.assert(
-      fc.property(fc.array(ids, { maxLength: 5 }), fc.array(ids, { minLength: 1, maxLength: 12 }), fc.integer({ min: 0, max: 3 }), (bounds, wanted, more) => {
-        const chosen = boundsOf(bounds);
-        const tasks = tasksOf(entryOf(chosen), chosen.length + 1 + more);
-        const owners = new Map<string, string>();
-        for (const id of wanted) {
-          const owning = tasks.filter(({ collection }) => collection.owns(documentOf(id), 'document'));
-          expect(owning).toHaveLength(1);
-          const byKey = BSON.serialize(new Map<string, unknown>([['sk', 1], ['_id', id]]));
-          expect(tasks.find(({ collection }) => collection.owns(byKey, 'documentKey'))?.id).toBe(owning[0]?.id);
-          const name = idClass(encodeValue(id), false);
-          expect(owners.get(name) ?? owning[0]?.id).toBe(owning[0]?.id);
-          owners.set(name, owning[0]?.id ?? '');
-        }
-      }),
+      fc.property(
+        fc.array(ids, { maxLength: 5 }),
+        fc.array(ids, { minLength: 1, maxLength: 12 }),
+        fc.integer({ min: 0, max: 3 }),
+        (bounds, wanted, more) => {
+          const chosen = boundsOf(bounds);
+          const tasks = tasksOf(entryOf(chosen), chosen.length + 1 + more);
+          const owners = new Map<string, string>();
+          for (const id of wanted) {
+            const owning = tasks.filter(({ collection }) => collection.owns(documentOf(id), 'document'));
+            expect(owning).toHaveLength(1);
+            const byKey = BSON.serialize(
+              new Map<string, unknown>([
+                ['sk', 1],
+                ['_id', id],
+              ]),
+            );
+            expect(tasks.find(({ collection }) => collection.owns(byKey, 'documentKey'))?.id).toBe(owning[0]?.id);
+            const name = idClass(encodeValue(id), false);
+            expect(owners.get(name) ?? owning[0]?.id).toBe(owning[0]?.id);
+            owners.set(name, owning[0]?.id ?? '');
+          }
+        },
+      ),
       { numRuns: 800 },
     );
   });
@@ -66,7 +115,9 @@ describe('shares of a collection that is read through the router', () => {
         const raw = encodeValue(id);
         for (const { collection, range } of tasksOf(entryOf(chosen), chosen.length + 1)) {
           const { partitions } = PartitionTable.fresh(collection, [], () => Promise.resolve(), range);
-          const read = partitions.some(({ lower, upper }) => compareRaw(lower, raw) <= 0 && (upper.type === 0x7f || compareRaw(raw, upper) < 0));
+          const read = partitions.some(
+            ({ lower, upper }) => compareRaw(lower, raw) <= 0 && (upper.type === 0x7f || compareRaw(raw, upper) < 0),
+          );
           // A last partition whose bound is MaxKey is read without one; what the next share owns is left out by `owns`.
           if (collection.owns(documentOf(id), 'document')) expect(read).toBe(true);
           else if (compareRaw(raw, encodeValue(new MaxKey())) < 0) expect(read).toBe(false);
@@ -86,7 +137,13 @@ describe('shares of a collection that is read through the router', () => {
   });
 
   test('know how large their part is, and how much of what the router shows is theirs', () => {
-    expect(tasksOf(entryOf([5, 7], { sizeBytes: 300 }), 4).map(({ sizeBytes, seenPerOwned }) => [sizeBytes, seenPerOwned])).toEqual([[100, 3], [100, 3], [100, 3]]);
+    expect(
+      tasksOf(entryOf([5, 7], { sizeBytes: 300 }), 4).map(({ sizeBytes, seenPerOwned }) => [sizeBytes, seenPerOwned]),
+    ).toEqual([
+      [100, 3],
+      [100, 3],
+      [100, 3],
+    ]);
     expect(tasksOf(entryOf([], { sizeBytes: 300 }), 4)).toMatchObject([{ sizeBytes: 300, seenPerOwned: 1 }]);
   });
 
@@ -95,7 +152,8 @@ describe('shares of a collection that is read through the router', () => {
   });
 
   test('read by name, from 6.0 on only of their UUID; events of orphans are doubted before 6.0 where chunks were moved', () => {
-    const sharding = (everMoved: boolean) => entryOf([], { sharding: { key: keyPattern({ k: 1 }), unique: false, chunks: [], everMoved } });
+    const sharding = (everMoved: boolean) =>
+      entryOf([], { sharding: { key: keyPattern({ k: 1 }), unique: false, chunks: [], everMoved } });
     const first = (entry: CatalogEntry, version: [number, number, number]) => tasksOf(entry, 1, version)[0]?.collection;
     expect(first(sharding(true), [5, 0, 7])).toMatchObject({ readBy: 'name', showsOrphans: true });
     expect(first(sharding(false), [5, 0, 7])).toMatchObject({ readBy: 'name', showsOrphans: false });
@@ -107,7 +165,14 @@ describe('shares of a collection that is read through the router', () => {
 test('with direct access a share is what its shard owns, whatever bounds are stored', () => {
   const chunks = [chunkOf({ k: new MinKey() }, { k: 0 }, 's0'), chunkOf({ k: 0 }, { k: new MaxKey() }, 's1')];
   const entry = entryOf([5], { sharding: { key: keyPattern({ k: 1 }), unique: false, chunks, everMoved: true } });
-  const source = fakeCluster({ router: client, shards: new Map([['s0', client], ['s1', client]]) , shardIds: ['s0', 's1'] });
+  const source = fakeCluster({
+    router: client,
+    shards: new Map([
+      ['s0', client],
+      ['s1', client],
+    ]),
+    shardIds: ['s0', 's1'],
+  });
   const [task] = taskCollections(followedCatalog([entry], []).entries, 's1', source, destination);
   expect(task?.collection).toMatchObject({ readBy: 'uuid', showsOrphans: false });
   expect(task?.collection.owns(BSON.serialize({ _id: 1, k: 7 }), 'document')).toBe(true);

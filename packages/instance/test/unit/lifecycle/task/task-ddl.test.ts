@@ -24,10 +24,26 @@ beforeEach(() => {
   tables = new Map();
   answers = new Map();
   const stages = {
-    applyWorkers: { park: noting('lanes set aside'), resume: noting('lanes take up'), forget: noting('lanes forget'), answered: waiting('applyWorkers') },
-    copier: { remove: () => undefined, suspend: noting('copier lets go of'), resume: noting('copier takes up'), quiet: waiting('copier') },
+    applyWorkers: {
+      park: noting('lanes set aside'),
+      resume: noting('lanes take up'),
+      forget: noting('lanes forget'),
+      answered: waiting('applyWorkers'),
+    },
+    copier: {
+      remove: () => undefined,
+      suspend: noting('copier lets go of'),
+      resume: noting('copier takes up'),
+      quiet: waiting('copier'),
+    },
     rereader: { suspend: noting('repairer lets go of'), quiet: waiting('rereader') },
-    followed: { rename: () => undefined, know: () => undefined, remove: () => undefined, taskOf: () => ({ copy: orders }), tables },
+    followed: {
+      rename: () => undefined,
+      know: () => undefined,
+      remove: () => undefined,
+      taskOf: () => ({ copy: orders }),
+      tables,
+    },
     rereads: { forget: () => Promise.resolve() },
     storage: { forgetCopy: noting('storage forgets') },
     unknown: { resolve: () => undefined },
@@ -37,19 +53,49 @@ beforeEach(() => {
 });
 
 function rename(droppedUuid: string | null = null): DdlChange {
-  return { ordinal: 1, operation: 'rename', uuid: orders, database: 'shop', name: 'orders', to: { database: 'shop', name: 'new' }, droppedUuid, time: new Timestamp(20n), state: 'undone', entry: null };
+  return {
+    ordinal: 1,
+    operation: 'rename',
+    uuid: orders,
+    database: 'shop',
+    name: 'orders',
+    to: { database: 'shop', name: 'new' },
+    droppedUuid,
+    time: new Timestamp(20n),
+    state: 'undone',
+    entry: null,
+  };
 }
 
 function drop(): DdlChange {
-  return { ordinal: 1, operation: 'drop', uuid: orders, database: 'shop', name: 'orders', to: null, droppedUuid: null, time: new Timestamp(20n), state: 'done', entry: null };
+  return {
+    ordinal: 1,
+    operation: 'drop',
+    uuid: orders,
+    database: 'shop',
+    name: 'orders',
+    to: null,
+    droppedUuid: null,
+    time: new Timestamp(20n),
+    state: 'done',
+    entry: null,
+  };
 }
 
 describe('what an undone change is about', () => {
   it('is let go of by lanes, copier and repairer in the moment in which the share learns of it', () => {
     ddlChanges.learn([rename(target)]);
-    const suspend = ['copier lets go of', 'lanes set aside', 'repairer lets go of'].flatMap((what) => [`${what} orders`, `${what} target`]);
+    const suspend = ['copier lets go of', 'lanes set aside', 'repairer lets go of'].flatMap((what) => [
+      `${what} orders`,
+      `${what} target`,
+    ]);
     expect(log.sort()).toEqual(suspend);
-    expect([ddlChanges.isSuspended(orders), ddlChanges.isSuspended(target), ddlChanges.doneUpTo(19n), ddlChanges.doneUpTo(20n)]).toEqual([true, true, true, false]);
+    expect([
+      ddlChanges.isSuspended(orders),
+      ddlChanges.isSuspended(target),
+      ddlChanges.doneUpTo(19n),
+      ddlChanges.doneUpTo(20n),
+    ]).toEqual([true, true, true, false]);
   });
 
   it('is quiet once copies, waves and repairs of it are answered', async () => {
@@ -81,6 +127,9 @@ describe('a drop that is taken over', () => {
     expect(log).not.toContain('storage forgets orders');
     answer();
     await Promise.all([saving, done]);
-    expect(log.filter((entry) => entry.includes('saved') || entry.includes('storage'))).toEqual(['partitions saved', 'storage forgets orders']);
+    expect(log.filter((entry) => entry.includes('saved') || entry.includes('storage'))).toEqual([
+      'partitions saved',
+      'storage forgets orders',
+    ]);
   });
 });

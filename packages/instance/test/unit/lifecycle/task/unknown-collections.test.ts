@@ -72,10 +72,13 @@ describe('collections that nobody knows', () => {
     expect(unknown.size).toBe(0);
   });
 
-  it.each(['tmp.agg_out.0a1b', 'tmpXyZ12.convertToCapped.orders', 'tmpab1cd.renameCollection'])('are not those that a server fills and renames: %s', (name) => {
-    saw('a', 5n, name);
-    expect(unknown.size).toBe(0);
-  });
+  it.each(['tmp.agg_out.0a1b', 'tmpXyZ12.convertToCapped.orders', 'tmpab1cd.renameCollection'])(
+    'are not those that a server fills and renames: %s',
+    (name) => {
+      saw('a', 5n, name);
+      expect(unknown.size).toBe(0);
+    },
+  );
 
   it('are at most a thousand in the record; the others wait, and the checkpoint with them', async () => {
     for (let uuid = 0; uuid < 1001; uuid += 1) saw(String(uuid), BigInt(uuid));

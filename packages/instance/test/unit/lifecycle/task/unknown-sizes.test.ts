@@ -7,9 +7,25 @@ import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 const client = new FakeNodeClient('router', {});
 
 function documentBytesOf(sizeBytes: number, documentCount: number): number | undefined {
-  const entry: CatalogEntry = { database: 'shop', name: 'orders', type: 'collection', uuid: '00'.repeat(16), options: {}, indexes: [], primaryShard: 's0', sharding: null, sizeBytes, documentCount };
+  const entry: CatalogEntry = {
+    database: 'shop',
+    name: 'orders',
+    type: 'collection',
+    uuid: '00'.repeat(16),
+    options: {},
+    indexes: [],
+    primaryShard: 's0',
+    sharding: null,
+    sizeBytes,
+    documentCount,
+  };
   const source = fakeCluster({ router: client, shards: new Map([['s0', client]]), shardIds: ['s0'] });
-  return taskCollections(followedCatalog([entry], []).entries, 's0', source, fakeCluster({ router: client, shardIds: ['a'] }))[0]?.collection.documentBytes;
+  return taskCollections(
+    followedCatalog([entry], []).entries,
+    's0',
+    source,
+    fakeCluster({ router: client, shardIds: ['a'] }),
+  )[0]?.collection.documentBytes;
 }
 
 test('a collection whose statistics say nothing has documents of unknown size', () => {

@@ -30,10 +30,13 @@ const repeating: Retrying = async (_what, operation) => {
 
 /** Of one `_id`: the values of the documents that each side has. Two equal ones there cannot be: shards part documents by their fields. */
 const values = fc.uniqueArray(fc.integer({ min: 0, max: 2 }), { maxLength: 2 });
-const entries = fc.uniqueArray(fc.record({ id: bsonValues, source: values, destination: values, equal: fc.boolean() }), {
-  maxLength: 40,
-  selector: ({ id }) => lookupName(encodeValue(id)),
-});
+const entries = fc.uniqueArray(
+  fc.record({ id: bsonValues, source: values, destination: values, equal: fc.boolean() }),
+  {
+    maxLength: 40,
+    selector: ({ id }) => lookupName(encodeValue(id)),
+  },
+);
 
 function groupsOf(client: RangeClient): Map<string, string> {
   const groups = new Map<string, Uint8Array[]>();
@@ -48,13 +51,25 @@ test('every difference of two readings is found, whatever batches they come in a
   await fc.assert(
     fc.asyncProperty(entries, fc.nat(), async (chosen, seed) => {
       const random = evenly(seed);
-      const documents = (of: (entry: (typeof chosen)[number]) => readonly number[]): Document[] => chosen.flatMap((entry) => of(entry).map((value) => ({ _id: entry.id, value })));
+      const documents = (of: (entry: (typeof chosen)[number]) => readonly number[]): Document[] =>
+        chosen.flatMap((entry) => of(entry).map((value) => ({ _id: entry.id, value })));
       const sides = {
-        source: new RangeClient(documents((entry) => entry.source), random, 0.2),
-        destination: new RangeClient(documents((entry) => (entry.equal ? [...entry.source].reverse() : entry.destination)), random, 0.2),
+        source: new RangeClient(
+          documents((entry) => entry.source),
+          random,
+          0.2,
+        ),
+        destination: new RangeClient(
+          documents((entry) => (entry.equal ? [...entry.source].reverse() : entry.destination)),
+          random,
+          0.2,
+        ),
       };
       const read = { database: 'db', collection: 'coll', lower: null, upper: null, after: 1n };
-      const [source, destination] = [new OrderedDocuments(sides.source, read, repeating, signal), new OrderedDocuments(sides.destination, read, repeating, signal)];
+      const [source, destination] = [
+        new OrderedDocuments(sides.source, read, repeating, signal),
+        new OrderedDocuments(sides.destination, read, repeating, signal),
+      ];
       const found: Finding[] = [];
       const bounds: RawValue[] = [];
       await compareRange(source, destination, {
@@ -66,13 +81,17 @@ test('every difference of two readings is found, whatever batches they come in a
       });
       await Promise.all([source.close(), destination.close()]);
       const [here, there] = [groupsOf(sides.source), groupsOf(sides.destination)];
-      const expected = [...new Set([...here.keys(), ...there.keys()])].filter((name) => here.get(name) !== there.get(name));
+      const expected = [...new Set([...here.keys(), ...there.keys()])].filter(
+        (name) => here.get(name) !== there.get(name),
+      );
       expect(found.map(({ id }) => lookupName(id)).sort()).toEqual(expected.sort());
       for (const { id, kind } of found) {
         if (kind === 'missingOnDestination') expect(here.has(lookupName(id))).toBe(true);
         if (kind === 'extraOnDestination') expect(there.has(lookupName(id))).toBe(true);
       }
-      expect(bounds.every((bound, position) => position === 0 || compareRaw(bounds[position - 1] ?? bound, bound) <= 0)).toBe(true);
+      expect(
+        bounds.every((bound, position) => position === 0 || compareRaw(bounds[position - 1] ?? bound, bound) <= 0),
+      ).toBe(true);
       expect(source.takenDocuments).toBe(sides.source.documents.length);
     }),
     { numRuns: 300 },
@@ -80,12 +99,21 @@ test('every difference of two readings is found, whatever batches they come in a
 });
 
 test('a range has its bounds', async () => {
-  const client = () => new RangeClient(Array.from({ length: 20 }, (_, _id) => ({ _id })), () => 0.5, 0);
+  const client = () =>
+    new RangeClient(
+      Array.from({ length: 20 }, (_, _id) => ({ _id })),
+      () => 0.5,
+      0,
+    );
   const read = { database: 'db', collection: 'coll', lower: encodeValue(5), upper: encodeValue(9), after: 1n };
-  const [source, destination] = [new OrderedDocuments(client(), read, repeating, signal), new OrderedDocuments(new RangeClient([], () => 0, 0), read, repeating, signal)];
+  const [source, destination] = [
+    new OrderedDocuments(client(), read, repeating, signal),
+    new OrderedDocuments(new RangeClient([], () => 0, 0), read, repeating, signal),
+  ];
   const found: number[] = [];
   await compareRange(source, destination, {
-    found: (findings) => Promise.resolve(void found.push(...findings.map(({ id }) => Buffer.from(id.bytes).readInt32LE(0)))),
+    found: (findings) =>
+      Promise.resolve(void found.push(...findings.map(({ id }) => Buffer.from(id.bytes).readInt32LE(0)))),
     reached: () => Promise.resolve(),
   });
   expect(found).toEqual([5, 6, 7, 8]);

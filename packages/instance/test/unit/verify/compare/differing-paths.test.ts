@@ -15,37 +15,77 @@ function withNaN(payload: number): Uint8Array {
 
 describe('differingPaths', () => {
   test.each<[string, object, object, unknown[]]>([
-    ['a value', { a: 1, b: 2 }, { a: 1, b: 3 }, [{ path: 'b', kind: 'changed', sourceType: 'int', destinationType: 'int' }]],
-    ['a type alone', { a: new Int32(1) }, { a: Long.fromNumber(1) }, [{ path: 'a', kind: 'changed', sourceType: 'int', destinationType: 'long' }]],
-    ['the scale of a decimal', { a: Decimal128.fromString('1.0') }, { a: Decimal128.fromString('1.00') }, [{ path: 'a', kind: 'changed', sourceType: 'decimal', destinationType: 'decimal' }]],
-    ['negative zero', { a: new Double(0) }, { a: new Double(-0) }, [{ path: 'a', kind: 'changed', sourceType: 'double', destinationType: 'double' }]],
+    [
+      'a value',
+      { a: 1, b: 2 },
+      { a: 1, b: 3 },
+      [{ path: 'b', kind: 'changed', sourceType: 'int', destinationType: 'int' }],
+    ],
+    [
+      'a type alone',
+      { a: new Int32(1) },
+      { a: Long.fromNumber(1) },
+      [{ path: 'a', kind: 'changed', sourceType: 'int', destinationType: 'long' }],
+    ],
+    [
+      'the scale of a decimal',
+      { a: Decimal128.fromString('1.0') },
+      { a: Decimal128.fromString('1.00') },
+      [{ path: 'a', kind: 'changed', sourceType: 'decimal', destinationType: 'decimal' }],
+    ],
+    [
+      'negative zero',
+      { a: new Double(0) },
+      { a: new Double(-0) },
+      [{ path: 'a', kind: 'changed', sourceType: 'double', destinationType: 'double' }],
+    ],
     ['a field less', { a: 1, b: 2 }, { a: 1 }, [{ path: 'b', kind: 'missingOnDestination', sourceType: 'int' }]],
     ['a field more', { a: 1 }, { a: 1, b: null }, [{ path: 'b', kind: 'extraOnDestination', destinationType: 'null' }]],
     ['the order of fields', { a: 1, b: 2 }, { b: 2, a: 1 }, [{ path: '', kind: 'order' }]],
     ['an order inside', { x: { a: 1, b: 2 } }, { x: { b: 2, a: 1 } }, [{ path: 'x', kind: 'order' }]],
-    ['an element of an array', { x: [1, { y: 2 }] }, { x: [1, { y: '2' }] }, [{ path: 'x.1.y', kind: 'changed', sourceType: 'int', destinationType: 'string' }]],
+    [
+      'an element of an array',
+      { x: [1, { y: 2 }] },
+      { x: [1, { y: '2' }] },
+      [{ path: 'x.1.y', kind: 'changed', sourceType: 'int', destinationType: 'string' }],
+    ],
     ['a shorter array', { x: [1, 2] }, { x: [1] }, [{ path: 'x.1', kind: 'missingOnDestination', sourceType: 'int' }]],
-    ['a document for an array', { x: [1] }, { x: { 0: 1 } }, [{ path: 'x', kind: 'changed', sourceType: 'array', destinationType: 'object' }]],
-    ['names with dots', { 'a.b': { '': 1 } }, { 'a.b': { '': 2 } }, [{ path: '"a.b".""', kind: 'changed', sourceType: 'int', destinationType: 'int' }]],
+    [
+      'a document for an array',
+      { x: [1] },
+      { x: { 0: 1 } },
+      [{ path: 'x', kind: 'changed', sourceType: 'array', destinationType: 'object' }],
+    ],
+    [
+      'names with dots',
+      { 'a.b': { '': 1 } },
+      { 'a.b': { '': 2 } },
+      [{ path: '"a.b".""', kind: 'changed', sourceType: 'int', destinationType: 'int' }],
+    ],
   ])('finds %s', (_what, source, destination, expected) => {
     expect(paths(source, destination)).toEqual(expected);
   });
 
   test('finds the payload of a NaN', () => {
-    expect(differingPaths(withNaN(0), withNaN(1))).toEqual([{ path: 'v', kind: 'changed', sourceType: 'double', destinationType: 'double' }]);
+    expect(differingPaths(withNaN(0), withNaN(1))).toEqual([
+      { path: 'v', kind: 'changed', sourceType: 'double', destinationType: 'double' },
+    ]);
   });
 
   test('tells names apart that are no UTF-8', () => {
     const named = (name: string, value: number) => new DocumentBuilder().int32(name, value).finish();
     expect(differingPaths(named('a\udcff', 1), named('a\udcfe', 1))).toEqual([
-      { path: '"a\\udcff"', kind: 'missingOnDestination', sourceType: 'int' }, { path: '"a\\udcfe"', kind: 'extraOnDestination', destinationType: 'int' },
+      { path: '"a\\udcff"', kind: 'missingOnDestination', sourceType: 'int' },
+      { path: '"a\\udcfe"', kind: 'extraOnDestination', destinationType: 'int' },
     ]);
   });
 
   test('finds a repeated name that is there once only', () => {
     const twice = BSON.serialize({ a: 1, b: 1 });
     twice[twice.indexOf(0x62)] = 0x61;
-    expect(differingPaths(twice, bytes({ a: 1 }))).toEqual([{ path: 'a', kind: 'missingOnDestination', sourceType: 'int' }]);
+    expect(differingPaths(twice, bytes({ a: 1 }))).toEqual([
+      { path: 'a', kind: 'missingOnDestination', sourceType: 'int' },
+    ]);
   });
 
   test('says no more than a person reads', () => {

@@ -73,7 +73,11 @@ export class LiveMigration {
       for (const side of [this.source, this.destination]) side.tick();
       return Promise.resolve();
     };
-    const verifier = new TaskVerifier(this.#deps(task, this.#epoch, end.signal), this.#starts[task] ?? { source: null, destination: null }, wake);
+    const verifier = new TaskVerifier(
+      this.#deps(task, this.#epoch, end.signal),
+      this.#starts[task] ?? { source: null, destination: null },
+      wake,
+    );
     const run = async (): Promise<void> => {
       await verifier.open(end.signal);
       await Promise.all([verifier.run(end.signal), this.#keep(task, verifier, end.signal)]);
@@ -100,7 +104,10 @@ export class LiveMigration {
 
   /** Rejects when a process fails, and lets all of them end. */
   async during<T>(work: () => Promise<T>): Promise<T> {
-    const result = await Promise.race([work(), ...this.processes.map(async ({ running }) => running.then(() => new Promise<never>(() => undefined)))]);
+    const result = await Promise.race([
+      work(),
+      ...this.processes.map(async ({ running }) => running.then(() => new Promise<never>(() => undefined))),
+    ]);
     this.#over.abort();
     for (const { end, running } of this.processes) {
       end.abort(new Error('over'));
@@ -143,7 +150,11 @@ export class LiveMigration {
     const { random, writesEnd_ms, stall_ms } = this.options;
     while (this.clock.monotonic_ms() < writesEnd_ms || this.#late.length > 0) {
       await this.clock.sleep(random() < 0.01 ? random() * stall_ms : 10, this.#over.signal);
-      for (let next = this.#late[0]; next !== undefined && next.due_ms <= this.clock.monotonic_ms(); next = this.#late[0]) {
+      for (
+        let next = this.#late[0];
+        next !== undefined && next.due_ms <= this.clock.monotonic_ms();
+        next = this.#late[0]
+      ) {
         this.destination.write(next.id, next.value);
         this.#late.shift();
       }
@@ -161,15 +172,34 @@ export class LiveMigration {
   #deps(task: number, epoch: number, signal: AbortSignal): VerifierDependencies {
     const { documents, tasks, parts, random, batchMax, callMax_ms } = this.options;
     const way = { batchMax, signal, call_ms: () => 1 + random() * callMax_ms };
-    const cluster = (side: LiveSide): ClusterClient => fakeCluster({ router: new LiveClient({ side, ...way }), name: side.name });
+    const cluster = (side: LiveSide): ClusterClient =>
+      fakeCluster({ router: new LiveClient({ side, ...way }), name: side.name });
     const retrying = <T>(_what: string, operation: () => Promise<T>): Promise<T> => operation();
-    const collection: VerifiedCollection = { key: 'copy@0', copy: 'copy', copiers: [], database: 'db', name: 'coll', unordered: false, capped: false, sizeBytes: 1, documentCount: documents, planner: 0 };
+    const collection: VerifiedCollection = {
+      key: 'copy@0',
+      copy: 'copy',
+      copiers: [],
+      database: 'db',
+      name: 'coll',
+      unordered: false,
+      capped: false,
+      sizeBytes: 1,
+      documentCount: documents,
+      planner: 0,
+    };
     const catalog = { ordinal: 0, collections: [collection] };
-    const bounds = Array.from({ length: parts - 1 }, (_, part) => encodeValue(Math.floor((documents * (part + 1)) / parts)));
+    const bounds = Array.from({ length: parts - 1 }, (_, part) =>
+      encodeValue(Math.floor((documents * (part + 1)) / parts)),
+    );
     return {
       source: cluster(this.source),
       destination: cluster(this.destination),
-      storage: new VerificationStorage(new Metadata(this.#metadataClient(signal), retrying), `shard${task}`, epoch, signal),
+      storage: new VerificationStorage(
+        new Metadata(this.#metadataClient(signal), retrying),
+        `shard${task}`,
+        epoch,
+        signal,
+      ),
       clock: this.clock,
       retrying,
       task,

@@ -1,7 +1,13 @@
 import { BSON, type Document } from 'mongodb';
 import type { Clock } from '../../../../src/cluster/clock.js';
 import { timeOf, timestampOf } from '../../../../src/cluster/cluster-time.js';
-import type { CallOptions, NodeClient, RawBatch, RawCursor, WriteOutcome } from '../../../../src/cluster/node-client.js';
+import type {
+  CallOptions,
+  NodeClient,
+  RawBatch,
+  RawCursor,
+  WriteOutcome,
+} from '../../../../src/cluster/node-client.js';
 
 /** Where cluster times begin. */
 const begin_seconds = 1_000;
@@ -46,7 +52,9 @@ export class LiveSide {
   }
 
   batchOf(ids: readonly number[]): RawBatch {
-    const documents = ids.flatMap((_id) => (this.values[_id] === undefined ? [] : [BSON.serialize({ _id, value: this.values[_id] })]));
+    const documents = ids.flatMap((_id) =>
+      this.values[_id] === undefined ? [] : [BSON.serialize({ _id, value: this.values[_id] })],
+    );
     return { documents, bytes: documents.reduce((sum, { length }) => sum + length, 0) };
   }
 }
@@ -79,10 +87,21 @@ export class LiveClient implements NodeClient {
     await called();
     if (command['aggregate'] !== undefined) return new LiveStream(this.way, command);
     const { $in, $gte } = (command['filter'] as { _id?: { $in?: number[]; $gte?: unknown } } | undefined)?._id ?? {};
-    if ($gte !== undefined) return { first: this.way.side.batchOf([]), open: false, next: () => Promise.reject(new Error('the cursor is used up')), close };
+    if ($gte !== undefined)
+      return {
+        first: this.way.side.batchOf([]),
+        open: false,
+        next: () => Promise.reject(new Error('the cursor is used up')),
+        close,
+      };
     if ($in === undefined) return new LiveRange(this.way, command, called);
     this.way.side.keysLookedUp += $in.length;
-    return { first: this.way.side.batchOf($in.map(Number)), open: false, next: () => Promise.reject(new Error('the cursor is used up')), close };
+    return {
+      first: this.way.side.batchOf($in.map(Number)),
+      open: false,
+      next: () => Promise.reject(new Error('the cursor is used up')),
+      close,
+    };
   }
 
   write(): Promise<WriteOutcome> {
@@ -163,7 +182,14 @@ class LiveStream implements RawCursor {
     const events = side.events.slice(this.#at, this.#at + batchMax);
     this.#at += events.length;
     const isAtEnd = this.#at === side.events.length;
-    const documents = events.map(({ id, time }) => BSON.serialize({ operationType: 'update', ns: { db: 'db', coll: 'coll' }, documentKey: { _id: id }, clusterTime: timestampOf(time) }));
+    const documents = events.map(({ id, time }) =>
+      BSON.serialize({
+        operationType: 'update',
+        ns: { db: 'db', coll: 'coll' },
+        documentKey: { _id: id },
+        clusterTime: timestampOf(time),
+      }),
+    );
     const operationTime = timestampOf(side.present);
     return { documents, bytes: 1, ...placeOf(isAtEnd ? side.present : (events.at(-1)?.time ?? 0n)), operationTime };
   }

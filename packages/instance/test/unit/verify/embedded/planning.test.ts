@@ -11,7 +11,18 @@ const { signal } = new AbortController();
 
 /** Two shares that plan `count` collections in turn, of which those above `copiedFrom` are copied, and the planner of one of them. */
 async function fixture(plans: Map<string, Document>, task: number, { count = 2_000, copiedFrom = 0 } = {}) {
-  const collections = Array.from({ length: count }, (_, n): VerifiedCollection => ({ key: `c${n}`, copy: `c${n}`, copiers: ['shard0', 'shard1'], database: 'shop', name: `c${n}`, unordered: false, capped: false, sizeBytes: 1, documentCount: 1, planner: n % 2 }));
+  const collections = Array.from({ length: count }, (_, n): VerifiedCollection => ({
+    key: `c${n}`,
+    copy: `c${n}`,
+    copiers: ['shard0', 'shard1'],
+    database: 'shop',
+    name: `c${n}`,
+    unordered: false,
+    capped: false,
+    sizeBytes: 1,
+    documentCount: 1,
+    planner: n % 2,
+  }));
   const asked: number[] = [];
   const storage = {
     claim: () => Promise.resolve([]),
@@ -21,9 +32,17 @@ async function fixture(plans: Map<string, Document>, task: number, { count = 2_0
       return Promise.resolve(plans.get(key));
     },
   };
-  const router = new FakeNodeClient('router', { count: () => ({ n: 1 }), listDatabases: () => ({ operationTime: timestampOf(5n << 32n) }) });
+  const router = new FakeNodeClient('router', {
+    count: () => ({ n: 1 }),
+    listDatabases: () => ({ operationTime: timestampOf(5n << 32n) }),
+  });
   const deps = {
-    storage, task, tasks: 2, source: fakeCluster({ router }), destination: fakeCluster({ router }), keysBytesMax: 1_000,
+    storage,
+    task,
+    tasks: 2,
+    source: fakeCluster({ router }),
+    destination: fakeCluster({ router }),
+    keysBytesMax: 1_000,
     retrying: (_: string, run: () => unknown) => run(),
     catalog: () => Promise.resolve({ ordinal: 0, collections }),
     copied: (some: readonly VerifiedCollection[]) => {

@@ -13,15 +13,41 @@ import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 type Stored = Document & { _id: string };
 
 const { signal } = new AbortController();
-const collectionOf = (key: string): VerifiedCollection => ({ key, copy: key, copiers: [], database: 'shop', name: key, unordered: false, capped: false, sizeBytes: 1, documentCount: 1, planner: 0 });
-const mismatchOf = (key: string, id: number, ordinal = 0): Stored => storedMismatch(collectionOf(key), encodeValue(id), { kind: 'different', paths: [] }, { first: new Date(0), last: new Date(0), looks: 1, ordinal, standing: foundStanding });
+const collectionOf = (key: string): VerifiedCollection => ({
+  key,
+  copy: key,
+  copiers: [],
+  database: 'shop',
+  name: key,
+  unordered: false,
+  capped: false,
+  sizeBytes: 1,
+  documentCount: 1,
+  planner: 0,
+});
+const mismatchOf = (key: string, id: number, ordinal = 0): Stored =>
+  storedMismatch(
+    collectionOf(key),
+    encodeValue(id),
+    { kind: 'different', paths: [] },
+    { first: new Date(0), last: new Date(0), looks: 1, ordinal, standing: foundStanding },
+  );
 
 /** A share with mismatches; the destination lacks the `_id`s of `wrong`. `ordinal`: entries of the journal that are known. */
-function fixture(stored: Stored[], { wrong = [] as number[], followed = ['orders'], ordinal = 0, beforeFind = (): void => undefined } = {}) {
+function fixture(
+  stored: Stored[],
+  { wrong = [] as number[], followed = ['orders'], ordinal = 0, beforeFind = (): void => undefined } = {},
+) {
   const mismatches = new Map(stored.map((one) => [one._id, one]));
   const storage = {
     countMismatches: () => Promise.resolve(mismatches.size),
-    mismatchesAfter: (name: string, limit: number) => Promise.resolve([...mismatches.values()].filter(({ _id }) => _id > name).sort((a, b) => (a._id < b._id ? -1 : 1)).slice(0, limit)),
+    mismatchesAfter: (name: string, limit: number) =>
+      Promise.resolve(
+        [...mismatches.values()]
+          .filter(({ _id }) => _id > name)
+          .sort((a, b) => (a._id < b._id ? -1 : 1))
+          .slice(0, limit),
+      ),
     saveMismatches: (documents: Stored[]) => {
       for (const one of documents) mismatches.set(one._id, one);
       return Promise.resolve();
@@ -31,26 +57,42 @@ function fixture(stored: Stored[], { wrong = [] as number[], followed = ['orders
       return Promise.resolve();
     },
   };
-  const router = (without: readonly number[]) => new FakeNodeClient('router', {
-    find: (_, { filter }: Document) => {
-      beforeFind();
-      const ids = (filter as { _id: { $in: number[] } })._id.$in.map(Number);
-      return { cursor: { firstBatch: ids.filter((id) => !without.includes(id)).map((_id) => ({ _id })) } };
-    },
-  });
+  const router = (without: readonly number[]) =>
+    new FakeNodeClient('router', {
+      find: (_, { filter }: Document) => {
+        beforeFind();
+        const ids = (filter as { _id: { $in: number[] } })._id.$in.map(Number);
+        return { cursor: { firstBatch: ids.filter((id) => !without.includes(id)).map((_id) => ({ _id })) } };
+      },
+    });
   const clock = { now_ms: () => 5, monotonic_ms: () => 5 };
-  const deps = { storage, clock, source: fakeCluster({ router: router([]) }), destination: fakeCluster({ router: router(wrong) }), appliedTime: () => 100n, retrying: (_: string, run: () => unknown) => run() } as unknown as VerifierDependencies;
+  const deps = {
+    storage,
+    clock,
+    source: fakeCluster({ router: router([]) }),
+    destination: fakeCluster({ router: router(wrong) }),
+    appliedTime: () => 100n,
+    retrying: (_: string, run: () => unknown) => run(),
+  } as unknown as VerifierDependencies;
   const entry_ = new Map(followed.map((key) => [key, { collection: collectionOf(key), plan: null, parts: [] }]));
-  const store = { keys: new TouchedKeys(100_000), ordinal, get: (key: string) => entry_.get(key) } as unknown as VerificationStore;
+  const store = {
+    keys: new TouchedKeys(100_000),
+    ordinal,
+    get: (key: string) => entry_.get(key),
+  } as unknown as VerificationStore;
   return { rechecks: new Rechecks(deps, store), mismatches, store };
 }
 
-const lookAtMismatches = (rechecks: Rechecks) => rechecks.lookAtMismatches({ source: 0n, destination: 0n }, () => false, signal);
+const lookAtMismatches = (rechecks: Rechecks) =>
+  rechecks.lookAtMismatches({ source: 0n, destination: 0n }, () => false, signal);
 
 it('what is found while all are looked at counts, too, until it is looked at itself', async () => {
   let rechecks: Rechecks | null = null;
   const found = [3];
-  const made = fixture([mismatchOf('orders', 1), mismatchOf('orders', 2)], { wrong: [1], beforeFind: () => rechecks?.found(found.splice(0).length) });
+  const made = fixture([mismatchOf('orders', 1), mismatchOf('orders', 2)], {
+    wrong: [1],
+    beforeFind: () => rechecks?.found(found.splice(0).length),
+  });
   rechecks = made.rechecks;
   await rechecks.open();
   expect(rechecks.mismatches).toBe(2);
@@ -61,7 +103,10 @@ it('what is found while all are looked at counts, too, until it is looked at its
 });
 
 it('mismatches of collections that are gone are removed, those of collections that are not known yet are kept', async () => {
-  const { rechecks, mismatches } = fixture([mismatchOf('dropped', 1, 4), mismatchOf('later', 2, 6), mismatchOf('orders', 3, 4)], { wrong: [3], ordinal: 5 });
+  const { rechecks, mismatches } = fixture(
+    [mismatchOf('dropped', 1, 4), mismatchOf('later', 2, 6), mismatchOf('orders', 3, 4)],
+    { wrong: [3], ordinal: 5 },
+  );
   await rechecks.open();
   expect(await lookAtMismatches(rechecks)).toBe(2);
   expect([...mismatches.values()].map(({ key }) => String(key)).sort()).toEqual(['later', 'orders']);
@@ -76,5 +121,7 @@ it('a key that is written to all the time is looked at, and stored once it has d
     expect(await rechecks.lookAtDue(50n, signal)).toBe(true);
   }
   expect([store.keys.size, rechecks.mismatches]).toEqual([0, 1]);
-  expect(BSON.EJSON.serialize([...mismatches.values()])).toMatchObject([{ kind: 'missingOnDestination', key: 'orders' }]);
+  expect(BSON.EJSON.serialize([...mismatches.values()])).toMatchObject([
+    { kind: 'missingOnDestination', key: 'orders' },
+  ]);
 });

@@ -13,25 +13,44 @@ const tokenOf = (time: bigint): string => `82${time.toString(16).padStart(16, '0
 
 /** A stream that says once how far it is, and nothing more. */
 function silentAfter(batch: RawBatch): RawCursor {
-  const next = (signal: AbortSignal) => new Promise<RawBatch>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+  const next = (signal: AbortSignal) =>
+    new Promise<RawBatch>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
   return { first: batch, open: true, next: ({ signal }) => next(signal), close: () => Promise.resolve() };
 }
 
 /** A follower at 100 s of a stream that has read up to 120 s when the cluster is at 130 s. */
 function fixture() {
   const keys = new TouchedKeys(10_000);
-  const entry_ = { collection: { key: 'c', database: 'shop', name: 'orders' }, plan: { times: { source: seconds(100), destination: 0n } } } as BookedCollection;
+  const entry_ = {
+    collection: { key: 'c', database: 'shop', name: 'orders' },
+    plan: { times: { source: seconds(100), destination: 0n } },
+  } as BookedCollection;
   const opened: unknown[] = [];
   const clock = { now_ms: 0 };
   const router = {
-    openCursor: (_database: string, command: { pipeline: { $changeStream?: { startAtOperationTime: Timestamp } }[] }) => {
+    openCursor: (
+      _database: string,
+      command: { pipeline: { $changeStream?: { startAtOperationTime: Timestamp } }[] },
+    ) => {
       opened.push(command.pipeline[0]?.$changeStream?.startAtOperationTime);
-      return Promise.resolve(silentAfter({ documents: [], bytes: 0, resumeToken: tokenOf(seconds(120)), operationTime: timestampOf(seconds(130)) }));
+      return Promise.resolve(
+        silentAfter({
+          documents: [],
+          bytes: 0,
+          resumeToken: tokenOf(seconds(120)),
+          operationTime: timestampOf(seconds(130)),
+        }),
+      );
     },
   };
-  const deps = { clock: { monotonic_ms: () => clock.now_ms }, source: { router, version: [6, 0, 0], name: 'cluster0' }, retrying: (_: string, run: () => unknown) => run() } as unknown as VerifierDependencies;
+  const deps = {
+    clock: { monotonic_ms: () => clock.now_ms },
+    source: { router, version: [6, 0, 0], name: 'cluster0' },
+    retrying: (_: string, run: () => unknown) => run(),
+  } as unknown as VerifierDependencies;
   const store = { keys, streamed: [entry_], named: () => entry_ };
-  const follower = (startAt: bigint | null) => new SideFollower('source', deps, store as unknown as VerificationStore, startAt);
+  const follower = (startAt: bigint | null) =>
+    new SideFollower('source', deps, store as unknown as VerificationStore, startAt);
   return { keys, entry_, opened, clock, store, follower };
 }
 

@@ -1,11 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { foundStanding, isGivenUp, type LookedAgain, nextStanding, rereadsMax, restoredStanding, type Standing, storedStanding } from '../../../../src/verify/embedded/standing.js';
+import {
+  foundStanding,
+  isGivenUp,
+  type LookedAgain,
+  nextStanding,
+  rereadsMax,
+  restoredStanding,
+  type Standing,
+  storedStanding,
+} from '../../../../src/verify/embedded/standing.js';
 
 /** A look of the time `time`, when everything up to `applied` was applied. */
-const look = (time: bigint, { state = 'a/b', applied = time, repairers = ['shard0', 'shard1'] }: Partial<LookedAgain> = {}): LookedAgain => ({ state, present: time, applied, repairers });
+const look = (
+  time: bigint,
+  { state = 'a/b', applied = time, repairers = ['shard0', 'shard1'] }: Partial<LookedAgain> = {},
+): LookedAgain => ({ state, present: time, applied, repairers });
 
 /** How a difference stands after some looks. */
-const after = (looks: readonly LookedAgain[], before: Standing = foundStanding): Standing => looks.reduce(nextStanding, before);
+const after = (looks: readonly LookedAgain[], before: Standing = foundStanding): Standing =>
+  looks.reduce(nextStanding, before);
 
 const taken = (standing: Standing): Standing => ({ ...standing, waiting: [] });
 const same = [look(1n), look(2n), look(3n), look(4n)];
@@ -17,7 +30,10 @@ describe('a document that differs', () => {
   });
 
   it('is not while its change may be on its way', () => {
-    expect(after([10n, 11n, 12n, 13n, 14n, 15n].map((time) => look(time, { applied: 9n })))).toMatchObject({ proven: false, rereads: 0 });
+    expect(after([10n, 11n, 12n, 13n, 14n, 15n].map((time) => look(time, { applied: 9n })))).toMatchObject({
+      proven: false,
+      rereads: 0,
+    });
   });
 
   it('is not while either side changes, but is read anew when that goes on and on', () => {
@@ -44,7 +60,11 @@ describe('a document that differs', () => {
   });
 
   it('is not given while nothing is to be read anew', () => {
-    expect(after(same.map((one) => ({ ...one, repairers: [] })))).toMatchObject({ proven: true, rereads: 0, waiting: [] });
+    expect(after(same.map((one) => ({ ...one, repairers: [] })))).toMatchObject({
+      proven: true,
+      rereads: 0,
+      waiting: [],
+    });
   });
 
   it('stands the same after a restart; what an earlier release has stored begins anew', () => {

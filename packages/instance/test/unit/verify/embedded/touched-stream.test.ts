@@ -11,11 +11,26 @@ it('lets the server wait only for a moment when a commit waits for it, the longe
     waits_ms.push(maxTime_ms);
     return Promise.resolve(batchOf([], {}));
   };
-  const router = { label: 'router', openCursor: () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() }) } as unknown as NodeClient;
+  const router = {
+    label: 'router',
+    openCursor: () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() }),
+  } as unknown as NodeClient;
   const load = { tasks: 2, isAwaited: false, isCommitAwaited: () => load.isAwaited };
-  const stream = new TouchedStream(fakeCluster({ router }), [{ database: 'shop', name: 'orders' }], once, () => 1n, load);
+  const stream = new TouchedStream(
+    fakeCluster({ router }),
+    [{ database: 'shop', name: 'orders' }],
+    once,
+    () => 1n,
+    load,
+  );
   await stream.next(never);
-  for (const [isAwaited, tasks] of [[false, 2], [true, 2], [true, 3], [true, 64], [false, 2]] as const) {
+  for (const [isAwaited, tasks] of [
+    [false, 2],
+    [true, 2],
+    [true, 3],
+    [true, 64],
+    [false, 2],
+  ] as const) {
     Object.assign(load, { isAwaited, tasks });
     await stream.next(never);
   }

@@ -12,7 +12,11 @@ it('gives each its turn before any has another, whatever comes and goes', () => 
 
 it('keeps to the weight, but gives at least one', () => {
   const turns = new Turns<{ name: string; weight: number }>(({ name }) => name);
-  const things = [{ name: 'a', weight: 1 }, { name: 'b', weight: 2 }, { name: 'c', weight: 9 }];
+  const things = [
+    { name: 'a', weight: 1 },
+    { name: 'b', weight: 2 },
+    { name: 'c', weight: 9 },
+  ];
   const next = () => turns.next(things, 3, ({ weight }) => weight).map(({ name }) => name);
   expect([next(), next(), next()]).toEqual([['a', 'b'], ['c'], ['a', 'b']]);
 });

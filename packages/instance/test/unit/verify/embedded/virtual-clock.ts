@@ -22,7 +22,9 @@ export class VirtualClock implements Clock {
   }
 
   sleep(duration_ms: number, signal: AbortSignal): Promise<void> {
-    return untilAborted(signal, (resolve) => this.#add({ at_ms: this.#now_ms + Math.max(0, duration_ms), run: () => resolve() }));
+    return untilAborted(signal, (resolve) =>
+      this.#add({ at_ms: this.#now_ms + Math.max(0, duration_ms), run: () => resolve() }),
+    );
   }
 
   /** Lets time pass until the promise is settled, and answers as it does. */

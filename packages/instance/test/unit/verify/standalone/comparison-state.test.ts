@@ -14,7 +14,18 @@ let folders = 0;
 const newFolder = () => join(root, String((folders += 1)));
 
 const plan: ComparisonPlan = {
-  collections: [{ number: 0, database: 'db', name: 'coll', sourceUuid: 'a', destinationUuid: 'b', unordered: false, sizeBytes: 1, documentCount: 1 }],
+  collections: [
+    {
+      number: 0,
+      database: 'db',
+      name: 'coll',
+      sourceUuid: 'a',
+      destinationUuid: 'b',
+      unordered: false,
+      sizeBytes: 1,
+      documentCount: 1,
+    },
+  ],
   partitions: [
     { number: 0, collection: 0, lower: null, upper: encodeValue(5) },
     { number: 1, collection: 0, lower: encodeValue(5), upper: null },
@@ -23,12 +34,22 @@ const plan: ComparisonPlan = {
 const stats = { sourceDocuments: 10, destinationDocuments: 9, bytes: 100, suspects: 1 };
 
 function suspect(id: number): Suspect {
-  return { id: ownedValue(encodeValue(id)), kind: 'missingOnDestination', source: 's', destination: '', unchangedSince_ms: 1, unchangedLooks: 1, firstSeen_ms: 1, looks: 1 };
+  return {
+    id: ownedValue(encodeValue(id)),
+    kind: 'missingOnDestination',
+    source: 's',
+    destination: '',
+    unchangedSince_ms: 1,
+    unchangedLooks: 1,
+    firstSeen_ms: 1,
+    looks: 1,
+  };
 }
 
 async function suspectIds(state: ComparisonState, generation: number): Promise<number[]> {
   const ids: number[] = [];
-  for await (const { suspect: found } of state.suspects(generation, 0)) ids.push(Buffer.from(found.id.bytes).readInt32LE(0));
+  for await (const { suspect: found } of state.suspects(generation, 0))
+    ids.push(Buffer.from(found.id.bytes).readInt32LE(0));
   return ids;
 }
 
@@ -51,7 +72,12 @@ test('what was finished is not compared again, and suspects of an attempt that w
     await state.addSuspects(origin(rest.number, split), [suspect(9)]);
   }
   await using state = await ComparisonState.open(folder);
-  expect(state).toMatchObject({ identity: 'identity', started_ms: 7, runs: 2, totals: { sourceDocuments: 20, destinationDocuments: 18, bytes: 200, suspects: 2 } });
+  expect(state).toMatchObject({
+    identity: 'identity',
+    started_ms: 7,
+    runs: 2,
+    totals: { sourceDocuments: 20, destinationDocuments: 18, bytes: 200, suspects: 2 },
+  });
   expect([...state.pending.values()]).toEqual([{ number: 2, collection: 0, lower: encodeValue(8), upper: null }]);
   expect(await suspectIds(state, 0)).toEqual([2, 6]);
 });
@@ -69,8 +95,20 @@ test('a generation goes on behind the last look that was recorded', async () => 
     const all = [];
     for await (const next of state.suspects(0, 0)) all.push(next);
     offsets.push(...all.map(({ end }) => end));
-    const mismatch: Mismatch = { kind: 'missingOnDestination', id: encodeValue(1), paths: [], firstSeen_ms: 1, lastSeen_ms: 2, looks: 2 };
-    await state.recordLook(offsets[1] ?? 0, { suspects: all.slice(1, 2).map((next) => next.suspect), mismatches: [{ collection: 0, mismatch }], agreed: 0, proven: 1 });
+    const mismatch: Mismatch = {
+      kind: 'missingOnDestination',
+      id: encodeValue(1),
+      paths: [],
+      firstSeen_ms: 1,
+      lastSeen_ms: 2,
+      looks: 2,
+    };
+    await state.recordLook(offsets[1] ?? 0, {
+      suspects: all.slice(1, 2).map((next) => next.suspect),
+      mismatches: [{ collection: 0, mismatch }],
+      agreed: 0,
+      proven: 1,
+    });
   }
   await using state = await ComparisonState.open(folder);
   expect(state.generation).toEqual({ number: 1, offset: offsets[1] });
@@ -79,14 +117,25 @@ test('a generation goes on behind the last look that was recorded', async () => 
   const mismatches = [];
   for await (const mismatch of state.mismatches()) mismatches.push(mismatch);
   expect(mismatches).toEqual([
-    { namespace: 'db.coll', kind: 'missingOnDestination', _id: { $numberInt: '1' }, paths: [], firstSeen: '1970-01-01T00:00:00.001Z', lastSeen: '1970-01-01T00:00:00.002Z', looks: 2, proven: true },
+    {
+      namespace: 'db.coll',
+      kind: 'missingOnDestination',
+      _id: { $numberInt: '1' },
+      paths: [],
+      firstSeen: '1970-01-01T00:00:00.001Z',
+      lastSeen: '1970-01-01T00:00:00.002Z',
+      looks: 2,
+      proven: true,
+    },
   ]);
 });
 
 test('a folder is used by one at a time', async () => {
   const folder = newFolder();
   await using state = await ComparisonState.open(folder);
-  await expect(ComparisonState.open(folder), `run ${state.runs}`).rejects.toMatchObject({ error: 'invalidConfiguration' });
+  await expect(ComparisonState.open(folder), `run ${state.runs}`).rejects.toMatchObject({
+    error: 'invalidConfiguration',
+  });
 });
 
 test('without a plan nothing is left of an earlier process', async () => {

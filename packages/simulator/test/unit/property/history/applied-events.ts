@@ -58,5 +58,7 @@ function keyText({ _id, k }: { _id: number; k?: number }): string {
 
 function updated(item: Item, { updatedFields, removedFields }: Document): Item {
   const after: Document = { ...item, ...(updatedFields as Document) };
-  return Object.fromEntries(Object.entries(after).filter(([name]) => !(removedFields as string[]).includes(name))) as unknown as Item;
+  return Object.fromEntries(
+    Object.entries(after).filter(([name]) => !(removedFields as string[]).includes(name)),
+  ) as unknown as Item;
 }

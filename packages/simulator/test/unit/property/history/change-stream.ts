@@ -18,19 +18,44 @@ const awaitMs = 100;
  * @param until every event up to here is read: the first position behind it ends the reading
  * @param batchSize events in one answer, to have streams of many batches
  */
-export async function readStream(client: MongoClient, db: string, start: Document, until: Timestamp, batchSize: number): Promise<Event[]> {
+export async function readStream(
+  client: MongoClient,
+  db: string,
+  start: Document,
+  until: Timestamp,
+  batchSize: number,
+): Promise<Event[]> {
   const session = client.startSession();
   try {
-    const opened = await client.db(db).command({ aggregate: 1, pipeline: [{ $changeStream: start }], cursor: { batchSize } }, { session });
+    const opened = await client
+      .db(db)
+      .command({ aggregate: 1, pipeline: [{ $changeStream: start }], cursor: { batchSize } }, { session });
     const events: Event[] = [];
-    let cursor = opened['cursor'] as { id: bigint; firstBatch?: Event[]; nextBatch?: Event[]; postBatchResumeToken: { _data: string } };
+    let cursor = opened['cursor'] as {
+      id: bigint;
+      firstBatch?: Event[];
+      nextBatch?: Event[];
+      postBatchResumeToken: { _data: string };
+    };
     for (;;) {
       events.push(...(cursor.firstBatch ?? cursor.nextBatch ?? []));
       if (timeOfToken(cursor.postBatchResumeToken) > timeNumber(until)) break;
-      const reply = await client.db(db).command({ getMore: Long.fromBigInt(BigInt(String(cursor.id))), collection: '$cmd.aggregate', batchSize, maxTimeMS: awaitMs }, { session });
+      const reply = await client
+        .db(db)
+        .command(
+          {
+            getMore: Long.fromBigInt(BigInt(String(cursor.id))),
+            collection: '$cmd.aggregate',
+            batchSize,
+            maxTimeMS: awaitMs,
+          },
+          { session },
+        );
       cursor = reply['cursor'] as typeof cursor;
     }
-    await client.db(db).command({ killCursors: '$cmd.aggregate', cursors: [Long.fromBigInt(BigInt(String(cursor.id)))] }, { session });
+    await client
+      .db(db)
+      .command({ killCursors: '$cmd.aggregate', cursors: [Long.fromBigInt(BigInt(String(cursor.id)))] }, { session });
     return events.filter(({ clusterTime }) => timeNumber(clusterTime) <= timeNumber(until));
   } finally {
     await session.endSession();

@@ -22,7 +22,11 @@ describe.each(['5.0', '8.0'] as const)('several clients at once on %s', (version
   beforeAll(async () => {
     driven = await DrivenHistories.start(version);
     // Where moves wait as long as a stuck history takes, none ends because the others' transactions take their time.
-    await Promise.all(driven.shards.map((shard) => shard.db('admin').command({ setParameter: 1, migrationLockAcquisitionMaxWaitMS: stuckMs })));
+    await Promise.all(
+      driven.shards.map((shard) =>
+        shard.db('admin').command({ setParameter: 1, migrationLockAcquisitionMaxWaitMS: stuckMs }),
+      ),
+    );
   });
   afterAll(() => driven[Symbol.asyncDispose]());
 
@@ -32,12 +36,19 @@ describe.each(['5.0', '8.0'] as const)('several clients at once on %s', (version
         const history = await driven.play([]);
         await Promise.all(
           workers.map(async (steps) => {
-            for (const { router, operation } of steps) await perform(driven.clients[router], history.db, operation, !driven.showsOrphans);
+            for (const { router, operation } of steps)
+              await perform(driven.clients[router], history.db, operation, !driven.showsOrphans);
           }),
         );
         const [client] = driven.clients;
         if (client === undefined) throw new Error('no router');
-        const events = await readStream(client, history.db, { startAtOperationTime: history.startTime }, await history.now(0), 5);
+        const events = await readStream(
+          client,
+          history.db,
+          { startAtOperationTime: history.startTime },
+          await history.now(0),
+          5,
+        );
         const found = await history.collection(1).find().toArray();
         expect(inOrder(applied(events).get(history.coll) ?? [])).toEqual(inOrder(found));
       }),
@@ -48,7 +59,12 @@ describe.each(['5.0', '8.0'] as const)('several clients at once on %s', (version
 });
 
 /** @param moves false where streams also tell of what happens to orphans: one that another client hits before its clean-up cannot be told from a live document */
-async function perform(client: MongoClient | undefined, db: string, operation: Operation, moves: boolean): Promise<void> {
+async function perform(
+  client: MongoClient | undefined,
+  db: string,
+  operation: Operation,
+  moves: boolean,
+): Promise<void> {
   if (client === undefined) throw new Error('no router');
   const collection = client.db(db).collection<Item>('c0');
   switch (operation.kind) {
@@ -57,10 +73,17 @@ async function perform(client: MongoClient | undefined, db: string, operation: O
     case 'transaction':
       return transaction(client, collection, operation.writes, operation.commits);
     case 'split':
-      return tolerating(() => client.db('admin').command({ split: collection.namespace, middle: { k: operation.k } }), /boundary key/);
+      return tolerating(
+        () => client.db('admin').command({ split: collection.namespace, middle: { k: operation.k } }),
+        /boundary key/,
+      );
     case 'moveChunk':
       if (!moves) return undefined;
-      return tolerating(() => client.db('admin').command({ moveChunk: collection.namespace, find: { k: operation.k }, to: `shard${operation.shard}` }));
+      return tolerating(() =>
+        client
+          .db('admin')
+          .command({ moveChunk: collection.namespace, find: { k: operation.k }, to: `shard${operation.shard}` }),
+      );
     default:
       return undefined;
   }
@@ -76,7 +99,12 @@ async function tolerating(action: () => Promise<unknown>, message?: RegExp): Pro
 }
 
 /** Begins again as long as the server says that it may help. */
-async function transaction(client: MongoClient, collection: Collection<Item>, writes: readonly Write[], commits: boolean): Promise<void> {
+async function transaction(
+  client: MongoClient,
+  collection: Collection<Item>,
+  writes: readonly Write[],
+  commits: boolean,
+): Promise<void> {
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const session = client.startSession();
     try {

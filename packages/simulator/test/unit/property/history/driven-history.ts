@@ -1,4 +1,12 @@
-import { type AnyBulkWriteOperation, type ClientSession, type Collection, type Document, MongoClient, MongoServerError, type Timestamp } from 'mongodb';
+import {
+  type AnyBulkWriteOperation,
+  type ClientSession,
+  type Collection,
+  type Document,
+  MongoClient,
+  MongoServerError,
+  type Timestamp,
+} from 'mongodb';
 import { type Cluster, startCluster } from '../../../../src/cluster/cluster.js';
 import type { ReleaseSeries } from '../../../../src/node/server-version.js';
 import { type Item, Model } from './model.js';
@@ -29,7 +37,9 @@ export class DrivenHistories implements AsyncDisposable {
   static async start(version: ReleaseSeries): Promise<DrivenHistories> {
     const cluster = await startCluster({ shards: 3, routers: 2, version, noopIntervalMs: 20, balancerRoundMs: 0 });
     const clients = await Promise.all(cluster.routers.map((host) => MongoClient.connect(`mongodb://${host}`)));
-    const shards = await Promise.all(cluster.shards.map((host) => MongoClient.connect(`mongodb://${host}/?directConnection=true`)));
+    const shards = await Promise.all(
+      cluster.shards.map((host) => MongoClient.connect(`mongodb://${host}/?directConnection=true`)),
+    );
     return new DrivenHistories(cluster, clients, shards, version < '6.0');
   }
 
@@ -73,7 +83,8 @@ export class DrivenHistory {
 
   /** A time at which everything that was written so far is there. */
   async now(router: number): Promise<Timestamp> {
-    return ((await this.#client(router).db(this.db).command({ ping: 1 })) as { operationTime: Timestamp }).operationTime;
+    return ((await this.#client(router).db(this.db).command({ ping: 1 })) as { operationTime: Timestamp })
+      .operationTime;
   }
 
   async begin(): Promise<void> {
@@ -91,9 +102,16 @@ export class DrivenHistory {
       case 'transaction':
         return this.#transaction(router, operation.writes, operation.commits);
       case 'split':
-        return this.#tolerating(/boundary key/, () => this.#admin(router, { split: this.#namespace, middle: this.#keyAt(operation.k) }));
+        return this.#tolerating(/boundary key/, () =>
+          this.#admin(router, { split: this.#namespace, middle: this.#keyAt(operation.k) }),
+        );
       case 'moveChunk':
-        return this.#admin(router, { moveChunk: this.#namespace, find: this.#keyAt(operation.k), to: `shard${operation.shard}`, _waitForDelete: !this.orphans || operation.k % 2 === 0 });
+        return this.#admin(router, {
+          moveChunk: this.#namespace,
+          find: this.#keyAt(operation.k),
+          to: `shard${operation.shard}`,
+          _waitForDelete: !this.orphans || operation.k % 2 === 0,
+        });
       case 'remember':
         this.remembered.push({ time: await this.now(router), model: this.model.copy(), definitions: this.definitions });
         return undefined;
@@ -139,14 +157,19 @@ export class DrivenHistory {
     try {
       await this.#write(router, write);
     } catch (error) {
-      if (!(error instanceof MongoServerError && error.code === duplicateKey && (await this.#meetsOrphan(write)))) throw error;
+      if (!(error instanceof MongoServerError && error.code === duplicateKey && (await this.#meetsOrphan(write))))
+        throw error;
     }
   }
 
   /** True for a write that brings a document to a shard while one of the shards has an orphan of its `_id`. */
   async #meetsOrphan(write: Write): Promise<boolean> {
     if (!this.orphans || !('k' in write)) return false;
-    const counts = await Promise.all(this.driven.shards.map((shard) => shard.db(this.db).collection<Item>(this.coll).countDocuments({ _id: write.id })));
+    const counts = await Promise.all(
+      this.driven.shards.map((shard) =>
+        shard.db(this.db).collection<Item>(this.coll).countDocuments({ _id: write.id }),
+      ),
+    );
     const owned = this.model.get(write.id) === undefined ? 0 : 1;
     return counts.reduce((sum, count) => sum + count, 0) > owned;
   }
@@ -163,7 +186,9 @@ export class DrivenHistory {
     for (const write of writes) {
       // Of unordered writes none may depend on another.
       const known = ordered ? planned : this.model;
-      const alone = ordered || !writes.some((other) => other !== write && (!('id' in other) || !('id' in write) || other.id === write.id));
+      const alone =
+        ordered ||
+        !writes.some((other) => other !== write && (!('id' in other) || !('id' in write) || other.id === write.id));
       if (!alone || !known.allows(write) || (await this.#meetsOrphan(write))) continue;
       operations.push(bulkOperation(write, known));
       planned.apply(write);
@@ -187,7 +212,10 @@ export class DrivenHistory {
     if (!commits) this.model.become(before);
   }
 
-  async #define(router: number, kind: 'createIndex' | 'dropIndex' | 'collMod' | 'rename' | 'dropAndShardAgain'): Promise<void> {
+  async #define(
+    router: number,
+    kind: 'createIndex' | 'dropIndex' | 'collMod' | 'rename' | 'dropAndShardAgain',
+  ): Promise<void> {
     const collection = this.collection(router);
     switch (kind) {
       case 'createIndex':
@@ -214,7 +242,12 @@ export class DrivenHistory {
 }
 
 /** Executes a write that the model allows. The shard key is told wherever the server asks for it. */
-async function execute(collection: Collection<Item>, write: Write, model: Model, session?: ClientSession): Promise<void> {
+async function execute(
+  collection: Collection<Item>,
+  write: Write,
+  model: Model,
+  session?: ClientSession,
+): Promise<void> {
   const options = session === undefined ? {} : { session };
   const key = 'id' in write ? { _id: write.id, k: model.get(write.id)?.k ?? 0 } : {};
   switch (write.kind) {

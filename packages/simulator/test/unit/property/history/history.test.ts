@@ -23,7 +23,10 @@ describe.each(['5.0', '8.0'] as const)('a history on a sharded collection of %s'
   ])('is what its model says, through any router, now and at every time remembered; key: %s', async (_, key) => {
     await fc.assert(
       fc.asyncProperty(histories, async (steps) => {
-        const usable = key.k === 'hashed' ? steps.filter(({ operation }) => operation.kind !== 'split' && operation.kind !== 'moveChunk') : steps;
+        const usable =
+          key.k === 'hashed'
+            ? steps.filter(({ operation }) => operation.kind !== 'split' && operation.kind !== 'moveChunk')
+            : steps;
         const history = await driven.play(usable, key);
         for (const router of [0, 1]) await expectPresent(history, router);
         for (const past of history.remembered) {
@@ -45,18 +48,37 @@ async function expectPresent(history: DrivenHistory, router: number): Promise<vo
   expect(await collection.find().sort({ _id: 1 }).batchSize(3).toArray()).toEqual(expected);
   expect(await collection.countDocuments()).toBe(expected.length);
   expect((await collection.distinct('_id')).sort((a, b) => a - b)).toEqual(expected.map(({ _id }) => _id));
-  const [total] = await collection.aggregate([{ $group: { _id: null, v: { $sum: '$v' }, most: { $max: '$k' } } }]).toArray();
+  const [total] = await collection
+    .aggregate([{ $group: { _id: null, v: { $sum: '$v' }, most: { $max: '$k' } } }])
+    .toArray();
   const v = expected.reduce((sum, item) => sum + (item.v ?? 0), 0);
-  expect(total).toEqual(expected.length === 0 ? undefined : { _id: null, v, most: Math.max(...expected.map(({ k }) => k)) });
-  expect((await collection.find({ v: { $gte: 3 } }).sort({ k: -1, _id: 1 }).toArray()).map(({ _id }) => _id)).toEqual(
-    expected.filter((item) => (item.v ?? 0) >= 3).sort((a, b) => b.k - a.k || a._id - b._id).map(({ _id }) => _id),
+  expect(total).toEqual(
+    expected.length === 0 ? undefined : { _id: null, v, most: Math.max(...expected.map(({ k }) => k)) },
+  );
+  expect(
+    (
+      await collection
+        .find({ v: { $gte: 3 } })
+        .sort({ k: -1, _id: 1 })
+        .toArray()
+    ).map(({ _id }) => _id),
+  ).toEqual(
+    expected
+      .filter((item) => (item.v ?? 0) >= 3)
+      .sort((a, b) => b.k - a.k || a._id - b._id)
+      .map(({ _id }) => _id),
   );
 }
 
 /** The documents at a time, in the order of `_id`; undefined when the catalog has changed since. */
 async function readAt(history: DrivenHistory, router: number, atClusterTime: unknown): Promise<Item[] | undefined> {
   try {
-    const command: Document = { find: history.coll, sort: { _id: 1 }, batchSize: 1000, readConcern: { level: 'snapshot', atClusterTime } };
+    const command: Document = {
+      find: history.coll,
+      sort: { _id: 1 },
+      batchSize: 1000,
+      readConcern: { level: 'snapshot', atClusterTime },
+    };
     const client = history.driven.clients[router];
     const reply = await client?.db(history.db).command(command);
     return (reply?.['cursor'] as { firstBatch: Item[] }).firstBatch;

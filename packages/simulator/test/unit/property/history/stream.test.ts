@@ -31,23 +31,31 @@ describe.each(['5.0', '8.0'] as const)('the change streams of a history on %s', 
 
   it('give the same events from any resume point, through a router and on each shard', async () => {
     await fc.assert(
-      fc.asyncProperty(histories, keys, fc.array(fc.nat(), { minLength: 1, maxLength: 3 }), fc.integer({ min: 1, max: 7 }), async (steps, key, points, batchSize) => {
-        const history = await driven.play(steps, key);
-        const until = await history.now(0);
-        for (const client of [driven.clients[0], ...driven.shards]) {
-          if (client === undefined) continue;
-          const read = (start: Document): Promise<Event[]> => readStream(client, history.db, start, until, batchSize);
-          const all = await read({ startAtOperationTime: history.startTime });
-          for (const point of points) {
-            const from = all[point % Math.max(all.length, 1)];
-            if (from === undefined || isShared(from, all)) continue;
-            const behind = all.slice(all.indexOf(from) + 1);
-            expect(await read({ resumeAfter: from._id })).toEqual(behind);
-            expect(await read({ startAfter: from._id })).toEqual(behind);
-            expect(await read({ startAtOperationTime: from.clusterTime })).toEqual(all.filter(({ clusterTime }) => timeNumber(clusterTime) >= timeNumber(from.clusterTime)));
+      fc.asyncProperty(
+        histories,
+        keys,
+        fc.array(fc.nat(), { minLength: 1, maxLength: 3 }),
+        fc.integer({ min: 1, max: 7 }),
+        async (steps, key, points, batchSize) => {
+          const history = await driven.play(steps, key);
+          const until = await history.now(0);
+          for (const client of [driven.clients[0], ...driven.shards]) {
+            if (client === undefined) continue;
+            const read = (start: Document): Promise<Event[]> => readStream(client, history.db, start, until, batchSize);
+            const all = await read({ startAtOperationTime: history.startTime });
+            for (const point of points) {
+              const from = all[point % Math.max(all.length, 1)];
+              if (from === undefined || isShared(from, all)) continue;
+              const behind = all.slice(all.indexOf(from) + 1);
+              expect(await read({ resumeAfter: from._id })).toEqual(behind);
+              expect(await read({ startAfter: from._id })).toEqual(behind);
+              expect(await read({ startAtOperationTime: from.clusterTime })).toEqual(
+                all.filter(({ clusterTime }) => timeNumber(clusterTime) >= timeNumber(from.clusterTime)),
+              );
+            }
           }
-        }
-      }),
+        },
+      ),
       runs(6, 60),
     );
   });
@@ -59,7 +67,8 @@ describe.each(['5.0', '8.0'] as const)('the change streams of a history on %s', 
         const until = await history.now(0);
         const whole = await eventsOf(history, 'router', 1000);
         const parts: Event[] = [];
-        for (const shard of driven.shards) parts.push(...(await readStream(shard, history.db, { startAtOperationTime: history.startTime }, until, 5)));
+        for (const shard of driven.shards)
+          parts.push(...(await readStream(shard, history.db, { startAtOperationTime: history.startTime }, until, 5)));
         const seen = parts.filter(({ operationType }) => operationType !== 'kNewShardDetected');
         expect(seen.map(nameOf).sort()).toEqual(whole.map(nameOf).sort());
       }),
@@ -85,7 +94,10 @@ function expectOrder(events: readonly Event[]): void {
     const before = events[at - 1];
     if (before === undefined) continue;
     const mayShare = event.documentKey === undefined && event.operationType === before.operationType;
-    expect(event._id._data > before._id._data || (mayShare && event._id._data === before._id._data), `token ${at}`).toBe(true);
+    expect(
+      event._id._data > before._id._data || (mayShare && event._id._data === before._id._data),
+      `token ${at}`,
+    ).toBe(true);
     expect(timeNumber(event.clusterTime) >= timeNumber(before.clusterTime), `time ${at}`).toBe(true);
   }
 }

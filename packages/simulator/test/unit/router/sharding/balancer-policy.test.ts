@@ -5,7 +5,12 @@ import { ShardKeyPattern } from '../../../../src/config/shard-key.js';
 import type { ShardedCollection } from '../../../../src/config/sharded-collection.js';
 import type { ZoneRange } from '../../../../src/config/zone.js';
 import { doc } from '../../../../src/node/doc-fields.js';
-import { type BalancedShard, type BalancingInput, planMoves, zoneSplits } from '../../../../src/router/sharding/balancer-policy.js';
+import {
+  type BalancedShard,
+  type BalancingInput,
+  planMoves,
+  zoneSplits,
+} from '../../../../src/router/sharding/balancer-policy.js';
 
 const time = new Timestamp({ t: 1, i: 0 });
 
@@ -14,7 +19,14 @@ function collection(owners: readonly string[], jumbo: readonly number[] = []): S
   const chunks = owners.map((shard, index): Chunk => {
     const min = index === 0 ? new MinKey() : new Int32(index * 10);
     const max = index === owners.length - 1 ? new MaxKey() : new Int32((index + 1) * 10);
-    const chunk = { id: new ObjectId(), min: [min], max: [max], shard, version: new Timestamp({ t: 1, i: index }), history: [{ shard, validAfter: time }] };
+    const chunk = {
+      id: new ObjectId(),
+      min: [min],
+      max: [max],
+      shard,
+      version: new Timestamp({ t: 1, i: index }),
+      history: [{ shard, validAfter: time }],
+    };
     return jumbo.includes(index) ? { ...chunk, jumbo: true } : chunk;
   });
   return {
@@ -36,7 +48,13 @@ function shard(id: string, parts: Partial<BalancedShard> = {}): BalancedShard {
 }
 
 function zone(min: number, max: number, name: string): ZoneRange {
-  return { id: new ObjectId(), namespace: 'db.c', minDocument: doc(['k', new Int32(min)]), maxDocument: doc(['k', new Int32(max)]), zone: name };
+  return {
+    id: new ObjectId(),
+    namespace: 'db.c',
+    minDocument: doc(['k', new Int32(min)]),
+    maxDocument: doc(['k', new Int32(max)]),
+    zone: name,
+  };
 }
 
 function plan(input: Partial<BalancingInput> & { collection: ShardedCollection }): string[] {
@@ -70,13 +88,17 @@ describe('the balancer', () => {
 
   it('goes by bytes since 6.0', () => {
     const shards = [shard('a', { bytes: 300 }), shard('b', { bytes: 10 }), shard('c', { bytes: 5 })];
-    expect(plan({ collection: collection(['a', 'a', 'b', 'c']), shards, rangeBytes: 98 })).toEqual(['a>c chunksImbalance']);
+    expect(plan({ collection: collection(['a', 'a', 'b', 'c']), shards, rangeBytes: 98 })).toEqual([
+      'a>c chunksImbalance',
+    ]);
     expect(plan({ collection: collection(['a', 'a', 'a', 'a']), shards, rangeBytes: 100 })).toEqual([]);
   });
 
   it('splits where a zone ends within a chunk', () => {
     const splits = zoneSplits(collection(['a', 'a']), [zone(10, 15, 'z')]);
     expect(splits.map(({ at }) => at)).toEqual([[new Int32(15)]]);
-    expect(zoneSplits(collection(['a', 'a']), [{ ...zone(10, 20, 'z'), maxDocument: doc(['k', new MaxKey()]) }])).toEqual([]);
+    expect(
+      zoneSplits(collection(['a', 'a']), [{ ...zone(10, 20, 'z'), maxDocument: doc(['k', new MaxKey()]) }]),
+    ).toEqual([]);
   });
 });

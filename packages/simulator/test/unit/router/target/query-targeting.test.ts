@@ -16,16 +16,30 @@ const time = new Timestamp({ t: 1, i: 0 });
 function collectionOf(key: Doc, bounds: readonly KeyValues[], defaultCollation?: Doc): ShardedCollection {
   const pattern = ShardKeyPattern.parse(key);
   const ends = [pattern.globalMin, ...bounds, pattern.globalMax];
-  const chunks = ends.slice(1).map((max, at) => ({ id: new ObjectId(), min: ends[at] ?? [], max, shard: `s${at}`, version: time, history: [] }));
+  const chunks = ends
+    .slice(1)
+    .map((max, at) => ({ id: new ObjectId(), min: ends[at] ?? [], max, shard: `s${at}`, version: time, history: [] }));
   return {
-    namespace: 'd.c', uuid: new Binary(new Uint8Array(16), 4), key: pattern, unique: false, defaultCollation, epoch: new ObjectId(),
-    timestamp: time, changedMs: 0, noBalance: false, chunks: new ChunkMap(chunks),
+    namespace: 'd.c',
+    uuid: new Binary(new Uint8Array(16), 4),
+    key: pattern,
+    unique: false,
+    defaultCollation,
+    epoch: new ObjectId(),
+    timestamp: time,
+    changedMs: 0,
+    noBalance: false,
+    chunks: new ChunkMap(chunks),
   };
 }
 
 const int = (value: number): Int32 => new Int32(value);
 const ranged = collectionOf(doc(['k', int(1)]), [[int(100)], [int(200)], [''], ['m']]);
-const compound = collectionOf(doc(['a', int(1)], ['b', int(1)]), [[int(1), int(5)], [int(2), new MinKey()], [int(2), int(5)]]);
+const compound = collectionOf(doc(['a', int(1)], ['b', int(1)]), [
+  [int(1), int(5)],
+  [int(2), new MinKey()],
+  [int(2), int(5)],
+]);
 const hashed = collectionOf(doc(['k', 'hashed']), [[int(0)]]);
 
 function shardsFor(filter: Doc, collection = ranged, collation?: Doc): string {
@@ -94,8 +108,29 @@ describe('random filters', () => {
       return Math.floor((state / 0x80000000) * limit);
     };
     const values: readonly Value[] = [
-      null, int(-5), int(1), int(2), int(5), int(100), int(150), int(200), new Double(Number.NaN), new Double(Infinity), '', 'a', 'm', 'mz', new Map(),
-      doc(['x', int(1)]), true, false, new Timestamp({ t: 5, i: 1 }), new BSONRegExp('^m', ''), new MinKey(), new MaxKey(), new ObjectId(),
+      null,
+      int(-5),
+      int(1),
+      int(2),
+      int(5),
+      int(100),
+      int(150),
+      int(200),
+      new Double(Number.NaN),
+      new Double(Infinity),
+      '',
+      'a',
+      'm',
+      'mz',
+      new Map(),
+      doc(['x', int(1)]),
+      true,
+      false,
+      new Timestamp({ t: 5, i: 1 }),
+      new BSONRegExp('^m', ''),
+      new MinKey(),
+      new MaxKey(),
+      new ObjectId(),
     ];
     const value = (): Value => values[below(values.length)] ?? null;
     const operators = ['$eq', '$gt', '$gte', '$lt', '$lte', '$ne', '$in', '$nin', '$not'];
@@ -125,7 +160,10 @@ describe('random filters', () => {
         if (!matches(document)) continue;
         const owner = collection.chunks.holderOf(collection.key.keyOf(encodeDocument(document)));
         if (owner === undefined) continue;
-        expect(shards, `seed ${testSeed}: ${JSON.stringify([...wanted], (_, part: unknown) => (part instanceof Map ? [...part] : part))}`).toContain(owner);
+        expect(
+          shards,
+          `seed ${testSeed}: ${JSON.stringify([...wanted], (_, part: unknown) => (part instanceof Map ? [...part] : part))}`,
+        ).toContain(owner);
       }
     }
   });
