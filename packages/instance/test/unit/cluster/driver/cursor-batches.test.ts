@@ -1,0 +1,113 @@
+import { Binary, BSON, Long, MongoClient, MongoServerError, Timestamp } from 'mongodb';
+import { describe, expect, test } from 'vitest';
+import { ClientRing } from '../../../../src/cluster/driver/client-ring.js';
+import { clientOptions } from '../../../../src/cluster/driver/client-options.js';
+import { DriverNodeClient } from '../../../../src/cluster/driver/driver-node-client.js';
+import { classify } from '../../../../src/cluster/failure.js';
+import { batch, failure, ScriptedNode, type Script } from '../scripted-node.js';
+import { signal, withClient } from './client-to-scripted-node.js';
+
+describe('cursors', () => {
+  const documents = [{ _id: 1, list: [{ a: 1 }] }, { _id: 2 }];
+
+  test('hand out bytes and their times', async () => {
+    const fields = { postBatchResumeToken: { _data: '82AB' }, atClusterTime: new Timestamp({ t: 5, i: 6 }) };
+    await withClient(
+      () => batch(0n, documents, fields),
+      async (nodeClient) => {
+        const cursor = await nodeClient.openCursor('db', { find: 'coll' }, { signal });
+        expect(cursor.open).toBe(false);
+        expect(cursor.first.documents.map((bytes) => BSON.deserialize(bytes))).toEqual(documents);
+        // Views of one buffer: nothing was decoded or copied on the way.
+        expect(cursor.first.documents[0]?.buffer).toBe(cursor.first.documents[1]?.buffer);
+        expect(cursor.first).toMatchObject({
+          resumeToken: '82AB',
+          atClusterTime: new Timestamp({ t: 5, i: 6 }),
+          operationTime: new Timestamp({ t: 100, i: 1 }),
+        });
+        expect(cursor.first.bytes).toBe(
+          BSON.serialize(documents[0] ?? {}).length + BSON.serialize(documents[1] ?? {}).length,
+        );
+      },
+    );
+  });
+
+  test('go on in their own session, with the batch limit and the wait of the caller', async () => {
+    const script: Script = ({ name }) => (name === 'getMore' ? batch(0n, documents, {}, 'nextBatch') : batch(77n, []));
+    await withClient(script, async (nodeClient, node) => {
+      const cursor = await nodeClient.openCursor(
+        'db',
+        { find: 'coll', batchSize: 0 },
+        { signal, batchDocumentsMax: 500 },
+      );
+      expect(cursor.open).toBe(true);
+      expect((await cursor.next({ signal, maxTime_ms: 900 })).documents).toHaveLength(2);
+      expect(cursor.open).toBe(false);
+      const [find] = node.named('find');
+      const [getMore] = node.named('getMore');
+      expect(getMore?.body).toMatchObject({
+        getMore: Long.fromNumber(77),
+        collection: 'coll',
+        batchSize: { value: 500 },
+        maxTimeMS: { value: 900 },
+      });
+      expect(getMore?.body['lsid']).toEqual(find?.body['lsid']);
+    });
+  });
+
+  test('add no time of their own to a read', async () => {
+    const readConcern = { level: 'snapshot', atClusterTime: new Timestamp({ t: 9, i: 1 }) };
+    await withClient(
+      () => batch(0n, []),
+      async (nodeClient, node) => {
+        for (let time = 0; time < 2; time += 1)
+          await nodeClient.openCursor('db', { find: 'coll', readConcern }, { signal });
+        for (const { body } of node.named('find')) expect(body['readConcern']).toEqual(readConcern);
+      },
+    );
+  });
+
+  test('are freed on the server when closed early, and closing never throws', async () => {
+    const script: Script = ({ name }) => (name === 'killCursors' ? failure(1, 'InternalError') : batch(77n, []));
+    await withClient(script, async (nodeClient, node) => {
+      const cursor = await nodeClient.openCursor('db', { find: 'coll' }, { signal });
+      await cursor.close();
+      await cursor.close();
+      expect(node.named('killCursors').map(({ body }) => body['cursors'] as unknown)).toEqual([[Long.fromNumber(77)]]);
+      expect(cursor.open).toBe(false);
+    });
+  });
+
+  test("pass the server's failures on", async () => {
+    const script: Script = ({ name }) => (name === 'getMore' ? failure(43, 'CursorNotFound') : batch(77n, []));
+    await withClient(script, async (nodeClient) => {
+      const cursor = await nodeClient.openCursor('db', { find: 'coll' }, { signal });
+      const error = await cursor.next({ signal }).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(MongoServerError);
+      expect(classify(error)).toBe('cursorLost');
+      await cursor.close();
+    });
+  });
+});
+
+describe('the time of a batch', () => {
+  const [early, late] = [new Timestamp({ t: 90, i: 1 }), new Timestamp({ t: 120, i: 1 })];
+  const signature = { hash: new Binary(Buffer.alloc(20)), keyId: Long.ZERO };
+  const reply = { ...batch(0n, [{ _id: 1 }]), operationTime: early, $clusterTime: { clusterTime: late, signature } };
+
+  test.each([
+    ['a router is the highest time it knows of: its own may leave out a shard', true, late],
+    ['a shard is its own', false, early],
+  ])('of %s', async (_whose, isRouter, expected) => {
+    await using node = await ScriptedNode.start(() => reply);
+    const ring = new ClientRing([
+      () => new MongoClient(`${node.connectionString}?directConnection=true`, clientOptions({})),
+    ]);
+    const nodeClient = new DriverNodeClient({ label: 'test', ring, readPreference: null, isRouter });
+    try {
+      expect((await nodeClient.openCursor('db', { find: 'coll' }, { signal })).first.operationTime).toEqual(expected);
+    } finally {
+      await nodeClient.close();
+    }
+  });
+});
