@@ -1,8 +1,9 @@
 import type { InstanceResult } from '../contract/instance-result.js';
+import type { FailureStatus, RetryClass } from './error-entry.js';
 import { errorTable } from './table.js';
-import type { ErrorName, FailureStatus, RetryClass } from './table.js';
+import type { ErrorName } from './table.js';
 
-export type { ErrorName, FailureStatus, RetryClass } from './table.js';
+export type { ErrorName, FailureStatus, RetryClass };
 
 /** What comes with a failure besides its name and description. */
 export interface ConvoyErrorOptions extends ErrorOptions {

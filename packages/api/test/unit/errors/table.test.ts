@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { errorClasses, errorTable, isErrorName } from '@convoy/api/errors/table';
-import type { ErrorEntry } from '@convoy/api/errors/table';
+import type { ErrorEntry } from '@convoy/api/errors/error-entry';
 
 const documentUrl = new URL('../../../../../docs/errors.md', import.meta.url);
 
