@@ -263,7 +263,7 @@ export const ddlHazards: readonly Hazard[] = [
         replace: 'return this.#ceiling ?? below + 2n ** 60n;',
         tests: [
           instanceTest(
-            'apply/event-dispatcher.test.ts',
+            'apply/dispatch-limits.test.ts',
             'keeps events at and above it, which count in the budget, until it has moved on',
           ),
         ],

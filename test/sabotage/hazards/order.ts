@@ -120,7 +120,9 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'onBlocked',
         find: 'if (!(await this.#areAllLive(blocked, stop))) return;',
         replace: 'if (!(await this.#areAllLive(blocked, stop)) || entry.attempts > 0) return;',
-        tests: [instanceTest('reread/rereader.test.ts', 'ends the migration when the source holds both documents')],
+        tests: [
+          instanceTest('reread/refused-rereads.test.ts', 'ends the migration when the source holds both documents'),
+        ],
       },
       {
         takesOut: 'the patience with an outdated document that is in the way',
@@ -128,7 +130,7 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'areAllLive',
         find: 'others.length > 0 && others.every(isLive)',
         replace: 'others.length > 0',
-        tests: [instanceTest('reread/rereader.test.ts', 'is tried again as long as %s')],
+        tests: [instanceTest('reread/refused-rereads.test.ts', 'is tried again as long as %s')],
       },
     ],
   },
@@ -275,7 +277,7 @@ export const orderHazards: readonly Hazard[] = [
         replace: 'return below;',
         tests: [
           instanceTest(
-            'apply/event-dispatcher.test.ts',
+            'apply/dispatch-limits.test.ts',
             'keeps later events and the position below it, until a later one is set',
           ),
         ],

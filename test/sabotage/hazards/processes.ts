@@ -450,7 +450,7 @@ export const processHazards: readonly Hazard[] = [
         replace: '',
         tests: [
           instanceTest(
-            'reread/rereader.test.ts',
+            'reread/refused-rereads.test.ts',
             'a document that is to be %s, of which nobody knows whether it was, is so again',
           ),
         ],

@@ -1,0 +1,105 @@
+import { BSON, type Document } from 'mongodb';
+import { timestampOf } from '../../../src/cluster/cluster-time.js';
+import type { NodeClient, RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
+import type { GivenUpRange, RereadDependencies } from '../../../src/reread/reread-dependencies.js';
+import { Rereader } from '../../../src/reread/rereader.js';
+import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
+import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { RereadSet } from '../../../src/store/reread-set.js';
+import { batchOf } from '../model/calls.js';
+import { collectionOf, never, once, rawOf, settled } from '../model/parts.js';
+import { randomOf, Scheduler } from '../model/scheduler.js';
+
+/** The operation time of every reading from the source. */
+export const readEnd = 40n;
+
+/** A rereader over documents in memory, with what it read and wrote. */
+export class RereadFixture {
+  collection = collectionOf();
+  source: Uint8Array[] = [];
+  destination: Uint8Array[] = [];
+  /** What the source has on all its shards. */
+  everywhere: Uint8Array[] = [];
+  readonly reads: Document[] = [];
+  readonly writes: { kind: string; statements: Document[] }[] = [];
+  /** What the destination answers, write by write; success when there is none left. */
+  answers: Partial<WriteOutcome>[] = [];
+  readonly watermarks: bigint[] = [];
+  readonly released: { buffered: number; size: number }[] = [];
+  readonly rereads = new RereadSet(
+    { upsert: () => Promise.resolve(), remove: () => Promise.resolve() },
+    new ByteBudget(1000),
+  );
+  readonly scheduler = new Scheduler(randomOf(1));
+  readonly stop = new AbortController();
+  /** Lets readings begin; null where nothing waits for the dispatcher. */
+  routed: (() => void) | null = null;
+  givenUp: () => GivenUpRange | null = () => null;
+  failRead: Error | null = null;
+  duringRead: () => void = () => undefined;
+  mayRead = true;
+  untilNamed: RereadDependencies['untilNamed'] = () => Promise.resolve();
+  retrying: RereadDependencies['retrying'] = once;
+
+  /** Begins to re-read the keys and lets everything happen that waits for nothing. */
+  async reread(...ids: unknown[]): Promise<{ rereader: Rereader; run: Promise<unknown> }> {
+    const { collection, scheduler, rereads } = this;
+    await rereads.add(ids.map((id) => ({ collection, id: rawOf(id), reason: 'duplicateKey' as const, time: 25n })));
+    const deps: RereadDependencies = {
+      shard: this.#clientOf(() => this.source, {
+        atClusterTime: timestampOf(25n),
+        operationTime: timestampOf(readEnd),
+      }),
+      destination: this.#clientOf(() => this.destination, {}),
+      source: this.#clientOf(() => this.everywhere, {}),
+      writer: { write: (one: RawWrite) => this.#write(one) } as never,
+      rereads,
+      applyWatermark: new ApplyWatermark(
+        0n,
+        (time) => Promise.resolve(void this.watermarks.push(time)),
+        () => 0n,
+      ),
+      retrying: this.retrying,
+      clock: scheduler,
+      position: () => 20n,
+      untilNamed: (...named) => this.untilNamed(...named),
+      untilRouted: () => (this.routed === null ? Promise.resolve() : new Promise((resolve) => (this.routed = resolve))),
+      givenUp: () => Promise.resolve(this.givenUp()),
+      mayRead: () => this.mayRead,
+      release: (entry) => void this.released.push({ buffered: entry.buffered.length, size: rereads.size }),
+    };
+    const rereader = new Rereader(deps);
+    const run = rereader.run(this.stop.signal, never).catch((error: unknown) => error);
+    await settled();
+    return { rereader, run };
+  }
+
+  filtersOf(kind: string): Document[] {
+    return this.writes
+      .filter((one) => one.kind === kind)
+      .flatMap(({ statements }) => statements.map(({ q }) => q as Document));
+  }
+
+  #clientOf(documents: () => Uint8Array[], about: Partial<RawBatch>): NodeClient {
+    const openCursor = (_database: string, command: Document) => {
+      this.reads.push(command);
+      this.duringRead();
+      if (this.failRead !== null) return Promise.reject(this.failRead);
+      return Promise.resolve({
+        first: batchOf([...documents()], about),
+        open: false,
+        next: () => Promise.reject(new Error('no more')),
+        close: () => Promise.resolve(),
+      });
+    };
+    return { label: 'client', openCursor } as unknown as NodeClient;
+  }
+
+  #write({ kind, statements }: RawWrite): Promise<WriteOutcome> {
+    this.writes.push({
+      kind,
+      statements: statements.map((statement) => BSON.deserialize(statement, { promoteValues: false })),
+    });
+    return Promise.resolve({ n: statements.length, nModified: 0, upserted: 0, failures: [], ...this.answers.shift() });
+  }
+}
