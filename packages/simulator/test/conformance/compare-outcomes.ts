@@ -3,7 +3,7 @@ import { asRecorded } from './driver-error.js';
 import { type HostRoles, recordedRoles } from './host-roles.js';
 import { isLeaf, maskReply } from './mask-reply.js';
 import { elementPath, fieldPath, isAbout } from './pattern.js';
-import { batches, unorderedFields, unorderedLists } from './patterns.js';
+import { batches, unorderedFields, unorderedLists } from './unordered-lists.js';
 
 /** What differs between a recorded outcome and an answered one: the path, and both sides there; `undefined` where a side has nothing. */
 export interface Difference {

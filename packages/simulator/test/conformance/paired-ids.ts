@@ -2,7 +2,8 @@ import type { Difference } from './compare-outcomes.js';
 import type { Asked, Json } from './corpus-file.js';
 import { isLeaf } from './mask-reply.js';
 import { coversPath, elementPath, fieldPath, isAbout } from './pattern.js';
-import { patterns, unorderedLists } from './patterns.js';
+import { patterns } from './patterns.js';
+import { unorderedLists } from './unordered-lists.js';
 
 /** Random ids of a run by the recorded ones in whose place they stand: the same id must stand for the same everywhere. */
 export class PairedIds {

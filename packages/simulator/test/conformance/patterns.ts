@@ -1,26 +1,23 @@
+import { nodePatterns } from './node-patterns.js';
 import type { Pattern } from './pattern.js';
 import {
   isBatchToken,
   isClusterTime,
-  isCount,
   isCursorId,
-  isDouble,
-  isDuration,
   isInt,
   isLong,
   isObjectId,
   isObjectIdOfRun,
   isSignatureHash,
   isText,
-  isTexts,
   isTimeOfRun,
   isUuid,
   isValue,
 } from './value-forms.js';
 
 /**
- * Everything that is not compared, each with its reason. What no pattern names must be equal: fields, their order, types and values.
- * Addresses are no pattern: they are translated into the parts of their nodes on both sides, see `mask-reply.ts`.
+ * Everything that the comparison skips, each with its reason. All else must be equal: fields, order, types and values.
+ * Addresses need no pattern: `mask-reply.ts` replaces them by the roles of their nodes on both sides.
  */
 export const patterns: readonly Pattern[] = [
   {
@@ -52,31 +49,31 @@ export const patterns: readonly Pattern[] = [
       'sharding.lastSeenConfigServerOpTime.ts',
     ],
     covers: { value: isClusterTime },
-    reason: 'Cluster times begin with the seconds of the wall clock.',
+    reason: 'Cluster times start with the seconds of the wall clock.',
   },
   {
     name: 'signature',
     paths: ['$clusterTime.signature.hash'],
     covers: { value: isSignatureHash },
-    reason: 'Clusters with access control sign their times with a random key; the zeros of all others are compared.',
+    reason: 'With access control a cluster signs its times with a random key. Without it the zeros are compared.',
   },
   {
     name: 'signing key',
     paths: ['$clusterTime.signature.keyId'],
     covers: { value: (value) => isLong(value) && isCursorId(value) },
-    reason: 'The number of that key is the time at which it was made; 0, no key, is compared.',
+    reason: 'The number of the key is the time of its creation. 0, no key, is compared.',
   },
   {
     name: 'SIGNATURE',
     paths: ['errmsg'],
     covers: { text: /(?<=signature: \{ hash: BinData\(0, )[0-9A-F]{40}(?=\), keyId: )/g },
-    reason: 'The signature in a refused command, which an error shows.',
+    reason: 'An error quotes the signature of a refused command.',
   },
   {
     name: 'KEY',
     paths: ['errmsg'],
     covers: { text: /(?<=signature: \{ hash: BinData\(0, [^)]*\), keyId: )\d{19}(?= \} \})/g },
-    reason: 'The number of the signing key in a refused command, which an error shows.',
+    reason: 'An error quotes the number of the signing key of a refused command.',
   },
   {
     name: 'time',
@@ -103,13 +100,13 @@ export const patterns: readonly Pattern[] = [
     name: 'DOCUMENT',
     paths: ['errmsg', '**.errmsg'],
     covers: { text: /(?<=Input document: )\{.*\}$/g },
-    reason: 'As much of a document as the plan had read when a stage failed over it.',
+    reason: 'An error quotes the fields that the plan had read when a stage failed.',
   },
   {
     name: 'TIME',
     paths: ['errmsg'],
     covers: { text: /(?<=Timestamp\()\d{10}, \d+(?=\))/g },
-    reason: 'Cluster times that an error tells.',
+    reason: 'Cluster times in an error.',
   },
   {
     name: 'ObjectId',
@@ -130,14 +127,14 @@ export const patterns: readonly Pattern[] = [
     ],
     covers: { value: isObjectIdOfRun },
     isPaired: true,
-    reason: 'ObjectIds begin with the seconds of the wall clock and go on at random.',
+    reason: 'ObjectIds start with the seconds of the wall clock, followed by random bytes.',
   },
   {
     name: 'OBJECTID',
     paths: ['cursor.*[]._id'],
     subjects: ['find chunks'],
     covers: { text: /(?<=ObjectId\(')[0-9a-f]{24}(?='\))/g },
-    reason: 'Chunks are named by the key at which they begin.',
+    reason: 'The name of a chunk holds its lower bound.',
   },
   {
     name: 'UUID',
@@ -157,7 +154,7 @@ export const patterns: readonly Pattern[] = [
     name: 'first to answer',
     paths: ['recoveryToken.recoveryShardId'],
     covers: { value: isText },
-    reason: 'The shard that wrote first; where several were asked at once, the first to answer.',
+    reason: 'The shard that wrote first. Of several that were sent a statement at once, the first to answer.',
   },
   {
     name: 'first to answer',
@@ -165,7 +162,7 @@ export const patterns: readonly Pattern[] = [
     subjects: ['abortTransaction'],
     covers: { omitted: true },
     reason:
-      'A shard that answers after another one has failed is not listened to: whether it has written the router then does not know.',
+      'The router ignores shards that answer after another one has failed, so it does not know whether they have written.',
   },
   {
     name: 'ABORTED',
@@ -174,22 +171,20 @@ export const patterns: readonly Pattern[] = [
     covers: {
       text: /^(?:Transaction was aborted :: caused by :: from shard shard\d :: caused by :: Transaction \d+ has been aborted\.|Recovering the transaction's outcome found the transaction aborted)$/g,
     },
-    reason:
-      'A commit that is asked for again meets the coordinator of the one before, or what it has left, as it comes.',
+    reason: 'A repeated commit meets the coordinator of the first one, or what it has left.',
   },
   {
     name: 'SHARD',
     paths: ['errmsg'],
     subjects: ['commitTransaction'],
     covers: { text: /(?<=on the transaction participant |aborted :: caused by :: from shard )shard\d+/g },
-    reason:
-      'Of several participants that cannot commit, the first to answer, or whichever stands first in a hash table.',
+    reason: 'Of several participants that cannot commit, the first to answer, or the first in a hash table.',
   },
   {
     name: 'SHARD',
     paths: ['errmsg'],
     covers: { text: /(?<=^Error on remote shard )\S+(?= :: caused by :: )/g },
-    reason: 'Of several shards whose documents fail a stage, the first to answer.',
+    reason: 'Of several shards on which a stage fails, the first to answer.',
   },
   {
     name: 'HOST',
@@ -197,14 +192,14 @@ export const patterns: readonly Pattern[] = [
     covers: {
       text: /(?<=^Encountered error from )(?:<shard\d>|127\.0\.0\.1:\d+)(?= during a transaction :: caused by :: (?:Transaction \d+ has been aborted\.$|WriteConflict error: ))/g,
     },
-    reason: 'Of several participants that have given a transaction up, or meet another one, the first to answer.',
+    reason:
+      'Of several participants that have aborted a transaction, or conflict with another one, the first to answer.',
   },
   {
     name: 'ERRORS',
     paths: ['writeErrors[].errmsg'],
     covers: { text: /(?<=^multiple errors for op : ).*/gs },
-    reason:
-      'The errors of several shards in the order of their answers; each one of them is compared where they are listed.',
+    reason: 'The errors of several shards, in the order of their answers. The list of single errors is compared.',
   },
   { name: 'session', paths: ['cursor.*[].lsid.id'], covers: { value: isUuid }, reason: 'Sessions have random UUIDs.' },
   {
@@ -230,19 +225,19 @@ export const patterns: readonly Pattern[] = [
     name: 'TIME',
     paths: ['cursor.*[]._id._data', 'cursor.postBatchResumeToken._data'],
     covers: { text: /(?<=^82)[0-9A-F]{16}/g },
-    reason: 'The cluster time at which a resume token stands.',
+    reason: 'The cluster time in a resume token.',
   },
   {
     name: 'UUID',
     paths: ['cursor.*[]._id._data', 'cursor.postBatchResumeToken._data'],
     covers: { text: /(?<=5A1004)[0-9A-F]{32}/g },
-    reason: 'The id of the collection that a resume token names.',
+    reason: 'The id of the collection in a resume token.',
   },
   {
     name: 'OBJECTID',
     paths: ['cursor.*[]._id._data', 'cursor.postBatchResumeToken._data'],
     covers: { text: /(?<=645F69640064)[0-9A-F]{24}/g },
-    reason: 'The generated _id that a resume token names.',
+    reason: 'The generated _id in a resume token.',
   },
   {
     name: 'RANDOM',
@@ -255,241 +250,42 @@ export const patterns: readonly Pattern[] = [
     paths: ['cursor.firstBatch[]._id'],
     subjects: ['find system.buckets.series'],
     covers: { value: isObjectId },
-    reason: 'The id of a bucket begins with its time and goes on at random.',
+    reason: 'The id of a bucket starts with its time, followed by random bytes.',
   },
   {
     name: 'token of the moment',
     paths: ['cursor.postBatchResumeToken._data'],
     subjects: ['getMore'],
     covers: { value: isBatchToken },
-    reason:
-      'Whether a batch ends at its last event or at a later time depends on what the node has seen of the oplogs at that moment.',
+    reason: 'Whether a batch ends at its last event or later depends on what the node has seen of the oplogs so far.',
   },
   {
     name: 'token of the moment',
     paths: ['cursor.postBatchResumeToken._data'],
     steps: ['06-resume-and-errors:25'],
     covers: { value: isBatchToken },
-    reason: 'The same: a first batch that holds the last event written.',
+    reason: 'The same, for a first batch that holds the last event.',
   },
   {
     name: 'bytes of the oplog',
     paths: ['cursor.firstBatch[].storageStats.size'],
     steps: ['01-handshake:48'],
     covers: { value: isInt },
-    reason: 'The entries that the set-up of a real cluster wrote.',
+    reason: 'The entries that the setup of a real cluster wrote.',
   },
   {
     name: 'entries',
     paths: ['count'],
     subjects: ['configureFailPoint'],
     covers: { value: isInt },
-    reason: 'How often the node came upon the fail point, which ranges of config.system.sessions do too.',
+    reason: 'How often the node reached the fail point. Ranges of config.system.sessions reach it too.',
   },
   {
     name: 'sampled id',
     paths: ['cursor.firstBatch[]._id'],
     subjects: ['aggregate $sample'],
     covers: { value: isValue },
-    reason: '$sample draws documents at random; how many it gives is compared.',
+    reason: '$sample draws documents at random. Their number is compared.',
   },
-  {
-    name: 'duration',
-    paths: ['millis', 'members[].uptime', 'uptime', 'uptimeMillis', 'uptimeEstimate'],
-    covers: { value: isDuration },
-    reason: 'How long something took or a node has run.',
-  },
-  {
-    name: 'connection id',
-    paths: ['connectionId'],
-    covers: { value: isInt },
-    reason: 'Nodes number their connections; the recorded ones had others before.',
-  },
-  {
-    name: 'bytes on disk',
-    paths: [
-      '**.storageSize',
-      '**.totalSize',
-      'totalSizeMb',
-      '**.indexSize',
-      'databases[].sizeOnDisk',
-      'databases[].shards.*',
-      '**.fsUsedSize',
-      '**.fsTotalSize',
-      '**.freeStorageSize',
-    ],
-    covers: { value: (value) => isCount(value) || isDouble(value) },
-    reason: 'Blocks that the storage engine has written so far; the simulator has memory only.',
-  },
-  {
-    name: 'engine statistics',
-    paths: ['**.wiredTiger', '**.indexDetails'],
-    subjects: ['collStats', 'aggregate $collStats'],
-    covers: { omitted: true },
-    reason: 'Counters of a storage engine that the simulator does not have.',
-  },
-  {
-    name: 'machine',
-    paths: ['host', 'system.hostname', 'cursor.*[].host'],
-    subjects: ['serverStatus', 'hostInfo', 'aggregate $collStats', 'aggregate $indexStats'],
-    covers: { text: /^[A-Za-z0-9.-]+:\d{4,5}$/g },
-    reason: 'The name of the machine, and a free port.',
-  },
-  {
-    name: 'machine',
-    paths: ['hostname'],
-    subjects: ['isdbgrid'],
-    covers: { value: isText },
-    reason: 'The name of the machine.',
-  },
-  {
-    name: 'machine',
-    paths: ['os.*', 'system.cpuArch', 'system.memSizeMB', 'system.memLimitMB', 'system.numCores'],
-    subjects: ['hostInfo'],
-    covers: { value: (value) => isText(value) || isCount(value) },
-    reason: 'The operating system, processor and memory of the machine.',
-  },
-  {
-    name: 'machine',
-    paths: ['extra.*'],
-    subjects: ['hostInfo'],
-    covers: { omitted: true },
-    reason: 'What the operating system tells about its kernel and processor.',
-  },
-  {
-    name: 'build',
-    paths: ['allocator', 'buildEnvironment.**'],
-    subjects: ['buildInfo'],
-    covers: { omitted: true },
-    reason: 'Compilers, their flags and libraries, by which the recorded server was built.',
-  },
-  {
-    name: 'arguments',
-    paths: ['argv'],
-    subjects: ['getCmdLineOpts'],
-    covers: { value: isTexts },
-    reason: 'The command line by which a node was started.',
-  },
-  {
-    name: 'arguments',
-    paths: ['parsed.net.port', 'parsed.setParameter', 'parsed.storage', 'parsed.replication.oplogSizeMB'],
-    subjects: ['getCmdLineOpts'],
-    covers: { omitted: true },
-    reason: 'Ports, folders, sizes and test settings with which the recorded nodes were started.',
-  },
-  {
-    name: 'set',
-    paths: ['setName', 'repl.setName', 'set', 'config._id', 'parsed.replication.replSet'],
-    covers: { text: /^(?:src-|A-)?s(?=\d$)/g },
-    reason: "The names of replica sets are the maker's choice; the shard's number in them is compared.",
-  },
-  {
-    name: 'election time-out',
-    paths: ['electionCandidateMetrics.electionTimeoutMillis'],
-    covers: { value: isLong },
-    reason: 'The recorded sets of the first cluster were made with a shorter one.',
-  },
-  {
-    name: 'sync source',
-    paths: ['members[].infoMessage'],
-    covers: { value: isText },
-    reason: 'A member that has just been elected still tells that it looked for a member to sync from.',
-  },
-  {
-    name: 'process id',
-    paths: ['pid'],
-    subjects: ['serverStatus'],
-    covers: { value: isLong },
-    reason: 'Given by the operating system.',
-  },
-  {
-    name: 'counter',
-    paths: ['asserts.*', 'connections.*', 'opcounters.*', 'repl.rbid'],
-    subjects: ['serverStatus'],
-    covers: { value: isCount },
-    reason: 'What a node has done since its start, of which the recorded commands are a part only.',
-  },
-  {
-    name: 'server statistics',
-    paths: [
-      'catalogStats',
-      'electionMetrics',
-      'extra_info',
-      'globalLock',
-      'health',
-      'hedgingMetrics',
-      'locks',
-      'logicalSessionRecordCache',
-      'mem',
-      'network',
-      'opLatencies',
-      'oplogTruncation',
-      'readConcernCounters',
-      'repl.primaryOnlyServices',
-      'scramCache',
-      'security',
-      'shardingStatistics',
-      'storageEngine.dropPendingIdents',
-      'storageEngine.oldestRequiredTimestampForCrashRecovery',
-      'tenantMigrations',
-      'transactions',
-    ],
-    subjects: ['serverStatus'],
-    covers: { omitted: true },
-    reason: 'Counters of locks, threads, services, memory and files, which nothing of the simulator corresponds to.',
-  },
-];
-
-/** Documents whose fields the server puts in the order in which its shards happened to answer. */
-export const unorderedFields: readonly string[] = ['raw', 'shards'];
-
-/** What a step that is marked `unordered` may give in any order. */
-export const batches: readonly string[] = ['cursor.firstBatch', 'cursor.nextBatch'];
-
-/** A list whose order the server leaves open. */
-export interface UnorderedList extends Pick<Pattern, 'subjects' | 'steps' | 'reason'> {
-  readonly path: string;
-}
-
-export const unorderedLists: readonly UnorderedList[] = [
-  {
-    path: 'authInfo.authenticatedUserRoles',
-    subjects: ['connectionStatus'],
-    reason: 'Roles come in the order of a hash table.',
-  },
-  {
-    path: 'authInfo.authenticatedUserPrivileges',
-    subjects: ['connectionStatus'],
-    reason: 'Privileges come in the order of a hash table.',
-  },
-  {
-    path: 'writeErrors[].errInfo.causedBy',
-    reason: 'Shards answer a statement that all of them were asked as they come.',
-  },
-  { path: 'upserted', subjects: ['update'], reason: 'Shards answer the statements of an unordered bulk as they come.' },
-  {
-    path: 'cursor.firstBatch',
-    subjects: ['listCollections'],
-    reason: 'Collections come in the order of their random UUIDs.',
-  },
-  {
-    path: 'cursor.firstBatch',
-    subjects: ['aggregate $indexStats'],
-    reason: 'Indexes come in the order of a hash table, shards in the order in which they answer.',
-  },
-  {
-    path: 'cursor.firstBatch',
-    subjects: ['aggregate $collStats'],
-    reason: 'Shards come in the order in which they answer.',
-  },
-  {
-    path: 'cursor.firstBatch',
-    steps: ['08-reads-at-a-time:17', '08-reads-at-a-time:30'],
-    reason: 'Reads that do not sort: the router gives on what its shards found as they answer.',
-  },
-  {
-    path: 'cursor.nextBatch',
-    steps: ['04-events-documents:81', '04-events-documents:84'],
-    reason: 'Events of an update and a delete that both shards did at once, partly at the same cluster time.',
-  },
+  ...nodePatterns,
 ];
