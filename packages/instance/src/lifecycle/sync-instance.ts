@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { idleProgress, type Progress, progressInfo, type MigrationState } from '@convoy/api/contract/progress';
+import type { Progress, MigrationState } from '@convoy/api/contract/progress';
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
@@ -8,7 +8,6 @@ import type { CommandName } from '@convoy/api/contract/commands';
 import type { Failure, Fleet, InstanceIdentity } from '@convoy/api/fleet/fleet';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { isNetworkFailure } from '../cluster/failure.js';
-import { publishProgress } from '../metrics/publish-progress.js';
 import { Metadata } from '../store/metadata.js';
 import { MigrationRecords, type MigrationRecord } from '../store/migration-record.js';
 import { listenersMax } from '../store/run-together.js';
@@ -25,52 +24,30 @@ import {
 } from './migration/clusters.js';
 import { ConfiguredClusters } from './migration/configured-clusters.js';
 import { refuseRecorded, unreachable } from './commands/command-refusals.js';
-import { IdleDetector } from './leader/idle.js';
 import { refuseOtherClusters } from './migration/fleet-clusters.js';
-import { CommitOffer } from './progress/commit-offer.js';
-import { instanceStatsOf } from './progress/instance-stats.js';
-import { LagObserver } from './progress/lag-observer.js';
+import { InstanceReporter, type InstanceStatus } from './progress/instance-reporter.js';
 import { MigrationRun } from './run/migration-run.js';
-import { readMismatches, ReportedMismatches } from './leader/verification-mismatches.js';
-import { type PublishedTotals, publishMetrics, publishObserved } from './progress/publish-metrics.js';
-import { reportPause } from './progress/report-pause.js';
-import { Posting } from './progress/publish-details.js';
-import { progressOf } from './progress/progress-view.js';
+import { readMismatches } from './leader/verification-mismatches.js';
 import { recordMigration } from './commands/record-migration.js';
 import { countsCopyAnew, refuseNewerRelease } from './migration/release.js';
-import { Rates, reportOf } from './stats/report.js';
 import { type Runtime, writeSessionsMax } from './migration/runtime.js';
 import { checkReverse, openNextSource, readReversible, requireAnswer } from './commands/check-reverse.js';
 import { homeOf } from '../store/reversal.js';
 import { requireState } from './commands/state-table.js';
 import { refuseUpgradedSource } from './commands/upgraded-source.js';
 
-/** Peers are told of this instance's figures this often. */
-const report_ms = 250;
-/** The same when its state and totals have been the same for long: what changes them next is told within this time. */
-const idleReport_ms = 1_000;
-const idle_ms = 10_000;
-
 /** One instance: the owner of its state, behind the contract's commands. */
 export class SyncInstance implements ContractService {
   readonly #ending = new AbortController();
-  readonly #rates: Rates;
   readonly #clusters: ConfiguredClusters;
   #source: ClusterClient | null = null;
   #run: MigrationRun | null = null;
-  readonly #reported = new ReportedMismatches();
-  readonly #offer: CommitOffer;
-  #observer: LagObserver | null = null;
-  #observing: Promise<void> = Promise.resolve();
+  readonly #reporter: InstanceReporter;
   /** The present destination as it is read once the clusters are swapped, from the command to reverse on. */
   #nextSource: ClusterClient | null = null;
   #turning: Promise<void> = Promise.resolve();
-  readonly #posting = new Posting(() => this.#expectedIds());
   #startFailure: Failure | null = null;
   #isInitialized = false;
-  #published: PublishedTotals = { copiedBytes: 0, copiedDocuments: 0 };
-  /** Of the state and the totals. */
-  readonly #idle: IdleDetector;
   #commands: Promise<unknown> = Promise.resolve();
   #reporting: Promise<void> = Promise.resolve();
 
@@ -82,9 +59,14 @@ export class SyncInstance implements ContractService {
   ) {
     setMaxListeners(listenersMax, this.#ending.signal);
     this.#clusters = new ConfiguredClusters(runtime, connect);
-    this.#rates = new Rates(runtime.clock);
-    this.#offer = new CommitOffer(identity.id, fleet, runtime.clock);
-    this.#idle = new IdleDetector(runtime.clock, idle_ms);
+    this.#reporter = new InstanceReporter({
+      runtime,
+      fleet,
+      identity,
+      clusters: this.#clusters,
+      status: () => this.#status(),
+      mismatches: (query) => this.mismatches(query),
+    });
     runtime.metrics.bufferBytesMax.set(runtime.config.memoryBytesMax);
   }
 
@@ -111,7 +93,7 @@ export class SyncInstance implements ContractService {
 
   /** Connects, goes on with the migration that this instance takes part in, if there is one, and begins to report. */
   async open(): Promise<void> {
-    this.#reporting = this.#report().catch(() => undefined);
+    this.#reporting = this.#reporter.run(this.#ending.signal).catch(() => undefined);
     const { signal } = this.#ending;
     await this.#clusters.open(signal);
     await this.#restore(signal);
@@ -148,7 +130,7 @@ export class SyncInstance implements ContractService {
   commit(): Promise<void> {
     return this.#command('commit', async (signal) => {
       const run = this.#running();
-      await this.#offer.untilItStands(run, signal);
+      await this.#reporter.offer.untilItStands(run, signal);
       if (!(await run.isCommitRequested(signal))) await refuseUpgradedSource(this.runtime, run.deps, signal);
       await run.requestCommit();
     });
@@ -175,10 +157,7 @@ export class SyncInstance implements ContractService {
   }
 
   progress(): Promise<Progress> {
-    const failure = this.#failure();
-    if (failure !== null) return Promise.reject(new ConvoyError(failure.error, failure.errorDescription));
-    this.#observer?.observe();
-    return Promise.resolve(this.#present());
+    return this.#reporter.progress();
   }
 
   async *mismatches(query: MismatchQuery): AsyncGenerator<Mismatch> {
@@ -200,8 +179,7 @@ export class SyncInstance implements ContractService {
     await this.#turning;
     await this.#run?.close();
     await this.#reporting;
-    await this.#observing;
-    await this.#posting.ended;
+    await this.#reporter.ended();
     await this.fleet.leave();
     await this.#source?.close();
     await this.#nextSource?.close();
@@ -218,7 +196,7 @@ export class SyncInstance implements ContractService {
         throw isNetworkFailure(error) ? unreachable(name, error) : error;
       });
       this.runtime.logger.info({ event: 'command', command: name }, 'command taken');
-      this.#publish();
+      this.#reporter.publish();
     });
     this.#commands = result.then(
       () => timer({ result: 'accepted' }),
@@ -295,10 +273,7 @@ export class SyncInstance implements ContractService {
     });
     this.#run = run;
     run.begin();
-    const observer = new LagObserver(run, this.runtime.clock);
-    this.#observer = observer;
-    this.#observing = observer.measure(AbortSignal.any([signal, run.ended])).catch(() => undefined);
-    this.#posting.follow(run, signal);
+    this.#reporter.follow(run, signal);
     this.#turning = this.#followSwap(run).catch((error: unknown) => {
       if (!this.#ending.signal.aborted) this.fail(toConvoyError(error));
     });
@@ -314,7 +289,7 @@ export class SyncInstance implements ContractService {
     this.#nextSource = null;
     await this.#source?.close();
     await this.#go(record, source, run.deps.ownIds, signal);
-    this.#publish();
+    this.#reporter.publish();
   }
 
   /** After a live upgrade: from then on an earlier release refuses. One that has counted the copy otherwise has it counted anew. */
@@ -355,93 +330,7 @@ export class SyncInstance implements ContractService {
     this.#isInitialized = true;
   }
 
-  #present(): Progress {
-    const run = this.#run;
-    if (!this.#isInitialized)
-      return {
-        ...idleProgress(),
-        state: 'INITIALIZING',
-        info: progressInfo.initializing,
-        warnings: this.#clusters.warnings,
-      };
-    if (run === null || this.#observer === null) return idleProgress();
-    return progressOf({
-      state: run.state,
-      view: run.view,
-      ownIds: run.deps.ownIds,
-      stats: run.stats,
-      verification: run.verification,
-      syncID: this.identity.syncID,
-      leader: this.fleet.leader(),
-      directionMapping: {
-        Source: `${run.deps.source.name}: ${run.deps.source.displayHost}`,
-        Destination: `${run.deps.destination.name}: ${run.deps.destination.displayHost}`,
-      },
-      canCommit: this.#offer.stands(run),
-      commitBlockers: this.#offer.blockers(run),
-      indexBuilding: run.indexBuilding,
-      observed: this.#observer.seen,
-      warnings: [...run.warnings(), ...this.#offer.warnings(run)],
-    });
-  }
-
-  /** One for each share, unless this instance has them all. */
-  #expectedIds(): string[] {
-    if (this.#run === null) return [];
-    return this.runtime.config.id === undefined ? [this.identity.id] : this.#run.view.record.taskIds;
-  }
-
-  async #report(): Promise<void> {
-    for (;;) {
-      this.#reported.refresh(this.#run?.view ?? null, this.runtime.clock.monotonic_ms(), (query) =>
-        this.mismatches(query),
-      );
-      this.#publish();
-      await reportPause(
-        this.#run?.watch ?? null,
-        this.runtime,
-        this.#isIdle() ? idleReport_ms : report_ms,
-        this.#ending.signal,
-      );
-    }
-  }
-
-  /** Whether the state and what only grows have been the same for long. */
-  #isIdle(): boolean {
-    const events = (this.#run?.stats ?? []).reduce((sum, { eventsApplied }) => sum + eventsApplied, 0);
-    return this.#idle.isIdle([this.state, this.#failure()?.error, this.#published.copiedBytes, events].join());
-  }
-
-  #publish(): void {
-    const run = this.#run;
-    this.#observer?.observe();
-    if (this.#observer !== null) publishObserved(this.runtime.metrics, this.#observer.seen);
-    const progress = this.#present();
-    const standing = {
-      hasFailed: this.#failure() !== null,
-      leads: this.fleet.isLeader(),
-      leaderEpoch: run?.view.record.leaderEpoch ?? null,
-    };
-    publishProgress(this.runtime.metrics, progress, standing);
-    this.#published = publishMetrics(this.runtime.metrics, this.state, run?.stats ?? [], this.#published);
-    this.fleet.report(
-      reportOf(
-        {
-          identity: this.identity,
-          state: this.state,
-          failure: this.#failure(),
-          canCommit: this.#offer.isOwnReady(run),
-          canWrite: run?.view.record.canWrite ?? false,
-          expectedIds: this.#expectedIds(),
-          clusterIds: this.#clusters.ids,
-          optionsDigest: run?.view.record.digest ?? null,
-          step: run?.view.record.phase ?? null,
-          progress,
-          mismatches: this.#reported.mismatches,
-          stats: run === null ? undefined : instanceStatsOf(run, this.runtime.config.memoryBytesMax),
-        },
-        this.#rates,
-      ),
-    );
+  #status(): InstanceStatus {
+    return { isInitialized: this.#isInitialized, state: this.state, run: this.#run, failure: this.#failure() };
   }
 }

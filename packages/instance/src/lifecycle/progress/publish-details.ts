@@ -12,7 +12,7 @@ const namespaces_ms = 2_000;
 const republish_ms = 30_000;
 
 /** Posts, for those who watch, what is too large for reports. */
-export class Posting {
+export class DetailsPublisher {
   #end = new AbortController();
   /** Settles when nothing is posted any more. */
   ended: Promise<unknown> = Promise.resolve();

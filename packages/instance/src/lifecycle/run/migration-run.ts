@@ -13,11 +13,13 @@ import { Metadata } from '../../store/metadata.js';
 import { isOpeningDecided, isVerified, MigrationRecords } from '../../store/migration-record.js';
 import { type TaskRecord, TaskRecords } from '../../store/task-record.js';
 import { leadWhenElected } from './leader.js';
+import { keepSessions } from './keep-sessions.js';
 import { syncTasks } from './member.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import { type MigrationView, MigrationWatch } from '../migration/migration-watch.js';
 import { recordFailure } from './record-failure.js';
 import { releaseSource } from './release-source.js';
+import { runWarnings } from './run-warnings.js';
 import { type Runtime, writeSessionsMax } from '../migration/runtime.js';
 import type { TaskStats } from '../stats/task-stats.js';
 import type { SyncPipeline } from '../task/sync-pipeline.js';
@@ -26,9 +28,6 @@ import { isReverseRequested, swapWhenRequested } from '../leader/swap-clusters.j
 import type { VerifiedTask } from '../task/verification-task.js';
 import type { VerificationStats } from '../stats/verification-stats.js';
 import { blocksAfterFailure } from '../migration/write-blocks.js';
-
-/** Servers forget sessions, and with them the fence against former owners, after 30 minutes without use. */
-const sessionRefresh_ms = 5 * 60_000;
 
 /** Writes in flight when everything is to end are given this long; then their connections are cut. */
 const hardStop_ms = 4000;
@@ -157,10 +156,11 @@ export class MigrationRun {
       if (!this.view.record.sourceReleased) this.#afterFailure = this.#releaseSource();
       return;
     }
+    const { runtime, destination, ownIds } = this.deps;
     this.#work = Promise.all([
       this.#guarded(this.#end.signal, (signal) => this.#watchUntilCommitted(signal)),
       this.#guarded(this.#end.signal, (signal) => leadWhenElected(this.#deps(), signal)),
-      this.#guarded(this.#end.signal, (signal) => this.#keepSessions(signal)),
+      this.#guarded(this.#end.signal, (signal) => keepSessions(runtime, destination, this.#watch, ownIds, signal)),
       this.#guarded(this.#end.signal, (signal) => this.#endWhenReplaced(signal)),
     ]).then(() => undefined);
     this.#member = this.#guarded(AbortSignal.any([this.#end.signal, this.#pause.signal]), (stop) => this.#follow(stop));
@@ -236,29 +236,7 @@ export class MigrationRun {
   }
 
   warnings(): Warning[] {
-    const { record, tasks } = this.view;
-    const missing = record.taskIds.filter((id) => tasks.get(id)?.started !== true);
-    const warnings: Warning[] = [...record.warnings];
-    if (missing.length > 0) {
-      warnings.push({
-        name: 'waitingForInstances',
-        description: `Waiting until these instances are started too: ${missing.join(', ')}.`,
-      });
-    }
-    const untold = this.#isReported ? record.taskIds.filter((id) => !isReverseRequested(record, tasks.get(id))) : [];
-    if (untold.length > 0) {
-      warnings.push({
-        name: 'waitingForInstances',
-        description: `Waiting until these instances are told to reverse, too: ${untold.join(', ')}.`,
-      });
-    }
-    for (const { what, attempt, failure } of this.deps.runtime.retries.values()) {
-      warnings.push({
-        name: 'retrying',
-        description: `${what} has failed ${attempt} times (${failure}) and is tried again.`,
-      });
-    }
-    return warnings;
+    return runWarnings(this.view, this.#isReported, this.deps.runtime.retries);
   }
 
   async #follow(stop: AbortSignal): Promise<void> {
@@ -309,21 +287,6 @@ export class MigrationRun {
   #isReplaced({ tasks }: MigrationView): boolean {
     const { ownIds, owner } = this.deps;
     return this.#hasTaken && ownIds.some((id) => (tasks.get(id)?.owner ?? owner).incarnation !== owner.incarnation);
-  }
-
-  /** Keeps the servers from forgetting the write sessions, paused ones too, until the migration is committed. */
-  async #keepSessions(signal: AbortSignal): Promise<void> {
-    const { runtime, destination, ownIds } = this.deps;
-    while (this.view.record.phase !== 'committed') {
-      await runtime.clock.sleep(sessionRefresh_ms, signal);
-      const sessions = ownIds.flatMap((id) => this.view.tasks.get(id)?.sessions ?? []);
-      const refreshSessions = sessions.map((id) => ({ id }));
-      await runtime.retrying(
-        'refresh sessions',
-        () => destination.router.command('admin', { refreshSessions }, { signal }),
-        signal,
-      );
-    }
   }
 
   #deps(): MigrationDependencies {

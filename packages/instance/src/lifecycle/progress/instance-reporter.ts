@@ -1,0 +1,172 @@
+import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
+import { idleProgress, type Progress, progressInfo, type MigrationState } from '@convoy/api/contract/progress';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Failure, Fleet, InstanceIdentity } from '@convoy/api/fleet/fleet';
+import { publishProgress } from '../../metrics/publish-progress.js';
+import { IdleDetector } from '../leader/idle.js';
+import { ReportedMismatches } from '../leader/verification-mismatches.js';
+import type { ConfiguredClusters } from '../migration/configured-clusters.js';
+import type { Runtime } from '../migration/runtime.js';
+import type { MigrationRun } from '../run/migration-run.js';
+import { Rates, reportOf } from '../stats/report.js';
+import { CommitOffer } from './commit-offer.js';
+import { instanceStatsOf } from './instance-stats.js';
+import { LagObserver } from './lag-observer.js';
+import { progressOf } from './progress-view.js';
+import { DetailsPublisher } from './publish-details.js';
+import { type PublishedTotals, publishMetrics, publishObserved } from './publish-metrics.js';
+import { reportPause } from './report-pause.js';
+
+/** The instance reports to its peers this often. */
+const report_ms = 250;
+/** The same once its state and totals have not changed for `idle_ms`: peers see the next change within this time. */
+const idleReport_ms = 1_000;
+const idle_ms = 10_000;
+
+/** Where an instance stands. */
+export interface InstanceStatus {
+  isInitialized: boolean;
+  state: MigrationState;
+  /** Null before the start. */
+  run: MigrationRun | null;
+  failure: Failure | null;
+}
+
+export interface InstanceReporterDependencies {
+  runtime: Runtime;
+  fleet: Fleet;
+  identity: InstanceIdentity;
+  clusters: Pick<ConfiguredClusters, 'ids' | 'warnings'>;
+  status: () => InstanceStatus;
+  mismatches: (query: MismatchQuery) => AsyncIterable<Mismatch>;
+}
+
+/** Reports one instance: its progress to users, its report to peers, its metrics, and the details that watchers read. */
+export class InstanceReporter {
+  readonly offer: CommitOffer;
+  readonly #rates: Rates;
+  readonly #mismatches = new ReportedMismatches();
+  readonly #details = new DetailsPublisher(() => this.#expectedIds());
+  /** Of the state and the totals. */
+  readonly #idle: IdleDetector;
+  #observer: LagObserver | null = null;
+  #observing: Promise<void> = Promise.resolve();
+  #published: PublishedTotals = { copiedBytes: 0, copiedDocuments: 0 };
+
+  constructor(private readonly deps: InstanceReporterDependencies) {
+    const { identity, fleet, runtime } = deps;
+    this.offer = new CommitOffer(identity.id, fleet, runtime.clock);
+    this.#rates = new Rates(runtime.clock);
+    this.#idle = new IdleDetector(runtime.clock, idle_ms);
+  }
+
+  /** Observes a run, in the place of the one before, until the signal. */
+  follow(run: MigrationRun, signal: AbortSignal): void {
+    const observer = new LagObserver(run, this.deps.runtime.clock);
+    this.#observer = observer;
+    this.#observing = observer.measure(AbortSignal.any([signal, run.ended])).catch(() => undefined);
+    this.#details.follow(run, signal);
+  }
+
+  /** Settles once nothing is observed and no details are published any more. */
+  async ended(): Promise<void> {
+    await this.#observing;
+    await this.#details.ended;
+  }
+
+  /** Publishes again and again until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { runtime, status, mismatches } = this.deps;
+    for (;;) {
+      this.#mismatches.refresh(status().run?.view ?? null, runtime.clock.monotonic_ms(), mismatches);
+      this.publish();
+      const pause_ms = this.#isIdle() ? idleReport_ms : report_ms;
+      await reportPause(status().run?.watch ?? null, runtime, pause_ms, signal);
+    }
+  }
+
+  /** @throws ConvoyError the failure of the instance or its migration */
+  progress(): Promise<Progress> {
+    const { failure } = this.deps.status();
+    if (failure !== null) return Promise.reject(new ConvoyError(failure.error, failure.errorDescription));
+    this.#observer?.observe();
+    return Promise.resolve(this.#progress());
+  }
+
+  /** Publishes the metrics and the report as they are now. */
+  publish(): void {
+    const { runtime, fleet, identity, clusters } = this.deps;
+    const { run, state, failure } = this.deps.status();
+    this.#observer?.observe();
+    if (this.#observer !== null) publishObserved(runtime.metrics, this.#observer.seen);
+    const progress = this.#progress();
+    const standing = {
+      hasFailed: failure !== null,
+      leads: fleet.isLeader(),
+      leaderEpoch: run?.view.record.leaderEpoch ?? null,
+    };
+    publishProgress(runtime.metrics, progress, standing);
+    this.#published = publishMetrics(runtime.metrics, state, run?.stats ?? [], this.#published);
+    const report = {
+      identity,
+      state,
+      failure,
+      canCommit: this.offer.isOwnReady(run),
+      canWrite: run?.view.record.canWrite ?? false,
+      expectedIds: this.#expectedIds(),
+      clusterIds: clusters.ids,
+      optionsDigest: run?.view.record.digest ?? null,
+      step: run?.view.record.phase ?? null,
+      progress,
+      mismatches: this.#mismatches.mismatches,
+      stats: run === null ? undefined : instanceStatsOf(run, runtime.config.memoryBytesMax),
+    };
+    fleet.report(reportOf(report, this.#rates));
+  }
+
+  #progress(): Progress {
+    const { clusters, identity, fleet } = this.deps;
+    const { run, isInitialized } = this.deps.status();
+    if (!isInitialized)
+      return {
+        ...idleProgress(),
+        state: 'INITIALIZING',
+        info: progressInfo.initializing,
+        warnings: clusters.warnings,
+      };
+    if (run === null || this.#observer === null) return idleProgress();
+    return progressOf({
+      state: run.state,
+      view: run.view,
+      ownIds: run.deps.ownIds,
+      stats: run.stats,
+      verification: run.verification,
+      syncID: identity.syncID,
+      leader: fleet.leader(),
+      directionMapping: {
+        Source: `${run.deps.source.name}: ${run.deps.source.displayHost}`,
+        Destination: `${run.deps.destination.name}: ${run.deps.destination.displayHost}`,
+      },
+      canCommit: this.offer.stands(run),
+      commitBlockers: this.offer.blockers(run),
+      indexBuilding: run.indexBuilding,
+      observed: this.#observer.seen,
+      warnings: [...run.warnings(), ...this.offer.warnings(run)],
+    });
+  }
+
+  /** Ids of the instances of the fleet: one for each sync task, unless this instance has them all. */
+  #expectedIds(): string[] {
+    const { runtime, identity, status } = this.deps;
+    const { run } = status();
+    if (run === null) return [];
+    return runtime.config.id === undefined ? [identity.id] : run.view.record.taskIds;
+  }
+
+  /** Whether the state and the totals have not changed for `idle_ms`. */
+  #isIdle(): boolean {
+    const { run, state, failure } = this.deps.status();
+    const events = (run?.stats ?? []).reduce((sum, { eventsApplied }) => sum + eventsApplied, 0);
+    return this.#idle.isIdle([state, failure?.error, this.#published.copiedBytes, events].join());
+  }
+}

@@ -1,0 +1,37 @@
+import type { Warning } from '@convoy/api/contract/progress';
+import { isReverseRequested } from '../leader/swap-clusters.js';
+import type { MigrationView } from '../migration/migration-watch.js';
+import type { Runtime } from '../migration/runtime.js';
+
+/**
+ * The migration's own warnings, the instances that a step still waits for, and the operations that are being retried.
+ * @param isReversing whether this process has taken the command to reverse
+ */
+export function runWarnings(
+  { record, tasks }: MigrationView,
+  isReversing: boolean,
+  retries: Runtime['retries'],
+): Warning[] {
+  const warnings: Warning[] = [...record.warnings];
+  const unstarted = record.taskIds.filter((id) => tasks.get(id)?.started !== true);
+  if (unstarted.length > 0) {
+    warnings.push({
+      name: 'waitingForInstances',
+      description: `Waiting until these instances are started too: ${unstarted.join(', ')}.`,
+    });
+  }
+  const unreversed = isReversing ? record.taskIds.filter((id) => !isReverseRequested(record, tasks.get(id))) : [];
+  if (unreversed.length > 0) {
+    warnings.push({
+      name: 'waitingForInstances',
+      description: `Waiting until these instances are told to reverse, too: ${unreversed.join(', ')}.`,
+    });
+  }
+  for (const { what, attempt, failure } of retries.values()) {
+    warnings.push({
+      name: 'retrying',
+      description: `${what} has failed ${attempt} times (${failure}) and is tried again.`,
+    });
+  }
+  return warnings;
+}
