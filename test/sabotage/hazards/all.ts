@@ -1,23 +1,31 @@
 import type { Hazard } from '../hazard.js';
+import { checkpointHazards } from './checkpoints.js';
 import { commitHazards } from './commit.js';
 import { copyHazards } from './copy.js';
 import { ddlHazards } from './ddl.js';
+import { definitionHazards } from './definitions.js';
+import { keyHazards } from './keys.js';
 import { limitHazards } from './limits.js';
 import { orderHazards } from './order.js';
-import { processHazards } from './processes.js';
+import { ownerHazards } from './owners.js';
+import { retryHazards } from './retries.js';
 import { shardingHazards } from './sharding.js';
 import { streamHazards } from './stream.js';
 import { updateHazards } from './updates.js';
 
 /** All hazards in the order of their numbers. */
 export const hazards: readonly Hazard[] = [
-  ...streamHazards,
-  ...orderHazards,
-  ...updateHazards,
-  ...limitHazards,
+  ...checkpointHazards,
+  ...commitHazards,
   ...copyHazards,
   ...ddlHazards,
+  ...definitionHazards,
+  ...keyHazards,
+  ...limitHazards,
+  ...orderHazards,
+  ...ownerHazards,
+  ...retryHazards,
   ...shardingHazards,
-  ...processHazards,
-  ...commitHazards,
+  ...streamHazards,
+  ...updateHazards,
 ].sort((a, b) => a.number - b.number);

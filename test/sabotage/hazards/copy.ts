@@ -4,164 +4,6 @@ import { instance, instanceTest, integrationTest } from '../places.js';
 /** What copies have left out, repeated or disordered. */
 export const copyHazards: readonly Hazard[] = [
   {
-    number: 34,
-    hazard: 'Range queries are type-bracketed: mixed types of `_id` are skipped silently, NaN is corrupted',
-    handling:
-      'Partitions are ranges of the `_id` index from MinKey to MaxKey, read by `min`, `max` and `hint`; values are compared here as the index does.',
-    sabotages: [
-      {
-        takesOut: 'index bounds, for a filter',
-        file: instance('cluster/id-range.ts'),
-        symbol: 'openIdRange',
-        find: '{ min: { _id: losslessValue(min) } }',
-        replace: '{ filter: { _id: { $gte: losslessValue(min) } } }',
-        tests: [instanceTest('cluster/reading.test.ts', 'has index bounds, one time and the order of _id')],
-      },
-      {
-        takesOut: 'the range from MinKey to MaxKey',
-        file: instance('store/partition-table.ts'),
-        symbol: 'wholeRange',
-        find: 'lower: minKey, upper: maxKey',
-        replace: 'lower: minKey, upper: minKey',
-        tests: [instanceTest('store/partition-table.test.ts', 'cover every _id from MinKey to MaxKey without gaps')],
-      },
-      {
-        takesOut: 'numbers of all types as one place of the order',
-        file: instance('bson/compare.ts'),
-        symbol: 'compareRaw',
-        find: 'const types = place - canonicalType(b.type);',
-        replace: 'const types = a.type - b.type;',
-        tests: [instanceTest('bson/order.test.ts', 'is shared exactly by the values that the order finds equal')],
-      },
-    ],
-  },
-  {
-    number: 74,
-    hazard:
-      'A document whose `_id` is MaxKey lies outside every range given by `min` and `max`: their bounds are exclusive there',
-    handling:
-      'A range that begins in the middle and has no upper bound is read to its end by a second find, for MaxKey alone; in the copy and in the verifier. No partition ends at MaxKey but the last.',
-    sabotages: [
-      {
-        takesOut: 'the second find',
-        file: instance('cluster/id-range.ts'),
-        symbol: 'openIdRange',
-        find: "return 'min' in lower && !('max' in upper) ?",
-        replace: "return 'min' in lower && 'max' in upper ?",
-        tests: [
-          instanceTest('copy/partition-reader.test.ts', 'a partition is read once, cursors lost or not: %s'),
-          integrationTest('cluster/last-id.test.ts', 'a range is read to its last _id, MaxKey included'),
-        ],
-      },
-      {
-        takesOut: 'MaxKey as no bound of an index',
-        file: instance('cluster/id-range.ts'),
-        symbol: 'openIdRange',
-        find: 'max === undefined || max.type === elementType.maxKey ?',
-        replace: 'max === undefined ?',
-        tests: [instanceTest('copy/partition-reader.test.ts', 'a partition is read once, cursors lost or not: %s')],
-      },
-      {
-        takesOut: 'the inner bounds below MaxKey',
-        file: instance('copy/copy-partition.ts'),
-        symbol: 'isBoundary',
-        find: ' && id.type !== elementType.maxKey',
-        replace: '',
-        tests: [instanceTest('copy/partitions.test.ts', 'is not divided at MaxKey, with which its last range ends')],
-      },
-    ],
-  },
-  {
-    number: 75,
-    hazard:
-      'A router answers under a name that is gone as if its collection were empty, and states the time of the read all the same',
-    handling:
-      'What was read by a name counts only once all definition changes are known that were made until the reading ended; beyond the commit time, of whose changes nobody is told, the name is looked up once more. A change that becomes known meanwhile breaks the wait off: it may be the one that is waited for.',
-    sabotages: [
-      {
-        takesOut: 'the wait of a partition',
-        file: instance('copy/copy-partition.ts'),
-        symbol: 'attemptCopy',
-        find: "if (table.collection.readBy !== 'uuid') await deps.untilNamed(table.collection, stop);",
-        replace: '',
-        tests: [
-          integrationTest(
-            'ddl/renamed-while-read.test.ts',
-            'collections that are renamed while a router reads them arrive whole',
-          ),
-        ],
-      },
-      {
-        takesOut: 'the UUID that the name has to stand for',
-        file: instance('cluster/snapshot-read.ts'),
-        symbol: 'readTarget',
-        find: '{ find: name, collectionUUID: binary }',
-        replace: '{ find: name }',
-        tests: [
-          instanceTest(
-            'copy/reading-by-uuid.test.ts',
-            'a shard is read by the UUID of the collection, a router by its name, from 6.0 on of that UUID',
-          ),
-        ],
-      },
-      {
-        takesOut: 'the end of that wait for the change it stands in the way of',
-        file: instance('lifecycle/task/task-ddl.ts'),
-        symbol: 'suspend',
-        find: 'this.stages.rereader.suspend(uuid);',
-        replace: '',
-        tests: [
-          instanceTest(
-            'lifecycle/task/task-ddl.test.ts',
-            'is let go of by lanes, copier and repairer in the moment in which the share learns of it',
-          ),
-        ],
-      },
-    ],
-  },
-  {
-    number: 76,
-    hazard:
-      'A read by UUID takes the privilege `useUUID`, the identity of a replica set `replSetGetConfig`: without them all checks pass and the copy is refused',
-    handling: 'The probe reads a shard by UUID as the copy does; preflight checks both privileges and names them.',
-    sabotages: [
-      {
-        takesOut: 'the UUID of the probe',
-        file: instance('cluster/probe-shard.ts'),
-        symbol: 'probeShard',
-        find: '{ find: collection, limit: 1 }',
-        replace: "{ find: collection.toString('hex'), limit: 1 }",
-        tests: [
-          integrationTest(
-            'cluster/direct-privileges.test.ts',
-            'a shard whose user may not read by UUID is not read directly, and the privilege is named',
-          ),
-        ],
-      },
-      {
-        takesOut: 'the privilege of the check',
-        file: instance('preflight/required-privileges.ts'),
-        symbol: 'shardPrivileges',
-        find: 'actions: [...UUID_ACTIONS, ...(release',
-        replace: 'actions: [...(release',
-        tests: [instanceTest('preflight/check-start.test.ts', 'names what is missing, and where')],
-      },
-      {
-        takesOut: 'the name of the privilege that shows which replica set it is',
-        file: instance('cluster/topology.ts'),
-        symbol: 'replicaSetId',
-        find: 'if (codeOf(error) !== unauthorizedCode) throw error;',
-        replace: 'if (codeOf(error) !== null) throw error;',
-        tests: [
-          integrationTest(
-            'cluster/direct-privileges.test.ts',
-            'a shard whose user may not read by UUID is not read directly, and the privilege is named',
-          ),
-        ],
-      },
-    ],
-  },
-  {
     number: 35,
     hazard: 'Reading a shard directly returns orphaned documents',
     handling: "Documents are held against the shard's chunks, hashed keys by their hash.",
@@ -341,118 +183,146 @@ export const copyHazards: readonly Hazard[] = [
     ],
   },
   {
-    number: 39,
-    hazard: 'Views on views, views that are created before their source',
-    handling: 'Views are made as they are defined, in any order, and never copied or watched like collections.',
-    sabotages: [
-      {
-        takesOut: 'the difference between views and collections',
-        file: instance('lifecycle/task/task-collections.ts'),
-        symbol: 'taskCollection',
-        find: "if (followed.entry.type !== 'collection') return null;",
-        replace: '',
-        tests: [
-          integrationTest(
-            'kinds/views.test.ts',
-            'views on views, of collections that do not exist, of sharded ones and with a collation',
-          ),
-        ],
-      },
-    ],
-  },
-  {
-    number: 40,
-    hazard: 'Legacy index values (`true`, `0`, texts as direction), old index versions',
-    handling: 'Built as the destination can hold them, with a warning.',
-    sabotages: [
-      {
-        takesOut: 'the directions that every server takes',
-        file: instance('catalog/index-spec.ts'),
-        symbol: 'portableDirection',
-        find: 'return INDEX_TYPES.has(value) ? value : 1;',
-        replace: 'return INDEX_TYPES.has(value) ? value : value;',
-        tests: [instanceTest('catalog/index-spec.test.ts', 'turns the direction %s into %s')],
-      },
-      {
-        takesOut: 'the warning of a version',
-        file: instance('catalog/index-spec.ts'),
-        symbol: 'portableIndex',
-        find: "typeof index.v === 'number' && index.v < INDEX_VERSION",
-        replace: "typeof index.v === 'number' && index.v < 0",
-        tests: [
-          instanceTest(
-            'catalog/index-spec.test.ts',
-            'warns of what it changes and stays silent about what says nothing',
-          ),
-        ],
-      },
-    ],
-  },
-  {
-    number: 41,
-    hazard: '`system.*` collections other than `system.js` and buckets of time series',
-    handling: 'Never included; time series are refused by name.',
-    sabotages: [
-      {
-        takesOut: 'the reservation of `system.*`',
-        file: instance('catalog/namespace-filter.ts'),
-        symbol: 'isReservedCollection',
-        find: "collection.startsWith('system.') && collection !== 'system.js'",
-        replace: "collection === 'system.views'",
-        tests: [
-          instanceTest(
-            'catalog/namespace-filter.test.ts',
-            'includes everything but reserved names when nothing is selected',
-          ),
-        ],
-      },
-      {
-        takesOut: 'the exception for `system.js`',
-        file: instance('catalog/namespace-filter.ts'),
-        symbol: 'isReservedCollection',
-        find: " && collection !== 'system.js'",
-        replace: '',
-        tests: [
-          instanceTest(
-            'catalog/namespace-filter.test.ts',
-            'includes everything but reserved names when nothing is selected',
-          ),
-        ],
-      },
-    ],
-  },
-  {
-    number: 77,
+    number: 54,
     hazard:
-      'A router leaves the first `$` field out of every document that it brings into an order, and refuses documents that are too large beside the values of the order',
+      'Before 6.0 a write to many documents reports events of orphans too: the deletion of a stale orphan deletes the live document',
     handling:
-      'Through a router, what is read in order is asked for inside of a field. Documents that are too large beside their `_id` are read by it.',
+      'Read directly, events of keys that the shard does not own are dropped; through a router, changes in collections whose chunks have moved are read anew.',
     sabotages: [
       {
-        takesOut: 'the reading inside of a field, and by `_id`s',
-        file: instance('cluster/driver/driver-node-client.ts'),
-        symbol: 'openCursor',
-        find: 'this.isRouter && isOrderedReading(command)',
-        replace: 'this.isRouter && isOrderedReading({ ...command, find: undefined })',
+        takesOut: 'the owner of an event',
+        file: instance('apply/event-dispatcher.ts'),
+        symbol: 'routeData',
+        find: 'if (!isOwned(event, collection)) return;',
+        replace: 'void isOwned;',
+        tests: [instanceTest('apply/event-dispatcher.test.ts', 'is dropped when another shard owns the document')],
+      },
+      {
+        takesOut: 'the doubt about changes that may be those of orphans',
+        file: instance('apply/action.ts'),
+        symbol: 'actionOf',
+        find: "if (collection.showsOrphans && event.operation !== 'insert') return { kind: 'reread', reason: 'orphanEvent' };",
+        replace: '',
         tests: [
-          integrationTest('cluster/reading.test.ts', 'brings every field, also those whose names begin with $'),
-          integrationTest(
-            'cluster/reading.test.ts',
-            'brings documents that are too large beside their _id to be ordered, in batches of %i',
+          instanceTest(
+            'apply/action.test.ts',
+            'is in doubt where the stream shows changes of orphans, but for inserts',
           ),
         ],
       },
       {
-        takesOut: 'the reading by `_id`s from the middle of a reading on',
-        file: instance('cluster/driver/ordered-reading.ts'),
-        symbol: 'next',
-        find: 'const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
-        replace:
-          'throw error;\n      const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
+        takesOut: 'the look whether chunks were ever moved',
+        file: instance('lifecycle/task/task-collections.ts'),
+        symbol: 'ofRouterTask',
+        find: 'entry.sharding?.everMoved === true',
+        replace: 'entry.sharding?.everMoved === undefined',
+        tests: [
+          instanceTest(
+            'lifecycle/task/task-collections.test.ts',
+            'read by name, from 6.0 on only of their UUID; events of orphans are doubted before 6.0 where chunks were moved',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the versions of chunks',
+        file: instance('catalog/read/read-sharding.ts'),
+        symbol: 'readChunks',
+        find: 'lastmod.t > 1',
+        replace: 'lastmod.t > 1_000_000',
+        tests: [
+          instanceTest(
+            'catalog/read/read-catalog.test.ts',
+            'knows by the versions of chunks whether one was ever moved',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 75,
+    hazard:
+      'A router answers under a name that is gone as if its collection were empty, and states the time of the read all the same',
+    handling:
+      'What was read by a name counts only once all definition changes are known that were made until the reading ended; beyond the commit time, of whose changes nobody is told, the name is looked up once more. A change that becomes known meanwhile breaks the wait off: it may be the one that is waited for.',
+    sabotages: [
+      {
+        takesOut: 'the wait of a partition',
+        file: instance('copy/copy-partition.ts'),
+        symbol: 'attemptCopy',
+        find: "if (table.collection.readBy !== 'uuid') await deps.untilNamed(table.collection, stop);",
+        replace: '',
         tests: [
           integrationTest(
-            'cluster/reading.test.ts',
-            'brings documents that are too large beside their _id to be ordered, in batches of %i',
+            'ddl/renamed-while-read.test.ts',
+            'collections that are renamed while a router reads them arrive whole',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the UUID that the name has to stand for',
+        file: instance('cluster/snapshot-read.ts'),
+        symbol: 'readTarget',
+        find: '{ find: name, collectionUUID: binary }',
+        replace: '{ find: name }',
+        tests: [
+          instanceTest(
+            'copy/reading-by-uuid.test.ts',
+            'a shard is read by the UUID of the collection, a router by its name, from 6.0 on of that UUID',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the end of that wait for the change it stands in the way of',
+        file: instance('lifecycle/task/task-ddl.ts'),
+        symbol: 'suspend',
+        find: 'this.stages.rereader.suspend(uuid);',
+        replace: '',
+        tests: [
+          instanceTest(
+            'lifecycle/task/task-ddl.test.ts',
+            'is let go of by lanes, copier and repairer in the moment in which the share learns of it',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 76,
+    hazard:
+      'A read by UUID takes the privilege `useUUID`, the identity of a replica set `replSetGetConfig`: without them all checks pass and the copy is refused',
+    handling: 'The probe reads a shard by UUID as the copy does; preflight checks both privileges and names them.',
+    sabotages: [
+      {
+        takesOut: 'the UUID of the probe',
+        file: instance('cluster/probe-shard.ts'),
+        symbol: 'probeShard',
+        find: '{ find: collection, limit: 1 }',
+        replace: "{ find: collection.toString('hex'), limit: 1 }",
+        tests: [
+          integrationTest(
+            'cluster/direct-privileges.test.ts',
+            'a shard whose user may not read by UUID is not read directly, and the privilege is named',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the privilege of the check',
+        file: instance('preflight/required-privileges.ts'),
+        symbol: 'shardPrivileges',
+        find: 'actions: [...UUID_ACTIONS, ...(release',
+        replace: 'actions: [...(release',
+        tests: [instanceTest('preflight/check-start.test.ts', 'names what is missing, and where')],
+      },
+      {
+        takesOut: 'the name of the privilege that shows which replica set it is',
+        file: instance('cluster/topology.ts'),
+        symbol: 'replicaSetId',
+        find: 'if (codeOf(error) !== unauthorizedCode) throw error;',
+        replace: 'if (codeOf(error) !== null) throw error;',
+        tests: [
+          integrationTest(
+            'cluster/direct-privileges.test.ts',
+            'a shard whose user may not read by UUID is not read directly, and the privilege is named',
           ),
         ],
       },

@@ -1,0 +1,184 @@
+import type { Hazard } from '../hazard.js';
+import { instance, instanceTest, integrationTest } from '../places.js';
+
+/** Where a migration starts, from where it resumes, and up to where it commits. */
+export const checkpointHazards: readonly Hazard[] = [
+  {
+    number: 1,
+    hazard: 'A write in flight at the start lands below the start time and is seen by neither copy nor stream',
+    handling:
+      'The start time lies above notes on all shards; a partition is read at one time, which is at least every event of its range that was dropped.',
+    sabotages: [
+      {
+        takesOut: 'notes on all shards for a time above everything',
+        file: instance('cluster/cluster-time.ts'),
+        symbol: 'timeAboveAll',
+        find: 'noteClients(cluster), (client) => appendNote(client, options));\n  return',
+        replace: 'noteClients(cluster), (client) => currentTime(client, options));\n  return',
+        tests: [instanceTest('cluster/reading.test.ts', 'with direct access is the highest of notes on all shards')],
+      },
+      {
+        takesOut: 'the reading at one time',
+        file: instance('cluster/snapshot-read.ts'),
+        symbol: 'findCommand',
+        find: "readConcern: { level: 'snapshot', atClusterTime: at }",
+        replace: "readConcern: { level: 'majority' }",
+        tests: [instanceTest('cluster/reading.test.ts', 'has index bounds, one time and the order of _id')],
+      },
+      {
+        takesOut: 'the reading time above every dropped event',
+        file: instance('copy/copy-partition.ts'),
+        symbol: 'beginReading',
+        find: 'highestTime([deps.position(), partition.dropped, ',
+        replace: 'highestTime([deps.position(), ',
+        tests: [
+          instanceTest('copy/partitions.test.ts', 'is at least %s, and reached by the stream before anything is read'),
+        ],
+      },
+    ],
+  },
+  {
+    number: 3,
+    hazard: 'The clock of the lag is not the point from which it is safe to resume',
+    handling:
+      'The checkpoint is the smallest of the first event that is not durable, what repairs hold, and the reading time of every partition being copied.',
+    sabotages: [
+      {
+        takesOut: 'events that are not durable from the checkpoint',
+        file: instance('lifecycle/task/task-checkpoint.ts'),
+        symbol: 'appliedBelow',
+        find: 'earlier(applyWorkers.oldest(), rereads.oldestBuffered());',
+        replace: 'rereads.oldestBuffered();',
+        tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'stays at the first event that is not durable')],
+      },
+      {
+        takesOut: 'the reading times of partitions being copied from the checkpoint',
+        file: instance('lifecycle/task/task-checkpoint.ts'),
+        symbol: 'time',
+        find: "if (state === 'starting' || state === 'copying') lower(readTime);",
+        replace: 'void [state, readTime];',
+        tests: [
+          instanceTest(
+            'lifecycle/task/checkpoint.test.ts',
+            'stays at the reading time of a partition that is being copied',
+          ),
+        ],
+      },
+      {
+        takesOut: 'events that are under way from the first that is not durable',
+        file: instance('apply/apply-worker.ts'),
+        symbol: 'oldestMoving',
+        find: 'const inFlight = this.#inFlight === null || this.#inFlight.events.length === 0 ? null : this.#inFlight.first;',
+        replace: 'const inFlight = null as bigint | null;',
+        tests: [
+          instanceTest(
+            'apply/apply-worker.test.ts',
+            'keeps its bytes and its earliest time until everything in it is durable',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 4,
+    hazard: 'With parallel lanes the checkpoint has to lie below the first event that is not durable in any of them',
+    handling: 'The low watermark over all lanes.',
+    sabotages: [
+      {
+        takesOut: 'the smallest of the lanes, for the largest',
+        file: instance('apply/apply-workers.ts'),
+        symbol: 'oldest',
+        find: 'return this.#workers.map((worker) => worker.oldest()).reduce(earlier, null);',
+        replace:
+          'return this.#workers.map((worker) => worker.oldest()).reduce((a, b) => (earlier(a, b) === a ? b : a), null);',
+        tests: [
+          instanceTest(
+            'apply/apply-worker.test.ts',
+            'are flushed up to a time once nothing earlier is left in any of them',
+          ),
+          instanceTest('lifecycle/task/checkpoint.test.ts', 'stays at the event of a stalled lane while others go on'),
+        ],
+      },
+    ],
+  },
+  {
+    number: 8,
+    hazard: 'A cluster time attaches silently to the wrong cluster',
+    handling: 'The ids of both clusters are stored; an instance that finds others does not go on.',
+    sabotages: [
+      {
+        takesOut: 'the comparison at the restart of an instance',
+        file: instance('lifecycle/migration/clusters.ts'),
+        symbol: 'openRecordedSource',
+        find: 'if (source.clusterId === clusterId) return source;',
+        replace: 'if (source.clusterId !== "") return source;',
+        tests: [
+          integrationTest(
+            'contract/start-in-a-fleet.test.ts',
+            'refuses a destination that holds a migration from another source',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the comparison when the migration is joined',
+        file: instance('store/migration-record.ts'),
+        symbol: 'refuseOtherMigration',
+        find: "if (!sameClusters) throw new ConvoyError('migrationExists');",
+        replace: 'void sameClusters;',
+        tests: [
+          instanceTest('store/metadata.test.ts', 'is joined by instances with the same options and clusters only'),
+        ],
+      },
+    ],
+  },
+  {
+    number: 11,
+    hazard: 'A commit while events are still to come drops the tail',
+    handling:
+      'The commit takes a time of the source, drains every share past it, and takes a later one as long as later writes are seen.',
+    sabotages: [
+      {
+        takesOut: 'the wait until the stream has passed the commit time',
+        file: instance('lifecycle/task/sync-pipeline.ts'),
+        symbol: 'isQuietUpTo',
+        find: 'this.#dispatcher.position >= time && this.#dispatcher.readAgain',
+        replace: 'this.#dispatcher.readAgain',
+        tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'before the stream has passed the commit time')],
+      },
+      {
+        takesOut: 'the wait for what is doubtful',
+        file: instance('lifecycle/task/sync-pipeline.ts'),
+        symbol: 'isQuietUpTo',
+        find: '!this.#rereads.anyUpTo(time) && ',
+        replace: '',
+        tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'while a key is in doubt')],
+      },
+      {
+        takesOut: 'the later commit time after writes above the first',
+        file: instance('lifecycle/leader/commit-rounds.ts'),
+        symbol: 'drainRounds',
+        find: 'if (lateWrites(watch.view, catalog) > 0) continue;',
+        replace: '',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/commit-rounds.test.ts',
+            'is a later one while the source shows writes above the last',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the last look before the destination is opened',
+        file: instance('lifecycle/leader/commit.ts'),
+        symbol: 'commit',
+        find: 'await refuseLateWrites(deps, leaderEpoch, catalog, signal);',
+        replace: 'void refuseLateWrites;',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/commit.test.ts',
+            'is refused when a share has seen writes after the commit time',
+          ),
+        ],
+      },
+    ],
+  },
+];

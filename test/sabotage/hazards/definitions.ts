@@ -1,0 +1,228 @@
+import type { Hazard } from '../hazard.js';
+import { instance, instanceTest, integrationTest } from '../places.js';
+
+/** Definitions of collections, indexes and views. */
+export const definitionHazards: readonly Hazard[] = [
+  {
+    number: 39,
+    hazard: 'Views on views, views that are created before their source',
+    handling: 'Views are made as they are defined, in any order, and never copied or watched like collections.',
+    sabotages: [
+      {
+        takesOut: 'the difference between views and collections',
+        file: instance('lifecycle/task/task-collections.ts'),
+        symbol: 'taskCollection',
+        find: "if (followed.entry.type !== 'collection') return null;",
+        replace: '',
+        tests: [
+          integrationTest(
+            'kinds/views.test.ts',
+            'views on views, of collections that do not exist, of sharded ones and with a collation',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 40,
+    hazard: 'Legacy index values (`true`, `0`, texts as direction), old index versions',
+    handling: 'Built as the destination can hold them, with a warning.',
+    sabotages: [
+      {
+        takesOut: 'the directions that every server takes',
+        file: instance('catalog/index-spec.ts'),
+        symbol: 'portableDirection',
+        find: 'return INDEX_TYPES.has(value) ? value : 1;',
+        replace: 'return INDEX_TYPES.has(value) ? value : value;',
+        tests: [instanceTest('catalog/index-spec.test.ts', 'turns the direction %s into %s')],
+      },
+      {
+        takesOut: 'the warning of a version',
+        file: instance('catalog/index-spec.ts'),
+        symbol: 'portableIndex',
+        find: "typeof index.v === 'number' && index.v < INDEX_VERSION",
+        replace: "typeof index.v === 'number' && index.v < 0",
+        tests: [
+          instanceTest(
+            'catalog/index-spec.test.ts',
+            'warns of what it changes and stays silent about what says nothing',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 41,
+    hazard: '`system.*` collections other than `system.js` and buckets of time series',
+    handling: 'Never included; time series are refused by name.',
+    sabotages: [
+      {
+        takesOut: 'the reservation of `system.*`',
+        file: instance('catalog/namespace-filter.ts'),
+        symbol: 'isReservedCollection',
+        find: "collection.startsWith('system.') && collection !== 'system.js'",
+        replace: "collection === 'system.views'",
+        tests: [
+          instanceTest(
+            'catalog/namespace-filter.test.ts',
+            'includes everything but reserved names when nothing is selected',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the exception for `system.js`',
+        file: instance('catalog/namespace-filter.ts'),
+        symbol: 'isReservedCollection',
+        find: " && collection !== 'system.js'",
+        replace: '',
+        tests: [
+          instanceTest(
+            'catalog/namespace-filter.test.ts',
+            'includes everything but reserved names when nothing is selected',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 42,
+    hazard: 'Replaying `create` drops data',
+    handling: 'What is there in the planned form is kept, anything else is refused; nothing is dropped on a create.',
+    sabotages: [
+      {
+        takesOut: 'the keeping of what is there',
+        file: instance('catalog/make/create-collection.ts'),
+        symbol: 'ensureCreated',
+        find: 'if (present !== null) return present;',
+        replace: 'if (present !== null) await destination.router.command(database, { drop: name }, { signal });',
+        tests: [
+          instanceTest(
+            'catalog/make/create-collections.test.ts',
+            'takes over an empty collection of the same form and refuses one of another',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the look whether a collection in the way stands for another one',
+        file: instance('ddl/destination-collections.ts'),
+        symbol: 'clearName',
+        find: "if (present.type === 'collection' && deps.pairs.isRecorded(present.uuid)) {",
+        replace: "if (present.type === 'timeseries' && deps.pairs.isRecorded(present.uuid)) {",
+        tests: [instanceTest('ddl/apply-ddl-change.test.ts', 'never drops a collection that stands for another one')],
+      },
+    ],
+  },
+  {
+    number: 46,
+    hazard: '`listIndexes` through a router asks one shard',
+    handling: 'Every shard that owns chunks is asked; what they disagree about keeps a migration from starting.',
+    sabotages: [
+      {
+        takesOut: 'the other shards',
+        file: instance('catalog/read/read-indexes.ts'),
+        symbol: 'readIndexes',
+        find: 'clients.map((client) => listIndexes(client, listed.database, listed.name, signal))',
+        replace: 'clients.map(() => listIndexes(clients[0] as NodeClient, listed.database, listed.name, signal))',
+        tests: [
+          instanceTest(
+            'catalog/read/read-catalog.test.ts',
+            'are found on the shards themselves where they can be reached',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the question to all shards through a router',
+        file: instance('catalog/read/read-indexes.ts'),
+        symbol: 'readIndexes',
+        find: 'return { indexes, inconsistent: compared?.inconsistent ?? [] };',
+        replace: 'return { indexes, inconsistent: compared === null ? [] : [] };',
+        tests: [
+          instanceTest('catalog/read/read-catalog.test.ts', 'are found through the router by $indexStats otherwise'),
+        ],
+      },
+      {
+        takesOut: 'the refusal of the start',
+        file: instance('preflight/check-source-catalog.ts'),
+        symbol: 'checkSourceCatalog',
+        find: 'if (report.inconsistentIndexes.length > 0) {',
+        replace: 'if (report.inconsistentIndexes.length > 1000) {',
+        tests: [
+          instanceTest(
+            'preflight/check-source-catalog.test.ts',
+            'indexes about which the shards disagree are refused by their names',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 47,
+    hazard: '`prepareUnique`, TTL and hidden are left in their temporary form after the cut-over',
+    handling:
+      'The commit compares both catalogs in their final form and fails with the difference. The verifier looks once more at the documents between that and the opening.',
+    sabotages: [
+      {
+        takesOut: 'the comparison at the commit',
+        file: instance('lifecycle/leader/commit.ts'),
+        symbol: 'refuseDifferences',
+        find: 'if (differences.length === 0) return;',
+        replace: 'if (differences.length >= 0) return;',
+        tests: [
+          instanceTest('lifecycle/leader/commit.test.ts', 'is refused when the destination has kept a temporary form'),
+        ],
+      },
+      {
+        takesOut: 'the final form of what is compared',
+        file: instance('catalog/plan/compare-catalogs.ts'),
+        symbol: 'compareIndexes',
+        find: "options.form === 'final' ? [plan.final]",
+        replace: "options.form === 'final' && plan.temporary === null ? [plan.final]",
+        tests: [instanceTest('catalog/plan/compare-catalogs.test.ts', 'finds an index whose %s was not restored')],
+      },
+    ],
+  },
+  {
+    number: 48,
+    hazard: '6.x does not round `cappedSize` to 256 bytes as earlier releases do',
+    handling: 'Sizes are compared as they are rounded.',
+    sabotages: [
+      {
+        takesOut: 'the rounding',
+        file: instance('catalog/collection-options.ts'),
+        symbol: 'comparableOptions',
+        find: 'Math.ceil(options.size / CAPPED_SIZE_UNIT_BYTES) * CAPPED_SIZE_UNIT_BYTES',
+        replace: 'options.size + 0 * CAPPED_SIZE_UNIT_BYTES',
+        tests: [
+          instanceTest(
+            'catalog/plan/compare-catalogs.test.ts',
+            'finds other options, and takes rounded capped sizes and spelt-out defaults for equal',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 49,
+    hazard: 'Routers have stale caches',
+    handling:
+      'The routing of the destination is read anew before the copy; statements that a router gave up are sent again.',
+    sabotages: [
+      {
+        takesOut: 'the new reading',
+        file: instance('catalog/make/create-collections.ts'),
+        symbol: 'createCollections',
+        find: "await destination.router.command('admin', { flushRouterConfig: 1 }, { signal });",
+        replace: '',
+        tests: [instanceTest('catalog/repeated-ddl.test.ts', 'routing is read anew after all collections were placed')],
+      },
+      {
+        takesOut: 'the repetition of statements whose routing was stale',
+        file: instance('cluster/failure.ts'),
+        symbol: 'codesByKind',
+        find: 'NoProgressMade: 82,',
+        replace: '',
+        tests: [instanceTest('cluster/failure.test.ts', 'finds %s by the code')],
+      },
+    ],
+  },
+];

@@ -1,0 +1,274 @@
+import type { Hazard } from '../hazard.js';
+import { instance, instanceTest, integrationTest } from '../places.js';
+
+/** Identities and their order: what an index takes for equal, and in which order it holds it. */
+export const keyHazards: readonly Hazard[] = [
+  {
+    number: 34,
+    hazard: 'Range queries are type-bracketed: mixed types of `_id` are skipped silently, NaN is corrupted',
+    handling:
+      'Partitions are ranges of the `_id` index from MinKey to MaxKey, read by `min`, `max` and `hint`; values are compared here as the index does.',
+    sabotages: [
+      {
+        takesOut: 'index bounds, for a filter',
+        file: instance('cluster/id-range.ts'),
+        symbol: 'openIdRange',
+        find: '{ min: { _id: losslessValue(min) } }',
+        replace: '{ filter: { _id: { $gte: losslessValue(min) } } }',
+        tests: [instanceTest('cluster/reading.test.ts', 'has index bounds, one time and the order of _id')],
+      },
+      {
+        takesOut: 'the range from MinKey to MaxKey',
+        file: instance('store/partition-table.ts'),
+        symbol: 'wholeRange',
+        find: 'lower: minKey, upper: maxKey',
+        replace: 'lower: minKey, upper: minKey',
+        tests: [instanceTest('store/partition-table.test.ts', 'cover every _id from MinKey to MaxKey without gaps')],
+      },
+      {
+        takesOut: 'numbers of all types as one place of the order',
+        file: instance('bson/compare.ts'),
+        symbol: 'compareRaw',
+        find: 'const types = place - canonicalType(b.type);',
+        replace: 'const types = a.type - b.type;',
+        tests: [instanceTest('bson/order.test.ts', 'is shared exactly by the values that the order finds equal')],
+      },
+    ],
+  },
+  {
+    number: 50,
+    hazard: 'Shard-key updates, missing shard-key fields (null), a collation beside the shard key',
+    handling:
+      'Filters hold the full document key, null for what is missing, under the simple collation; changes of the key are read anew.',
+    sabotages: [
+      {
+        takesOut: 'the null',
+        file: instance('bson/shard-key.ts'),
+        symbol: 'plainValue',
+        find: 'return element === null ? nullValue : rawValue(bytes, element);',
+        replace: 'return element === null ? hashedValue(nullValue) : rawValue(bytes, element);',
+        tests: [instanceTest('bson/shard-key.test.ts', 'takes dotted fields by their path, and null for missing ones')],
+      },
+      {
+        takesOut: 'the simple collation of waves',
+        file: instance('apply/send-batch.ts'),
+        symbol: 'statementsOf',
+        find: 'collection.collated && collection.destinationKey.length > 0',
+        replace: 'collection.collated && collection.destinationKey.length > 100',
+        tests: [
+          instanceTest(
+            'apply/batch-sending.test.ts',
+            'filters of a sharded collection with a collation say the simple one',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the simple collation of the copy',
+        file: instance('copy/partition-writer.ts'),
+        symbol: 'upsertStatement',
+        find: 'collated && destinationKey.length > 0',
+        replace: 'collated && destinationKey.length > 100',
+        tests: [
+          instanceTest(
+            'copy/partition-writer.test.ts',
+            'filters of a sharded collection with a collation say the simple one',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the doubt about changes of the shard key',
+        file: instance('apply/action.ts'),
+        symbol: 'update',
+        find: "if (touched) return { kind: 'reread', reason: 'shardKeyChange' };",
+        replace: 'void touched;',
+        tests: [instanceTest('apply/action.test.ts', 'is a doubt: %s')],
+      },
+      {
+        takesOut: "the doubt about updates of the destination's shard key",
+        file: instance('apply/action.ts'),
+        symbol: 'update',
+        find: 'touchesKey(delta, collection.sourceKey) || touchesKey(delta, collection.destinationKey)',
+        replace: 'touchesKey(delta, collection.sourceKey)',
+        tests: [instanceTest('apply/action.test.ts', 'doubts an update of the shard key where %s')],
+      },
+      {
+        takesOut: "the doubt about updates of the source's shard key",
+        file: instance('apply/action.ts'),
+        symbol: 'update',
+        find: 'touchesKey(delta, collection.sourceKey) || touchesKey(delta, collection.destinationKey)',
+        replace: 'touchesKey(delta, collection.destinationKey)',
+        tests: [instanceTest('apply/action.test.ts', 'doubts an update of the shard key where %s')],
+      },
+    ],
+  },
+  {
+    number: 53,
+    hazard: 'Aggregates have no index bounds, and `$match` brackets types',
+    handling:
+      'Samples, the only aggregates over documents, are drawn from the whole collection and held against the range here, in the order of the index. The verifier reads ranges by `find` with bounds of the index.',
+    sabotages: [
+      {
+        takesOut: 'the comparison with the range',
+        file: instance('copy/starting-points.ts'),
+        symbol: 'startingPoints',
+        find: '.filter((id) => isInside(id, range))',
+        replace: '.filter((id) => id.bytes.length >= 0 || isInside(id, range))',
+        tests: [
+          instanceTest(
+            'copy/starting-points.test.ts',
+            'starting points lie inside the range, and a share of a range samples enough for as many readers',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 55,
+    hazard: 'Two `_id`s that differ in bytes are equal to the index (1 and 1.0, symbol and string, collations)',
+    handling: 'Lanes, waves, partitions and the repair set go by id class.',
+    sabotages: [
+      {
+        takesOut: 'numbers of all types as one class',
+        file: instance('bson/id-class.ts'),
+        symbol: 'classText',
+        find: 'case elementType.decimal: return `#${numberText(value)}`;',
+        replace: 'case elementType.decimal: return `#${value.type}${numberText(value)}`;',
+        tests: [instanceTest('bson/order.test.ts', '%o and its equals have one')],
+      },
+      {
+        takesOut: 'collations',
+        file: instance('bson/id-class.ts'),
+        symbol: 'idClass',
+        find: 'if (collated && containsString(value)) return collatedClass;',
+        replace: 'void [collated, containsString, collatedClass];',
+        tests: [
+          instanceTest(
+            'bson/order.test.ts',
+            'under a collation is one for all values with a string, and stays apart for others',
+          ),
+        ],
+      },
+      {
+        takesOut: 'another _id that a collation finds from what is read anew',
+        file: instance('store/write-refused.ts'),
+        symbol: 'rereadOfRefusal',
+        find: "if (collated && code === immutableFieldCode) return 'duplicateKey';",
+        replace: 'void [collated, immutableFieldCode];',
+        tests: [
+          instanceTest(
+            'apply/batch-sending.test.ts',
+            "is read anew when the collection's collation finds a document with another _id",
+          ),
+        ],
+      },
+      {
+        takesOut: 'the one statement per class in a wave',
+        file: instance('apply/write-batch.ts'),
+        symbol: 'place',
+        find: 'const before = byClass.get(routed.workerClass);',
+        replace:
+          'const before = byClass.get(`${routed.workerClass}/${event.time}`);\n  routed.laneClass += `/${event.time}`;',
+        tests: [
+          instanceTest(
+            'apply/apply-worker.test.ts',
+            'holds at most one statement per id class; the next one waits for all answers',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the classes between which a partition is closed',
+        file: instance('copy/copy-partition.ts'),
+        symbol: 'differ',
+        find: 'return idClass(idOf(a), false) !== idClass(idOf(b), false);',
+        replace: 'return idClass(idOf(a), false) !== idClass(idOf(b), false) || a !== b;',
+        tests: [
+          instanceTest(
+            'copy/closing-between-classes.test.ts',
+            'a partition is not closed between documents that the index finds equal',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the class of a doubtful key',
+        file: instance('store/reread-set.ts'),
+        symbol: 'newEntry',
+        find: 'idClass: idClass(id, false), dropped: time',
+        replace: "idClass: Buffer.from(id.bytes).toString('hex'), dropped: time",
+        tests: [instanceTest('store/reread-set.test.ts', 'stands for everything that the index takes for equal')],
+      },
+    ],
+  },
+  {
+    number: 74,
+    hazard:
+      'A document whose `_id` is MaxKey lies outside every range given by `min` and `max`: their bounds are exclusive there',
+    handling:
+      'A range that begins in the middle and has no upper bound is read to its end by a second find, for MaxKey alone; in the copy and in the verifier. No partition ends at MaxKey but the last.',
+    sabotages: [
+      {
+        takesOut: 'the second find',
+        file: instance('cluster/id-range.ts'),
+        symbol: 'openIdRange',
+        find: "return 'min' in lower && !('max' in upper) ?",
+        replace: "return 'min' in lower && 'max' in upper ?",
+        tests: [
+          instanceTest('copy/partition-reader.test.ts', 'a partition is read once, cursors lost or not: %s'),
+          integrationTest('cluster/last-id.test.ts', 'a range is read to its last _id, MaxKey included'),
+        ],
+      },
+      {
+        takesOut: 'MaxKey as no bound of an index',
+        file: instance('cluster/id-range.ts'),
+        symbol: 'openIdRange',
+        find: 'max === undefined || max.type === elementType.maxKey ?',
+        replace: 'max === undefined ?',
+        tests: [instanceTest('copy/partition-reader.test.ts', 'a partition is read once, cursors lost or not: %s')],
+      },
+      {
+        takesOut: 'the inner bounds below MaxKey',
+        file: instance('copy/copy-partition.ts'),
+        symbol: 'isBoundary',
+        find: ' && id.type !== elementType.maxKey',
+        replace: '',
+        tests: [instanceTest('copy/partitions.test.ts', 'is not divided at MaxKey, with which its last range ends')],
+      },
+    ],
+  },
+  {
+    number: 77,
+    hazard:
+      'A router leaves the first `$` field out of every document that it brings into an order, and refuses documents that are too large beside the values of the order',
+    handling:
+      'Through a router, what is read in order is asked for inside of a field. Documents that are too large beside their `_id` are read by it.',
+    sabotages: [
+      {
+        takesOut: 'the reading inside of a field, and by `_id`s',
+        file: instance('cluster/driver/driver-node-client.ts'),
+        symbol: 'openCursor',
+        find: 'this.isRouter && isOrderedReading(command)',
+        replace: 'this.isRouter && isOrderedReading({ ...command, find: undefined })',
+        tests: [
+          integrationTest('cluster/reading.test.ts', 'brings every field, also those whose names begin with $'),
+          integrationTest(
+            'cluster/reading.test.ts',
+            'brings documents that are too large beside their _id to be ordered, in batches of %i',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the reading by `_id`s from the middle of a reading on',
+        file: instance('cluster/driver/ordered-reading.ts'),
+        symbol: 'next',
+        find: 'const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
+        replace:
+          'throw error;\n      const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
+        tests: [
+          integrationTest(
+            'cluster/reading.test.ts',
+            'brings documents that are too large beside their _id to be ordered, in batches of %i',
+          ),
+        ],
+      },
+    ],
+  },
+];

@@ -1,0 +1,256 @@
+import type { Hazard } from '../hazard.js';
+import { instance, instanceTest, integrationTest } from '../places.js';
+
+/** Commands that are sent again, and servers that answer in the middle of a change. */
+export const retryHazards: readonly Hazard[] = [
+  {
+    number: 52,
+    hazard: 'Deltas that are replayed after a restart or an ambiguous retry misplace fields or fail on arrays',
+    handling:
+      'A write whose outcome is unknown is sent again under its number; after a restart what may have been applied is read anew.',
+    sabotages: [
+      {
+        takesOut: 'the number of the first sending',
+        file: instance('store/fenced-writer.ts'),
+        symbol: 'writeIn',
+        find: 'return writeTicketed(this.client, write, ticket, signal);',
+        replace: 'return writeTicketed(this.client, write, { ...ticket, txnNumber: slot.next++ }, signal);',
+        tests: [
+          instanceTest(
+            'store/fencing.test.ts',
+            'whose outcome is unknown, or with a statement that may succeed later, is sent again under its number',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the doubt about deltas after a restart',
+        file: instance('apply/action.ts'),
+        symbol: 'update',
+        find: "if (event.time <= bounds.watermark) return { kind: 'reread', reason: 'replayedDelta' };",
+        replace: '',
+        tests: [instanceTest('apply/action.test.ts', 'is a doubt: %s')],
+      },
+      {
+        takesOut: 'the stored time up to which something may have been sent',
+        file: instance('apply/apply-worker.ts'),
+        symbol: 'send',
+        find: 'await this.deps.applyWatermark.cover(batch.last);',
+        replace: '',
+        tests: [instanceTest('apply/apply-worker.test.ts', 'is covered by begun before it is sent')],
+      },
+      {
+        takesOut: 'the mark of a partition before its first write',
+        file: instance('copy/copy-partition.ts'),
+        symbol: 'pump',
+        find: 'await marked;',
+        replace: '',
+        tests: [
+          instanceTest(
+            'copy/marked-before-writing.test.ts',
+            'nothing of a partition is written before it is durably marked as dirty',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the removal of documents that an earlier attempt may have written',
+        file: instance('apply/event-dispatcher.ts'),
+        symbol: 'place',
+        find: "const removes = partition.dirty && !collection.capped && event.operation !== 'insert';",
+        replace: 'const removes = false as boolean;',
+        tests: [
+          instanceTest(
+            'apply/event-dispatcher.test.ts',
+            'that waits dirty removes its document, unless it is an insert',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 68,
+    hazard:
+      'A read at majority right after a write at majority goes to a primary that was just elected and does not know it yet',
+    handling:
+      'Every read at majority through a door waits for the operation time of the latest write that was answered through it.',
+    sabotages: [
+      {
+        takesOut: 'the time to wait for',
+        file: instance('cluster/driver/own-writes.ts'),
+        symbol: 'included',
+        find: 'afterClusterTime: this.#latest }',
+        replace: '}',
+        tests: [
+          instanceTest(
+            'cluster/driver/driver-node-client.test.ts',
+            'shows what was written through the door, whichever of its primaries answers',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the cluster time for another router',
+        file: instance('cluster/driver/own-writes.ts'),
+        symbol: 'prepare',
+        find: 'if (this.#clusterTime !== null) session',
+        replace: 'if (this.#clusterTime !== null && this.#latest === null) session',
+        tests: [
+          instanceTest(
+            'cluster/driver/driver-node-client.test.ts',
+            'a router that did not see a write learns its cluster time with the read that waits for it',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the time of bulk writes',
+        file: instance('cluster/driver/driver-node-client.ts'),
+        symbol: 'write',
+        find: '    this.ownWrites.answered(reply);\n    return writeOutcome(reply, write);',
+        replace: '    return writeOutcome(reply, write);',
+        tests: [
+          instanceTest(
+            'cluster/driver/driver-node-client.test.ts',
+            'shows what was written through the door, whichever of its primaries answers',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 85,
+    hazard:
+      'A write whose answer was lost is sent again, and the server no longer knows whether it was carried out: IncompleteTransactionHistory (217)',
+    handling:
+      'What it was to write is read anew. A repair sends it again under another number, a capped copy begins again, and a fence stands.',
+    sabotages: [
+      {
+        takesOut: 'the doubt about a refused statement',
+        file: instance('store/write-refused.ts'),
+        symbol: 'rereadOfRefusal',
+        find: "if (code === historyIncompleteCode) return 'unknownOutcome';",
+        replace: '',
+        tests: [
+          instanceTest(
+            'apply/batch-sending.test.ts',
+            'is read anew when the server no longer knows whether it was carried out',
+          ),
+          instanceTest(
+            'copy/partition-writer.test.ts',
+            'a document of which the server no longer knows whether it was written is read anew',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the doubt about all statements of a refused command',
+        file: instance('store/ticketed-write.ts'),
+        symbol: 'writeTicketed',
+        find: "if (kind === 'outcomeUnknown') return unknownOutcome(write);",
+        replace: '',
+        tests: [
+          instanceTest(
+            'store/fencing.test.ts',
+            'that was sent again, of which the server no longer knows whether it was carried out, says so of each statement, and is fenced: %s',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the other number within a repair',
+        file: instance('reread/reread-batch.ts'),
+        symbol: 'writeKnown',
+        find: 'if (outcome.failures.some(({ code }) => code === historyIncompleteCode)) throw new RetryableStatement(historyIncompleteCode);',
+        replace: '',
+        tests: [
+          instanceTest(
+            'reread/refused-rereads.test.ts',
+            'a document that is to be %s, of which nobody knows whether it was, is so again',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the new beginning of a capped copy',
+        file: instance('copy/capped.ts'),
+        symbol: 'insertInOrder',
+        find: ' || failure?.code === historyIncompleteCode',
+        replace: '',
+        tests: [instanceTest('copy/capped.test.ts', 'is begun again when nobody knows whether a document was written')],
+      },
+      {
+        takesOut: 'the fence that stands',
+        file: instance('store/session-fence.ts'),
+        symbol: 'send',
+        find: 'if (n + stored < this.#write.statements.length) {',
+        replace: 'if (n < this.#write.statements.length) {',
+        tests: [
+          instanceTest(
+            'store/fencing.test.ts',
+            'whose repetition a shard cannot judge any more stands there: it has stored the number',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 92,
+    hazard:
+      'While a cluster is upgraded, primaries of two releases take turns: what one of them knows, the next one refuses, and the migration ends',
+    handling: 'A cluster is dealt with as its feature compatibility version allows, which all of its nodes know.',
+    sabotages: [
+      {
+        takesOut: 'the feature compatibility version',
+        file: instance('cluster/topology.ts'),
+        symbol: 'readReleases',
+        find: 'const version = shared !== null && isOlder(shared, binary) ? shared : binary;',
+        replace: 'const version = shared !== null && isOlder(shared, [0, 0, 0]) ? shared : binary;',
+        tests: [
+          instanceTest('cluster/open-cluster.test.ts', 'where the feature compatibility version is %s'),
+          integrationTest('releases/rolling-upgrade.test.ts', 'a node of the older release may become primary again'),
+        ],
+      },
+      {
+        takesOut: 'the look at both versions before a commit',
+        file: instance('lifecycle/commands/upgraded-source.ts'),
+        symbol: 'refuseUpgradedSource',
+        find: 'if (destination !== home || !from || !to || !isOlder(to.version, from.version)) return;',
+        replace: 'if (destination !== home || !from || !to || !isOlder(from.version, [0, 0, 0])) return;',
+        tests: [
+          integrationTest(
+            'releases/rolling-upgrade.test.ts',
+            'a commit is refused by name while the source was upgraded beyond the destination',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the look at a version that was lowered',
+        file: instance('lifecycle/commands/upgraded-source.ts'),
+        symbol: 'refuseUpgradedSource',
+        find: 'if (to && isOlder(to.version, destination.version)) {',
+        replace: 'if (to && isOlder(to.version, [0, 0, 0])) {',
+        tests: [
+          integrationTest(
+            'releases/rolling-upgrade.test.ts',
+            'a commit is refused by name while the feature compatibility version of the destination is lower than Convoy found it',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 93,
+    hazard:
+      'A server ends a connection just when the driver writes to it: the driver passes on what Node.js says of the socket, which looks like a defect, and the migration ends',
+    handling: 'What Node.js says of a socket that has ended is a failure of the network, however it arrives.',
+    sabotages: [
+      {
+        takesOut: 'the codes of sockets',
+        file: instance('cluster/failure.ts'),
+        symbol: 'isNetworkFailure',
+        find: "'code' in error && socketCodes.has(error.code)",
+        replace: "'code' in error && socketCodes.has(null)",
+        tests: [
+          instanceTest(
+            'cluster/failure.test.ts',
+            'a socket that has ended is a failure of the network, also as Node.js tells it: %s',
+          ),
+        ],
+      },
+    ],
+  },
+];
