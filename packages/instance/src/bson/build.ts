@@ -4,18 +4,18 @@ import { encodeUtf8 } from './utf8.js';
 
 /** Most statements of small documents fit without growing. */
 const initialCapacity_bytes = 512;
-/** Fewer bytes are copied faster one by one than by a native call. */
+/** Below this size, copying byte by byte is faster than a native call. */
 const nativeCopyMin_bytes = 32;
 
-/** Builds BSON documents from raw parts in one pass, without decoding them; several lie one after the other in one buffer. */
+/** Builds BSON documents from raw parts in one pass, without decoding them. Consecutive documents share one buffer. */
 export class DocumentBuilder {
   private buffer: Buffer;
-  /** Where the present document begins. */
+  /** Where the current document starts. */
   private start = 0;
   private length = 4;
   private openedAt: number[] = [0];
 
-  /** @param capacity_bytes expected size of the document; it grows by itself */
+  /** @param capacity_bytes expected size of the document; the buffer grows when needed */
   constructor(capacity_bytes = initialCapacity_bytes) {
     this.buffer = Buffer.allocUnsafe(Math.max(capacity_bytes, 16));
   }
@@ -24,7 +24,7 @@ export class DocumentBuilder {
     return this.element(name, value.type, value.bytes);
   }
 
-  /** An embedded document or, said by `type`, array. */
+  /** An embedded document, or an array if `type` says so. */
   document(
     name: string,
     bytes: Uint8Array,
@@ -73,14 +73,17 @@ export class DocumentBuilder {
     return this;
   }
 
-  /** An element of another document, under its own name. @param nameStart where its name begins */
+  /** Copies an element of another document under its own name. @param nameStart where its name starts */
   copied(source: Uint8Array, nameStart: number, { type, end }: RawElement): this {
     this.reserve(1 + end - nameStart);
     this.buffer[this.length++] = type;
     return this.bytes(source, nameStart, end);
   }
 
-  /** `{$literal: value}` for an element of another document, under its own name. @param nameStart where its name begins */
+  /**
+   * Copies an element of another document as `{$literal: value}`, under its own name.
+   * @param nameStart where its name starts
+   */
   copiedAsLiteral(source: Uint8Array, nameStart: number, { type, start, end }: RawElement): this {
     this.reserve(1 + start - nameStart + 4);
     this.buffer[this.length++] = elementType.document;
@@ -91,7 +94,7 @@ export class DocumentBuilder {
     return this.bytes(source, start, end).end();
   }
 
-  /** Opens an embedded document or array; what follows goes into it until `end`. */
+  /** Opens an embedded document or array; the following elements go into it until `end`. */
   begin(name: string, type: typeof elementType.document | typeof elementType.array = elementType.document): this {
     this.header(name, type, 5);
     this.openedAt.push(this.length);
@@ -105,7 +108,7 @@ export class DocumentBuilder {
     return this.close();
   }
 
-  /** Ends the document and begins the next one behind it. @returns the ended one, a view of the common buffer */
+  /** Ends the document and starts the next one behind it. @returns the finished one, a view of the shared buffer */
   finish(): Buffer {
     if (this.openedAt.length !== 1) throw new Error('DocumentBuilder: begin without end');
     this.close();
@@ -129,7 +132,7 @@ export class DocumentBuilder {
     return this;
   }
 
-  /** Bytes as they are; there is room for them. */
+  /** Copies bytes unchanged; the caller has reserved room for them. */
   private bytes(source: Uint8Array, start: number, end: number): this {
     if (end - start < nativeCopyMin_bytes)
       for (let at = start; at < end; at += 1) this.buffer[this.length++] = source[at] ?? 0;
@@ -154,7 +157,7 @@ export class DocumentBuilder {
     this.buffer[this.length++] = 0;
   }
 
-  /** Documents that were finished keep the old buffer; only the present one moves to a larger one. */
+  /** Finished documents stay in the old buffer; only the current one moves to a larger one. */
   private reserve(size: number): void {
     const needed = this.length + size + this.openedAt.length;
     if (needed <= this.buffer.length) return;
@@ -170,16 +173,16 @@ export class DocumentBuilder {
   }
 }
 
-/** What a statement needs beside its parts: names, lengths and the collation. */
+/** Room for what a statement needs besides its parts: names, lengths and the collation. */
 const statementOverhead_bytes = 128;
 
 /** How a statement's filter compares strings. */
 export interface StatementOptions {
-  /** True adds `collation: {locale: "simple"}`, so that a collection's own collation cannot widen the filter. */
+  /** True adds `collation: {locale: "simple"}`, so that the collection's collation cannot widen the filter. */
   simpleCollation?: boolean;
-  /** False leaves a document alone that is not there, where the statement would insert it. */
+  /** False: the statement does not insert a missing document. */
   upsert?: boolean;
-  /** Writes the statement behind those that it has written before; without it the statement has a buffer of its own. */
+  /** Appends the statement to this builder's buffer; by default the statement has its own buffer. */
   builder?: DocumentBuilder;
 }
 
@@ -193,8 +196,8 @@ function withCollation(builder: DocumentBuilder, options: StatementOptions): Buf
 }
 
 /**
- * `{q: filter, u: [{$replaceWith: {$literal: document}}], upsert: true}`: brings a document to exactly these bytes,
- * keeps `Timestamp(0,0)` and field names with dots and dollars, and inserts what is missing unless `upsert` is false.
+ * `{q: filter, u: [{$replaceWith: {$literal: document}}], upsert: true}`: replaces a document with exactly these bytes.
+ * Keeps `Timestamp(0,0)` and field names with dots and dollars. Inserts a missing document unless `upsert` is false.
  */
 export function replaceStatement(filter: Uint8Array, document: Uint8Array, options: StatementOptions = {}): Buffer {
   const builder = builderFor(options, filter.length + document.length)
@@ -210,7 +213,10 @@ export function replaceStatement(filter: Uint8Array, document: Uint8Array, optio
   return withCollation(builder, options);
 }
 
-/** `{q: filter, u: update}` with a ready-made update document or pipeline, or with a pipeline whose stages are written now; never upserts. */
+/**
+ * `{q: filter, u: update}`, never an upsert. The update is a ready-made document or pipeline, or a pipeline whose
+ * stages the caller writes now.
+ */
 export function updateStatement(
   filter: Uint8Array,
   update: { document: Uint8Array } | { pipeline: Uint8Array } | { writeStages: (builder: DocumentBuilder) => void },

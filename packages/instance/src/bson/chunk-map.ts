@@ -4,7 +4,7 @@ import type { Halves } from './md5-block.js';
 import { findValue, nullValue, type RawValue } from './scan.js';
 import { hashOfField, shardKeyOf, type KeySource, type ShardKeyField } from './shard-key.js';
 
-/** A chunk: its lower bound, BSON bytes with one value per shard-key field, and its owner. */
+/** A chunk: its lower bound (BSON bytes, one value per shard-key field) and its owner. */
 export interface ChunkBounds {
   min: Uint8Array;
   shard: string;
@@ -15,12 +15,12 @@ interface Range {
   shard: string;
 }
 
-/** Which shard owns which document of one sharded collection. */
+/** Finds the shard that owns a document of one sharded collection. */
 export class ChunkMap {
   private readonly ranges: Range[];
-  /** Of a key that is one hashed field. */
+  /** Set if the key is a single hashed field. */
   private readonly hashed: { field: ShardKeyField; ranges: HashedRanges } | null;
-  /** The hash of the document that is looked for. */
+  /** The hash of the document being looked up; reused. */
   private readonly hash: Halves = { high: 0, low: 0 };
 
   /**
@@ -56,7 +56,7 @@ export class ChunkMap {
     return this.ownerOf(document, source) === shard;
   }
 
-  /** The last range that is not above the key; the first one begins below everything. */
+  /** The last range whose lower bound is at most the key; the first range has no lower bound. */
   private lastWhere(isAtMost: (position: number) => boolean): Range {
     let low = 0;
     let high = this.ranges.length - 1;

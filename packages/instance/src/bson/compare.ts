@@ -55,7 +55,7 @@ function compareTexts(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a.subarray(4, a.length - 1), b.subarray(4, b.length - 1));
 }
 
-/** Shorter is less; then byte by byte (a binary's subtype comes before its content). */
+/** Shorter is less, then byte by byte: a binary's subtype comes before its content. */
 function compareSizedBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length || Buffer.compare(a, b);
 }

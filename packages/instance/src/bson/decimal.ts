@@ -4,7 +4,7 @@ export interface ExactNumber {
   exponent: number;
 }
 
-/** Significant digits of Decimal128; the server rounds doubles to them when it compares them with decimals. */
+/** Significant digits of Decimal128; the server rounds doubles to them before it compares them with decimals. */
 const decimalDigitsMax = 34;
 const digitsLimit = 10n ** BigInt(decimalDigitsMax);
 /** Bias of the decimal exponent (IEEE 754-2008, 128 bits). */
@@ -35,7 +35,7 @@ function roundedTo34(digits: bigint, exponent: number): ExactNumber {
   return normalised(negative ? -rounded : rounded, exponent + excess);
 }
 
-/** A finite double in decimal, rounded to 34 digits half to even as the server compares it with decimals. */
+/** A finite double in decimal, rounded half to even to 34 digits, as the server compares it with decimals. */
 export function exactDouble(value: number): ExactNumber {
   if (value === 0) return { digits: 0n, exponent: 0 };
   const view = new DataView(new ArrayBuffer(8));
@@ -49,7 +49,7 @@ export function exactDouble(value: number): ExactNumber {
   return power >= 0 ? roundedTo34(signed << BigInt(power), 0) : roundedTo34(signed * 5n ** BigInt(-power), power);
 }
 
-/** A Decimal128's 16 bytes as a number, or which of the values that are not finite it is. */
+/** Reads a Decimal128's 16 bytes: a number, or the name of a value that is not finite. */
 export function exactDecimal(bytes: Buffer): ExactNumber | 'NaN' | 'Infinity' | '-Infinity' {
   const high = bytes.readBigUInt64LE(8);
   const low = bytes.readBigUInt64LE(0);
@@ -57,7 +57,7 @@ export function exactDecimal(bytes: Buffer): ExactNumber | 'NaN' | 'Infinity' | 
   const combination = Number((high >> 58n) & 0x1fn);
   if (combination === 0x1f) return 'NaN';
   if (combination === 0x1e) return negative ? '-Infinity' : 'Infinity';
-  // The other layout (combination 11xxx) can only hold coefficients beyond 34 digits, which count as 0.
+  // The other layout (combination 11xxx) holds only coefficients beyond 34 digits, which count as 0.
   if (combination >= 0x18) return { digits: 0n, exponent: 0 };
   const exponent = Number((high >> 49n) & 0x3fffn) - decimalBias;
   const coefficient = ((high & 0x1ffffffffffffn) << 64n) | low;

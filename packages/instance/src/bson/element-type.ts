@@ -24,8 +24,8 @@ export const elementType = {
 } as const;
 
 /**
- * The places of types in the server's order; types with the same place are compared by value.
- * The numbers are the server's own: hashed shard keys contain them.
+ * The positions of types in the server's order; types with the same position are compared by value. The numbers are the
+ * server's own, because hashed shard keys contain them.
  */
 export const canonical = {
   minKey: -1,
@@ -72,7 +72,7 @@ const canonicalByType = new Map<number, number>([
 ]);
 
 /**
- * The place of a type in the server's order of types.
+ * The position of a type in the server's order of types.
  * @throws RangeError for a byte that is no BSON type
  */
 export function canonicalType(type: number): number {

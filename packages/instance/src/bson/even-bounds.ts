@@ -2,9 +2,9 @@ import { compareRaw } from './compare.js';
 import { minKey, type RawValue } from './scan.js';
 
 /**
- * Values at which ranges of about the same size meet, ascending, from a random sample.
+ * Cuts a random sample into ranges of about equal size and returns the bounds between them, ascending.
  * @param sample in any order
- * @param parts how many ranges there are to be; a small sample, or one of equal values, gives fewer
+ * @param parts wanted number of ranges; a small sample, or one of equal values, gives fewer
  */
 export function evenBounds(sample: readonly RawValue[], parts: number): RawValue[] {
   const ordered = [...sample].sort(compareRaw);

@@ -5,12 +5,14 @@ import { integerForHash } from './number.js';
 import { bufferOf, elementsOf, int32At, type RawElement, rawValue, type RawValue } from './scan.js';
 import { encodeUtf8 } from './utf8.js';
 
-/** The seed of all hashed indexes, and what the server hashes at the end of a document: type 0 with an empty name. */
+/**
+ * The seed of all hashed indexes, which is also what the server hashes at the end of a document: type 0, empty name.
+ */
 const zero = 0;
 
 /**
- * The hash of a hashed shard key or index: MD5 over types and values, its first 8 bytes as an integer.
- * Numbers are hashed as 64-bit integers whatever their type.
+ * The hash of a hashed shard key or index: the first 8 bytes of an MD5 over types and values, as an integer. Numbers of
+ * all types are hashed as 64-bit integers.
  */
 export function hashValue(value: RawValue): bigint {
   const input = new HashInput();
@@ -21,11 +23,11 @@ export function hashValue(value: RawValue): bigint {
   return hash('md5', bytes, 'buffer').readBigInt64LE(0);
 }
 
-/** What stands before a plain value in the input: the seed and the type. */
+/** Bytes before a plain value in the input: the seed and the type. */
 const head_bytes = 8;
 const twoTo32 = 2 ** 32;
 
-/** `hashValue` of an element, without making objects for plain short values: ownership is asked for every document. */
+/** `hashValue` of an element, without allocating for plain short values: it runs for every document. */
 export function hashElement(bytes: Uint8Array, element: RawElement, result: Halves): void {
   const length = inputOfPlain(bytes, element);
   if (length > 0) {
@@ -37,7 +39,7 @@ export function hashElement(bytes: Uint8Array, element: RawElement, result: Halv
   result.low = Number(hash & 0xffff_ffffn);
 }
 
-/** Puts what is hashed of a plain short value into `md5Input`; returns its length, 0 for others. */
+/** Writes the hash input of a plain short value into `md5Input`; returns its length, or 0 for other values. */
 function inputOfPlain(bytes: Uint8Array, { type, start, end }: RawElement): number {
   switch (type) {
     case elementType.decimal:
@@ -78,7 +80,7 @@ function putInt32(at: number, value: number): void {
   md5Input[at + 3] = value >> 24;
 }
 
-/** What is hashed, put together in a buffer that all values share; the larger ones have their own. */
+/** Builds the hash input in a buffer that all values share; large values get their own. */
 class HashInput {
   static readonly #shared = Buffer.allocUnsafe(1024);
   #buffer = HashInput.#shared;
@@ -98,7 +100,7 @@ class HashInput {
     this.#length = this.#buffer.writeBigInt64LE(value, this.#length);
   }
 
-  /** A name with its closing zero. */
+  /** A name with its terminating zero. */
   addName(name: string): void {
     this.add(encodeUtf8(`${name}\0`));
   }

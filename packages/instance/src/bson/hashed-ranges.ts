@@ -6,12 +6,12 @@ import type { RawValue } from './scan.js';
 /** The lowest 64-bit integer. */
 const hashMin = -(2n ** 63n);
 
-/** Where hashes lie among the ranges of a key that is one hashed field; compares without making an object for each document. */
+/** Finds the range of a hash, for a key that is one hashed field; allocates nothing per document. */
 export class HashedRanges {
   readonly #high: Int32Array;
   readonly #low: Uint32Array;
 
-  /** @param lowest the lower bound of each range, ascending: whole numbers, and MinKey for the lowest */
+  /** @param lowest the lower bound of each range, ascending: integers, and MinKey for the lowest */
   constructor(lowest: readonly (RawValue | undefined)[]) {
     const hashes = lowest.map((bound) =>
       bound === undefined || bound.type === elementType.minKey ? hashMin : integerForHash(bound),
@@ -20,7 +20,7 @@ export class HashedRanges {
     this.#low = Uint32Array.from(hashes, (hash) => Number(hash & 0xffff_ffffn));
   }
 
-  /** Position of the range that holds a hash: the last that does not begin above it; the first one holds everything below. */
+  /** Position of the range that holds a hash: the last one whose lower bound is at most the hash. */
   positionOf({ high, low }: Readonly<Halves>): number {
     let first = 0;
     let last = this.#high.length - 1;

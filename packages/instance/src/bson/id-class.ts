@@ -2,13 +2,13 @@ import { canonicalType, elementType } from './element-type.js';
 import { numberText } from './number.js';
 import { bufferOf, elementsOf, int32At, rawValue, type RawValue } from './scan.js';
 
-/** The one class of all values that a collation other than the simple one may find equal. */
+/** The one class of all values that a collation other than the simple one may treat as equal. */
 const collatedClass = 'collated';
 
 /**
- * What the `_id` index takes for equal has the same class: numbers of one value, a symbol and its string,
- * documents of equal fields. With `collated` every value that contains a string anywhere is in one class,
- * because only the server knows which of them its collation finds equal.
+ * Values that the `_id` index treats as equal have the same class: numbers of one value, a symbol and its string,
+ * documents of equal fields. With `collated`, all values that contain a string anywhere share one class: only the
+ * server knows which of them its collation treats as equal.
  * @param collated the collection's collation is not the simple one
  */
 export function idClass(value: RawValue, collated: boolean): string {
@@ -16,7 +16,7 @@ export function idClass(value: RawValue, collated: boolean): string {
   return classText(value);
 }
 
-/** Whether there is a string anywhere in a value: of its order to others with one only a collation's server knows, to those without everybody. */
+/** Whether a value contains a string at any depth. Only a server knows how a collation orders such values. */
 export function containsString(value: RawValue): boolean {
   const { type } = value;
   if (type === elementType.string || type === elementType.symbol) return true;
@@ -27,7 +27,7 @@ export function containsString(value: RawValue): boolean {
   return false;
 }
 
-/** Every part carries its length or a closing mark, so that different values never read the same. */
+/** Every part carries its length or an end marker, so that different values never have the same text. */
 function classText(value: RawValue): string {
   switch (value.type) {
     case elementType.int32:

@@ -2,14 +2,14 @@ import { BSON } from 'mongodb';
 import { elementType } from './element-type.js';
 import { decodeValue, elementsOf, rawValue, type RawValue } from './scan.js';
 
-/** Where the only element of a document has its type: after the document's length. */
+/** Offset of the type byte in a document with one element: after the document's length. */
 const typeOffset = 4;
-/** Where its value begins when its name is one letter. */
+/** Offset of its value if its name is one letter. */
 const valueOffset = 7;
 
 /**
- * A document decoded so that encoding it again gives the same bytes: Maps keep the order of fields whose names look
- * like numbers, which JavaScript objects do not. For values that have to be part of a command.
+ * Decodes a document so that encoding it again gives the same bytes, for values that become part of a command. Maps
+ * keep the order of fields whose names look like numbers; JavaScript objects do not.
  */
 export function losslessDocument(bytes: Uint8Array): Map<string, unknown> {
   const fields = new Map<string, unknown>();
@@ -17,7 +17,7 @@ export function losslessDocument(bytes: Uint8Array): Map<string, unknown> {
   return fields;
 }
 
-/** A value decoded so that encoding it again gives the same bytes. */
+/** Decodes a value so that encoding it again gives the same bytes. */
 export function losslessValue(value: RawValue): unknown {
   if (value.type === elementType.document) return losslessDocument(value.bytes);
   if (value.type === elementType.array)
@@ -26,8 +26,8 @@ export function losslessValue(value: RawValue): unknown {
 }
 
 /**
- * Whether `losslessValue` gives the value again: the driver cannot write DBPointers, nor strings that are no UTF-8. Such values
- * can be written in statements, which go out as bytes, but cannot be asked for.
+ * Whether `losslessValue` can restore the value: the driver cannot write DBPointers or strings that are not UTF-8.
+ * Statements can carry such values, because they are sent as bytes; queries cannot.
  */
 export function isLossless(value: RawValue): boolean {
   try {

@@ -29,8 +29,8 @@ export interface Halves {
 const words = new Int32Array(16);
 
 /**
- * The first 8 bytes of the MD5 of a short input as one little-endian integer. A hashed shard key is hashed for every
- * document, and for such inputs a call of the runtime's function costs several times the hashing.
+ * The first 8 bytes of the MD5 of a short input, as one little-endian integer. Every document's hashed shard key needs
+ * it, and for such inputs a call of the runtime's function costs several times the hashing.
  * @param input at most `md5BlockBytesMax` bytes
  */
 export function md5Start(input: Uint8Array): bigint {
@@ -40,18 +40,18 @@ export function md5Start(input: Uint8Array): bigint {
   return (BigInt(halves.high) << 32n) | BigInt(halves.low);
 }
 
-/** The same for the first bytes of `md5Input`. */
+/** Like `md5Start`, for the first bytes of `md5Input`. */
 export function md5StartHalves(bytes: number, result: Halves): void {
   block.fill(0, bytes);
   digest(bytes, result);
 }
 
-/** Where `md5StartHalves` expects its input; only the first `md5BlockBytesMax` bytes are for it. */
+/** The input buffer of `md5StartHalves`; only its first `md5BlockBytesMax` bytes may be used. */
 export const md5Input: Uint8Array = block;
 
 const halves: Halves = { high: 0, low: 0 };
 
-/** Of the block, which holds so many bytes and zeros after them. */
+/** Hashes the block, which holds this many bytes and zeros after them. */
 function digest(bytes: number, result: Halves): void {
   block[bytes] = 0x80;
   view.setUint32(56, bytes * 8, true);

@@ -2,7 +2,7 @@ import { compareExact, exactDecimal, exactDouble, normalised, type ExactNumber }
 import { elementType } from './element-type.js';
 import { bufferOf, int32At, type RawValue } from './scan.js';
 
-/** Integers up to this many digits are written out in `numberText`; all 64-bit integers are. */
+/** `numberText` writes integers up to this many digits in full, which covers all 64-bit integers. */
 const plainDigitsMax = 19;
 
 type Extreme = 'NaN' | 'Infinity' | '-Infinity';
@@ -16,7 +16,7 @@ function longOf(value: RawValue): bigint {
   return bufferOf(value.bytes).readBigInt64LE(0);
 }
 
-/** The value of any number in decimal, doubles rounded to 34 digits. */
+/** The value of any number in decimal; doubles are rounded to 34 digits. */
 function exactNumber(value: RawValue): ExactNumber | Extreme {
   switch (value.type) {
     case elementType.int32:
@@ -34,7 +34,7 @@ function exactNumber(value: RawValue): ExactNumber | Extreme {
   }
 }
 
-/** A number of any type but decimal as JavaScript has it: 64-bit integers as bigint, so that nothing is lost. */
+/** A number of any type but decimal; 64-bit integers become a bigint, so that nothing is lost. */
 function binaryNumber(value: RawValue): number | bigint | null {
   switch (value.type) {
     case elementType.int32:
@@ -55,7 +55,9 @@ function compareBinary(a: number | bigint, b: number | bigint): number {
   return Number(Number.isNaN(b)) - Number(Number.isNaN(a));
 }
 
-/** The server's order of numbers: by value over all types, NaN below everything else and equal to itself, -0 equal to 0. */
+/**
+ * The server's order of numbers: by value over all types, NaN below everything else and equal to itself, -0 equal to 0.
+ */
 export function compareNumbers(a: RawValue, b: RawValue): number {
   const binaryA = binaryNumber(a);
   const binaryB = binaryNumber(b);
@@ -76,7 +78,7 @@ function exactText(exact: ExactNumber): string {
   return `${digits}e${exact.exponent}`;
 }
 
-/** A text that two numbers share exactly when `compareNumbers` finds them equal. */
+/** A text that two numbers have in common exactly if `compareNumbers` finds them equal. */
 export function numberText(value: RawValue): string {
   if (value.type === elementType.int32) return int32At(value.bytes, 0).toString();
   if (value.type === elementType.long) return longOf(value).toString();

@@ -11,9 +11,9 @@ export interface RawElement {
 
 /** An element together with its field name. */
 export interface NamedElement extends RawElement {
-  /** The bytes of the name as `decodeUtf8` gives them: two names are equal when their bytes are. */
+  /** The name, decoded by `decodeUtf8`: two names are equal exactly if their bytes are. */
   name: string;
-  /** Where they begin. */
+  /** Where the name's bytes start. */
   nameStart: number;
 }
 
@@ -87,7 +87,7 @@ export function elementEnd(bytes: Uint8Array, type: number, start: number): numb
   return end;
 }
 
-/** Whether the zero-ended text at `start` is `name`. */
+/** Whether the zero-terminated text at `start` is `name`. */
 export function isNamed(bytes: Uint8Array, start: number, name: string): boolean {
   const length = name.length;
   for (let i = 0; i < length; i += 1) {
@@ -121,7 +121,7 @@ export function findElement(bytes: Uint8Array, name: string): RawElement | null 
 }
 
 /**
- * Finds a field by the names on the way to it; goes into embedded documents only, never into arrays.
+ * Finds a field by its path; descends into embedded documents only, never into arrays.
  * @param path at least one name
  */
 export function findPath(bytes: Uint8Array, path: readonly string[]): RawElement | null {
@@ -135,7 +135,7 @@ export function findPath(bytes: Uint8Array, path: readonly string[]): RawElement
   return found;
 }
 
-/** All elements of a document or array in their order; `start` and `end` count from the beginning of `bytes`. */
+/** All elements of a document or array in order; `start` and `end` are offsets in `bytes`. */
 export function* elementsOf(bytes: Uint8Array): Generator<NamedElement> {
   let at = 4;
   for (;;) {
@@ -165,7 +165,7 @@ export function readTimestamp(bytes: Uint8Array, element: RawElement): bigint {
   return bufferOf(bytes).readBigUInt64LE(element.start);
 }
 
-/** A number of any type but decimal as a JavaScript number; 64-bit integers lose what does not fit. */
+/** A number of any type but decimal as a JavaScript number; 64-bit integers may lose precision. */
 export function readNumber(bytes: Uint8Array, element: RawElement): number {
   switch (element.type) {
     case elementType.int32:
@@ -217,12 +217,12 @@ export const minKey = new RawValue(elementType.minKey, noBytes);
 export const maxKey = new RawValue(elementType.maxKey, noBytes);
 export const nullValue = new RawValue(elementType.null, noBytes);
 
-/** Cuts a value out as a view: it keeps the whole buffer alive and must not be kept longer than that. */
+/** Cuts a value out as a view. The view keeps the whole buffer alive: use `ownedValue` for values that live longer. */
 export function rawValue(bytes: Uint8Array, element: RawElement): RawValue {
   return new RawValue(element.type, bytes.subarray(element.start, element.end));
 }
 
-/** The same value with bytes of its own, for keeping. */
+/** The same value with its own bytes, for storing. */
 export function ownedValue(value: RawValue): RawValue {
   return new RawValue(value.type, Buffer.from(value.bytes));
 }

@@ -11,8 +11,8 @@ export interface ShardKeyField {
 }
 
 /**
- * Where shard-key values are read from. In a `document` a dotted field is a path; a change event's `documentKey`
- * has it as a field whose name contains the dots.
+ * Where shard-key values are read from. In a `document`, a dotted field is a path; in a change event's `documentKey` it
+ * is a field whose name contains the dots.
  */
 export type KeySource = 'document' | 'documentKey';
 
@@ -40,7 +40,7 @@ function hashedValue(value: RawValue): RawValue {
 
 /**
  * The shard key of a document as chunk bounds compare it: a missing field counts as null, a hashed field as its hash.
- * @param document BSON of a document or, said by `source`, of a change event's document key
+ * @param document BSON of a document or, if `source` says so, of a change event's document key
  */
 export function shardKeyOf(
   document: Uint8Array,
@@ -60,7 +60,7 @@ export function keyBound(key: ReadonlyMap<string, unknown>, values: readonly Raw
   return builder.finish();
 }
 
-/** Where a missing field's value is taken from. */
+/** Stands in for a missing field. */
 const nullElement: RawElement = { type: elementType.null, start: 0, end: 0 };
 
 /** The hash of a document's one hashed shard-key field. */
@@ -69,9 +69,9 @@ export function hashOfField(document: Uint8Array, { field }: ShardKeyField, sour
 }
 
 /**
- * The filter that names exactly one document to a router: the shard key's plain values and then `_id`.
- * A missing shard-key field is matched by null, which before 8.0 matches the deprecated undefined too (SERVER-81378): that is excepted.
- * Undefined itself is asked for by its type, since no query may name it.
+ * The filter that identifies exactly one document to a router: the shard key's plain values, then `_id`. Null matches a
+ * missing shard-key field. Before 8.0 null also matches the deprecated undefined (SERVER-81378), so the filter excludes
+ * undefined. Undefined itself is matched by its type, because no query may contain it.
  * @param id the document's `_id`
  */
 export function fullKeyFilter(
@@ -92,12 +92,12 @@ function addCondition(builder: DocumentBuilder, field: string, value: RawValue):
   else builder.raw(field, value);
 }
 
-/** Whether a value of this type stands in a filter as it is, and then for itself alone. */
+/** Whether a filter can contain a value of this type unchanged and then matches only that value. */
 export function isPlainCondition(type: number): boolean {
   return type !== elementType.undefined && type !== elementType.null;
 }
 
-/** Whether a shard-key value of the document is undefined: no upsert can give it, because no query may. */
+/** Whether a shard-key value of the document is undefined. No upsert can set it, because no query may contain it. */
 export function hasUndefinedKey(document: Uint8Array, key: readonly ShardKeyField[]): boolean {
   return key.some(({ field }) => plainElement(document, field, 'document')?.type === elementType.undefined);
 }

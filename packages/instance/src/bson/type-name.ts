@@ -1,6 +1,6 @@
 import { elementType } from './element-type.js';
 
-/** Names of types as `$type` knows them, by the byte of the type. */
+/** Names of types as `$type` knows them, by type byte. */
 const namesByType = new Map<number, string>([
   [elementType.double, 'double'],
   [elementType.string, 'string'],
@@ -25,7 +25,7 @@ const namesByType = new Map<number, string>([
   [elementType.maxKey, 'maxKey'],
 ]);
 
-/** The name of a type as `$type` takes it; a byte that is no type shows as it is. */
+/** The name of a type as `$type` takes it; an unknown byte is shown in hexadecimal. */
 export function typeName(type: number): string {
   return namesByType.get(type) ?? `0x${type.toString(16)}`;
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A byte that is part of no UTF-8 sequence stands in a text as this plus the byte: a surrogate without its other half. */
+/** A byte outside any UTF-8 sequence is decoded to this plus the byte: a lone surrogate. */
 const loneSurrogates = 0xdc00;
 const loneSurrogate = /[\udc80-\udcff]/u;
 /** What Node.js decodes such bytes to. */
@@ -9,9 +9,10 @@ const replacement = '\ufffd';
 const sequenceBytesMax = 4;
 
 /**
- * The text of the bytes from `start` to before `end`. Servers take any bytes for a name or a string. Those that are no UTF-8 have
- * surrogates of their own, so that different bytes are different texts, and `encodeUtf8` gives the same bytes back (as Python's
- * `surrogateescape`, PEP 383). The driver does not know that: such a text must not become part of a command that it encodes.
+ * Decodes the bytes from `start` (inclusive) to `end` (exclusive). Servers accept any bytes in a name or a string. Each
+ * byte that is not UTF-8 becomes its own surrogate, so that different bytes give different texts, and `encodeUtf8`
+ * returns the same bytes (as Python's `surrogateescape`, PEP 383). The driver cannot encode such a text: it must not
+ * become part of a command.
  */
 export function decodeUtf8(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start, end);
@@ -45,7 +46,7 @@ function decodeBytes(bytes: Buffer): string {
   return text;
 }
 
-/** Bytes of the character at an index; 0 when the byte there begins none. */
+/** Bytes of the character at an index; 0 if no character starts there. */
 function sequenceLength(bytes: Buffer, at: number): number {
   for (let length = 1; length <= sequenceBytesMax; length += 1) {
     if (at + length <= bytes.length && isUtf8(bytes.subarray(at, at + length))) return length;

@@ -2,8 +2,8 @@ import { elementType } from './element-type.js';
 import { elementsOf } from './scan.js';
 
 /**
- * Whether a top-level field is `Timestamp(0,0)`, which servers replace by the present time on insert and replacement.
- * Most documents hold no byte with the type's number and are answered by one native search.
+ * Whether a top-level field is `Timestamp(0,0)`, which servers replace with the current time on insert and replacement.
+ * Most documents contain no byte with the type's number; one native search rules them out.
  */
 export function hasZeroTimestamp(document: Uint8Array): boolean {
   if (document.indexOf(elementType.timestamp) < 0) return false;

@@ -2,9 +2,9 @@ import { BSON } from 'mongodb';
 import type { Document } from 'mongodb';
 
 /**
- * A text that is the same for documents that mean the same in a catalog: fields of the top level in order of name
- * (servers list options and index attributes in different orders), everything below as it stands, numbers by value at
- * every level outside of validators, pipelines and partial filters, which keep their types.
+ * A text that is equal for documents that mean the same in a catalog. Top-level fields are sorted by name, because
+ * servers list options and index attributes in different orders; nested fields keep their order. Numbers count by
+ * value, except in validators, pipelines and partial filters, where they keep their types.
  */
 export function canonicalText(document: Document): string {
   const sorted = Object.entries(document).sort(([a], [b]) => (a < b ? -1 : 1));

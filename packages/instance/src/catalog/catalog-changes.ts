@@ -5,7 +5,7 @@ import { sameKey } from './key-pattern.js';
 import type { Catalog, CatalogEntry, Sharding } from './namespace.js';
 import { namespaceOf } from './namespace.js';
 
-/** What DDL has done to one collection or view between two readings of a catalog; `entry` is as read last. */
+/** What DDL did to one collection or view between two reads of a catalog; `entry` is from the later read. */
 export type CatalogChange =
   | { kind: 'created'; entry: CatalogEntry }
   | { kind: 'dropped'; entry: CatalogEntry }
@@ -21,15 +21,15 @@ export type CatalogChange =
     }
   /** Sharded, resharded, refined or unsharded. */
   | { kind: 'shardKey'; before: CatalogEntry; entry: CatalogEntry }
-  /** Chunks of a sharded collection have moved, also there and back. Splits and merges alone are no change. */
+  /** Chunks of a sharded collection moved, even if they moved back. Splits and merges alone are no change. */
   | { kind: 'chunksMoved'; before: CatalogEntry; entry: CatalogEntry }
-  /** An unsharded collection or a database's primary has moved to another shard, also there and back. */
+  /** An unsharded collection or a database's primary moved to another shard, even if it moved back. */
   | { kind: 'primaryShard'; before: CatalogEntry; entry: CatalogEntry };
 
 /**
- * What has changed between two readings of one cluster's catalog with the same filter. Collections go by UUID, views by
- * name. A collection dropped and made anew is a drop and a creation; one renamed into or out of the filter is a creation
- * or a drop. Drops come first, then renames, then everything else in order of namespace.
+ * The changes between two reads of one cluster's catalog with the same filter. Collections are matched by UUID, views
+ * by name. A collection that was dropped and recreated is a drop and a creation. One renamed into or out of the filter
+ * is a creation or a drop. Drops come first, then renames, then everything else in order of namespace.
  */
 export function catalogChanges(before: Catalog, after: Catalog): CatalogChange[] {
   const earlier = new Map(before.map((entry) => [identityOf(entry), entry]));
@@ -51,7 +51,7 @@ export function catalogChanges(before: Catalog, after: Catalog): CatalogChange[]
   return [...dropped, ...renamed, ...others];
 }
 
-/** A view has no UUID; its name cannot be taken for one, since it contains a dot. */
+/** A view has no UUID. Its name cannot be mistaken for one, because it contains a dot. */
 function identityOf(entry: CatalogEntry): string {
   return entry.uuid === '' ? `${entry.type} ${namespaceOf(entry)}` : entry.uuid;
 }
@@ -90,7 +90,7 @@ function sameShardKey(a: Sharding | null, b: Sharding | null): boolean {
   return a.unique === b.unique && sameKey(a.key, b.key);
 }
 
-/** Whether the database's primary is where it was, and has been elsewhere meanwhile. */
+/** Whether the database's primary is where it was, but was elsewhere in the meantime. */
 function hasReturned(before: CatalogEntry, entry: CatalogEntry): boolean {
   return (
     before.primaryVersion !== undefined &&

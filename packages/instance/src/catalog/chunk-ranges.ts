@@ -1,7 +1,7 @@
 import type { Timestamp } from 'mongodb';
 import type { Chunk } from './namespace.js';
 
-/** Joins adjacent chunks of one owner: what remains says who owns what, however the chunks are cut. */
+/** Joins adjacent chunks of one owner: the result shows who owns what, however the chunks are split. */
 export function ownershipRanges(chunks: readonly Chunk[]): Chunk[] {
   const ranges: Chunk[] = [];
   for (const { min, max, shard } of chunks) {
@@ -13,9 +13,9 @@ export function ownershipRanges(chunks: readonly Chunk[]): Chunk[] {
 }
 
 /**
- * Whether a chunk has moved between two readings, even if all are where they were. A move gives its chunk a version with the greatest
- * first number so far, and an owner since its own time. Splits and merges leave that number, and what else raises it (a rename,
- * `collMod`, `clearJumboFlag`; 5.0.7 and later) leaves the time.
+ * Whether a chunk moved between two reads, even if all chunks are back where they were. A move gives its chunk a
+ * version with the greatest major number so far, and a new `onCurrentShardSince`. Splits and merges keep the major
+ * number. Other operations that raise it (a rename, `collMod`, `clearJumboFlag`; 5.0.7 and later) keep the time.
  */
 export function hasMoved(before: readonly Chunk[], after: readonly Chunk[]): boolean {
   const [version, ownedSince] = [

@@ -5,7 +5,7 @@ import type { CatalogEntry } from './namespace.js';
 import { namespaceOf } from './namespace.js';
 import { withoutFields } from './without-fields.js';
 
-/** Options of `create` that mean the same on every cluster. Others belong to one server's storage or past. */
+/** Options of `create` that mean the same on every cluster. Others belong to one server's storage or history. */
 const PORTABLE_OPTIONS: ReadonlySet<string> = new Set([
   'capped',
   'size',
@@ -22,7 +22,7 @@ const PORTABLE_OPTIONS: ReadonlySet<string> = new Set([
   'expireAfterSeconds',
 ]);
 
-/** Options that old servers show and that carry no meaning for a new collection. */
+/** Options that old servers report and that mean nothing for a new collection. */
 const SILENT_OPTIONS: ReadonlySet<string> = new Set([
   'flags',
   'temp',
@@ -32,10 +32,10 @@ const SILENT_OPTIONS: ReadonlySet<string> = new Set([
   'autoIndexId',
 ]);
 
-/** Capped sizes were rounded up to multiples of this before 6.0 and no longer are. */
+/** Before 6.0, servers rounded capped sizes up to multiples of this. */
 const CAPPED_SIZE_UNIT_BYTES = 256;
 
-/** The options a collection or view keeps on the destination, and a warning for what it cannot keep. */
+/** The options that a collection or view has on the destination, with a warning for those it cannot have. */
 export function portableOptions(entry: CatalogEntry): { options: Document; warnings: Warning[] } {
   const names = Object.keys(entry.options);
   const kept = names.filter((name) => PORTABLE_OPTIONS.has(name));
@@ -43,11 +43,13 @@ export function portableOptions(entry: CatalogEntry): { options: Document; warni
   const options: Document = Object.fromEntries(kept.map((name) => [name, entry.options[name] as unknown]));
   if ('collation' in options) options.collation = portableCollation(options.collation as Document);
   if (dropped.length === 0) return { options, warnings: [] };
-  const description = `${namespaceOf(entry)} is created without ${dropped.join(', ')}, which belong to the source's own storage.`;
+  const description =
+    `Convoy creates ${namespaceOf(entry)} without ${dropped.join(', ')}: these options belong to the source's ` +
+    'storage.';
   return { options, warnings: [{ name: 'collectionOptionDropped', description }] };
 }
 
-/** The fields of a `create` command: TTL of clustered collections is left out until commit. */
+/** The fields of a `create` command; the TTL of clustered collections is left out until commit. */
 export function createOptions(options: Document): Document {
   return withoutFields(options, 'expireAfterSeconds');
 }
@@ -58,9 +60,9 @@ export function portableCollation(collation: Document): Document {
 }
 
 /**
- * Names of the options in which two collections differ, in order. Compared are portable options only, capped sizes as
+ * Names of the options in which two collections differ, in order. Compares portable options only, and capped sizes as
  * the server rounds them.
- * @param form `temporary`: before commit, when a clustered collection's TTL is not there yet
+ * @param form `temporary`: before commit, while a clustered collection has no TTL yet
  */
 export function optionDifferences(expected: CatalogEntry, found: CatalogEntry, form: 'temporary' | 'final'): string[] {
   const a = comparableOptions(expected, form);
@@ -80,7 +82,7 @@ function comparableOptions(entry: CatalogEntry, form: 'temporary' | 'final'): Do
   }
   if (options.capped !== true) delete comparable.capped;
   if (isEmptyDocument(options.validator)) delete comparable.validator;
-  // Some releases spell the defaults out.
+  // Some releases write the defaults out.
   if (options.validationLevel === 'strict') delete comparable.validationLevel;
   if (options.validationAction === 'error') delete comparable.validationAction;
   if ((options.changeStreamPreAndPostImages as Document | undefined)?.enabled !== true)

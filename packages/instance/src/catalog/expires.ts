@@ -1,6 +1,9 @@
 import type { CatalogEntry } from './namespace.js';
 
-/** Whether the server deletes documents of a collection by itself: it has a TTL index, or is clustered with a limit of age. */
+/**
+ * Whether the server deletes documents of a collection itself: by a TTL index, or by the age limit of a clustered
+ * collection.
+ */
 export function expires({ indexes, options }: Pick<CatalogEntry, 'indexes' | 'options'>): boolean {
   return (
     options.expireAfterSeconds !== undefined ||

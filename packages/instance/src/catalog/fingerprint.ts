@@ -4,8 +4,8 @@ import { ownershipRanges } from './chunk-ranges.js';
 import type { Catalog, CatalogEntry } from './namespace.js';
 
 /**
- * Digest (SHA-256 in hexadecimal) of a catalog: namespaces, UUIDs, options, indexes, shard keys and owners. Two readings
- * have the same one exactly when no DDL came between them; sizes and chunk splits without a move do not count.
+ * Digest (SHA-256, hexadecimal) of a catalog: namespaces, UUIDs, options, indexes, shard keys and owners. Two reads
+ * have the same digest exactly if no DDL happened between them. Sizes, and chunk splits without a move, do not count.
  */
 export function fingerprint(catalog: Catalog): string {
   const hash = createHash('sha256');

@@ -29,16 +29,16 @@ const PORTABLE_ATTRIBUTES: ReadonlySet<string> = new Set([
   'bucketSize',
 ]);
 
-/** Attributes that are there when true and say nothing otherwise. */
+/** Attributes that count only when they are true. */
 const FLAGS: ReadonlySet<string> = new Set(['unique', 'sparse', 'hidden', 'prepareUnique']);
 
-/** Attributes that old servers show and that no longer say anything. */
+/** Attributes that old servers report and that no longer mean anything. */
 const SILENT_ATTRIBUTES: ReadonlySet<string> = new Set(['v', 'ns', 'background', 'dropDups', 'safe', 'clustered']);
 
 /** The index types that servers of 5.0 and later can build; `geoHaystack` ended with 4.4. */
 const INDEX_TYPES: ReadonlySet<unknown> = new Set(['text', 'hashed', '2d', '2dsphere', 'columnstore']);
 
-/** Attributes by which the server tells indexes on one collection apart. */
+/** Attributes by which the server tells indexes of one collection apart. */
 const SIGNATURE_ATTRIBUTES: ReadonlySet<string> = new Set([
   'key',
   'collation',
@@ -48,20 +48,23 @@ const SIGNATURE_ATTRIBUTES: ReadonlySet<string> = new Set([
   'wildcardProjection',
 ]);
 
-/** What `collMod` takes and the TTL monitor never reaches: the greatest 32-bit number of seconds (recorded, 15-attributes). */
+/**
+ * `collMod` accepts this value and the TTL monitor never reaches it: the greatest 32-bit number of seconds (recorded,
+ * 15-attributes).
+ */
 export const TTL_OFF_SECONDS = 2_147_483_647;
 
-/** Current version of index specifications; servers turn 0 and 1 into 2 when an index is built anew. */
+/** Current version of index specifications; servers build indexes of version 0 and 1 as version 2. */
 const INDEX_VERSION = 2;
 
-/** Whether this is the index on `_id` that every collection has by itself. */
+/** Whether this is the `_id` index, which every collection has. */
 export function isIdIndex(index: Document): boolean {
   return index.name === '_id_' || index.clustered === true;
 }
 
 /**
- * An index as the destination can hold it. Legacy directions (`true`, `0`, empty or unknown texts), which the server
- * took for ascending, become 1; attributes of the source's storage are left out.
+ * An index in the form the destination can have. Legacy directions (`true`, `0`, empty or unknown texts), which the
+ * server treated as ascending, become 1. Attributes of the source's storage are left out.
  * @param namespace only for the warnings
  */
 export function portableIndex(namespace: string, index: Document): { index: Document; warnings: Warning[] } {
@@ -89,24 +92,24 @@ export function portableIndex(namespace: string, index: Document): { index: Docu
   if ('expireAfterSeconds' in portable) {
     portable.expireAfterSeconds = legalTtl(portable.expireAfterSeconds);
     if (portable.expireAfterSeconds !== index.expireAfterSeconds)
-      warn('ttlNormalised', 'has an expireAfterSeconds that is no whole number in range');
+      warn('ttlNormalised', 'has an expireAfterSeconds that is not a valid integer');
   }
   return { index: portable, warnings };
 }
 
-/** Why the destination cannot hold an index in its source form, or null. */
+/** The reason why the destination cannot have an index in its source form, or null. */
 export function indexObstacle(index: Document): string | null {
   const fields = [...keyOf(index)];
   if (fields.some(([, value]) => value === 'geoHaystack')) return 'geoHaystack indexes ended with version 4.4';
-  if (!fields.every(([field]) => isWellFormed(field))) return 'a field of its key has a name that is no UTF-8';
+  if (!fields.every(([field]) => isWellFormed(field))) return 'a field name in its key is not valid UTF-8';
   if (Object.values(index).some((value) => value instanceof RawValue))
     return 'its filter holds a value that Convoy cannot send in a command';
   return null;
 }
 
 /**
- * What tells two indexes on one collection apart for the server (5.0 and later): everything but name, TTL and visibility.
- * Indexes of equal signatures cannot stand side by side.
+ * What the server (5.0 and later) tells two indexes of one collection apart by: everything but name, TTL and
+ * visibility. Two indexes with the same signature cannot coexist.
  */
 export function indexSignature(index: Document): string {
   const parts = Object.entries(index).filter(([attribute]) => SIGNATURE_ATTRIBUTES.has(attribute));
@@ -115,8 +118,8 @@ export function indexSignature(index: Document): string {
 
 /**
  * The specification that builds an index. In a collection with a collation, an index that shows none has the simple
- * one, which has to be said; a TTL index that is switched off is built with the greatest legal value first.
- * @param now_seconds present time in seconds since 1970: a TTL must lie below it
+ * one, and the specification must say so. A disabled TTL index starts with the greatest legal value.
+ * @param now_seconds current time in seconds since 1970: a TTL must be below it
  */
 export function buildSpecification(index: Document, collectionCollation: unknown, now_seconds: number): Document {
   const specification: Document = { ...index, key: writtenKey(index) };
@@ -129,8 +132,8 @@ export function buildSpecification(index: Document, collectionCollation: unknown
 }
 
 /**
- * The key as one writes it. `listIndexes` shows the text fields of a text index as `_fts` and `_ftsx`, and names them
- * only in `weights`.
+ * The key as a user writes it. `listIndexes` shows the text fields of a text index as `_fts` and `_ftsx`, and names
+ * them only in `weights`.
  */
 function writtenKey(index: Document): KeyPattern {
   const key = keyOf(index);
@@ -143,7 +146,7 @@ function writtenKey(index: Document): KeyPattern {
   return new Map(fields);
 }
 
-/** Clocks of the cluster may be behind ours by less than this. */
+/** The cluster's clocks may be behind ours by less than this. */
 const TTL_MARGIN_SECONDS = 86_400;
 
 function portableKey(key: KeyPattern): KeyPattern {
@@ -155,7 +158,7 @@ function portableDirection(value: unknown): unknown {
   return INDEX_TYPES.has(value) ? value : 1;
 }
 
-/** Old servers kept flags as they were written: numbers, and `false` spelled out. */
+/** Old servers stored flags as the user wrote them: numbers, and `false` spelled out. */
 function isUnsetFlag(attribute: string, value: unknown): boolean {
   return FLAGS.has(attribute) && (value === false || value === 0 || value === null);
 }

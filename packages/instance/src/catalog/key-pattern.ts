@@ -1,12 +1,12 @@
 import type { Document } from 'mongodb';
 
 /**
- * The fields of an index or shard key in their order, with plain numbers: 1, -1, "hashed", … A Map, because JavaScript's objects
- * put names that look like numbers, such as "2024", before all others.
+ * The fields of an index or shard key in order, with plain numbers: 1, -1, "hashed", … It is a Map because JavaScript
+ * objects put names that look like numbers, such as "2024", first.
  */
 export type KeyPattern = ReadonlyMap<string, unknown>;
 
-/** The key of an index specification as catalogs are read. */
+/** The key of an index specification as the catalog readers return it. */
 export function keyOf(index: Document): KeyPattern {
   return index.key as KeyPattern;
 }
@@ -16,7 +16,7 @@ export function sameKey(a: KeyPattern, b: KeyPattern): boolean {
   return a.size === b.size && isKeyPrefix(a, b);
 }
 
-/** Whether a key begins with the fields and values of another, in order. */
+/** Whether a key starts with the fields and values of another, in order. */
 export function isKeyPrefix(prefix: KeyPattern, key: KeyPattern): boolean {
   const fields = [...key];
   return [...prefix].every(([field, value], position) => {

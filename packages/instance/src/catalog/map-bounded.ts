@@ -1,6 +1,6 @@
 /**
- * Calls `work` for every item, at most `parallel` at a time, and gives the results in the items' order.
- * After a failure no further item is begun; those under way are waited for, then the first failure is thrown.
+ * Calls `work` for every item, at most `parallel` at a time, and returns the results in the items' order. After a
+ * failure no further item starts; once those in progress have ended, it throws the first failure.
  */
 export async function mapBounded<Item, Result>(
   items: readonly Item[],

@@ -1,4 +1,4 @@
-/** Names repeated in one error description; the rest is counted. */
+/** Names in one error description; the rest is only counted. */
 const NAMED_MAX = 5;
 
 /** The first few of many names, and how many more there are. */

@@ -3,18 +3,18 @@ import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { RE2JS } from 're2js';
 
-/** Decides which collections a migration is about. Fixed after start. */
+/** Decides which collections a migration includes. Fixed after start. */
 export interface NamespaceFilter {
   /** Whether a collection or view is migrated. Database and collection names are case-sensitive. */
   includes(database: string, collection: string): boolean;
-  /** Whether anything of a database can be included: false spares listing its collections. */
+  /** Whether any collection of a database can be included: false saves listing its collections. */
   mayInclude(database: string): boolean;
 }
 
-/** Databases that are never migrated: the server's own, and Convoy's state. */
+/** Databases that are never migrated: the server's own, and Convoy's metadata. */
 const RESERVED_DATABASES: ReadonlySet<string> = new Set(['admin', 'config', 'local', 'convoy_metadata']);
 
-/** Option letters that the linear-time engine knows, with its flags. `u` changes nothing: names are UTF-8 anyway. */
+/** Option letters that the linear-time engine supports, with its flags. `u` changes nothing: names are UTF-8 anyway. */
 const OPTION_FLAGS: Readonly<Record<string, number>> = {
   i: RE2JS.CASE_INSENSITIVE,
   m: RE2JS.MULTILINE,
@@ -29,27 +29,28 @@ interface CompiledSelector {
   collection: NameTest;
 }
 
-/** Whether a database is the server's own or holds Convoy's state. */
+/** Whether a database is the server's own or holds Convoy's metadata. */
 export function isReservedDatabase(database: string): boolean {
   return RESERVED_DATABASES.has(database);
 }
 
-/** Collections under which the server builds the result of `$out`, `convertToCapped` or a rename across databases. */
+/** Collections in which the server builds the result of `$out`, `convertToCapped` or a rename across databases. */
 const TEMPORARY_COLLECTION = /^tmp(?:\.agg_out\.|[A-Za-z0-9]{5}\.(?:convertToCapped|renameCollection)\.?)/;
 
 /**
- * Whether a collection is the server's own (`system.views`, buckets of time series, what it builds under a temporary
- * name, …); `system.js` holds users' data.
+ * Whether a collection is the server's own (`system.views`, time-series buckets, temporary collections, …); `system.js`
+ * holds users' data.
  */
 export function isReservedCollection(collection: string): boolean {
   return (collection.startsWith('system.') && collection !== 'system.js') || TEMPORARY_COLLECTION.test(collection);
 }
 
 /**
- * Compiles the filter of a start request: first what is included (everything, when nothing is named), then less what is
- * excluded. Inside one element `collections` and `collectionsRegex` are a union. Reserved names are never included.
- * Patterns match anywhere in a name unless anchored, in time linear in its length.
- * @throws ConvoyError `filterPatternInvalid` for a pattern or option letter that the linear-time engine does not have
+ * Compiles the filter of a start request: what is included (everything, if nothing is named), minus what is excluded.
+ * Inside one element `collections` and `collectionsRegex` form a union. Reserved names are never included. Patterns
+ * match anywhere in a name unless anchored, in time linear in its length.
+ * @throws ConvoyError `filterPatternInvalid` for a pattern or option letter that the linear-time engine does not
+ * support
  */
 export function compileNamespaceFilter(
   request: Pick<StartRequest, 'includeNamespaces' | 'excludeNamespaces'>,
@@ -90,7 +91,7 @@ function compilePattern({ pattern, options }: NamePattern): NameTest {
     if (flag === undefined) {
       throw new ConvoyError(
         'filterPatternInvalid',
-        `The option letter ${letter} of the pattern ${quoted(pattern)} is not available; use i, m and s.`,
+        `The option letter ${letter} of the pattern ${quoted(pattern)} is not supported; use i, m and s.`,
       );
     }
     flags |= flag;
@@ -101,13 +102,13 @@ function compilePattern({ pattern, options }: NamePattern): NameTest {
   } catch (cause) {
     throw new ConvoyError(
       'filterPatternInvalid',
-      `The pattern ${quoted(pattern)} cannot be compiled by the linear-time engine; back-references and look-around are not available.`,
+      `The linear-time engine cannot compile the pattern ${quoted(pattern)}; remove back-references and look-around.`,
       { cause },
     );
   }
 }
 
-/** Longest part of a pattern that is repeated in a description. */
+/** Longest part of a pattern that a description repeats. */
 const PATTERN_SHOWN_CHARACTERS_MAX = 100;
 
 function quoted(pattern: string): string {

@@ -3,13 +3,16 @@ import type { KeyPattern } from './key-pattern.js';
 
 /** A chunk of a sharded collection: the owner of the shard-key range from `min` (inclusive) to `max` (exclusive). */
 export interface Chunk {
-  /** Bounds are documents of BSON bytes, one value per field of the key: only bytes keep what JavaScript has no value for. */
+  /**
+   * Bounds are BSON documents with one value per field of the key. Only bytes preserve values that JavaScript cannot
+   * represent.
+   */
   min: Uint8Array;
   max: Uint8Array;
   shard: string;
-  /** Its version: every move in the collection raises the seconds, and a split or merge the increment alone. */
+  /** Its version: a move raises the seconds (major number), a split or merge only the increment. */
   version?: Timestamp;
-  /** Cluster time since which it belongs to its shard, as far as its history tells: a merge begins anew. */
+  /** Cluster time since which it belongs to its shard, according to its history; a merge restarts it. */
   ownedSince?: Timestamp;
 }
 
@@ -20,7 +23,7 @@ export interface Sharding {
   unique: boolean;
   /** All chunks in shard-key order, without gaps. */
   chunks: Chunk[];
-  /** A chunk was moved to another shard since the collection was sharded, or the move was begun: there may be orphans. */
+  /** True if a chunk move was started since the collection was sharded: there may be orphans. */
   everMoved: boolean;
 }
 
@@ -31,19 +34,25 @@ export interface CatalogEntry {
   type: 'collection' | 'view';
   /** 32 hexadecimal digits; empty for views. */
   uuid: string;
-  /** Options as `listCollections` shows them (capped, size, max, collation, validator, viewOn, pipeline, …), decoded by `decodeListedCollection`. */
+  /**
+   * Options as `listCollections` shows them (capped, size, max, collation, validator, viewOn, pipeline, …), decoded by
+   * `decodeListedCollection`.
+   */
   options: Document;
   /** Index specifications as `listIndexes` shows them, decoded by `decodeIndex`, `_id_` included; empty for views. */
   indexes: Document[];
   sharding: Sharding | null;
   /** The shard that holds an unsharded collection (its database's primary). */
   primaryShard: string;
-  /** How often the database's primary has changed, counted from 1; absent on a replica set. */
+  /** How often the database's primary changed, counted from 1; absent on a replica set. */
   primaryVersion?: number;
   /** Estimates from `collStats`; 0 when unknown. */
   sizeBytes: number;
   documentCount: number;
-  /** Where several instances read the collection through a router: the `_id`s at which their shares meet, type byte and value. */
+  /**
+   * If several instances read the collection through a router: the `_id`s between their sync tasks, type byte and
+   * value.
+   */
   taskBounds?: Binary[];
 }
 

@@ -1,6 +1,6 @@
 import { duplicateKeyCode } from '../cluster/failure.js';
 
-/** Server error codes that the catalog's steps expect: all but 359 were seen on 5.0, that one is from the 6.0 error list. */
+/** Server error codes that the catalog's steps expect: all but 359 were seen on 5.0; 359 is from the 6.0 error list. */
 export const serverCode = {
   badValue: 2,
   typeMismatch: 14,

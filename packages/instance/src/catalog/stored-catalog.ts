@@ -5,14 +5,15 @@ import type { CatalogEntry } from './namespace.js';
 import { decodeIndex, decodeKey, decodeOptions } from './read/decode-catalog.js';
 
 /**
- * An entry as one binary value, so that field names with dots and dollars and every number type survive being stored.
+ * Encodes an entry as one binary value, so that field names with dots and dollars and every number type survive in the
+ * store.
  * @returns what `restoredEntry` takes
  */
 export function storedEntry(entry: CatalogEntry): Binary {
   return new Binary(BSON.serialize(entry, { ignoreUndefined: true }));
 }
 
-/** The entry as it was stored: plain numbers, but validators, pipelines, partial filters, keys and chunk bounds exact. */
+/** Decodes a stored entry: plain numbers, but validators, pipelines, partial filters, keys and chunk bounds exact. */
 export function restoredEntry(stored: Binary): CatalogEntry {
   const bytes = stored.value();
   const plain = BSON.deserialize(bytes) as CatalogEntry;
@@ -37,7 +38,7 @@ function embedded(bytes: Uint8Array, ...path: readonly string[]): Uint8Array {
   return element === null ? noDocument : readDocument(bytes, element);
 }
 
-/** Bytes of their own. Earlier releases stored bounds as documents. */
+/** A copy of the bytes. Earlier releases stored bounds as documents. */
 function boundIn(chunk: Uint8Array, name: 'min' | 'max'): Uint8Array {
   const element = findElement(chunk, name);
   if (element === null) return noDocument;

@@ -6,15 +6,15 @@ import type { ClusterClient } from '../cluster/node-client.js';
 import { sampleIdsIfGiven } from '../cluster/sample-ids.js';
 import type { CatalogEntry } from './namespace.js';
 
-/** Below this a collection is one share's alone: dividing it would cost more than it gains. */
+/** A collection below this size belongs to one sync task: dividing it would cost more than it gains. */
 const dividedBytesMin = 16 * 1024 * 1024;
-/** Samples per share: evens out the ranges. */
+/** Samples per sync task: makes the ranges even. */
 const samplesPerTask = 32;
 
 /**
- * `_id`s at which the shares of a collection end and the next begin, where several instances read one collection through
- * a router, from a random sample. All instances have to have the same ones: they are found once and stored.
- * @returns none when the collection is to stay with one share: it is small, capped, or its `_id`s cannot be compared here
+ * Samples the `_id`s that divide a collection between sync tasks, if several instances read it through a router. All
+ * instances need the same bounds: one of them samples and stores them.
+ * @returns none if one sync task has the whole collection: it is small, capped, or Convoy cannot compare its `_id`s
  */
 export async function sampleTaskBounds(
   source: ClusterClient,
@@ -33,13 +33,13 @@ export async function sampleTaskBounds(
   return evenBounds(sample, tasks).map(storedValue);
 }
 
-/** Whether the `_id` index of a collection has another collation than the simple one. */
+/** Whether the `_id` index of a collection has a collation other than the simple one. */
 export function isCollated(entry: CatalogEntry): boolean {
   const collation = entry.options.collation as { locale?: string } | undefined;
   return collation !== undefined && collation.locale !== 'simple';
 }
 
-/** The `_id`s that `sampleTaskBounds` has chosen, as they were stored with the entry. */
+/** The `_id`s that `sampleTaskBounds` chose, from the stored entry. */
 export function taskBoundsOf(entry: CatalogEntry): RawValue[] {
   return (entry.taskBounds ?? []).map(restoredValue);
 }

@@ -6,22 +6,22 @@ import type { CollectionPlan } from './plan/destination-plan.js';
 import { namespaceOf } from './namespace.js';
 import { serverCode } from './server-code.js';
 
-/** `_id`s kept of one index: enough to begin with, and few enough for a list. */
+/** `_id`s reported per index: enough to start with, few enough for a list. */
 const idsMax = 100;
 /** Violated indexes that a description names. */
 const namedMax = 5;
 
-/** Documents on the destination that share a key of an index which is to be unique. */
+/** Documents on the destination that violate an index which must become unique. */
 export interface UniqueViolation {
   readonly namespace: string;
   readonly index: string;
-  /** `_id`s of such documents, as far as the server tells. */
+  /** `_id`s of such documents, as far as the server reports them. */
   readonly ids: readonly RawValue[];
 }
 
-/** Indexes cannot be made unique yet. Its description names namespaces and indexes, never values. */
+/** Indexes cannot be made unique yet. The description names namespaces and indexes, never values. */
 export class UniqueIndexViolated extends ConvoyError {
-  /** Not among the fields that a logger shows: they hold `_id`s. */
+  /** Not enumerable, so that no logger shows it: it holds `_id`s. */
   readonly #violations: readonly UniqueViolation[];
 
   constructor(violations: readonly UniqueViolation[], cause: unknown) {
@@ -44,7 +44,7 @@ function describe(violations: readonly UniqueViolation[]): string {
   ].join(' ');
 }
 
-/** What a server's refusal to make an index unique says; null when it says something else. */
+/** The server's report when it refuses to make an index unique; null for other errors. */
 export async function violationOf(
   client: NodeClient,
   plan: CollectionPlan,
@@ -62,19 +62,22 @@ export async function violationOf(
   return { namespace: namespaceOf(plan.entry), index: String(index.name), ids: ids.slice(0, idsMax).map(encodeValue) };
 }
 
-/** What a server says of the keys that it has met. */
+/** The server's report of the duplicate keys. */
 interface FoundKeys {
   violations?: { ids: unknown[] }[];
   keyValue?: Document;
 }
 
-/** A server says it in its reply; a router hands on what each shard has said (`raw`), and says nothing itself (seen on 5.0.7). */
+/** A shard reports it in its reply; a router only passes on each shard's reply in `raw` (seen on 5.0.7). */
 function repliesOf({ errorResponse }: MongoServerError): FoundKeys[] {
   const own = errorResponse as FoundKeys & { raw?: Record<string, FoundKeys> };
   return own.violations === undefined && own.keyValue === undefined ? Object.values(own.raw ?? {}) : [own];
 }
 
-/** A build, as before 6.0, ends at the first key that it meets twice. Under a collation its value is no field's, and nothing is found. */
+/**
+ * A build, as before 6.0, ends at the first duplicate key. Under a collation its value is not a field's value, so
+ * nothing is found.
+ */
 async function idsUnder(
   client: NodeClient,
   plan: CollectionPlan,

@@ -10,35 +10,37 @@ import { SessionFence } from '../store/session-fence.js';
 import type { TaskRecords } from '../store/task-record.js';
 import { type LeftoverZones, removeLeftoverZones } from './leftover-zones.js';
 
-/** One thing that a cleanup does: what it is told as, and the doing. Each may be repeated. */
+/** One step of a cleanup: its title, and what it does. Each step may be repeated. */
 export interface CleanupStep {
   description: string;
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** What a cleanup has to do with. */
+/** What a cleanup works on. */
 export interface Remains {
-  /** Null when the metadata database holds no migration (any more). */
+  /** Null if the metadata database holds no migration. */
   record: MigrationRecord | null;
   source: ClusterClient | null;
   destination: ClusterClient;
-  /** The one of both that holds the state, and the other, where anything is on it. */
+  /** The cluster that holds the state, and the other one if any state is on it. */
   home: ClusterClient;
   other: ClusterClient | null;
   records: MigrationRecords;
   tasks: TaskRecords;
   zones: LeftoverZones;
-  /** Names of the collections of the metadata database on either. */
+  /** Names of the collections of the metadata database on either cluster. */
   metadata: { home: readonly string[]; other: readonly string[] };
   retrying: Retrying;
-  /** Lifts a cluster's block of user writes. @throws ConvoyError `writeBlockingFailed` when the cluster refuses, with what to do */
+  /**
+   * Lifts a cluster's block of user writes. @throws ConvoyError `writeBlockingFailed` if the cluster refuses, with what
+   * to do
+   */
   allowWrites(cluster: ClusterClient, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * All that is to be done, in order: the metadata, by which a cleanup that was cut short is found again, goes last.
- * Between the plan and its carrying out an operator may think for long: every step throws ConvoyError `migrationLives`
- * when a migration is at work by then.
+ * All steps in order. The metadata goes last, so that a rerun finds an interrupted cleanup. An operator may take long
+ * between the plan and its execution: every step throws ConvoyError `migrationLives` if a migration is running by then.
  */
 export function cleanupSteps(remains: Remains): CleanupStep[] {
   const { zones, destination, records } = remains;
@@ -66,8 +68,9 @@ export function cleanupSteps(remains: Remains): CleanupStep[] {
 }
 
 /**
- * Decides between the cleanup and a commit, as failures and commits are decided between: from here on nobody opens the
- * destination. One that has gone on since the plan was made is another one than was agreed to.
+ * Decides between the cleanup and a commit, in the same way as between a failure and a commit: from here on no process
+ * opens the destination. If the migration has progressed since the plan was made, the operator has not agreed to this
+ * state.
  */
 async function giveUp(records: MigrationRecords, planned: MigrationRecord, signal: AbortSignal): Promise<void> {
   if (planned.phase === 'committed') {
@@ -81,7 +84,7 @@ async function giveUp(records: MigrationRecords, planned: MigrationRecord, signa
   if (record !== null && record.phase !== planned.phase)
     throw new ConvoyError(
       'migrationLives',
-      'The migration has gone on since the plan was made. Run the cleanup again.',
+      'The migration has progressed since the plan was made. Run the cleanup again.',
     );
 }
 
@@ -89,11 +92,14 @@ function refuseAtWork(record: MigrationRecord | null): void {
   if (record === null || record.failure !== null || record.phase === 'committed') return;
   throw new ConvoyError(
     'migrationLives',
-    'A migration has been begun since the plan was made: let it end, or stop all its instances first.',
+    'A migration was started since the plan was made: let it end, or stop all its instances first.',
   );
 }
 
-/** The users that a migration needs may drop collections, and not databases; one without collections is none. */
+/**
+ * The users that a migration needs may drop collections but not databases; a database without collections does not
+ * exist.
+ */
 async function dropMetadata({ router }: ClusterClient, names: readonly string[], signal: AbortSignal): Promise<void> {
   const recordLast = [...names].sort((a, b) => Number(a === 'migration') - Number(b === 'migration'));
   for (const name of recordLast) {
@@ -104,7 +110,7 @@ async function dropMetadata({ router }: ClusterClient, names: readonly string[],
   }
 }
 
-/** The one with the migration's record goes last. */
+/** The collection with the migration's record goes last. */
 function dropSteps({ home, other, metadata }: Remains): CleanupStep[] {
   const places = [
     { cluster: other, names: metadata.other },
@@ -119,7 +125,7 @@ function dropSteps({ home, other, metadata }: Remains): CleanupStep[] {
   });
 }
 
-/** While a committed migration could be reversed, the balancer of its destination was kept off. */
+/** While a committed migration could be reversed, the balancer of its destination stayed off. */
 function endReversalSteps({ destination }: Remains, { reversal, balancers }: MigrationRecord): CleanupStep[] {
   return reversal && balancers?.destination === true ? [startBalancer(destination)] : [];
 }
@@ -131,7 +137,7 @@ function startBalancer(cluster: ClusterClient): CleanupStep {
   };
 }
 
-/** Of a migration that has not come to its end: nobody may go on with it, and the clusters become what they were. */
+/** Steps for an unfinished migration: no process may continue it, and the clusters return to their former state. */
 function abandonSteps(remains: Remains, record: MigrationRecord): CleanupStep[] {
   const { source, destination } = remains;
   const sides = [
@@ -140,12 +146,12 @@ function abandonSteps(remains: Remains, record: MigrationRecord): CleanupStep[] 
       blocked: record.phase === 'committing' && !record.sourceReleased,
       balanced: record.balancers?.source === true,
     },
-    // What was the source before a reverse was closed by its commit, and stays so.
+    // The commit of a reversed migration closed the former source, which stays closed.
     { cluster: destination, blocked: turnsOf(record) === 0, balanced: record.balancers?.destination === true },
   ];
   const steps: CleanupStep[] = [
     {
-      description: 'Keep processes of the migration that are frozen or cut off from writing any more.',
+      description: 'Prevent frozen or isolated processes of the migration from writing.',
       run: (signal) => fenceOwners(remains, signal),
     },
   ];

@@ -3,10 +3,10 @@ import { setZone } from '../catalog/make/place-chunks.js';
 import { readConfig } from '../catalog/read/read-sharding.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 
-/** Zones of this name place the first chunks of a collection, and are gone once it is made. */
+/** Zones of this name place the first chunks of a collection; Convoy removes them once the collection exists. */
 const ownZone = { $regex: '^convoy_' };
 
-/** Zones that a process left on the destination when it ended while it made a collection. */
+/** Zones that a process left on the destination because it ended while it created a collection. */
 export interface LeftoverZones {
   ranges: Document[];
   shards: { shard: string; zone: string }[];

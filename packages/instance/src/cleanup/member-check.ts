@@ -6,9 +6,9 @@ import type { TaskRecords } from '../store/task-record.js';
 const poll_ms = 200;
 
 /**
- * Asks the processes of a migration whether they are at work, in the one place that all of them look at once a second.
+ * Asks the processes of a migration whether they are running, through the record that all of them read once a second.
  * @param answerWithin_ms how long an answer may take
- * @returns the shares whose process has answered, as soon as any has; none after the time
+ * @returns the sync tasks whose process has answered, as soon as any has; none after the time
  */
 export async function checkMembers(
   records: MigrationRecords,

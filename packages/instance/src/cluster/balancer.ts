@@ -3,18 +3,18 @@ import type { Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CallOptions, ClusterClient } from './node-client.js';
 
-/** How long `balancerStop` may wait for the round it interrupts. */
+/** Time that `balancerStop` may wait for the current round. */
 const stop_ms = 60_000;
-/** How often a busy balancer is asked again. */
+/** Interval between checks of a busy balancer. */
 const pollDefault_ms = 500;
-/** A migration of a large chunk may take this long to end. */
+/** A migration of a large chunk may take this long. */
 const quietLimitDefault_ms = 10 * 60_000;
 
-/** What a cluster's balancer does. */
+/** State of a cluster's balancer. */
 export interface BalancerState {
-  /** False when no new rounds begin. */
+  /** False if the balancer starts no new rounds. */
   enabled: boolean;
-  /** True while a round runs or a chunk is on its way, also one moved by hand. */
+  /** True while a round runs or a chunk migrates, including manual moves. */
   busy: boolean;
 }
 
@@ -33,9 +33,9 @@ export async function readBalancer(cluster: ClusterClient, options: CallOptions)
 }
 
 /**
- * Stops the balancer and waits until nothing moves any more.
+ * Stops the balancer and waits until no chunk migrates.
  * @returns the state before, for `restoreBalancer`; null for replica sets
- * @throws ConvoyError `balancerStillRunning` when it does not come to rest within the limit
+ * @throws ConvoyError `balancerStillRunning` if it is still busy after the limit
  */
 export async function stopBalancer(
   cluster: ClusterClient,
@@ -65,17 +65,17 @@ export async function restoreBalancer(
 }
 
 function stillRunning(cluster: ClusterClient, state: BalancerState | null): ConvoyError {
-  const what = state?.enabled === true ? 'was started again by somebody else' : 'is still moving chunks';
+  const what = state?.enabled === true ? 'was started again by another client' : 'is still migrating chunks';
   return new ConvoyError(
     'balancerStillRunning',
     `The balancer of ${cluster.name} ${what}; stop it and wait for its round to end.`,
   );
 }
 
-/** The config server notes migrations in `migrations`; up to 5.0 they also hold a lock on their collection. */
+/** The config server records migrations in `migrations`; up to 5.0 they also hold a lock on their collection. */
 async function migrationRuns(cluster: ClusterClient, options: CallOptions): Promise<boolean> {
   const migrations = { find: 'migrations', limit: 1, singleBatch: true };
-  // The balancer of 4.4 and 5.0 holds the lock "balancer" all the time; 2 is the state of a lock that is held.
+  // The balancer of 4.4 and 5.0 always holds the lock "balancer"; state 2 means that a lock is held.
   const locks = { find: 'locks', filter: { state: 2, _id: { $ne: 'balancer' } }, limit: 1, singleBatch: true };
   const replies = await Promise.all([migrations, locks].map((find) => cluster.router.command('config', find, options)));
   return replies.some((reply) => ((reply['cursor'] as Document)['firstBatch'] as unknown[]).length > 0);

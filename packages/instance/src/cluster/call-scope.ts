@@ -1,33 +1,33 @@
 import type { CallOptions } from './node-client.js';
 
-/** What a call may take beyond its server-side limit before its connection counts as dead. */
+/** Grace beyond a call's server-side limit; after it the connection counts as dead. */
 const answerGrace_ms = 30_000;
 
-/** The reason given to calls in flight when their door is closed. */
+/** Rejects calls in flight when their client closes. */
 export class ClientClosedError extends Error {
   override readonly name = 'DoorClosedError';
 }
 
-/** Thrown when a node has not answered long after the call's own limit had passed. */
+/** Thrown if a node has not answered well after the call's own limit. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 }
 
 /**
- * The calls in flight through one door. Each gets a signal of its own that follows the caller's, the door's closing
- * and its time limit; nothing stays registered on the caller's long-lived signal afterwards.
+ * The calls in flight through one client. Each gets its own signal, which follows the caller's, the client's closing
+ * and the time limit. Afterwards nothing stays registered on the caller's long-lived signal.
  */
 export class CallsInFlight {
   private readonly calls = new Map<AbortController, Promise<void>>();
   private closed = false;
 
   /**
-   * Runs one call under a signal of its own.
-   * @throws the caller's abort reason, DoorClosedError, NoAnswerError or what the call throws
+   * Runs one call under its own signal.
+   * @throws the caller's abort reason, ClientClosedError, NoAnswerError or what the call throws
    */
   async run<T>(options: CallOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     options.signal.throwIfAborted();
-    if (this.closed) throw new ClientClosedError('The door is closed');
+    if (this.closed) throw new ClientClosedError('The client is closed');
     const controller = new AbortController();
     const follow = () => controller.abort(options.signal.reason);
     options.signal.addEventListener('abort', follow, { once: true });
@@ -44,11 +44,11 @@ export class CallsInFlight {
     }
   }
 
-  /** Ends all calls and waits until they have ended; later ones are refused. */
+  /** Aborts all calls and waits until they have ended; later calls are refused. */
   async close(): Promise<void> {
     this.closed = true;
     const settled = [...this.calls.values()];
-    for (const controller of this.calls.keys()) controller.abort(new ClientClosedError('The door was closed'));
+    for (const controller of this.calls.keys()) controller.abort(new ClientClosedError('The client was closed'));
     await Promise.all(settled);
   }
 }
@@ -60,5 +60,5 @@ function limitTimer(options: CallOptions, controller: AbortController): NodeJS.T
 }
 
 function noResult(): void {
-  // The result belongs to the caller; only the moment of its arrival counts here.
+  // The caller handles the result; only completion matters here.
 }

@@ -4,33 +4,33 @@ import type { NodeClient, RawCursor, Version } from './node-client.js';
 import { isAtLeast } from './topology.js';
 
 export interface ChangeStreamOptions {
-  /** The first time that is read (inclusive). */
+  /** The first time to read (inclusive). */
   startAtOperationTime: Timestamp;
   batchDocumentsMax: number;
   signal: AbortSignal;
   /** The whole cluster instead of one database or collection. */
   allChangesForCluster: boolean;
-  /** Decides about the dialect. */
+  /** Determines which options the server supports. */
   version: Version;
-  /** Limits the stream when it is not the whole cluster's. */
+  /** Database and collection of a stream that does not cover the whole cluster. */
   database?: string;
   collection?: string;
-  /** Stages after `$changeStream`, carried out by the server. */
+  /** Stages after `$changeStream`, which the server runs. */
   pipeline?: Document[];
-  /** Where the server knows how: events beyond 16 MB arrive in fragments (`splitEvent`) instead of ending the stream. */
+  /** On servers that support it: events above 16 MB arrive in fragments (`splitEvent`) instead of ending the stream. */
   splitLargeEvents?: boolean;
 }
 
 /**
- * Opens a change stream as a cursor of our own: nothing resumes it behind our back. From 6.0 on it shows DDL
- * (`showExpandedEvents`), which earlier servers refuse with 40415.
+ * Opens a change stream as a plain cursor: the driver does not resume it. From 6.0 on it shows DDL
+ * (`showExpandedEvents`); earlier servers refuse that option with 40415.
  * @throws the server's error, for example ChangeStreamHistoryLost (286), also from later batches
  */
 export async function openChangeStream(client: NodeClient, options: ChangeStreamOptions): Promise<RawCursor> {
   const command = {
     aggregate: options.allChangesForCluster ? 1 : (options.collection ?? 1),
     pipeline: [changeStreamStage(options), ...(options.pipeline ?? []), ...splitStage(options)],
-    // Opening must not scan: a first batch would make it wait for as many events as there are.
+    // Opening must not scan: a first batch would wait until it is full.
     cursor: { batchSize: 0 },
   };
   const database = options.allChangesForCluster ? 'admin' : (options.database ?? 'admin');
@@ -52,24 +52,24 @@ function splitStage({ splitLargeEvents, version }: ChangeStreamOptions): Documen
   return splitLargeEvents === true && splitsLargeEvents(version) ? [{ $changeStreamSplitLargeEvent: {} }] : [];
 }
 
-/** Servers have known how to split events since 7.0 and 6.0.9 (manual, `$changeStreamSplitLargeEvent`). */
+/** Servers split events from 7.0 and 6.0.9 on (manual, `$changeStreamSplitLargeEvent`). */
 export function splitsLargeEvents([major, minor, patch]: Version): boolean {
   return major >= 7 || (major === 6 && minor === 0 && patch >= 9);
 }
 
-/** Seconds and increment of a token are 8 hexadecimal digits each, after the type mark of a timestamp. */
+/** In a token, seconds and increment have 8 hexadecimal digits each, after the type byte of a timestamp. */
 const timestampMark = '82';
 const timeDigits = 16;
-/** What stands before the collection's UUID (recorded on 5.0 for every event but dropDatabase). */
+/** Precedes the collection's UUID (recorded on 5.0 for every event but dropDatabase). */
 const uuidMark = '5A1004';
 const uuidDigits = 32;
-/** Version, token type and transaction index stand between the time and the UUID. */
+/** Version, token type and transaction index are between the time and the UUID. */
 const uuidSearchFrom = timestampMark.length + timeDigits;
 
 /**
- * The cluster time in a resume token: everything below it has been read, at it there may be more.
+ * The cluster time in a resume token: the stream has delivered everything before it, and possibly not all events at it.
  * @param data the token's `_data`
- * @throws RangeError when it is no token that Convoy can read
+ * @throws RangeError if Convoy cannot read the token
  */
 export function tokenTime(data: string): bigint {
   const digits = data.slice(timestampMark.length, uuidSearchFrom);
@@ -86,12 +86,12 @@ export function tokenUuid(data: string): string | null {
   return uuid.length === uuidDigits ? uuid.toLowerCase() : null;
 }
 
-/** What stands before the token's text in its document: the length, then type and name of `_data` and the text's length. */
+/** Bytes before the token's text in its document: the length, then type and name of `_data` and the text's length. */
 const dataNameAt = 5;
 const dataTextAt = dataNameAt + '_data'.length + 1 + 4;
 
 /**
- * Where the same stands in the bytes of a token's document, as 32 hexadecimal digits; null when there is none.
+ * The cluster time in the raw bytes of a token's document, as 32 hexadecimal digits; null if there is none.
  * @param start where the document `{_data: …}` begins in `bytes`
  */
 export function tokenUuidPlace(bytes: Uint8Array, start: number, end: number): { start: number; end: number } | null {

@@ -1,8 +1,8 @@
-/** Time and randomness as the engine sees them; given from outside, so that a test can steer both. */
+/** The engine's source of time and randomness; injected, so that a test can control both. */
 export interface Clock {
   /** Wall clock, milliseconds since 1970: for display and history, never for decisions about data. */
   now_ms(): number;
-  /** Milliseconds of a clock that never goes back: for durations and limits. */
+  /** Milliseconds of a monotonic clock: for durations and limits. */
   monotonic_ms(): number;
   /** Resolves after the time; rejects with the signal's reason when aborted. */
   sleep(duration_ms: number, signal: AbortSignal): Promise<void>;

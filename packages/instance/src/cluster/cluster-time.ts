@@ -18,7 +18,7 @@ export function secondsOf(time: bigint): number {
   return Number(time >> 32n);
 }
 
-/** The latest of some cluster times; 0 for none. */
+/** The latest of several cluster times; 0 for none. */
 export function highestTime(times: Iterable<bigint>): bigint {
   let highest = 0n;
   for (const time of times) if (time > highest) highest = time;
@@ -26,15 +26,15 @@ export function highestTime(times: Iterable<bigint>): bigint {
 }
 
 /**
- * The operation time of a reply: below it, the answering node (or the shards a router has asked) has everything.
- * @throws ConvoyError `unsupportedTopology` when the node is no member of a replica set or cluster
+ * The operation time of a reply: the answering node (or the shards behind a router) has everything before it.
+ * @throws ConvoyError `unsupportedTopology` if the node is not a member of a replica set or cluster
  */
 export function operationTimeOf(reply: Document): bigint {
   const time: unknown = reply['operationTime'];
   if (time instanceof Timestamp) return timeOf(time);
   throw new ConvoyError(
     'unsupportedTopology',
-    'A server answered without operation time; it must be a member of a replica set or sharded cluster.',
+    'A server answered without an operation time. Convoy needs a replica set or sharded cluster.',
   );
 }
 
@@ -44,15 +44,15 @@ export function clusterTimeOf(reply: Document): bigint {
   return gossiped?.clusterTime instanceof Timestamp ? timeOf(gossiped.clusterTime) : operationTimeOf(reply);
 }
 
-/** The present cluster time as a router or primary knows it. */
+/** The current cluster time as a router or primary knows it. */
 export async function currentTime(client: NodeClient, options: CallOptions): Promise<bigint> {
   return clusterTimeOf(await client.command('admin', { ping: 1 }, options));
 }
 
 /**
- * A time above everything that was written to the cluster before; streams of idle shards move up to it. Where notes
- * cannot be taken (through routers before 6.0, or without the privilege) every shard is asked for its databases: its
- * answer brings its time along.
+ * A time after everything written to the cluster so far; the streams of idle shards advance to it. If notes cannot be
+ * written (through routers before 6.0, or without the privilege), Convoy asks every shard for its databases: the reply
+ * carries the shard's time.
  * @throws LockFailed (107, retryable) while a shard's global lock is taken
  */
 export async function timeAboveAll(cluster: ClusterClient, options: CallOptions): Promise<bigint> {
@@ -66,18 +66,18 @@ async function advanceAll(router: NodeClient, options: CallOptions): Promise<big
   return time;
 }
 
-/** Moves the stream of a share on to the present time. */
+/** Advances the stream of a sync task to the current time. */
 export async function wakeStream(cluster: ClusterClient, taskId: string, options: CallOptions): Promise<void> {
   if (await noteUnlessLocked(cluster, [cluster.taskClient(taskId)], options)) return;
   await advanceShards(cluster.router, await currentTime(cluster.router, options), options);
 }
 
-/** Moves the streams of all shards on to the present time. */
+/** Advances the streams of all shards to the current time. */
 export async function wakeStreams(cluster: ClusterClient, options: CallOptions): Promise<void> {
   if (!(await noteUnlessLocked(cluster, noteClients(cluster), options))) await advanceAll(cluster.router, options);
 }
 
-/** @returns false where notes are not known, or the user may not append any */
+/** @returns false if the server has no notes, or the user may not append any */
 async function noteUnlessLocked(
   cluster: ClusterClient,
   clients: readonly NodeClient[],
@@ -88,7 +88,7 @@ async function noteUnlessLocked(
 
 /**
  * Writes an oplog note on every shard whose lock is free.
- * @returns the notes' times by shard id; null without direct access, or where the user may not append any
+ * @returns the notes' times by shard id; null without direct access, or if the user may not append any
  */
 export async function noteEachShard(cluster: ClusterClient, options: CallOptions): Promise<Map<string, bigint> | null> {
   if (cluster.access !== 'direct') return null;
@@ -99,12 +99,12 @@ export async function noteEachShard(cluster: ClusterClient, options: CallOptions
   return unlessUnauthorized(async () => new Map((await Promise.all(cluster.shardIds.map(note))).flat()));
 }
 
-/** The nodes that notes are sent to. */
+/** The nodes to which notes are sent. */
 function noteClients(cluster: ClusterClient): NodeClient[] {
   return cluster.access === 'direct' ? cluster.shardIds.map((id) => cluster.shard(id)) : [cluster.router];
 }
 
-/** @returns the highest time of the notes; null where notes are not known, or the user may not append any */
+/** @returns the highest time of the notes; null if the server has no notes, or the user may not append any */
 async function noteOn(
   cluster: ClusterClient,
   clients: readonly NodeClient[],
@@ -114,7 +114,7 @@ async function noteOn(
   return unlessUnauthorized(async () => highestTime((await Promise.all(clients.map(note))).map((time) => time ?? 0n)));
 }
 
-/** A node whose lock is taken is left as it is: whoever has it writes, or an election follows, and both move its stream. */
+/** Skips a node whose lock is taken: its holder writes, or an election follows, and both advance its stream. */
 async function unlessLocked(call: () => Promise<bigint>): Promise<bigint | null> {
   try {
     return await call();
@@ -134,9 +134,9 @@ async function unlessUnauthorized<Result>(call: () => Promise<Result>): Promise<
 }
 
 /**
- * Moves the oplogs of idle shards on to a time: one that is asked to read after a time that it has not reached writes
- * an entry of that time by itself, and a stream of the whole cluster asks all of them. It is for speed alone: where it is
- * refused, streams move with the servers' own ticks, every 10 s by default.
+ * Advances the oplogs of idle shards to a time. A shard that is asked to read after a future time writes an entry at
+ * that time, and a stream of the whole cluster asks all shards. This only saves time: without it, streams advance with
+ * the servers' own ticks, every 10 s by default.
  */
 async function advanceShards(router: NodeClient, time: bigint, options: CallOptions): Promise<void> {
   const pipeline = [{ $changeStream: { allChangesForCluster: true } }];
@@ -153,7 +153,7 @@ async function advanceShards(router: NodeClient, time: bigint, options: CallOpti
   }
 }
 
-/** Whether oplog notes can be taken where a cluster's changes are read; routers have known them since 6.0. */
+/** Whether oplog notes work for the way a cluster's changes are read; routers support them from 6.0 on. */
 export function takesNotes({ access, version }: Pick<ClusterClient, 'access' | 'version'>): boolean {
   return access === 'direct' || version[0] >= 6;
 }
@@ -170,9 +170,9 @@ export async function operationTimes(cluster: ClusterClient, options: CallOption
 }
 
 /**
- * Writes an oplog note: moves an idle shard's stream on, and its time lies above every write that was done before.
- * Shards and replica sets take it in all versions, routers from 6.0 on.
- * @returns the time of the note (as the reply's operation time)
+ * Writes an oplog note: it advances an idle shard's stream, and its time is after every earlier write. Shards and
+ * replica sets support it in all versions, routers from 6.0 on.
+ * @returns the time of the note (the reply's operation time)
  */
 export async function appendNote(client: NodeClient, options: CallOptions): Promise<bigint> {
   return operationTimeOf(await client.command('admin', { appendOplogNote: 1, data: { convoy: 'tick' } }, options));

@@ -2,11 +2,11 @@ import { MongoServerSelectionError } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { className, failureName, isNetworkFailure } from './failure.js';
 
-/** Why a cluster cannot be connected to, in words for its operator. */
+/** The reason why Convoy cannot connect to a cluster, in words for its operator. */
 export interface ConnectionFailure {
-  /** `host:port` of the server that failed; null when the failure names none. Kept from those who have no token. */
+  /** `host:port` of the server that failed; null if the failure names none. Only shown to requests with a token. */
   readonly host: string | null;
-  /** What happened, with the name that the system or the server has for it: `the connection was refused (ECONNREFUSED)`. */
+  /** What happened, with the system's or the server's name for it: `the connection was refused (ECONNREFUSED)`. */
   readonly cause: string;
   /** What to do, as one sentence. */
   readonly advice: string;
@@ -20,7 +20,7 @@ const authorityAdvice = 'Name the authority that signed it with tlsCAFile in the
 const tlsAdvice =
   'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not.';
 
-/** By the code of the system's, the resolver's or the TLS library's error. */
+/** By the error code of the system, the resolver or the TLS library. */
 const explanations: Readonly<Record<string, Explanation>> = {
   ENOTFOUND: { cause: 'the host name is unknown', advice: dnsAdvice },
   ENODATA: { cause: 'the host name has no such DNS record', advice: dnsAdvice },
@@ -32,7 +32,7 @@ const explanations: Readonly<Record<string, Explanation>> = {
   EHOSTUNREACH: { cause: 'there is no route to the host', advice: networkAdvice },
   ENETUNREACH: { cause: 'there is no route to the network', advice: networkAdvice },
   ETIMEDOUT: { cause: 'the host does not answer', advice: networkAdvice },
-  ECONNRESET: { cause: 'the connection was ended while it was made', advice: tlsAdvice },
+  ECONNRESET: { cause: 'the connection was closed during the handshake', advice: tlsAdvice },
   EPROTO: { cause: 'the TLS handshake failed', advice: tlsAdvice },
   ERR_SSL_WRONG_VERSION_NUMBER: { cause: 'the server does not speak TLS', advice: tlsAdvice },
   ERR_TLS_CERT_ALTNAME_INVALID: {
@@ -41,31 +41,38 @@ const explanations: Readonly<Record<string, Explanation>> = {
   },
   CERT_HAS_EXPIRED: { cause: 'the certificate has expired', advice: 'Renew the certificate of the server.' },
   DEPTH_ZERO_SELF_SIGNED_CERT: { cause: 'the certificate is self-signed', advice: authorityAdvice },
-  SELF_SIGNED_CERT_IN_CHAIN: { cause: 'the certificate has an unknown authority', advice: authorityAdvice },
-  UNABLE_TO_GET_ISSUER_CERT: { cause: 'the certificate has an unknown authority', advice: authorityAdvice },
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: { cause: 'the certificate has an unknown authority', advice: authorityAdvice },
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: { cause: 'the certificate has an unknown authority', advice: authorityAdvice },
+  SELF_SIGNED_CERT_IN_CHAIN: { cause: 'the certificate was signed by an unknown authority', advice: authorityAdvice },
+  UNABLE_TO_GET_ISSUER_CERT: { cause: 'the certificate was signed by an unknown authority', advice: authorityAdvice },
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: {
+    cause: 'the certificate was signed by an unknown authority',
+    advice: authorityAdvice,
+  },
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: {
+    cause: 'the certificate was signed by an unknown authority',
+    advice: authorityAdvice,
+  },
 };
 
-/** The driver says no more than that the connection was closed: so servers that require TLS treat plain connections. */
+/** The driver only reports that the connection was closed; servers that require TLS close plain connections. */
 const closed: Explanation = {
   cause: 'the server closed the connection',
   advice:
     'Check that the port is that of a MongoDB server, and add tls=true to the connection string if it requires TLS.',
 };
 
-/** A login that is refused. */
+/** A refused login. */
 export const loginRefused: ConnectionFailure = {
   host: null,
   cause: 'the server refused user or password (AuthenticationFailed)',
   advice:
-    'Check user, password and authSource; in a connection string, @ : / ? # [ ] and % of a password are percent-encoded, as %40 for @.',
+    'Check user, password and authSource; in a connection string, percent-encode @ : / ? # [ ] and % of a ' +
+    'password, as %40 for @.',
 };
 
 /**
- * Explains what kept a cluster from being connected to.
- * @param error as the driver or the resolver has thrown it
- * @returns null for what is no failure of the network, whatever has caused it
+ * Explains why Convoy could not connect to a cluster.
+ * @param error as the driver or the resolver threw it
+ * @returns null for anything but a network failure
  */
 export function connectionFailure(error: unknown): ConnectionFailure | null {
   if (!isNetworkFailure(error)) return null;
@@ -81,13 +88,13 @@ export function connectionFailure(error: unknown): ConnectionFailure | null {
 
 /**
  * Which cluster cannot be reached, at which host, why, and what to do.
- * @param what the cluster as the beginning of the sentence, for example `The source cluster0`
+ * @param what the cluster as the start of the sentence, for example `The source cluster0`
  */
 export function unreachable(what: string, { host, cause, advice }: ConnectionFailure): string {
   return `${what} cannot be reached: ${host === null ? '' : `${host}: `}${cause}. ${advice}`;
 }
 
-/** A failure to connect as the one of a command, for its user; every other error as it is. */
+/** Turns a failure to connect into the ConvoyError of a command, for its user; returns every other error unchanged. */
 export function asUnavailable(role: 'source' | 'destination', name: string, error: unknown): unknown {
   const failure = connectionFailure(error);
   return failure === null
@@ -95,14 +102,14 @@ export function asUnavailable(role: 'source' | 'destination', name: string, erro
     : new ConvoyError(`${role}Unavailable`, unreachable(`The ${role} ${name}`, failure), { cause: error });
 }
 
-/** The first server that was tried in vain, and what happened to it. */
+/** The first server that failed, and its error. */
 function failedServer(error: MongoServerSelectionError): [string | null, Error[]] {
   for (const [host, { error: failure }] of error.reason?.servers ?? [])
     if (failure !== null) return [host, causesOf(failure)];
   return [null, causesOf(error.cause)];
 }
 
-/** An error and what caused it, the last cause last. */
+/** An error and its causes, the last cause last. */
 function causesOf(error: unknown): Error[] {
   return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
 }

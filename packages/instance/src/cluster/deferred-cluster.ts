@@ -10,14 +10,14 @@ import type {
 } from './node-client.js';
 import { callsParallelMax, untilAborted } from './within.js';
 
-/** What is known of a cluster before it is connected to. */
+/** What is known of a cluster before Convoy connects to it. */
 export type KnownCluster = Pick<ClusterClient, 'name' | 'clusterId' | 'displayHost' | 'access' | 'shardIds'>;
 
 type Opening = (signal: AbortSignal) => Promise<ClusterClient>;
 
 /**
- * A cluster that is connected to once something is asked of it; while that fails, at each call anew. For one that may be
- * gone for good. What it is (`kind`, `version`, `newerBinary`) is known once a call has been answered.
+ * Connects to a cluster at the first call, and tries again at each call while that fails. For a cluster that may be
+ * gone for good. Its `kind`, `version` and `newerBinary` are known once a call has succeeded.
  */
 export class DeferredCluster implements ClusterClient {
   readonly name: string;
@@ -30,7 +30,7 @@ export class DeferredCluster implements ClusterClient {
   #opening: Promise<ClusterClient> | null = null;
   #opened: ClusterClient | null = null;
 
-  /** @param connect tries it once */
+  /** @param connect tries once */
   constructor(
     known: KnownCluster,
     private readonly connect: Opening,
@@ -82,7 +82,7 @@ export class DeferredCluster implements ClusterClient {
     return new DeferredNodeClient(`${this.name} ${role}`, async (signal) => of(await this.#open(signal)));
   }
 
-  /** Calls at the same time share one try, which the end of one of them does not end. */
+  /** Concurrent calls share one attempt; aborting one of them does not end it. */
   async #open(signal: AbortSignal): Promise<ClusterClient> {
     signal.throwIfAborted();
     this.#opening ??= this.#try();
@@ -119,7 +119,7 @@ class DeferredNodeClient implements NodeClient {
     return (await this.open(options.signal)).write(write, ticket, options);
   }
 
-  /** The cluster closes its doors. */
+  /** The cluster closes its clients. */
   close(): Promise<void> {
     return Promise.resolve();
   }

@@ -7,21 +7,21 @@ import {
 } from 'mongodb';
 import { NoAnswerError } from './call-scope.js';
 
-/** What a failure means for whoever met it. */
+/** How the caller must handle a failure. */
 export type FailureKind =
   /** The same call may succeed a little later. */
   | 'retryable'
-  /** The cursor is gone; it has to be opened again. */
+  /** The cursor is gone; it must be opened again. */
   | 'cursorLost'
-  /** The time of a snapshot read is no longer (or, after a catalog change, not yet) readable. */
+  /** The time of a snapshot read is no longer (or, after a DDL change, not yet) readable. */
   | 'snapshotTooOld'
   /** The collection under an open cursor was renamed, dropped or changed. */
   | 'catalogChanged'
-  /** The oplog no longer reaches back to where a stream was to begin. */
+  /** The oplog no longer reaches back to the start of a stream. */
   | 'historyLost'
   /** A newer owner has fenced this session. */
   | 'staleEpoch'
-  /** A write that was sent before under its number may have been carried out or not: the server's record of it is not whole. */
+  /** The server may have executed an earlier attempt of this write: its transaction record is incomplete. */
   | 'outcomeUnknown'
   | 'duplicateKey'
   /** The namespace or index does not exist. */
@@ -30,41 +30,48 @@ export type FailureKind =
   | 'unauthorized'
   | 'fatal';
 
-/** The collection did not exist, or not under that name, at the time of a snapshot read. */
+/** At the time of a snapshot read, the collection did not exist or had another name. */
 export class CollectionAbsentError extends Error {
   override readonly name = 'CollectionAbsentError';
 }
 
-/** A cursor that can bring nothing more, though there is more; it has to be opened again. */
+/** A cursor that cannot return the remaining documents; it must be opened again. */
 export class CursorLostError extends Error {
   override readonly name = 'CursorLostError';
 }
 
-/** BSONObjectTooLarge: what is asked for fits into no reply. */
+/** BSONObjectTooLarge: the result does not fit into any reply. */
 export const objectTooLargeCode = 10_334;
 
-/** What `$sample` answers when its random cursor found no new document in 100 tries. */
+/** The error of `$sample` when its random cursor found no new document in 100 tries. */
 export const sampleFoundDuplicatesCode = 28_799;
 
-/** What a server answers to a write that a unique index refuses, or an upsert whose `_id` is taken. */
+/** The error of a write that violates a unique index, or of an upsert whose `_id` is taken. */
 export const duplicateKeyCode = 11_000;
 
 /** Unauthorized: the user lacks a privilege. */
 export const unauthorizedCode = 13;
 
-/** AuthenticationFailed: the user is unknown or has another password; servers do not tell which. */
+/** AuthenticationFailed: wrong user or password; servers do not say which. */
 export const authenticationFailedCode = 18;
 
-/** IncompleteTransactionHistory: what a server answers to a repeated statement whose record it has lost, or that was moved without it. */
+/**
+ * IncompleteTransactionHistory: the error of a repeated statement whose transaction record the server lost, or which
+ * was migrated without it.
+ */
 export const historyIncompleteCode = 217;
 
-/** What `appendOplogNote` answers when the node's global lock is not free within 1 ms: it steps down, or is locked by `fsync`. */
+/**
+ * The error of `appendOplogNote` if the node's global lock is not free within 1 ms: it steps down, or `fsync` has
+ * locked it.
+ */
 export const lockFailedCode = 107;
 
 /**
- * Error codes of the server by what they mean here, from its `error_codes.yml` as of 8.3. Retryable are those of the categories
- * NetworkError, NotPrimaryError, ShutdownError, CancellationError, Interruption, RetriableError, SystemOverloadedError and
- * StaleShardVersionError that a client can be answered, and those that pass with what somebody else does.
+ * Server error codes by failure kind, from its `error_codes.yml` as of 8.3. Retryable are the codes that clients can
+ * receive of the categories NetworkError, NotPrimaryError, ShutdownError, CancellationError, Interruption,
+ * RetriableError, SystemOverloadedError and StaleShardVersionError. Codes that another client's action resolves are
+ * also retryable.
  */
 const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>> = {
   retryable: {
@@ -75,7 +82,8 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     MaxTimeMSExpired: 50,
     StaleShardVersion: 63,
     WriteConcernTimeout: 64,
-    // A router gives statements up whose routing was stale five times, as while a collection has just been sharded.
+    // A router gives up a statement whose routing was stale five times, for example while a collection is being
+    // sharded.
     NoProgressMade: 82,
     NetworkTimeout: 89,
     CallbackCanceled: 90,
@@ -98,12 +106,12 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     RetryChangeStream: 234,
     StaleDbVersion: 249,
     NoSuchTransaction: 251,
-    // Sessions that nobody uses are removed every five minutes.
+    // The server removes unused sessions every five minutes.
     TooManyLogicalSessions: 261,
     ExceededTimeLimit: 262,
     PreparedTransactionInProgress: 267,
     MigrationConflict: 272,
-    // A block of user writes ends all index builds when it is set, also those of users who may go on.
+    // Setting a block of user writes aborts all index builds, even those of users who may bypass it.
     IndexBuildAborted: 276,
     ClientDisconnect: 279,
     TransactionCoordinatorSteppingDown: 281,
@@ -111,7 +119,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     TransactionExceededLifetimeLimitSeconds: 290,
     ObjectIsBusy: 314,
     ConnectionPoolExpired: 317,
-    // Unsharded collections take no writes while they move.
+    // Unsharded collections refuse writes while they move.
     MovePrimaryInProgress: 319,
     ShardCannotRefreshDueToLocksHeld: 343,
     InterruptedDueToStorageChange: 355,
@@ -131,10 +139,10 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     IngressRequestRateLimitExceeded: 462,
     SocketException: 9001,
     LegacyNotPrimary: 10058,
-    // The server calls it sporadic: its random cursor came upon the same documents again and again.
+    // The server calls it sporadic: its random cursor found the same documents again and again.
     SampleFoundDuplicates: sampleFoundDuplicatesCode,
     NotWritablePrimary: 10107,
-    // Somebody may make room meanwhile: the warning names it from the first try on.
+    // An operator may free space in the meantime: the warning names the cause from the first attempt on.
     OutOfDiskSpace: 14031,
     InterruptedAtShutdown: 11600,
     Interrupted: 11601,
@@ -147,7 +155,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     InterruptedDueToFCVChange: 10_045_600,
   },
   cursorLost: { CursorNotFound: 43, CursorKilled: 237 },
-  // StaleChunkHistory is what a router says instead of the other two.
+  // A router reports StaleChunkHistory instead of the other two.
   snapshotTooOld: { SnapshotTooOld: 239, SnapshotUnavailable: 246, StaleChunkHistory: 250 },
   catalogChanged: { QueryPlanKilled: 175, CollectionUUIDMismatch: 361 },
   historyLost: { CappedPositionLost: 136, ChangeStreamFatalError: 280, ChangeStreamHistoryLost: 286 },
@@ -170,29 +178,32 @@ const kindByCode = new Map<number, FailureKind>(
   ),
 );
 
-/** What an error code of the server means, also one of a single write. */
+/** The failure kind of a server error code, also of a single statement. */
 export function kindOfCode(code: number): FailureKind {
   return kindByCode.get(code) ?? 'fatal';
 }
 
-/** The server's code of a failure; null when it has none, as failures of the network. */
+/** The server's code of a failure; null if it has none, as for network failures. */
 export function codeOf(error: unknown): number | null {
   return error instanceof MongoServerError && typeof error.code === 'number' ? error.code : null;
 }
 
-/** What a server that splits events answers when a part of one fits into no reply. */
+/** The error of a server that splits events, if one part does not fit into any reply. */
 const partTooLargeCode = 7_182_500;
 
-/** Whether the next event of a stream fits into no reply, as that of a document of 16 MB with a long `_id`. */
+/**
+ * Whether the next event of a stream does not fit into any reply, for example for a document of 16 MB with a long
+ * `_id`.
+ */
 export function isEventTooLarge(error: unknown): boolean {
   const code = codeOf(error);
   return code === objectTooLargeCode || code === partTooLargeCode;
 }
 
-/** Labels with which the server or the driver marks what may be tried again; for codes that are not in the table. */
+/** Labels by which the server or the driver marks retryable errors; for codes that are not in the table. */
 const retryableLabels = ['RetryableWriteError', 'RetryableError', 'TransientTransactionError', 'SystemOverloadedError'];
 
-/** What a thrown value means, judged by its class, code and labels, never by its text. */
+/** The kind of a thrown value, by its class, code and labels, never by its text. */
 export function classify(error: unknown): FailureKind {
   if (isNetworkFailure(error) || isPoolBusy(error)) return 'retryable';
   if (error instanceof CollectionAbsentError) return 'catalogChanged';
@@ -208,7 +219,10 @@ function isPoolBusy(error: unknown): boolean {
   return error instanceof MongoDriverError && error.name === 'MongoWaitQueueTimeoutError';
 }
 
-/** What Node.js says of a socket that has ended: the driver passes some of it on as it is, as when it writes to one that was just ended. */
+/**
+ * Node.js errors of a closed socket. The driver passes some of them on unchanged, for example for a write to a socket
+ * that just closed.
+ */
 const socketCodes: ReadonlySet<unknown> = new Set([
   'EPIPE',
   'ECONNRESET',
@@ -218,7 +232,7 @@ const socketCodes: ReadonlySet<unknown> = new Set([
   'ERR_STREAM_DESTROYED',
 ]);
 
-/** True when nothing is known about whether the node has carried the call out. */
+/** True if the node may or may not have executed the call. */
 export function isNetworkFailure(error: unknown): boolean {
   return (
     error instanceof MongoNetworkError ||
@@ -234,17 +248,17 @@ const shutdownCodes = new Set([
   codesByKind.retryable['InterruptedAtShutdown'],
 ]);
 
-/** True when a failure speaks against the node itself: no connection, no answer, or it is being shut down. */
+/** True if a failure is the node's fault: no connection, no answer, or it is shutting down. */
 export function losesConnection(error: unknown): boolean {
   return isNetworkFailure(error) || shutdownCodes.has(codeOf(error) ?? undefined);
 }
 
-/** The name of an error's class; one that is set by hand counts only when it can be a name. */
+/** The name of an error's class; a name that was set by hand counts only if it looks like an identifier. */
 export function className(error: Error): string {
   return /^\w{1,60}$/.test(error.name) ? error.name : error.constructor.name;
 }
 
-/** A failure in words that hold no address, user or value: for logs and descriptions. */
+/** Describes a failure without any address, user or value: for logs and error descriptions. */
 export function failureName(error: unknown): string {
   if (error instanceof MongoServerError) return `${error.codeName ?? error.name} (${error.code ?? 'no code'})`;
   if (!(error instanceof Error)) return typeof error;

@@ -4,10 +4,10 @@ import type { NodeClient } from './node-client.js';
 import { readOldest } from './oplog-window.js';
 
 /**
- * What to end with when the servers have lost changes that were not read yet: from when they were needed and, as far as
- * the oplogs can be looked at, how far those reach back.
- * @param doors to shards; routers do not show oplogs
- * @param position the time from which the change stream has to be read
+ * The error to end with if the servers have lost changes that Convoy has not read. It names the required time and, if
+ * the oplogs can be read, how far they reach back.
+ * @param clients to shards; routers do not show oplogs
+ * @param position the time from which the change stream must be read
  */
 export async function historyLost(
   clients: readonly NodeClient[],
@@ -22,11 +22,11 @@ export async function historyLost(
       : `The oplog reaches back to ${reported.join(', ')}.`;
   return new ConvoyError(
     'oplogHistoryLost',
-    `The change stream has to go on from ${textOf(secondsOf(position))}. ${reach} Start anew with a larger oplog.`,
+    `The change stream must be read from ${textOf(secondsOf(position))}. ${reach} Start anew with a larger oplog.`,
   );
 }
 
-/** Null when the oplog cannot be read: what is told then is told without it. */
+/** Null if the oplog cannot be read; the description then omits it. */
 async function reachOf(client: NodeClient, signal: AbortSignal): Promise<string | null> {
   const oldest_seconds = await readOldest(client, signal).catch(() => null);
   return oldest_seconds === null ? null : `${textOf(oldest_seconds)} (${client.label})`;

@@ -4,7 +4,10 @@ import { losslessValue } from '../bson/lossless.js';
 import type { RawValue } from '../bson/scan.js';
 import type { CallOptions, RawBatch, RawCursor } from './node-client.js';
 
-/** `_id`s in the order of the index: from `min` (inclusive) to `max` (exclusive, or MaxKey inclusive); left out: no bound. */
+/**
+ * `_id`s in index order, from `min` (inclusive) to `max` (exclusive, or MaxKey inclusive); a missing bound means
+ * unbounded.
+ */
 export interface IdBounds {
   min?: RawValue;
   max?: RawValue;
@@ -14,10 +17,10 @@ export interface IdBounds {
 export type OpenFind = (command: Document, options: CallOptions) => Promise<RawCursor>;
 
 /**
- * Reads a range of a collection in `_id` order. Its bounds are those of the index, so that no type is left out as comparisons in
- * a filter would. Where only `min` is given, servers leave out the document whose `_id` is MaxKey (measured on 5.0.7): such
- * a range is read to its end by a second find.
- * @param command a find without filter, order and bounds
+ * Reads a range of a collection in `_id` order. Its bounds are index bounds, so no type is left out as in a filter's
+ * comparisons. With `min` alone, servers omit the document whose `_id` is MaxKey (measured on 5.0.7): a second find
+ * reads it.
+ * @param command a find without filter, sort and bounds
  * @throws as `open`, also from the cursor's `next`
  */
 export async function openIdRange(
@@ -38,7 +41,7 @@ export async function openIdRange(
 
 type OpenLast = (options: CallOptions) => Promise<RawCursor>;
 
-/** A cursor, and after its end another one. */
+/** A cursor, followed by another one after its end. */
 class ContinuedCursor implements RawCursor {
   readonly first: RawBatch;
   #continued = false;

@@ -3,45 +3,47 @@ import type { Document, Timestamp } from 'mongodb';
 /** A server release, for example [5, 0, 7]. */
 export type Version = readonly [number, number, number];
 
-/** Options of every call through the door. */
+/** Options of every call through a client. */
 export interface CallOptions {
-  /** Ends the call; the promise rejects with the signal's reason. */
+  /** Aborts the call; the promise rejects with the signal's reason. */
   signal: AbortSignal;
   /** Server-side limit of the call in milliseconds (`maxTimeMS`). */
   maxTime_ms?: number;
-  /** Cursors: documents per batch at most; given at the opening it holds for all later batches. */
+  /** Cursors: maximum documents per batch; set at the opening, it applies to all later batches. */
   batchDocumentsMax?: number;
 }
 
-/** One reply of a cursor, its documents as the bytes that came over the wire. */
+/** One reply of a cursor; its documents are the bytes from the wire. */
 export interface RawBatch {
   documents: Uint8Array[];
   /** `_data` of the post-batch resume token; change streams only. */
   resumeToken?: string;
-  /** The time a snapshot read was made at; absent when the collection did not exist at that time. */
+  /** The time of a snapshot read; absent if the collection did not exist at that time. */
   atClusterTime?: Timestamp;
-  /** The node's operation time when it answered; of a router, no earlier than that of any shard whose documents are in the batch. */
+  /**
+   * The node's operation time when it answered. A router's is at least that of every shard with documents in the batch.
+   */
   operationTime?: Timestamp;
   /** Bytes of all documents together. */
   bytes: number;
 }
 
-/** A server cursor that the caller owns: nothing resumes it behind the caller's back. */
+/** A server cursor that the caller owns: the client never resumes it. */
 export interface RawCursor {
-  /** The batch that came with the cursor's opening. */
+  /** The batch that came with the opening. */
   readonly first: RawBatch;
-  /** False once the server has said that there is nothing more. */
+  /** False once the server reports the end. */
   readonly open: boolean;
   /**
    * Fetches the next batch. For awaiting cursors `maxTime_ms` is how long the server waits for data.
    * @throws the server's error, for example CursorNotFound (43) or QueryPlanKilled (175)
    */
   next(options: CallOptions): Promise<RawBatch>;
-  /** Frees the server's side; never throws. */
+  /** Closes the cursor on the server; never throws. */
   close(): Promise<void>;
 }
 
-/** A bulk write of one kind to one collection, its statements already serialised. */
+/** A bulk write of one kind to one collection, with serialised statements. */
 export interface RawWrite {
   database: string;
   collection: string;
@@ -49,11 +51,11 @@ export interface RawWrite {
   /** Insert: documents. Update: `{q, u, upsert?, multi?, collation?}`. Delete: `{q, limit, collation?}`. */
   statements: readonly Uint8Array[];
   ordered: boolean;
-  /** From 6.0 on: the collection the caller means; the server refuses another one under the same name. */
+  /** From 6.0 on: the collection that the caller means; the server refuses another one under the same name. */
   collectionUUID?: Uint8Array;
 }
 
-/** A retryable write's place in a fixed server session: sent again with the same number it takes effect once. */
+/** A retryable write's number in a fixed server session: repeated with the same number, it takes effect once. */
 export interface WriteTicket {
   /** 16 bytes of the session's UUID. */
   lsid: Uint8Array;
@@ -79,35 +81,38 @@ export interface WriteOutcome {
 }
 
 /**
- * The one narrow door to a node or router: all traffic of the engine to a cluster goes through it,
- * so that faults can be injected and another transport put behind it.
+ * The client of a node or router. All traffic of the engine to a cluster goes through it, so that tests can inject
+ * faults and another transport can replace the driver.
  */
 export interface NodeClient {
   /** For logs: cluster name and role, for example `cluster0 router`; never a connection string. */
   readonly label: string;
   /**
-   * Runs one command. Numbers come back as driver classes only where a JavaScript number would lose them (Long).
+   * Runs one command. Numbers are driver classes only if a JavaScript number would lose precision (Long).
    * @throws MongoServerError for `ok: 0`, and network errors as the driver reports them; nothing is retried here
    */
   command(database: string, command: Document, options: CallOptions): Promise<Document>;
-  /** Opens a cursor by `find`, `aggregate` or another cursor command; the command's own `batchSize`/`cursor` fields count. */
+  /**
+   * Opens a cursor by `find`, `aggregate` or another cursor command; the command's own `batchSize`/`cursor` fields
+   * apply.
+   */
   openCursor(database: string, command: Document, options: CallOptions): Promise<RawCursor>;
   /**
-   * Writes with `writeConcern: majority` and `bypassDocumentValidation`.
-   * Failures of single statements are returned; a write-concern error, `ok: 0` or a lost connection is thrown.
+   * Writes with `writeConcern: majority` and `bypassDocumentValidation`. Returns failures of single statements; throws
+   * write-concern errors, `ok: 0` and lost connections.
    */
   write(write: RawWrite, ticket: WriteTicket | null, options: CallOptions): Promise<WriteOutcome>;
   close(): Promise<void>;
 }
 
-/** How the engine reaches one cluster. */
+/** The engine's client of one cluster. */
 export interface ClusterClient {
   /** `cluster0` or `cluster1`. */
   readonly name: string;
   readonly kind: 'sharded' | 'replicaSet';
-  /** The release that all nodes behave as, for example [5, 0, 7]: see `readReleases`. */
+  /** The release whose behaviour all nodes have, for example [5, 0, 7]: see `readReleases`. */
   readonly version: Version;
-  /** The release of the node that was asked, where it is a later one: an upgrade is under way, or its last step is missing. */
+  /** The binary release of the asked node, if it is later: an upgrade is running or incomplete. */
   readonly newerBinary?: Version;
   /** `config.version.clusterId` or the replica set's id, in hexadecimal. */
   readonly clusterId: string;
@@ -116,16 +121,20 @@ export interface ClusterClient {
   /** The router, or the primary of a replica set. */
   readonly router: NodeClient;
   /**
-   * How a source's data and changes are read: straight from each shard, or all through the router. A replica set has only the one way.
+   * How Convoy reads a source's data and changes: directly from each shard, or all through the router. A replica set
+   * has only one way.
    */
   readonly access: 'direct' | 'router';
-  /** Why it is not read straight from its shards, where that was tried. */
+  /** Why Convoy does not read directly from the shards, if it tried. */
   readonly directRefusal?: string;
   /** Ids of the shards in the order of `listShards`; a replica set is one shard under its set name. */
   readonly shardIds: readonly string[];
-  /** A door to the shard's primary. Only on clusters opened with direct access. */
+  /** The client of the shard's primary. Only on clusters opened with direct access. */
   shard(id: string): NodeClient;
-  /** The door that a share's data and changes are read through: its shard's with direct access, otherwise the router's. */
+  /**
+   * The client through which a sync task reads data and changes: its shard's with direct access, otherwise the
+   * router's.
+   */
   taskClient(id: string): NodeClient;
   close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ import {
   type ShardAddress,
 } from './topology.js';
 
-/** Credentials for logging in to the shards themselves. */
+/** Credentials for the shards themselves. */
 export interface ShardCredentials {
   user: string;
   password: string;
@@ -34,7 +34,7 @@ export interface ShardCredentials {
 }
 
 export interface OpenClusterOptions extends ConnectionSettings {
-  /** Opens a door to every shard and tries to read through each. Without effect on a replica set. */
+  /** Opens a client of every shard and tries to read through each. No effect on a replica set. */
   direct: boolean;
   shardCredentials?: ShardCredentials;
   /** Which members cursors read from; null for primaries. */
@@ -42,24 +42,24 @@ export interface OpenClusterOptions extends ConnectionSettings {
   signal: AbortSignal;
 }
 
-/** Puts a door around another one, for fault injection in tests. */
+/** Wraps a client, for fault injection in tests. */
 export type ClientWrapper = (client: NodeClient) => NodeClient;
 
 interface Opening {
   name: string;
   parts: ConnectionParts;
-  /** What `directionMapping` shows. */
+  /** Shown in `directionMapping`. */
   displayHost: string;
   options: OpenClusterOptions;
   wrap: ClientWrapper;
 }
 
 /**
- * Connects to a cluster and finds out what it is.
+ * Connects to a cluster and detects its kind.
  * @param name `cluster0` or `cluster1`, for labels and descriptions
- * @param wrap put around every door of the cluster
- * @throws ConvoyError `unsupportedTopology`, `unsupportedServerVersion`, `shardsNotReachable` (direct access alone),
- * `invalidConfiguration`, `authenticationFailed`; the driver's errors when the cluster cannot be reached
+ * @param wrap wraps every client of the cluster
+ * @throws ConvoyError `unsupportedTopology`, `unsupportedServerVersion`, `shardsNotReachable` (direct access only),
+ * `invalidConfiguration`, `authenticationFailed`; the driver's errors if the cluster cannot be reached
  */
 export async function openCluster(
   name: string,
@@ -77,7 +77,7 @@ export async function openCluster(
     if (kind.kind === 'member') return await openReplicaSet(opening, kind.setName);
     throw new ConvoyError(
       'unsupportedTopology',
-      `${name} is a standalone server; it must be a replica set or sharded cluster.`,
+      `${name} is a standalone server, which is not supported. Use a replica set or a sharded cluster.`,
     );
   } catch (error) {
     await seeds.close();
@@ -87,10 +87,10 @@ export async function openCluster(
   }
 }
 
-/** Options that speak of several seeds or of finding members: they do not go with one address. */
+/** Options about several seeds or about discovery: they do not apply to a single address. */
 const oneAddress = { directConnection: 'true', replicaSet: null, loadBalanced: null } as const;
 
-/** A door that goes through the seeds one at a time: the door to the routers, if that is what they are. */
+/** A client that uses the seeds one at a time: the client of the routers, if the seeds are routers. */
 function seedClient({ name, parts, options }: Opening): NodeClient {
   const makers = parts.hosts.map((host) => {
     const text = redirected(parts, { hosts: [host], options: oneAddress });
@@ -104,7 +104,7 @@ function seedClient({ name, parts, options }: Opening): NodeClient {
   });
 }
 
-/** Asks the seeds one after another until one answers; the door stays with that one. */
+/** Asks the seeds one after another until one answers; the client stays with that one. */
 async function kindOfSeeds({ parts, options }: Opening, seeds: NodeClient): Promise<NodeKind> {
   for (let left = parts.hosts.length; ; left -= 1) {
     try {
@@ -152,7 +152,7 @@ async function openSharded(opening: Opening, router: NodeClient): Promise<Cluste
 
 async function openReplicaSet(opening: Opening, setName: string): Promise<ClusterClient> {
   const { name, options, wrap, parts } = opening;
-  // Whoever asks for one connection (through a tunnel, say) cannot reach the members by their own names.
+  // With directConnection (for example through a tunnel), the members' own names cannot be reached.
   const alone = parts.options.get('directConnection') === 'true';
   const redirection = { hosts: parts.hosts, options: alone ? {} : { replicaSet: setName } };
   const client = wrap(
@@ -202,7 +202,7 @@ function memberClient(label: string, { parts, options }: Opening, redirection: R
   });
 }
 
-/** A door that follows a replica set's primary, and reads from other members when asked to. */
+/** A client that follows a replica set's primary, and reads from other members if configured. */
 function setClient(label: string, { parts, options }: Opening, redirection: Redirection): NodeClient {
   const connect = (text: string) => new MongoClient(text, clientOptions(options, parts.options));
   const ring = new ClientRing([() => connect(redirected(parts, redirection))]);
@@ -212,7 +212,7 @@ function setClient(label: string, { parts, options }: Opening, redirection: Redi
   return new DriverNodeClient({ label, ring, readPreference: mode, members: new MemberClients(mode, toMember) });
 }
 
-/** Reading from primaries is what happens without a preference. */
+/** Without a preference, reads go to primaries. */
 function preferenceOf({ readPreference = null }: OpenClusterOptions): ReadPreferenceMode | null {
   return readPreference === 'primary' ? null : readPreference;
 }
@@ -228,12 +228,15 @@ async function probed(
   } catch (error) {
     signal.throwIfAborted();
     const reading =
-      'give credentials of a user who may find, changeStream and listIndexes on every database and useUUID on the cluster';
+      'give credentials of a user who may find, changeStream and listIndexes on every database and useUUID on ' +
+      'the cluster';
     const role =
       release < directRoleRelease
         ? ''
-        : ', and has the role directShardOperations there: db.getSiblingDB("admin").grantRolesToUser(USER, ["directShardOperations"])';
-    const description = `Shard ${shard} cannot be read directly: ${failureName(error)}; make it reachable and ${reading}${role}.`;
+        : ', and has the role directShardOperations there: db.getSiblingDB("admin").grantRolesToUser(USER, ' +
+          '["directShardOperations"])';
+    const description =
+      `Shard ${shard} cannot be read directly: ${failureName(error)}. ` + `Make it reachable and ${reading}${role}.`;
     throw new ConvoyError('shardsNotReachable', description, { cause: error });
   }
 }

@@ -1,11 +1,11 @@
 import { BSON, type Document } from 'mongodb';
 import type { CallOptions, ClusterClient } from './node-client.js';
 
-/** Open and prepared transactions of every session, and decided commits that a participant has not carried out. */
+/** Open and prepared transactions of every session, and decided commits that a participant has not executed. */
 const notEnded = {
   $or: [
     { 'transaction.parameters.autocommit': false },
-    // Every transaction over shards has a coordinator from its begin on; one that is inactive may outlive its transaction.
+    // Every transaction over shards has a coordinator from its start; an inactive one may outlive its transaction.
     { 'twoPhaseCommitCoordinator.state': { $exists: true, $ne: 'inactive' } },
   ],
 };
@@ -16,11 +16,12 @@ const identity = {
 };
 
 /**
- * The multi-document transactions that have not ended on every shard: open or prepared on one, or decided and not carried
- * out. Each is one, on however many shards; what a primary has made anew from its oplog after an election counts as before.
- * Needs the privilege `inprog`. Server source: `reportStashedState`, `reportUnstashedState`, `TransactionCoordinator::reportState`.
- * @returns names that are the same at every look
- * @throws when a shard cannot be asked
+ * The multi-document transactions that have not ended on every shard: open or prepared on one, or decided but not
+ * executed. Each counts once, however many shards it has. Transactions that a primary restored from its oplog after an
+ * election count too. Needs the privilege `inprog`. Server source: `reportStashedState`, `reportUnstashedState`,
+ * `TransactionCoordinator::reportState`.
+ * @returns names that stay the same in every call
+ * @throws if a shard cannot be asked
  */
 export async function openTransactions(cluster: ClusterClient, options: CallOptions): Promise<Set<string>> {
   const pipeline = [

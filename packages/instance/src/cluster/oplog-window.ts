@@ -2,12 +2,12 @@ import type { Document, Timestamp } from 'mongodb';
 import { secondsOf, timeOf } from './cluster-time.js';
 import type { NodeClient } from './node-client.js';
 
-/** An oplog this full loses its oldest entries as new ones come. */
+/** An oplog this full loses its oldest entries as new ones arrive. */
 const fullFraction = 0.9;
-/** From an oplog that is younger and not full, nothing can be said about the rate of a whole day. */
+/** A younger oplog that is not full says nothing about the rate of a whole day. */
 const judgedMin_seconds = 3600;
 
-/** What the oplog of one shard holds. */
+/** Contents of one shard's oplog. */
 export interface OplogWindow {
   /** Time of the latest entry, in seconds since 1970. */
   newest_seconds: number;
@@ -19,8 +19,8 @@ export interface OplogWindow {
 
 /**
  * Reads how far an oplog reaches back.
- * @param door to the shard itself: routers do not show the oplogs of shards
- * @throws what the door throws, for example that the user may not read `local.oplog.rs`
+ * @param nodeClient of the shard itself: routers do not show the oplogs of shards
+ * @throws what the client throws, for example if the user may not read `local.oplog.rs`
  */
 export async function readOplogWindow(client: NodeClient, signal: AbortSignal): Promise<OplogWindow> {
   const [first, last, fullness] = await Promise.all([
@@ -33,14 +33,14 @@ export async function readOplogWindow(client: NodeClient, signal: AbortSignal): 
 
 /**
  * Time of the oldest entry of an oplog, in seconds since 1970; null for an empty one.
- * @param door to the shard itself
- * @throws what the door throws
+ * @param nodeClient of the shard itself
+ * @throws what the client throws
  */
 export function readOldest(client: NodeClient, signal: AbortSignal): Promise<number | null> {
   return edge_seconds(client, 1, signal);
 }
 
-/** Seconds that an oplog reaches back, or will when it is full; infinite as long as that cannot be told. */
+/** Seconds that an oplog reaches back, or will when it is full; infinite while that is unknown. */
 export function reachOf({ covered_seconds, fullness }: OplogWindow): number {
   if (fullness > fullFraction) return covered_seconds;
   return covered_seconds < judgedMin_seconds ? Infinity : covered_seconds / Math.max(fullness, Number.EPSILON);
@@ -53,7 +53,7 @@ async function edge_seconds(client: NodeClient, direction: 1 | -1, signal: Abort
   return entry === undefined ? null : secondsOf(timeOf(entry.ts));
 }
 
-/** 1 when the server does not say. */
+/** 1 if the server does not report it. */
 async function readFullness(client: NodeClient, signal: AbortSignal): Promise<number> {
   const pipeline = [
     { $collStats: { storageStats: {} } },

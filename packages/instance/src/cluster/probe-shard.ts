@@ -4,15 +4,15 @@ import type { CallOptions, NodeClient } from './node-client.js';
 import { CollectionAbsentError } from './failure.js';
 import { openPresent } from './snapshot-read.js';
 
-/** From this release on shards of a cluster show users' data to nobody without `issueDirectShardOperations`. */
+/** From this release on, shards of a cluster show users' data only with the privilege `issueDirectShardOperations`. */
 export const directRoleRelease = 8;
 
-/** Time for a shard to answer the probing read; a firewall that swallows packets must not hold up the choice. */
+/** Time limit of the test read on a shard; a firewall that drops packets must not delay the choice. */
 const probe_ms = 10_000;
 
 /**
- * Tries what direct access needs: a stream of all changes, and a read by UUID as the copy makes it.
- * @throws the failure that stands in the way
+ * Tries what direct access needs: a stream of all changes, and a read by UUID as the copy does it.
+ * @throws the failure that prevents it
  */
 export async function probeShard(client: NodeClient, options: CallOptions): Promise<void> {
   const limited = { ...options, maxTime_ms: probe_ms };
@@ -25,7 +25,7 @@ export async function probeShard(client: NodeClient, options: CallOptions): Prom
   const collection = new Binary(randomBytes(16), Binary.SUBTYPE_UUID);
   const read = await openPresent(client, 'convoy_metadata', { find: collection, limit: 1 }, limited).catch(
     (error: unknown) => {
-      // Who may not read by UUID is refused before the collection is looked for.
+      // The server checks the privilege to read by UUID before it looks for the collection.
       if (!(error instanceof CollectionAbsentError)) throw error;
     },
   );

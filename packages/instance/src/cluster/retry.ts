@@ -2,24 +2,24 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { classify, failureName } from './failure.js';
 
-/** A failure that is about to be tried again: for warnings and metrics. */
+/** A failure before the next attempt: for warnings and metrics. */
 export interface RetryNotice {
   /** What was tried, for example `copy write to cluster1`. */
   what: string;
-  /** Tries so far. */
+  /** Attempts so far. */
   attempt: number;
-  /** How long it has been failing. */
+  /** Time since the first failure. */
   elapsed_ms: number;
-  /** The failure in words that hold no addresses or values. */
+  /** The failure, without addresses or values. */
   failure: string;
 }
 
 export interface RetryPolicy {
-  /** How long one operation may go on failing. */
+  /** How long one operation may keep failing. */
   limit_ms: number;
   backoffMin_ms: number;
   backoffMax_ms: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   now: () => number;
   /** From 0 (inclusive) to 1 (exclusive). */
   random: () => number;
@@ -28,16 +28,18 @@ export interface RetryPolicy {
   onRetry: (notice: RetryNotice) => void;
 }
 
-/** Runs an operation again while its failure is one that may pass, within a policy that its maker has set. */
+/** Repeats an operation while its failure is retryable, within the policy of its creator. */
 export type Retrying = <T>(what: string, operation: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
-/** Failover takes about 10 s, maintenance of a node minutes: half an hour is the contract's default patience. */
+/** Failover takes about 10 s, maintenance of a node minutes: half an hour is the contract's default. */
 export const retryLimit_minutes = 30;
 const minute_ms = 60_000;
-/** Dead peers are found within 14 minutes: a try that ran for longer was at work, and its failure begins a new count. */
+/**
+ * Dead peers are found within 14 minutes: an attempt that ran longer made progress, so its failure restarts the clock.
+ */
 const atWork_ms = 15 * minute_ms;
 
-/** The one policy of an instance; parts of it are replaced by tests and by the configuration. */
+/** The one policy of an instance; tests and the configuration replace parts of it. */
 export function retryPolicy(changes: Partial<RetryPolicy> = {}): RetryPolicy {
   return {
     limit_ms: retryLimit_minutes * minute_ms,
@@ -51,17 +53,17 @@ export function retryPolicy(changes: Partial<RetryPolicy> = {}): RetryPolicy {
   };
 }
 
-/** A delay between half and the whole of the doubled-per-try backoff. */
+/** A delay between half and all of the backoff, which doubles per attempt. */
 function backoff_ms(policy: RetryPolicy, attempt: number): number {
   const whole = Math.min(policy.backoffMax_ms, policy.backoffMin_ms * 2 ** Math.min(attempt - 1, 20));
   return whole * (0.5 + policy.random() / 2);
 }
 
 /**
- * Runs an operation until it succeeds, tries it again after retryable failures, and passes all others on. What it has
- * worked before it began to fail takes nothing of the policy's patience.
- * @param run gets the number of the try, from 1; it must be safe to repeat
- * @param isRetryable by default what `classify` calls retryable
+ * Runs an operation until it succeeds: retries after retryable failures, passes all others on. The time that the
+ * operation worked before it failed does not count against the policy's limit.
+ * @param run gets the number of the attempt, from 1; it must be safe to repeat
+ * @param isRetryable by default, what `classify` calls retryable
  * @throws ConvoyError `retriesExhausted` after the policy's limit; the signal's reason when aborted
  */
 export async function retrying<T>(
@@ -97,7 +99,7 @@ export async function retrying<T>(
   }
 }
 
-/** Repeats what may be tried again for so long: for commands whose user waits for the answer. */
+/** A short retry policy, for commands whose user waits for the answer. */
 export function retryingFor(limit_ms: number, isRetryable: (error: unknown) => boolean): Retrying {
   const policy = retryPolicy({ limit_ms });
   return (what, operation, signal) => retrying(what, policy, signal, () => operation(), isRetryable);
@@ -105,6 +107,8 @@ export function retryingFor(limit_ms: number, isRetryable: (error: unknown) => b
 
 function exhausted(what: string, attempts: number, elapsed_ms: number, cause: unknown): ConvoyError {
   const minutes = Math.round(elapsed_ms / minute_ms);
-  const description = `${what} failed ${attempts} times in ${minutes} minutes, at last with ${failureName(cause)}; remove the cause and resume.`;
+  const description =
+    `${what} failed ${attempts} times in ${minutes} minutes, most recently with ${failureName(cause)}. Remove the ` +
+    'cause and resume.';
   return new ConvoyError('retriesExhausted', description, { cause });
 }

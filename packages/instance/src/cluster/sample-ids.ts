@@ -4,7 +4,7 @@ import { codeOf } from './failure.js';
 
 /**
  * `_id`s of documents that the server draws at random, in no order.
- * @throws the server's error, for example 28799 when its random cursor finds the same documents again and again
+ * @throws the server's error, for example 28799 if its random cursor finds the same documents again and again
  */
 export async function sampleIds(
   client: NodeClient,
@@ -26,7 +26,7 @@ export async function sampleIds(
   });
 }
 
-/** As `sampleIds`, where sampling is for speed alone: none when the server refuses. */
+/** Like `sampleIds`, for sampling that only saves time: empty if the server refuses. */
 export async function sampleIdsIfGiven(
   client: NodeClient,
   { database, name }: { database: string; name: string },

@@ -3,15 +3,15 @@ import type { CallOptions, NodeClient, RawCursor } from './node-client.js';
 import { classify, CollectionAbsentError } from './failure.js';
 import { type IdBounds, type OpenFind, openIdRange } from './id-range.js';
 
-/** The fields of `find` that say which collection is meant. */
+/** The fields of `find` that identify the collection. */
 export interface ReadTarget {
   find: string | Binary;
   collectionUUID?: Binary;
 }
 
 /**
- * What names a collection in a read: its UUID to shards, the name it had at the time of the read to routers. From 6.0 on
- * servers refuse a name that stands for another UUID, or for none (361, CollectionUUIDMismatch).
+ * Identifies a collection in a read: by UUID for shards, by its name at the time of the read for routers. From 6.0 on,
+ * servers refuse a name that has another UUID or none (361, CollectionUUIDMismatch).
  * @param collection its UUID as 32 hexadecimal digits
  */
 export function readTarget({
@@ -54,8 +54,8 @@ export function openSnapshotCursor(client: NodeClient, options: SnapshotReadOpti
 
 /**
  * Opens a cursor at the one time that its read concern names.
- * @throws CollectionAbsentError when the collection did not exist at that time (the server then answers an empty batch
- * without `atClusterTime`), or is not there any more: servers look a UUID up among the collections of today; the server's
+ * @throws CollectionAbsentError if the collection did not exist at that time (the server then returns an empty batch
+ * without `atClusterTime`), or no longer exists: servers look a UUID up among the current collections; the server's
  * error for times that are not readable (see `classify`)
  */
 export async function openAtTime(
@@ -71,8 +71,8 @@ export async function openAtTime(
 }
 
 /**
- * Opens a cursor on a collection of today.
- * @throws CollectionAbsentError when a UUID names none any more
+ * Opens a cursor on a current collection.
+ * @throws CollectionAbsentError if no collection has the UUID any more
  */
 export function openPresent(
   client: NodeClient,

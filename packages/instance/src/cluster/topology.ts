@@ -6,7 +6,7 @@ import { codeOf, unauthorizedCode } from './failure.js';
 /** The oldest version with what Convoy needs: streams of a whole cluster that start at a time, and UUIDs in tokens. */
 const oldestVersion = [4, 4, 0] as const;
 
-/** What a node says about itself. */
+/** What a node reports about itself. */
 export type NodeKind = { kind: 'router' } | { kind: 'member'; setName: string } | { kind: 'standalone' };
 
 /** One shard as the router knows it. */
@@ -17,7 +17,7 @@ export interface ShardAddress {
   hosts: string[];
 }
 
-/** Asks a node what it is. */
+/** Asks a node for its identity. */
 export async function nodeKind(client: NodeClient, options: CallOptions): Promise<NodeKind> {
   const hello = await client.command('admin', { hello: 1 }, options).catch(async (error: unknown) => {
     if (!isUnknownCommand(error)) throw error;
@@ -28,7 +28,7 @@ export async function nodeKind(client: NodeClient, options: CallOptions): Promis
   return typeof setName === 'string' ? { kind: 'member', setName } : { kind: 'standalone' };
 }
 
-/** `hello` came with 4.4.2; earlier servers know `isMaster` alone. */
+/** `hello` came with 4.4.2; earlier servers only support `isMaster`. */
 const commandNotFound = 59;
 
 function isUnknownCommand(error: unknown): boolean {
@@ -36,9 +36,9 @@ function isUnknownCommand(error: unknown): boolean {
 }
 
 /**
- * The release that a cluster is dealt with as. Nodes of several releases serve it while it is upgraded, in whatever order they become
- * primaries: only what the feature compatibility version allows is known to all of them, since it is raised after the last node
- * and lowered before the first one. Where it may not be read, the node that was asked stands for all.
+ * The release whose behaviour Convoy expects of a cluster. During an upgrade nodes of several releases serve it, and
+ * any may become primary. All of them support only what the feature compatibility version allows: it is raised after
+ * the last node and lowered before the first. If it cannot be read, the asked node's release counts.
  * @throws ConvoyError `unsupportedServerVersion` below 4.4
  */
 export async function readReleases(
@@ -61,14 +61,14 @@ export async function readReleases(
 
 /** A feature compatibility version as a node stores it. */
 export interface FeatureVersion {
-  /** While it changes, the lower one of both. */
+  /** While it changes, the lower of both. */
   version: Version;
   isChanging: boolean;
 }
 
 /**
- * The feature compatibility version; null where the user may not read it. The document is the config server's on a sharded cluster,
- * whose version is above those of its shards at no time while it is raised.
+ * The feature compatibility version; null if the user may not read it. On a sharded cluster the document is the config
+ * server's, which is never above those of its shards during an upgrade.
  */
 export async function readFeatureVersion(client: NodeClient, options: CallOptions): Promise<FeatureVersion | null> {
   const row = await featureVersionRow(client, options);
@@ -101,7 +101,7 @@ export function isAtLeast(version: Version, major: number, minor: number): boole
   return version[0] > major || (version[0] === major && version[1] >= minor);
 }
 
-/** Whether a version belongs to an earlier release than another one: patch levels are compatible with each other. */
+/** Whether a version belongs to an earlier release than another one; patch levels are compatible with each other. */
 export function isOlder(version: Version, other: Version): boolean {
   return !isAtLeast(version, other[0], other[1]);
 }
@@ -117,13 +117,16 @@ export async function shardedClusterId(router: NodeClient, options: CallOptions)
   return hexId(((reply['cursor'] as Document)['firstBatch'] as Document[])[0]?.['clusterId'], router);
 }
 
-/** The identity of a replica set, in hexadecimal. @throws ConvoyError `permissionMissing` for users who may not see it */
+/**
+ * The identity of a replica set, in hexadecimal. @throws ConvoyError `permissionMissing` for users who may not read it
+ */
 export async function replicaSetId(client: NodeClient, options: CallOptions): Promise<string> {
   const reply = await client.command('admin', { replSetGetConfig: 1 }, options).catch((error: unknown) => {
     if (codeOf(error) !== unauthorizedCode) throw error;
     throw new ConvoyError(
       'permissionMissing',
-      `The user of ${client.label} lacks replSetGetConfig on the cluster; grant it, for example by the role clusterMonitor.`,
+      `The user of ${client.label} lacks replSetGetConfig on the cluster; grant it, for example by the role ` +
+        'clusterMonitor.',
       { cause: error },
     );
   });
@@ -148,7 +151,7 @@ export async function listShards(router: NodeClient, options: CallOptions): Prom
   });
 }
 
-/** The release that the nodes run, as far as one of them has told. */
+/** The release that the nodes run, if any has reported it. */
 export function binaryVersion({ newerBinary, version }: Pick<ClusterClient, 'version' | 'newerBinary'>): Version {
   return newerBinary ?? version;
 }

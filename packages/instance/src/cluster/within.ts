@@ -5,7 +5,7 @@ import type { Clock } from './clock.js';
 /** Calls that listen to one signal at the same time: as many as a cluster has shards. */
 export const callsParallelMax = 1000;
 
-/** The outcome of work, or the signal's reason as soon as it is aborted; the work itself is not ended by it. */
+/** The outcome of work, or the signal's reason as soon as it is aborted; the work itself continues. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);
@@ -16,7 +16,7 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /**
- * Gives work so long, also work that does not heed its signal at once.
+ * Limits the time of work, even of work that does not react to its signal at once.
  * @throws NoAnswerError when the time is over; the signal's reason; what the work throws
  */
 export async function within<T>(

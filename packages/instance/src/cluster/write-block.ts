@@ -5,28 +5,31 @@ import { classify, codeOf } from './failure.js';
 /** First release with user write blocking, on either side. */
 export const writeBlockVersion = 6;
 
-/** What `serverStatus` shows of a block that stands. */
+/** How `serverStatus` shows an active block. */
 const standingMode = 2;
-/** Why a block may stand, from 8.0.13, 8.1.2 and 8.2 on, by the number that `serverStatus` shows (server test: user_write_blocking). */
+/**
+ * Reasons of a block, from 8.0.13, 8.1.2 and 8.2 on, by the number in `serverStatus` (server test:
+ * user_write_blocking).
+ */
 const reasons = ['Unspecified', 'ClusterToClusterMigrationInProgress', 'DiskUseThresholdExceeded'];
 
-/** A block of user writes that stands. */
+/** An active block of user writes. */
 export interface StandingBlock {
-  /** Why somebody else has set it; null for one without a reason, as Convoy's own are. */
+  /** Why another client set it; null for a block without a reason, as Convoy's own. */
   foreignReason: string | null;
 }
 
 /**
  * Blocks the writes of users to a whole cluster, or allows them again (`setUserWriteBlockMode`, 6.0). Users with the
- * privilege `bypassWriteBlockingMode` go on writing. May be repeated; a block that is seen to stand is not set again: that
- * would wait for all open transactions once more, with everybody behind it, and abort index builds.
+ * privilege `bypassWriteBlockingMode` can still write. May be repeated. An existing block is not set again: that would
+ * wait for all open transactions once more, delay all others and abort index builds.
  */
 export async function setWriteBlock(cluster: ClusterClient, blocked: boolean, options: CallOptions): Promise<void> {
   if (blocked && (await standingBlock(cluster, options))?.foreignReason === null) return;
   await cluster.router.command('admin', { setUserWriteBlockMode: 1, global: blocked }, options);
 }
 
-/** The block that a cluster shows; null where none stands or none can be seen. */
+/** The block that a cluster shows; null if there is none or it cannot be read. */
 export async function standingBlock(
   { kind, router }: ClusterClient,
   options: CallOptions,
@@ -53,9 +56,9 @@ async function blockOfReplicaSet(router: NodeClient, options: CallOptions): Prom
 }
 
 /**
- * The config server notes a block when all shards have it, so that new ones get it too, and until the first of them lets it go (server
- * source: set_user_write_block_mode_coordinator). While it sets or lifts one, or coordinates anything else, nothing is known: so that
- * is looked at first.
+ * The config server records a block once all shards have it, so that new shards get it too, until the first shard lifts
+ * it (server source: set_user_write_block_mode_coordinator). While the config server sets or lifts a block, or
+ * coordinates anything else, the state is unknown. So this is checked first.
  */
 async function blockOfShards(router: NodeClient, options: CallOptions): Promise<StandingBlock | null> {
   if ((await firstIn(router, 'sharding_configsvr_coordinators', options)) !== null) return null;

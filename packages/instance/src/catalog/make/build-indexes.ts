@@ -11,22 +11,23 @@ import { serverCode } from '../server-code.js';
 
 const MILLISECONDS_PER_SECOND = 1_000;
 
-/** Where indexes are built, and for whom. */
+/** The cluster on which indexes are built, and the caller's limits. */
 export interface IndexBuilding {
   client: NodeClient;
   signal: AbortSignal;
-  /** Asked before every change, so that a leader that was replaced changes nothing more. Throws what ends the work. */
+  /** Called before every change: throws if another leader has taken over, so that this one changes nothing more. */
   confirm: () => Promise<void>;
-  /** Fields of a command that say which collection is meant, where the server looks at them. */
+  /** Command fields that identify the collection by its UUID, on servers that support it. */
   meaning?: Document;
 }
 
 /**
- * Builds the given indexes of one collection, in their temporary form, in one command; those that are there are left
- * alone. TTL indexes are switched off right after.
+ * Builds the given indexes of one collection, in their temporary form, in one command; existing ones stay unchanged.
+ * Disables TTL indexes right after.
  * @param wanted temporary forms of `plan.indexes`
  * @returns how many indexes were missing
- * @throws ConvoyError `indexNotSupported` when the server refuses an index, `catalogDiffers` when another index has its name
+ * @throws ConvoyError `indexNotSupported` if the server refuses an index, `catalogDiffers` if another index has its
+ * name
  */
 export async function buildIndexes(
   building: IndexBuilding,
@@ -67,7 +68,7 @@ export async function presentIndexes(
   return new Map(listed.map((index) => [index.name as string, portableIndex(namespace, index).index]));
 }
 
-/** `collMod` of one index. */
+/** Runs `collMod` on one index. */
 export async function changeIndex(
   client: NodeClient,
   collection: { database: string; name: string },
@@ -79,7 +80,7 @@ export async function changeIndex(
   await client.command(collection.database, command, { signal });
 }
 
-/** `createIndexes` with the specifications that give exactly these indexes. Throws the server's error. */
+/** Runs `createIndexes` with the specifications that give exactly these indexes. Throws the server's error. */
 export async function sendCreateIndexes(
   client: NodeClient,
   plan: CollectionPlan,
@@ -108,7 +109,7 @@ async function createIndexes(
     await sendCreateIndexes(client, plan, missing, signal, meaning);
   } catch (failure) {
     if (!REFUSALS.has(codeOf(failure))) throw failure;
-    // A repeated build may have been finished by its first sending: only what is still missing was refused.
+    // If the command was repeated, its first attempt may have built some: the refusal is about what is still missing.
     const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
     const refused = missing.filter((index) => !isPresent(namespaceOf(plan.entry), index, present));
     if (refused.length === 0) return;
@@ -121,7 +122,7 @@ async function createIndexes(
   }
 }
 
-/** Codes by which a server says what is wrong with a specification; all others are for whoever retries. */
+/** Codes that report an invalid specification; all others are left to the caller, which may retry. */
 const REFUSALS: ReadonlySet<number | null> = new Set([
   serverCode.badValue,
   serverCode.typeMismatch,
@@ -141,11 +142,11 @@ function isPresent(namespace: string, wanted: Document, present: ReadonlyMap<str
   if (isBuiltAs(found, wanted)) return true;
   throw new ConvoyError(
     'catalogDiffers',
-    `The destination has another index under the name ${String(wanted.name)} on ${namespace}.`,
+    `The destination has a different index named ${String(wanted.name)} on ${namespace}.`,
   );
 }
 
-/** Whether an index is as it was to be built; the seconds of a TTL index are set afterwards. Both in portable form. */
+/** Whether an existing index is the wanted one; the seconds of a TTL index are set later. Both in portable form. */
 export function isBuiltAs(a: Document, b: Document): boolean {
   const { expireAfterSeconds: ttlA, ...restA } = a;
   const { expireAfterSeconds: ttlB, ...restB } = b;

@@ -15,7 +15,7 @@ import { placeChunks } from './place-chunks.js';
 import { readConfig } from '../read/read-sharding.js';
 import { serverCode } from '../server-code.js';
 
-/** A collection on the destination and the source's collection it stands for. */
+/** A collection on the destination and the source collection it corresponds to. */
 export interface CreatedCollection {
   database: string;
   name: string;
@@ -24,20 +24,20 @@ export interface CreatedCollection {
   destinationUuid: string;
 }
 
-/** Where collections are made, and for whom. */
+/** The cluster on which collections are created, and the caller's limits. */
 export interface Making {
   destination: ClusterClient;
   signal: AbortSignal;
-  /** Asked before every change, so that a process that was replaced changes nothing more. Throws what ends the work. */
+  /** Called before every change: throws if another process has taken over, so that this one changes nothing more. */
   confirm: () => Promise<void>;
 }
 
 /**
- * Makes one collection or view as planned: `create`, the index its shard key needs, chunks on their shards, all other
- * indexes. Every step looks first at what is there, so repeating after a crash goes on where it ended. Nothing is ever
- * dropped. The zones must exist (`addZones`) when the collection is sharded.
- * @throws ConvoyError `destinationNotEmpty` when something else has the name, or documents are in the way of sharding;
- * `indexNotSupported` and `catalogDiffers` from the indexes; otherwise what the door throws
+ * Creates one collection or view as planned: `create`, the index its shard key needs, chunks on their shards, all other
+ * indexes. Every step first checks what exists, so a repeated call continues after a crash. Nothing is ever dropped.
+ * The zones must exist (`addZones`) if the collection is sharded.
+ * @throws ConvoyError `destinationNotEmpty` if something else has the name, or documents prevent sharding;
+ * `indexNotSupported` and `catalogDiffers` from the indexes; otherwise what the client throws
  */
 export async function createCollection(making: Making, plan: CollectionPlan): Promise<CreatedCollection> {
   const { destination, signal, confirm } = making;
@@ -66,12 +66,12 @@ async function ensureCreated({ destination, signal, confirm }: Making, plan: Col
   if (created === null)
     throw new ConvoyError(
       'destinationChanged',
-      `${namespaceOf(plan.entry)} was dropped on the destination while it was being made.`,
+      `${namespaceOf(plan.entry)} was dropped on the destination while Convoy was creating it.`,
     );
   return created;
 }
 
-/** The namespace of a plan on the destination if it is there in the planned form, null if there is none. */
+/** The namespace of a plan on the destination if it exists in the planned form; null if it does not exist. */
 async function findNamespace(
   destination: ClusterClient,
   plan: CollectionPlan,
@@ -87,7 +87,7 @@ async function findNamespace(
   if (differing.length === 0) return listed;
   throw new ConvoyError(
     'destinationNotEmpty',
-    `The destination has ${namespaceOf(entry)} in another form (${differing.join(', ')}); drop it there.`,
+    `The destination has ${namespaceOf(entry)} with different ${differing.join(', ')}; drop it there.`,
   );
 }
 
@@ -104,13 +104,13 @@ async function ensureSharded(
     if (sameKey(row.key as KeyPattern, sharding.key)) return;
     throw new ConvoyError(
       'destinationNotEmpty',
-      `The destination has ${namespace} sharded by another key; drop it there.`,
+      `The destination has ${namespace} with a different shard key; drop it there.`,
     );
   }
   if (await holdsDocuments(destination.router, entry, signal)) {
     throw new ConvoyError(
       'destinationNotEmpty',
-      `The destination has documents in ${namespace}, which cannot be placed any more; drop it there.`,
+      `The destination already has documents in ${namespace}, so its chunks cannot be placed; drop it there.`,
     );
   }
   const supporting = supportingIndex(temporary, sharding.key, sharding.unique);

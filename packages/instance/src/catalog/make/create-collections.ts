@@ -6,10 +6,10 @@ import type { DestinationPlan } from '../plan/destination-plan.js';
 import { mapBounded } from '../map-bounded.js';
 import { readConfig } from '../read/read-sharding.js';
 
-/** Collections made at the same time: DDL takes locks in the config servers, more brings nothing. */
+/** Collections created concurrently: DDL takes locks on the config servers, so a larger number does not help. */
 const COLLECTIONS_PARALLEL = 4;
 
-/** How far the index builds are; the names are those of `progress.indexBuilding`. */
+/** Progress of the index builds; the names are those of `progress.indexBuilding`. */
 export interface IndexBuildProgress {
   indexesBuilt: number;
   totalIndexesToBuild: number;
@@ -24,9 +24,10 @@ export interface CreateCollectionsInput extends Making {
 }
 
 /**
- * Makes everything planned on the destination: databases on their primary shards, collections with options, chunks on
- * their shards, indexes in their temporary form, views. May be repeated at any point: what is there is checked and kept.
- * Both balancers must be off. Zones used for placing are removed at the end, those of an attempt that was cut off too.
+ * Creates everything planned on the destination: databases on their primary shards, collections with options, chunks on
+ * their shards, indexes in their temporary form, views. Callers may repeat it at any point: it checks and keeps what
+ * exists. Both balancers must be off. At the end it removes the zones used for placing chunks, including those of an
+ * interrupted attempt.
  * @returns one row for every collection and view, in the plan's order, with both UUIDs for the caller to record
  * @throws as `createCollection`
  */
@@ -48,13 +49,13 @@ export async function createCollections(input: CreateCollectionsInput): Promise<
   });
   if (isSharded) {
     await removeZones(destination, signal);
-    // Routers may still take the new collections for unsharded ones.
+    // Routers may still have the new collections cached as unsharded.
     await destination.router.command('admin', { flushRouterConfig: 1 }, { signal });
   }
   return created;
 }
 
-/** A database that exists keeps its primary shard; only databases that sharded collections are in need to be enabled. */
+/** An existing database keeps its primary shard; only databases with sharded collections need to be enabled. */
 async function createDatabases(destination: ClusterClient, plan: DestinationPlan, signal: AbortSignal): Promise<void> {
   const rows = await readConfig(destination.router, { find: 'databases', filter: {} }, signal);
   const present = new Map(rows.map((row) => [row._id as string, row]));

@@ -7,10 +7,10 @@ import { type IndexPlan, isIdKey, supportingIndex, TEMPORARY_INDEX_PREFIX } from
 import { TTL_OFF_SECONDS } from '../index-spec.js';
 import { mapBounded } from '../map-bounded.js';
 
-/** Collections worked on at the same time: what was unique is built anew over all data. */
+/** Collections processed concurrently: each unique index is rebuilt over all data. */
 const COLLECTIONS_PARALLEL = 4;
 
-/** Supports a shard key while the unique index that does so otherwise is built anew. */
+/** Supports the shard key while Convoy rebuilds the unique index that usually does. */
 const HELPER_NAME = `${TEMPORARY_INDEX_PREFIX}shard_key`;
 
 export interface DeferAttributesInput {
@@ -18,14 +18,14 @@ export interface DeferAttributesInput {
   /** The plan for the catalog that both clusters have, in which the destination has every index in its final form. */
   plan: DestinationPlan;
   signal: AbortSignal;
-  /** Asked before every change, so that a leader that was replaced changes nothing more. Throws what ends the work. */
+  /** Called before every change: throws if another leader has taken over, so that this one changes nothing more. */
   confirm: () => Promise<void>;
 }
 
 /**
- * The opposite of restoring: brings every index of a destination that had them all restored into the form in which changes
- * are applied. What is looked at first is changed only where it has to be: the whole may be repeated after a crash at any point.
- * @throws what the door throws; as `buildIndexes`
+ * The opposite of `restoreAttributes`: converts every index of a destination back to the form in which changes are
+ * applied. It checks each index first and changes it only if necessary, so callers may repeat it after a crash.
+ * @throws what the client throws; as `buildIndexes`
  */
 export async function deferAttributes({ destination, plan, signal, confirm }: DeferAttributesInput): Promise<void> {
   const deferring = { client: destination.router, signal, confirm };

@@ -3,8 +3,8 @@ import { serverCode } from '../server-code.js';
 import type { IndexBuilding } from './build-indexes.js';
 
 /**
- * Drops an index of the destination; one that is gone already is no error.
- * @throws what `confirm` or the door throws
+ * Drops an index of the destination; a missing index is no error.
+ * @throws what `confirm` or the client throws
  */
 export async function dropIndex(
   { client, signal, confirm, meaning }: IndexBuilding,

@@ -8,16 +8,16 @@ import type { CollectionPlan } from '../plan/destination-plan.js';
 import { readConfig } from '../read/read-sharding.js';
 import { serverCode } from '../server-code.js';
 
-/** Begin of the names of the zones that place chunks; they live only while a collection is being sharded. */
+/** Prefix of the names of the zones that place chunks; they exist only while a collection is being sharded. */
 const ZONE_PREFIX = 'convoy_';
 
 /**
- * Zone commands in flight at once. The config servers take them one after the other, but each waits for a majority and
- * two network hops besides, so that tens of thousands would take minutes when every one waited for the one before.
+ * Zone commands in flight at once. The config servers process them one after the other, but each also waits for a
+ * majority and two network hops. Sequential commands would take minutes for tens of thousands of ranges.
  */
 const ZONES_PARALLEL = 8;
 
-/** Puts every destination shard into a zone of its own. Repeating it changes nothing. */
+/** Adds every destination shard to its own zone. Safe to repeat. */
 export async function addZones(destination: ClusterClient, signal: AbortSignal): Promise<void> {
   for (const shard of destination.shardIds) {
     await destination.router.command('admin', { addShardToZone: shard, zone: zoneOf(shard) }, { signal });
@@ -25,8 +25,7 @@ export async function addZones(destination: ClusterClient, signal: AbortSignal):
 }
 
 /**
- * Removes every zone and zone range of Convoy's, those of an earlier attempt that was cut off included; zones of others
- * are left alone.
+ * Removes every zone and zone range of Convoy, including those of an interrupted attempt; other zones stay unchanged.
  */
 export async function removeZones(destination: ClusterClient, signal: AbortSignal): Promise<void> {
   const { router } = destination;
@@ -44,9 +43,9 @@ export async function removeZones(destination: ClusterClient, signal: AbortSigna
 }
 
 /**
- * Shards an existing empty collection so that every planned range is created on its shard at once: zones over the
- * ranges first (`addZones` was called before), then one `shardCollection`, then the zones' ranges are removed.
- * The supporting index must exist already.
+ * Shards an existing empty collection so that the server creates every planned range on its shard at once. It assigns
+ * zones to the ranges (after `addZones`), runs one `shardCollection`, then removes the zone ranges. The supporting
+ * index must exist already.
  */
 export async function placeChunks(
   destination: ClusterClient,
@@ -71,7 +70,7 @@ async function shardCollection(
   command: Document,
   signal: AbortSignal,
 ): Promise<void> {
-  // Shard keys know only the simple collation, which must be said where the collection has another.
+  // Shard keys support only the simple collation; the command must say so if the collection has another.
   const collation = plan.options.collation === undefined ? {} : { collation: { locale: 'simple' } };
   try {
     await destination.router.command('admin', { ...command, ...collation }, { signal });
@@ -80,7 +79,7 @@ async function shardCollection(
   }
 }
 
-/** Puts a range of a collection into a zone, or out of every one when the zone is null. */
+/** Assigns a range of a collection to a zone, or to none if the zone is null. */
 export function setZone(
   destination: ClusterClient,
   namespace: string,

@@ -11,17 +11,17 @@ import { mapBounded } from '../map-bounded.js';
 import { namespaceOf } from '../namespace.js';
 import { UniqueIndexViolated, type UniqueViolation, violationOf } from '../unique-violation.js';
 
-/** Collections worked on at the same time: unique indexes are built anew over all data before 6.0. */
+/** Collections processed concurrently: before 6.0, unique indexes are rebuilt over all data. */
 const COLLECTIONS_PARALLEL = 4;
 
 export interface RestoreAttributesInput {
   destination: ClusterClient;
-  /** The plan for the source's catalog as it is at commit time. */
+  /** The plan for the source's catalog as of commit time. */
   plan: DestinationPlan;
   signal: AbortSignal;
-  /** Asked before every change, so that a leader that was replaced changes nothing more. Throws what ends the restoring. */
+  /** Called before every change: throws if another leader has taken over, so that this one changes nothing more. */
   confirm: () => Promise<void>;
-  /** Called after every collection that is in its final form. */
+  /** Called after every collection that has its final form. */
   onProgress?: (progress: { collectionsFinished: number; collectionsTotal: number }) => void;
 }
 
@@ -30,12 +30,12 @@ interface Restoring extends IndexBuilding {
 }
 
 /**
- * Brings every index of the destination into its final form: unique, then hidden, prepared and TTL as on the source.
- * First all unique ones of all collections, so that no TTL deletes anything while a violation may still end the commit.
- * Every step looks at what is there: the whole may be repeated after a crash at any point, and repeated when done does
+ * Converts every index of the destination to its final form: unique, then hidden, prepared and TTL as on the source.
+ * The unique ones of all collections come first, so that no TTL deletes anything while a violation may still end the
+ * commit. Every step checks what exists: callers may repeat it after a crash, and a repetition after the end changes
  * nothing.
- * @throws UniqueIndexViolated with all indexes that documents stand against;
- * `destinationChanged` when an index is neither in its temporary nor in its final form; otherwise what the door throws
+ * @throws UniqueIndexViolated with all indexes that documents violate; `destinationChanged` if an index has neither its
+ * temporary nor its final form; otherwise what the client throws
  */
 export async function restoreAttributes(input: RestoreAttributesInput): Promise<void> {
   const { destination, plan, signal } = input;
@@ -94,7 +94,7 @@ async function restoreUnique(restoring: Restoring, plan: CollectionPlan): Promis
   return refusals;
 }
 
-/** @returns why it could not be made so when documents stand against it */
+/** @returns why the index could not be made unique, if documents violate it */
 async function makeUnique(
   restoring: Restoring,
   plan: CollectionPlan,
@@ -123,7 +123,7 @@ async function makeUnique(
   }
 }
 
-/** Attributes that every version changes in place. TTL comes last: from then on the server deletes by it. */
+/** Attributes that every version changes in place. TTL comes last: from then on the server deletes documents. */
 async function restoreInPlace({ client, signal, confirm }: Restoring, plan: CollectionPlan): Promise<void> {
   const { database, name: collection } = plan.entry;
   const present = await presentIndexes(client, database, collection, signal);

@@ -8,24 +8,24 @@ import { sameKey } from '../key-pattern.js';
 import type { Catalog, CatalogEntry, Sharding } from '../namespace.js';
 import { namespaceOf } from '../namespace.js';
 
-/** One way in which the destination is not what it should be. */
+/** One way in which the destination differs from the plan. */
 export interface CatalogDifference {
   kind: 'missing' | 'extra' | 'options' | 'index' | 'shardKey';
   /** `database.collection`. */
   namespace: string;
-  /** Names of options, or the index with what is wrong about it; never values of documents. */
+  /** Names of options, or the index with what is wrong with it; never values of documents. */
   detail: string;
 }
 
 export interface CompareOptions extends IndexPlanDependencies {
-  /** `temporary`: before commit, while attributes are deferred; `final`: after they were restored. */
+  /** `temporary`: before commit, while attributes are deferred; `final`: after Convoy has restored them. */
   form: 'temporary' | 'final';
 }
 
 /**
  * Compares what the destination should have with what it has, both read with the same filter.
  * @param source for a migration from a replica set to a sharded cluster: as `applyShardingEntries` returns it
- * @returns differences in order of namespace; empty when there are none
+ * @returns differences in order of namespace; empty if there are none
  */
 export function compareCatalogs(source: Catalog, destination: Catalog, options: CompareOptions): CatalogDifference[] {
   const found = new Map(destination.map((entry) => [namespaceOf(entry), entry]));
@@ -33,7 +33,7 @@ export function compareCatalogs(source: Catalog, destination: Catalog, options: 
   const differences = source.flatMap((entry) => compareEntry(entry, found.get(namespaceOf(entry)), options));
   const extra = destination
     .filter((entry) => !expected.has(namespaceOf(entry)))
-    .map((entry) => difference('extra', entry, `${entry.type} that the source does not have`));
+    .map((entry) => difference('extra', entry, `${entry.type} is not on the source`));
   return [...differences, ...extra].sort((a, b) =>
     a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : 0,
   );

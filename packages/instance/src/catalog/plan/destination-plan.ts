@@ -9,9 +9,9 @@ import type { IndexPlan } from './index-plan.js';
 import type { KeyPattern } from '../key-pattern.js';
 import type { Catalog, CatalogEntry } from '../namespace.js';
 
-/** Everything needed to make one collection or view on the destination. */
+/** Everything needed to create one collection or view on the destination. */
 export interface CollectionPlan {
-  /** The source's entry; its shard key counts. */
+  /** The source's entry; its shard key is the one that counts. */
   entry: CatalogEntry;
   /** Options of the destination's collection. */
   options: Document;
@@ -20,7 +20,7 @@ export interface CollectionPlan {
   sharding: { key: KeyPattern; unique: boolean; ranges: DestinationRange[] } | null;
 }
 
-/** Everything to be made on the destination. Pure data: the same catalog and clusters give the same plan. */
+/** Everything to create on the destination. Pure data: the same catalog and clusters give the same plan. */
 export interface DestinationPlan {
   /** Database → primary shard; the value is null on a replica set. */
   databases: Map<string, string | null>;

@@ -7,7 +7,7 @@ import { ownershipRanges } from '../chunk-ranges.js';
 import type { KeyPattern } from '../key-pattern.js';
 import type { Catalog, CatalogEntry, Chunk } from '../namespace.js';
 
-/** A range of a collection's shard key and the destination shard that shall own it. */
+/** A range of a collection's shard key and the destination shard that will own it. */
 export interface DestinationRange {
   /** Bounds are documents of BSON bytes that the driver can write. */
   min: Uint8Array;
@@ -16,17 +16,17 @@ export interface DestinationRange {
 }
 
 /**
- * A range costs two router commands of about 10 ms. Beyond this count (some 40 s a collection) chunks that lie beside
- * each other on one shard are placed as one.
+ * A range costs two router commands of about 10 ms. Above this count (some 40 s per collection), adjacent chunks on one
+ * shard are placed as one.
  */
 const RANGES_KEPT_MAX = 2_000;
 
 /**
- * Lays the ranges of a sharded collection onto the destination's shards. With as many shards on both sides every range
- * goes to the shard at the same place in the sorted lists; otherwise ranges are dealt out contiguously in equal counts;
- * fewer ranges than shards on a key that begins hashed: the hash space is split evenly.
- * @param chunks the source's, in order, without gaps; empty when the source is not sharded
- * @returns in order, without gaps; empty when nothing is known about a ranged key (the server then makes one chunk)
+ * Assigns the ranges of a sharded collection to the destination's shards. With equal shard counts, every range goes to
+ * the shard at the same position in the sorted lists. Otherwise each shard gets an equal number of consecutive ranges.
+ * If the key starts with a hashed field and there are fewer ranges than shards, the hash space is split evenly.
+ * @param chunks the source's, in order, without gaps; empty if the source is not sharded
+ * @returns in order, without gaps; empty if nothing is known about a ranged key (the server then creates one chunk)
  */
 export function distributeChunks(
   key: KeyPattern,
@@ -49,8 +49,8 @@ export function distributeChunks(
 }
 
 /**
- * Gives every database its primary shard on the destination: by place in the sorted lists where there are as many
- * shards, otherwise the databases with the most unsharded data first, each to the shard that has least so far.
+ * Assigns every database its primary shard on the destination. With equal shard counts, by position in the sorted
+ * lists. Otherwise the databases with the most unsharded data come first, each to the shard that has least so far.
  */
 export function distributeDatabases(
   catalog: Catalog,
@@ -84,7 +84,7 @@ export function distributeDatabases(
   return result;
 }
 
-/** Half the width of the space of hashes, which are signed 64-bit numbers. */
+/** Half of the hash space: hashes are signed 64-bit numbers. */
 const HASH_SPACE_HALF = 2n ** 63n;
 
 function splitHashSpace(key: KeyPattern, shards: readonly string[]): DestinationRange[] {
@@ -97,7 +97,10 @@ function splitHashSpace(key: KeyPattern, shards: readonly string[]): Destination
   return shards.map((shard, position) => ({ min: bound(position), max: bound(position + 1), shard }));
 }
 
-/** The driver cannot write every value, dates beyond JavaScript's for example: ranges that meet at such a bound become one. */
+/**
+ * The driver cannot write every value, for example dates beyond JavaScript's: ranges that meet at such a bound become
+ * one.
+ */
 function sendableRanges(chunks: readonly Chunk[]): Chunk[] {
   const ranges: Chunk[] = [];
   for (const chunk of chunks) {
@@ -114,7 +117,7 @@ function beginsHashed(key: KeyPattern): boolean {
 
 function shardAt(shards: readonly string[], position: number): string {
   const shard = shards[position];
-  if (shard === undefined) throw new RangeError('a sharded destination has at least one shard');
+  if (shard === undefined) throw new RangeError('A sharded destination has at least one shard');
   return shard;
 }
 
@@ -124,7 +127,7 @@ function groupByDatabase(catalog: Catalog): Map<string, CatalogEntry[]> {
   return groups;
 }
 
-/** The primary of a database: where most of its collections say it is (from 8.0 on single ones may be elsewhere). */
+/** The primary of a database: the shard that most of its collections are on (from 8.0 on, some may be elsewhere). */
 function commonPrimary(entries: readonly CatalogEntry[]): string {
   const counts = new Map<string, number>();
   for (const entry of entries) counts.set(entry.primaryShard, (counts.get(entry.primaryShard) ?? 0) + 1);

@@ -6,33 +6,33 @@ import type { CatalogEntry } from '../namespace.js';
 import { namespaceOf } from '../namespace.js';
 import { withoutFields } from '../without-fields.js';
 
-/** One index of a collection on the destination. The index on `_id` has none: it is always there. */
+/** One index of a collection on the destination. The `_id` index needs no plan: it always exists. */
 export interface IndexPlan {
-  /** As `listIndexes` shows it once committed (without `v`). */
+  /** As `listIndexes` shows it after the commit (without `v`). */
   final: Document;
-  /** As it stands until commit; null when another index serves meanwhile and this one is only built at commit. */
+  /** Its form until commit; null if another index serves in the meantime and this one is only built at commit. */
   temporary: Document | null;
 }
 
-/** What decides about the form of indexes besides the source's catalog. */
+/** What determines the form of indexes besides the source's catalog. */
 export interface IndexPlanDependencies {
   buildIndexes: 'beforeDataCopy' | 'never';
-  /** Version of the destination: it decides how indexes become unique. */
+  /** Version of the destination: determines how indexes become unique. */
   destinationVersion: readonly [number, number, number];
 }
 
-/** How a destination turns a plain index into a unique one. */
+/** How a destination converts a plain index to a unique one. */
 export type UniqueConversion = 'inPlace' | 'beside' | 'instead';
 
-/** Begin of the names of plain indexes that stand for unique ones until commit (destinations before 6.0). */
+/** Prefix of the names of plain indexes that replace unique ones until commit (destinations before 6.0). */
 export const TEMPORARY_INDEX_PREFIX = 'convoy_temporary_';
 
-/** Begin of the names of placeholder indexes, used only where the server's own name is taken by another index. */
+/** Prefix of the names of placeholder indexes; used only if another index has the server's default name. */
 const PLACEHOLDER_PREFIX = 'convoy_shard_key_';
 
 /**
- * From 6.0 on an index is converted in place; on 5.0 the unique one is built beside the plain one and takes its place;
- * on 4.4 both cannot stand together, so the plain one goes first.
+ * From 6.0 on, an index is converted in place. On 5.0, the unique index is built beside the plain one and replaces it.
+ * On 4.4 both cannot coexist, so the plain one is dropped first.
  */
 export function uniqueConversion(version: readonly [number, number, number]): UniqueConversion {
   if (version[0] >= 6) return 'inPlace';
@@ -40,9 +40,9 @@ export function uniqueConversion(version: readonly [number, number, number]): Un
 }
 
 /**
- * Plans the indexes of one collection on the destination. Until commit unique ones are plain (the unique shard key
- * excepted, which the server demands), TTL ones never expire, hidden ones are visible. With `buildIndexes` `never` only
- * what a shard key needs is built. A shard key without supporting index gets a placeholder, which is kept.
+ * Plans the indexes of one collection on the destination. Until commit, unique indexes are plain (except a unique shard
+ * key, which the server requires), TTL indexes never expire and hidden indexes are visible. With `buildIndexes` set to
+ * `never`, only what a shard key needs is built. A shard key without supporting index gets a placeholder, which stays.
  */
 export function planIndexes(
   entry: CatalogEntry,
@@ -62,15 +62,15 @@ export function planIndexes(
     finals.push(placeholderIndex(shardKey, entry.sharding?.unique === true, all));
     warnings.push({
       name: 'shardKeyIndexAdded',
-      description: `${namespace} has no index that supports its shard key; one is added and kept.`,
+      description: `${namespace} has no index for its shard key. Convoy adds one, which stays after the commit.`,
     });
   }
   return { indexes: deferAttributes(finals, entry, deps), warnings };
 }
 
 /**
- * The index of a list that a shard key can lean on: the key is its prefix, and it is neither sparse nor partial nor
- * under a collation. The exact key is preferred to longer ones.
+ * Finds the index that supports a shard key: the key is its prefix, and it is not sparse, not partial and has the
+ * simple collation. An index on exactly the key is preferred to longer ones.
  * @param unique only an index that makes the key itself unique
  */
 export function supportingIndex(
@@ -90,17 +90,17 @@ export function supportingIndex(
   return exact.find((index) => index.unique !== true) ?? exact[0] ?? able[0];
 }
 
-/** Whether a key is the one of the index that every collection has. */
+/** Whether a key is that of the `_id` index. */
 export function isIdKey(key: KeyPattern): boolean {
   return sameKey(key, new Map([['_id', 1]]));
 }
 
-/** `listIndexes` shows the simple collation by showing none. */
+/** `listIndexes` omits the simple collation. */
 export function isSimpleCollation(collation: unknown): boolean {
   return collation === undefined || (collation as Document).locale === 'simple';
 }
 
-/** A plain (or unique) index on the shard key under the name the server itself would give it. */
+/** A plain (or unique) index on the shard key, with the server's default name. */
 function placeholderIndex(shardKey: KeyPattern, unique: boolean, others: readonly Document[]): Document {
   const defaultName = [...shardKey].map(([field, value]) => `${field}_${String(value)}`).join('_');
   const taken = others.some((index) => index.name === defaultName);
@@ -126,7 +126,7 @@ function deferAttributes(finals: readonly Document[], entry: CatalogEntry, deps:
   });
 }
 
-/** An index with the attributes that act on data or queries switched off. */
+/** An index without the attributes that affect data or queries. */
 function dormant(index: Document): Document {
   const visible = withoutFields(index, 'hidden', 'prepareUnique');
   return 'expireAfterSeconds' in visible ? { ...visible, expireAfterSeconds: TTL_OFF_SECONDS } : visible;

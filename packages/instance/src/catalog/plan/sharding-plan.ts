@@ -8,24 +8,27 @@ import type { Catalog, CatalogEntry } from '../namespace.js';
 import { namespaceOf } from '../namespace.js';
 import type { NamespaceFilter } from '../namespace-filter.js';
 
-/** From 4.4 on, names of sharded collections with their database; unsharded ones may have 255 bytes (manual: MongoDB Limits and Thresholds). */
+/**
+ * From 4.4 on, bytes in the full name of a sharded collection; unsharded ones may have 255 (manual: MongoDB Limits and
+ * Thresholds).
+ */
 const SHARDED_NAMESPACE_BYTES_MAX = 235;
 
 /**
- * Lays the `sharding` document of a start request over the catalog of a replica set: listed collections get their shard
- * key (without chunks), all others stay unsharded. With `createSupportingIndexes` a missing supporting index is planned
- * as a placeholder by `planIndexes`; without it, it has to be there.
+ * Applies the `sharding` document of a start request to the catalog of a replica set: listed collections get their
+ * shard key (without chunks), all others stay unsharded. With `createSupportingIndexes`, `planIndexes` plans a
+ * placeholder for a missing supporting index; without it, the index must exist.
  *
- * The shard key is never declared unique to the server: a unique index on it is deferred and restored like any other,
- * so that it is unique on the destination exactly when it is on the source.
- * @throws ConvoyError `shardingEntryInvalid`, `shardingKeyIndexMissing`, `shardingKeyCollation`, `shardingKeyUniqueness`
- * or `shardingIndexIncompatible`, each naming the namespace
+ * The shard key is never declared unique to the server. A unique index on it is deferred and restored like any other,
+ * so the destination's key is unique exactly if the source's is.
+ * @throws ConvoyError `shardingEntryInvalid`, `shardingKeyIndexMissing`, `shardingKeyCollation`,
+ * `shardingKeyUniqueness` or `shardingIndexIncompatible`, each naming the namespace
  */
 export function applyShardingEntries(catalog: Catalog, sharding: ShardingRequest, filter: NamespaceFilter): Catalog {
   const requested = new Map(sharding.shardingEntries.map((entry) => [`${entry.database}.${entry.collection}`, entry]));
   const present = new Set(catalog.map(namespaceOf));
   for (const [namespace, entry] of requested) {
-    if (!filter.includes(entry.database, entry.collection)) throw invalidEntry(namespace, 'is left out by the filter');
+    if (!filter.includes(entry.database, entry.collection)) throw invalidEntry(namespace, 'is excluded by the filter');
     if (!present.has(namespace)) throw invalidEntry(namespace, 'does not exist on the source');
   }
   return catalog.map((entry) => {
@@ -52,11 +55,14 @@ function checkShardable(namespace: string, entry: CatalogEntry): void {
   if (bytes > SHARDED_NAMESPACE_BYTES_MAX)
     throw invalidEntry(
       namespace,
-      `has a name of ${bytes} bytes, of which sharded collections may have ${SHARDED_NAMESPACE_BYTES_MAX}; rename it or leave it unsharded`,
+      `has a name of ${bytes} bytes, but sharded collections may have ${SHARDED_NAMESPACE_BYTES_MAX}; rename it ` +
+        'or leave it unsharded',
     );
 }
 
-/** Multikey indexes cannot be told from their specification; the destination's server refuses arrays in shard keys. */
+/**
+ * A specification does not show whether an index is multikey; the destination's server refuses arrays in shard keys.
+ */
 function checkSupportingIndex(namespace: string, key: KeyPattern, indexes: readonly Document[]): void {
   if (supportingIndex(indexes, key, false) !== undefined) return;
   const underCollation = indexes.some((index) => isKeyPrefix(key, keyOf(index)) && !isSimpleCollation(index.collation));
@@ -68,7 +74,8 @@ function checkSupportingIndex(namespace: string, key: KeyPattern, indexes: reado
   }
   throw new ConvoyError(
     'shardingKeyIndexMissing',
-    `${namespace} has no index on the source that begins with the requested shard key; create it there or set createSupportingIndexes.`,
+    `No index of ${namespace} on the source starts with the requested shard key; create one there or set ` +
+      'createSupportingIndexes.',
   );
 }
 
@@ -78,19 +85,21 @@ function checkUniqueIndexes(namespace: string, key: KeyPattern, indexes: readonl
     if (index.prepareUnique === true && index.unique !== true && isKeyPrefix(key, indexKey)) {
       throw new ConvoyError(
         'shardingKeyUniqueness',
-        `Index ${String(index.name)} of ${namespace} on the requested shard key is prepared to be unique but not yet unique; convert it on the source first.`,
+        `Index ${String(index.name)} of ${namespace} on the requested shard key has prepareUnique but is not ` +
+          'unique yet; convert it on the source first.',
       );
     }
     if (index.unique === true && !isIdIndex(index) && !beginsWithFields(indexKey, key)) {
       throw new ConvoyError(
         'shardingIndexIncompatible',
-        `The unique index ${String(index.name)} of ${namespace} does not begin with the fields of the requested shard key; choose another key or drop the index.`,
+        `The unique index ${String(index.name)} of ${namespace} does not start with the fields of the requested ` +
+          'shard key; choose another key or drop the index.',
       );
     }
   }
 }
 
-/** The server's rule for unique indexes of sharded collections: they begin with the key's fields, or with `_id`. */
+/** The server's rule for unique indexes of sharded collections: they start with the key's fields, or with `_id`. */
 function beginsWithFields(indexKey: KeyPattern, shardKey: KeyPattern): boolean {
   const fields = [...indexKey.keys()];
   return fields[0] === '_id' || [...shardKey.keys()].every((field, position) => fields[position] === field);

@@ -13,13 +13,15 @@ import {
   type RawValue,
 } from '../../bson/scan.js';
 
-/** Parts of a catalog document that are sent to the destination as they are: their order and their types must survive. */
+/** Parts of a catalog document that Convoy sends to the destination unchanged: their order and types must survive. */
 const exactOptions: ReadonlySet<string> = new Set(['validator', 'pipeline', 'encryptedFields']);
 const exactAttributes: ReadonlySet<string> = new Set(['partialFilterExpression', 'wildcardProjection']);
-/** Parts of which the order must survive, and numbers count by value. */
+/** Parts whose order must survive; their numbers count by value. */
 const orderedAttributes: ReadonlySet<string> = new Set(['key', 'weights']);
 
-/** Decodes one document of `listCollections`: plain numbers, but validators and pipelines as `exactValue` gives them. */
+/**
+ * Decodes one document of `listCollections`: plain numbers, but validators and pipelines as `exactValue` decodes them.
+ */
 export function decodeListedCollection(bytes: Uint8Array): Document {
   const plain = BSON.deserialize(bytes);
   const options = findElement(bytes, 'options');
@@ -27,12 +29,14 @@ export function decodeListedCollection(bytes: Uint8Array): Document {
   return plain;
 }
 
-/** Puts the exact parts of a collection's options into their plain form. */
+/** Converts the exact parts of a collection's options to their plain form. */
 export function decodeOptions(plain: Document, bytes: Uint8Array): void {
   for (const { element, name } of fieldsIn(bytes, exactOptions)) plain[name] = exactValue(rawValue(bytes, element));
 }
 
-/** Decodes an index specification, as `listIndexes` shows it: plain numbers, keys as Maps, filters as `exactValue` gives them. */
+/**
+ * Decodes an index specification from `listIndexes`: plain numbers, keys as Maps, filters as `exactValue` decodes them.
+ */
 export function decodeIndex(bytes: Uint8Array): Document {
   const plain = BSON.deserialize(bytes);
   for (const { element, name } of fieldsIn(bytes, exactAttributes)) plain[name] = exactValue(rawValue(bytes, element));
@@ -41,7 +45,7 @@ export function decodeIndex(bytes: Uint8Array): Document {
   return plain;
 }
 
-/** Decodes one document of `$indexStats`, with its specification as `decodeIndex`. */
+/** Decodes one document of `$indexStats`, with its specification as `decodeIndex` does. */
 export function decodeIndexStats(bytes: Uint8Array): Document {
   const spec = findElement(bytes, 'spec');
   const plain = BSON.deserialize(bytes);
@@ -49,7 +53,10 @@ export function decodeIndexStats(bytes: Uint8Array): Document {
   return plain;
 }
 
-/** Decodes a document of the config database: plain numbers, a shard key as a Map, bounds (`min`, `max`) as bytes of their own. */
+/**
+ * Decodes a document of the config database: plain numbers, a shard key as a Map, bounds (`min`, `max`) as their own
+ * bytes.
+ */
 export function decodeConfigDocument(bytes: Uint8Array): Document {
   const plain = BSON.deserialize(bytes);
   const key = findElement(bytes, 'key');
@@ -61,7 +68,7 @@ export function decodeConfigDocument(bytes: Uint8Array): Document {
   return plain;
 }
 
-/** Decodes a document whose numbers are only looked at. */
+/** Decodes a document whose numbers are only read. */
 export function decodePlain(bytes: Uint8Array): Document {
   return BSON.deserialize(bytes);
 }
@@ -78,8 +85,8 @@ export function uuidHex(value: unknown): string {
 }
 
 /**
- * A value that is encoded to the same bytes again: documents are Maps. One that the driver cannot write stays as it was read:
- * it can be compared, and not be sent.
+ * Decodes a value so that it is encoded to the same bytes again: documents are Maps. A value that the driver cannot
+ * write stays raw: it can be compared but not sent.
  */
 function exactValue(value: RawValue): unknown {
   return isLossless(value) ? losslessValue(value) : ownedValue(value);

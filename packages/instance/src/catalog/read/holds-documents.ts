@@ -1,6 +1,6 @@
 import type { NodeClient } from '../../cluster/node-client.js';
 
-/** Whether a collection has any document, orphans left out. */
+/** Whether a collection has any document, not counting orphans. */
 export async function holdsDocuments(
   router: NodeClient,
   { database, name }: { database: string; name: string },

@@ -5,7 +5,7 @@ import { mapBounded } from '../map-bounded.js';
 import type { NamespaceFilter } from '../namespace-filter.js';
 import { readCursor } from './read-cursor.js';
 
-/** Databases listed at the same time: enough to hide the round trips, little for a router. */
+/** Databases listed concurrently: enough to hide the round trips, little load for a router. */
 const DATABASES_PARALLEL = 8;
 
 /** One row of `listCollections`. */

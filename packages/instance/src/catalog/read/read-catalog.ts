@@ -10,22 +10,24 @@ import { openPlacementReader } from './read-sharding.js';
 import type { PlacementReader } from './read-sharding.js';
 import { readSize } from './read-sizes.js';
 
-/** Collections read at the same time: each costs up to four small commands; hides the round trips of large catalogs. */
+/**
+ * Collections read concurrently: each costs up to four small commands, so this hides the round trips of large catalogs.
+ */
 const COLLECTIONS_PARALLEL = 16;
 
-/** A catalog together with what stands in a migration's way. */
+/** A catalog together with what prevents a migration. */
 export interface CatalogReport {
   catalog: Catalog;
   /** Namespaces of included time-series collections, which are not part of the catalog. */
   timeSeries: string[];
-  /** Indexes about which the shards of a collection disagree. */
+  /** Indexes that differ between the shards of a collection. */
   inconsistentIndexes: InconsistentIndex[];
 }
 
 /**
  * Reads every included collection and view with its options, indexes, shard key, chunks and estimated size, in order of
- * namespace. Collections that are dropped meanwhile are left out; time series are left out.
- * @throws what the door throws (permissions, lost connections); estimates alone may fail without harm
+ * namespace. Skips time series and collections that are dropped in the meantime.
+ * @throws what the client throws (permissions, lost connections); only the estimates may fail
  */
 export async function readCatalog(
   cluster: ClusterClient,
@@ -35,7 +37,7 @@ export async function readCatalog(
   return (await readCatalogReport(cluster, filter, signal)).catalog;
 }
 
-/** As `readCatalog`, with the time series and inconsistent indexes that a start has to refuse. */
+/** Like `readCatalog`, with the time series and inconsistent indexes that a start must refuse. */
 export async function readCatalogReport(
   cluster: ClusterClient,
   filter: NamespaceFilter,
@@ -54,9 +56,9 @@ export async function readCatalogReport(
 }
 
 /**
- * Reads one collection of a database by its UUID, whatever it is called.
- * @returns null when the database has none of this UUID, or it is being dropped
- * @throws what the door throws
+ * Reads one collection of a database by its UUID, whatever its name.
+ * @returns null if the database has none of this UUID, or it is being dropped
+ * @throws what the client throws
  */
 export async function readCollectionByUuid(
   cluster: ClusterClient,

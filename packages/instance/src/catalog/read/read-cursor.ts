@@ -3,7 +3,7 @@ import type { NodeClient } from '../../cluster/node-client.js';
 
 /**
  * Reads a cursor to its end and decodes every document. Only for catalogs, whose size the cluster itself bounds.
- * @throws what the door throws; the cursor is closed in any case
+ * @throws what the client throws; closes the cursor in any case
  */
 export async function readCursor<Decoded>(
   client: NodeClient,

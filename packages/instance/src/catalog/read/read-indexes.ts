@@ -8,11 +8,11 @@ import type { Sharding } from '../namespace.js';
 import { readCursor } from './read-cursor.js';
 import { serverCode } from '../server-code.js';
 
-/** An index that the shards of one collection do not agree about. */
+/** An index that differs between the shards of one collection. */
 export interface InconsistentIndex {
   namespace: string;
   index: string;
-  /** Shards that own chunks and lack the index or have it in another form than the first one. */
+  /** Shards that own chunks and lack the index, or whose index differs from the first shard's. */
   shards: string[];
 }
 
@@ -23,9 +23,9 @@ export interface CollectionIndexes {
 }
 
 /**
- * Indexes of one collection. A router asks only one shard, so for sharded collections every shard that owns chunks is
- * asked: by itself where the cluster was opened with direct access, otherwise through `$indexStats`.
- * @returns null when the collection is gone
+ * Indexes of one collection. A router asks only one shard, so for sharded collections Convoy asks every shard that owns
+ * chunks: directly if the cluster client has direct access, otherwise through `$indexStats`.
+ * @returns null if the collection is gone
  */
 export async function readIndexes(
   cluster: ClusterClient,
@@ -53,7 +53,7 @@ export async function readIndexes(
   return { indexes, inconsistent: compared?.inconsistent ?? [] };
 }
 
-/** Index specifications of a collection behind one door; null when there is no such collection. */
+/** Index specifications of a collection as one node sees it; null if there is no such collection. */
 export async function listIndexes(
   client: NodeClient,
   database: string,
@@ -68,7 +68,7 @@ export async function listIndexes(
   }
 }
 
-/** The door to a shard, or null on clusters that were opened without direct access. */
+/** The client of a shard, or null if the cluster client has no direct access. */
 function directClient(cluster: ClusterClient, shard: string): NodeClient | null {
   try {
     return cluster.shard(shard);
@@ -97,7 +97,7 @@ function mergedIndexes(
   return { indexes, inconsistent };
 }
 
-/** What `$indexStats` says of each shard; empty where the user may not ask or the server does not give specifications. */
+/** What `$indexStats` reports for each shard; empty if the user has no privilege or the server omits specifications. */
 async function indexStatsByShard(
   router: NodeClient,
   listed: ListedNamespace,

@@ -7,10 +7,10 @@ import type { KeyPattern } from '../key-pattern.js';
 import type { Chunk, Sharding } from '../namespace.js';
 import { readCursor } from './read-cursor.js';
 
-/** Config reads see what a majority has: a chunk map must not be rolled back under us. */
+/** Config reads use majority: a chunk map must not be rolled back afterwards. */
 const MAJORITY = { level: 'majority' };
 
-/** How one collection lies on the shards. */
+/** How one collection is distributed over the shards. */
 export interface Placement {
   sharding: Sharding | null;
   /** Owner of an unsharded collection, or the primary shard of a sharded one's database. */
@@ -18,16 +18,16 @@ export interface Placement {
   primaryVersion?: number;
 }
 
-/** Reads placements out of a cluster's config database. */
+/** Reads the placement of collections from a cluster's config database. */
 export interface PlacementReader {
   /**
-   * @returns null when the collection that was listed is gone, or going: its name bears another one, or its chunks are removed
-   * @throws what the door throws
+   * @returns null if the listed collection is gone or being dropped: another one has its name, or it has no chunks
+   * @throws what the client throws
    */
   placementOf(listed: ListedNamespace, signal: AbortSignal): Promise<Placement | null>;
 }
 
-/** Loads `config.databases` and `config.collections`. A replica set is one shard, on which nothing is sharded. */
+/** Loads `config.databases` and `config.collections`. A replica set counts as one shard without sharded collections. */
 export async function openPlacementReader(cluster: ClusterClient, signal: AbortSignal): Promise<PlacementReader> {
   const firstShard = cluster.shardIds[0] ?? '';
   if (cluster.kind === 'replicaSet') {
@@ -48,7 +48,7 @@ export async function openPlacementReader(cluster: ClusterClient, signal: AbortS
       if (row.uuid !== undefined && uuidHex(row.uuid) !== listed.uuid) return null;
       const { chunks, everMoved } = await readChunks(cluster.router, row, callSignal);
       if (chunks.length === 0) return null;
-      // From 8.0 on unsharded collections that were moved are listed too, with one chunk at their owner.
+      // From 8.0 on, moved unsharded collections are listed too, with one chunk at their owner.
       if (row.unsplittable === true)
         return { sharding: null, ...primary, primaryShard: chunks[0]?.shard ?? primary.primaryShard };
       const mayHaveOrphans = everMoved || startedMoves.has(row._id as string);
@@ -60,21 +60,21 @@ export async function openPlacementReader(cluster: ClusterClient, signal: AbortS
   };
 }
 
-/** The primary shard that a database's row names, and its version. */
+/** The primary shard in a database's row, and its version. */
 function primaryOf(row: Document | undefined, firstShard: string): Pick<Placement, 'primaryShard' | 'primaryVersion'> {
   if (row === undefined) return { primaryShard: firstShard };
   const { lastMod } = (row.version as { lastMod?: number } | undefined) ?? {};
   return { primaryShard: row.primary as string, ...(lastMod !== undefined && { primaryVersion: lastMod }) };
 }
 
-/** Before 6.0 streams show what happens to orphans, and a router's does not say on which shard. */
+/** Before 6.0, streams show events of orphans, and a router's stream does not show the shard. */
 function mayShowOrphans({ access, version }: ClusterClient): boolean {
   return access === 'router' && version[0] < 6;
 }
 
 /**
- * Collections of which a chunk's move was begun, as far back as the capped log of the config servers reaches: one that
- * was broken off leaves orphans on its recipient, and the chunks' versions as they were.
+ * Collections of which a chunk move was started, as far back as the capped log of the config servers reaches. An
+ * aborted move leaves orphans on its recipient but does not change the chunks' versions.
  */
 async function readStartedMoves(router: NodeClient, signal: AbortSignal): Promise<Set<string>> {
   const started = await readConfig(
@@ -91,8 +91,8 @@ export function readConfig(router: NodeClient, find: Document, signal: AbortSign
 }
 
 /**
- * Chunks go by the collection's UUID from 5.0 on, by its name before (and until the feature version is raised). Their
- * version's first number is 1 after the first distribution and grows with every chunk that moves.
+ * Chunks have the collection's UUID from 5.0 on, its name before (and until the feature version is raised). The major
+ * number of their versions is 1 after the first distribution and grows with every chunk that moves.
  */
 async function readChunks(
   router: NodeClient,

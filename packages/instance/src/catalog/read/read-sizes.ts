@@ -12,13 +12,13 @@ export interface CollectionSize {
 
 const UNKNOWN: CollectionSize = { sizeBytes: 0, documentCount: 0 };
 
-/** Of `storageStats` (69 KB a shard) only these two fields leave the server. */
+/** The projection saves traffic: `storageStats` is 69 KB per shard. */
 const PIPELINE = [
   { $collStats: { storageStats: {} } },
   { $project: { 'storageStats.size': 1, 'storageStats.count': 1 } },
 ];
 
-/** Reads the estimate, or zeros when the server refuses: nothing may depend on it but progress and the order of work. */
+/** Reads the estimate, or zeros if the server refuses: only progress and the order of work may depend on it. */
 export async function readSize(
   router: NodeClient,
   database: string,

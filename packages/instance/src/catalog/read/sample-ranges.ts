@@ -10,20 +10,20 @@ import { mapBounded } from '../map-bounded.js';
 import type { CatalogEntry } from '../namespace.js';
 import { readCursor } from './read-cursor.js';
 
-/** Ranges per destination shard: enough for a balancer to work with later, few to place. */
+/** Ranges per destination shard: enough for a later balancer, few enough to place. */
 const RANGES_PER_SHARD = 4;
 
-/** Sampled keys per range: at 20 the ranges come out within about a quarter of their mean size. */
+/** Sampled keys per range: with 20, the ranges are within about a quarter of their mean size. */
 const SAMPLES_PER_RANGE = 20;
 
-/** Collections sampled at the same time. */
+/** Collections sampled concurrently. */
 const COLLECTIONS_PARALLEL = 4;
 
 /**
- * Completes a plan from a replica set to a sharded cluster: collections that are to be sharded by a ranged key, about
- * whose values nothing is known, get ranges of about equal counts from a random sample of the source. All other
- * collections stay as planned. Two calls give different ranges, all of them valid.
- * @throws what the source's door throws
+ * Completes a plan from a replica set to a sharded cluster. For collections to be sharded by a ranged key of unknown
+ * values, it takes ranges of about equal counts from a random sample of the source. All other collections stay as
+ * planned. Two calls give different ranges, all of them valid.
+ * @throws what the source's client throws
  */
 export async function withSampledRanges(
   plan: DestinationPlan,
@@ -77,7 +77,10 @@ function rangedFields(key: KeyPattern): string[] {
   return (hashed < 0 ? entries : entries.slice(0, hashed)).map(([field]) => field);
 }
 
-/** Shard-key values of random documents in the order of the key; missing fields count as null, as they do for the server. */
+/**
+ * Shard-key values of random documents in the order of the key; missing fields count as null, as they do for the
+ * server.
+ */
 async function sampleKeys(
   source: ClusterClient,
   entry: CatalogEntry,
@@ -108,7 +111,7 @@ function quantiles(sorted: readonly RawValue[][], count: number): RawValue[][] {
   const points: RawValue[][] = [];
   for (let part = 1; part < count; part += 1) {
     const point = sorted[Math.floor((part * sorted.length) / count)];
-    // Nothing lies below the smallest value that was seen: a range that ends there would be empty.
+    // Nothing sorts below the smallest sampled value: a range that ends there would be empty.
     const before = points.at(-1) ?? sorted[0];
     if (point !== undefined && before !== undefined && differ(before, point)) points.push(point);
   }

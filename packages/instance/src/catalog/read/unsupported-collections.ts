@@ -8,21 +8,23 @@ import { namespaceOf } from '../namespace.js';
 import type { CatalogReport } from './read-catalog.js';
 
 /**
- * Refuses included collections and indexes of kinds that cannot be followed, whenever they turn up.
+ * Refuses included collections and indexes of kinds that Convoy cannot replicate, at any point of a migration.
  * @throws ConvoyError `timeSeriesNotSupported`, `collectionNotSupported` or `indexNotSupported`, naming the first few
  */
 export function refuseUnsupported({ timeSeries, catalog }: Pick<CatalogReport, 'timeSeries' | 'catalog'>): void {
   if (timeSeries.length > 0) {
     throw new ConvoyError(
       'timeSeriesNotSupported',
-      `The source has time-series collections: ${nameSome(timeSeries)}. Servers show no changes of them, so that they cannot be followed; exclude them and move them by mongodump and mongorestore.`,
+      `The source has time-series collections: ${nameSome(timeSeries)}. Change streams do not show their ` +
+        'changes. Exclude them and move them with mongodump and mongorestore.',
     );
   }
   const encrypted = encryptedIn(catalog);
   if (encrypted.length > 0) {
     throw new ConvoyError(
       'collectionNotSupported',
-      `The source has collections with queryable encryption: ${nameSome(encrypted)}. Servers take their documents only from clients that encrypt them; exclude them.`,
+      `The source has collections with queryable encryption: ${nameSome(encrypted)}. Servers accept their ` +
+        'documents only from clients that encrypt them. Exclude them.',
     );
   }
   const unsendable = catalog
@@ -31,7 +33,8 @@ export function refuseUnsupported({ timeSeries, catalog }: Pick<CatalogReport, '
   if (unsendable.length > 0) {
     throw new ConvoyError(
       'collectionNotSupported',
-      `The validators or pipelines of ${nameSome(unsendable)} hold values that Convoy cannot send in a command: dates beyond the year 275760, DBPointers, or texts that are no UTF-8. Change or exclude them.`,
+      `The validators or pipelines of ${nameSome(unsendable)} hold values that Convoy cannot send in a command: ` +
+        'dates beyond the year 275760, DBPointers, or texts that are not valid UTF-8. Change or exclude them.',
     );
   }
   refuseObstacles(catalog);
@@ -44,7 +47,8 @@ function refuseObstacles(catalog: Catalog): void {
   if (obstacles.length === 0) return;
   throw new ConvoyError(
     'indexNotSupported',
-    `The destination cannot hold indexes of the source: ${nameSome(obstacles)}. Drop them or exclude their collections.`,
+    `The destination cannot have these indexes of the source: ${nameSome(obstacles)}. Drop them or exclude their ` +
+      'collections.',
   );
 }
 

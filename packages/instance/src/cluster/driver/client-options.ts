@@ -1,23 +1,23 @@
 import type { MongoClientOptions } from 'mongodb';
 
-/** Connections to one node when nothing else is asked for: lanes, readers and state share them. */
+/** Default number of connections to one node: apply workers, readers and the store share them. */
 const poolSizeDefault = 32;
-/** A node that does not answer this long is left to the retry policy. */
+/** A node that does not answer for this long is left to the retry policy. */
 const selection_ms = 10_000;
-/** A call that finds no free connection for this long fails as retryable instead of waiting for ever. */
+/** A call that finds no free connection for this long fails as retryable instead of waiting forever. */
 const poolWait_ms = 60_000;
 
-/** How connections are made, beside what the connection strings say. */
+/** How connections are opened, in addition to the connection string. */
 export interface ConnectionSettings {
   /** Upper bound of connections to each node. */
   poolSizeMax?: number;
 }
 
 /**
- * Driver options of every client. Nothing is retried by the driver: Convoy has one retry policy of its own. There is
- * no limit for silent connections, since index builds are silent for hours: calls with a time limit have their own
- * (`CallsInFlight`), and for the others TCP keep-alive finds dead peers in about 14 minutes.
- * @param written options of the connection string, which stand above the defaults
+ * Driver options of every client. The driver retries nothing: Convoy has its own retry policy. There is no limit for
+ * silent connections, since index builds are silent for hours. Calls with a time limit have their own
+ * (`CallsInFlight`); for the others TCP keep-alive finds dead peers in about 14 minutes.
+ * @param written options of the connection string, which override the defaults
  */
 export function clientOptions(settings: ConnectionSettings, written = new URLSearchParams()): MongoClientOptions {
   const defaults: MongoClientOptions = {

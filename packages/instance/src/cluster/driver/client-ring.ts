@@ -2,8 +2,8 @@ import type { MongoClient } from 'mongodb';
 import { losesConnection } from '../failure.js';
 
 /**
- * The clients of a node with several addresses (routers of one cluster), one of which is used at a time, because
- * a cursor lives on one router. After a network failure the next is taken; cursors go on with the one they began with.
+ * The driver clients of a node with several addresses (the routers of one cluster). One is used at a time, because a
+ * cursor lives on one router. A network failure switches to the next; open cursors stay on their own.
  */
 export class ClientRing {
   private readonly clients: (MongoClient | undefined)[];
@@ -21,7 +21,7 @@ export class ClientRing {
     return (this.clients[this.position] ??= maker());
   }
 
-  /** Moves on when the failed client is the present one and the failure speaks against its node. */
+  /** Switches to the next client if the failed one is in use and the failure is the node's fault. */
   failed(client: MongoClient, error: unknown): void {
     if (client === this.clients[this.position] && losesConnection(error))
       this.position = (this.position + 1) % this.makers.length;

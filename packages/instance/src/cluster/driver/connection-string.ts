@@ -7,12 +7,12 @@ const pattern = /^(mongodb(?:\+srv)?):\/\/(?:([^@/]*)@)?([^/?]+)(?:\/([^?]*))?(?
 /** What a DNS TXT record may set (the driver's specification of SRV strings). */
 const txtOptions = new Set(['authSource', 'replicaSet', 'loadBalanced']);
 
-/** A connection string's parts, still percent-encoded. Its text holds secrets and is never logged or shown. */
+/** A connection string's parts, still percent-encoded. The text holds secrets and is never logged or shown. */
 export interface ConnectionParts {
   srv: boolean;
   /** `user` or `user:password`, empty for none. */
   userinfo: string;
-  /** `host:port` each; for SRV the one name. */
+  /** A list of `host:port`; for SRV the one name. */
   hosts: string[];
   database: string;
   options: URLSearchParams;
@@ -37,13 +37,16 @@ export function parseConnectionString(text: string): ConnectionParts {
 }
 
 /**
- * What is wrong with a connection string, in words that repeat nothing of it but the name of an option.
- * @returns null when the driver accepts it
+ * Explains what is wrong with a connection string, and quotes nothing of it but the name of an option.
+ * @returns null if the driver accepts it
  */
 export function connectionStringProblem(text: string): string | null {
   if (!/^mongodb(?:\+srv)?:\/\//.test(text)) return 'must begin with mongodb:// or mongodb+srv://';
   if (!isLoginEncoded(text))
-    return 'has special characters in user or password: percent-encode them, as %40 for @, %3A for :, %2F for / and %25 for %';
+    return (
+      'has special characters in user or password: percent-encode them, as %40 for @, %3A for :, %2F for / and %25 ' +
+      'for %'
+    );
   try {
     parseConnectionString(text);
     // The driver knows every option and checks them without connecting.
@@ -56,20 +59,20 @@ export function connectionStringProblem(text: string): string | null {
 
 const generalProblem = 'must be a connection string that the MongoDB driver accepts: mongodb://… or mongodb+srv://…';
 
-/** Whether all before the last @, of which the driver takes no other than that behind a login, can be a login. */
+/** Whether everything before the last @ can be a login; the driver accepts that @ only after a login. */
 function isLoginEncoded(text: string): boolean {
   const login = text.slice(text.indexOf('://') + '://'.length, Math.max(0, text.lastIndexOf('@')));
   return /^(?:[^:@/?#[\]%]|%[0-9a-f]{2})*(?::(?:[^:@/?#[\]%]|%[0-9a-f]{2})*)?$/i.test(login);
 }
 
-/** The user of a connection string, decoded; null when it has none (client certificates, no authentication). */
+/** The user of a connection string, decoded; null if it has none (client certificates, no authentication). */
 export function userOf(text: string): string | null {
   const { userinfo } = parseConnectionString(text);
   const user = userinfo.split(':', 1)[0] ?? '';
   return user === '' ? null : decodeURIComponent(user);
 }
 
-/** `host:port` of the first seed, or the SRV name: what `directionMapping` shows. */
+/** `host:port` of the first seed, or the SRV name: shown in `directionMapping`. */
 export function displayHost(text: string): string {
   const { srv, hosts } = parseConnectionString(text);
   const first = decodeURIComponent(hosts[0] ?? '');
@@ -77,8 +80,8 @@ export function displayHost(text: string): string {
 }
 
 /**
- * The parts with the seeds themselves: an SRV name is looked up, with the TXT options and TLS that go with it.
- * @throws MongoNetworkError caused by the resolver's error when the name cannot be looked up, as for the name of a host
+ * The parts with resolved seeds: looks an SRV name up, and applies its TXT options and TLS.
+ * @throws MongoNetworkError caused by the resolver's error if the lookup fails, as for a host name
  */
 export async function resolveSeeds(parts: ConnectionParts): Promise<ConnectionParts> {
   if (!parts.srv) return parts;
@@ -105,7 +108,7 @@ async function txtSettings(name: string): Promise<[string, string][]> {
   }
 }
 
-/** What to change about a connection string for one node or one shard of the cluster. */
+/** What to change in a connection string for one node or one shard of the cluster. */
 export interface Redirection {
   hosts: string[];
   /** Null removes the option. */

@@ -12,9 +12,9 @@ import {
 
 /** The `cursor` field of a reply to a cursor command. */
 export interface CursorReply {
-  /** 0 when nothing more will come. */
+  /** 0 if the cursor is exhausted. */
   id: Long;
-  /** `database.collection` for the commands that follow. */
+  /** `database.collection` for the following commands. */
   namespace: string;
   /** The documents of `firstBatch` or `nextBatch`, as views of the reply's bytes. */
   documents: Uint8Array[];
@@ -26,9 +26,9 @@ export interface CursorReply {
 }
 
 /**
- * Reads the cursor of a reply without decoding its documents: what the driver would do for each of them is done once.
+ * Reads the cursor of a reply without decoding its documents, which saves the driver's work per document.
  * @param cursor bytes of the embedded document `cursor`
- * @throws RangeError or TypeError when they are none
+ * @throws RangeError or TypeError if they are malformed
  */
 export function readCursorReply(cursor: Uint8Array): CursorReply {
   const bytes = bufferOf(cursor);
@@ -56,7 +56,7 @@ export function readCursorReply(cursor: Uint8Array): CursorReply {
   return reply;
 }
 
-/** The elements of the array that begins at `start`: a type, the position as text, the document. */
+/** The elements of the array that starts at `start`: a type, the index as text, the document. */
 function addDocuments(reply: CursorReply, bytes: Buffer, start: number): void {
   const { documents } = reply;
   let at = start + 4;
@@ -76,7 +76,7 @@ function addDocuments(reply: CursorReply, bytes: Buffer, start: number): void {
   }
 }
 
-/** Tokens of another form than that of change streams are none that could be resumed from. */
+/** Only tokens in the form of change streams can be resumed from. */
 function addToken(reply: CursorReply, token: Uint8Array): void {
   const data = findElement(token, '_data');
   if (data?.type === elementType.string) reply.resumeToken = readString(token, data);

@@ -4,40 +4,37 @@ import type { CallsInFlight } from '../call-scope.js';
 import { type CursorReply, readCursorReply } from './cursor-reply.js';
 import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';
 
-/** Time for killCursors when a cursor is closed early; the server forgets it by itself if this fails. */
+/** Time limit of killCursors when a cursor is closed early; if it fails, the server times the cursor out. */
 const killLimit_ms = 5_000;
 
-/** Leaves every embedded document as bytes: a view of the reply. */
+/** Keeps every embedded document as bytes: a view of the reply. */
 const rawReply = { raw: true, enableUtf8Validation: false } as const;
 
-/** A reply to a cursor command as the driver hands it out. */
+/** A reply to a cursor command as the driver returns it. */
 interface RawReply {
   cursor: Uint8Array;
   operationTime?: Timestamp;
   $clusterTime?: Uint8Array;
 }
 
-/** A reply with its cursor read. */
+/** A reply with its cursor parsed. */
 interface Reply extends CursorReply {
   operationTime: Timestamp | undefined;
 }
 
-/** What a cursor needs from its door. */
+/** What a cursor needs from its client. */
 export interface CursorHome {
   client: MongoClient;
   calls: CallsInFlight;
   readPreference: ReadPreferenceMode | null;
   isRouter: boolean;
-  /** Called with the session of a cursor before anything is sent in it. */
+  /** Called with the session of a cursor before the first command in it. */
   prepare: (session: ClientSession) => void;
-  /** Told of every failure, so that a dead router is left. */
+  /** Called with every failure, so that the client leaves a dead router. */
   failed: (client: MongoClient, error: unknown) => void;
 }
 
-/**
- * A router's own operation time leaves out what shards have answered ahead of the client's asking; the highest time that
- * it knows of does not.
- */
+/** A router's own operation time may be behind the shards' replies; the highest time that the router knows is not. */
 function timeOfReply({ operationTime, $clusterTime }: RawReply, isRouter: boolean): Timestamp | undefined {
   const element = isRouter && $clusterTime !== undefined ? findElement($clusterTime, 'clusterTime') : null;
   if ($clusterTime === undefined || element === null) return operationTime;
@@ -53,7 +50,7 @@ function batchOf({ documents, bytes, resumeToken, atClusterTime, operationTime }
   return batch;
 }
 
-/** A cursor in a session of its own: the server ties getMore to the session that opened it. */
+/** A cursor in its own session: the server ties getMore to the session that opened the cursor. */
 export class DriverCursor implements RawCursor {
   private id: Long;
   private ended = false;
@@ -76,7 +73,7 @@ export class DriverCursor implements RawCursor {
     command: Document,
     options: CallOptions,
   ): Promise<DriverCursor> {
-    // Without causal consistency the driver adds no afterClusterTime, which would contradict atClusterTime.
+    // With causal consistency the driver would add afterClusterTime, which contradicts atClusterTime.
     const session = home.client.startSession({ causalConsistency: false });
     home.prepare(session);
     try {
@@ -103,7 +100,7 @@ export class DriverCursor implements RawCursor {
   }
 
   async next(options: CallOptions): Promise<RawBatch> {
-    if (!this.open) throw new Error('The cursor has ended: nothing more can be read from it');
+    if (!this.open) throw new Error('The cursor has ended; open it again to read more');
     const command: Document = { getMore: this.id, collection: this.namespace.collection };
     const limit = options.batchDocumentsMax ?? this.batchDocumentsMax;
     if (limit !== null) command['batchSize'] = limit;
@@ -112,7 +109,7 @@ export class DriverCursor implements RawCursor {
     return batchOf(reply);
   }
 
-  /** A cursor that was closed while its batch was on the way stays closed. */
+  /** A cursor that was closed during a fetch stays closed. */
   private async moveTo(id: Long): Promise<void> {
     if (this.ended) return;
     this.id = id;
@@ -125,7 +122,7 @@ export class DriverCursor implements RawCursor {
     try {
       if (this.open) await this.kill();
     } catch {
-      // The server ends cursors of lost connections and forgotten sessions by itself.
+      // The server itself ends cursors of lost connections and forgotten sessions.
     } finally {
       this.id = Long.ZERO;
       await this.session.endSession();
@@ -141,7 +138,7 @@ export class DriverCursor implements RawCursor {
   }
 }
 
-/** The limit for getMore: the caller's, else that of the opening command; its 0 means "not yet", not a limit. */
+/** The limit for getMore: the caller's, or else that of the opening command; its 0 means "not yet", not a limit. */
 function batchLimit(command: Document, options: CallOptions): number | null {
   const ofCommand: unknown = command['batchSize'] ?? (command['cursor'] as Document | undefined)?.['batchSize'];
   return options.batchDocumentsMax ?? (typeof ofCommand === 'number' && ofCommand > 0 ? ofCommand : null);

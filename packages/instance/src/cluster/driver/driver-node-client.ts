@@ -13,17 +13,17 @@ export interface DriverNodeClientOptions {
   /** For logs, for example `cluster0 router`; never a connection string. */
   label: string;
   ring: ClientRing;
-  /** Mode for cursors; null reads from primaries. Commands and writes always go to the primary. */
+  /** Read preference of cursors; null reads from primaries. Commands and writes always go to the primary. */
   readPreference: ReadPreferenceMode | null;
-  /** The nodes are routers, whose replies are made of those of several shards. */
+  /** The nodes are routers, which merge the replies of several shards. */
   isRouter?: boolean;
-  /** For replica sets with a read preference; routers keep a cursor's member by themselves. */
+  /** For replica sets with a read preference; routers keep a cursor on its member themselves. */
   members?: MemberClients;
 }
 
 /**
- * The door over the official driver. Batches are handed out as views of the reply's bytes: whoever keeps a document
- * longer than its batch copies it, or the whole reply stays in memory.
+ * A node client on the official driver. Batches are views of the reply's bytes: callers that keep a document longer
+ * than its batch copy it, or the whole reply stays in memory.
  */
 export class DriverNodeClient implements NodeClient {
   readonly label: string;
@@ -42,7 +42,7 @@ export class DriverNodeClient implements NodeClient {
     this.isRouter = options.isRouter ?? false;
   }
 
-  /** A command that carries `lsid` (and `txnNumber`, as a transaction does) runs in that server session. */
+  /** A command with `lsid` (and `txnNumber`, as in a transaction) runs in that server session. */
   async command(database: string, command: Document, options: CallOptions): Promise<Document> {
     const included = this.ownWrites.included(command);
     const limited = options.maxTime_ms === undefined ? { ...included } : { ...included, maxTimeMS: options.maxTime_ms };
@@ -90,7 +90,7 @@ export class DriverNodeClient implements NodeClient {
     return writeOutcome(reply, write);
   }
 
-  /** Ends the calls in flight before the connections, so that no lent session id is left with the driver. */
+  /** Ends the calls in flight before the connections, so that the driver keeps no lent session id. */
   async close(): Promise<void> {
     await this.calls.close();
     await Promise.all([this.ring.close(), this.members?.close()]);

@@ -6,9 +6,9 @@ import { isLossless, losslessDocument } from '../../bson/lossless.js';
 import { RawValue } from '../../bson/scan.js';
 import { SectionBuffers } from './section-buffers.js';
 
-/** What Convoy uses of the driver's internals. */
+/** The driver internals that Convoy uses. */
 interface DriverInternals {
-  /** A command field that is sent as a section of its own. */
+  /** A command field that is sent as its own section. */
   DocumentSequence: new (field: string) => { toBin(): Uint8Array };
   /** A message; its first part is the header and the flags. */
   OpMsgRequest: new (database: string, command: object, options: object) => Message;
@@ -20,14 +20,14 @@ interface Message {
   toBin(): Uint8Array[];
 }
 
-/** Sends a message and waits until the socket has taken it. */
+/** Sends a message and waits until the socket has accepted it. */
 type WriteCommand = (
   this: { socket: Socket },
   message: Message,
   options: { agreedCompressor?: string },
 ) => Promise<void>;
 
-/** A section begins with its kind and its size, before the field's name. */
+/** A section starts with its kind and its size, before the field's name. */
 const sectionHead_bytes = 5;
 /** The zero byte that ends the field's name. */
 const nameEnd_bytes = 1;
@@ -61,10 +61,10 @@ class Section {
   }
 }
 
-/** The value of a command's field, and the section that it is sent as. */
+/** The value of a command's field, and the section in which it is sent. */
 interface Sequence {
   readonly section: Section;
-  /** The section is sent by `sendApart`, not as a part of the message. */
+  /** `sendApart` sends the section; it is not part of the message. */
   apart: boolean;
 }
 
@@ -74,8 +74,8 @@ interface Sender {
 }
 
 /**
- * Makes the driver send sections of statements as they are. Of itself it copies each statement three times into new buffers.
- * That is not public API: this file is the only one that knows it.
+ * Makes the driver send sections of statements unchanged. By default it copies each statement three times into new
+ * buffers. This is not public API: only this file knows it.
  */
 function senderOf({ DocumentSequence, Connection }: DriverInternals): Sender {
   class ReadyMadeSequence extends DocumentSequence implements Sequence {
@@ -103,13 +103,13 @@ function senderOf({ DocumentSequence, Connection }: DriverInternals): Sender {
         return writeCommand.call(this, message, options);
       sendApart(this.socket, message, sequence);
       if (!this.socket.writableNeedDrain) return Promise.resolve();
-      // A message of no bytes: the driver waits, as it does after every message, until the socket has taken those before.
+      // An empty message: the driver waits, as after every message, until the socket has accepted all earlier ones.
       return writeCommand.call(this, { toBin: () => [] }, options);
     },
   };
 }
 
-/** Sends a message whose statements go out of a buffer that is used again. */
+/** Sends a message whose statements are in a reusable buffer. */
 function sendApart(socket: Socket, message: Message, sequence: Sequence): void {
   const { section } = sequence;
   sequence.apart = true;
@@ -123,7 +123,10 @@ function sendApart(socket: Socket, message: Message, sequence: Sequence): void {
   socket.uncork();
 }
 
-/** Whether a message that is sent apart has the same bytes as the one that the driver puts together, and that one those of the format. */
+/**
+ * Whether a message sent in parts has the same bytes as the driver's own message, and whether that one has the expected
+ * format.
+ */
 function sendsAsExpected({ OpMsgRequest }: DriverInternals, sender: Sender): boolean {
   const statement = BSON.serialize({ a: 1 });
   const message = (): Message =>
@@ -145,7 +148,7 @@ function sendsAsExpected({ OpMsgRequest }: DriverInternals, sender: Sender): boo
   );
 }
 
-/** @returns null when a driver upgrade has moved or changed what is needed */
+/** @returns null if a driver upgrade has moved or changed the internals */
 function installSender(): Sender | null {
   try {
     const require = createRequire(import.meta.url);
@@ -164,26 +167,27 @@ function installSender(): Sender | null {
 
 const sender = installSender();
 
-/** True when statements go out as ready-made buffers; false when they take the slow public way. */
+/** True if statements are sent as ready-made buffers; false if they take the slow public API. */
 export const sendsReadyMadeBuffers = sender !== null;
 
 /**
- * The value for a command's field that carries statements (`documents`, `updates`, `deletes`).
- * @param statements serialised documents, passed on without being decoded where the driver allows it
+ * The value of a command field that carries statements (`documents`, `updates`, `deletes`).
+ * @param statements serialised documents, sent without decoding if the driver allows it
  */
 export function statementField(field: string, statements: readonly Uint8Array[]): unknown {
   return sender === null ? decodedStatements(statements) : sender.make(field, statements);
 }
 
 /**
- * The public way: decoded into Maps, which keep every field's order and every value's type.
+ * The public API: decodes into Maps, which keep every field's order and every value's type.
  * @throws TypeError for a statement that the driver would not encode to the same bytes
  */
 export function decodedStatements(statements: readonly Uint8Array[]): Map<string, unknown>[] {
   return statements.map((statement) => {
     if (isLossless(new RawValue(elementType.document, statement))) return losslessDocument(statement);
     throw new TypeError(
-      'A statement holds a DBPointer or a text that is no UTF-8. Only a driver that sends ready-made buffers can send it.',
+      'A statement holds a DBPointer or a text that is not UTF-8. Only a driver that sends ready-made buffers ' +
+        'can send it.',
     );
   });
 }

@@ -1,6 +1,6 @@
 import { Binary, Long, type MongoClient, type ClientSession } from 'mongodb';
 
-/** A server session that the caller has chosen, and the number of a transaction in it. */
+/** A server session that the caller chose, and the number of a transaction in it. */
 export interface ChosenSession {
   /** 16 bytes of the session's UUID. */
   lsid: Uint8Array;
@@ -8,8 +8,8 @@ export interface ChosenSession {
 }
 
 /**
- * Runs a call in a server session of the caller's choice. The id is lent to a driver session for the length of the
- * call and taken back, so that the driver never pools it and never ends it on the server: ending it would lift its fence.
+ * Runs a call in a server session of the caller's choice. A driver session borrows the id during the call. So the
+ * driver never pools it and never ends it on the server: that would lift its fence.
  */
 export async function inSession<T>(
   client: MongoClient,
@@ -20,7 +20,7 @@ export async function inSession<T>(
   const serverSession = session.serverSession;
   const own = { id: serverSession.id, txnNumber: serverSession.txnNumber };
   serverSession.id = { id: new Binary(chosen.lsid, Binary.SUBTYPE_UUID) };
-  // commitTransaction and abortTransaction get their number from the driver's session, which holds it as a double:
+  // commitTransaction and abortTransaction take their number from the driver's session, which stores a double. It is
   // exact below 2^53, that is for 2^21 epochs.
   if (chosen.txnNumber !== undefined) serverSession.txnNumber = Number(chosen.txnNumber);
   try {

@@ -8,18 +8,18 @@ import { codeOf, CursorLostError, objectTooLargeCode } from '../failure.js';
 import { openIdRange } from '../id-range.js';
 import { commandBytesMax, partsWithin } from './write-limits.js';
 
-/** The field of a reply's documents that holds the one that was asked for, and what stands before it: a length, a type, the name. */
+/** The reply field that wraps the requested document, and the bytes before that document: length, type, name. */
 const field = 'd';
 const head_bytes = 4 + 1 + field.length + 1;
-/** Documents that are read by their `_id`s at once: each may have 16 MB. */
+/** Documents read by `_id` at once: each may have 16 MB. */
 const idsMax = 4;
-/** So many times, until the order is tried again. */
+/** Documents read by `_id` before the ordered read is tried again. */
 const roundsMax = 64;
 
 /** Opens a cursor by a command. */
 type Open = (command: Document, options: CallOptions) => Promise<RawCursor>;
 
-/** Whether a router has to bring whole documents of several shards into an order. */
+/** Whether a router must merge whole documents of several shards in order. */
 export function isOrderedReading({ find, sort, projection }: Document): boolean {
   return (
     find !== undefined && projection === undefined && sort !== undefined && (sort as Document).$natural === undefined
@@ -27,10 +27,11 @@ export function isOrderedReading({ find, sort, projection }: Document): boolean 
 }
 
 /**
- * Reads whole documents in order through a router. Of a document that a router brings into an order it leaves out the first top-level field
- * whose name begins with `$` (seen on 5.0.7), so each document is asked for inside of a field. And it needs the values of the order
- * beside each document, which together may be larger than any reply: then documents are read by their `_id`s.
- * @throws CursorLostError from later batches: the reading is to be opened again behind the last document
+ * Reads whole documents in order through a router. A router that sorts documents omits their first top-level field
+ * whose name starts with `$` (seen on 5.0.7), so Convoy asks for each document inside a field. The router also needs
+ * the sort values beside each document. Both together may exceed the reply limit; then Convoy reads documents by their
+ * `_id`s.
+ * @throws CursorLostError from later batches: open the read again after the last document
  */
 export async function openOrdered(open: Open, command: Document, options: CallOptions): Promise<RawCursor> {
   const ordered = { ...command, projection: { _id: 0, [field]: '$$ROOT' } };
@@ -42,12 +43,12 @@ export async function openOrdered(open: Open, command: Document, options: CallOp
   }
 }
 
-/** Only what is too large beside its `_id` can be read by it. */
+/** Only a document that is too large together with its `_id` is read by `_id`. */
 function refuseOther(error: unknown, { sort }: Document): void {
   if (codeOf(error) !== objectTooLargeCode || !isDeepStrictEqual(sort, { _id: 1 })) throw error;
 }
 
-/** A cursor whose documents come inside of a field; from a document on that is too large to be ordered, by their `_id`s. */
+/** A cursor whose documents are wrapped in a field. From a document on that is too large to sort, it reads by `_id`. */
 class OrderedCursor implements RawCursor {
   readonly first: RawBatch;
   #last: RawValue | null = null;
@@ -89,12 +90,12 @@ class OrderedCursor implements RawCursor {
   }
 }
 
-/** The documents themselves, as views. */
+/** The unwrapped documents, as views. */
 function disclosed(documents: readonly Uint8Array[]): Uint8Array[] {
   return documents.map((whole) => whole.subarray(head_bytes, head_bytes + int32At(bufferOf(whole), head_bytes)));
 }
 
-/** Some documents in order: their `_id`s first, then they themselves, in whatever order they come. */
+/** Reads some documents in order: first their `_id`s, then the documents in any order. */
 class CursorByIds implements RawCursor {
   #rounds = 0;
   #last: string | null;
@@ -109,7 +110,7 @@ class CursorByIds implements RawCursor {
     this.#last = after === null ? null : idClass(after, false);
   }
 
-  /** @param after the `_id` whose documents were read last; null: none was */
+  /** @param after the `_id` of the last document read; null at the start */
   static async open(open: Open, command: Document, after: RawValue | null, options: CallOptions): Promise<CursorByIds> {
     const ids = await openIds(open, { ...command, projection: { _id: 1 }, batchSize: idsMax }, after, options);
     const cursor = new CursorByIds(ids, open, command, ids.first, after);
@@ -137,7 +138,7 @@ class CursorByIds implements RawCursor {
     return this.ids.close();
   }
 
-  /** Documents of one `_id`, on several shards, are read together, with the first of them. */
+  /** Documents with one `_id` on several shards are returned together, at the first of them. */
   async #documentsOf(batch: RawBatch, options: CallOptions): Promise<RawBatch> {
     const wanted = new Map<string, RawValue>();
     for (const document of batch.documents) {
@@ -170,7 +171,7 @@ class CursorByIds implements RawCursor {
   }
 }
 
-/** The `_id`s in order from one on. Where the reading has no bounds it goes on to MaxKey, which a lower bound would leave out. */
+/** The `_id`s in order from one on. A read without bounds extends to MaxKey, which a lower bound would omit. */
 function openIds(open: Open, command: Document, after: RawValue | null, options: CallOptions): Promise<RawCursor> {
   if (after === null) return open(command, options);
   const isBounded = ['min', 'max', 'filter'].some((name) => command[name] !== undefined);
@@ -179,7 +180,7 @@ function openIds(open: Open, command: Document, after: RawValue | null, options:
     : openIdRange(open, command, { min: after }, options);
 }
 
-/** The `_id` of a document, as bytes of its own: it is wanted when its reply may be gone. */
+/** A copy of a document's `_id`: it is needed after its reply is gone. */
 function idIn(document: Uint8Array): RawValue {
   return ownedValue(findValue(document, '_id') ?? nullValue);
 }

@@ -1,14 +1,14 @@
 import { type ClientSession, type ClusterTime, type Document, Timestamp } from 'mongodb';
 
 /**
- * The operation time up to which reads through a door show what was written through it. A majority read by itself shows what its node knows
- * to be at a majority: a primary that was just elected may not know it yet of a write that is acknowledged.
+ * The operation time from which reads through a client see its own writes. A majority read shows what its node knows to
+ * be majority-committed. A primary that was just elected may not know that yet for an acknowledged write.
  */
 export class OwnWrites {
   #latest: Timestamp | null = null;
   #clusterTime: ClusterTime | null = null;
 
-  /** Takes the times of a write's reply; replies come in any order. */
+  /** Records the time of a write's reply; replies arrive in any order. */
   answered({ operationTime, $clusterTime }: Document): void {
     if (!(operationTime instanceof Timestamp)) return;
     if (this.#latest !== null && !operationTime.greaterThan(this.#latest)) return;
@@ -19,7 +19,7 @@ export class OwnWrites {
         : ($clusterTime as ClusterTime);
   }
 
-  /** A read at majority that names no time waits for the writes; any other command stays as it is. */
+  /** A majority read without a time waits for the writes; any other command stays unchanged. */
   included(command: Document): Document {
     const concern = command['readConcern'] as Document | undefined;
     if (this.#latest === null || concern?.['level'] !== 'majority' || concern['afterClusterTime'] !== undefined)
@@ -27,7 +27,10 @@ export class OwnWrites {
     return { ...command, readConcern: { ...concern, afterClusterTime: this.#latest } };
   }
 
-  /** Tells the node of a session the time: another router than that of the write would refuse one that it does not know (72). */
+  /**
+   * Advances the session's cluster time: a router other than the writing one would refuse a time that it does not know
+   * (72).
+   */
   prepare(session: ClientSession): void {
     if (this.#clusterTime !== null) session.advanceClusterTime(this.#clusterTime);
   }

@@ -6,7 +6,7 @@ import { assertWithinLimits, documentBytesMax } from './write-limits.js';
 
 const fieldOfKind = { insert: 'documents', update: 'updates', delete: 'deletes' } as const;
 
-/** The command that carries a bulk write; the session's id is added by the driver. */
+/** The command of a bulk write; the driver adds the session id. */
 export function writeCommand(write: RawWrite, ticket: WriteTicket | null): Document {
   assertWithinLimits(write.statements);
   const field = fieldOfKind[write.kind];
@@ -19,7 +19,7 @@ export function writeCommand(write: RawWrite, ticket: WriteTicket | null): Docum
   if (write.kind !== 'delete') command['bypassDocumentValidation'] = true;
   if (write.collectionUUID !== undefined)
     command['collectionUUID'] = new Binary(write.collectionUUID, Binary.SUBTYPE_UUID);
-  // The server takes nothing but a 64-bit integer here (an int is error 14).
+  // The server accepts only a 64-bit integer here (an int is error 14).
   if (ticket !== null) command['txnNumber'] = Long.fromBigInt(ticket.txnNumber);
   return command;
 }
@@ -40,12 +40,12 @@ interface WriteReply {
   operationTime?: Timestamp;
 }
 
-/** What servers answer to an insert of a document above 16 MB, and to much else. */
+/** BadValue: the server's answer to an insert of a document above 16 MB, and to many other errors. */
 const badValueCode = 2;
 
 /**
- * The outcome of a bulk write from the server's reply; single failures are part of it. An insert that is refused for its size
- * says so by BSONObjectTooLarge, as updates do.
+ * Reads the outcome of a bulk write from the server's reply, including failures of single statements. An insert refused
+ * for its size is reported as BSONObjectTooLarge, like updates.
  */
 export function writeOutcome(
   document: Document,

@@ -70,7 +70,7 @@ function compareTimeSeries(source: readonly string[], destination: readonly stri
     ...extra.map((namespace): NamespaceDifference => ({
       kind: 'extra',
       namespace,
-      detail: 'timeseries that the source does not have',
+      detail: 'timeseries is not on the source',
     })),
   ];
 }

@@ -203,7 +203,7 @@ describe('a cleanup', () => {
     expect(done).toBe(true);
     expect(plan?.found).toMatch(/has not ended, and none of its instances is at work/);
     expect(plan?.steps.map(({ description }) => description)).toEqual([
-      'Keep processes of the migration that are frozen or cut off from writing any more.',
+      'Prevent frozen or isolated processes of the migration from writing.',
       'Start the balancer of cluster0, which was on before the migration.',
       'Start the balancer of cluster1, which was on before the migration.',
       'Allow the writes of users on cluster1.',

@@ -251,7 +251,7 @@ describe('ddlChanges', () => {
     [
       'a collection more',
       (shop) => shop.createCollection('extra'),
-      [{ kind: 'extra', namespace: 'shop.extra', detail: 'collection that the source does not have' }],
+      [{ kind: 'extra', namespace: 'shop.extra', detail: 'collection is not on the source' }],
     ],
   ])('%s is found and named', async (_what, sabotage, expected) => {
     await sabotage(clusters.destination.client.db('shop'));

@@ -100,6 +100,6 @@ describe('indexObstacle', () => {
     ).toBeNull();
     expect(indexObstacle(indexAsRead({ key: { g: 'geoHaystack', t: 1 } }))).toMatch(/4\.4/);
     expect(indexObstacle(decodeIndex(beyond))).toMatch(/cannot send/);
-    expect(indexObstacle(decodeIndex(invalid))).toMatch(/no UTF-8/);
+    expect(indexObstacle(decodeIndex(invalid))).toMatch(/not valid UTF-8/);
   });
 });

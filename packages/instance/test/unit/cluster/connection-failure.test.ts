@@ -69,7 +69,7 @@ describe('a cluster that cannot be reached', () => {
     [
       'TLS with a server that has none',
       () => `mongodb://127.0.0.1:${ports.closing}/?tls=true&${quick}`,
-      'cluster0 cannot be reached: 127.0.0.1:PORT: the connection was ended while it was made (ECONNRESET). ' +
+      'cluster0 cannot be reached: 127.0.0.1:PORT: the connection was closed during the handshake (ECONNRESET). ' +
         'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not.',
     ],
     [
@@ -113,7 +113,7 @@ describe('a login that is refused', () => {
       error: 'authenticationFailed',
       errorDescription:
         'cluster0 cannot be reached: the server refused user or password (AuthenticationFailed). ' +
-        'Check user, password and authSource; in a connection string, @ : / ? # [ ] and % of a password are percent-encoded, as %40 for @.',
+        'Check user, password and authSource; in a connection string, percent-encode @ : / ? # [ ] and % of a password, as %40 for @.',
     });
   });
 

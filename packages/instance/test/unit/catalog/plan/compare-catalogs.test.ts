@@ -32,7 +32,7 @@ describe('compareCatalogs', () => {
   it('names missing and extra collections', () => {
     expect(compareCatalogs([entry()], [entry({ name: 'x' })], final)).toEqual([
       { kind: 'missing', namespace: 'd.c', detail: 'collection' },
-      { kind: 'extra', namespace: 'd.x', detail: 'collection that the source does not have' },
+      { kind: 'extra', namespace: 'd.x', detail: 'collection is not on the source' },
     ]);
   });
 
