@@ -72,7 +72,7 @@ describe('the Dockerfile', () => {
           encoding: 'utf8',
           stdio: ['ignore', 'pipe', 'inherit'],
         });
-        expect(printed.trim().split('\n').at(-1)).toBe('1.9.0');
+        expect(printed.trim().split('\n').at(-1)).toBe('2.0.0');
         expect(readdirSync(join(folder, 'packages/instance')).sort()).toEqual([
           'dist',
           'package.json',

@@ -156,7 +156,7 @@ export const phases = {
     untilInstant: async ({ clients }, fleet, random) => {
       const records = clients.destination.db('convoy_metadata').collection('migration');
       const undone = async (): Promise<boolean> =>
-        (await records.countDocuments({ $expr: { $gt: ['$definitions.known', '$definitions.done'] } })) > 0;
+        (await records.countDocuments({ $expr: { $gt: ['$ddlChanges.known', '$ddlChanges.done'] } })) > 0;
       do {
         await expect.poll(undone, { timeout: phaseWithin_ms, interval: 10 }).toBe(true);
         await delay(random.below(slowDdl.blockTimeMS));

@@ -75,7 +75,7 @@ export class SoakInstance {
     };
     const logger = createLogger({ verbosity: world.log.verbosity, stream });
     const runtime = createRuntime(config, clock, logger, new Metrics({ processMetrics: false }));
-    const identity = { id, syncID: id, incarnation: String(incarnation), release: '1.9.0' };
+    const identity = { id, syncID: id, incarnation: String(incarnation), release: '2.0.0' };
     const around = { time, adversary: this.adversary, state: this.state };
     this.#seat = world.fleet.seat(this.state);
     this.#instance = new SyncInstance(runtime, this.#seat, identity, (_config, cluster, access, signal) =>

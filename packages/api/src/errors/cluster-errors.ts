@@ -81,6 +81,11 @@ export const clusterErrors = {
     sentence:
       'The instance cannot read the shards of the source directly; make them reachable and give it credentials for them.',
   },
+  metadataFromOlderRelease: {
+    httpStatus: 422,
+    retry: 'afterChange',
+    sentence: 'A release before 2.0 has stored the migration; start an instance of this release to take it over.',
+  },
   metadataFromNewerRelease: {
     httpStatus: 422,
     retry: 'afterChange',

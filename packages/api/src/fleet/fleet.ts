@@ -12,7 +12,7 @@ export interface InstanceIdentity {
   syncID: string;
   /** New for every process, so that two processes with one identity can be told apart. */
   incarnation: string;
-  /** Release of the software, for example `1.9.0`. */
+  /** Release of the software, for example `2.0.0`. */
   release: string;
 }
 

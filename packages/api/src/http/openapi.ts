@@ -5,7 +5,7 @@ import { operationsOf } from './operations.js';
 import type { Operation } from './operations.js';
 
 /** The release of the contract that is implemented. */
-const CONTRACT_VERSION = '1.9.0';
+const CONTRACT_VERSION = '2.0.0';
 
 /** The part of an OpenAPI 3.1 document that Convoy fills in. */
 export interface OpenApiDocument {

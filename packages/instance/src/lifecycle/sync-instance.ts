@@ -12,7 +12,7 @@ import { Metadata } from '../store/metadata.js';
 import { MigrationRecords, type MigrationRecord } from '../store/migration-record.js';
 import { listenersMax } from '../store/run-together.js';
 import { TaskRecords } from '../store/task-record.js';
-import { raiseRelease, takeOverRelease } from '../store/take-over-release.js';
+import { raiseRelease } from '../store/take-over-release.js';
 import {
   type Connect,
   connectConfigured,
@@ -29,7 +29,8 @@ import { InstanceReporter, type InstanceStatus } from './progress/instance-repor
 import { MigrationRun } from './run/migration-run.js';
 import { readMismatches } from './leader/verification-mismatches.js';
 import { recordMigration } from './commands/record-migration.js';
-import { countsCopyAnew, refuseNewerRelease } from './migration/release.js';
+import { refuseNewerRelease } from './migration/release.js';
+import { withTodaysNames } from './migration/former-metadata.js';
 import { type Runtime, writeSessionsMax } from './migration/runtime.js';
 import { checkReverse, openNextSource, readReversible, requireAnswer } from './commands/check-reverse.js';
 import { homeOf } from '../store/reversal.js';
@@ -235,17 +236,20 @@ export class SyncInstance implements ContractService {
   async #restore(signal: AbortSignal): Promise<void> {
     for (const [name, home] of this.#clusters.connected) {
       const metadata = this.#metadata(home);
-      const record = await new MigrationRecords(metadata).read(signal);
-      if (record === null || homeOf(record).name !== name) continue;
-      refuseNewerRelease(record.release, this.identity.release);
-      if (homeOf(record).clusterId !== home.clusterId) throw new ConvoyError('wrongCluster');
+      const recorded = await new MigrationRecords(metadata).read(signal);
+      if (recorded === null || homeOf(recorded).name !== name) continue;
+      const { release } = this.identity;
+      refuseNewerRelease(recorded.release, release);
+      if (homeOf(recorded).clusterId !== home.clusterId) throw new ConvoyError('wrongCluster');
+      const record = await withTodaysNames(metadata, recorded, release, signal);
+      if (record === null) return;
       const source = mayLackSource(record)
         ? deferredSource(this.runtime, record, this.connect)
         : await openRecordedSource(this.runtime, record, signal, this.connect);
       const ownIds = this.#ownIds(source, record);
       const tasks = await new TaskRecords(metadata).readAll(signal);
       const started = ownIds.every((id) => tasks.some((task) => task._id === id && task.started));
-      if (started) await this.#go(await this.#takenOver(metadata, record, signal), source, ownIds, signal);
+      if (started) await this.#go(await raiseRelease(metadata, record, release, signal), source, ownIds, signal);
       else await source.close();
       return;
     }
@@ -290,13 +294,6 @@ export class SyncInstance implements ContractService {
     await this.#source?.close();
     await this.#go(record, source, run.deps.ownIds, signal);
     this.#reporter.publish();
-  }
-
-  /** After a live upgrade: from then on an earlier release refuses. One that has counted the copy otherwise has it counted anew. */
-  async #takenOver(metadata: Metadata, record: MigrationRecord, signal: AbortSignal): Promise<MigrationRecord> {
-    const { release } = this.identity;
-    if (countsCopyAnew(record.release)) return takeOverRelease(metadata, record, release, signal);
-    return record.release === release ? record : raiseRelease(metadata, record, release, signal);
   }
 
   /** The configured shard, or all of them for a lone instance. */

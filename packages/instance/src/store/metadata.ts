@@ -1,4 +1,5 @@
 import { BSON, type Document, type Long } from 'mongodb';
+import { classify } from '../cluster/failure.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import type { Retrying } from '../cluster/retry.js';
 import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
@@ -121,6 +122,16 @@ export class Metadata {
       readConcern: { level: 'majority' },
     };
     return cursorOf(await this.#run(`read ${collection}`, command, signal));
+  }
+
+  /** Renames a collection, whatever name it had; one that is not there is left alone. */
+  async renameCollection(former: string, name: MetadataCollection, signal: AbortSignal): Promise<void> {
+    const [from, to] = [former, name].map((each) => `${metadataDatabase}.${each}`);
+    const command = { renameCollection: from, to, writeConcern: { w: 'majority' } };
+    const rename = (): Promise<Document> => this.client.command('admin', command, { signal });
+    await this.retrying(`rename ${former}`, rename, signal).catch((error: unknown) => {
+      if (classify(error) !== 'notFound') throw error;
+    });
   }
 
   /** Updates one document. Returns whether one matched the filter (or was upserted). */

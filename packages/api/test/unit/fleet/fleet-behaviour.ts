@@ -11,7 +11,7 @@ let identitiesMade = 0;
 export function makeIdentity(id: string): InstanceIdentity {
   identitiesMade += 1;
   const incarnation = `${process.pid}-${identitiesMade}`;
-  return { id, syncID: `sync-${id}`, incarnation, release: '1.9.0' };
+  return { id, syncID: `sync-${id}`, incarnation, release: '2.0.0' };
 }
 
 /** Waits until something seen through a fleet is true, looking anew after each of its changes. */

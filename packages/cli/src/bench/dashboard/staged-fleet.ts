@@ -87,7 +87,7 @@ export class StagedFleet implements AsyncDisposable {
 }
 
 function identityOf(at: number): InstanceReport['identity'] {
-  return { id: `shard${at}`, syncID: `shard${at}`, incarnation: randomUUID(), release: '1.9.0' };
+  return { id: `shard${at}`, syncID: `shard${at}`, incarnation: randomUUID(), release: '2.0.0' };
 }
 
 const identities = new Map<number, InstanceReport['identity']>();

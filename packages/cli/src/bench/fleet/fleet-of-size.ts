@@ -51,7 +51,7 @@ export class FleetOfSize implements AsyncDisposable {
       fleet: this.name,
       logger: createLogger({ verbosity: 'FATAL' }),
     });
-    const identity = { id, syncID: id, incarnation: randomUUID(), release: '1.9.0' };
+    const identity = { id, syncID: id, incarnation: randomUUID(), release: '2.0.0' };
     await fleet.join(identity);
     fleet.serve(() => Promise.resolve({ success: true }));
     this.#members.push({ fleet, report: idleReport(identity) });

@@ -7,7 +7,7 @@ import { progressBlock, progressLine } from '@convoy/cli/progress-view/progress-
 const instance: FleetInstance = {
   id: 'shard0',
   syncID: 'a',
-  release: '1.9.0',
+  release: '2.0.0',
   problems: [],
   reachable: true,
   secondsSinceHeartbeat: 0,

@@ -6,7 +6,7 @@ export function stagedInstance(id: string, changes: Partial<InstanceView> = {}):
   return {
     id,
     syncID: id,
-    release: '1.9.0',
+    release: '2.0.0',
     problems: [],
     reachable: true,
     secondsSinceHeartbeat: 0,

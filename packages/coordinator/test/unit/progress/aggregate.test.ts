@@ -248,7 +248,7 @@ describe('aggregateProgress', () => {
     if (b !== undefined) b.report.identity.release = '1.8.0';
     const { progress, instances } = aggregateProgress(snapped, null);
     expect(progress.warnings).toEqual([
-      { name: 'releasesDiffer', description: 'Instances of another release than 1.9.0: b; give all the same.' },
+      { name: 'releasesDiffer', description: 'Instances of another release than 2.0.0: b; give all the same.' },
     ]);
     expect(instances[1]).toMatchObject({ id: 'b', release: '1.8.0', problems: ['otherRelease'] });
   });

@@ -8,13 +8,13 @@ function reportOf(id: string, release: string, cluster1: string | null) {
 }
 
 it('takes what most have for usual', () => {
-  const reports = [reportOf('a', '1.8.0', null), reportOf('b', '1.9.0', null), reportOf('c', '1.9.0', null)];
-  expect(outliers(reports, { id: 'a', syncID: 'a' }, releaseOf)).toEqual({ usual: '1.9.0', ids: ['a'] });
+  const reports = [reportOf('a', '1.8.0', null), reportOf('b', '2.0.0', null), reportOf('c', '2.0.0', null)];
+  expect(outliers(reports, { id: 'a', syncID: 'a' }, releaseOf)).toEqual({ usual: '2.0.0', ids: ['a'] });
 });
 
 it('takes what the leader has where as many have one as the other', () => {
-  const reports = [reportOf('a', '1.8.0', null), reportOf('b', '1.9.0', null)];
-  expect(outliers(reports, { id: 'b', syncID: 'b' }, releaseOf)).toEqual({ usual: '1.9.0', ids: ['a'] });
+  const reports = [reportOf('a', '1.8.0', null), reportOf('b', '2.0.0', null)];
+  expect(outliers(reports, { id: 'b', syncID: 'b' }, releaseOf)).toEqual({ usual: '2.0.0', ids: ['a'] });
   expect(outliers(reports, { id: 'a', syncID: 'a' }, releaseOf)).toEqual({ usual: '1.8.0', ids: ['b'] });
 });
 

@@ -17,7 +17,7 @@ export function seenReport(
   { progress, fresh = true, silent_ms: _silent, ...changes }: ReportChanges = {},
 ): SeenReport {
   const state: MigrationState = changes.state ?? 'RUNNING';
-  const identity = { id, syncID: `sync-${id}`, incarnation: `${id}-1`, release: '1.9.0' };
+  const identity = { id, syncID: `sync-${id}`, incarnation: `${id}-1`, release: '2.0.0' };
   const report = idleReport(identity, { state, ...changes, progress: { ...idleProgress(), state, ...progress } });
   return { report, reportedAt_ms: NOW_MS, fresh };
 }

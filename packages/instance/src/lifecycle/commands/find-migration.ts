@@ -7,7 +7,7 @@ import { Metadata, metadataDatabase } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { homeOf, turnsOf } from '../../store/reversal.js';
 import type { ClusterName } from '../migration/clusters.js';
-import { refuseNewerRelease, release } from '../migration/release.js';
+import { refuseOtherRelease, release } from '../migration/release.js';
 
 /** A migration as it is found from outside, with the clusters that there is anything of it on. */
 export interface FoundMigration {
@@ -25,7 +25,7 @@ export type ConnectByName = (name: ClusterName) => Promise<ClusterClient>;
 /**
  * Looks for the state of a migration on a cluster; where that has only what a reverse needs there, on the other one.
  * Nothing of the source of a committed migration is to be done, unless it was reversed: it may be gone for good.
- * @throws ConvoyError `wrongCluster`, `metadataFromNewerRelease`; what connecting throws
+ * @throws ConvoyError `wrongCluster`, `metadataFromNewerRelease`, `metadataFromOlderRelease`; what connecting throws
  */
 export async function findMigration(
   connect: ConnectByName,
@@ -69,7 +69,7 @@ async function recordOn(
 ): Promise<MigrationRecord | null> {
   const record = await new MigrationRecords(new Metadata(cluster.router, retrying)).read(signal);
   if (record === null) return null;
-  refuseNewerRelease(record.release, release);
+  refuseOtherRelease(record.release, release);
   if (homeOf(record).clusterId !== cluster.clusterId) throw new ConvoyError('wrongCluster');
   return record;
 }

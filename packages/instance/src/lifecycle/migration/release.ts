@@ -1,36 +1,55 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 /** Release of this software; metadata carries it. */
-export const release = '1.9.0';
+export const release = '2.0.0';
 
-/** @throws ConvoyError `metadataFromNewerRelease` when the migration was begun by a later release than this one */
-export function refuseNewerRelease(recorded: string, own: string): void {
-  const there = numbersOf(recorded);
-  const here = numbersOf(own);
-  for (const [position, number] of there.entries()) {
-    const mine = here[position] ?? 0;
-    if (number < mine) return;
-    if (number > mine)
-      throw new ConvoyError(
-        'metadataFromNewerRelease',
-        `The migration was begun by release ${recorded}; this is ${own}. Go on with that or a later one.`,
-      );
-  }
-}
+/** The first release whose metadata has today's names. */
+const namesRelease = '2.0.0';
 
-/** From this release on the copy's figures are those of the contract; what an earlier one has counted means something else. */
+/** The first release that counts the copy as the contract says; what an earlier one has counted means something else. */
 const copyStatsRelease = '1.8.0';
 
-/** Whether the copy's figures of a migration that a release has begun are to be counted anew. */
-export function countsCopyAnew(recorded: string): boolean {
-  const [here, there] = [numbersOf(copyStatsRelease), numbersOf(recorded)];
-  for (const [position, number] of here.entries()) {
-    const other = there[position] ?? 0;
-    if (other !== number) return other < number;
-  }
-  return false;
+/**
+ * Refuses a migration whose metadata this release does not take over.
+ * @throws ConvoyError `metadataFromNewerRelease` when a later release than this one has taken part in it
+ */
+export function refuseNewerRelease(recorded: string, own: string): void {
+  if (!isEarlier(own, recorded)) return;
+  throw new ConvoyError(
+    'metadataFromNewerRelease',
+    `Release ${recorded} has taken part in the migration, and this is ${own}. Continue with ${recorded} or a later release.`,
+  );
 }
 
-function numbersOf(text: string): number[] {
-  return text.split('.').map(Number);
+/**
+ * Refuses what reads a migration without taking part in it.
+ * @throws ConvoyError `metadataFromOlderRelease` until an instance has taken the migration over, and
+ *   `metadataFromNewerRelease` as `refuseNewerRelease` does
+ */
+export function refuseOtherRelease(recorded: string, own: string): void {
+  refuseNewerRelease(recorded, own);
+  if (!hasFormerNames(recorded)) return;
+  throw new ConvoyError(
+    'metadataFromOlderRelease',
+    `Release ${recorded} has stored the migration, and this is ${own}. Start an instance of ${own} to take it over, or use ${recorded}.`,
+  );
+}
+
+/** Whether a release stored its metadata under other names than today's. */
+export function hasFormerNames(recorded: string): boolean {
+  return isEarlier(recorded, namesRelease);
+}
+
+/** Whether the copied bytes and documents of a migration that a release has begun are to be counted anew. */
+export function countsCopyAnew(recorded: string): boolean {
+  return isEarlier(recorded, copyStatsRelease);
+}
+
+function isEarlier(one: string, other: string): boolean {
+  const [numbers, others] = [one, other].map((text) => text.split('.').map(Number));
+  for (const [position, number] of (others ?? []).entries()) {
+    const own = numbers?.[position] ?? 0;
+    if (own !== number) return own < number;
+  }
+  return false;
 }

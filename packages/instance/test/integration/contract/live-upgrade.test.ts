@@ -1,8 +1,40 @@
+import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import { cleanUp } from '../../../src/lifecycle/commands/clean-up.js';
 import { Fixture } from './fixture.js';
+
 import { startBody } from './start-conditions.js';
 
 const documents = 400;
+
+/** The names that a release before 2.0 stored its metadata under, as `$rename` takes them. */
+const formerFields: Readonly<Record<string, Document>> = {
+  tasks: {
+    applyWatermark: 'begun',
+    acknowledged: 'consented',
+    reverseRequested: 'reverseTold',
+    'verification.stats': 'verification.figures',
+  },
+  partitions: { task: 'share' },
+  rereads: { task: 'share' },
+  verificationParts: { task: 'share' },
+  mismatches: { task: 'share' },
+  migration: { taskIds: 'shareIds', ddlChanges: 'definitions', ddlWatermark: 'horizon', memberCheck: 'rollCall' },
+};
+const formerCollections = { tasks: 'shares', rereads: 'repairs', ddlChanges: 'definitions' };
+
+/** Leaves the metadata as a release before 2.0 would have. */
+async function storeAsFormerRelease({ cluster1 }: Fixture, release: string): Promise<void> {
+  const metadata = cluster1.client.db('convoy_metadata');
+  for (const [name, $rename] of Object.entries(formerFields))
+    await metadata.collection(name).updateMany({}, { $rename });
+  const present = new Set((await metadata.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name));
+  for (const [name, former] of Object.entries(formerCollections)) {
+    if (present.has(name)) await metadata.collection(name).rename(former);
+  }
+  await metadata.collection('migration').updateOne({}, { $set: { release } });
+}
 
 /** No item comes to the destination while this is on: the copy is not done, however long it takes to look. */
 async function holdItems({ cluster1 }: Fixture, mode: 'alwaysOn' | 'off'): Promise<void> {
@@ -37,7 +69,7 @@ it('after a live upgrade from a release before 1.8 the copy counts anew from 0 o
   await holdItems(fixture, 'alwaysOn');
   const before = await copyAPart(fixture);
   const state = fixture.cluster1.client.db('convoy_metadata').collection('migration');
-  await state.updateOne({}, { $set: { release: '1.7.9' } });
+  await storeAsFormerRelease(fixture, '1.7.9');
 
   await using instance = await fixture.startInstance();
   const first = await instance.progress();
@@ -70,7 +102,7 @@ it('a newer release goes on with a running migration, and an older one than the 
     await instance.untilCanCommit();
   }
   const own = (await state.findOne())?.release as string;
-  await state.updateOne({}, { $set: { release: '1.8.0' } });
+  await storeAsFormerRelease(fixture, '1.9.0');
   {
     await using newer = await fixture.startInstance();
     await newer.untilCanCommit();
@@ -85,4 +117,33 @@ it('a newer release goes on with a running migration, and an older one than the 
   expect((await older.progressReply()).body.errorDescription).toMatch(/99\.0\.0/);
   expect((await older.command('start', startBody())).body.error).toBe('migrationFailed');
   expect(await fixture.cluster1.contents()).toEqual(before);
+});
+
+it('a take-over that was broken off is finished by the next process, and readers refuse the metadata until then', async () => {
+  await using fixture = await Fixture.open('replicaSet', 'replicaSet');
+  const orders = fixture.cluster0.client.db('shop').collection('orders');
+  await orders.insertMany([{ n: 1 }, { n: 2 }]);
+  {
+    await using instance = await fixture.startInstance();
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+  }
+  await storeAsFormerRelease(fixture, '1.9.0');
+  const { cluster0, cluster1 } = fixture;
+  const config = parseInstanceConfig({
+    flags: { cluster0: cluster0.connectionString, cluster1: cluster1.connectionString },
+  });
+  const agree = (): Promise<boolean> => Promise.resolve(true);
+  await expect(cleanUp(config, 'cluster1', agree, new AbortController().signal)).rejects.toMatchObject({
+    error: 'metadataFromOlderRelease',
+  });
+  const metadata = cluster1.client.db('convoy_metadata');
+  await metadata.collection('shares').rename('tasks');
+  await metadata.collection('partitions').updateMany({}, { $rename: { share: 'task' }, $inc: { epoch: 1 } });
+
+  await orders.insertOne({ n: 3 });
+  await using instance = await fixture.startInstance();
+  await instance.commitWhenOffered();
+  await instance.untilState('COMMITTED');
+  expect(await cluster1.client.db('shop').collection('orders').countDocuments()).toBe(3);
 });

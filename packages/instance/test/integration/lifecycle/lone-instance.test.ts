@@ -68,7 +68,7 @@ it('moves a sharded cluster under writes to COMMITTED, byte for byte', async () 
     instanceLogger('instance single'),
     new Metrics({ processMetrics: false }),
   );
-  const identity = { id: 'single', syncID: 'single', incarnation: 'a', release: '1.9.0' };
+  const identity = { id: 'single', syncID: 'single', incarnation: 'a', release: '2.0.0' };
   const fleet = new LoneFleet();
   await fleet.join(identity);
   const instance = new SyncInstance(runtime, fleet, identity);

@@ -134,7 +134,7 @@ export class EmbeddedMigration implements AsyncDisposable {
       new Metrics({ processMetrics: false }),
     );
     this.#incarnation += 1;
-    const identity = { id: 'single', syncID: 'single', incarnation: String(this.#incarnation), release: '1.9.0' };
+    const identity = { id: 'single', syncID: 'single', incarnation: String(this.#incarnation), release: '2.0.0' };
     const fleet = new LoneFleet();
     void fleet.join(identity);
     return new SyncInstance(runtime, fleet, identity, async (config, name, access, signal) => {

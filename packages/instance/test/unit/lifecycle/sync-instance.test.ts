@@ -11,7 +11,7 @@ import { createLogger } from '../../../src/logging/logger.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
 import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 
-const release = '1.9.0';
+const release = '2.0.0';
 const [zero, one] = [
   { name: 'cluster0', clusterId: '00' },
   { name: 'cluster1', clusterId: '01' },

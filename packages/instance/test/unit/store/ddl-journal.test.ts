@@ -37,7 +37,7 @@ beforeEach(async () => {
     destination: { name: 'cluster1', clusterId: 'bb' },
   };
   await records.begin(
-    { release: '1.9.0', options, ...clusters, access: 'direct', taskIds: ['shard0'], warnings: [] },
+    { release: '2.0.0', options, ...clusters, access: 'direct', taskIds: ['shard0'], warnings: [] },
     never,
   );
   former = await records.takeLeaderEpoch(never);

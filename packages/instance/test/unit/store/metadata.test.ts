@@ -100,7 +100,7 @@ describe('metadata', () => {
 describe('the record of the migration', () => {
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
   const migration: NewMigration = {
-    release: '1.9.0',
+    release: '2.0.0',
     options,
     source: { name: 'cluster0', clusterId: 'aa' },
     destination: { name: 'cluster1', clusterId: 'bb' },

@@ -13,7 +13,7 @@ import { untilAborted } from '../../model/scheduler.js';
 
 /** The longest pause between two readings without news. */
 const poll_ms = 1000;
-const identity = { id: 'shard0', syncID: 's', incarnation: 'i', release: '1.9.0' };
+const identity = { id: 'shard0', syncID: 's', incarnation: 'i', release: '2.0.0' };
 
 let reads: number;
 let pauses_ms: number[];

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { countsCopyAnew, refuseNewerRelease } from '../../../../src/lifecycle/migration/release.js';
+import {
+  countsCopyAnew,
+  hasFormerNames,
+  refuseNewerRelease,
+  refuseOtherRelease,
+} from '../../../../src/lifecycle/migration/release.js';
 
 describe('a migration that another release has begun', () => {
   it.each([
@@ -20,5 +25,13 @@ describe('a migration that another release has begun', () => {
       expect(() => refuseNewerRelease(recorded, '1.9.0')).toThrow(
         expect.objectContaining({ error: 'metadataFromNewerRelease' }),
       );
+  });
+
+  it('has metadata under former names when it is earlier than 2.0, which readers refuse', () => {
+    expect(['1.9.0', '1.10', '2.0', '2.0.0', '3.1.0'].map(hasFormerNames)).toEqual([true, true, false, false, false]);
+    expect(() => refuseOtherRelease('1.9.0', '2.1.0')).toThrow(
+      expect.objectContaining({ error: 'metadataFromOlderRelease' }),
+    );
+    expect(() => refuseOtherRelease('2.0.0', '2.1.0')).not.toThrow();
   });
 });

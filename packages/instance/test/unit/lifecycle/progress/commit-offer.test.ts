@@ -11,7 +11,7 @@ import type { LastingDifferences } from '../../../../src/store/task-record.js';
 import { never } from '../../model/parts.js';
 import { VirtualClock } from '../../verify/embedded/virtual-clock.js';
 
-const identity = { id: 'shard1', syncID: 'b', incarnation: '1', release: '1.9.0' };
+const identity = { id: 'shard1', syncID: 'b', incarnation: '1', release: '2.0.0' };
 
 /** What the destination holds of the migration, with the peer's share as it is recorded. */
 function viewOf(task: { copyDone: boolean; paused: boolean } | null): MigrationView {

@@ -9,7 +9,7 @@ import type { MigrationRecord } from '../../../../src/store/migration-record.js'
 import type { TaskRecord } from '../../../../src/store/task-record.js';
 
 const record: MigrationRecord = {
-  release: '1.9.0',
+  release: '2.0.0',
   options: parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } }),
   digest: 'd',
   source: { name: 'cluster0', clusterId: 'aa' },

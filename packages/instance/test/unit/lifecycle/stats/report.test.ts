@@ -49,7 +49,7 @@ describe('rates', () => {
 
 it('a report carries what peers decide by', () => {
   const { rates } = ratesAt();
-  const identity = { id: 'shard0', syncID: 'shard0', incarnation: '1', release: '1.9.0' };
+  const identity = { id: 'shard0', syncID: 'shard0', incarnation: '1', release: '2.0.0' };
   const source = {
     identity,
     state: 'RUNNING' as const,

@@ -1,0 +1,19 @@
+import type { Metadata } from '../../store/metadata.js';
+import type { MigrationRecord } from '../../store/migration-record.js';
+import { takeOverMetadata } from '../../store/take-over-release.js';
+import { countsCopyAnew, hasFormerNames } from './release.js';
+
+/**
+ * After a live upgrade from a release before 2.0: gives its metadata today's names before anything else is read.
+ * @param own the present release
+ * @returns the record under today's names; null when a cleanup has removed it meanwhile
+ */
+export function withTodaysNames(
+  metadata: Metadata,
+  record: MigrationRecord,
+  own: string,
+  signal: AbortSignal,
+): Promise<MigrationRecord | null> {
+  if (!hasFormerNames(record.release)) return Promise.resolve(record);
+  return takeOverMetadata(metadata, record, own, countsCopyAnew(record.release), signal);
+}
