@@ -67,7 +67,7 @@ export const checkpointHazards: readonly Hazard[] = [
       {
         takesOut: 'events that are under way from the first that is not durable',
         file: instance('apply/apply-worker.ts'),
-        symbol: 'oldestMoving',
+        symbol: 'oldestUnparked',
         find: 'const inFlight = this.#inFlight === null || this.#inFlight.events.length === 0 ? null : this.#inFlight.first;',
         replace: 'const inFlight = null as bigint | null;',
         tests: [

@@ -8,36 +8,35 @@ import type { SyncedCollection } from '../store/synced-collection.js';
 import { changedDocument } from './changed-document.js';
 import { type Delta, exactDelta, mergeDeltas, touchesKey } from './delta.js';
 
-/** What is to be done with one document: at most one statement of a wave. */
+/** The change of one document: at most one statement of a write batch. */
 export type Action =
-  /** The document is not there yet; meeting it is a doubt. */
+  /** The document is not there yet; a duplicate key causes a re-read. */
   | { kind: 'insert'; filter: Uint8Array; document: Uint8Array }
-  /** Brings the document to these bytes, whether it is there or not. */
+  /** Writes exactly these bytes, whether or not the document is there. */
   | { kind: 'upsert'; filter: Uint8Array; document: Uint8Array }
   | { kind: 'delta'; filter: Uint8Array; delta: Delta }
   | { kind: 'delete'; filter: Uint8Array };
 
-/** An event that has no exact action: its key is read anew. */
+/** An event without exact action: its document is re-read. */
 export interface RereadRequest {
   kind: 'reread';
   reason: RereadReason;
 }
 
-/** Times that decide how an event may be applied. */
 export interface ReplayBounds {
-  /** Events up to here may have been applied before a restart: whole documents are put, deltas are in doubt. */
+  /** Events up to here may have been applied before a restart: whole documents are upserted, deltas cause a re-read. */
   watermark: bigint;
-  /** Effects of transactions, in a capped collection of all changes, up to here may be in the partition's copy already. */
+  /** The partition's copy may include transactions up to here; of a capped collection, all changes. */
   readEnd: bigint | null;
 }
 
-/** Turns one event into its exact action, or says why there is none. */
+/** Returns the exact action of an event, or the reason why its document must be re-read. */
 export function actionOf(
   event: ChangeEvent,
   collection: SyncedCollection,
   bounds: ReplayBounds,
 ): Action | RereadRequest {
-  // The change of an orphan must not reach the live document of the same key.
+  // The change of an orphan must not reach the live document with the same key.
   if (collection.showsOrphans && event.operation !== 'insert') return { kind: 'reread', reason: 'orphanEvent' };
   switch (event.operation) {
     case 'insert':
@@ -51,22 +50,24 @@ export function actionOf(
   }
 }
 
-/** Removes the document under the event's key: what an event of a dirty partition does before its next attempt. */
+/** Removes the document under the event's key: the action for an event of a dirty partition before its next attempt. */
 export function removalOf(event: ChangeEvent, collection: SyncedCollection): Action {
   return { kind: 'delete', filter: keyFilter(event, collection) };
 }
 
-/** The filter of an event: the full document key as the destination knows it, or `_id` alone where only that is known. */
+/** The filter of an event: the destination's full document key, or `_id` alone when the source has no shard key. */
 function keyFilter(event: ChangeEvent, collection: SyncedCollection): Uint8Array {
   const known = collection.sourceKey.length > 0 || collection.destinationKey.length === 0;
   const key = known ? collection.destinationKey : [];
-  // Nearly always the event's own document key is the filter already.
+  // Nearly always the event's own document key is already the filter.
   return isFilter(event.documentKey, key)
     ? event.documentKey
     : fullKeyFilter(event.documentKey, key, event.id, 'documentKey');
 }
 
-/** Whether a document key has just the fields of the shard key, with values that stand for themselves, and then `_id`. */
+/**
+ * Whether a document key consists of the shard key's fields, with values that match only themselves, and then `_id`.
+ */
 function isFilter(documentKey: Uint8Array, key: readonly ShardKeyField[]): boolean {
   let at = 4;
   for (const { field } of key) {
@@ -87,7 +88,7 @@ function wholeDocument(
   const document = event.fullDocument;
   if (document === null) return { kind: 'reread', reason: 'inexactDelta' };
   const key = collection.destinationKey;
-  // The document key of a replacement is the one before, and that of an insert may be `_id` alone: the shard key is taken from the document.
+  // A replacement has the old document key, and an insert may have `_id` alone: the document has the new shard key.
   const filter = key.every(({ field }) => field === '_id')
     ? keyFilter(event, collection)
     : fullKeyFilter(document, key, event.id);
@@ -97,7 +98,7 @@ function wholeDocument(
 function replacement(event: ChangeEvent, collection: SyncedCollection): Action | RereadRequest {
   const action = wholeDocument(event, collection, 'upsert');
   if (action.kind === 'reread' || collection.destinationKey.length === 0) return action;
-  // Where the source has no shard key, the event's key is `_id` alone: it says nothing of the values before, unless the key is `_id` itself.
+  // Without a shard key on the source the event's key is `_id` alone and does not show the old shard key values.
   const before = keyFilter(event, collection);
   return sameBytes(before, action.filter) ? action : { kind: 'reread', reason: 'shardKeyChange' };
 }
@@ -106,7 +107,7 @@ function update(event: ChangeEvent, collection: SyncedCollection, bounds: Replay
   if (event.time <= bounds.watermark) return { kind: 'reread', reason: 'replayedDelta' };
   if (bounds.readEnd !== null && event.time <= bounds.readEnd) {
     if (event.inTransaction) return { kind: 'reread', reason: 'preparedTransaction' };
-    // A capped collection is not read at one time: its documents may or may not have the change.
+    // A capped collection is not read at one time: its documents may or may not include the change.
     if (collection.capped) return { kind: 'reread', reason: 'replayedDelta' };
   }
   const delta = event.updateDescription === null ? null : exactDelta(event.updateDescription);
@@ -117,8 +118,8 @@ function update(event: ChangeEvent, collection: SyncedCollection, bounds: Replay
 }
 
 /**
- * Folds a later action of the same document into an earlier one of the same wave.
- * @returns null when the two must be sent one after the other
+ * Folds a later action of a document into an earlier one of the same batch.
+ * @returns null when they need two statements
  */
 export function foldActions(earlier: Action, later: Action): Action | null {
   if (!sameBytes(earlier.filter, later.filter)) return null;

@@ -7,81 +7,80 @@ import { EventQueue } from './event-queue.js';
 import { sendBatch, type BatchDestination } from './send-batch.js';
 import { composeBatch, type RoutedEvent, type WriteBatch } from './write-batch.js';
 
-/** What lanes share. */
 export interface ApplyWorkerDependencies extends BatchDestination {
   rereads: RereadSet;
   budget: ByteBudget;
   applyWatermark: ApplyWatermark;
-  /** Signalled after every finished wave. */
+  /** Signalled after every finished batch. */
   progressed: Condition;
   onApplied(events: number): void;
 }
 
-/** Applies the events of its id classes in waves, one wave at a time. */
+/** Applies the events of its id classes in write batches, one batch at a time. */
 export class ApplyWorker {
   readonly #queue = new EventQueue();
   readonly #filled = new Condition();
-  /** Events of collections that the share has let go of, by UUID: they wait until it takes them up again. */
-  readonly #aside = new Map<string, EventQueue>();
+  /** Events of suspended collections, by UUID; they wait for `resume`. */
+  readonly #parked = new Map<string, EventQueue>();
   #inFlight: WriteBatch | null = null;
 
   constructor(private readonly deps: ApplyWorkerDependencies) {}
 
   push(routed: RoutedEvent): void {
-    const aside = this.#aside.get(routed.collection.uuid);
-    if (aside === undefined) this.#queue.push(routed);
-    else aside.push(ownedRouted(routed));
+    const parked = this.#parked.get(routed.collection.uuid);
+    if (parked === undefined) this.#queue.push(routed);
+    else parked.push(ownedRouted(routed));
     this.#filled.changed();
   }
 
-  /** Puts events of one collection before all others of the lane: what a repair has held. */
+  /** Queues events of one collection before all others: those that a re-read has buffered. */
   pushFirst(routed: readonly RoutedEvent[]): void {
-    const aside = this.#aside.get(routed[0]?.collection.uuid ?? '');
-    (aside ?? this.#queue).pushFirst(routed);
+    const parked = this.#parked.get(routed[0]?.collection.uuid ?? '');
+    (parked ?? this.#queue).pushFirst(routed);
     this.#filled.changed();
   }
 
-  /** Sets the waiting events of a collection aside, and those that come. */
+  /** Parks the queued events of a collection, and those that follow. */
   park(uuid: string): void {
-    if (this.#aside.has(uuid)) return;
-    const aside = new EventQueue();
-    for (const routed of this.#queue.takeOut(uuid)) aside.push(ownedRouted(routed));
-    this.#aside.set(uuid, aside);
+    if (this.#parked.has(uuid)) return;
+    const parked = new EventQueue();
+    for (const routed of this.#queue.takeOut(uuid)) parked.push(ownedRouted(routed));
+    this.#parked.set(uuid, parked);
   }
 
-  /** Lets what was set aside go on, in order. */
+  /** Queues the parked events of a collection, in order. */
   resume(uuid: string): void {
-    const aside = this.#aside.get(uuid);
-    this.#aside.delete(uuid);
-    for (const routed of aside ?? []) this.push(routed);
+    const parked = this.#parked.get(uuid);
+    this.#parked.delete(uuid);
+    for (const routed of parked ?? []) this.push(routed);
   }
 
-  /** Forgets what was set aside; what comes is set aside as before. */
+  /** Drops the parked events of a collection; later ones are parked as before. */
   forget(uuid: string): void {
-    const aside = this.#aside.get(uuid);
-    if (aside === undefined) return;
-    for (const { event } of aside) this.deps.budget.give(event.bytes);
-    this.#aside.set(uuid, new EventQueue());
+    const parked = this.#parked.get(uuid);
+    if (parked === undefined) return;
+    for (const { event } of parked) this.deps.budget.give(event.bytes);
+    this.#parked.set(uuid, new EventQueue());
   }
 
-  /** Whether statements for the collection are under way. */
+  /** Whether statements for the collection are in flight. */
   isSending(uuid: string): boolean {
     return this.#inFlight?.items.some(({ collection }) => collection.uuid === uuid) ?? false;
   }
 
-  /** Time of the earliest event whose effect is not durable yet, or null. */
+  /** Time of the earliest event that is not yet durable, or null. */
   oldest(): bigint | null {
-    const aside = [...this.#aside.values()].map((queue) => queue.oldest);
-    return [this.oldestMoving(), ...aside].reduce(earlier, null);
+    const parked = [...this.#parked.values()].map((queue) => queue.oldest);
+    return [this.oldestUnparked(), ...parked].reduce(earlier, null);
   }
 
-  /** The same without what was set aside. */
-  oldestMoving(): bigint | null {
+  /** The same without parked events. */
+  oldestUnparked(): bigint | null {
     const inFlight = this.#inFlight === null || this.#inFlight.events.length === 0 ? null : this.#inFlight.first;
     return earlier(inFlight, this.#queue.oldest);
   }
 
-  /** Works until the stop signal, finishing the wave in flight; rejects when a wave fails for good. */
+  /** Works until the stop signal, then finishes the batch in flight; rejects when a batch fails. */
   async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
     for (;;) {
       await this.#filled.until(() => this.#queue.length > 0, stop);
@@ -106,7 +105,7 @@ export class ApplyWorker {
   }
 }
 
-/** What is set aside waits while the events around it go on. */
+/** Parked events outlive the reply that they came in. */
 function ownedRouted(routed: RoutedEvent): RoutedEvent {
   return { ...routed, event: ownedEvent(routed.event) };
 }

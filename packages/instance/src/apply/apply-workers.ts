@@ -2,7 +2,7 @@ import { runTogether } from '../store/run-together.js';
 import { earlier, ApplyWorker, type ApplyWorkerDependencies } from './apply-worker.js';
 import type { RoutedEvent } from './write-batch.js';
 
-/** Several lanes at once; all events of one id class go to the same lane. */
+/** Several apply workers; all events of one id class go to the same worker. */
 export class ApplyWorkers {
   readonly #workers: ApplyWorker[];
 
@@ -17,48 +17,48 @@ export class ApplyWorkers {
     this.#workerOf(routed).push(routed);
   }
 
-  /** Lets events of one id class that a repair has held go on, before everything that came after them. */
+  /** Queues the events of one id class that a re-read has buffered before all later ones. */
   pushFirst(routed: readonly RoutedEvent[]): void {
     const first = routed[0];
     if (first !== undefined) this.#workerOf(first).pushFirst(routed);
   }
 
-  /** Sets the waiting events of a collection aside, and those that come; they still count as not durable. */
+  /** Parks the queued events of a collection, and those that follow; they still count as not durable. */
   park(uuid: string): void {
     for (const worker of this.#workers) worker.park(uuid);
   }
 
-  /** Lets what was set aside go on, in order. */
+  /** Queues the parked events of a collection, in order. */
   resume(uuid: string): void {
     for (const worker of this.#workers) worker.resume(uuid);
     this.deps.progressed.changed();
   }
 
-  /** Forgets what was set aside; what comes is set aside as before. */
+  /** Drops the parked events of a collection; later ones are parked as before. */
   forget(uuid: string): void {
     for (const worker of this.#workers) worker.forget(uuid);
     this.deps.progressed.changed();
   }
 
-  /** Resolves once no statement for the collection is under way. */
+  /** Resolves once no statement for the collection is in flight. */
   async answered(uuid: string, signal: AbortSignal): Promise<void> {
     await this.deps.progressed.until(() => !this.#workers.some((worker) => worker.isSending(uuid)), signal);
   }
 
-  /** Time of the earliest event whose effect is not durable yet, or null when there is none. */
+  /** Time of the earliest event that is not yet durable, or null. */
   oldest(): bigint | null {
     return this.#workers.map((worker) => worker.oldest()).reduce(earlier, null);
   }
 
-  /** Resolves once every event up to `time` that was pushed before, and not set aside, is durable. */
+  /** Resolves once every pushed event up to `time` is durable, parked ones excepted. */
   async flushed(time: bigint, signal: AbortSignal): Promise<void> {
     await this.deps.progressed.until(() => {
-      const oldest = this.#workers.map((worker) => worker.oldestMoving()).reduce(earlier, null);
+      const oldest = this.#workers.map((worker) => worker.oldestUnparked()).reduce(earlier, null);
       return oldest === null || oldest > time;
     }, signal);
   }
 
-  /** Runs all lanes until the stop signal; rejects with the first failure. */
+  /** Runs all workers until the stop signal; rejects with the first failure. */
   async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
     await runTogether(
       stop,
@@ -69,12 +69,12 @@ export class ApplyWorkers {
   #workerOf({ collection, workerClass }: RoutedEvent): ApplyWorker {
     const name = collection.capped ? collection.uuid : workerClass;
     const worker = this.#workers[hashText(name) % this.#workers.length];
-    if (worker === undefined) throw new Error('there are no lanes');
+    if (worker === undefined) throw new Error('there are no apply workers');
     return worker;
   }
 }
 
-/** FNV-1a over UTF-16 units: spreads classes over lanes. */
+/** FNV-1a over UTF-16 units: spreads id classes over the workers. */
 function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i += 1) {

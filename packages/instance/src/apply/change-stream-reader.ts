@@ -7,56 +7,53 @@ import { historyLost } from '../cluster/history-lost.js';
 import type { Retrying } from '../cluster/retry.js';
 import { EventFragments } from './event-fragments.js';
 
-/** How long the server waits for events before it answers with an empty batch and the token of its present time. */
+/** How long the server waits for events before it returns an empty batch with the token of its present time. */
 const awaitData_ms = 200;
-/** The same while no share has anything to do: nobody waits for the token. */
+/** The same while all tasks are idle. */
 const idleAwaitData_ms = 1000;
-/** The same until the stream has passed its start: nothing is copied before it has said where it is. */
+/** The same until the stream has passed its start: the copy waits for its first position. */
 const awaitStart_ms = 100;
-/** The same while a commit waits for the shard, which nobody writes to any more. */
+/** The same while a commit waits for the shard, which has no writes any more. */
 const awaitCommit_ms = 50;
 
-/** Who waits for the tokens of a stream without events. */
+/** How urgently the tokens of a stream without events are needed. */
 export interface StreamPatience {
-  /** A commit does. */
+  /** A commit waits for them. */
   isAwaited(): boolean;
-  /** Nobody does: no share has had anything to do for long. */
+  /** All tasks have been idle for some time. */
   isIdle(): boolean;
 }
-/** More events than one 16 MB reply of small documents holds are never asked for. */
+/** About the number of small events that a 16 MB reply holds. */
 const batchDocumentsMax = 10_000;
-/** Far more than other events have, and less than half of 16 MB. */
+/** Far more than most events have, and less than half of 16 MB. */
 const largePartBytes = 4 * 1024 * 1024;
-/** Leaves out what makes events large; keys of events without it are read anew. */
+/** Removes the large parts of events; the documents of such events are re-read. */
 const withoutLargeParts = [
   { $addFields: { fullDocument: unlessLarge('$fullDocument'), updateDescription: unlessLarge('$updateDescription') } },
 ];
 
-/** One step of the stream: events in order, and the time up to which nothing more can come. */
+/** One step of the stream: its next events, in order. */
 export interface StreamStep {
   events: readonly Uint8Array[];
-  /** Everything below has been read (the token's time is exclusive). */
+  /** No later step has an event below this time (the token's time is exclusive). */
   readBelow: bigint;
-  /** The source's own time when it answered; 0 when it did not say. */
+  /** The source's operation time of the reply; 0 when it has none. */
   sourceTime: bigint;
-  /** The cursor was lost and opened again: events at the time where it goes on come a second time. */
+  /** The cursor was reopened: events at the time of the restart come a second time. */
   reopened: boolean;
 }
 
-/**
- * One shard's change stream with a cursor of its own, resumed by time: after a lost cursor it goes on where
- * everything before was handed out.
- */
+/** Reads one shard's change stream. Reopens a lost cursor at the time below which everything was returned. */
 export class ChangeStreamReader {
   #cursor: RawCursor | null = null;
   #readBelow: bigint;
   #fragments = new EventFragments();
   #wasOpen = false;
   #reopened = false;
-  /** Set while an event that is too large is passed: up to which time it goes on, null until an event was seen. */
+  /** Set while the reader skips the large parts of an event: up to which time, null until the first event. */
   #passing: { until: bigint | null } | null = null;
 
-  /** @param startAt the first time to be read */
+  /** @param startAt the first time to read */
   constructor(
     private readonly client: NodeClient,
     private readonly version: ClusterClient['version'],
@@ -67,10 +64,7 @@ export class ChangeStreamReader {
     this.#readBelow = startAt;
   }
 
-  /**
-   * Waits for the next step.
-   * @throws ConvoyError `oplogHistoryLost` when the oplog no longer reaches back to where the stream has to go on
-   */
+  /** @throws ConvoyError `oplogHistoryLost` when the oplog no longer reaches back to the time of the restart */
   async next(signal: AbortSignal): Promise<StreamStep> {
     const batch = await this.retrying('read the change stream', () => this.#read(signal), signal);
     if (batch.resumeToken !== undefined) {
@@ -110,7 +104,7 @@ export class ChangeStreamReader {
     return this.patience.isIdle() ? idleAwaitData_ms : awaitData_ms;
   }
 
-  /** Documents are asked for again once the stream is beyond the time of the batch that held the large event. */
+  /** Requests whole events again once the stream is past the batch with the large event. */
   async #passLargeEvent(events: number): Promise<void> {
     if (this.#passing === null) return;
     if (this.#passing.until === null) {

@@ -4,14 +4,14 @@ import { elementsOf, type NamedElement, nullValue, readDocument, readString } fr
 import type { Delta, DeltaStep } from './delta.js';
 import type { PathChange } from './delta-paths.js';
 
-/** Larger documents are not rewritten for every delta: they wait for the next wave. */
+/** Larger documents are not rewritten for every delta: the delta waits for the next batch. */
 const documentBytesMax = 256 * 1024;
-/** What a changed document needs more than before, beside the delta's own bytes. */
+/** Extra capacity of the builder, beside the delta's bytes. */
 const growth_bytes = 64;
 
 /**
- * The document after a delta, as the server makes it: fields keep their place, new ones come last.
- * @returns null when the delta does not fit the document, or the document is large
+ * Applies a delta as the server does: fields keep their position, new ones come last.
+ * @returns null when the delta does not fit the document, or the document is too large
  */
 export function changedDocument(document: Uint8Array, delta: Delta): Uint8Array | null {
   if (document.length > documentBytesMax) return null;
@@ -45,8 +45,8 @@ function fieldsChanged(document: Uint8Array, updated: Uint8Array | null, removed
 }
 
 /**
- * @param document the bytes of a document or, where the path goes on with an index, of an array
- * @param depth how much of the change's path leads to it
+ * @param document the bytes of a document or, where the path continues with an index, of an array
+ * @param depth how many parts of the change's path lead to it
  */
 function pathChanged(document: Uint8Array, change: PathChange, depth: number): Uint8Array | null {
   const part = change.path[depth];
@@ -66,12 +66,12 @@ function pathChanged(document: Uint8Array, change: PathChange, depth: number): U
   }
   if (isFound) return builder.finish();
   if (depth < change.path.length - 1 || change.value === undefined) return null;
-  // What an array is too short for is filled up with nulls.
+  // Nulls fill a gap after the array's last element.
   if (typeof part === 'number') for (; elements < part; elements += 1) builder.raw(String(elements), nullValue);
   return builder.raw(String(part), change.value).finish();
 }
 
-/** Writes an element on the change's path; false when the path does not lead on from it. */
+/** Writes a changed element; false when the path does not continue in it. */
 function writeChanged(
   builder: DocumentBuilder,
   document: Uint8Array,

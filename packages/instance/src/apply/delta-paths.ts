@@ -12,31 +12,31 @@ import {
 /** A field's name, or an array's index. */
 export type PathPart = string | number;
 
-/** One change at one place of a document. */
+/** One change at one path of a document. */
 export interface PathChange {
   path: readonly PathPart[];
   kind: 'set' | 'unset' | 'truncate';
-  /** Of a set. */
+  /** For `set`. */
   value?: RawValue;
-  /** Of a truncation: elements that stay. */
+  /** For `truncate`: the number of elements that stay. */
   newSize?: number;
 }
 
-/** The parts of an update description; those that say nothing are null. */
+/** The parts of an update description; empty ones are null. */
 export interface DescriptionParts {
   updated: Uint8Array | null;
   removed: Uint8Array | null;
   truncated: Uint8Array | null;
-  /** From 6.1 on: the parts of the paths that could be read in several ways, by path. Null on servers that do not say. */
+  /** From 6.1: the components of ambiguous paths, by path. Null on older servers. */
   disambiguated: Uint8Array | null;
 }
 
-/** Numeric below the top level, and not said to be a name: an index. */
+/** A component below the top level with this form is an index, unless `disambiguatedPaths` says otherwise. */
 const indexText = /^(0|[1-9]\d*)$/;
 
 /**
- * The changes in the order in which a server makes them; null when a path could be read in several ways. That is so also where two
- * places have the same text (the field `b.0`, and `0` in `b`): `disambiguatedPaths` names its parts by text.
+ * The changes in the order in which a server makes them; null when a path is ambiguous. Two paths with the same text
+ * (the field `b.0`, and `0` in `b`) are ambiguous too, since `disambiguatedPaths` names paths by text.
  */
 export function pathChanges({ updated, removed, truncated, disambiguated }: DescriptionParts): PathChange[] | null {
   const changes: PathChange[] = [];
@@ -64,7 +64,7 @@ export function pathChanges({ updated, removed, truncated, disambiguated }: Desc
   return changes.every(isMade) ? changes : null;
 }
 
-/** Servers neither change an `_id` nor take elements out of the middle of an array. */
+/** False for changes that servers never make: to an `_id`, or the removal of an array element. */
 function isMade({ path, kind }: PathChange): boolean {
   return path[0] !== '_id' && (kind !== 'unset' || typeof path.at(-1) === 'string');
 }
@@ -87,22 +87,22 @@ function pathOf(text: string, disambiguated: Uint8Array | null): PathPart[] | nu
   );
 }
 
-/** A path as one text; names hold no zero byte. A name and an index that read the same are the same here. */
+/** A path as one string; names contain no zero byte. A name and an index with the same text have the same key. */
 export function pathKey(path: readonly PathPart[]): string {
   return path.join('\0');
 }
 
-/** Names that pipelines take as they are: no dots, no `$` in front, not empty, not `_id`. */
+/** Names that pipelines accept unquoted: without dots, without leading `$`, not empty, not `_id`. */
 export function isPlainName(name: string): boolean {
   return name !== '' && name !== '_id' && !name.startsWith('$') && !name.includes('.');
 }
 
-/** Whether pipelines take the change's whole path as it is. */
+/** Whether pipelines accept the change's whole path unquoted. */
 export function isPlainPath({ path }: PathChange): boolean {
   return path.every((part) => typeof part === 'string' && isPlainName(part));
 }
 
-/** Whether the change lies at, above or below a field that is named by the parts of its path. */
+/** Whether the change is at, above or below a field. @param field the parts of its path */
 export function touchesPath({ path }: PathChange, field: readonly string[]): boolean {
   const common = Math.min(path.length, field.length);
   for (let depth = 0; depth < common; depth += 1) if (path[depth] !== field[depth]) return false;

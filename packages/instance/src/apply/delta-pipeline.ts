@@ -8,8 +8,8 @@ import { writePathStage, writeValue } from './path-stage.js';
 type FieldsStep = DeltaStep & { form: 'fields' };
 
 /**
- * The delta as an update pipeline: `[{$set: {field: {$literal: value}, …}}, {$unset: [names]}]` where names need no care, expressions
- * where they do. A pipeline's `$set` adds new fields in the order given, while the `$set` operator would sort them by name.
+ * The delta as an update pipeline: `[{$set: {field: {$literal: value}, …}}, {$unset: [names]}]` for plain names,
+ * expressions for others. A pipeline's `$set` adds new fields in the given order; the `$set` operator would sort them.
  */
 export function deltaPipeline(delta: Delta): Uint8Array {
   const builder = new DocumentBuilder();
@@ -17,7 +17,7 @@ export function deltaPipeline(delta: Delta): Uint8Array {
   return builder.finish();
 }
 
-/** Writes the stages into an array that the caller has opened. */
+/** Writes the pipeline's stages into an array that the caller has opened. */
 export function writeDelta(builder: DocumentBuilder, { steps }: Delta): void {
   const stages = new StageWriter(builder);
   let fields: FieldsStep[] = [];
@@ -32,7 +32,6 @@ export function writeDelta(builder: DocumentBuilder, { steps }: Delta): void {
   writeFields(stages, fields);
 }
 
-/** Numbers the stages. */
 class StageWriter {
   #count = 0;
 
@@ -64,7 +63,7 @@ function writeFields(stages: StageWriter, steps: readonly FieldsStep[]): void {
   if (removed !== null) stages.write((builder) => builder.document('$unset', removed, elementType.array));
 }
 
-/** Every element with the place of its name, which is not read. */
+/** Calls `take` for every element; the name is not decoded. */
 function eachField(document: Uint8Array, take: (nameStart: number, element: RawElement) => void): void {
   let at = 4;
   for (let type = document[at]; type !== undefined && type !== 0; type = document[at]) {
@@ -75,7 +74,9 @@ function eachField(document: Uint8Array, take: (nameStart: number, element: RawE
   }
 }
 
-/** Fields of several updates that one set and one unset bring to their last values. None is set after it was taken out (`mergeDeltas`). */
+/**
+ * Writes the last values of several updates as one set and one unset. `mergeDeltas` never sets a removed field again.
+ */
 function writeFolded(stages: StageWriter, steps: readonly FieldsStep[]): void {
   const set = new Map<string, { source: Uint8Array; element: NamedElement }>();
   const unset = new Set<string>();
@@ -114,7 +115,7 @@ function writePaths(stages: StageWriter, changes: readonly PathChange[]): void {
   }
 }
 
-/** Changes from a position on that one stage can make: of plain names only, all to be removed or none. */
+/** The changes from an index on that one stage can make: plain paths only, either all unset or none. */
 function plainRun(changes: readonly PathChange[], from: number): PathChange[] {
   const run: PathChange[] = [];
   for (const change of changes.slice(from)) {

@@ -14,38 +14,38 @@ import { isWithinLevels } from './path-stage.js';
 
 /** One update's changes, in the server's order. */
 export type DeltaStep =
-  /** Whole top-level fields under names that need no care: views of `updatedFields` (or null) and of `removedFields`. */
+  /** Whole top-level fields with plain names: views of `updatedFields` and `removedFields`, null when empty. */
   | { form: 'fields'; updated: Uint8Array | null; removed: Uint8Array | null }
   | { form: 'paths'; changes: readonly PathChange[] };
 
-/** Updates of one document that can be replayed exactly, one after the other. */
+/** Consecutive updates of one document that can be replayed exactly. */
 export interface Delta {
   steps: readonly DeltaStep[];
   bytes: number;
-  /** Stages of the pipeline at most. */
+  /** Upper bound of the pipeline's stages. */
   stages: number;
-  /** Paths that are taken out, as `pathKey` names them. */
+  /** Keys (`pathKey`) of the removed paths. */
   removed: ReadonlySet<string>;
 }
 
 /**
- * Beyond this size updates are read anew instead, or sent one after the other: pipelines have limits of 125 MB in buffers and 16 MB in the
- * command.
+ * Larger updates are re-read instead, or sent one after the other: pipelines have limits of 125 MB in buffers and 16 MB
+ * in the command.
  */
 const deltaBytesMax = 4 * 1024 * 1024;
-/** Far below the servers' bound of 1,000 stages. */
+/** Far below the servers' limit of 1,000 stages. */
 const deltaStagesMax = 200;
 /** A set and an unset. */
 const stagesOfFields = 2;
 const nothing: ReadonlySet<string> = new Set();
 
-/** The parts of an update description that say what has changed, and where they lie. */
+/** The fields of an update description that are read. */
 const parts = ['updatedFields', 'removedFields', 'truncatedArrays', 'disambiguatedPaths'] as const;
 type Description = Partial<Record<(typeof parts)[number], RawElement>>;
 
 /**
- * The delta of an `updateDescription`, or null when it cannot be replayed exactly: where servers before 6.1 leave open whether a dot divides
- * a path or belongs to a name, and what is too large or too deep.
+ * The delta of an `updateDescription`. Null when it cannot be replayed exactly: it is too large or too deep, or a
+ * server before 6.1 leaves open whether a dot separates a path or belongs to a name.
  */
 export function exactDelta(updateDescription: Uint8Array): Delta | null {
   const bytes = updateDescription.length;
@@ -87,7 +87,7 @@ function describe(bytes: Uint8Array): Description {
   return description;
 }
 
-/** A document or array of nothing is a length and a zero byte. */
+/** An empty document or array is a length and a zero byte. */
 function isEmpty({ start, end }: RawElement): boolean {
   return end - start <= 5;
 }
@@ -100,7 +100,7 @@ function isAnySetAndRemoved(updated: Uint8Array, removed: Uint8Array): boolean {
 
 const [dollar, dot] = [0x24, 0x2e];
 
-/** Whether all names of a document are plain: looked at as bytes, because nearly all updates are answered here. */
+/** Whether all names of a document are plain. Works on bytes, because nearly all updates take this path. */
 function isPlain(fields: Uint8Array | null): boolean {
   if (fields === null) return true;
   for (let at = 4; fields[at] !== 0;) {
@@ -111,7 +111,7 @@ function isPlain(fields: Uint8Array | null): boolean {
   return true;
 }
 
-/** Position of the zero byte after a plain name, or null when it is none. */
+/** Position of the zero byte after a plain name; null for other names. */
 function plainNameEnd(bytes: Uint8Array, start: number): number | null {
   if (bytes[start] === 0 || bytes[start] === dollar || isNamed(bytes, start, '_id')) return null;
   const end = cstringEnd(bytes, start);
@@ -119,7 +119,7 @@ function plainNameEnd(bytes: Uint8Array, start: number): number | null {
   return end;
 }
 
-/** Whether the delta changes a field that the shard key is made of. */
+/** Whether the delta changes a field of the shard key. */
 export function touchesKey(delta: Delta, key: readonly ShardKeyField[]): boolean {
   return key.some(({ field }) => field !== '_id' && delta.steps.some((step) => touchesField(step, field)));
 }
@@ -135,9 +135,10 @@ function touchesField(step: DeltaStep, field: string): boolean {
 }
 
 /**
- * Both deltas, the earlier first; null when they must be two updates: because they are too much for one, or because the later one sets
- * what the earlier one takes out. Within one pipeline a server keeps the place of a field that a stage takes out, inside of embedded
- * documents too, and a later stage sets it there; after an update the place is gone, and the field comes last.
+ * Merges two deltas, the earlier first. Null when they must stay two updates: they are too large together, or the later
+ * one sets what the earlier one removes. Within a pipeline a server keeps the position of a field that a stage removes,
+ * in embedded documents too, and a later stage sets it there. After an update the position is lost: the field comes
+ * last.
  */
 export function mergeDeltas(earlier: Delta, later: Delta): Delta | null {
   const bytes = earlier.bytes + later.bytes;
@@ -148,7 +149,7 @@ export function mergeDeltas(earlier: Delta, later: Delta): Delta | null {
   return { steps: [...earlier.steps, ...later.steps], bytes, stages, removed };
 }
 
-/** Whether a step sets one of the paths, or something inside of one. */
+/** Whether a step sets one of the paths, or a part of one. */
 function setsAnyOf(step: DeltaStep, paths: ReadonlySet<string>): boolean {
   if (step.form === 'paths')
     return step.changes.some(({ path }) => path.some((_, depth) => paths.has(pathKey(path.slice(0, depth + 1)))));

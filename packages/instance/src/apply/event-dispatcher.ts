@@ -12,7 +12,6 @@ import type { ApplyWorkers } from './apply-workers.js';
 import type { StreamStep } from './change-stream-reader.js';
 import type { RoutedEvent } from './write-batch.js';
 
-/** What the router asks of those around it. */
 export interface EventDispatcherDependencies {
   collections: SyncedCollections;
   tables: ReadonlyMap<string, PartitionTable>;
@@ -20,34 +19,34 @@ export interface EventDispatcherDependencies {
   budget: ByteBudget;
   /** Events up to this time may have been applied before a restart. */
   watermark: bigint;
-  /** Called for changes of a collection in an included namespace that the share does not follow; the event is dropped. */
+  /** Called for changes of an included collection that the task does not follow; the event is dropped. */
   onUnknownCollection: (database: string, name: string, event: ChangeEvent) => void;
-  /** Whether changes of this namespace count as writes to the migrated data. */
+  /** Whether the migration includes this namespace. */
   includes: (database: string, name: string) => boolean;
 }
 
 /**
- * Sends every event of one shard's stream where it belongs: to its lane, into the partition that is being copied,
- * or nowhere, because a copy still to come or already made includes it.
- * A step is routed without interruption, so that the routed position never lies between two of its events.
+ * Dispatches every event of one shard's stream: to an apply worker, to the buffer of the partition that is being
+ * copied, or nowhere, because a later or finished copy includes it. A step is routed synchronously, so that the routed
+ * position never lies between two of its events.
  */
 export class EventDispatcher {
-  /** The largest time up to which every event has been routed. */
+  /** The largest time up to which every event is routed. */
   #position: bigint;
   #commitTime: bigint | null = null;
-  /** Nothing later is routed: the commit time, or what was routed before it was known. */
+  /** Nothing later is routed: the commit time, or the latest event routed before it was known. */
   #ceiling: bigint | null = null;
-  /** Nothing at or above it is routed: definition changes there may not be known yet. */
+  /** Nothing at or above it is routed: DDL changes there may not be known yet. */
   #ddlWatermark: bigint;
   readonly #ahead: EventsAhead;
   #readBelow: bigint;
-  /** Changes above the commit time that were routed all the same, before it was known. */
+  /** Changes above the commit time that were routed before it was known. */
   #routedAbove = 0;
-  /** Time of the latest change of migrated data that was routed. */
+  /** Time of the latest routed change of migrated data. */
   #lastWrite: bigint;
-  /** Time of the latest event that was routed. */
+  /** Time of the latest routed event. */
   #latest = 0n;
-  /** Events up to this time may have been applied before: by an earlier process, or before the cursor was lost. */
+  /** Events up to this time may have been applied: by an earlier process, or before the cursor was reopened. */
   #replayedUpTo: bigint;
   #bounds: ReplayBounds = { watermark: 0n, readEnd: null };
   #sourceTime = 0n;
@@ -70,49 +69,55 @@ export class EventDispatcher {
     return this.#position;
   }
 
-  /** Time of the latest event that was routed, dropped ones included. */
+  /** Time of the latest routed event, dropped ones included. */
   get latest(): bigint {
     return this.#latest;
   }
 
-  /** Everything below has been read, whether routed or still ahead. */
+  /** Everything below is read, though not necessarily routed. */
   get readBelow(): bigint {
     return this.#readBelow;
   }
 
-  /** The stream has said where it is since this process reads it, whether or not a commit time or the horizon lets anything be routed. */
+  /** Whether this process has read a position from the stream, even when nothing may be routed yet. */
   get heard(): boolean {
     return this.#readBelow > this.startAt;
   }
 
-  /** The source's own latest time, as far as its answers have told. */
+  /** The latest known operation time of the source. */
   get sourceTime(): bigint {
     return this.#sourceTime > this.#readBelow ? this.#sourceTime : this.#readBelow;
   }
 
-  /** Time of the latest change of migrated data that was routed, by this process or before. */
+  /** Time of the latest routed change of migrated data, by this process or an earlier one. */
   get lastWrite(): bigint {
     return this.#lastWrite;
   }
 
-  /** Changes of migrated data that were seen above the commit time. */
+  /** Changes of migrated data above the commit time, as far as they are read. */
   get writesAboveCeiling(): WritesAbove {
     if (this.#commitTime === null) return { writes: 0, deletedIn: new Set() };
     const { writes, deletedIn } = this.#ahead.writesAbove(this.#commitTime);
     return { writes: this.#routedAbove + writes, deletedIn };
   }
 
-  /** Everything that may have been applied before a restart has been read again, so that writes above a ceiling are counted. */
+  /**
+   * Whether all events that may have been applied before a restart are read again: then writes above a ceiling are
+   * counted.
+   */
   get readAgain(): boolean {
     return this.#readBelow > this.deps.watermark;
   }
 
-  /** Everything that may have been applied before a restart has been routed again, as far as it will be. */
+  /** Whether all events that may have been applied before a restart are routed again, up to the ceiling. */
   get replayed(): boolean {
     return this.#position >= this.deps.watermark || (this.#ceiling !== null && this.#position >= this.#ceiling);
   }
 
-  /** Sets the commit time: nothing later is routed until a later one is set. What was routed already counts as written above it. */
+  /**
+   * Sets the commit time: nothing later is routed until a later one is set. Later events already routed count as above
+   * it.
+   */
   setCeiling(time: bigint): void {
     if (this.#commitTime !== null && time <= this.#commitTime) return;
     this.#commitTime = time;
@@ -122,7 +127,7 @@ export class EventDispatcher {
     this.#advance();
   }
 
-  /** Sets the time below which all definition changes are known and heeded; a smaller one changes nothing. */
+  /** Raises the DDL watermark: all DDL changes below it are known and handled. A smaller time changes nothing. */
   setDdlWatermark(time: bigint): void {
     if (time <= this.#ddlWatermark) return;
     this.#ddlWatermark = time;
@@ -130,12 +135,12 @@ export class EventDispatcher {
     this.#advance();
   }
 
-  /** Whether all definition changes up to a time are known and heeded. */
+  /** Whether all DDL changes up to a time are known and handled. */
   knows(time: bigint): boolean {
     return this.#ddlWatermark > time;
   }
 
-  /** Whether they are up to the commit time, beyond which none are told. */
+  /** Whether they are up to the commit time; the leader reports no later ones. */
   get knowsAllToCommit(): boolean {
     return this.#commitTime !== null && this.#ddlWatermark > this.#commitTime;
   }
@@ -149,12 +154,12 @@ export class EventDispatcher {
     this.#advance();
   }
 
-  /** Lets the held events of a finished partition go on. */
+  /** Dispatches the buffered events of a partition again. */
   release(table: PartitionTable, events: readonly ChangeEvent[]): void {
     for (const event of events) this.#place(event, table.collection, true);
   }
 
-  /** An event of a repaired key that goes on. */
+  /** Prepares a buffered event of a re-read document for its apply worker. */
   routedAfterReread(event: ChangeEvent, collection: SyncedCollection): RoutedEvent {
     return this.#routed(event, collection, null, false);
   }
@@ -172,7 +177,7 @@ export class EventDispatcher {
       this.#ahead.push(event, event.kind === 'data' ? event.event.bytes : bytes.length, this.#isWrite(event));
   }
 
-  /** Users may write as they like to what is not migrated while a commit waits: it must not fill the budget, and keep the stream from being read. */
+  /** Excluded collections may be written at any rate while a commit waits: their events must not fill the budget. */
   #isOfInterest(event: StreamEvent): boolean {
     return this.#isWrite(event) || (event.kind === 'data' && this.deps.collections.has(event.event.uuid));
   }
@@ -182,7 +187,7 @@ export class EventDispatcher {
     for (let event = this.#ahead.shift(limit); event !== null; event = this.#ahead.shift(limit)) this.#routeOne(event);
   }
 
-  /** Definition changes come from the journal: a share's own stream shows only its shard's copies of them. */
+  /** Ignores DDL events: they come from the journal, since a task's stream shows only its own shard's part of them. */
   #routeOne(routed: StreamEvent): void {
     if (routed.event.time > this.#latest) this.#latest = routed.event.time;
     if (routed.kind === 'data') this.#routeData(routed.event, routed.database, routed.name);
@@ -190,11 +195,11 @@ export class EventDispatcher {
 
   #isWrite(event: StreamEvent): boolean {
     const namespace = event.kind === 'data' ? event : event.event;
-    // A shard's own notices (kNewShardDetected) name no namespace and are no writes.
+    // Internal events of a shard (kNewShardDetected) have no namespace and are no writes.
     return namespace.database !== '' && this.deps.includes(namespace.database, namespace.name);
   }
 
-  /** Streams are resumed by time: the events of the last one that was read come a second time. */
+  /** Streams resume by time, so that events at that time come a second time. */
   #expectAgain(resumedAt: bigint): void {
     if (this.#latest > this.#replayedUpTo) this.#replayedUpTo = this.#latest;
     this.#ahead.cutFrom(resumedAt);
@@ -202,7 +207,7 @@ export class EventDispatcher {
 
   #advance(): void {
     const read = this.#readBelow - 1n;
-    // Never beyond the limit: a transaction that was prepared before may be seen earlier than its event's time.
+    // Never beyond the limit: a read may see a prepared transaction earlier than its event's time.
     const limit = this.#limit();
     const position = limit < read ? limit : read;
     if (position > this.#position) this.#position = position;
@@ -221,7 +226,7 @@ export class EventDispatcher {
     this.#place(event, collection, false);
   }
 
-  /** @param wasHeld its bytes are counted already */
+  /** @param wasBuffered its bytes are counted already */
   #place(event: ChangeEvent, collection: SyncedCollection, wasBuffered: boolean): void {
     const partition = this.deps.tables.get(collection.uuid)?.find(event.id);
     if (partition === undefined) throw new Error(`no partitions of ${collection.database}.${collection.name}`);
@@ -251,7 +256,7 @@ export class EventDispatcher {
     };
   }
 
-  /** Events beside each other mostly have the same. */
+  /** Reuses the object: neighbouring events mostly have the same bounds. */
   #boundsUpTo(readEnd: bigint | null): ReplayBounds {
     const watermark = this.#replayedUpTo;
     if (this.#bounds.watermark !== watermark || this.#bounds.readEnd !== readEnd) this.#bounds = { watermark, readEnd };
@@ -268,10 +273,10 @@ export class EventDispatcher {
   }
 }
 
-/** A shard reports the whole key of every change but inserts, whose document has it. */
+/** A shard reports the full document key of every change except inserts, whose document has it. */
 function isOwned(event: ChangeEvent, collection: SyncedCollection): boolean {
   if (event.operation !== 'insert') return collection.owns(event.documentKey, 'documentKey');
-  // Too large for a reply: a shard shows no inserts but its own, and a router divides by `_id`.
+  // The event was too large: a shard reports only its own inserts, and through a router tasks own ranges of `_id`.
   if (event.fullDocument === null)
     return collection.readBy === 'uuid' || collection.owns(event.documentKey, 'documentKey');
   return collection.owns(event.fullDocument, 'document');

@@ -1,17 +1,17 @@
 import type { RoutedEvent, WaitingEvents } from './write-batch.js';
 
-/** Entries before the head that are kept before the arrays are cut: cutting every time would move the whole queue. */
+/** Dropped entries before the arrays are cut: cutting every time would move the whole queue. */
 const cutAt = 4096;
 
 /**
- * The events of a lane that wait, first in first out, and the time of the earliest of them. Events that a copy or a
- * repair has held come later than their times say, so that the first one is not always the earliest.
+ * The waiting events of an apply worker, first in first out, with the earliest time among them. Events that a copy or a
+ * re-read has buffered arrive late, so that the first event is not always the earliest.
  */
 export class EventQueue implements WaitingEvents {
-  /** What was dropped leaves an empty place, so that its bytes are free at once. */
+  /** A dropped event leaves `undefined`, so that its bytes are free at once. */
   #events: (RoutedEvent | undefined)[] = [];
   #head = 0;
-  /** Of the waiting events those that no later one undercuts, in order: the first is the earliest of all. */
+  /** The waiting events without an earlier time behind them, in order: the first is the earliest of all. */
   #earliest: (RoutedEvent | undefined)[] = [];
   #earliestHead = 0;
 
@@ -40,7 +40,7 @@ export class EventQueue implements WaitingEvents {
     this.#earliest.push(routed);
   }
 
-  /** Puts events before all others. */
+  /** Adds events before all others. */
   pushFirst(routed: readonly RoutedEvent[]): void {
     const later = [...this];
     this.#clear();
@@ -48,7 +48,7 @@ export class EventQueue implements WaitingEvents {
     for (const one of later) this.push(one);
   }
 
-  /** Takes the events of one collection out, in order. */
+  /** Removes and returns the events of one collection, in order. */
   takeOut(uuid: string): RoutedEvent[] {
     const all = [...this];
     this.#clear();

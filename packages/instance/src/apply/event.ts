@@ -13,18 +13,17 @@ import {
 import { tokenUuidPlace } from '../cluster/change-stream.js';
 import type { ChangeEvent, DataOperation } from '../store/change-event.js';
 
-/** A definition change, or anything else that is not a change of one document. */
+/** A DDL change, or any other event that is not a change of one document. */
 export interface DdlEvent {
   operation: string;
   time: bigint;
   database: string;
-  /** Empty when the event is about a whole database. */
+  /** Empty for an event of a whole database. */
   name: string;
   /** Target namespace of a rename. */
   to: { database: string; name: string } | null;
 }
 
-/** A change event as the stations take it. */
 export type StreamEvent =
   { kind: 'data'; event: ChangeEvent; database: string; name: string } | { kind: 'ddlChange'; event: DdlEvent };
 
@@ -33,10 +32,10 @@ const dataOperations: readonly DataOperation[] = ['insert', 'update', 'replace',
 /** Bytes of a UUID at the end of a binary value. */
 const uuidBytes = 16;
 
-/** What an event that waits takes beside its own bytes: objects, views and texts, as measured on Node.js 20. Of small events it is the most. */
+/** Memory of a waiting event beside its bytes: objects, views and strings, as measured on Node.js 20. */
 const eventObjects_bytes = 600;
 
-/** The top-level fields of an event that are looked at. */
+/** The top-level fields of an event that are read. */
 const fieldNames = [
   '_id',
   'operationType',
@@ -51,17 +50,17 @@ const fieldNames = [
 ] as const;
 type EventField = (typeof fieldNames)[number];
 
-/** Where they lie in the event's bytes. */
+/** Their positions in the event's bytes. */
 type EventFields = Record<EventField, RawElement>;
 
-/** No element has this type: the event has no such field. */
+/** Type of an absent field; no element has it. */
 const absent = 0;
 
-/** The places of the event that is being read, used for one after the other: millions of them would be the most of what is collected. */
+/** Positions of the event being read. Reused, because millions of them would dominate garbage collection. */
 const places = Object.fromEntries(fieldNames.map((name) => [name, { type: absent, start: 0, end: 0 }])) as EventFields;
 const allPlaces = Object.values(places);
 
-/** By the length of the name: a field that is not looked at mostly costs one comparison. */
+/** By the length of the name: an unread field mostly costs one comparison. */
 const namesByLength: readonly (readonly EventField[])[] = Array.from(
   { length: 1 + Math.max(...fieldNames.map(({ length }) => length)) },
   (_, length) => fieldNames.filter((name) => name.length === length),
@@ -104,7 +103,7 @@ export function parseEvent(bytes: Uint8Array): StreamEvent {
   };
 }
 
-/** @returns what is overwritten with the next event */
+/** @returns an object that the next call overwrites */
 function fieldsOf(bytes: Uint8Array): Readonly<EventFields> {
   for (const place of allPlaces) place.type = absent;
   let at = 4;
@@ -137,7 +136,7 @@ function dataOperation(bytes: Uint8Array, { type, start }: RawElement): DataOper
   return null;
 }
 
-/** One view for all events, so that none needs a view of its own for its time. */
+/** One view for all events, to avoid one allocation per event. */
 const timestampBytes = new Uint8Array(8);
 const timestampView = new DataView(timestampBytes.buffer);
 
@@ -158,12 +157,12 @@ function optionalDocument(bytes: Uint8Array, element: RawElement): Uint8Array | 
   return readDocument(bytes, element);
 }
 
-/** What was read last, with the bytes it was read from: events beside each other mostly have the same. */
-class Remembered<Value> {
+/** Caches the last value with its bytes: neighbouring events mostly have the same. */
+class LastValue<Value> {
   #bytes = Buffer.alloc(0);
   #value: Value | null = null;
 
-  /** The value of these bytes, read only when they are others than last time. */
+  /** The value of these bytes, parsed only when they differ from the last ones. */
   of(buffer: Buffer, start: number, end: number, read: (bytes: Buffer) => Value): Value {
     if (this.#value !== null && this.#bytes.length === end - start && this.#bytes.compare(buffer, start, end) === 0)
       return this.#value;
@@ -179,8 +178,8 @@ interface EventNamespace {
 }
 
 const noNamespace: EventNamespace = { database: '', name: '' };
-const lastNamespace = new Remembered<EventNamespace>();
-const lastUuid = new Remembered<string>();
+const lastNamespace = new LastValue<EventNamespace>();
+const lastUuid = new LastValue<string>();
 
 function readNamespace(bytes: Uint8Array, element: RawElement): EventNamespace {
   if (element.type === absent) return noNamespace;
@@ -196,7 +195,7 @@ function namespaceOf(namespace: Buffer): EventNamespace {
   };
 }
 
-/** From 6.0 on the event says it; before, it stands in the resume token. */
+/** From 6.0 the event has it; before, only the resume token. */
 function collectionUuid(bytes: Uint8Array, fields: EventFields): string {
   const stated = fields.collectionUUID;
   if (stated.type !== absent)

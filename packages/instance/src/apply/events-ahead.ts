@@ -1,28 +1,28 @@
 import type { ByteBudget } from '../store/byte-budget.js';
 import type { StreamEvent } from './event.js';
 
-/** Entries before the head that are kept before the array is cut: cutting every time would move all that wait. */
+/** Removed entries before the array is cut: cutting every time would move all waiting events. */
 const cutAt = 4096;
 
-/** An event that was read and may not be routed yet. */
+/** An event that is read but may not be routed yet. */
 interface EventAhead {
   event: StreamEvent;
   bytes: number;
-  /** It is a change of migrated data or of its definitions. */
+  /** A change of migrated data, or a DDL change of it. */
   isWrite: boolean;
 }
 
-/** What of the events that wait is above a time. */
+/** The waiting events above a time. */
 export interface WritesAbove {
-  /** Changes of migrated data or of its definitions, deletes of documents left out. */
+  /** Changes of migrated data and DDL changes of it, without deletes of documents. */
   readonly writes: number;
-  /** UUIDs of the collections of which documents were deleted: by users, or by their age. */
+  /** UUIDs of the collections with deletes, by users or by TTL. */
   readonly deletedIn: ReadonlySet<string>;
 }
 
 /**
- * Events that were read ahead of what may be routed, in order: at or above the horizon, or above the commit time.
- * Their bytes count in the budget of the share. What came in one reply waits together, so that the views keep little else.
+ * Events that are read but may not be routed yet, in order: at or above the DDL watermark, or above the commit time.
+ * Their bytes count in the task's budget. Events of one reply wait together, so that their views waste little memory.
  */
 export class EventsAhead {
   #events: (EventAhead | undefined)[] = [];
@@ -39,7 +39,7 @@ export class EventsAhead {
     this.budget.take(bytes);
   }
 
-  /** Takes the first event out when its time is at most `limit`; null when there is none. */
+  /** Removes and returns the first event when its time is at most `limit`; null otherwise. */
   shift(limit: bigint): StreamEvent | null {
     const first = this.#events[this.#head];
     if (first === undefined || first.event.event.time > limit) return null;
@@ -53,7 +53,7 @@ export class EventsAhead {
     return first.event;
   }
 
-  /** Forgets the events at and after a time, which are read once more. */
+  /** Drops the events at and after a time, which the stream shows again. */
   cutFrom(time: bigint): void {
     for (
       let last = this.#events.at(-1);
@@ -65,7 +65,7 @@ export class EventsAhead {
     }
   }
 
-  /** Those of them that are writes above a time. */
+  /** The writes above a time. */
   writesAbove(time: bigint): WritesAbove {
     let writes = 0;
     const deletedIn = new Set<string>();

@@ -9,8 +9,8 @@ import type { SyncedCollection } from '../store/synced-collection.js';
 import type { BatchItem } from './write-batch.js';
 
 /**
- * Finds out which statements of one bulk have a document on the destination, by their full keys.
- * @returns null when that cannot be asked for
+ * Finds the statements of one bulk whose document is on the destination, by their full keys.
+ * @returns null when a query cannot find out
  */
 export type FindPresent = (
   collection: SyncedCollection,
@@ -18,7 +18,7 @@ export type FindPresent = (
   signal: AbortSignal,
 ) => Promise<ReadonlySet<BatchItem> | null>;
 
-/** Asks the destination at majority, which shows what every answered write has left. Of the documents only the keys are read. */
+/** Queries the destination at majority, which includes every acknowledged write. Reads only the keys. */
 export function presentOn(destination: NodeClient, retrying: Retrying): FindPresent {
   return async (collection, items, signal) => {
     const ids = items.map(({ id }) => id);

@@ -3,14 +3,16 @@ import { elementType } from '../bson/element-type.js';
 import { elementsOf, nullValue } from '../bson/scan.js';
 import { isPlainPath, type PathChange, type PathPart } from './delta-paths.js';
 
-/** Servers refuse commands that are nested deeper than 200 levels; command, statement and stage take a few, those of a router too. */
+/** Servers refuse commands nested deeper than 200 levels. Command, statement and stage take a few, also in a router. */
 const stageLevelsMax = 180;
-/** Nested documents one level deeper have at least so many bytes more. */
+/** Minimal bytes of one more nested level. */
 const levelMin_bytes = 7;
-/** What the innermost expression of a stage takes. */
+/** Levels of a stage's innermost expression. */
 const innermostLevels = 7;
 
-/** Whether servers take the stage that makes one change: every part of a path that is not plain nests it deeper, and so does the value. */
+/**
+ * Whether servers accept the stage of one change: every part of a non-plain path nests it deeper, as does the value.
+ */
 export function isWithinLevels(change: PathChange): boolean {
   if (isPlainPath(change)) return true;
   const { path, value } = change;
@@ -30,21 +32,21 @@ function levelsOf(type: number, bytes: Uint8Array): number {
   return 1 + deepest;
 }
 
-/** More elements than any array has, as a 32-bit integer: `$slice` wants a number. */
+/** More elements than any array has: `$slice` requires a number. */
 const toTheEnd = 0x7fffffff;
 
 /**
- * `{$replaceWith: …}` that makes one change by expressions, which name every field literally, with dots and dollars, and every element by
- * its index. Fields keep their place; new ones come last. For servers from 5.0 on.
+ * Writes `{$replaceWith: …}` for one change. Its expressions name every field literally, with dots and dollars, and
+ * every element by index. Fields keep their position; new ones come last. Needs 5.0 or later.
  */
 export function writePathStage(builder: DocumentBuilder, change: PathChange): void {
   writeChanged(builder, '$replaceWith', '$$ROOT', change, 0);
 }
 
 /**
- * Writes, as the field `name`, the value that `input` has after the change.
- * @param input a text expression: a variable
- * @param depth how much of the change's path leads to `input`
+ * Writes, as the field `name`, the value of `input` after the change.
+ * @param input a variable
+ * @param depth how many parts of the change's path lead to `input`
  */
 function writeChanged(builder: DocumentBuilder, name: string, input: string, change: PathChange, depth: number): void {
   const part = change.path[depth];
@@ -61,7 +63,7 @@ function writeChanged(builder: DocumentBuilder, name: string, input: string, cha
   }
 }
 
-/** `[…input up to the index, changed element, …rest]`; what an array is too short for is filled up with nulls. */
+/** `[…input up to the index, changed element, …rest]`; nulls fill a gap after the last element. */
 function writeElementChanged(
   builder: DocumentBuilder,
   name: string,
@@ -97,14 +99,17 @@ function writeElementChanged(
   builder.end().end();
 }
 
-/** As many nulls as the array has elements less than `size`. */
+/** Nulls that extend the array to `size` elements. */
 function writeNulls(builder: DocumentBuilder, name: string, input: string, size: number): void {
   builder.begin(name).begin('$map').begin('input').begin('$range', elementType.array);
   builder.begin('0').string('$size', input).end().int32('1', size);
   builder.end().end().begin('in').raw('$literal', nullValue).end().end().end();
 }
 
-/** Writes what is one part further on the path: a set needs nothing of what was there, everything else has it as a variable. */
+/**
+ * Writes the value one part further on the path. A set does not need the old value; other changes bind it to a
+ * variable.
+ */
 function writeInner(
   builder: DocumentBuilder,
   name: string,
@@ -126,8 +131,8 @@ function writeInner(
 }
 
 /**
- * Writes, as the field `name`, the changed thing itself: the value of a set, or what a truncation leaves of an array.
- * @param input what it was before, as the text of an expression
+ * Writes, as the field `name`, the value of a set, or the rest of a truncated array.
+ * @param input the expression of the old value
  */
 export function writeValue(
   builder: DocumentBuilder,

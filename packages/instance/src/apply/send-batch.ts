@@ -17,10 +17,10 @@ import { writeDelta } from './delta-pipeline.js';
 import type { FindPresent } from './find-present.js';
 import type { WriteBatch, BatchItem } from './write-batch.js';
 
-/** "cannot remove from a capped collection", which servers said until they learned it with 5.0.7 and 5.3 (SERVER-63201). */
+/** "cannot remove from a capped collection": servers before 5.0.7 and 5.3 (SERVER-63201). */
 const illegalOperationCode = 20;
 const cannotRemoveCodes = new Set([illegalOperationCode, 10_089]);
-/** Removing a field that no document has tells whether a document is there, and changes nothing. */
+/** Removes a field that no document has: matches a document without changing it. */
 const presenceProbe = new DocumentBuilder()
   .begin('0')
   .begin('$unset', elementType.array)
@@ -28,7 +28,9 @@ const presenceProbe = new DocumentBuilder()
   .end()
   .end()
   .finish();
-/** Statements of a bulk are written one behind the other into buffers of this size: far more than most need, far less than a wave may have. */
+/**
+ * Statements of a bulk share buffers of this size: far more than most statements need, far less than a batch may have.
+ */
 const statementBuffer_bytes = 64 * 1024;
 
 /** Statements of one kind for one collection. */
@@ -36,19 +38,18 @@ interface Bulk {
   collection: SyncedCollection;
   kind: BatchItem['action']['kind'];
   items: BatchItem[];
-  /** Deletes of a capped collection that stand among its inserts. */
+  /** Deletes of a capped collection between its inserts. */
   removals: BatchItem[];
 }
 
-/** A share's ways to the destination's documents. */
 export interface BatchDestination {
   writer: FencedWriter;
   findPresent: FindPresent;
 }
 
 /**
- * Sends a wave as one bulk command per collection and kind, all in flight together, and waits for all answers.
- * @returns the keys whose statement could not take its exact effect; they are to be read anew
+ * Sends a batch as one bulk per collection and kind, all in flight together, and waits for all answers.
+ * @returns re-read requests for the statements without exact effect
  */
 export async function sendBatch(
   batch: WriteBatch,
@@ -71,7 +72,7 @@ function bulksOf({ items }: WriteBatch): Bulk[] {
     const isRemoval = collection.capped && action.kind === 'delete';
     const kind = isRemoval ? 'insert' : action.kind;
     const isOf = (bulk: Bulk): boolean => bulk.kind === kind && bulk.collection === collection;
-    // A wave has few bulks, and what comes after another is mostly of the same.
+    // A batch has few bulks, and neighbouring items mostly belong to the same one.
     let bulk = last !== undefined && isOf(last) ? last : bulks.find(isOf);
     if (bulk === undefined) {
       bulk = { collection, kind, items: [], removals: [] };
@@ -84,9 +85,9 @@ function bulksOf({ items }: WriteBatch): Bulk[] {
 }
 
 /**
- * Deletes go before the inserts that they stood among: the collection is then never fuller than the source's, so that the
- * destination drops nothing that the source has kept. A destination that deletes nothing from capped collections drops
- * the oldest documents itself when it inserts: what is still there afterwards was deleted by a user of the source.
+ * Sends deletes before the inserts around them: the collection is then never fuller than the source's, so that the
+ * destination drops no document that the source still has. A destination that refuses deletes in capped collections
+ * drops the oldest documents itself on insert; a document still there afterwards was deleted by a user of the source.
  */
 async function sendCapped(bulk: Bulk, destination: BatchDestination, signal: AbortSignal): Promise<RereadRequest[]> {
   const refused = bulk.removals.length === 0 ? [] : await removeCapped(bulk, destination.writer, signal);
@@ -95,7 +96,7 @@ async function sendCapped(bulk: Bulk, destination: BatchDestination, signal: Abo
   return rereadRequests;
 }
 
-/** @returns those of the removals that the destination would not carry out because the collection is capped */
+/** @returns the removals that the destination refused because the collection is capped */
 async function removeCapped(bulk: Bulk, writer: FencedWriter, signal: AbortSignal): Promise<BatchItem[]> {
   const items = bulk.removals;
   const statements = items.map(({ action }) => deleteStatement(action.filter));
@@ -120,7 +121,10 @@ async function refusePresent(
   if (outcome.n > 0) throw writeRefused(bulk.collection, illegalOperationCode);
 }
 
-/** Sends a bulk in commands of bounded bytes, one after the other: deltas grow to many times their events when they become pipelines. */
+/**
+ * Sends a bulk in commands of bounded size, one after the other: a delta's pipeline is many times larger than its
+ * event.
+ */
 async function sendBulk(bulk: Bulk, destination: BatchDestination, signal: AbortSignal): Promise<RereadRequest[]> {
   const rereadRequests: RereadRequest[] = [];
   for (const part of partsWithin(
@@ -144,7 +148,7 @@ async function sendPart(
   const outcome = await destination.writer.write(writeOf(bulk, statements), signal);
   const rereadRequests = outcome.failures.map((failure) => rereadOf(bulk, failure));
   const unmatched = bulk.items.length - outcome.n - outcome.failures.length;
-  // The ordered command of a capped collection stops at a failure: what came after it has not matched either.
+  // The ordered command of a capped collection stops at a failure: later statements have not matched either.
   if (bulk.kind === 'delta' && unmatched > 0)
     return bulk.collection.capped
       ? allOf(bulk)
@@ -155,8 +159,8 @@ async function sendPart(
 }
 
 /**
- * The deltas of a bulk that have matched nothing, of which the reply tells only how many they are: those whose documents are not there.
- * When that does not add up, all of them.
+ * The deltas of a bulk that matched nothing; the reply has only their number. These are the ones whose documents are
+ * missing. When the numbers differ, all deltas of the bulk.
  */
 async function unmatchedOf(
   bulk: Bulk,
@@ -176,7 +180,7 @@ function allOf({ items }: Bulk): RereadRequest[] {
   return items.map((item) => rereadRequest(item, 'unmatchedDelta'));
 }
 
-/** An ordered command stops at its first failure: what came after it is sent on. */
+/** Sends the statements after the first failure, at which an ordered command stops. */
 async function restOfOrdered(
   bulk: Bulk,
   outcome: WriteOutcome,
@@ -196,8 +200,8 @@ function writeOf({ collection, kind }: Bulk, statements: readonly Uint8Array[]):
 }
 
 /**
- * The statements of a bulk, each made when it is asked for: all of them at once may take far more memory than their events.
- * @param doubts takes the keys whose statement no server takes
+ * The statements of a bulk, built lazily: all of them at once may take far more memory than their events.
+ * @param rereadRequests receives the items whose statement no server accepts
  */
 function* statementsOf(
   { collection, kind, items }: Bulk,

@@ -4,23 +4,23 @@ import type { RereadRequest, RereadEntry, RereadSet } from '../store/reread-set.
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { type Action, actionOf, foldActions, removalOf, type ReplayBounds } from './action.js';
 
-/** An event on its way to a lane. */
+/** An event on its way to an apply worker. */
 export interface RoutedEvent {
   event: ChangeEvent;
   collection: SyncedCollection;
-  /** What the `_id` index takes for equal; events of one class keep their order. */
+  /** The id class: equal for `_id`s that the `_id` index finds equal. Events of one class keep their order. */
   workerClass: string;
   bounds: ReplayBounds;
-  /** The event belongs to a dirty partition: the document under its key is removed. */
+  /** The event belongs to a dirty partition: it removes the document under its key. */
   removes: boolean;
 }
 
-/** Events that wait, in order; those taken are dropped from the front. */
+/** Waiting events, in order. */
 export interface WaitingEvents extends Iterable<RoutedEvent> {
   drop(count: number): void;
 }
 
-/** One document's statement in a wave. */
+/** One document's statement in a batch. */
 export interface BatchItem {
   collection: SyncedCollection;
   id: ChangeEvent['id'];
@@ -29,29 +29,28 @@ export interface BatchItem {
   action: Action;
 }
 
-/** Statements for different documents, sent unordered and all at once. */
+/** Statements for different documents, sent unordered and concurrently. */
 export interface WriteBatch {
   items: BatchItem[];
   events: RoutedEvent[];
-  /** Earliest and latest event time in it. */
+  /** Earliest and latest event time. */
   first: bigint;
   last: bigint;
-  /** Resolves when the keys that had no exact action are durable in the repair set. */
+  /** Resolves once the requests of events without exact action are durable in the re-read set. */
   rereadRequestsDurable: Promise<void>;
 }
 
-/** The peers' experience: larger bulks gain nothing, and a wave is what a crash repeats. */
+/** Other tools find no gain in larger bulks, and a crash repeats a whole batch. */
 const batchItemsMax = 1000;
 /** Far below the 48 MB of one message. */
 const batchBytesMax = 8 * 1024 * 1024;
 
-/** What composing needs beside the queue. */
 export interface BatchDependencies {
   rereads: RereadSet;
   budget: ByteBudget;
 }
 
-/** The statements of a wave by collection and id class. */
+/** The statements of a batch by collection and id class. */
 class BatchItems {
   readonly #byCollection = new Map<SyncedCollection, Map<string, BatchItem>>();
   #last: { collection: SyncedCollection; items: Map<string, BatchItem> } | null = null;
@@ -72,8 +71,8 @@ class BatchItems {
 }
 
 /**
- * Takes events from the head of a lane's queue and folds them into a wave with at most one statement per id class.
- * Events of keys in the repair set are absorbed by it; events without an exact action put their key there.
+ * Takes events from the head of a queue and folds them into a batch with at most one statement per id class.
+ * The re-read set absorbs events of its documents; an event without exact action adds its document to the set.
  */
 export function composeBatch(queue: WaitingEvents, deps: BatchDependencies): WriteBatch {
   const items = new BatchItems();
@@ -96,7 +95,10 @@ export function composeBatch(queue: WaitingEvents, deps: BatchDependencies): Wri
   return batch;
 }
 
-/** Finds an event's place in the wave, or its key's in the repair set; `later` when it has to wait for the next wave. */
+/**
+ * Adds an event to the batch.
+ * @returns a request when its document must be re-read; `later` when the batch must end first
+ */
 function place(
   routed: RoutedEvent,
   items: BatchItems,
@@ -133,7 +135,7 @@ function include(batch: WriteBatch, routed: RoutedEvent): void {
   batch.events.push(routed);
 }
 
-/** The bounds of an event, those of a repair of its key included: a key may have been repaired after the event was routed. */
+/** The bounds of an event; a re-read of its document after the event was routed raises `readEnd`. */
 function boundsOf({ event, collection, bounds }: RoutedEvent, deps: BatchDependencies): ReplayBounds {
   if (!event.inTransaction && !collection.capped) return bounds;
   const rereadEnd = deps.rereads.readEndOf(collection, event.id);
@@ -142,8 +144,8 @@ function boundsOf({ event, collection, bounds }: RoutedEvent, deps: BatchDepende
 }
 
 /**
- * A capped collection's wave is one ordered command: statements of one kind, one per document. Deletes may stand among
- * inserts, because from 5.0 on every insert into a full collection comes with the delete of the oldest document.
+ * The batch of a capped collection is one ordered command with statements of one kind, one per document. Inserts and
+ * deletes may mix, because from 5.0 every insert into a full collection causes the delete of the oldest document.
  */
 function breaksCappedOrder(
   collection: SyncedCollection,

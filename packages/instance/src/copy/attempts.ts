@@ -3,27 +3,27 @@ import type { Clock } from '../cluster/clock.js';
 import type { CopyDependencies } from './copy-dependencies.js';
 
 /**
- * A partition that cannot be read after so many attempts, made over so long a time, never will be. What was renamed cannot
- * be read at earlier times either, and the journal tells of it only when a leader is there.
+ * The copy of a partition fails after both bounds. The time is long because a renamed collection cannot be read at
+ * earlier times, and the DDL journal shows the rename only once there is a leader.
  */
 const attemptsMax = 10;
 const attemptsFor_ms = 10 * 60_000;
-/** Pause before the next attempt, doubled each time: an idle shard's readable time moves with its ticks, every 10 s by default. */
+/** Doubled after each attempt. The readable time of an idle shard advances with its no-ops, every 10 s by default. */
 const pauseMin_ms = 250;
 const pauseMax_ms = 10_000;
 
-/** How one partition is copied, again and again if need be. */
+/** How to copy one partition. */
 export interface Copying {
-  /** Copies it; when that fails, the partition is left as an attempt finds it. */
+  /** Copies it once. A failed attempt leaves the partition waiting. */
   attempt: () => Promise<void>;
-  /** Whether a failure is one that another attempt may not meet. */
+  /** Whether another attempt may succeed after this failure. */
   passes: (error: unknown) => boolean;
   tooMany: () => ConvoyError;
 }
 
 /**
- * Copies a partition in as many attempts as it takes, each once the stream is not far behind.
- * @throws what `attempt` throws and does not pass, `tooMany` when there have been enough
+ * Copies a partition in as many attempts as needed. Each attempt starts once the stream is not far behind.
+ * @throws the failure of `attempt` that another attempt would meet again; `tooMany` after the last attempt
  */
 export async function untilCopied(
   { attempt, passes, tooMany }: Copying,
@@ -43,7 +43,6 @@ export async function untilCopied(
   }
 }
 
-/** The attempts to copy one partition. */
 class Attempts {
   #made = 0;
   readonly #giveUpAt_ms: number;
@@ -52,7 +51,7 @@ class Attempts {
     this.#giveUpAt_ms = clock.monotonic_ms() + attemptsFor_ms;
   }
 
-  /** After an attempt without result: waits until the next one may begin, or returns false when there have been enough. */
+  /** Waits after a failed attempt until the next one may start. Returns false after the last attempt. */
   async another(stop: AbortSignal): Promise<boolean> {
     this.#made += 1;
     if (this.#made >= attemptsMax && this.clock.monotonic_ms() >= this.#giveUpAt_ms) return false;

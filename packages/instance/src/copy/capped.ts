@@ -15,11 +15,11 @@ import { abandon, beginReading, closePartition } from './copy-partition.js';
 import { idOf, upsertStatement } from './partition-writer.js';
 
 /**
- * Copies a capped collection, which servers before 8.0 cannot read at one time: in natural order, one insert in flight.
- * What is copied is a prefix of the insertion order, so that the held inserts up to the last copied document are in it
- * already and those after it go on in order. An attempt that was broken off starts with an empty collection.
- * @throws ConvoyError `cappedCollectionBusy` when its writers overwrite what is being read again and again, or change more of it than
- * can be held
+ * Copies a capped collection in natural order, one insert in flight. Servers before 8.0 cannot read it at one time.
+ * The copy is a prefix of the insertion order: it includes the buffered inserts up to the last copied document, and the
+ * later ones follow in order. Every further attempt starts with an empty collection.
+ * @throws ConvoyError `cappedCollectionBusy` when writers keep overwriting the documents to read, or change more than
+ * the budget holds
  */
 export async function copyCapped(
   table: PartitionTable,
@@ -109,7 +109,7 @@ function open(
   return deps.shard.openCursor(database, command, { signal });
 }
 
-/** One write after the other; what an insert would not write as it is goes as an upsert. */
+/** Sends one write after the other. Documents that an insert would change (zero timestamps) are upserted. */
 async function insertInOrder(
   table: PartitionTable,
   documents: readonly Uint8Array[],
@@ -125,7 +125,7 @@ async function insertInOrder(
   }
 }
 
-/** Statements in the documents' order, neighbours of one kind together. */
+/** Statements in the order of the documents, grouped into runs of one kind. */
 function runsOf(
   documents: readonly Uint8Array[],
   collection: SyncedCollection,
@@ -144,6 +144,7 @@ function runsOf(
 function tooBusy({ database, name }: SyncedCollection): ConvoyError {
   return new ConvoyError(
     'cappedCollectionBusy',
-    `The capped collection ${database}.${name} is changed faster than it can be copied; exclude it, slow down its writers or raise memoryBytesMax.`,
+    `The capped collection ${database}.${name} changes faster than it can be copied. ` +
+      'Exclude it, slow down its writers or raise memoryBytesMax.',
   );
 }

@@ -1,49 +1,49 @@
-/** How many calls of the copy are in flight at once, for one share. */
+/** How many calls of one sync task's copy are in flight at once. */
 export interface Concurrency {
-  /** Reads: replies of cursors on their way. */
+  /** Cursor reads. */
   readers: number;
-  /** Bulk writes that are not acknowledged yet. */
+  /** Bulk writes. */
   writers: number;
 }
 
-/** Below this, a better throughput is noise. */
+/** A smaller gain is noise. */
 const gainMin = 1.05;
-/** How many windows a width is kept after nothing beside it was better; doubled each time up to the bound. */
+/** How many windows the search rests when no step is better; doubled each time. */
 const restMin_windows = 4;
 const restMax_windows = 32;
 
-/** The directions that are tried, in this order: the search begins at the limits. */
+/** Directions in the order of the search, which starts at the limits. */
 const steps: readonly Readonly<Concurrency>[] = [
   { readers: 0, writers: -1 },
   { readers: -1, writers: 0 },
   { readers: 0, writers: 1 },
   { readers: 1, writers: 0 },
 ];
-/** A step is this part of what there is, at least one: far from the best width single steps would take too long. */
+/** Size of a step relative to the present value, at least 1: single steps would take too long far from the best. */
 const stepPart = 1 / 8;
 
 /**
- * Looks for the width with the best throughput by climbing: tries one step at a time for one window, keeps what is
- * faster and goes on that way, takes back what is not. When no step is better it rests, and then looks again, since
- * documents and loads change.
+ * Hill climbing for the concurrency with the best throughput. Each window tries one step. A faster step is kept and
+ * repeated, a slower one is undone. When no step is better the search rests, then starts again, since documents and
+ * loads change.
  */
 export class ConcurrencySearch {
   #best: Concurrency;
-  /** Throughput at `#best`; null before it was measured. */
+  /** Throughput at `#best`; null before the first measurement. */
   #bestRate: number | null = null;
-  /** The step that the present window tries; null while the best width itself is measured. */
+  /** Index of the step that this window tries; null while it measures `#best`. */
   #trying: number | null = null;
   #failed = 0;
   #next = 0;
   #rest_windows = 0;
   #restNext_windows = restMin_windows;
 
-  /** @param max the limits, at least 1 each: the width of the first window */
+  /** @param max the limits, at least 1 each; the first window uses them */
   constructor(private readonly max: Readonly<Concurrency>) {
     this.#best = { ...max };
   }
 
-  /** The width of the present window. */
+  /** The concurrency of the present window. */
   get concurrency(): Readonly<Concurrency> {
     const step = this.#trying === null ? undefined : steps[this.#trying];
     return step === undefined ? this.#best : this.#stepped(step);
@@ -51,12 +51,12 @@ export class ConcurrencySearch {
 
   /**
    * Ends a window.
-   * @param rate bytes per second that were acknowledged in it
+   * @param rate acknowledged bytes per second
    */
   measured(rate: number): void {
     if (this.#rest_windows > 0) {
       this.#rest_windows -= 1;
-      // What was measured before the rest says nothing about now.
+      // A measurement from before the rest is out of date.
       this.#bestRate = null;
     } else if (this.#trying === null || this.#bestRate === null) {
       this.#bestRate = rate;
@@ -74,7 +74,7 @@ export class ConcurrencySearch {
     }
   }
 
-  /** Takes the next step that stays within the limits; rests when all have been tried in vain. */
+  /** Chooses the next step within the limits; rests after all have failed. */
   #tryNext(): void {
     for (; this.#failed < steps.length; this.#failed += 1, this.#next += 1) {
       const index = this.#next % steps.length;

@@ -6,33 +6,32 @@ import { copyCapped } from './capped.js';
 import type { CopyDependencies } from './copy-dependencies.js';
 import { copyPartition } from './copy-partition.js';
 
-/** How a partition of a table is copied. */
 function copyingOf({ collection }: PartitionTable): typeof copyPartition {
   return collection.capped ? copyCapped : copyPartition;
 }
 
-/** A partition that is being copied, and what ends it alone. */
+/** A partition that is being copied; `suspend` ends it alone. */
 interface Attempt {
   table: PartitionTable;
   partition: Partition;
   suspend: AbortController;
 }
 
-/** Copies all partitions of a share, several at once, those of the largest collections first. Collections may come and go. */
+/** Copies all partitions of a sync task, several at once. Collections may be added and removed meanwhile. */
 export class Copier {
   readonly #changed = new Condition();
   readonly #attempts = new Map<Partition, Attempt>();
   readonly #tables: PartitionTable[];
-  /** UUIDs of collections that are not to be copied for now. */
-  readonly #suspend = new Set<string>();
-  /** The commit time: what can only be read later waits without a reader. */
+  /** UUIDs of suspended collections. */
+  readonly #suspended = new Set<string>();
+  /** The commit time. Collections that can only be read later wait without a reader. */
   #latest: bigint | null = null;
-  /** All tables before this one were done when it was looked for a waiting partition last. */
+  /** All tables before this index were done at the last search. */
   #firstOpen = 0;
 
   /**
-   * @param tables in the order in which they are to be copied
-   * @param copyOf chooses how a partition of a table is copied
+   * @param tables in the order of the copy
+   * @param copyOf the function that copies a partition of a table
    */
   constructor(
     tables: readonly PartitionTable[],
@@ -42,30 +41,30 @@ export class Copier {
     this.#tables = [...tables];
   }
 
-  /** Copies what waits until the stop signal; rejects with the first failure. */
+  /** Copies waiting partitions until the stop signal; rejects with the first failure. */
   async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
     const readers = Array.from({ length: this.deps.readers }, () => (signal: AbortSignal) => this.#read(signal, hard));
     await runTogether(stop, readers);
   }
 
-  /** Copies a collection after all others. */
+  /** Adds a collection behind all others. */
   add(table: PartitionTable): void {
     this.#tables.push(table);
     this.#changed.changed();
   }
 
-  /** A partition that was done waits again. */
+  /** Reports that a partition which was done waits again. */
   reopened(): void {
     this.#changed.changed();
   }
 
-  /** Begins nothing that can only be read after a time: it would keep a reader waiting until a later one is set. */
+  /** Starts no collection that can only be read after `time`: it would block a reader until a later limit is set. */
   limitTo(time: bigint): void {
     this.#latest = time;
     this.#changed.changed();
   }
 
-  /** Forgets a collection that was let go of and is copied no longer. */
+  /** Removes a suspended collection that is no longer copied. */
   remove(table: PartitionTable): void {
     const index = this.#tables.indexOf(table);
     if (index < 0) return;
@@ -74,24 +73,24 @@ export class Copier {
     this.#changed.changed();
   }
 
-  /** Breaks the copying of a collection off: its partitions wait, dirty, until it is taken up again. */
+  /** Aborts the copy of a collection. Its partitions wait, dirty, until `resume`. */
   suspend(uuid: string): void {
-    this.#suspend.add(uuid);
+    this.#suspended.add(uuid);
     for (const { table, suspend } of this.#attempts.values())
-      if (table.collection.uuid === uuid) suspend.abort(new ConvoyError('notReady', 'let go'));
+      if (table.collection.uuid === uuid) suspend.abort(new ConvoyError('notReady', 'suspended'));
   }
 
   resume(uuid: string): void {
-    this.#suspend.delete(uuid);
+    this.#suspended.delete(uuid);
     this.#changed.changed();
   }
 
-  /** Whether a reader has taken the partition up, even while its attempt waits to begin. */
+  /** Whether a reader has the partition, even while its attempt waits to start. */
   isTaken(partition: Partition): boolean {
     return this.#attempts.has(partition);
   }
 
-  /** Resolves once nothing of the collection is being copied and every write of it was answered. */
+  /** Resolves once no partition of the collection is being copied and all its writes are answered. */
   async quiet(uuid: string, signal: AbortSignal): Promise<void> {
     await this.#changed.until(
       () => ![...this.#attempts.values()].some(({ table }) => table.collection.uuid === uuid),
@@ -130,7 +129,7 @@ export class Copier {
     while (this.#tables[this.#firstOpen]?.done === true) this.#firstOpen += 1;
     const found = this.#waitingFrom(this.#firstOpen);
     if (found !== null || this.#firstOpen === 0) return found;
-    // A partition of a table that was done may wait again.
+    // A done table may have a waiting partition again.
     this.#firstOpen = 0;
     return this.#waitingFrom(0);
   }
@@ -142,7 +141,7 @@ export class Copier {
   #waitingFrom(first: number): { table: PartitionTable; partition: Partition } | null {
     for (let index = first; index < this.#tables.length; index += 1) {
       const table = this.#tables[index];
-      if (table === undefined || this.#suspend.has(table.collection.uuid) || this.#isTooLate(table)) continue;
+      if (table === undefined || this.#suspended.has(table.collection.uuid) || this.#isTooLate(table)) continue;
       const partition = table.partitions.find(
         (each) => each.state === 'waiting' && !each.reopening && !this.#attempts.has(each),
       );

@@ -2,12 +2,12 @@ import type { Clock } from '../cluster/clock.js';
 import { Semaphore } from './semaphore.js';
 import { type Concurrency, ConcurrencySearch } from './concurrency-search.js';
 
-/** Long enough for some dozens of batches, short enough to find the best width within seconds. */
+/** Long enough for dozens of batches, short enough to find the best concurrency within seconds. */
 const window_ms = 1_000;
-/** A pause of this length is not the copy's throughput: the window begins anew. */
+/** A longer pause would distort the throughput: the window restarts. */
 const idle_ms = 500;
 
-/** How many reads and writes of a share's copy are in flight at once: as many as bring the best throughput, within limits. */
+/** Bounds the reads and writes in flight of one sync task's copy to those with the best throughput, within limits. */
 export class CopyConcurrency {
   readonly reads: Semaphore;
   readonly writes: Semaphore;
@@ -16,7 +16,9 @@ export class CopyConcurrency {
   #lastAcknowledged_ms: number;
   #bytes = 0;
 
-  /** @param max the limits, at least 1 each; the copy begins with them, since a small one is over before anything was measured */
+  /**
+   * @param max the limits, at least 1 each; the copy starts with them, since a small one ends before the first window
+   */
   constructor(
     private readonly clock: Clock,
     max: Readonly<Concurrency>,
@@ -32,7 +34,7 @@ export class CopyConcurrency {
     return this.#search.concurrency;
   }
 
-  /** Counts what a write has brought to the destination. */
+  /** Counts the bytes of an acknowledged write. */
   acknowledged(bytes: number): void {
     const now_ms = this.clock.monotonic_ms();
     const paused = now_ms - this.#lastAcknowledged_ms > idle_ms;

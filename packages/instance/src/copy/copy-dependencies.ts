@@ -11,15 +11,14 @@ import type { CappedEnds } from './capped-end.js';
 import type { CopyConcurrency } from './copy-concurrency.js';
 import type { ReadRate } from './read-rate.js';
 
-/** What the copy station asks of those around it. */
 export interface CopyDependencies {
-  /** The source shard that is read. */
+  /** The source shard, or a router of the source. */
   shard: NodeClient;
   writer: FencedWriter;
   rereads: RereadSet;
   retrying: Retrying;
   clock: Clock;
-  /** Documents that were read and are not yet acknowledged. */
+  /** Counts documents that were read and not yet acknowledged. */
   budget: ByteBudget;
   rate: ReadRate;
   /** How many reads and writes are in flight at once. */
@@ -32,7 +31,8 @@ export interface CopyDependencies {
   untilRouted(time: bigint, signal: AbortSignal): Promise<void>;
   /**
    * Resolves once an answer about a collection that is read by its name is known to have been about that collection.
-   * @throws CollectionAbsentError when it may not have been; the signal's reason when a definition change of it has become known
+   * @throws CollectionAbsentError when it may not have been; the signal's reason when a definition change of it has
+   * become known
    */
   untilNamed(collection: SyncedCollection, signal: AbortSignal): Promise<void>;
   /** Resolves once every event up to `time` that was sent to a lane is durable. */
@@ -49,5 +49,5 @@ export interface CopyDependencies {
   readers: number;
 }
 
-/** One batch of a partition is written and another waits for its turn while the source is read; more only fill the memory. */
+/** Of one partition: one batch is written and one waits while the source is read. More would only use memory. */
 export const writesInFlightMax = 2;

@@ -13,9 +13,9 @@ import { PartitionReader } from './partition-reader.js';
 import { idOf, PartitionWriter } from './partition-writer.js';
 
 /**
- * Copies one partition at one source time, closing it early when it takes long: the rest then becomes a waiting
- * partition of its own. A time that has become too old, or a changed catalog, starts it anew.
- * @param stop ends the copying at the next batch, leaving the partition dirty
+ * Copies one partition at one source time. After `partition_seconds` it ends the partition early, and the rest becomes
+ * a waiting partition. When the time has become too old, or the catalog has changed, it starts again.
+ * @param stop ends the copy at the next batch and leaves the partition dirty
  * @param hard ends writes in flight
  */
 export async function copyPartition(
@@ -31,7 +31,7 @@ export async function copyPartition(
         if (!partition.closing) abandon(table, partition, deps);
         throw error;
       }),
-    // Whether the closing write took effect is unknown: what was held must not remove documents of a closed partition.
+    // The outcome of the closing write is unknown: buffered events must not remove documents of a closed partition.
     passes: (error: unknown) => !partition.closing && ['snapshotTooOld', 'catalogChanged'].includes(classify(error)),
     tooMany: () => tooManyAttempts(table),
   };
@@ -47,7 +47,7 @@ interface Attempt {
   wasDirty: boolean;
   reader: PartitionReader;
   writer: PartitionWriter;
-  /** Resolves once the partition is durably dirty: nothing is written before. */
+  /** Resolves once the partition is durably dirty; nothing is written before. */
   marked: Promise<void>;
   stop: AbortSignal;
   hard: AbortSignal;
@@ -65,7 +65,7 @@ async function attemptCopy(
   if (wasDirty) await deps.untilFlushed(readTime, stop);
   partition.dirty = true;
   const marked = table.persist();
-  // Waited for below, before the first write, while the first documents are on their way.
+  // `pump` awaits it before the first write, so that the first read runs meanwhile.
   marked.catch(() => undefined);
 
   const reader = new PartitionReader(table.collection, partition, deps, readTime);
@@ -83,18 +83,17 @@ async function attemptCopy(
 }
 
 /**
- * What became of the writes of a failed attempt does not matter, but that they are over does: those that were given up are not,
- * and a copy of one might be carried out over what comes next. The next owner of the share fences them.
- * @throws ConvoyError with which a write was given up
+ * The outcome of a failed attempt's writes does not matter, only their completion. An unanswered write is not complete:
+ * the server may still apply it over later writes. The next owner of the task fences it.
+ * @throws ConvoyError of an unanswered write
  */
 function refuseUnfenced(error: unknown): void {
   if (error instanceof ConvoyError && error.error !== 'writeRefused') throw error;
 }
 
 /**
- * Sets the reading time: at least every event of the range that was dropped, every earlier reading, and the last change of
- * what the collection is called. Later events are held from now on, and the reading waits until everything up to its time
- * has been routed.
+ * Sets the read time: not before any dropped event of the range, any earlier read, or the last rename of the
+ * collection. The dispatcher buffers later events from now on. Resolves once everything up to the read time is routed.
  */
 export async function beginReading(
   table: PartitionTable,
@@ -117,7 +116,7 @@ export async function beginReading(
   return readTime;
 }
 
-/** The attempt is over without result: the partition waits again, and what it held removes documents now. */
+/** Ends an attempt without result: the partition waits again, and its buffered events remove their documents. */
 export function abandon(table: PartitionTable, partition: Partition, deps: CopyDependencies): void {
   partition.state = 'waiting';
   partition.closing = false;
@@ -126,7 +125,7 @@ export function abandon(table: PartitionTable, partition: Partition, deps: CopyD
   deps.release(table, buffered);
 }
 
-/** Reads and writes until the partition ends or its time is up. Returns the rest that was split off, if any. */
+/** Reads and writes until the partition ends or its time is up. Returns the rest, if it split the partition. */
 async function pump(attempt: Attempt): Promise<Partition | null> {
   const { table, deps, reader, writer, marked, stop, hard } = attempt;
   const closeAt_ms = deps.clock.monotonic_ms() + deps.partition_seconds * 1000;
@@ -156,7 +155,7 @@ async function pump(attempt: Attempt): Promise<Partition | null> {
   return null;
 }
 
-/** Makes the rest a partition of its own; events of its range that were held go to it before anybody can start it. */
+/** Makes the rest a partition and dispatches the buffered events again, before a reader can start the rest. */
 function splitOff({ table, partition, wasDirty, deps }: Attempt, boundary: RawValue): Partition {
   const rest = table.splitAt(partition, boundary, wasDirty);
   const buffered = partition.buffered;
@@ -165,7 +164,10 @@ function splitOff({ table, partition, wasDirty, deps }: Attempt, boundary: RawVa
   return rest;
 }
 
-/** A bound is sent to servers, everybody has to find the same `_id`s below it, and the range before it does not end with MaxKey. */
+/**
+ * Whether an `_id` can bound two partitions: it can be sent to servers unchanged, all clients find the same `_id`s
+ * below it, and it is not MaxKey, where the range before it would end.
+ */
 function isBoundary(id: RawValue, { collated }: SyncedCollection): boolean {
   return isLossless(id) && id.type !== elementType.maxKey && !(collated && containsString(id));
 }
@@ -174,7 +176,7 @@ function differ(a: Uint8Array, b: Uint8Array): boolean {
   return idClass(idOf(a), false) !== idClass(idOf(b), false);
 }
 
-/** Everything is acknowledged: one durable write makes the partition done (and its rest waiting), then its events go on. */
+/** Closes a partition whose writes are all acknowledged: one durable write makes it done and its rest waiting. */
 export async function closePartition(
   table: PartitionTable,
   partition: Partition,
@@ -193,10 +195,11 @@ export async function closePartition(
 function tooManyAttempts(table: PartitionTable): ConvoyError {
   const { database, name, collated } = table.collection;
   const otherwise = collated
-    ? '; under its collation, _ids with strings are read all at once'
+    ? '. Under its collation, Convoy reads all _ids with strings in one partition'
     : ' or lower partition_seconds';
   return new ConvoyError(
     'retriesExhausted',
-    `A part of ${database}.${name} could not be read at one time in many attempts. Enlarge minSnapshotHistoryWindowInSeconds on the source${otherwise}.`,
+    `A partition of ${database}.${name} could not be read at one time in many attempts. ` +
+      `Raise minSnapshotHistoryWindowInSeconds on the source${otherwise}.`,
   );
 }

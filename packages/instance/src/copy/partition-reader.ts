@@ -12,12 +12,12 @@ import { BatchSize } from './batch-size.js';
 import type { CopyDependencies } from './copy-dependencies.js';
 import { idOf } from './partition-writer.js';
 
-/** Reads one partition at one time in `_id` order; a lost cursor is opened again at the same time after the last document read. */
+/** Reads one partition at one time in `_id` order. Reopens a lost cursor at the same time, after the last document. */
 export class PartitionReader {
   #cursor: RawCursor | null = null;
   #last: RawValue | null = null;
   #ended = false;
-  /** The cursor also brings documents of outside the partition, or such as were read before. */
+  /** The cursor also returns documents outside the partition, or documents that were read before. */
   #widened = false;
   #readEnd: bigint;
   readonly #at: Timestamp;
@@ -39,7 +39,7 @@ export class PartitionReader {
     return this.#readEnd;
   }
 
-  /** The next documents that the share owns; null at the end of the partition. */
+  /** The next documents that the task owns; null at the end of the partition. */
   async next(signal: AbortSignal): Promise<Uint8Array[] | null> {
     while (!this.#ended) {
       const batch = await this.deps.retrying('read documents', () => this.#read(signal), signal);
@@ -77,7 +77,7 @@ export class PartitionReader {
     return this.#cursor.first;
   }
 
-  /** A bound that cannot be sent is left out; what then comes too much is not passed on. */
+  /** Leaves out a bound that cannot be sent; `#inside` then filters the documents. */
   #open(signal: AbortSignal): Promise<RawCursor> {
     const { lower, upper } = this.partition;
     const from = this.#last ?? lower;
@@ -95,7 +95,7 @@ export class PartitionReader {
     });
   }
 
-  /** Of a collection whose order only the server knows, everything is written again, and found by its `_id`. */
+  /** Under a collation only the server knows the order: everything is written again, by `_id`. */
   #inside(documents: Uint8Array[]): Uint8Array[] {
     const { lower, upper } = this.partition;
     if (this.collection.collated) return documents;
@@ -112,8 +112,8 @@ export class PartitionReader {
   }
 
   /**
-   * After a reopened cursor its first document is the last one that was read before. Through a router it may be another
-   * one of the same `_id`, from another shard: then all are taken, and those already written are found by their `_id`.
+   * The first document of a reopened cursor is the last one read before. Through a router it may be another document
+   * with the same `_id`, of another shard: then all pass, and the writer finds those already written by their `_id`.
    */
   #afterLast(documents: Uint8Array[]): Uint8Array[] {
     const first = documents[0];

@@ -9,12 +9,12 @@ import type { SyncedCollection } from '../store/synced-collection.js';
 import { rereadOfUpsert, rereadOfRefusal, writeRefused } from '../store/write-refused.js';
 import { type CopyDependencies, writesInFlightMax } from './copy-dependencies.js';
 
-/** Writes the batches of one partition, several at once, and counts what was acknowledged. */
+/** Writes the batches of one partition, several at once, and counts the acknowledged documents. */
 export class PartitionWriter {
   readonly #inFlight = new Set<Promise<void>>();
   #failure: unknown = null;
 
-  /** @param replaces the partition may hold documents of an earlier attempt: what is found is replaced */
+  /** @param replaces the partition may hold documents of an earlier attempt, which the writes replace */
   constructor(
     private readonly collection: SyncedCollection,
     private readonly partition: Partition,
@@ -22,7 +22,10 @@ export class PartitionWriter {
     private readonly deps: Pick<CopyDependencies, 'writer' | 'rereads' | 'budget' | 'concurrency'>,
   ) {}
 
-  /** Hands a batch over; waits while too many are in flight. Rejects when an earlier one failed. */
+  /**
+   * Sends a batch without waiting for its answer; waits while too many are in flight. Rejects when an earlier one
+   * failed.
+   */
   async write(documents: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
     while (this.#inFlight.size >= writesInFlightMax) await Promise.race(this.#inFlight);
     this.#throwFailure();
@@ -40,7 +43,7 @@ export class PartitionWriter {
     this.#inFlight.add(sending);
   }
 
-  /** Resolves once everything handed over is acknowledged and every doubtful key is durable. */
+  /** Resolves once all batches are acknowledged and all re-read requests are durable. */
   async finish(): Promise<void> {
     await Promise.all(this.#inFlight);
     this.#throwFailure();
@@ -59,7 +62,7 @@ export class PartitionWriter {
     this.deps.concurrency.acknowledged(bytes);
   }
 
-  /** What may be there already is replaced; so is what an insert would not write as it is. */
+  /** Upserts documents that may be there already, and those that an insert would change (zero timestamps). */
   #sorted(documents: readonly Uint8Array[]): { inserts: readonly Uint8Array[]; upserts: readonly Uint8Array[] } {
     if (this.replaces) return { inserts: [], upserts: documents };
     const isUpsert = documents.map(hasZeroTimestamp);
@@ -70,7 +73,7 @@ export class PartitionWriter {
     };
   }
 
-  /** Replaces what is there; what no statement can put is for the repair. */
+  /** Upserts documents; requests a re-read of those that no upsert statement can write. */
   async #upsert(documents: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
     const rereadRequests: RereadRequest[] = [];
     const fitting = documents.flatMap((document) => {
@@ -118,7 +121,7 @@ export class PartitionWriter {
   }
 }
 
-/** The statement that brings a document to exactly its bytes, whether or not it is there. */
+/** The statement that writes exactly these bytes, whether or not the document is there. */
 export function upsertStatement(document: Uint8Array, { collated, destinationKey }: SyncedCollection): Uint8Array {
   const filter = fullKeyFilter(document, destinationKey, idOf(document));
   return replaceStatement(filter, document, { simpleCollation: collated && destinationKey.length > 0 });

@@ -1,6 +1,6 @@
 import type { Clock } from '../cluster/clock.js';
 
-/** Keeps the bytes read per second below a limit, for the source's sake. */
+/** Limits the bytes read per second, to protect the source. */
 export class ReadRate {
   #freeAt_ms = 0;
 
@@ -10,7 +10,7 @@ export class ReadRate {
     private readonly bytesPerSecond: number | null,
   ) {}
 
-  /** Waits until the bytes that were just read are within the limit. */
+  /** Waits until the bytes just read are within the limit. */
   async spent(bytes: number, signal: AbortSignal): Promise<void> {
     if (this.bytesPerSecond === null) return;
     const now_ms = this.clock.monotonic_ms();

@@ -1,4 +1,4 @@
-/** Lets a bounded number of calls be in flight; those that wait have their turn in order. The bound may change at any time. */
+/** Bounds the calls in flight; the others wait in order. The bound may change at any time. */
 export class Semaphore {
   #inFlight = 0;
   readonly #waiting: (() => void)[] = [];
@@ -10,7 +10,7 @@ export class Semaphore {
     this.#admit();
   }
 
-  /** Makes the call once it has its turn; rejects with the signal's reason when that is aborted before. */
+  /** Makes the call once it has its turn; rejects with the signal's reason when the signal aborts first. */
   async run<Result>(call: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
     signal.throwIfAborted();
     if (this.#inFlight < this.bound && this.#waiting.length === 0) this.#inFlight += 1;

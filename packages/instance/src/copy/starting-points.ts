@@ -6,25 +6,25 @@ import { sampleIds } from '../cluster/sample-ids.js';
 import type { IdRange } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 
-/** What a share has of a collection. */
+/** One sync task's part of a collection. */
 export interface TaskPlan {
-  /** Estimated size of its part. */
+  /** Estimated size. */
   sizeBytes: number;
-  /** Of so many documents that can be sampled, one is the share's. */
+  /** Sampled documents per document that the task owns. */
   seenPerOwned: number;
   range: IdRange;
-  /** How many partitions may begin at once. */
+  /** Upper bound of the partitions at the start. */
   startsMax: number;
 }
 
-/** Below this a second reader costs more than it gains. */
+/** For fewer bytes a second reader costs more than it gains. */
 const startBytes = 8 * 1024 * 1024;
 /** Samples per starting point: evens out the ranges. */
 const samplesPerStart = 16;
 
 /**
- * `_id`s at which further readers begin, from a random sample, in order and without repetition.
- * Sizes adapt by themselves later: a partition that takes long is closed and its rest becomes a new one.
+ * Distinct `_id`s from a random sample, in order, at which further partitions start. Sizes adapt later: a partition
+ * that takes long is split.
  */
 export async function startingPoints(
   shard: NodeClient,
@@ -50,7 +50,7 @@ function isInside(id: RawValue, { lower, upper }: IdRange): boolean {
   return compareRaw(lower, id) < 0 && compareRaw(id, upper) < 0;
 }
 
-/** None when the server's random cursor finds the same documents again and again: one reader then begins at the start. */
+/** Empty when the server's random cursor returns too many duplicates: one reader then starts at the lower bound. */
 async function sampled(
   shard: NodeClient,
   { database, name }: SyncedCollection,

@@ -18,7 +18,7 @@ export async function adoptCapped(
     if (options.capped !== true || present.has(pairs.destinationOf(uuid) ?? '')) continue;
     const there = found.find((one) => one.database === database && one.name === name);
     // One that stood for it before may be adopted again: catalogs that were read slowly tell of what has been replaced since.
-    if (there === undefined || there.uuid === '' || pairs.isStanding(there.uuid)) continue;
+    if (there === undefined || there.uuid === '' || pairs.isMapped(there.uuid)) continue;
     await pairs.record([{ sourceUuid: uuid, destinationUuid: there.uuid }], signal);
   }
 }

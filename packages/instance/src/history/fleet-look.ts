@@ -2,16 +2,15 @@ import type { HistoryPoint } from '@convoy/api/contract/history';
 import type { MigrationState } from '@convoy/api/contract/progress';
 import type { Failure, Leader, SeenReport } from '@convoy/api/fleet/fleet';
 
-/** One instance as it is seen at one moment. */
+/** One instance at one moment. */
 export interface InstanceLook {
   incarnation: string;
   fresh: boolean;
 }
 
-/** A fleet at one moment, as far as its history is concerned. Of several instances only what all have alike counts. */
+/** The fleet at one moment, as the history needs it. Values common to all instances; null where they differ. */
 export interface FleetLook {
   instances: ReadonlyMap<string, InstanceLook>;
-  /** Null while the instances differ. */
   state: MigrationState | null;
   info: string | null;
   canCommit: boolean | null;
@@ -22,8 +21,8 @@ export interface FleetLook {
 }
 
 /**
- * Looks at the reports of a fleet.
- * @param expectedIds those whose reports make up the whole; while one of them is unknown nothing is common
+ * Summarizes the reports of a fleet.
+ * @param expectedIds the instances of the fleet; while one report is missing, common values are null
  */
 export function lookAt(
   reports: ReadonlyMap<string, SeenReport>,
@@ -53,7 +52,7 @@ function common<Value>(values: readonly Value[]): Value | null {
   return first !== undefined && values.every((value) => value === first) ? first : null;
 }
 
-/** The figures of a fleet at one moment; what an instance has not told makes the sum unknown. */
+/** The stats of a fleet at one moment. A sum is null while an instance has not reported its part. */
 export function pointOf(
   reports: ReadonlyMap<string, SeenReport>,
   expectedIds: readonly string[],
@@ -69,7 +68,7 @@ export function pointOf(
   return {
     at_ms,
     copiedBytes: sum(({ progress }) => progress.collectionCopy?.estimatedCopiedBytes),
-    // The total is global already: every instance tells the same one.
+    // The total is global: every instance reports the same one.
     totalBytes: totals.length === 0 ? null : Math.max(...totals),
     copiedDocuments: sum(({ stats }) => stats?.copiedDocuments),
     eventsApplied: sum(({ progress }) => progress.totalEventsApplied),

@@ -6,18 +6,20 @@ import {
   type TimelineEntry,
 } from '@convoy/api/contract/history';
 
-/** Time between two points at the beginning: a quarter of an hour later it doubles for the first time. */
+/** Initial time between two points; it doubles for the first time after a quarter of an hour. */
 const firstInterval_ms = 2_000;
-/** The first entries tell how it began and are kept. */
+/** The first entries show how the migration started and are never dropped. */
 const firstEntriesKept = 40;
 const textCharactersMax = 1_000;
 
-/** A course in which nothing has happened. */
 export function emptyHistory(): History {
   return { interval_ms: firstInterval_ms, points: [], timeline: [], entriesDropped: 0 };
 }
 
-/** Takes a point in, or its lag alone when the one before is nearer than the interval; at the bound every two points become one. */
+/**
+ * Adds a point, or only its lag when the last point is nearer than the interval. At the bound the interval doubles and
+ * every two points become one.
+ */
 export function withPoint(history: History, point: HistoryPoint): History {
   const last = history.points.at(-1);
   if (last !== undefined && point.at_ms < last.at_ms + history.interval_ms) return withLag(history, last, point);
@@ -25,13 +27,13 @@ export function withPoint(history: History, point: HistoryPoint): History {
   return withPoint({ ...history, interval_ms: history.interval_ms * 2, points: halved(history.points) }, point);
 }
 
-/** A lag that is larger than that of the point before stands there. */
+/** Raises the lag of the last point to that of `point`. */
 function withLag(history: History, last: HistoryPoint, { lagSeconds }: HistoryPoint): History {
   if (lagSeconds === null || (last.lagSeconds !== null && last.lagSeconds >= lagSeconds)) return history;
   return { ...history, points: [...history.points.slice(0, -1), { ...last, lagSeconds }] };
 }
 
-/** The later of two neighbours, with the larger lag of both: what stood out is still seen. */
+/** Keeps the later of two neighbours with the larger lag, so that peaks stay visible. */
 function halved(points: readonly HistoryPoint[]): HistoryPoint[] {
   const kept: HistoryPoint[] = [];
   for (let at = 0; at < points.length; at += 2) {
@@ -48,7 +50,7 @@ function largest(left: number | null, right: number | null): number | null {
   return Math.max(left, right);
 }
 
-/** Takes entries in; at the bound those after the first few make room. */
+/** Adds entries; at the bound the oldest after the first few are dropped. */
 export function withEntries(history: History, entries: readonly TimelineEntry[]): History {
   if (entries.length === 0) return history;
   const timeline = [

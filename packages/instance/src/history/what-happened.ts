@@ -3,7 +3,7 @@ import type { FleetLook } from './fleet-look.js';
 
 type Happened = Omit<TimelineEntry, 'at_ms'>;
 
-/** What has happened between two looks at a fleet, in an order that reads well. */
+/** The timeline entries for the differences between two looks at a fleet. */
 export function whatHappened(before: FleetLook, now: FleetLook, at_ms: number): TimelineEntry[] {
   const happened = [
     ...ofInstances(before, now),
@@ -21,11 +21,11 @@ function ofInstances(before: FleetLook, now: FleetLook): Happened[] {
     const was = before.instances.get(id);
     if (was === undefined) continue;
     if (was.incarnation !== incarnation)
-      happened.push({ kind: 'instance', level: 'info', text: `Instance ${id} was started again.` });
+      happened.push({ kind: 'instance', level: 'info', text: `Instance ${id} was restarted.` });
     else if (was.fresh && !fresh)
-      happened.push({ kind: 'instance', level: 'warning', text: `Instance ${id} has fallen silent.` });
+      happened.push({ kind: 'instance', level: 'warning', text: `Instance ${id} has stopped reporting.` });
     else if (!was.fresh && fresh)
-      happened.push({ kind: 'instance', level: 'good', text: `Instance ${id} is heard again.` });
+      happened.push({ kind: 'instance', level: 'good', text: `Instance ${id} reports again.` });
   }
   return happened;
 }
@@ -70,6 +70,6 @@ function ofWarnings(before: FleetLook, now: FleetLook): Happened[] {
 function ofFailure({ failure: before }: FleetLook, { failure }: FleetLook): Happened[] {
   if (failure === null || before !== null) return [];
   return [
-    { kind: 'failure', level: 'bad', text: `The migration has failed: ${failure.error}. ${failure.errorDescription}` },
+    { kind: 'failure', level: 'bad', text: `The migration failed: ${failure.error}. ${failure.errorDescription}` },
   ];
 }

@@ -9,25 +9,27 @@ import { commandBytesMax } from '../cluster/driver/write-limits.js';
 import type { RereadEntry } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 
-/** Documents by the class of their `_id`. */
+/** Documents by id class. */
 export type DocumentsByClass = Map<string, Uint8Array[]>;
 
-/** Documents of one reading together: the documents of a single key are read whatever they take. */
+/** Total size of the documents of one read. The documents of a single entry are read whatever their size. */
 const readingBytesMax = 16 * 2 ** 20;
 
-/** The documents of several keys, or their `_id`s, are too large to be read at once: fewer keys are to be read. */
+/** The documents of several entries, or their `_id`s, are too large for one read: the caller reads fewer. */
 export class ReadingTooLargeError extends Error {
   override readonly name = 'ReadingTooLargeError';
 }
 
-/** What a reading of the source found. */
 export interface SourceReading {
   documents: DocumentsByClass;
   /** The shard's operation time at the end. */
   readEnd: bigint;
 }
 
-/** Reads the source's documents of some keys at one time; capped collections at majority, which is all they allow. */
+/**
+ * Reads the source's documents of some entries at one time; of capped collections at majority, the most that they
+ * allow.
+ */
 export async function readSource(
   shard: NodeClient,
   collection: SyncedCollection,
@@ -42,7 +44,7 @@ export async function readSource(
   return readByIds(shard, collection, { ...readTarget(collection), readConcern }, entries, readTime, signal);
 }
 
-/** Reads the destination's documents of some keys. */
+/** Reads the destination's documents of some entries at majority. */
 export async function readDestination(
   destination: NodeClient,
   collection: SyncedCollection,
@@ -53,7 +55,10 @@ export async function readDestination(
   return (await readByIds(destination, collection, command, entries, 0n, signal)).documents;
 }
 
-/** Reads the source's documents of one key on all shards at one time of the router's choice: one that moves is seen once. */
+/**
+ * Reads the source's documents of one entry on all shards, at one time that the router chooses: a moving one appears
+ * once.
+ */
 export async function readEverywhere(
   router: NodeClient,
   collection: SyncedCollection,
@@ -100,7 +105,7 @@ function idBytes(entries: readonly RereadEntry[]): number {
   return entries.reduce((sum, { id }) => sum + id.bytes.length, 0);
 }
 
-/** Finds the documents of some `_id`s; in place of values that cannot be sent, all of their type. */
+/** Matches the documents of some `_id`s, and all documents with the type of an `_id` that cannot be sent. */
 function idFilter(ids: readonly RawValue[]): Document {
   const byValue = { _id: { $in: ids.filter(isLossless).map(losslessValue) } };
   const types = new Set(ids.filter((id) => !isLossless(id)).map(({ type }) => type));

@@ -14,23 +14,22 @@ import { rereadOfUpsert, rereadOfRefusal, writeRefused } from '../store/write-re
 import type { RereadDependencies } from './reread-dependencies.js';
 import { type DocumentsByClass, readDestination, readSource } from './read-documents.js';
 
-/** What became of the keys of one batch. */
 export interface RereadOutcome {
   reread: RereadEntry[];
-  /** A document of another key, or an index, stands in the way; tried again later. */
+  /** Another document or an index is in the way; tried again later. */
   blocked: BlockedEntry[];
   readEnd: bigint;
 }
 
-/** A key whose documents could not all be written, because of what the destination has. */
+/** An entry whose documents could not all be written because of the destination's state. */
 export interface BlockedEntry {
   entry: RereadEntry;
   refused: RefusedDocument[];
-  /** Full keys of the class that were on the destination before. */
+  /** Full keys of the id class on the destination before the writes. */
   present: Buffer[];
 }
 
-/** A document that the destination refused because of others of its class, or of an index. */
+/** A document that the destination refused because of another one of its class, or an index. */
 export interface RefusedDocument {
   /** Full key. */
   key: Buffer;
@@ -39,18 +38,19 @@ export interface RefusedDocument {
   reason: RereadReason;
 }
 
-/** One statement of a repair, the entry it belongs to and the full key of its document. */
+/** One statement of a re-read. */
 interface Step {
   entry: RereadEntry;
+  /** Full key. */
   key: Buffer;
-  /** What is written; null when it is deleted. */
+  /** Null for a delete. */
   document: Uint8Array | null;
   statement: Uint8Array;
 }
 
 /**
- * Brings some keys of one collection to the source's state at one time: what is gone is deleted first, what exists is
- * written whole. Only documents that the share owns are touched; the entries hold later events meanwhile.
+ * Brings the documents of some entries of one collection to the source's state at one time: first deletes, then whole
+ * documents. Touches only documents that the task owns; the entries buffer later events meanwhile.
  */
 export async function rereadBatch(
   collection: SyncedCollection,
@@ -64,15 +64,15 @@ export async function rereadBatch(
   await deps.untilRouted(readTime, stop);
   await deps.applyWatermark.cover(readTime);
   const { documents, readEnd } = await deps.retrying(
-    'read doubtful documents',
+    'read documents to re-read',
     () => readSource(deps.shard, collection, entries, readTime, stop),
     stop,
   );
   if (collection.readBy !== 'uuid') await knownAs(collection, entries, deps, stop);
-  // Transactions up to the end of the reading may be in it already: after a restart their deltas have to be in doubt.
+  // The read may include transactions up to its end: after a restart their deltas must cause a re-read.
   await deps.applyWatermark.cover(readEnd);
   const present = await deps.retrying(
-    'read doubtful documents on the destination',
+    "read the destination's documents to re-read",
     () => readDestination(deps.destination, collection, entries, stop),
     stop,
   );
@@ -92,9 +92,9 @@ export async function rereadBatch(
 }
 
 /**
- * A name stands for what it is the name of today: whether that was another collection, or none, is known when all definition changes are
- * that were made until the reading ended.
- * @throws CollectionAbsentError when there is one of this collection
+ * A read by name may have reached another collection, or none. That is known once all DDL changes up to the end of the
+ * read are.
+ * @throws CollectionAbsentError when there is a DDL change of this collection
  */
 async function knownAs(
   collection: SyncedCollection,
@@ -107,7 +107,7 @@ async function knownAs(
     throw new CollectionAbsentError('The collection may have had another name during the reading');
 }
 
-/** Deletes the share's documents of some keys, whatever the source has: a copy to come brings what is there. */
+/** Deletes the task's documents of some entries, whatever the source has: a later copy includes them. */
 export async function removeDocuments(
   collection: SyncedCollection,
   entries: readonly RereadEntry[],
@@ -116,14 +116,14 @@ export async function removeDocuments(
   hard: AbortSignal,
 ): Promise<void> {
   const present = await deps.retrying(
-    'read doubtful documents on the destination',
+    "read the destination's documents to re-read",
     () => readDestination(deps.destination, collection, entries, stop),
     stop,
   );
   await sendSteps('delete', removals(collection, entries, [], present), collection, deps, hard);
 }
 
-/** Documents of the destination under keys that no put replaces. */
+/** Deletes for the destination's documents whose keys no upsert replaces. */
 function removals(
   collection: SyncedCollection,
   entries: readonly RereadEntry[],
@@ -141,8 +141,8 @@ function removals(
 }
 
 /**
- * Whole documents; of a capped collection only those that are there, because order and size may not change. What no statement can
- * put is inserted, once what was there is removed.
+ * Statements for whole documents; of a capped collection only for those present, because order and size must not
+ * change. A document that no upsert can write is inserted after the delete of the old one.
  */
 function writings(
   collection: SyncedCollection,
@@ -164,7 +164,7 @@ function writings(
   return writing;
 }
 
-/** What is inserted has the time of the insert in the place of a zero timestamp, which an update then puts back. */
+/** An insert replaces a zero timestamp by the present time; an update restores it. */
 function timesOf(collection: SyncedCollection, inserts: readonly Step[]): Step[] {
   return inserts.flatMap((step) => {
     if (step.document === null || !hasZeroTimestamp(step.document)) return [];
@@ -177,7 +177,7 @@ function ownDocuments(collection: SyncedCollection, documents: readonly Uint8Arr
   return (documents ?? []).filter((document) => collection.owns(document, 'document'));
 }
 
-/** With the document's own `_id`: of two that the index finds equal, one may be gone and the other new. */
+/** Full key with the document's own `_id`: of two that the index finds equal, one may be gone and the other new. */
 export function keyOf(collection: SyncedCollection, document: Uint8Array): Buffer {
   const id = findValue(document, '_id');
   if (id === null) throw new RangeError('a document without _id');
@@ -189,8 +189,8 @@ function collationOf(collection: SyncedCollection): { simpleCollation: boolean }
 }
 
 /**
- * Statements of a repair may be carried out twice: those of which nobody knows what became are sent again under another number.
- * @throws RetryableStatement then
+ * The statements of a re-read may be applied twice: those with an unknown outcome are sent again under another number.
+ * @throws RetryableStatement for an unknown outcome
  */
 async function writeKnown(write: RawWrite, { writer }: RereadDependencies, hard: AbortSignal): Promise<WriteOutcome> {
   const outcome = await writer.write(write, hard);
@@ -199,10 +199,9 @@ async function writeKnown(write: RawWrite, { writer }: RereadDependencies, hard:
   return outcome;
 }
 
-/** What was refused for what the destination has. */
 type Blocked = Map<RereadEntry, RefusedDocument[]>;
 
-/** Sends statements in unordered bulks. @param blocked takes what is refused for what the destination has */
+/** Sends statements in unordered bulks. @param blocked receives documents refused because of the destination's state */
 async function sendSteps(
   kind: RawWrite['kind'],
   steps: readonly Step[],
@@ -214,7 +213,7 @@ async function sendSteps(
   for (const part of partsWithin(steps, ({ statement }) => statement.length, bulkBytesMax)) {
     const statements = part.map((step) => step.statement);
     const write = { database: collection.database, collection: collection.name, kind, statements, ordered: false };
-    const { failures } = await deps.retrying(`${kind} doubtful documents`, () => writeKnown(write, deps, hard), hard);
+    const { failures } = await deps.retrying(`${kind} re-read documents`, () => writeKnown(write, deps, hard), hard);
     for (const { index, code } of failures) {
       const step = part[index];
       if (step === undefined) throw new ConvoyError('internalError', 'A reply named a statement that was not sent.');

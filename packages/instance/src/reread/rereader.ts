@@ -8,61 +8,63 @@ import { readDestination, readEverywhere, ReadingTooLargeError } from './read-do
 import type { GivenUpRange, RereadDependencies } from './reread-dependencies.js';
 import { type BlockedEntry, keyOf, removeDocuments, rereadBatch } from './reread-batch.js';
 
-/** Keys of one reading: the `$in` stays small and the reading far below 16 MB for ordinary documents. */
-const batchKeysMax = 500;
-/** Pause before a blocked or failed key is tried again; doubled per attempt up to the maximum. */
+/** Entries of one read: keeps the `$in` small and the reply far below 16 MB for ordinary documents. */
+const batchEntriesMax = 500;
+/** Pause before the next attempt for a blocked or failed entry; doubled per attempt up to the maximum. */
 const retryMin_ms = 100;
 const retryMax_ms = 5000;
-/** How often it is looked for keys whose pause is over. */
+/** Interval of the search for entries whose pause is over. */
 const lookInterval_ms = 100;
-/** After so many blocked attempts it is asked whether the source holds both documents. */
+/** Blocked attempts before the rereader checks whether the source has both documents. */
 const attemptsBeforeQuestion = 5;
-/** Half an hour of attempts: for so long an index may be ahead of the documents, or left over from the source. */
+/** Half an hour of attempts: an index may be ahead of the documents, or obsolete, for that long. */
 const attemptsAgainstIndex = 360;
 
-/** After a reading that was too large, so many times fewer keys are read at once; twice as many again after each that was not. */
-const fewerKeysFactor = 8;
+/** Divides the batch size after a read that was too large; every other read doubles it again. */
+const fewerEntriesFactor = 8;
 
-/** What ends a repair: all of the share's, that of a collection before anything is written, writes in flight included. */
 interface Signals {
+  /** Ends all re-reads of the task. */
   stop: AbortSignal;
+  /** Ends the re-read of one collection, before its writes. */
   suspend: AbortSignal;
+  /** Ends writes in flight. */
   hard: AbortSignal;
 }
 
-/** Repairs the doubtful keys of one share, one batch at a time. */
+/** Re-reads the documents of one task's re-read set, one batch at a time. */
 export class Rereader {
-  #keysMax = batchKeysMax;
-  /** The collection whose keys are being repaired, and what breaks that off. */
-  #repairing: { collection: SyncedCollection; suspend: AbortController } | null = null;
+  #entriesMax = batchEntriesMax;
+  /** The collection of the present batch; `suspend` aborts its read. */
+  #present: { collection: SyncedCollection; suspend: AbortController } | null = null;
   readonly #ended = new Condition();
 
   constructor(private readonly deps: RereadDependencies) {}
 
-  /** Works until the stop signal; rejects when a key cannot be repaired. */
+  /** Works until the stop signal; rejects when a document cannot be written. */
   async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
     for (;;) {
       const range = await this.deps.givenUp();
       const batch = range === null ? this.#due() : null;
       const collection = range?.collection ?? batch?.collection;
       const suspend = new AbortController();
-      this.#repairing = collection === undefined ? null : { collection, suspend };
+      this.#present = collection === undefined ? null : { collection, suspend };
       if (range !== null) await this.#giveUp(range, stop, hard);
       else if (batch === null) await this.#pause(stop);
       else await this.#reread(batch.collection, batch.entries, { stop, suspend: suspend.signal, hard });
-      this.#repairing = null;
+      this.#present = null;
       this.#ended.changed();
     }
   }
 
-  /** Breaks the reading of a collection's keys off: what it waits for may wait for the change that the collection is let go of for. */
+  /** Aborts the read of a collection's documents: it may wait for the same DDL change that suspends the collection. */
   suspend(uuid: string): void {
-    if (this.#repairing?.collection.uuid === uuid) this.#repairing.suspend.abort(new CollectionAbsentError('let go'));
+    if (this.#present?.collection.uuid === uuid) this.#present.suspend.abort(new CollectionAbsentError('suspended'));
   }
 
-  /** Resolves once no key of the collection is being repaired. */
+  /** Resolves once no document of the collection is being re-read. */
   async quiet(uuid: string, signal: AbortSignal): Promise<void> {
-    await this.#ended.until(() => this.#repairing?.collection.uuid !== uuid, signal);
+    await this.#ended.until(() => this.#present?.collection.uuid !== uuid, signal);
   }
 
   async #pause(stop: AbortSignal): Promise<void> {
@@ -71,12 +73,12 @@ export class Rereader {
     else await clock.sleep(lookInterval_ms, stop);
   }
 
-  /** The keys of one collection that may be read now. */
+  /** The entries of one collection that may be read now. */
   #due(): { collection: SyncedCollection; entries: RereadEntry[] } | null {
     const now_ms = this.deps.clock.monotonic_ms();
     const entries: RereadEntry[] = [];
     for (const entry of this.deps.rereads.entries()) {
-      if (entries.length >= this.#keysMax) break;
+      if (entries.length >= this.#entriesMax) break;
       const sameCollection = entries[0] === undefined || entries[0].collection === entry.collection;
       const due = entry.durable && entry.readTime === null && entry.notBefore_ms <= now_ms;
       if (sameCollection && due && this.deps.mayRead(entry)) entries.push(entry);
@@ -85,9 +87,9 @@ export class Rereader {
     return first === undefined ? null : { collection: first.collection, entries };
   }
 
-  /** Some keys of a range at a time, so that a definition change does not wait for all of them. */
+  /** Gives up some entries of a range at a time, so that a DDL change does not wait for all of them. */
   async #giveUp({ collection, entries, left }: GivenUpRange, stop: AbortSignal, hard: AbortSignal): Promise<void> {
-    const some = entries.filter(({ durable }) => durable).slice(0, this.#keysMax);
+    const some = entries.filter(({ durable }) => durable).slice(0, this.#entriesMax);
     if (some.length === 0) {
       await this.deps.clock.sleep(lookInterval_ms, stop);
       return;
@@ -95,13 +97,14 @@ export class Rereader {
     try {
       await removeDocuments(collection, some, this.deps, stop, hard);
     } catch (error) {
-      if (error instanceof ReadingTooLargeError) this.#keysMax = Math.max(1, Math.floor(some.length / fewerKeysFactor));
+      if (error instanceof ReadingTooLargeError)
+        this.#entriesMax = Math.max(1, Math.floor(some.length / fewerEntriesFactor));
       else if (isPassing(error)) await this.deps.clock.sleep(lookInterval_ms, stop);
       else throw error;
       return;
     }
     left(await this.deps.rereads.giveUp(some));
-    this.#keysMax = Math.min(batchKeysMax, this.#keysMax * 2);
+    this.#entriesMax = Math.min(batchEntriesMax, this.#entriesMax * 2);
   }
 
   async #reread(collection: SyncedCollection, entries: RereadEntry[], { stop, suspend, hard }: Signals): Promise<void> {
@@ -110,10 +113,10 @@ export class Rereader {
       const outcome = await rereadBatch(collection, entries, this.deps, AbortSignal.any([stop, suspend]), hard);
       for (const blocked of outcome.blocked) await this.#onBlocked(blocked, stop);
       await rereads.remove(outcome.reread, outcome.readEnd, (entry) => this.deps.release(entry));
-      this.#keysMax = Math.min(batchKeysMax, this.#keysMax * 2);
+      this.#entriesMax = Math.min(batchEntriesMax, this.#entriesMax * 2);
     } catch (error) {
       if (error instanceof ReadingTooLargeError) {
-        this.#keysMax = Math.max(1, Math.floor(entries.length / fewerKeysFactor));
+        this.#entriesMax = Math.max(1, Math.floor(entries.length / fewerEntriesFactor));
         for (const entry of entries) rereads.postpone(entry, entry.notBefore_ms);
         return;
       }
@@ -128,7 +131,7 @@ export class Rereader {
     this.deps.rereads.postpone(entry, this.deps.clock.monotonic_ms() + delay_ms);
   }
 
-  /** Another share's outdated document may stand in the way, and goes by itself; live ones never will. */
+  /** An outdated document of another task may be in the way and will disappear; a live one never will. */
   async #onBlocked(blocked: BlockedEntry, stop: AbortSignal): Promise<void> {
     const { entry } = blocked;
     this.#postpone(entry);
@@ -138,17 +141,20 @@ export class Rereader {
     const { database, name } = entry.collection;
     throw new ConvoyError(
       'duplicateIdAcrossShards',
-      `${database}.${name} holds documents with the same _id on several shards, which the destination cannot hold both. Remove one of each and start anew.`,
+      `${database}.${name} has documents with the same _id on several shards, which the destination cannot store. ` +
+        'Remove one of each, then start a new migration.',
     );
   }
 
-  /** An index that is ahead takes what later readings find, however far they are behind; what the source has just now it never will. */
+  /**
+   * An index that is ahead accepts the documents of later reads. It never accepts one that the source has right now.
+   */
   async #refuseLasting({ entry, refused }: BlockedEntry, stop: AbortSignal): Promise<void> {
     const { retrying, source } = this.deps;
     const byIndex = refused.filter(({ reason }) => reason === 'indexKeys');
     if (byIndex.length === 0) return;
     const live = await retrying(
-      'look for refused documents',
+      'read refused documents on the source',
       () => readEverywhere(source, entry.collection, entry, stop),
       stop,
     );
@@ -157,19 +163,19 @@ export class Rereader {
   }
 
   /**
-   * Whether the source holds a refused document and every one that may have been in its way: those of the destination
-   * before and after the refusal. Two that do not meet on the destination may both live while a third, outdated, is in the way.
+   * Whether the source has a refused document and all that may have been in its way: those on the destination before
+   * and after the refusal. One live document among them is not enough, since an outdated one may be in the way.
    */
   async #areAllLive({ entry, refused, present }: BlockedEntry, stop: AbortSignal): Promise<boolean> {
     const { collection, idClass } = entry;
     const { retrying, source, destination } = this.deps;
     const after = await retrying(
-      'look for equal _ids on the destination',
+      'read documents with equal _ids on the destination',
       () => readDestination(destination, collection, [entry], stop),
       stop,
     );
     const live = (
-      await retrying('look for equal _ids', () => readEverywhere(source, collection, entry, stop), stop)
+      await retrying('read documents with equal _ids', () => readEverywhere(source, collection, entry, stop), stop)
     ).map((document) => keyOf(collection, document));
     const isLive = (key: Buffer): boolean => live.some((one) => one.equals(key));
     const seen = [...present, ...(after.get(idClass) ?? []).map((document) => keyOf(collection, document))];
@@ -181,7 +187,7 @@ export class Rereader {
   }
 }
 
-/** Another reading will not meet it. */
+/** Whether another read may succeed. */
 function isPassing(error: unknown): boolean {
   const kind = classify(error);
   return kind === 'snapshotTooOld' || kind === 'catalogChanged';

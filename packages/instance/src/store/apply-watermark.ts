@@ -1,9 +1,9 @@
-/** The owner's durable writes of one share that stations may ask for. */
+/** Writes the apply watermark of one sync task durably. */
 export type SaveWatermark = (time: bigint) => Promise<void>;
 
 /**
- * The time up to which events may have been sent to the destination, kept durable ahead of the sending.
- * After a crash everything between the checkpoint and this time is in doubt.
+ * The time up to which events may have been sent to the destination. It is durable before an event is sent.
+ * After a crash, the events between the checkpoint and this time may or may not be applied.
  */
 export class ApplyWatermark {
   #writing: Promise<void> | null = null;
@@ -11,7 +11,7 @@ export class ApplyWatermark {
 
   /**
    * @param durable the stored time
-   * @param reachable how far the stream has been read: one write then covers all of it
+   * @param reachable how far the stream has been read: one write covers all of it
    */
   constructor(
     durable: bigint,
@@ -21,7 +21,9 @@ export class ApplyWatermark {
     this.#durable = durable;
   }
 
-  /** Resolves once `time` is covered durably; at once in the common case. One write at a time, so that none undoes a later one. */
+  /**
+   * Resolves once the durable watermark is at or above `time`. One write at a time, so that none undoes a later one.
+   */
   async cover(time: bigint): Promise<void> {
     while (time > this.#durable) {
       const ahead = this.reachable();

@@ -1,6 +1,6 @@
 /**
- * Counts the bytes that buffers of one process hold and lets producers wait while there are too many.
- * Taking never waits: what was read must go somewhere; only the next read waits.
+ * Counts the bytes in the buffers of one process. Producers wait while there are too many.
+ * `take` never waits, because its bytes are in memory already; only the next read waits.
  */
 export class ByteBudget {
   #used = 0;
@@ -28,7 +28,7 @@ export class ByteBudget {
     for (const wake of waiters) wake();
   }
 
-  /** Resolves once less than the bound is in use; rejects with the signal's reason. */
+  /** Resolves once fewer bytes than the bound are in use; rejects with the signal's reason. */
   async untilFree(signal: AbortSignal): Promise<void> {
     while (this.isFull) {
       signal.throwIfAborted();

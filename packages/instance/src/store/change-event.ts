@@ -2,7 +2,7 @@ import type { RawValue } from '../bson/scan.js';
 
 export type DataOperation = 'insert' | 'update' | 'replace' | 'delete';
 
-/** One change of one document, as its shard's stream reported it; the parts are views into the event's bytes. */
+/** One change of one document, as the change stream reports it. The parts are views into the event's bytes. */
 export interface ChangeEvent {
   operation: DataOperation;
   /** Cluster time, seconds × 2^32 + increment. */
@@ -10,14 +10,14 @@ export interface ChangeEvent {
   /** Collection UUID, 32 hexadecimal digits. */
   uuid: string;
   id: RawValue;
-  /** Full document key; of inserts on a shard only `_id`. */
+  /** Full document key; only `_id` for inserts on a shard. */
   documentKey: Uint8Array;
-  /** Of inserts and replacements. */
+  /** Null except for inserts and replacements, and null there too when the event is too large. */
   fullDocument: Uint8Array | null;
-  /** `updateDescription` of updates. */
+  /** Null except for updates. */
   updateDescription: Uint8Array | null;
   /** True when the change was part of a transaction. */
   inTransaction: boolean;
-  /** Size of the event for the bounds of buffers. */
+  /** What the event counts in buffers. */
   bytes: number;
 }

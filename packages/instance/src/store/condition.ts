@@ -1,15 +1,15 @@
-/** Wakes those who wait for a state to change: the one way in which stations of a share wait for each other. */
+/** Wakes waiters when a state may have changed. The stages of a sync task wait for each other in this way only. */
 export class Condition {
   #waiters = new Set<() => void>();
 
-  /** Tells all waiters to look again. */
+  /** Wakes all waiters, which check their conditions again. */
   changed(): void {
     const waiters = [...this.#waiters];
     this.#waiters.clear();
     for (const wake of waiters) wake();
   }
 
-  /** Resolves once the condition holds, looking after every `changed`; rejects with the signal's reason. */
+  /** Resolves once the condition holds, checked after every `changed`; rejects with the signal's reason. */
   async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();

@@ -3,40 +3,41 @@ import type { Metadata } from './metadata.js';
 import type { MigrationRecords } from './migration-record.js';
 import { refusingStale } from './refusing-stale.js';
 
-/** What a definition change does to a collection. `restart`: dropped, made anew and copied anew under the same source UUID. */
+/** `restart`: the collection keeps its source UUID, and Convoy drops, creates and copies it again. */
 export type DdlOperation = 'create' | 'drop' | 'rename' | 'restart';
 
-/** One change of what collections there are, as the leader has found it. */
+/** One DDL change, as the leader found it. */
 export interface DdlChange {
-  /** Dense, from 1 on: the order in which changes are applied. */
+  /** Dense, from 1: the order of the changes. */
   ordinal: number;
   operation: DdlOperation;
   /** UUID of the source collection, 32 hexadecimal digits. */
   uuid: string;
-  /** Its namespace before the change; of a creation, the one it is made under. */
+  /** The namespace before the change; for a create, the new one. */
   database: string;
   name: string;
-  /** Of renames, the namespace after it. */
+  /** For a rename, the namespace after it. */
   to: { database: string; name: string } | null;
-  /** A followed collection that stood under the target of a rename, or the name of a creation; it is dropped by the change. */
+  /** A followed collection under the target name of a rename or create; the change drops it. */
   droppedUuid: string | null;
-  /** Of the last shard's copy: what is read of the collection afterwards is read above it. */
+  /** The last shard's time of the change. Later reads of the collection are above it. */
   time: Timestamp;
   state: 'undone' | 'done';
-  /** Once done, the stored entry of the created, restarted or renamed collection; null when nothing came of it. */
+  /**
+   * Once done: the stored entry of the created, restarted or renamed collection; null when the change had no effect.
+   */
   entry: Binary | null;
 }
 
-/** What is known of a change when it is found. */
 export type FoundDdlChange = Omit<DdlChange, 'ordinal' | 'state' | 'entry'>;
 
-/** Digits of an ordinal in an `_id`, so that the order of texts is that of numbers. */
+/** Digits of an ordinal in an `_id`: strings then sort as numbers do. */
 const ordinalDigits = 12;
 
 /**
- * The durable list of definition changes. Entries count up to the migration record's `definitions.known`, their results
- * up to `definitions.done`; both move only under the present leader's epoch. There is one place for each ordinal: what
- * an earlier leader has left there without counting it is overwritten, and it can overwrite nothing of a later one.
+ * The durable list of DDL changes. Entries count up to the migration record's `ddlChanges.known`, their results up to
+ * `ddlChanges.done`. Both advance only under the present leader's epoch. Each ordinal has one document: a leader
+ * overwrites uncounted entries of earlier leaders, and can overwrite nothing of a later one.
  */
 export class DdlJournal {
   constructor(
@@ -44,14 +45,14 @@ export class DdlJournal {
     private readonly records: MigrationRecords,
   ) {}
 
-  /** The counting entries after an ordinal, in order. */
+  /** The entries after `ordinal` up to `known`, in order. */
   async readAfter(ordinal: number, known: number, signal: AbortSignal): Promise<DdlChange[]> {
     if (known <= ordinal) return [];
     const stored = await this.metadata.find('ddlChanges', { _id: { $gt: placeOf(ordinal) } }, signal);
     return stored.map(ddlChangeOf).filter((ddlChange) => ddlChange.ordinal <= known);
   }
 
-  /** A new leader's first step: from here on no earlier leader can say what came of an entry. */
+  /** First step of a new leader: afterwards no earlier leader can finish an entry. */
   async claim(leaderEpoch: number, signal: AbortSignal): Promise<void> {
     await this.metadata.updateMany(
       'ddlChanges',
@@ -62,8 +63,8 @@ export class DdlJournal {
   }
 
   /**
-   * Adds the next entry and lets it count.
-   * @throws ConvoyError `staleEpoch` when another leader has taken over: then nothing of it counts
+   * Adds the next entry and raises `known` to it.
+   * @throws ConvoyError `staleEpoch` when another leader has taken over; the entry does not count then
    */
   async append(leaderEpoch: number, ordinal: number, found: FoundDdlChange, signal: AbortSignal): Promise<DdlChange> {
     const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
@@ -80,7 +81,7 @@ export class DdlJournal {
   }
 
   /**
-   * Says what came of an entry. Entries are finished in order; finishing one again changes nothing.
+   * Records the result of an entry. Entries are finished in order; finishing one again changes nothing.
    * @throws ConvoyError `staleEpoch`
    */
   async finish(leaderEpoch: number, ordinal: number, entry: Binary | null, signal: AbortSignal): Promise<void> {

@@ -4,10 +4,9 @@ import { metadataDatabase, throwWriteError } from './metadata.js';
 import { fenceCollection } from './session-fence.js';
 
 /**
- * Makes the fence collection with one document on each shard: sharded by `_id` in as many ranges as there are shards.
- * May be repeated.
- * @throws MetadataWriteError when a document could not be written, as while routers learn of the new ranges
- * @param shardIds the destination's shards; on a replica set one document is enough and nothing is sharded
+ * Creates the fence collection with one document on each shard: sharded by `_id`, one range per shard. Repeatable.
+ * @throws MetadataWriteError when a document could not be written, as while routers do not know the new ranges
+ * @param shardIds the destination's shards; a replica set has one document in an unsharded collection
  */
 export async function createFence(
   client: NodeClient,

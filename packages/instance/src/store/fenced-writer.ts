@@ -5,7 +5,7 @@ import type { SessionFence } from './session-fence.js';
 import { Condition } from './condition.js';
 import { numbersPerEpoch, writeTicketed } from './ticketed-write.js';
 
-/** Makes sure that the share is still owned, when that was not confirmed lately; rejects with `staleEpoch` when it is not. */
+/** Resolves while this process owns the sync task; rejects with `staleEpoch` otherwise. May use a recent answer. */
 export type ConfirmOwner = () => Promise<void>;
 
 interface Slot {
@@ -14,12 +14,12 @@ interface Slot {
 }
 
 /**
- * Sends the data writes of one share, each in one of a fixed number of server sessions that belong to the share's identity.
- * One write is in flight per session; an unknown outcome is sent again under the same number. A server remembers a number only
- * where a document was really changed: a copy of the write that a router still holds would be carried out later by a shard
- * on which the answered one changed nothing, over newer documents, or in a collection that has come under the same name. So a
- * write that was not answered at once is over when its session is fenced.
- * After another owner has fenced the sessions, the servers refuse what is still under way.
+ * Sends the data writes of one sync task, each in one of a fixed number of server sessions that belong to the task.
+ * Each session has one write in flight. A write with an unknown outcome is sent again under the same number. A server
+ * remembers a number only where the write changed a document. A router may still hold a copy of the write, and a shard
+ * on which the answered one changed nothing would apply it later: over newer documents, or in another collection under
+ * the same name. So a write that needed a repetition ends only when its session is fenced. After another owner has
+ * fenced the sessions, the servers refuse all writes still in flight.
  */
 export class FencedWriter {
   readonly #idle: Slot[];
@@ -27,8 +27,8 @@ export class FencedWriter {
 
   /**
    * @param sessions 16-byte ids of the sessions
-   * @param epoch the share's epoch, below 2^31
-   * @param confirm asked before every write
+   * @param epoch the task's epoch, below 2^31
+   * @param confirm awaited before every write
    * @param fence refuses copies of repeated writes
    */
   constructor(
@@ -45,7 +45,7 @@ export class FencedWriter {
 
   /**
    * Writes at majority; waits for a free session first.
-   * @returns what was written and the failures of single statements that repeating cannot mend
+   * @returns the counts, and the failures of single statements that no repetition can mend
    * @throws ConvoyError `staleEpoch` when another owner has taken over, `retriesExhausted`
    */
   async write(write: RawWrite, signal: AbortSignal): Promise<WriteOutcome> {
@@ -77,7 +77,7 @@ export class FencedWriter {
       },
     );
     if (sendings > ('error' in answer ? 0 : 1)) {
-      // Taken first: a fence that fails on one shard may stand on the others, where its number is used up.
+      // Taken first: a fence that fails on one shard may have used its number on the others.
       const above = slot.next;
       slot.next += 1n;
       await this.fence.raise(slot.lsid, above, signal);

@@ -4,10 +4,9 @@ import type { NodeClient } from '../cluster/node-client.js';
 import type { Retrying } from '../cluster/retry.js';
 import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
 
-/** Database on the destination that holds all durable state; never synced. */
+/** Database on the destination with all durable state; never synced. */
 export const metadataDatabase = 'convoy_metadata';
 
-/** Collections of the metadata database. */
 export type MetadataCollection =
   | 'migration'
   | 'tasks'
@@ -24,10 +23,8 @@ export type MetadataCollection =
   | 'verificationParts'
   | 'mismatches';
 
-/** Read in one batch where possible; metadata documents are few. */
 const findBatchDocumentsMax = 10_000;
 
-/** What one reply is asked for. */
 interface Page {
   collection: MetadataCollection;
   filter: Document;
@@ -36,8 +33,8 @@ interface Page {
 }
 
 /**
- * Reads and writes of the metadata database. Everything is read and written at majority.
- * Writes are conditional by their filter, so that repeating one whose outcome is unknown does no harm.
+ * Reads and writes the metadata database at majority.
+ * The filters make writes conditional, so that a write with an unknown outcome can be repeated.
  */
 export class Metadata {
   constructor(
@@ -51,14 +48,14 @@ export class Metadata {
     return cursorOf(reply).firstBatch[0] ?? null;
   }
 
-  /** All documents that match, in order of `_id`. */
+  /** All matching documents, in order of `_id`. */
   find(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<Document[]> {
     return this.findSome(collection, filter, Infinity, signal);
   }
 
   /**
-   * The first documents that match, in order of `_id`: fewer than `limit` only where there are no more.
-   * @param projection of fields besides `_id`; whole documents when it is left out
+   * The first matching documents, in order of `_id`: fewer than `limit` only when there are no more.
+   * @param projection of fields besides `_id`; whole documents by default
    */
   async findSome(
     collection: MetadataCollection,
@@ -77,13 +74,13 @@ export class Metadata {
       );
       documents.push(...page);
       const isOpen = id !== undefined && Number(id) !== 0;
-      // Nothing is kept open between calls, which are repeated each for itself.
+      // Each call is retried by itself, so no cursor stays open between calls.
       if (isOpen) await this.#run(`read ${collection}`, { killCursors: collection, cursors: [id] }, signal);
       if ((!isOpen && page.length < wanted) || documents.length >= limit) return documents;
     }
   }
 
-  /** Copy and share of all documents that match; for documents whose rest is large. */
+  /** `copy` and `task` of all matching documents; for documents whose rest is large. */
   async findNames(
     collection: MetadataCollection,
     filter: Document,
@@ -95,7 +92,6 @@ export class Metadata {
     }[];
   }
 
-  /** How many documents match. */
   async count(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<number> {
     const reply = await this.#run(
       `count ${collection}`,
@@ -105,7 +101,7 @@ export class Metadata {
     return Number(reply.n);
   }
 
-  /** What lies behind an `_id`, or everything: as much as one reply holds. Servers put 101 documents into one that names no batch size. */
+  /** One reply with documents after an `_id`. Without a batch size, servers return only 101 documents. */
   async #page(
     { collection, filter, projection, limit }: Page,
     after: unknown,
@@ -124,7 +120,7 @@ export class Metadata {
     return cursorOf(await this.#run(`read ${collection}`, command, signal));
   }
 
-  /** Renames a collection, whatever name it had; one that is not there is left alone. */
+  /** Renames a collection if it exists. */
   async renameCollection(former: string, name: MetadataCollection, signal: AbortSignal): Promise<void> {
     const [from, to] = [former, name].map((each) => `${metadataDatabase}.${each}`);
     const command = { renameCollection: from, to, writeConcern: { w: 'majority' } };
@@ -134,7 +130,7 @@ export class Metadata {
     });
   }
 
-  /** Updates one document. Returns whether one matched the filter (or was upserted). */
+  /** Updates one document. Returns whether one matched or was upserted. */
   async updateOne(
     collection: MetadataCollection,
     filter: Document,
@@ -148,7 +144,6 @@ export class Metadata {
     return Number(reply.n) > 0;
   }
 
-  /** Updates all documents that match. */
   async updateMany(
     collection: MetadataCollection,
     filter: Document,
@@ -163,7 +158,7 @@ export class Metadata {
     await this.#run(`write ${collection}`, command, signal);
   }
 
-  /** Updates one document and returns it as it is afterwards; null when none matched. */
+  /** Updates one document and returns the new one; null when none matched. */
   async findAndUpdate(
     collection: MetadataCollection,
     filter: Document,
@@ -183,7 +178,7 @@ export class Metadata {
     return (reply.value as Document | null | undefined) ?? null;
   }
 
-  /** Upserts many documents by `_id`, each as a whole. */
+  /** Upserts whole documents by `_id`. */
   async upsertMany(collection: MetadataCollection, documents: readonly Document[], signal: AbortSignal): Promise<void> {
     await this.upsertEach(
       collection,
@@ -193,9 +188,9 @@ export class Metadata {
   }
 
   /**
-   * Upserts one document per statement, in as many commands as it takes. A filter that names an `_id` and a condition
-   * which the document there does not meet is refused.
-   * @throws MetadataWriteError with code 11000 then
+   * Upserts one document per statement, in as many commands as needed.
+   * @throws MetadataWriteError with code 11000 when a filter names an `_id` whose document does not match the rest of
+   * it
    */
   async upsertEach(
     collection: MetadataCollection,
@@ -230,17 +225,17 @@ export class Metadata {
   }
 }
 
-/** A failed statement or write concern of a metadata write, with the server's code. */
+/** A failed statement or write concern of a metadata write. */
 export class MetadataWriteError extends Error {
   override readonly name = 'MetadataWriteError';
 
-  /** The server's text is left behind: it holds values. */
+  /** Takes the server's code only: its message contains values. */
   constructor(readonly code: number) {
     super(`The destination refused a write of Convoy's state with code ${code}.`);
   }
 }
 
-/** @throws MetadataWriteError for the first failed statement of a write, or its write concern: the driver throws for neither */
+/** @throws MetadataWriteError for the first failed statement, or the write concern: the driver throws for neither */
 export function throwWriteError(reply: Document): void {
   const failures = reply.writeErrors as { code: number }[] | undefined;
   const concern = reply.writeConcernError as { code: number } | undefined;
@@ -249,7 +244,7 @@ export function throwWriteError(reply: Document): void {
 }
 
 interface CursorReply {
-  /** Of a cursor that has more, because its reply was full; zero, or nothing, when it has not. */
+  /** Zero or absent when the cursor has no more documents. */
   id?: Long | number;
   firstBatch: Document[];
 }

@@ -5,34 +5,40 @@ import type { ErrorName } from '@convoy/api/errors/table';
 import type { Document, Timestamp } from 'mongodb';
 import type { Metadata } from './metadata.js';
 
-/** The migration as a whole, from the first start on. Phases only go forward; a reverse leads from the last one to `syncing` again. */
+/** Phases of the whole migration. They only advance, except that a reverse leads from `committed` to `reversing`. */
 export const migrationPhases = ['starting', 'syncing', 'committing', 'opening', 'committed', 'reversing'] as const;
 export type MigrationPhase = (typeof migrationPhases)[number];
 
-/** One commit attempt: all shares drain past `time`. A new round has a later time. */
+/** One commit attempt: all tasks drain past `time`. A new round has a later time. */
 export interface CommitRound {
   round: number;
   time: Timestamp;
-  /** True once every share was seen drained with nothing above `time`: no further round follows. */
+  /** True once all tasks are drained with no write above `time`: no further round follows. */
   sealed: boolean;
-  /** Epoch of the leader that has sealed: its stored catalog is the source's as it is committed. Null until then. */
+  /** Epoch of the leader that sealed; its stored catalog is the committed one. Null until then. */
   catalogEpoch: number | null;
 }
 
-/** What a reversible migration records about its two directions. */
+/** The two directions of a reversible migration. */
 export interface Reversal {
-  /** How many times source and destination have been swapped. */
+  /** How often source and destination were swapped. */
   turns: number;
-  /** The shards of the present source and destination, each in the order of the record's `taskIds`: the same share leads from one to the other in either direction. */
+  /**
+   * The shards of the present source and destination, each in the order of the record's `taskIds`: a task connects the
+   * same two shards in both directions.
+   */
   sourceShards: string[];
   destinationShards: string[];
-  /** How the present destination is read once it is the source. */
+  /** How Convoy reads the present destination once it is the source. */
   accessBack: MigrationRecord['access'];
-  /** Time of the destination right before it was opened to users, from which on a reverse replays its changes; null until then. */
+  /**
+   * The destination's time right before it was opened to users: a reverse replays its changes from here. Null until
+   * then.
+   */
   openedAt: Timestamp | null;
-  /** Epoch of the leader that has stored the destination's catalog of then; null until one has. */
+  /** Epoch of the leader that stored the destination's catalog at that time; null until one has. */
   openedCatalogEpoch: number | null;
-  /** Set by a cleanup: from here on nobody swaps the clusters any more. */
+  /** Set by a cleanup: the clusters cannot be swapped any more. */
   isOver: boolean;
 }
 
@@ -43,60 +49,61 @@ export interface MigrationRecord {
   digest: string;
   source: { name: string; clusterId: string };
   destination: { name: string; clusterId: string };
-  /** How all instances read the source: straight from its shards, or through its routers. */
+  /** How all instances read the source: from its shards, or through its routers. */
   access: 'direct' | 'router';
-  /** The source's shards: each stands for a share, which is synced by exactly one instance. */
+  /** One sync task for each source shard; exactly one instance owns a task. */
   taskIds: string[];
   phase: MigrationPhase;
   failure: { error: ErrorName; errorDescription: string } | null;
   leaderEpoch: number;
-  /** Epoch of the leader that has initialised: the stored collections of this epoch are the migration's. */
+  /** Epoch of the leader that initialised; the stored collections of this epoch are the migration's. */
   catalogEpoch: number | null;
   startTime: Timestamp | null;
   estimatedTotalBytes: number | null;
   commit: CommitRound | null;
-  /** Entries of the definition journal that count, and those of them that are applied: the largest ordinals, 0 for none. */
+  /** The largest ordinals of the DDL journal that count (`known`) and that are applied (`done`); 0 for none. */
   ddlChanges: { known: number; done: number };
-  /** The time below which all definition changes are among those that count in the journal: the only word of it that counts. */
+  /** The DDL watermark: all DDL changes below it are among the known ones. This record alone is authoritative. */
   ddlWatermark: { time: Timestamp } | null;
   canWrite: boolean;
-  /** After a failure of the commit: the source, whose writes had been blocked, takes them again. */
+  /** After a failed commit: the source accepts writes again, which had been blocked. */
   sourceReleased: boolean;
-  /** What the balancers were before Convoy stopped them; null until it did. */
+  /** The balancers' state before Convoy stopped them; null until then. */
   balancers: { source: boolean; destination: boolean } | null;
-  /** What a reverse needs; null when the migration was not started with `reversible`, left out by releases without it. */
+  /** Null when the migration was not started with `reversible`; absent in releases without it. */
   reversal?: Reversal | null;
-  /** The last look of the verifiers that the leader has asked for: up to these times, before or after attributes were restored. */
+  /**
+   * The verifiers' last check that the leader has requested: up to these times, before or after it restored attributes.
+   */
   verification?: { number: number; source: Timestamp; destination: Timestamp; restored: boolean } | null;
-  /** Before the opening every share tells of the writes above the commit time that it has seen up to this time. */
+  /** Before the opening, every task reports the writes above the commit time that it has read up to this time. */
   lastLook?: Timestamp | null;
-  /** All documents were verified and attributes are being restored: the destination may expire documents by itself. */
+  /** All documents are verified and attributes are being restored: the destination may expire documents. */
   attributesRestoring?: boolean;
-  /** Set by a cleanup that asks who is at work; a process answers it in its share's record. */
+  /** Set by a cleanup that checks for running members; a process answers in its task's record. */
   memberCheck?: string;
-  /** Preflight's and initialisation's remarks for the operator. */
+  /** Warnings of preflight and initialisation for the operator. */
   warnings: { name: string; description: string }[];
 }
 
-/** Whether the migration is verified in the direction that it has now: a reverse is not. */
+/** Whether the present direction is verified: a reverse is not. */
 export function isVerified({ options, reversal }: Pick<MigrationRecord, 'options' | 'reversal'>): boolean {
   return options.verification.enabled && (reversal?.turns ?? 0) === 0;
 }
 
-/** Whether the destination is opened, or will be whatever comes: from then on nothing depends on the source. */
+/** Whether the destination is open or certain to be opened: from then on nothing depends on the source. */
 export function isOpeningDecided({ phase }: Pick<MigrationRecord, 'phase'>): boolean {
   return phase === 'opening' || phase === 'committed';
 }
 
 const recordId = 'migration';
 
-/** What a new migration's record is made of. */
 export type NewMigration = Pick<
   MigrationRecord,
   'release' | 'options' | 'source' | 'destination' | 'access' | 'taskIds' | 'warnings' | 'reversal'
 >;
 
-/** Reads and writes of the migration record. Leader writes carry the leader's epoch; a write of an old one is refused. */
+/** Reads and writes the migration record. Leader writes require the present leader's epoch. */
 export class MigrationRecords {
   constructor(private readonly metadata: Metadata) {}
 
@@ -105,7 +112,7 @@ export class MigrationRecords {
   }
 
   /**
-   * Records the migration, or joins the one that is recorded.
+   * Records the migration, or joins the recorded one.
    * @throws ConvoyError `optionsDiffer` (naming the options), `migrationExists`
    */
   async begin(migration: NewMigration, signal: AbortSignal): Promise<MigrationRecord> {
@@ -134,7 +141,7 @@ export class MigrationRecords {
     return stored;
   }
 
-  /** Mints the next leader epoch. From then on writes under an earlier one are refused. */
+  /** Raises the leader epoch. From then on writes under an earlier one are refused. */
   async takeLeaderEpoch(signal: AbortSignal): Promise<number> {
     const stored = await this.metadata.findAndUpdate(
       'migration',
@@ -147,8 +154,8 @@ export class MigrationRecords {
   }
 
   /**
-   * Sets fields of the record. A copy of the write that a router has kept, and carries out after later ones of the same
-   * leader, changes nothing of how far the migration is.
+   * Sets fields of the record. A copy of the write that a router applies late, after later writes of the same leader,
+   * does not set the migration back.
    * @throws ConvoyError `staleEpoch` when another leader has taken over
    */
   async updateAsLeader(leaderEpoch: number, set: Partial<MigrationRecord>, signal: AbortSignal): Promise<void> {
@@ -162,7 +169,7 @@ export class MigrationRecords {
   }
 
   /**
-   * Notes what a reverse has to know of the opening of the destination, beside what is noted already.
+   * Records facts about the opening of the destination that a reverse needs; other fields stay.
    * @throws ConvoyError `staleEpoch` when another leader has taken over
    */
   async noteOpening(
@@ -176,7 +183,7 @@ export class MigrationRecords {
   }
 
   /**
-   * Asks whether this leader is still the present one.
+   * Confirms that this leader is the present one.
    * @throws ConvoyError `staleEpoch` when another leader has taken over
    */
   async confirmLeader(leaderEpoch: number, signal: AbortSignal): Promise<void> {
@@ -184,7 +191,7 @@ export class MigrationRecords {
   }
 
   /**
-   * Moves the ends of the definition journal on; a smaller ordinal changes nothing, so that a late repetition does no harm.
+   * Raises the ends of the DDL journal. A smaller ordinal changes nothing, so that a late repetition does no harm.
    * @throws ConvoyError `staleEpoch` when another leader has taken over
    */
   async raiseDdlChanges(
@@ -203,8 +210,8 @@ export class MigrationRecords {
   }
 
   /**
-   * Decides between *failed* and *opening*: only while the migration has not failed may it move on.
-   * Returns false when it had failed before.
+   * Decides between *failed* and *opening*: sets the phase `opening` unless the migration has failed.
+   * Returns false when it has failed.
    * @throws ConvoyError `staleEpoch` when another leader has taken over
    */
   async openAsLeader(leaderEpoch: number, signal: AbortSignal): Promise<boolean> {
@@ -217,7 +224,7 @@ export class MigrationRecords {
 
   /**
    * Swaps the clusters of a committed migration. One conditional write decides between this and a cleanup.
-   * @param turns how often they have been swapped before
+   * @param turns how often they were swapped before
    * @throws ConvoyError `staleEpoch` when another leader has taken over, or the migration can no longer be reversed
    */
   async turnAsLeader(
@@ -241,7 +248,7 @@ export class MigrationRecords {
       );
   }
 
-  /** Decides that a committed migration is not reversed any more. Returns false when it is being reversed. */
+  /** Rules out a reverse of a committed migration. Returns false when it is being reversed. */
   async endReversal(signal: AbortSignal): Promise<boolean> {
     return this.metadata.updateOne(
       'migration',
@@ -251,7 +258,7 @@ export class MigrationRecords {
     );
   }
 
-  /** Notes that the source of a failed migration takes writes again. */
+  /** Records that the source of a failed migration accepts writes again. */
   async noteSourceReleased(signal: AbortSignal): Promise<void> {
     await this.metadata.updateOne(
       'migration',
@@ -261,7 +268,7 @@ export class MigrationRecords {
     );
   }
 
-  /** Asks the migration's processes to say that they are at work. */
+  /** Starts a member check: every running process of the migration answers it. */
   async checkMembers(memberCheck: string, signal: AbortSignal): Promise<void> {
     await this.metadata.updateOne('migration', { _id: recordId }, { $set: { memberCheck } }, signal);
   }
@@ -277,7 +284,7 @@ export class MigrationRecords {
   }
 }
 
-/** The condition under which a leader's write comes in its turn, or once more: the record is not further than it says. */
+/** The condition for a leader's write or its repetition: the record is not ahead of it. */
 function notBeyond({ phase, commit, verification }: Partial<MigrationRecord>): Document {
   const later: Document[] = [];
   if (commit) later.push({ 'commit.round': { $gt: commit.round } });
@@ -289,7 +296,7 @@ function notBeyond({ phase, commit, verification }: Partial<MigrationRecord>): D
   };
 }
 
-/** A reverse begins before all phases that follow it in the other direction. */
+/** `reversing` precedes all phases of the other direction. */
 function phasesUpTo(phase: MigrationPhase): MigrationPhase[] {
   return ['reversing', ...migrationPhases.slice(0, migrationPhases.indexOf(phase) + 1)];
 }
@@ -309,7 +316,8 @@ function refuseOtherMigration(stored: MigrationRecord, wanted: NewMigration, dig
   if (stored.access !== wanted.access) {
     throw new ConvoyError(
       'optionsDiffer',
-      `The migration reads its source ${stored.access === 'direct' ? 'straight from the shards' : 'through the router'}; give this instance the same sourceAccess, or start it again.`,
+      `The migration reads its source ${stored.access === 'direct' ? 'from the shards' : 'through the router'}. ` +
+        'Give this instance the same sourceAccess, or restart it.',
     );
   }
 }

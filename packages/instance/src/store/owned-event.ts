@@ -3,13 +3,13 @@ import { RawValue } from '../bson/scan.js';
 import type { ChangeEvent } from './change-event.js';
 
 /**
- * The same event with bytes of its own, for keeping: as it was read it keeps the whole reply it came in alive, which may be
- * 16 MB of events that are long done.
+ * The same event with a copy of its bytes, for buffers. The views of the original keep its whole reply in memory, which
+ * may be 16 MB.
  */
 export function ownedEvent(event: ChangeEvent): ChangeEvent {
   const { id, documentKey, fullDocument, updateDescription } = event;
   const parts = [id.bytes, documentKey, fullDocument, updateDescription];
-  // From the common pool it would keep what others have there.
+  // A slice of the common pool would keep the whole pool in memory.
   const bytes = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + (part?.length ?? 0), 0));
   let at = 0;
   const placed = (part: Uint8Array): Uint8Array => {

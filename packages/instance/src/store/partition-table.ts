@@ -29,15 +29,18 @@ export interface Partition extends IdRange {
   readTime: bigint | null;
   /** The shard's operation time when the read ended: effects of prepared transactions up to it may have been seen. */
   readEnd: bigint | null;
-  /** The latest event of the range that was dropped because a reading to come will include it: no reading may be earlier. */
+  /**
+   * The latest event of the range that was dropped because a reading to come will include it: no reading may be
+   * earlier.
+   */
   dropped: bigint;
   bytes: number;
   documents: number;
   /** True from when all its documents are acknowledged; stored as done from then on, while events are still held. */
   closing: boolean;
   /**
-   * True from when a done partition is made to wait again, stored as waiting and dirty from then on, until the doubtful keys of its range
-   * are gone: before that it is not copied.
+   * True from when a done partition is made to wait again, stored as waiting and dirty from then on, until the doubtful
+   * keys of its range are gone: before that it is not copied.
    */
   reopening: boolean;
   /** Events later than `readTime`, in order, while starting and copying. */
@@ -60,7 +63,9 @@ export class PartitionTable {
     private readonly save: SavePartitions,
   ) {}
 
-  /** A table of waiting partitions that begin at the given `_id`s of the share's range, the first at its lower bound. */
+  /**
+   * A table of waiting partitions that begin at the given `_id`s of the share's range, the first at its lower bound.
+   */
   static fresh(
     collection: SyncedCollection,
     starts: readonly RawValue[],

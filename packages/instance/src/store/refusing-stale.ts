@@ -3,8 +3,9 @@ import { duplicateKeyCode } from '../cluster/failure.js';
 import { MetadataWriteError } from './metadata.js';
 
 /**
- * Runs an upsert whose filter asks for an epoch that is not above the own one: a later owner's document stands in its way.
- * @throws ConvoyError `staleEpoch` then
+ * Runs an upsert whose filter matches the own epoch and earlier ones.
+ * @throws ConvoyError `staleEpoch` when a later owner's document is in the way, which the server reports as a duplicate
+ * key
  */
 export async function refusingStale(upsert: () => Promise<void>): Promise<void> {
   try {

@@ -9,7 +9,7 @@ import { ownedEvent } from './owned-event.js';
 import { Condition } from './condition.js';
 import type { SyncedCollection } from './synced-collection.js';
 
-/** Why a key is doubtful; a rising number of any of them is a finding. */
+/** Why a document is re-read. A rising count of any reason needs attention. */
 export type RereadReason =
   | 'duplicateKey'
   | 'indexKeys'
@@ -24,61 +24,60 @@ export type RereadReason =
   | 'orphanEvent'
   | 'mismatch';
 
-/** A key that is to be brought to the source's state by reading it anew. */
+/** A document to re-read: the rereader brings all documents of its id class to the source's state. */
 export interface RereadEntry {
   readonly collection: SyncedCollection;
   /** Class of the `_id` in the simple collation: one entry stands for all `_id`s of it. */
   readonly idClass: string;
   readonly id: RawValue;
   readonly reason: RereadReason;
-  /** The time of the reading; null while it waits for one. Events up to it are dropped, later ones held. */
+  /** The time of the read; null before it starts. Events up to it are dropped, later ones buffered. */
   readTime: bigint | null;
-  /** The latest event that was dropped because the coming reading will include it: the reading may not be earlier. */
+  /** The latest event dropped because the next read includes it: that read may not be earlier. */
   dropped: bigint;
   buffered: ChangeEvent[];
   attempts: number;
-  /** Not tried before this moment of the monotonic clock, in milliseconds. */
+  /** The next attempt is not before this time of the monotonic clock, in milliseconds. */
   notBefore_ms: number;
   durable: boolean;
 }
 
-/** How the latest reading of a repaired key was. */
+/** The latest read of an entry that has left the set. */
 interface Reading {
-  /** Its document has every event up to here. */
+  /** The document includes every event up to here. */
   readonly readTime: bigint;
-  /** The source's operation time at the end: what a reading shows too early is not later. */
+  /** The source's operation time at the end: the document includes no transaction after it. */
   readonly readEnd: bigint;
 }
 
-/** A key to be added. */
 export interface RereadRequest {
   collection: SyncedCollection;
   id: RawValue;
   reason: RereadReason;
-  /** Time of the latest event whose effect the reading has to include. */
+  /** Time of the latest event that the read must include. */
   time: bigint;
 }
 
-/** About 50 MB in memory. Beyond it, copying a range of the keys anew is cheaper than reading each of them. */
+/** About 50 MB in memory. For more documents, copying a range again is cheaper than reading each. */
 const rereadRequestsMax = 250_000;
-/** Keys come in while a range of them is given up, and not all can be; so many are about 100 MB. */
-const keysMax = 500_000;
+/** About 100 MB. Entries arrive while a range is given up, and some cannot be given up. */
+const entriesMax = 500_000;
 
-/** The durable form of the set, written at majority. */
+/** Stores the set at majority. */
 export interface RereadStorage {
   upsert(documents: Document[]): Promise<void>;
   remove(ids: string[]): Promise<void>;
 }
 
 /**
- * The doubtful keys of one share. A key is durable before the event that made it doubtful counts as done,
- * and leaves the set only after its documents are written.
+ * The documents to re-read of one sync task. An entry is durable before the event that caused it counts as applied, and
+ * leaves the set only after its documents are written.
  */
 export class RereadSet {
   readonly #entries = new Map<string, RereadEntry>();
-  /** The readings of repaired keys, until every event up to their end is done. */
+  /** The reads of removed entries, until every event up to their end is applied. */
   readonly #readings = new Map<string, Reading>();
-  /** The latest time of them: no later event has to be looked up. */
+  /** The latest of their times: no later event needs a look-up. */
   #readUpTo = -1n;
   readonly added = new Condition();
   readonly counts = new Map<RereadReason, number>();
@@ -86,11 +85,11 @@ export class RereadSet {
   constructor(
     private readonly storage: RereadStorage,
     private readonly budget: ByteBudget,
-    /** From so many keys on the densest range is given up. */
+    /** At this size the densest range is given up. */
     private readonly fullAt = rereadRequestsMax,
   ) {}
 
-  /** There are more keys than should be read one by one. */
+  /** Whether there are more entries than should be read one by one. */
   get isFull(): boolean {
     return this.#entries.size >= this.fullAt;
   }
@@ -99,7 +98,7 @@ export class RereadSet {
     return this.#entries.size;
   }
 
-  /** Whether a key is in doubt of a collection that can be read at a time. */
+  /** Whether there is an entry of a collection that can be read at `time`. */
   anyUpTo(time: bigint): boolean {
     for (const { collection } of this.#entries.values()) if (collection.notBefore <= time) return true;
     return false;
@@ -109,7 +108,7 @@ export class RereadSet {
     return this.#entries.values();
   }
 
-  /** Puts back the keys that were durable when the share was taken over. */
+  /** Restores the stored entries when a process takes the task over. */
   restore(stored: readonly Document[], collections: ReadonlyMap<string, SyncedCollection>): void {
     for (const document of stored) {
       const collection = collections.get(String(document.uuid));
@@ -134,38 +133,41 @@ export class RereadSet {
     return this.#entries.get(entryKey(entry)) === entry;
   }
 
-  /** Adds keys and resolves once they are durable. Keys that are in the set already stay as they are. */
-  async add(keys: readonly RereadRequest[]): Promise<void> {
-    await this.store(keys.flatMap((key) => this.enter(key) ?? []));
+  /** Adds entries and resolves once they are durable. Existing entries stay. */
+  async add(requests: readonly RereadRequest[]): Promise<void> {
+    await this.store(requests.flatMap((request) => this.enter(request) ?? []));
   }
 
-  /** Adds a key, which absorbs its events from now on. @returns the entry that is to be stored, or null when the key was there already */
-  enter(key: RereadRequest): RereadEntry | null {
-    const entry = newEntry({ ...key, id: ownedValue(key.id) });
+  /**
+   * Adds an entry, which absorbs the events of its id class from now on.
+   * @returns the entry to store; null when there was one already
+   */
+  enter(request: RereadRequest): RereadEntry | null {
+    const entry = newEntry({ ...request, id: ownedValue(request.id) });
     const present = this.#entries.get(entryKey(entry));
     if (present !== undefined) {
-      if (present.dropped < key.time) present.dropped = key.time;
+      if (present.dropped < request.time) present.dropped = request.time;
       return null;
     }
     this.#entries.set(entryKey(entry), entry);
-    this.counts.set(key.reason, (this.counts.get(key.reason) ?? 0) + 1);
-    if (this.#entries.size > keysMax) throw tooManyKeys();
+    this.counts.set(request.reason, (this.counts.get(request.reason) ?? 0) + 1);
+    if (this.#entries.size > entriesMax) throw tooManyEntries();
     return entry;
   }
 
   /**
-   * Adds keys that any statement may be under way for; they are read once none is.
-   * @param untilAnswered resolves when no statement is under way that was made before it was called
+   * Adds entries for which a statement may be in flight; they are read once none is.
+   * @param untilAnswered resolves once every statement made before its call is answered
    */
-  async addParked(keys: readonly RereadRequest[], untilAnswered: () => Promise<void>): Promise<void> {
-    const entries = keys.flatMap((key) => this.enter(key) ?? []);
+  async addParked(requests: readonly RereadRequest[], untilAnswered: () => Promise<void>): Promise<void> {
+    const entries = requests.flatMap((request) => this.enter(request) ?? []);
     for (const entry of entries) entry.notBefore_ms = Infinity;
     const answered = untilAnswered();
     await Promise.all([this.store(entries), answered]);
     for (const entry of entries) entry.notBefore_ms = 0;
   }
 
-  /** Makes entered keys durable, all in one write. */
+  /** Makes entries durable, all in one write. */
   async store(entries: readonly RereadEntry[]): Promise<void> {
     if (entries.length === 0) return;
     await this.storage.upsert(entries.map(storedEntry));
@@ -174,8 +176,8 @@ export class RereadSet {
   }
 
   /**
-   * Says what becomes of an event of a key in the set, or of one that was: dropped (a reading includes it) or held.
-   * @returns false when it goes its ordinary way
+   * Drops an event that a read includes, or buffers one that is later than the read of its entry.
+   * @returns false when the event is to be applied as usual
    */
   absorb(event: ChangeEvent, collection: SyncedCollection): 'dropped' | 'buffered' | false {
     if (this.#entries.size === 0 && event.time > this.#readUpTo) return false;
@@ -190,7 +192,7 @@ export class RereadSet {
     return 'buffered';
   }
 
-  /** A reading failed: the next one will include what was held. Returns the held events, which are done with. */
+  /** Ends a failed read: the next one will include the buffered events. Returns these events, which are now dropped. */
   postpone(entry: RereadEntry, notBefore_ms: number): ChangeEvent[] {
     const buffered = entry.buffered;
     entry.buffered = [];
@@ -205,10 +207,10 @@ export class RereadSet {
   }
 
   /**
-   * Takes repaired keys out, durably first.
-   * @param readEnd the source's operation time when the reading ended
-   * @param release lets the held events of a key go on; called in the same moment in which the key leaves the set, so
-   * that no later event of it can overtake them
+   * Removes re-read entries, durably first.
+   * @param readEnd the source's operation time when the read ended
+   * @param release passes the buffered events of an entry on; called in the same tick in which the entry leaves the
+   * set, so that no later event overtakes them
    */
   async remove(entries: readonly RereadEntry[], readEnd: bigint, release: (entry: RereadEntry) => void): Promise<void> {
     if (entries.length === 0) return;
@@ -223,9 +225,9 @@ export class RereadSet {
   }
 
   /**
-   * Takes keys out, durably first, that are not being read: their documents are gone from the destination, and a copy to come includes what
-   * there is of them on the source.
-   * @returns the latest event of theirs that was dropped: that copy may not be read earlier
+   * Removes entries that are not being read, durably first. Their documents are gone from the destination, and a later
+   * copy of their range includes them.
+   * @returns the latest event dropped for them: that copy may not be read earlier
    */
   async giveUp(entries: readonly RereadEntry[]): Promise<bigint> {
     await this.storage.remove(entries.map(storedId));
@@ -237,7 +239,7 @@ export class RereadSet {
     return dropped;
   }
 
-  /** Takes all keys of a collection out, durably first: it is gone, and what was held is done with. */
+  /** Removes all entries of a collection that no longer exists, durably first, and drops their buffered events. */
   async forget(uuid: string): Promise<void> {
     const gone = [...this.#entries.values()].filter(({ collection }) => collection.uuid === uuid);
     if (gone.length > 0) await this.storage.remove(gone.map(storedId));
@@ -248,18 +250,18 @@ export class RereadSet {
     }
   }
 
-  /** Up to which time changes may be in the document of a key too early, because it was repaired lately; or null. */
+  /** The time up to which a document may already include transactions because of a recent re-read; null without one. */
   readEndOf(collection: SyncedCollection, id: RawValue): bigint | null {
     if (this.#readings.size === 0) return null;
     return this.#readings.get(entryKey({ collection, idClass: idClass(id, false) }))?.readEnd ?? null;
   }
 
-  /** Every event below `time` of a repaired key is done: readings that ended before it no longer matter. */
+  /** Forgets the reads that ended before `time`: all events below it are applied. */
   forgetReadings(time: bigint): void {
     for (const [key, { readEnd }] of this.#readings) if (readEnd < time) this.#readings.delete(key);
   }
 
-  /** Time of the earliest held event, or null. */
+  /** Time of the earliest buffered event, or null. */
   oldestBuffered(): bigint | null {
     let oldest: bigint | null = null;
     for (const entry of this.#entries.values()) {
@@ -270,15 +272,16 @@ export class RereadSet {
   }
 }
 
-/** The order of a capped collection lies in its inserts and deletes, which a reading does not make up for. */
+/** False for capped collections: a re-read does not replace their inserts and deletes, which make their order. */
 function isIncluded({ time }: ChangeEvent, { capped }: SyncedCollection, reading: Reading | undefined): boolean {
   return reading !== undefined && !capped && time <= reading.readTime;
 }
 
-function tooManyKeys(): ConvoyError {
+function tooManyEntries(): ConvoyError {
   return new ConvoyError(
     'memoryBoundExceeded',
-    `More than ${keysMax} documents would have to be read anew. Look at convoy_repairs_total for the reasons, then start anew.`,
+    `More than ${entriesMax} documents would have to be re-read. ` +
+      'Look at convoy_repairs_total for the reasons, then start a new migration.',
   );
 }
 

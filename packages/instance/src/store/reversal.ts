@@ -5,14 +5,14 @@ export function turnsOf({ reversal }: Pick<MigrationRecord, 'reversal'>): number
   return reversal?.turns ?? 0;
 }
 
-/** The cluster that holds a migration's state: the one that was the destination at its start, whatever it is by now. */
+/** The cluster with a migration's state: the destination at its start, whatever its role is now. */
 export function homeOf(
   record: Pick<MigrationRecord, 'reversal' | 'source' | 'destination'>,
 ): MigrationRecord['destination'] {
   return turnsOf(record) % 2 === 0 ? record.destination : record.source;
 }
 
-/** The shard of the present source that a share syncs. */
+/** The shard of the present source that a task syncs. */
 export function sourceShardOf(
   { reversal, taskIds }: Pick<MigrationRecord, 'reversal' | 'taskIds'>,
   taskId: string,
@@ -20,7 +20,9 @@ export function sourceShardOf(
   return reversal?.sourceShards[taskIds.indexOf(taskId)] ?? taskId;
 }
 
-/** What changes in a record when its clusters swap their roles: what was committed becomes what is synced, from the opening on. */
+/**
+ * The changes of a record when its clusters swap roles: the committed collections are synced back, from the opening on.
+ */
 export function swapped(record: MigrationRecord, reversal: Reversal, catalogEpoch: number): Partial<MigrationRecord> {
   const { source, destination, balancers } = record;
   return {
@@ -54,5 +56,6 @@ export function swapped(record: MigrationRecord, reversal: Reversal, catalogEpoc
 const unverified = {
   name: 'reverseNotVerified',
   description:
-    'The verifier checks the direction that the migration was started in: what is replayed after a reverse is not verified. Compare the clusters with convoy verify.',
+    'The verifier checks only the first direction: changes after a reverse are not verified. ' +
+    'Compare the clusters with convoy verify.',
 };

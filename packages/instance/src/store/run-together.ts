@@ -1,15 +1,15 @@
 import { setMaxListeners } from 'node:events';
 
-/** Every call in flight listens to its signal: as many as there are readers, writers, lanes and state writes. */
+/** Every call in flight listens to its signal: readers, writers, apply workers and state writes. */
 export const listenersMax = 1000;
 
-/** Work that ends by itself or when its signal is aborted. */
+/** Work that ends by itself or when its signal aborts. */
 export type Task = (signal: AbortSignal) => Promise<void>;
 
 /**
- * Runs tasks at once and waits for all of them. The first failure ends the others and is thrown when they have ended;
- * when `stop` is aborted, its reason is.
- * @param onFailure told of every failure at once, while the others may still be ending
+ * Runs tasks concurrently and waits for all. The first failure aborts the others and is thrown when all have ended.
+ * Throws the reason of `stop` when that aborts.
+ * @param onFailure called with each failure at once, while the others may still be running
  */
 export async function runTogether(
   stop: AbortSignal,

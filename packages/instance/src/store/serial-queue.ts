@@ -1,4 +1,4 @@
-/** Does one thing after the other, in the order in which they are asked for; what fails fails alone. */
+/** Runs calls one after the other, in order. A failure does not affect later calls. */
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 

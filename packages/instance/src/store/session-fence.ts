@@ -6,14 +6,14 @@ import type { Retrying } from '../cluster/retry.js';
 import { metadataDatabase } from './metadata.js';
 import { numbersPerEpoch, writeTicketed } from './ticketed-write.js';
 
-/** Has one document on each destination shard, with the shard's position as its `_id`. */
+/** Has one document on each destination shard; its `_id` is the shard's position. */
 export const fenceCollection = 'fence';
-/** Sessions fenced at the same time: they all change the same documents, so that more only wait for each other. */
+/** Sessions fenced at the same time. All fences change the same documents, so more would only wait for each other. */
 const fencesParallel = 8;
 
 /**
- * Closes server sessions to what was sent in them before: one majority update that changes one document on every shard of the
- * destination. From then on the servers refuse all lower numbers there (TransactionTooOld), also those that wait in a router.
+ * Closes server sessions to earlier writes: one majority update changes one document on every shard of the destination.
+ * From then on the shards refuse lower numbers (TransactionTooOld), also those of writes that wait in a router.
  */
 export class SessionFence {
   readonly #write: RawWrite;
@@ -36,7 +36,7 @@ export class SessionFence {
 
   /**
    * @param lsid 16 bytes of the session's UUID
-   * @param txnNumber above those that are to be refused
+   * @param txnNumber the servers refuse all lower ones
    * @throws ConvoyError `staleEpoch` when another owner has fenced the session higher
    */
   async raise(lsid: Uint8Array, txnNumber: bigint, signal: AbortSignal): Promise<void> {
@@ -44,8 +44,8 @@ export class SessionFence {
   }
 
   /**
-   * Stops a share's former owner, which may be a process that was frozen in the middle of a call.
-   * @param epoch the new owner's; its own numbers lie above the fence
+   * Stops the former owner of a task, which may be a process that was frozen in the middle of a call.
+   * @param epoch the new owner's; its numbers are above the fence
    */
   async stopFormerOwner(sessions: readonly Uint8Array[], epoch: number, signal: AbortSignal): Promise<void> {
     const txnNumber = BigInt(epoch) * numbersPerEpoch;
@@ -55,8 +55,8 @@ export class SessionFence {
   }
 
   /**
-   * Only a document that was really changed holds on its shard: anything less is no fence. A shard that no longer knows what it did
-   * under the number has stored it.
+   * A shard remembers a number only when the update changed its document. A shard that no longer knows the outcome
+   * under the number (IncompleteTransactionHistory) has stored it.
    */
   async #send(ticket: WriteTicket, signal: AbortSignal): Promise<void> {
     const { n, failures } = await writeTicketed(this.destination.router, this.#write, ticket, signal);
@@ -64,7 +64,7 @@ export class SessionFence {
     if (n + stored < this.#write.statements.length) {
       throw new ConvoyError(
         'internalError',
-        'The fence has lost documents, so that a late write could still reach a shard.',
+        'Documents of the fence are missing, so that a late write could still reach a shard.',
       );
     }
   }

@@ -2,14 +2,14 @@ import type { Document } from 'mongodb';
 import type { Metadata, MetadataCollection } from './metadata.js';
 import { type MigrationRecord, MigrationRecords } from './migration-record.js';
 
-/** Collections that releases before 2.0 stored under another name. */
+/** Collections with another name in releases before 2.0. */
 const renamedCollections: readonly (readonly [former: string, name: MetadataCollection])[] = [
   ['shares', 'tasks'],
   ['repairs', 'rereads'],
   ['definitions', 'ddlChanges'],
 ];
 
-/** Fields of a task's record that they stored under another name, as `$rename` takes them. */
+/** Fields of a task record with another name in releases before 2.0, for `$rename`. */
 const renamedTaskFields: Document = {
   begun: 'applyWatermark',
   consented: 'acknowledged',
@@ -17,7 +17,7 @@ const renamedTaskFields: Document = {
   'verification.figures': 'verification.stats',
 };
 
-/** The same of the migration's record. */
+/** The same of the migration record. */
 const renamedRecordFields: Document = {
   shareIds: 'taskIds',
   definitions: 'ddlChanges',
@@ -25,15 +25,15 @@ const renamedRecordFields: Document = {
   rollCall: 'memberCheck',
 };
 
-/** What belongs to a task beside its record; each document names it. */
+/** Collections whose documents belong to a task and name it. */
 const ofTasks = ['partitions', 'rereads', 'verificationParts', 'mismatches'] as const;
 
 /**
- * Gives the metadata of a release before 2.0 today's names, which ends the work of its instances. Several processes may
- * do this at once, and one may finish what another left undone: each change applies to former names alone.
+ * Renames the metadata of a release before 2.0, which ends the work of its instances. Several processes may do this at
+ * once, and one may finish the work of another: each change applies to former names only.
  * @param own the present release
- * @param countsAnew sets the copied bytes and documents to 0 of an unknown total
- * @returns the record as it is then
+ * @param countsAnew resets the copied bytes and documents to 0, of an unknown total
+ * @returns the new record
  */
 export async function takeOverMetadata(
   metadata: Metadata,
@@ -52,7 +52,7 @@ export async function takeOverMetadata(
   return new MigrationRecords(metadata).read(signal);
 }
 
-/** The task gets its next epoch, its documents before its record: nobody writes any of it under the former one. */
+/** Raises the task's epoch, in its documents first: its former owner can write none of them any more. */
 async function takeOverTask(
   metadata: Metadata,
   { _id, epoch }: { _id: string; epoch: number },
@@ -72,7 +72,7 @@ async function takeOverTask(
   await metadata.updateOne('tasks', former, { $set: set, $rename: renamedTaskFields }, signal);
 }
 
-/** Enters the present release, which earlier ones refuse from then on, into a record with today's names. */
+/** Sets the present release in a record with today's names; earlier releases refuse it from then on. */
 export async function raiseRelease(
   metadata: Metadata,
   record: MigrationRecord,

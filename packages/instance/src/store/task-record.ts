@@ -5,79 +5,79 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Binary, type Document, type Timestamp } from 'mongodb';
 import type { Metadata } from './metadata.js';
 
-/** What differs with nothing on its way: a commit would fail. */
+/** Documents that differ with no change in flight: a commit would fail. */
 export interface LastingDifferences {
   documents: number;
-  /** Of those, the ones that reading them anew has not helped. */
+  /** Of those, the ones that still differ after re-reads. */
   givenUp: number;
   namespaces: string[];
 }
 
-/** What is durable of one share's verifier, beside its parts and mismatches. */
+/** The durable state of one task's verifier, beside its parts and mismatches. */
 export interface TaskVerification {
-  /** Entries of the definition journal up to which all collections that this share plans are planned; -1 while some are not. */
+  /** Ordinal of the DDL journal up to which all collections that this task plans are planned; -1 while some are not. */
   planned: number;
-  /** On both sides everything below was looked at; null while nothing is followed. */
+  /** Times below which every change is compared; null while no collection is followed. */
   settled: { source: Timestamp | null; destination: Timestamp | null };
-  /** The last look that was answered, and how many documents differed at it. */
+  /** Number of the last answered check, and how many documents differed in it. */
   answered: number;
   mismatches: number;
-  /** How many differed when they were looked at last. */
+  /** How many differed in their latest comparison. */
   differing: number;
   /** For progress. */
   stats: { blocker: OwnBlocker | null; source: VerificationSideProgress; destination: VerificationSideProgress };
 }
 
-/** What a share has drained. */
 export interface DrainedRound {
   round: number;
-  /** Source writes that were seen after the commit time, deletes left out. */
+  /** Source writes after the commit time, without deletes. */
   eventsAbove: number;
-  /** UUIDs of the collections of which documents were deleted after it. */
+  /** UUIDs of the collections with deletes after it. */
   deletedIn?: string[];
-  /** The record's `lastLook`, once the stream was read past it. */
+  /** The record's `lastLook`, once the stream is read past it. */
   lookedTo?: Timestamp;
 }
 
-/** What is durable of one share: one source shard's part of the migration, and who works on it. */
+/** The durable state of one sync task: one source shard's part of the migration, and its owner. */
 export interface TaskRecord {
   _id: string;
-  /** Minted by every new owner; writes under an earlier one are refused. */
+  /** Every new owner raises it; writes under an earlier one are refused. */
   epoch: number;
   owner: { syncID: string; incarnation: string };
-  /** Tells the present owner's taking from all others; absent when an earlier release took the share. */
+  /** Id of the present owner's `take`; absent when an earlier release took the task. */
   taking?: string;
   started: boolean;
   paused: boolean;
   commitRequested: boolean;
-  /** The stream is resumed here; everything below is durable on the destination. Null before the first one. */
+  /** The stream resumes here; everything below is durable on the destination. Null before the first checkpoint. */
   checkpoint: Timestamp | null;
   /** No event above this time was sent to the destination. */
   applyWatermark: Timestamp | null;
-  /** Time of the latest change of migrated data that was routed when the checkpoint was stored. */
+  /** Time of the latest routed change of migrated data, when the checkpoint was stored. */
   lastWrite: Timestamp | null;
   copied: { bytes: number; documents: number };
   copyDone: boolean;
   eventsApplied: number;
-  /** Set when everything up to the commit time of a round is durable; `eventsAbove` counts source writes seen after it. */
+  /** Set once everything up to the commit time of a round is durable. */
   drained: DrainedRound | null;
-  /** Ids of the server sessions of this identity's writes. */
+  /** Ids of the server sessions of this task's writes. */
   sessions: Binary[];
-  /** All entries of the definition journal up to this ordinal are known to the share, and it has let go of what undone ones are about. */
+  /** The task has read the DDL journal up to this ordinal and has suspended the collections of its undone entries. */
   acknowledged: number;
-  /** Collections that the share's stream has shown changes of and that are not followed. */
+  /** Collections in the task's stream that are not followed. */
   unknown: { uuid: string; database: string; name: string }[];
-  /** The number of turns (`Reversal.turns`) that the record is about, left out for 0, and the one that the share was told to reverse. */
+  /** The `Reversal.turns` that this record belongs to; absent for 0. */
   turn?: number;
+  /** The turn for which the task's instance received a `reverse` request. */
   reverseRequested?: number;
-  /** Of the embedded verifier; absent until it has begun. */
+  /** Of the embedded verifier; absent until it starts. */
   verification?: TaskVerification;
-  /** The last roll call that this share's process has answered. */
+  /** The last member check that the task's process has answered. */
   present?: string;
 }
 
-/** The durable state of a share of which nothing is done. */
-const unbegun = {
+/** The durable state of a task at its start. */
+const initialState = {
   paused: false,
   commitRequested: false,
   checkpoint: null,
@@ -91,7 +91,7 @@ const unbegun = {
   unknown: [],
 } satisfies Partial<TaskRecord>;
 
-/** Reads and writes of share records, conditional on the owner's epoch. */
+/** Reads and writes task records, conditional on the owner's epoch. */
 export class TaskRecords {
   constructor(private readonly metadata: Metadata) {}
 
@@ -100,9 +100,9 @@ export class TaskRecords {
   }
 
   /**
-   * Takes a share over for this process: mints the next epoch and makes sure that its write sessions exist. Repeated by a
-   * router, early or late, it is one taking: it raises the one epoch that was found.
-   * @param sessionsMax number of server sessions, one per write that may be in flight
+   * Makes this process the owner of a task: raises the epoch and creates the write sessions if needed. A router may
+   * repeat the write early or late: it still raises only the epoch that was found.
+   * @param sessionsMax number of server sessions, one per write in flight
    */
   async take(
     taskId: string,
@@ -115,7 +115,7 @@ export class TaskRecords {
       epoch: 0,
       owner,
       started: true,
-      ...unbegun,
+      ...initialState,
       sessions,
     };
     const taking = randomUUID();
@@ -124,7 +124,7 @@ export class TaskRecords {
         upsert: true,
       });
       if (stored === null)
-        throw new ConvoyError('internalError', `The record of share ${taskId} could not be written.`);
+        throw new ConvoyError('internalError', `The record of sync task ${taskId} could not be written.`);
       if (stored.taking === taking) return stored as unknown as TaskRecord;
       const found = Number(stored.epoch);
       const taken = await this.metadata.findAndUpdate(
@@ -138,12 +138,12 @@ export class TaskRecords {
   }
 
   /**
-   * Lets all shares begin anew after the clusters were swapped: everything is copied, and nothing of the new source's
-   * changes applied. Shares that have done so are left alone, whoever repeats it when.
+   * Resets all tasks after the clusters are swapped: everything counts as copied, and no change of the new source is
+   * applied. Repeatable: tasks of this turn stay as they are.
    */
   async beginTurn(turn: number, signal: AbortSignal): Promise<void> {
     const set: Partial<TaskRecord> = {
-      ...unbegun,
+      ...initialState,
       turn,
       copyDone: true,
     };
@@ -156,17 +156,17 @@ export class TaskRecords {
   }
 
   /**
-   * Sets fields of a record. Those that an owner only raises are never lowered, whatever copy of an earlier write a router
-   * carries out late.
-   * @throws ConvoyError `staleEpoch` when another process has taken the share over
+   * Sets fields of a record. Fields that an owner only raises are never lowered, even when a router applies a copy of
+   * an earlier write late.
+   * @throws ConvoyError `staleEpoch` when another process has taken the task over
    */
   async update(taskId: string, epoch: number, set: Partial<TaskRecord>, signal: AbortSignal): Promise<void> {
     const written = await this.metadata.updateOne('tasks', { _id: taskId, epoch }, changesOf(set), signal);
-    if (!written) throw new ConvoyError('staleEpoch', `Another process works on share ${taskId}.`);
+    if (!written) throw new ConvoyError('staleEpoch', `Another process owns sync task ${taskId}.`);
   }
 }
 
-/** Fields that go only up while an epoch lasts. */
+/** Fields that only rise within an epoch. */
 const raisedFields: ReadonlySet<string> = new Set<keyof TaskRecord>(['checkpoint', 'applyWatermark', 'acknowledged']);
 
 function changesOf(fields: Partial<TaskRecord>): Document {

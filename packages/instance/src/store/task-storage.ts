@@ -6,15 +6,15 @@ import { refusingStale } from './refusing-stale.js';
 import type { RereadStorage } from './reread-set.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
-/** Name of the document that holds a share's partitions of a copy. */
+/** `_id` of the document with a task's partitions of a copy. */
 export function partitionsName(taskId: string, copy: string): string {
   return `${taskId}/${copy}`;
 }
 
 /**
- * Partitions and doubtful keys of one share in the metadata database. Every document carries the epoch of its owner. A
- * new owner claims them all first, those not yet there included: after that an earlier owner can write none of them,
- * which would otherwise tell a later one of a copy that the checkpoint does not reach back to.
+ * Partitions and documents to re-read of one sync task, in the metadata database. Every document has its owner's epoch.
+ * A new owner first claims them all, those not yet stored included. Afterwards an earlier owner can write none of them:
+ * its partitions could claim a copy that the checkpoint does not reach back to.
  */
 export class TaskStorage implements RereadStorage {
   constructor(
@@ -25,10 +25,10 @@ export class TaskStorage implements RereadStorage {
   ) {}
 
   /**
-   * Claims what former owners have left, and reads it.
-   * @param copies names of the copies of the share's collections
-   * @returns stored partitions by name of their copy, and stored doubtful keys
-   * @throws ConvoyError `staleEpoch` when a later owner has done so already
+   * Claims and reads the documents of former owners.
+   * @param copies names of the copies of the task's collections
+   * @returns stored partitions by name of their copy, and stored documents to re-read
+   * @throws ConvoyError `staleEpoch` when a later owner has claimed them
    */
   async claim(copies: readonly string[]): Promise<{ partitions: Map<string, Document[]>; rereads: Document[] }> {
     await this.claimCopies(copies);
@@ -45,8 +45,8 @@ export class TaskStorage implements RereadStorage {
   }
 
   /**
-   * Claims copies, those not yet there included.
-   * @throws ConvoyError `staleEpoch` when a later owner has done so already
+   * Claims copies, those not yet stored included.
+   * @throws ConvoyError `staleEpoch` when a later owner has claimed them
    */
   async claimCopies(copies: readonly string[]): Promise<void> {
     const set = { task: this.taskId, epoch: this.epoch };
@@ -57,7 +57,7 @@ export class TaskStorage implements RereadStorage {
     await refusingStale(() => this.metadata.upsertEach('partitions', claims, this.signal));
   }
 
-  /** Saves all partitions of a claimed copy as one document. */
+  /** Returns the function that saves all partitions of a claimed copy as one document. */
   saverOf(copy: string): SavePartitions {
     return async (_collection, partitions) => {
       const filter = { _id: partitionsName(this.taskId, copy), epoch: this.epoch };
@@ -66,7 +66,7 @@ export class TaskStorage implements RereadStorage {
     };
   }
 
-  /** Removes the partitions of a copy that is over. */
+  /** Removes the partitions of a copy that has ended. */
   async forgetCopy(copy: string): Promise<void> {
     await this.metadata.deleteMany(
       'partitions',
@@ -90,17 +90,20 @@ export class TaskStorage implements RereadStorage {
     }
   }
 
-  /** A document of the share, unless a later owner has claimed it. */
+  /** Matches a document of the task unless a later owner has claimed it. */
   #earlier(name: string): { _id: string; epoch: Document } {
     return { _id: `${this.taskId}/${name}`, epoch: { $lte: this.epoch } };
   }
 }
 
-/** The source's catalog as it was when the migration (or its present direction) began, and as it is committed; the destination's as it was opened. */
+/**
+ * `collections`: the source's catalog at the start of the present direction; `committedCollections`: at the commit;
+ * `openedCollections`: the destination's catalog when it was opened.
+ */
 export type StoredCatalog = 'collections' | 'committedCollections' | 'openedCollections';
 
 /**
- * Collections of the migration in catalog order, as their stored entries.
+ * Stored entries of the migration's collections, in catalog order.
  * @param leaderEpoch the epoch of the leader whose entries count
  */
 export async function readStoredEntries(
@@ -114,8 +117,7 @@ export async function readStoredEntries(
 }
 
 /**
- * Stores a catalog of the source. May be repeated: what a former leader writes when it
- * thaws stands beside the entries that count, and is not read.
+ * Stores a catalog. Repeatable. Late entries of a former leader have its epoch and are never read.
  */
 export async function storeEntries(
   metadata: Metadata,
@@ -132,14 +134,14 @@ export async function storeEntries(
     entry,
   }));
   await metadata.upsertMany(collection, documents, signal);
-  // Only what the catalog does not have: a router may carry a deletion out once more when the entries are there.
+  // Deletes only positions beyond the catalog: a router may repeat a delete after the entries are stored.
   await metadata.deleteMany(collection, { epoch: leaderEpoch, position: { $gte: entries.length } }, signal);
 }
 
 /**
- * Removes what the direction before a reverse has left of the shares' partitions and doubtful keys, and of the pairs of
- * UUIDs. Those who write any of it from here on have later epochs, whenever this is carried out.
- * @param shareEpochs the epoch of each share, by its id
+ * Removes partitions, documents to re-read and UUID pairs of the direction before a reverse. Later writers have later
+ * epochs, so that a late execution does no harm.
+ * @param taskEpochs the epoch of each task, by its id
  */
 export async function clearDirection(
   metadata: Metadata,

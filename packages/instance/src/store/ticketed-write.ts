@@ -2,10 +2,10 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { NodeClient, RawWrite, WriteOutcome, WriteTicket } from '../cluster/node-client.js';
 import { classify, historyIncompleteCode, kindOfCode } from '../cluster/failure.js';
 
-/** Numbers of one epoch: the next epoch begins at `(epoch + 1) × 2^32`. */
+/** Transaction numbers of one epoch: the next epoch starts at `(epoch + 1) × 2^32`. */
 export const numbersPerEpoch = 2n ** 32n;
 
-/** A statement inside a bulk failed in a way that sending it again under the same number mends. */
+/** A statement of a bulk failed; sending the bulk again under the same number mends it. */
 export class RetryableStatement extends Error {
   constructor(readonly code: number) {
     super(`a statement failed with retryable code ${code}`);
@@ -15,8 +15,9 @@ export class RetryableStatement extends Error {
 
 /**
  * Sends a write once, under its number in its session.
- * @returns what was written and the failures of single statements that repeating cannot mend
- * @throws ConvoyError `staleEpoch` when the session is fenced; RetryableStatement when the write has to be sent again under its number
+ * @returns the counts, and the failures of single statements that no repetition can mend
+ * @throws ConvoyError `staleEpoch` when the session is fenced; RetryableStatement when the caller has to repeat the
+ * write under the same number
  */
 export async function writeTicketed(
   client: NodeClient,
@@ -34,13 +35,13 @@ export async function writeTicketed(
   return outcome;
 }
 
-/** What is known of no statement is that of each. */
+/** Reports the outcome of every statement as unknown. */
 function unknownOutcome({ statements }: RawWrite): WriteOutcome {
   const failures = statements.map((_, index) => ({ index, code: historyIncompleteCode, message: '' }));
   return { n: 0, nModified: 0, upserted: 0, failures };
 }
 
-/** Looks through the failures of single statements for those that concern the whole write. */
+/** Throws for failures of single statements that concern the whole write. */
 function refuseFailures({ failures }: WriteOutcome): void {
   for (const { code } of failures) {
     const kind = kindOfCode(code);

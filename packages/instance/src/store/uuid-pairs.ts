@@ -1,15 +1,15 @@
 import type { Metadata } from './metadata.js';
 import { refusingStale } from './refusing-stale.js';
 
-/** UUIDs of one collection on both sides, each 32 hexadecimal digits. */
+/** UUIDs of one collection on both clusters, each 32 hexadecimal digits. */
 export interface UuidPair {
   sourceUuid: string;
   destinationUuid: string;
 }
 
 /**
- * Which collection on the destination stands for which on the source. Definition changes are applied by these, not by
- * name: what was made anew since is another collection.
+ * Maps source collections to destination collections. DDL changes use these UUIDs, because a name may meanwhile belong
+ * to a new collection.
  */
 export class UuidPairs {
   readonly #destinationUuids: Map<string, string>;
@@ -33,17 +33,17 @@ export class UuidPairs {
     );
   }
 
-  /** UUID on the destination, or null when none was recorded. */
+  /** UUID on the destination; null when none is recorded. */
   destinationOf(sourceUuid: string): string | null {
     return this.#destinationUuids.get(sourceUuid) ?? null;
   }
 
-  /** Whether a collection of the destination stands for one of the source now, as far as is recorded. */
-  isStanding(destinationUuid: string): boolean {
+  /** Whether a source collection is now mapped to this destination collection. */
+  isMapped(destinationUuid: string): boolean {
     return [...this.#destinationUuids.values()].includes(destinationUuid);
   }
 
-  /** Whether a collection of the destination stands for one of the source, or did. */
+  /** Whether a source collection is or was mapped to this destination collection. */
   isRecorded(destinationUuid: string): boolean {
     return this.#recorded.has(destinationUuid);
   }

@@ -4,12 +4,11 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Metadata } from './metadata.js';
 import { refusingStale } from './refusing-stale.js';
 
-/** What is stored beside a document's own fields. */
 type Owned = Document & { _id: string };
 
 /**
- * The durable state of one share's verifier. Plans belong to all shares and never change; parts of collections and
- * mismatches belong to the share, and what a former owner writes late is refused.
+ * The durable state of one task's verifier. All tasks share the plans, which never change. Parts of collections and
+ * mismatches belong to the task; late writes of a former owner are refused.
  */
 export class VerificationStorage {
   constructor(
@@ -20,8 +19,8 @@ export class VerificationStorage {
   ) {}
 
   /**
-   * Claims what earlier owners of the share have left.
-   * @returns the share's parts of all collections
+   * Claims the documents of earlier owners of the task.
+   * @returns the task's parts of all collections
    */
   async claim(): Promise<Document[]> {
     const former = { task: this.taskId, epoch: { $lt: this.epoch } };
@@ -31,12 +30,12 @@ export class VerificationStorage {
     return this.metadata.find('verificationParts', { task: this.taskId, epoch: this.epoch }, this.signal);
   }
 
-  /** The plans of some collections, as far as there are any. */
+  /** The stored plans of some collections. */
   plansOf(keys: readonly string[]): Promise<Document[]> {
     return this.metadata.find('verificationPlans', { _id: { $in: [...keys] } }, this.signal);
   }
 
-  /** Stores a plan, unless there is one. @returns the one that counts */
+  /** Stores a plan unless there is one. @returns the stored one */
   async plan(key: string, plan: Document): Promise<Document> {
     const stored = await this.metadata.findAndUpdate(
       'verificationPlans',
@@ -49,7 +48,7 @@ export class VerificationStorage {
     return stored;
   }
 
-  /** Stores how far the share's parts of a collection are. */
+  /** Stores the progress of the task's parts of a collection. */
   async saveParts(key: string, parts: readonly Document[]): Promise<void> {
     const _id = `${key}/${this.taskId}`;
     const statement = {
@@ -59,7 +58,6 @@ export class VerificationStorage {
     await refusingStale(() => this.metadata.upsertEach('verificationParts', [statement], this.signal));
   }
 
-  /** Stores documents that differ. */
   async saveMismatches(mismatches: readonly Owned[]): Promise<void> {
     const statements = mismatches.map((mismatch) => {
       const _id = this.#nameOf(mismatch._id);
@@ -75,19 +73,19 @@ export class VerificationStorage {
     }
   }
 
-  /** Some of the share's mismatches behind a name; all of them in order when asked again and again with the last name. */
+  /** A page of the task's mismatches after `name`, in order; '' for the first page. */
   async mismatchesAfter(name: string, limit: number): Promise<Document[]> {
     const filter = { task: this.taskId, _id: { $gt: name === '' ? '' : this.#nameOf(name) } };
     const found = await this.metadata.findSome('mismatches', filter, limit, this.signal);
     return found.map((document) => ({ ...document, _id: String(document._id).slice(0, -this.taskId.length - 1) }));
   }
 
-  /** Some documents that differ, found by whichever share, that this share is to read anew. */
+  /** Some mismatches, found by any task, that this task has to re-read. */
   givenToReread(limit: number): Promise<Document[]> {
     return this.metadata.findSome('mismatches', { 'standing.waiting': this.taskId }, limit, this.signal);
   }
 
-  /** Notes that this share has taken such documents. @param ids as they are stored */
+  /** Records that this task re-reads such mismatches. @param ids as stored */
   async taken(ids: readonly string[]): Promise<void> {
     for (const part of partsWithin(ids, (id) => id.length, commandBytesMax)) {
       await this.metadata.updateMany(
@@ -103,7 +101,7 @@ export class VerificationStorage {
     return this.metadata.count('mismatches', { task: this.taskId }, this.signal);
   }
 
-  /** Removes what is known of a collection that is no longer followed. */
+  /** Removes the state of a collection that is no longer followed. */
   async forget(key: string): Promise<void> {
     await this.metadata.deleteMany(
       'verificationParts',

@@ -5,12 +5,12 @@ import { duplicateKeyCode, historyIncompleteCode, objectTooLargeCode } from '../
 import type { RereadReason } from './reread-set.js';
 import type { SyncedCollection } from './synced-collection.js';
 
-/** BSONObjectTooLarge, and what updates answer when a document would grow beyond 16 MB. */
+/** BSONObjectTooLarge, and the codes of updates that would grow a document beyond 16 MB. */
 const tooLargeCodes = new Set([objectTooLargeCode, 17419, 17420]);
 
 const immutableFieldCode = 66;
 
-/** What servers answer when an index cannot take a document, by the list that they keep of these codes themselves. */
+/** Codes for documents that an index cannot hold; servers have the same list. */
 const indexKeysCodes = new Set([
   // CannotIndexParallelArrays, CannotBuildIndexKeys, field names that are ambiguous in arrays, hashed indexes
   171, 201, 16746, 16766,
@@ -21,25 +21,26 @@ const indexKeysCodes = new Set([
 ]);
 
 /**
- * Why a key is to be read anew whose statement was refused for what stands on the destination just then: a document in the
- * way, or an index that is ahead of the documents; or of which nobody knows whether it was carried out. Null when no reading mends it.
+ * Why a document must be re-read after its statement failed. Either the destination is not yet in the right state (a
+ * document is in the way, or an index is ahead of the documents), or the outcome is unknown. Null when no re-read
+ * helps.
  */
 export function rereadOfRefusal(
   { capped, collated }: Pick<SyncedCollection, 'capped' | 'collated'>,
   code: number,
 ): RereadReason | null {
   if (code === duplicateKeyCode) return 'duplicateKey';
-  // Under the collation of the collection the filter has found a document with another `_id`, which no update changes.
+  // Under the collection's collation the filter matched a document with another `_id`, which no update can change.
   if (collated && code === immutableFieldCode) return 'duplicateKey';
-  // No repair puts a document of a capped collection in its place among the others.
+  // No re-read restores the position of a document in a capped collection.
   if (capped) return null;
   if (code === historyIncompleteCode) return 'unknownOutcome';
   return indexKeysCodes.has(code) ? 'indexKeys' : null;
 }
 
 /**
- * Why a document that no statement can put is to be read anew: the statement is too large, or its filter cannot give the shard key of
- * what it may have to insert. Null when the statement can be sent.
+ * Why a document must be re-read because no upsert can write it: the statement is too large, or its filter cannot name
+ * the shard key of the document. Null when the statement can be sent.
  */
 export function rereadOfUpsert(
   statement: Uint8Array,
@@ -50,7 +51,7 @@ export function rereadOfUpsert(
   return hasUndefinedKey(document, destinationKey) ? 'undefinedShardKey' : null;
 }
 
-/** The named failure of a statement that no repetition mends; carries namespace and code, never values. */
+/** The error for a statement that no repetition mends. It names namespace and code, never values. */
 export function writeRefused(collection: { database: string; name: string }, code: number): ConvoyError {
   const namespace = `${collection.database}.${collection.name}`;
   if (tooLargeCodes.has(code))

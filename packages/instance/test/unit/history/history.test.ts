@@ -20,8 +20,8 @@ const point = (at_ms: number, lagSeconds: number | null = 0) => ({
   lagSeconds,
 });
 
-describe('course', () => {
-  test('six hours fit into its points, the peaks of the lag stay, and neighbours are never nearer than the interval', () => {
+describe('the history', () => {
+  test('keeps six hours in its points, with the peaks of the lag, never nearer than the interval', () => {
     let history = emptyHistory();
     for (let second = 0; second <= 6 * 3600; second += 1)
       history = withPoint(history, point(second * 1000, second === 5_000 ? 99 : 1));
@@ -33,7 +33,7 @@ describe('course', () => {
     expect(historySchema.safeParse(history).success).toBe(true);
   });
 
-  test('the time line keeps its beginning and its end', () => {
+  test('keeps the start and the end of the timeline', () => {
     const entry = (at_ms: number): TimelineEntry => ({ at_ms, kind: 'phase', level: 'info', text: 'x'.repeat(2_000) });
     let history = emptyHistory();
     for (let at = 0; at < 1_000; at += 1) history = withEntries(history, [entry(at)]);
@@ -62,10 +62,10 @@ const texts = (before: [string, SeenReport][], now: [string, SeenReport][], lead
     7,
   ).map(({ text }) => text);
 
-describe('what has happened', () => {
+describe('the timeline', () => {
   const running = { state: 'RUNNING' as const };
 
-  test('a state counts when all instances have it', () => {
+  test('has a state once all instances have it', () => {
     expect(texts([seen('a'), seen('b')], [seen('a', running), seen('b')])).toEqual([]);
     expect(texts([seen('a'), seen('b')], [seen('a', running), seen('b', running)], 'a')).toEqual([
       'Instance a leads the fleet.',
@@ -73,27 +73,27 @@ describe('what has happened', () => {
     ]);
   });
 
-  test('instances fall silent, are heard again and are started again', () => {
+  test('shows instances that stop reporting, report again and restart', () => {
     expect(texts([seen('a'), seen('b')], [seen('a', {}, false), seen('b', {}, true, '2')])).toEqual([
-      'Instance a has fallen silent.',
-      'Instance b was started again.',
+      'Instance a has stopped reporting.',
+      'Instance b was restarted.',
     ]);
-    expect(texts([seen('a', {}, false), seen('b')], [seen('a'), seen('b')])).toEqual(['Instance a is heard again.']);
+    expect(texts([seen('a', {}, false), seen('b')], [seen('a'), seen('b')])).toEqual(['Instance a reports again.']);
   });
 
-  test('warnings begin and end, and a failure is told once', () => {
+  test('shows warnings that start and end, and a failure once', () => {
     const { progress } = idleReport({ id: 'a', syncID: 'a', incarnation: '1', release: '1' });
     const warned = { progress: { ...progress, warnings: [{ name: 'w', description: 'd' }] } };
     const failed = { failure: { error: 'retriesExhausted' as const, errorDescription: 'gone' } };
     expect(texts([seen('a'), seen('b')], [seen('a', warned), seen('b')])).toEqual(['Warning w: d']);
     expect(texts([seen('a', warned), seen('b')], [seen('a', failed), seen('b')])).toEqual([
       'Warning w is over.',
-      'The migration has failed: retriesExhausted. gone',
+      'The migration failed: retriesExhausted. gone',
     ]);
     expect(texts([seen('a', failed), seen('b')], [seen('a', failed), seen('b', failed)])).toEqual([]);
   });
 
-  test('figures of all instances are added up, the total is not, and one that is not known leaves the sum unknown', () => {
+  test('a point sums the stats of all instances except the total; a missing one makes the sum unknown', () => {
     const { progress } = idleReport({ id: 'a', syncID: 'a', incarnation: '1', release: '1' });
     const copying = {
       progress: {
