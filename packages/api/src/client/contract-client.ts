@@ -11,12 +11,12 @@ import { exchangeJson } from './exchange-json.js';
 import { failureOf, progressReplySchema, readReply } from './read-reply.js';
 
 /**
- * Time limit of one call when none is configured: a command is answered once it is recorded, within seconds. A coordinator
- * waits 30 s for its instances, and then says who has not answered: that is worth waiting for.
+ * Default time limit of one call. Commands reply within seconds, once recorded. A coordinator waits 30 s for its
+ * instances before it names the missing ones, so the limit must be longer.
  */
 const TIMEOUT_MS_DEFAULT = 45_000;
 
-/** Settings of a client. */
+/** Options of a client. */
 export interface ContractClientOptions {
   /** Bearer token, sent with every call. */
   readonly token?: string;
@@ -24,16 +24,16 @@ export interface ContractClientOptions {
   readonly timeout_ms?: number;
 }
 
-/** Settings of one call. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Ends the call when aborted; it then rejects with the signal's reason. */
+  /** Aborts the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Calls the contract of an instance or of a coordinator process.
- * Every method resolves with the reply's body, or rejects with the ConvoyError that the failure body names, with
- * `requestTimedOut`, `instanceUnreachable` or `unexpectedReply`. Nothing is repeated by itself.
+ * Client of an instance's or a coordinator's API.
+ * Every method resolves with the reply's body. It rejects with the ConvoyError that the failure body names, or with
+ * `requestTimedOut`, `instanceUnreachable` or `unexpectedReply`. The client never retries.
  */
 export class ContractClient {
   readonly #baseUrl: string;
@@ -57,12 +57,12 @@ export class ContractClient {
     return this.#command('pause', {}, call);
   }
 
-  /** Goes on with a paused migration. */
+  /** Resumes a paused migration. */
   resume(call?: CallOptions): Promise<SuccessReply> {
     return this.#command('resume', {}, call);
   }
 
-  /** Ends the migration. */
+  /** Commits the migration. */
   commit(call?: CallOptions): Promise<SuccessReply> {
     return this.#command('commit', {}, call);
   }
@@ -72,12 +72,12 @@ export class ContractClient {
     return this.#command('reverse', {}, call);
   }
 
-  /** Progress of an instance, or the contract's part of a fleet's. */
+  /** Progress of an instance, or the contract's fields of a fleet's progress. */
   progress(call?: CallOptions): Promise<ProgressReply> {
     return this.#call('GET', PROGRESS_PATH, undefined, progressReplySchema(progressSchema), call);
   }
 
-  /** Progress of a fleet, from a coordinator process. */
+  /** Progress of a fleet; only coordinators serve it. */
   fleetProgress(call?: CallOptions): Promise<ProgressReply<FleetProgress>> {
     return this.#call('GET', PROGRESS_PATH, undefined, progressReplySchema(fleetProgressSchema), call);
   }
@@ -105,7 +105,7 @@ export class ContractClient {
     if (failure !== undefined) throw failure;
     const value = readReply(reply, schema);
     if (value === undefined)
-      throw new ConvoyError('unexpectedReply', `The reply of ${path} has another shape than the contract's.`);
+      throw new ConvoyError('unexpectedReply', `The reply of ${path} does not have the contract's shape.`);
     return value;
   }
 }

@@ -1,6 +1,6 @@
 import { ConvoyError } from '../errors/convoy-error.js';
 
-/** Largest reply that is read: a fleet of a thousand instances needs less than 1 MiB. */
+/** Maximum size of a reply. A fleet of a thousand instances needs less than 1 MiB. */
 const REPLY_BYTES_MAX = 16 * 1024 * 1024;
 
 /** One HTTP request with a JSON body. */
@@ -14,7 +14,7 @@ export interface JsonExchange {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Redirects are refused, since they would carry the token to another address. */
+/** Redirects fail, since they would send the token to another address. */
 function requestInit(exchange: JsonExchange, signal: AbortSignal): RequestInit {
   return {
     method: exchange.method,
@@ -45,8 +45,8 @@ async function readText(response: Response): Promise<string> {
 
 /**
  * Sends one request and returns the JSON value of its reply, whatever its status.
- * @throws ConvoyError `requestTimedOut`, `instanceUnreachable`, or `unexpectedReply` when the reply is not JSON;
- * the reason of `signal` when that was aborted
+ * @throws ConvoyError `requestTimedOut`, `instanceUnreachable`, or `unexpectedReply` when the reply is not JSON; the
+ * reason of `signal` when it was aborted
  */
 export async function exchangeJson(exchange: JsonExchange): Promise<unknown> {
   const timeLimit = AbortSignal.timeout(exchange.timeout_ms);
@@ -60,7 +60,7 @@ export async function exchangeJson(exchange: JsonExchange): Promise<unknown> {
     if (timeLimit.aborted) {
       throw new ConvoyError(
         'requestTimedOut',
-        `No reply came within ${exchange.timeout_ms} ms; read progress to see the state.`,
+        `No reply arrived within ${exchange.timeout_ms} ms. Read progress to see the state.`,
         { cause },
       );
     }

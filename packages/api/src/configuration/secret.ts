@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A text that does not show when it is logged, printed or turned into JSON. */
+/** A text that logs, printed output and JSON never show. */
 export class Secret {
   readonly #text: string;
 
@@ -8,7 +8,7 @@ export class Secret {
     this.#text = text;
   }
 
-  /** The text itself: for the call that needs it, never for keeping. */
+  /** The text itself. Pass it on to the call that needs it; do not store it. */
   reveal(): string {
     return this.#text;
   }

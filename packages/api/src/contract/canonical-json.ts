@@ -1,12 +1,11 @@
-/** Compares by code units: the same order on every machine, whatever its locale. */
+/** Compares by code units, so the order does not depend on the locale. */
 function compareCodeUnits(left: string, right: string): number {
   if (left === right) return 0;
   return left < right ? -1 : 1;
 }
 
 /**
- * JSON text that is the same for values that are the same: object keys are sorted by code units, fields that are
- * `undefined` left out. Arrays keep their order.
+ * Equal JSON text for equal values: keys sorted by code units, `undefined` fields left out. Arrays keep their order.
  * @param value plain JSON values
  */
 export function canonicalJson(value: unknown): string {
@@ -19,7 +18,7 @@ export function canonicalJson(value: unknown): string {
   return `{${fields.join(',')}}`;
 }
 
-/** The elements without repetitions, in the order of the texts that `textOf` makes of them. */
+/** The distinct elements, sorted by the text that `textOf` returns. */
 export function sortedSet<Element>(elements: readonly Element[], textOf: (element: Element) => string): Element[] {
   const byText = new Map(elements.map((element) => [textOf(element), element]));
   return [...byText].sort(([left], [right]) => compareCodeUnits(left, right)).map(([, element]) => element);

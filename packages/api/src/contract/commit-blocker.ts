@@ -1,36 +1,36 @@
 import { z } from 'zod';
 
-/** What can keep a commit from being taken. Stable: clients compare the names. */
+/** Reasons that block a commit. Stable, since clients compare them. */
 const reasons = [
   /** The instance is paused, or has failed. */
   'notRunning',
-  /** Its work has not begun. */
+  /** Its work has not started. */
   'notStarted',
   /** Collections are still being copied. */
   'copying',
-  /** The end of its copy is not recorded on the destination yet. */
+  /** The destination does not record the end of its copy yet. */
   'copyNotRecorded',
-  /** Its change stream has not answered yet. */
+  /** Its change stream has not responded yet. */
   'streamSilent',
-  /** Changes of the source wait to be applied. */
+  /** Changes of the source are still to be applied. */
   'lag',
   /** The verifier has not compared every document once. */
   'verifying',
-  /** The verifier is behind what is written. */
+  /** The verifier lags behind the writes. */
   'verifierLag',
-  /** Documents differ and are copied again, or stay different. */
+  /** Documents differ: Convoy is copying them again, or they stay different. */
   'mismatches',
   /** The instance reports that it is not ready. */
   'notReady',
-  /** The instance has not heard yet that all others are ready. */
+  /** The instance does not know yet that all others are ready. */
   'awaitsOthers',
   /** The instance has no heartbeat. */
   'silent',
-  /** The instance was never heard of. */
+  /** The instance has never registered. */
   'missing',
 ] as const;
 
-/** Name of a reason. */
+/** Name of a reason that blocks a commit. */
 export type CommitBlockerReason = (typeof reasons)[number];
 
 const stat = z.number().nonnegative().nullable();
@@ -43,18 +43,18 @@ export const commitBlockerSchema = z
       description:
         'Seconds of lag, verifierLag and silent, documents of verifying and mismatches; null for the others.',
     }),
-    limit: stat.meta({ description: 'From where on it would not matter.' }),
-    description: z.string().meta({ description: 'The same in words.' }),
+    limit: stat.meta({ description: 'Limit below which the value does not block.' }),
+    description: z.string().meta({ description: 'The reason as text.' }),
   })
-  .meta({ description: 'One thing that keeps a commit from being taken.' });
+  .meta({ description: 'A reason that blocks the commit.' });
 
-/** One thing that keeps a commit from being taken. */
+/** A reason that blocks the commit. */
 export type CommitBlocker = z.output<typeof commitBlockerSchema>;
 
-/** A blocker without its instance, as that instance itself finds it. */
+/** A blocker as its instance finds it, without the instance's name. */
 export type OwnBlocker = Omit<CommitBlocker, 'instance'>;
 
-/** @param figures in the reason's unit; left out where it has none */
+/** @param stats value and limit in the reason's unit; left out where it has none */
 export function blockedBy(
   reason: CommitBlockerReason,
   description: string,
@@ -64,9 +64,9 @@ export function blockedBy(
 }
 
 /**
- * What an instance says of itself in its progress, which names others as well.
- * @param told its `commitBlockers`
- * @param otherwise what is said of it where it names nothing
+ * The blockers that an instance reports about itself; its progress names other instances too.
+ * @param reported its `commitBlockers`
+ * @param otherwise the blocker to return when it reports none
  */
 export function reportedBlockers(
   instance: string,
@@ -77,7 +77,7 @@ export function reportedBlockers(
   return own.length > 0 ? own : [{ instance, ...otherwise }];
 }
 
-/** Which instance waits for what, in one sentence's part: for lists and refusals. */
+/** One blocker as text, for lists and errors. */
 export function blockerText({ instance, description }: Pick<CommitBlocker, 'instance' | 'description'>): string {
   return `${instance}: ${description}`;
 }

@@ -39,11 +39,11 @@ export const namespaceSelectorSchema = z
     }
   });
 
-/** A list of selectors. An empty list is the same as none: it filters nothing. */
+/** A list of selectors. An empty list filters nothing. */
 export const namespaceFilterSchema = z.array(namespaceSelectorSchema).default([]);
 
-/** A pattern with its option letters; `''` when none were given. */
+/** A pattern with its option letters; `''` without any. */
 export type NamePattern = z.output<typeof patternSchema>;
 
-/** Selects collections: of `database` or of those that match `databaseRegex` (one of the two is present). */
+/** Selects collections of `database`, or of databases that match `databaseRegex`; exactly one is present. */
 export type NamespaceSelector = z.output<typeof namespaceSelectorSchema>;

@@ -5,18 +5,18 @@ const rate = z.number().nonnegative().nullable();
 const count = z.int().nonnegative().nullable();
 
 /**
- * What is wrong with an instance as a part of its fleet: the source asks for it and it was never seen; it has no
- * heartbeat; the source does not ask for it; it runs another release than the others; it is configured with other clusters.
+ * Problems of an instance within its fleet. `missing`: the source needs it, and it never registered. `silent`: no
+ * heartbeat. `unexpected`: the source has no shard for it. `otherRelease`, `otherClusters`: it differs from the rest.
  */
 export const instanceProblems = ['missing', 'silent', 'unexpected', 'otherRelease', 'otherClusters'] as const;
 
-/** One instance as a row of the fleet's progress. What an instance has not told is null. */
+/** One instance as a row of the fleet's progress. Values that it has not reported are null. */
 export const fleetInstanceSchema = z.object({
-  id: z.string().meta({ description: 'Name of its source shard, or single for an instance that works alone.' }),
+  id: z.string().meta({ description: 'Name of its source shard, or single for a lone instance.' }),
   syncID: z.string().nullable(),
   release: z.string().nullable(),
-  problems: z.array(z.enum(instanceProblems)).meta({ description: 'What sets it apart from the rest of its fleet.' }),
-  reachable: z.boolean().meta({ description: 'Whether its heartbeat is in time.' }),
+  problems: z.array(z.enum(instanceProblems)).meta({ description: 'Its problems within the fleet.' }),
+  reachable: z.boolean().meta({ description: 'Whether its heartbeats arrive in time.' }),
   secondsSinceHeartbeat: count,
   state: z.enum(migrationStates).nullable(),
   canCommit: z.boolean(),
@@ -26,20 +26,25 @@ export const fleetInstanceSchema = z.object({
   eventsPerSecond: rate,
   estimatedCopiedBytes: count,
   copyBytesPerSecond: rate,
-  error: z.string().nullable().meta({ description: 'Name of the failure that ended its migration.' }),
+  error: z.string().nullable().meta({ description: 'Name of the failure that ended the migration.' }),
   errorDescription: z.string().nullable(),
 });
 
 /** The reply of `GET /api/v1/instances`. */
 export const instancesReplySchema = z.object({ success: z.literal(true), instances: z.array(fleetInstanceSchema) });
 
-/** The `progress` document of the fleet API: the contract's fields for the whole, and what makes it up. */
+/** The `progress` document of the fleet API: the contract's fields for the whole fleet, and its instances. */
 export const fleetProgressSchema = progressSchema.extend({
   instances: z.array(fleetInstanceSchema).nullable(),
-  percent: z.number().min(0).max(100).nullable().meta({ description: 'Copied bytes of all instances by the total.' }),
+  percent: z
+    .number()
+    .min(0)
+    .max(100)
+    .nullable()
+    .meta({ description: 'Copied bytes in per cent of the total, over all instances.' }),
   copyBytesPerSecond: rate,
   eventsPerSecond: rate,
-  secondsRemaining: count.meta({ description: 'Estimated seconds to the end of the copy; null when unknown.' }),
+  secondsRemaining: count.meta({ description: 'Estimated seconds until the copy ends; null when unknown.' }),
 });
 
 /** One of `instanceProblems`. */

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** Points of the whole course: at the bound two neighbours become one, and points come half as often. */
+/** Maximum points of a history. At the bound neighbouring points merge and the interval doubles. */
 export const HISTORY_POINTS_MAX = 720;
-/** Entries of the time line; at the bound the oldest but the first few go. */
+/** Maximum entries of the timeline. At the bound the oldest entries go, except for the first few. */
 export const TIMELINE_ENTRIES_MAX = 400;
 
 const stat = z.number().nonnegative().nullable();
 
-/** The fleet's figures at one moment. */
+/** The fleet's stats at one moment. */
 export const historyPointSchema = z.object({
   at_ms: z.number(),
   copiedBytes: stat,
@@ -17,27 +17,27 @@ export const historyPointSchema = z.object({
   lagSeconds: stat,
 });
 
-/** Something that happened. */
+/** One event of the timeline. */
 export const timelineEntrySchema = z.object({
   at_ms: z.number(),
-  /** Stable word for what it is about. */
+  /** Stable name of the topic. */
   kind: z.enum(['state', 'phase', 'leader', 'instance', 'warning', 'failure', 'command']),
-  /** The worst is `bad`. */
+  /** Severity, from `info` to `bad`. */
   level: z.enum(['info', 'good', 'warning', 'bad']),
   text: z.string().max(1_000),
 });
 
-/** The course of a migration, from its start on, in a fixed number of points. */
+/** The history of a migration since its start, with a bounded number of points. */
 export const historySchema = z.object({
-  /** Time between two points; doubles whenever all points are taken. */
+  /** Time between two points; doubles whenever the points reach their bound. */
   interval_ms: z.number().positive(),
   points: z.array(historyPointSchema).max(HISTORY_POINTS_MAX),
   timeline: z.array(timelineEntrySchema).max(TIMELINE_ENTRIES_MAX),
-  /** Entries that had to make room. */
+  /** Number of dropped entries. */
   entriesDropped: z.number().nonnegative(),
 });
 
 export type HistoryPoint = z.output<typeof historyPointSchema>;
 export type TimelineEntry = z.output<typeof timelineEntrySchema>;
-/** What `GET /api/v1/history` shows. */
+/** The `history` of `GET /api/v1/history`. */
 export type History = z.output<typeof historySchema>;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** What one instance of a fleet has answered to a command. */
+/** One instance's reply to a fleet command. */
 export const instanceResultSchema = z.discriminatedUnion('success', [
   z.object({ id: z.string(), success: z.literal(true) }),
   z.object({ id: z.string(), success: z.literal(false), error: z.string(), errorDescription: z.string() }),
 ]);
 
-/** What one instance of a fleet has answered to a command. */
+/** One instance's reply to a fleet command. */
 export type InstanceResult = z.output<typeof instanceResultSchema>;

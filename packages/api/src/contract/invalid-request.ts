@@ -1,16 +1,16 @@
 import type { z } from 'zod';
 import { ConvoyError } from '../errors/convoy-error.js';
 
-/** Wrong values named in one description; a body can hold thousands. */
+/** Maximum invalid values named in one description; a body can hold thousands. */
 const PROBLEMS_NAMED_MAX = 20;
 
-/** Characters of an unknown field's name that are repeated in a description. */
+/** Maximum characters of an unknown field's name in a description. */
 const FIELD_NAME_CHARACTERS_MAX = 80;
 
-/** JSON values in one body: far above any filter, and few enough that a problem with each of them needs little memory. */
+/** Maximum JSON values in one body: far above any filter. The bound limits the memory for reporting their errors. */
 const VALUES_MAX = 50_000;
 
-/** Whether a JSON value is made of more values than may be checked; ends at the first that is too many. */
+/** Whether a JSON value exceeds `VALUES_MAX`; stops counting at the bound. */
 function hasTooManyValues(body: unknown): boolean {
   const waiting: unknown[] = [body];
   let seen = 0;
@@ -25,7 +25,7 @@ function hasTooManyValues(body: unknown): boolean {
   return false;
 }
 
-/** A zod schema's message for a missing field, in the words of the contract. */
+/** The contract's message for a missing field. */
 function missingFieldMessage(issue: {
   readonly code?: string | undefined;
   readonly input?: unknown;
@@ -38,7 +38,7 @@ function fieldName(name: string): string {
   return /^\w+$/.test(shortened) ? shortened : JSON.stringify(shortened);
 }
 
-/** A path as it is written in JavaScript, for example `includeNamespaces[0].database`; `body` for the whole. */
+/** A path in JavaScript notation, for example `includeNamespaces[0].database`; `body` for the whole. */
 function pathText(path: readonly PropertyKey[]): string {
   let text = '';
   for (const part of path) {
@@ -56,9 +56,9 @@ function describeIssue(issue: z.core.$ZodIssue): string[] {
 }
 
 /**
- * Reads a parsed JSON body with a schema.
+ * Validates a parsed JSON body.
  * @returns the schema's output
- * @throws ConvoyError `invalidRequest` that names the path of every wrong value
+ * @throws ConvoyError `invalidRequest` with the path of every invalid value
  */
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   if (hasTooManyValues(body)) throw new ConvoyError('invalidRequest', `body: has more than ${VALUES_MAX} values`);

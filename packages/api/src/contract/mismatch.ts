@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ConvoyError } from '../errors/convoy-error.js';
 
-/** What can be wrong: the first four with a document, the others with a namespace. */
+/** Kinds of mismatches: the first four concern a document, the others a namespace. */
 export const mismatchKinds = [
   'missingOnDestination',
   'extraOnDestination',
@@ -16,29 +16,26 @@ export const mismatchKinds = [
 ] as const;
 
 const pathSchema = z.object({
-  path: z.string().meta({ description: 'Names on the way to the field, joined by dots; empty: the whole document.' }),
+  path: z.string().meta({ description: 'Field path with dots; empty for the whole document.' }),
   kind: z.enum(['changed', 'missingOnDestination', 'extraOnDestination', 'order']),
   sourceType: z.string().optional(),
   destinationType: z.string().optional(),
 });
 
-/** One line of `GET /api/v1/verification/mismatches`. Of documents it holds the `_id`, paths and types alone. */
+/** One line of `GET /api/v1/verification/mismatches`. It holds only the `_id`, paths and types of documents. */
 export const mismatchSchema = z
   .object({
     namespace: z.string(),
     kind: z.enum(mismatchKinds),
-    _id: z.unknown().meta({ description: 'Canonical extended JSON; null where a namespace differs.' }),
+    _id: z.unknown().meta({ description: 'Canonical extended JSON; null for a namespace.' }),
     paths: z.array(pathSchema),
-    detail: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'What differs about a namespace, or the unique index whose key documents share; null for others.',
-      }),
+    detail: z.string().nullable().meta({
+      description: 'The difference of a namespace, or the unique index with duplicate keys; null otherwise.',
+    }),
     firstSeen: z.string(),
     lastSeen: z.string(),
-    looks: z.int().positive().meta({ description: 'How often it was found to differ.' }),
-    proven: z.boolean().meta({ description: 'False while a change may be on its way.' }),
+    looks: z.int().positive().meta({ description: 'How many comparisons found it.' }),
+    proven: z.boolean().meta({ description: 'False while a pending change may resolve it.' }),
   })
   .meta({ description: 'A difference between source and destination.' });
 
@@ -54,7 +51,7 @@ const querySchema = z.strictObject({
   limit: z.coerce.number().int().min(1).max(limitMax).default(limitDefault),
 });
 
-/** Which mismatches are asked for. */
+/** Filter of a mismatch request. */
 export type MismatchQuery = z.output<typeof querySchema>;
 
 /** @throws ConvoyError `invalidRequest` */
@@ -63,6 +60,6 @@ export function parseMismatchQuery(query: unknown): MismatchQuery {
   if (parsed.success) return parsed.data;
   throw new ConvoyError(
     'invalidRequest',
-    `Of the parameters there are kind (${mismatchKinds.join(', ')}), namespace and limit (1 to ${limitMax}).`,
+    `The parameters are kind (${mismatchKinds.join(', ')}), namespace and limit (1 to ${limitMax}).`,
   );
 }

@@ -5,8 +5,7 @@ import type { Sharding } from './sharding.js';
 import type { StartRequest } from './start-request.js';
 
 /**
- * Checks the rules between options that need no look at the clusters, and brings lists and letters whose order
- * does not matter into one order.
+ * Checks the rules between options that need no cluster, and sorts lists and letters whose order has no meaning.
  * @throws ConvoyError `sourceEqualsDestination`, `buildIndexesNeverWithReversible` or `reversibleNeedsWriteBlocking`
  */
 export function normaliseStartRequest(request: StartRequest): StartRequest {
@@ -45,7 +44,7 @@ function normaliseSelector(selector: NamespaceSelector): NamespaceSelector {
   };
 }
 
-/** The letter u is dropped: the server takes it and always matches UTF-8. */
+/** Drops the letter u: the server accepts it and always matches UTF-8. */
 function normalisePattern(pattern: NamePattern): NamePattern {
   const letters = Array.from(pattern.options).filter((letter) => letter !== 'u');
   return { pattern: pattern.pattern, options: sortedSet(letters, String).join('') };

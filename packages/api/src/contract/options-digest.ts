@@ -3,10 +3,10 @@ import { canonicalJson } from './canonical-json.js';
 import { normaliseStartRequest } from './normalise-start-request.js';
 import type { StartRequest } from './start-request.js';
 
-/** Characters of one option's value that a difference shows; a filter can be long. */
+/** Maximum characters of an option's value in a difference; a filter can be long. */
 const VALUE_CHARACTERS_MAX = 200;
 
-/** The options in the order in which differences are named. */
+/** The options in the order of a difference. */
 const optionNames = [
   'source',
   'destination',
@@ -20,8 +20,8 @@ const optionNames = [
 ] as const satisfies readonly (keyof StartRequest)[];
 
 /**
- * SHA-256 (hexadecimal) of the options in normal form: equal for bodies that mean the same, with defaults written
- * out or not, and whatever the order of fields, selectors, collections and sharding entries.
+ * SHA-256 (hexadecimal) of the options in normal form. Equal for equal requests: with or without explicit defaults, in
+ * any order of fields, selectors, collections and sharding entries.
  */
 export function optionsDigest(request: StartRequest): string {
   return createHash('sha256')
@@ -30,10 +30,10 @@ export function optionsDigest(request: StartRequest): string {
 }
 
 /**
- * Names every option in which two requests differ, with both values, for example
- * `reversible: true here, false there`. Empty when `optionsDigest` is the same.
+ * Names every option that differs between two requests with both values, for example `reversible: true here, false
+ * there`. Empty when `optionsDigest` is the same.
  * @param here the request at hand
- * @param there the request it is compared with
+ * @param there the other request
  */
 export function optionsDifference(here: StartRequest, there: StartRequest): string[] {
   const [ours, theirs] = [normaliseStartRequest(here), normaliseStartRequest(there)];

@@ -3,8 +3,8 @@ import { normaliseStartRequest } from './normalise-start-request.js';
 import { type StartRequest, startRequestSchema } from './start-request.js';
 
 /**
- * Reads a parsed JSON body.
- * @throws ConvoyError `invalidRequest` with the path of every wrong value, `sourceEqualsDestination`,
+ * Validates a parsed JSON body.
+ * @throws ConvoyError `invalidRequest` with the path of every invalid value, `sourceEqualsDestination`,
  * `buildIndexesNeverWithReversible` or `reversibleNeedsWriteBlocking`
  */
 export function parseStartRequest(body: unknown): StartRequest {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { commitBlockerSchema } from './commit-blocker.js';
 import { verificationPhases } from './verification.js';
 
-/** The states of an instance, from the least to the most advanced; PAUSED and REVERSING stand beside RUNNING. */
+/** The states of an instance, from the least to the most advanced; PAUSED and REVERSING rank with RUNNING. */
 export const migrationStates = [
   'INITIALIZING',
   'IDLE',
@@ -31,10 +31,14 @@ export const verificationSideSchema = z
   .meta({ description: 'Progress of the embedded verifier on one cluster.' });
 
 const clusterLinkSchema = z.object({
-  pingLatencyMs: z.number().nonnegative().nullable().meta({ description: 'Round trip of a ping in milliseconds.' }),
+  pingLatencyMs: z
+    .number()
+    .nonnegative()
+    .nullable()
+    .meta({ description: 'Round-trip time of a ping in milliseconds.' }),
 });
 
-/** A condition that an operator should know of; the migration goes on. */
+/** A condition for the operator's attention; the migration continues. */
 export const warningSchema = z.object({
   name: z.string().meta({ description: 'Stable name, for example waitingForInstances.' }),
   description: z.string(),
@@ -45,7 +49,7 @@ export const progressSchema = z.object({
   state: z.enum(migrationStates),
   canCommit: z.boolean(),
   canWrite: z.boolean().nullable(),
-  info: z.string().nullable().meta({ description: 'The phase in words.' }),
+  info: z.string().nullable().meta({ description: 'The phase as text.' }),
   lagTimeSeconds: nullableCount.meta({ description: 'Null when paused, 0 once committed.' }),
   totalEventsApplied: nullableCount,
   collectionCopy: z.object({ estimatedTotalBytes: count, estimatedCopiedBytes: count }).nullable(),
@@ -62,23 +66,23 @@ export const progressSchema = z.object({
     .nullable(),
   source: clusterLinkSchema.nullable(),
   destination: clusterLinkSchema.nullable(),
-  estimatedOplogTimeRemaining: z.string().nullable().meta({ description: 'In words, for example "12 hours".' }),
+  estimatedOplogTimeRemaining: z.string().nullable().meta({ description: 'A text, for example "12 hours".' }),
   estimatedSecondsToCEACatchup: nullableCount,
   warnings: z.array(warningSchema).nullable(),
   commitBlockers: z
     .array(commitBlockerSchema)
     .nullable()
-    .meta({ description: 'What keeps canCommit false; null unless RUNNING or PAUSED.' }),
+    .meta({ description: 'Reasons why canCommit is false; null unless RUNNING or PAUSED.' }),
 });
 
-/** What `GET /api/v1/progress` reports of one instance. */
+/** The `progress` of one instance in `GET /api/v1/progress`. */
 export type Progress = z.output<typeof progressSchema>;
 /** Progress of the verifier on one cluster. */
 export type VerificationSideProgress = z.output<typeof verificationSideSchema>;
 /** One warning of `progress.warnings`. */
 export type Warning = z.output<typeof warningSchema>;
 
-/** The words of `info`, as the contract has them; the first two and `paused` are Convoy's additions. */
+/** Values of `info` from the contract; `initializing`, `reversing` and `paused` are Convoy's additions. */
 export const progressInfo = {
   initializing: 'initializing',
   reversing: 'reversing',
@@ -89,10 +93,10 @@ export const progressInfo = {
   commitCompleted: 'commit completed',
 } as const;
 
-/** The words of `ceaStage`, as users of mongosync know them. */
+/** Values of `ceaStage`, the same as mongosync's. */
 export const ceaStages = { collectionCopyDrain: 'collection copy drain', steadyState: 'steady state' } as const;
 
-/** Progress in IDLE: nothing is known but that nothing can be committed. */
+/** Progress in IDLE: everything is null and `canCommit` is false. */
 export function idleProgress(): Progress {
   return {
     state: 'IDLE',

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** Fields that the server allows in one compound index, and so in a shard key. */
+/** Maximum fields of a compound index on the server, and therefore of a shard key. */
 const SHARD_KEY_FIELDS_MAX = 32;
 
-/** A field path without empty parts, and without `$` at the begin of a part, as the server wants it in a shard key. */
+/** A valid field path of a shard key: no empty parts, and no part begins with `$`. */
 const SHARD_KEY_FIELD = /^(?!\$)[^.\0]+(?:\.(?!\$)[^.\0]+)*$/;
 
 const shardKeyElementSchema = z

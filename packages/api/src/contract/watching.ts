@@ -13,22 +13,22 @@ export const historyReplySchema = z.object({ success, history: historySchema.nul
 export const namespacesReplySchema = z.object({
   success,
   total: count,
-  matching: count.meta({ description: 'How many match the search.' }),
-  offset: count.meta({ description: 'Place of the first row among them.' }),
+  matching: count.meta({ description: 'Number of collections that match the search.' }),
+  offset: count.meta({ description: 'Position of the first row among them.' }),
   rows: z.array(
     namespacePartSchema.extend({
-      instances: count.meta({ description: 'Instances that take part in the collection.' }),
+      instances: count.meta({ description: 'Instances with a part of the collection.' }),
     }),
   ),
   others: z
     .object({ collections: count, totalBytes: count, copiedBytes: count, copiedDocuments: count })
-    .meta({ description: 'Sums of those that match and are not among the rows.' }),
+    .meta({ description: 'Sums over matching collections that are not in the rows.' }),
 });
 
-/** The reply of `GET /api/v1/preflight`: what the last checks before a start have found, by instance. */
+/** The reply of `GET /api/v1/preflight`: results of the last preflight checks, by instance. */
 export const preflightReplySchema = z.object({ success, reports: z.record(z.string(), preflightDetailsSchema) });
 
-/** The reply of `GET /api/v1/commands`: those that were sent through this process, with each instance's answer. */
+/** The reply of `GET /api/v1/commands`: commands sent through this process, with each instance's reply. */
 export const commandsReplySchema = z.object({
   success,
   commands: z.array(

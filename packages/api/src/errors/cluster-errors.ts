@@ -1,94 +1,97 @@
 import type { ErrorEntry } from './error-entry.js';
 
-/** The clusters do not allow a migration as they are. */
+/** The clusters do not support the migration in their current state. */
 export const clusterErrors = {
   unsupportedServerVersion: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'A cluster runs a version or feature compatibility version that Convoy does not support; upgrade it.',
+    sentence: 'Convoy does not support the version or feature compatibility version of a cluster. Upgrade the cluster.',
   },
   unsupportedTopology: {
     httpStatus: 422,
     retry: 'never',
     sentence:
-      'This pair of cluster types is not supported: a sharded cluster cannot move to a replica set, and a standalone server to nothing.',
+      'This pair of cluster types is not supported. ' +
+      'Standalone servers are not supported, nor is moving from a sharded cluster to a replica set.',
   },
   shardUnknown: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'The configured id is not the name of a shard of the source; use one that listShards shows.',
+    sentence: 'The configured id is not the name of a source shard. Use one that listShards shows.',
   },
   authenticationFailed: {
     httpStatus: 422,
     retry: 'afterChange',
     sentence:
-      'A cluster refused user or password of its connection string; correct them, and percent-encode special characters.',
+      'A cluster rejected the user or password of its connection string. ' +
+      'Correct them, and percent-encode special characters.',
   },
   permissionMissing: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'The sync user lacks a privilege; grant what the description names.',
+    sentence: 'The sync user lacks a privilege. Grant what the description names.',
   },
   timeSeriesNotSupported: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'The source has time-series collections, which are not supported; exclude them.',
+    sentence: 'The source has time-series collections, which are not supported. Exclude them.',
   },
   collectionNotSupported: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'A collection has a form that cannot be migrated; exclude it.',
+    sentence: 'Convoy cannot migrate this form of collection. Exclude it.',
   },
   indexNotSupported: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'An index cannot be built on the destination; drop it on the source or exclude its collection.',
+    sentence: 'The destination cannot build an index. Drop it on the source or exclude its collection.',
   },
   inconsistentIndexes: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'The shards of the source have different indexes for one collection; make them equal first.',
+    sentence: 'The source shards have different indexes for one collection. Make them equal first.',
   },
   duplicateIdAcrossShards: {
     httpStatus: 422,
     retry: 'afterChange',
     sentence:
-      'Documents of one collection on different shards have the same _id, and the destination cannot hold both; remove one.',
+      'Documents of one collection on different shards have the same _id, and the destination can hold only one. ' +
+      'Remove the others.',
   },
   destinationNotEmpty: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'The destination already has user collections; drop them or choose an empty cluster.',
+    sentence: 'The destination already has user collections. Drop them or choose an empty cluster.',
   },
   diskSpaceInsufficient: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'The destination has too little disk space for the data of the source; add some.',
+    sentence: "The destination has too little disk space for the source's data. Add disk space.",
   },
   oplogWindowTooSmall: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'The oplog of the source reaches too short a time back; enlarge it.',
+    sentence: 'The oplog window of the source is too short. Enlarge the oplog.',
   },
   balancerStillRunning: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'A balancer could not be brought to rest; stop it and wait for its round to end.',
+    sentence: 'A balancer did not stop in time. Stop it and wait until its round has ended.',
   },
   shardsNotReachable: {
     httpStatus: 422,
     retry: 'afterChange',
     sentence:
-      'The instance cannot read the shards of the source directly; make them reachable and give it credentials for them.',
+      'The instance cannot read the source shards directly. Make them reachable and configure credentials for them.',
   },
   metadataFromOlderRelease: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'A release before 2.0 has stored the migration; start an instance of this release to take it over.',
+    sentence: 'A release before 2.0 stored the migration. Start an instance of this release to convert the state.',
   },
   metadataFromNewerRelease: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'The migration was begun by a newer release; go on with that or a later one.',
+    sentence: 'A newer release started the migration. Continue with that release or a later one.',
   },
 } as const satisfies Record<string, ErrorEntry>;

@@ -5,15 +5,15 @@ import type { ErrorName } from './table.js';
 
 export type { ErrorName, FailureStatus, RetryClass };
 
-/** What comes with a failure besides its name and description. */
+/** Additions to a failure's name and description. */
 export interface ConvoyErrorOptions extends ErrorOptions {
-  /** What each instance has answered to a command that was sent to a fleet. */
+  /** Each instance's reply to a fleet command. */
   readonly instances?: readonly InstanceResult[] | undefined;
 }
 
 /**
- * A failure with a stable name, as it is thrown inside Convoy and answered over HTTP.
- * The description must not hold values of documents, user names, passwords or connection strings.
+ * A failure with a stable name: thrown inside Convoy, returned over HTTP.
+ * Descriptions never hold document values, user names, passwords or connection strings.
  */
 export class ConvoyError extends Error {
   override readonly name = 'ConvoyError';
@@ -21,13 +21,13 @@ export class ConvoyError extends Error {
   readonly errorDescription: string;
   readonly httpStatus: FailureStatus;
   readonly retry: RetryClass;
-  /** What each instance of a fleet has answered; undefined for what was not sent to one. */
+  /** Each instance's reply to a fleet command; undefined for other failures. */
   readonly instances: readonly InstanceResult[] | undefined;
 
   /**
    * @param error name in the error table
-   * @param errorDescription what was found and what to do; the table's sentence when left out
-   * @param options `cause`: the failure behind this one, for the log alone; `instances`: the answers of a fleet's instances
+   * @param errorDescription what happened and what to do; the table's sentence when left out
+   * @param options `cause`: the underlying failure, only for the log; `instances`: replies of a fleet's instances
    */
   constructor(error: ErrorName, errorDescription?: string, options?: ConvoyErrorOptions) {
     const entry = errorTable[error];
@@ -42,8 +42,8 @@ export class ConvoyError extends Error {
 }
 
 /**
- * Any thrown value as a ConvoyError: itself, or `internalError` with it as the cause.
- * The message of a foreign error is not taken over, since it may hold addresses or values.
+ * Converts any thrown value to a ConvoyError: itself, or `internalError` with the value as its cause.
+ * The message of a foreign error is dropped, since it may hold addresses or values.
  */
 export function toConvoyError(thrown: unknown): ConvoyError {
   return thrown instanceof ConvoyError ? thrown : new ConvoyError('internalError', undefined, { cause: thrown });

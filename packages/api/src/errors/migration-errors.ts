@@ -1,118 +1,121 @@
 import type { ErrorEntry } from './error-entry.js';
 
-/** A running migration has failed. */
+/** Failures of a running migration. */
 export const migrationErrors = {
   verificationFailed: {
     httpStatus: 409,
     retry: 'never',
     sentence:
-      'The verifier found differences between source and destination; read them from GET /api/v1/verification/mismatches.',
+      'The verifier found differences between source and destination. ' +
+      'Read them from GET /api/v1/verification/mismatches.',
   },
   oplogHistoryLost: {
     httpStatus: 409,
     retry: 'never',
-    sentence: 'The oplog of the source no longer reaches back to the checkpoint; start anew with a larger one.',
+    sentence: "The source's oplog no longer reaches back to the checkpoint. Start again with a larger oplog.",
   },
   wrongCluster: {
     httpStatus: 409,
     retry: 'afterChange',
-    sentence: 'A connection string leads to another cluster than the one the migration was begun with; correct it.',
+    sentence: 'A connection string leads to a different cluster than at the start of the migration. Correct it.',
   },
   topologyChanged: {
     httpStatus: 409,
     retry: 'never',
-    sentence: 'Shards were added to or removed from a cluster during the migration, which cannot be followed.',
+    sentence: 'Shards were added or removed during the migration, which Convoy cannot follow. Start again.',
   },
   chunkMigrationSeen: {
     httpStatus: 409,
     retry: 'never',
-    sentence: 'Chunks moved between shards of the source during the migration; stop every balancer and start anew.',
+    sentence: 'Chunks moved between source shards during the migration. Stop every balancer and start again.',
   },
   primaryShardChanged: {
     httpStatus: 409,
     retry: 'never',
-    sentence: 'A database got another primary shard during the migration, which cannot be followed; start anew.',
+    sentence: 'The primary shard of a database changed during the migration, which Convoy cannot follow. Start again.',
   },
   shardKeyChanged: {
     httpStatus: 409,
     retry: 'never',
     sentence:
-      'A collection was sharded, resharded or its shard key refined during the migration, which cannot be followed; start anew.',
+      'A collection was sharded, resharded or had its shard key refined during the migration, which Convoy cannot ' +
+      'follow. Start again.',
   },
   ddlNotSupported: {
     httpStatus: 409,
     retry: 'never',
-    sentence: 'A change of a definition on the source cannot be followed; start anew without such changes.',
+    sentence: 'Convoy cannot follow a DDL change of the source. Start again without such changes.',
   },
   renameAcrossDatabases: {
     httpStatus: 409,
     retry: 'never',
     sentence:
-      'A collection was renamed into another database, which a migration from a replica set to a sharded cluster does not support.',
+      'A collection was renamed into another database. ' +
+      'From a replica set to a sharded cluster, Convoy does not support this. Start again.',
   },
   catalogDiffers: {
     httpStatus: 409,
     retry: 'never',
     sentence:
-      'Collections, options or indexes of source and destination differ in a way that cannot be brought into line.',
+      'Convoy cannot resolve a difference in collections, options or indexes between source and destination. ' +
+      'Start again.',
   },
   destinationChanged: {
     httpStatus: 409,
     retry: 'never',
-    sentence:
-      'Somebody else has changed the destination during the migration; keep all others from writing to it and start anew.',
+    sentence: 'Something else changed the destination during the migration. Stop all other writers and start again.',
   },
   uniqueIndexViolated: {
     httpStatus: 409,
     retry: 'never',
-    sentence: 'Documents on the destination violate a unique index of the source; the description names the index.',
+    sentence: 'Documents on the destination violate a unique index of the source. The description names the index.',
   },
   documentTooLarge: {
     httpStatus: 409,
     retry: 'never',
-    sentence:
-      'A document or event is larger than what the destination can take; shorten it on the source and start anew.',
+    sentence: 'A document or event is too large for the destination. Shorten it on the source and start again.',
   },
   writeRefused: {
     httpStatus: 409,
     retry: 'never',
-    sentence:
-      'The destination refused a write for a reason that repeating does not mend; the description has its code.',
+    sentence: 'The destination rejected a write, and retrying does not help. The description has the error code.',
   },
   cappedCollectionBusy: {
     httpStatus: 409,
     retry: 'afterChange',
-    sentence: 'A capped collection is overwritten faster than it can be copied; exclude it or slow down its writers.',
+    sentence: 'A capped collection is overwritten faster than Convoy can copy it. Exclude it or slow its writers down.',
   },
   memoryBoundExceeded: {
     httpStatus: 409,
     retry: 'afterChange',
-    sentence: 'A single unit of work does not fit into the memory bound; raise it and resume.',
+    sentence: 'A single unit of work exceeds the memory limit. Raise the limit and resume.',
   },
   retriesExhausted: {
     httpStatus: 409,
     retry: 'afterChange',
-    sentence: 'An operation failed for longer than it may be retried; remove its cause and resume.',
+    sentence: 'An operation kept failing until its retry time limit. Remove the cause and resume.',
   },
   writeBlockingFailed: {
     httpStatus: 409,
     retry: 'afterChange',
-    sentence: 'User writes could not be blocked or allowed again on a cluster; see which one in the description.',
+    sentence:
+      'Convoy could not block or unblock user writes on the cluster that the description names. Check that cluster.',
   },
   transactionsNotEnded: {
     httpStatus: 409,
     retry: 'afterChange',
-    sentence: 'Transactions on the source have not ended on all shards in time; end them, and commit a new migration.',
+    sentence: 'Source transactions did not end on all shards in time. End them, and commit a new migration.',
   },
   sourceWritesAfterCommit: {
     httpStatus: 409,
     retry: 'never',
     sentence:
-      'The source was written to after the commit time; the description counts the writes that the destination does not have.',
+      'Somebody wrote to the source after the commit time. ' +
+      'The description counts the writes that the destination lacks.',
   },
   commitRoundsExceeded: {
     httpStatus: 409,
     retry: 'afterChange',
-    sentence: 'The source was written to in every round of the commit; stop the writers that bypass the block.',
+    sentence: 'The source received writes in every round of the commit. Stop the writers that bypass the block.',
   },
 } as const satisfies Record<string, ErrorEntry>;

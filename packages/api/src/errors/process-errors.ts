@@ -1,53 +1,52 @@
 import type { ErrorEntry } from './error-entry.js';
 
-/** A process, a cluster or Redis does not answer at present. */
+/** A process, a cluster or Redis does not respond. */
 export const availabilityErrors = {
-  notReady: { httpStatus: 503, retry: 'automatic', sentence: 'The process is not ready yet; try again shortly.' },
+  notReady: { httpStatus: 503, retry: 'automatic', sentence: 'The process is not ready yet. Try again shortly.' },
   shuttingDown: {
     httpStatus: 503,
     retry: 'automatic',
-    sentence: 'The process is ending; try again when it has been started anew.',
+    sentence: 'The process is shutting down. Try again after it has restarted.',
   },
   requestTimedOut: {
     httpStatus: 503,
     retry: 'automatic',
-    sentence: 'No reply came within the time limit; read progress to see whether the command was carried out.',
+    sentence: 'No reply arrived within the time limit. Read progress to see whether the command was carried out.',
   },
   instanceUnreachable: {
     httpStatus: 503,
     retry: 'automatic',
-    sentence: 'The address did not accept the request; check that the process runs and listens there.',
+    sentence: 'The address did not accept the request. Check that the process runs and listens there.',
   },
   unexpectedReply: {
     httpStatus: 503,
     retry: 'afterChange',
-    sentence:
-      'The address answered with something that is not the contract; check that it is the service that was meant.',
+    sentence: 'The reply does not follow the contract. Check that the address is the service you meant.',
   },
   commandTimedOut: {
     httpStatus: 503,
     retry: 'automatic',
-    sentence: 'Not every instance acknowledged the command in time; those that did keep it, and it may be repeated.',
+    sentence: 'Not every instance acknowledged the command in time. Acknowledgements stay valid: repeat the command.',
   },
   fleetIncomplete: {
     httpStatus: 503,
     retry: 'automatic',
-    sentence: 'Not every instance of the fleet is registered; start the missing processes.',
+    sentence: 'Not every instance of the fleet is registered. Start the missing processes.',
   },
   sourceUnavailable: {
     httpStatus: 503,
     retry: 'automatic',
-    sentence: 'The source cluster cannot be reached; it is retried.',
+    sentence: 'The source cluster is unreachable. Convoy keeps retrying.',
   },
   destinationUnavailable: {
     httpStatus: 503,
     retry: 'automatic',
-    sentence: 'The destination cluster cannot be reached; it is retried.',
+    sentence: 'The destination cluster is unreachable. Convoy keeps retrying.',
   },
   redisUnavailable: {
     httpStatus: 503,
     retry: 'automatic',
-    sentence: 'Redis cannot be reached; it is retried, and no data is lost meanwhile.',
+    sentence: 'Redis is unreachable. Convoy keeps retrying and loses no data.',
   },
 } as const satisfies Record<string, ErrorEntry>;
 
@@ -56,6 +55,6 @@ export const internalErrors = {
   internalError: {
     httpStatus: 500,
     retry: 'never',
-    sentence: 'Convoy met a defect of its own; the log of the process has the details.',
+    sentence: 'Convoy hit an internal error. The process log has the details.',
   },
 } as const satisfies Record<string, ErrorEntry>;

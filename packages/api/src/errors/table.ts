@@ -5,7 +5,7 @@ import { optionErrors } from './option-errors.js';
 import { availabilityErrors, internalErrors } from './process-errors.js';
 import { accessErrors, requestErrors, stateErrors } from './request-errors.js';
 
-/** The classes of failures in the order of `docs/errors.md`, whose headings are their keys. */
+/** Classes of failures in the order of `docs/errors.md`. The keys are its headings. */
 export const errorClasses = {
   request: requestErrors,
   access: accessErrors,
@@ -17,7 +17,7 @@ export const errorClasses = {
   internal: internalErrors,
 } as const;
 
-/** Every failure by its name. Names are stable: clients compare them. */
+/** Every failure by name. Names are stable, since clients compare them. */
 export const errorTable = {
   ...requestErrors,
   ...accessErrors,
@@ -32,7 +32,7 @@ export const errorTable = {
 /** The value of a failure body's `error`. */
 export type ErrorName = keyof typeof errorTable;
 
-/** Whether a text, for example one that came over the network, is a name of the table. */
+/** Whether a text, for example one received over the network, is a name of the table. */
 export function isErrorName(text: string): text is ErrorName {
   return Object.hasOwn(errorTable, text);
 }

@@ -5,54 +5,57 @@ import type { ErrorName } from '../errors/table.js';
 import type { InstanceStats } from './instance-stats.js';
 import type { DetailTopic, PublishedDetails } from './published-details.js';
 
-/** Who an instance is. `id` comes from its configuration (a source shard's name), or is `single` for a lone instance. */
+/**
+ * Identity of an instance. `id` comes from its configuration (a source shard's name), or is `single` for a lone
+ * instance.
+ */
 export interface InstanceIdentity {
   id: string;
   /** The contract's `syncID`: stable over restarts. */
   syncID: string;
-  /** New for every process, so that two processes with one identity can be told apart. */
+  /** New for every process. It distinguishes two processes with the same identity. */
   incarnation: string;
   /** Release of the software, for example `2.0.0`. */
   release: string;
 }
 
-/** A failed command or migration, in the contract's words. */
+/** A failed command or migration in the contract's terms. */
 export interface Failure {
   error: ErrorName;
   errorDescription: string;
 }
 
-/** What an instance tells the others; each report replaces the one before. */
+/** An instance's report to the others. Each report replaces the previous one. */
 export interface InstanceReport {
   identity: InstanceIdentity;
   state: MigrationState;
   failure: Failure | null;
   /** Its own part of the fleet-wide `canCommit` and `canWrite`. */
   ready: { canCommit: boolean; canWrite: boolean };
-  /** Ids of the instances that the migration asks for, one for each shard of the source; empty until it was started. */
+  /** Ids of the instances that the migration needs, one per source shard; empty before the start. */
   expectedIds: string[];
-  /** The configured clusters by their own ids: instances of one fleet must agree. Null until both were reached. */
+  /** Ids of the configured clusters; all instances of a fleet must agree. Null until both were reached. */
   clusterIds: { cluster0: string; cluster1: string } | null;
-  /** Digest of the options that this instance was started with; null before the start. */
+  /** Digest of this instance's start options; null before the start. */
   optionsDigest: string | null;
   /** Name of the last durable step this instance has reached, or null before the start. */
   step: string | null;
-  /** Events per second applied and bytes per second copied over the last seconds. */
+  /** Current rates: events applied and bytes copied per second. */
   rates: { copyBytesPerSecond: number; eventsPerSecond: number };
-  /** What this instance answers to `GET /api/v1/progress`. */
+  /** This instance's reply to `GET /api/v1/progress`. */
   progress: Progress;
-  /** The first differences that the embedded verifier has found anywhere in the fleet; absent for none. */
+  /** The first mismatches of the embedded verifier in the whole fleet; absent without any. */
   mismatches?: Mismatch[];
-  /** Left out until its part of a migration runs. */
+  /** Absent until its part of a migration runs. */
   stats?: InstanceStats | undefined;
 }
 
-/** A report as another process sees it. */
+/** A report as received by another process. */
 export interface SeenReport {
   report: InstanceReport;
-  /** Milliseconds since 1970, by the clock of the reporter. */
+  /** Milliseconds since 1970 by the reporter's clock. */
   reportedAt_ms: number;
-  /** False when the instance has been silent for longer than its lease: figures are the last known ones. */
+  /** False when the instance has been silent for longer than its lease; the report is then the last known one. */
   fresh: boolean;
 }
 
@@ -63,12 +66,12 @@ export interface Leader {
 }
 
 /**
- * What can be new in a fleet: where to look, never what is to be seen. Reports come several times a second from every
- * instance, and so may the horizon; the others come only when there is a reason.
+ * Topics of a fleet's notifications. A notification says where to look, never what is there. `report` and
+ * `ddlWatermark` may come several times a second from every instance; the others are rare.
  */
 export type FleetNews = 'report' | 'leader' | 'ddlWatermark' | 'wake';
 
-/** A command on its way to an instance. Repeating one with the same `commandId` has no further effect. */
+/** A command for an instance. Repeating it with the same `commandId` has no further effect. */
 export interface FleetCommand {
   commandId: string;
   name: CommandName;
@@ -78,39 +81,51 @@ export interface FleetCommand {
 export type CommandResult = { success: true } | ({ success: false } & Failure);
 
 /**
- * What an instance needs from its peers. Implemented over Redis by the coordinator package and in process for a lone instance.
+ * What an instance needs from its peers. The coordinator package implements it over Redis; a lone instance has one in
+ * its process.
  *
- * It carries liveness and messages only: everything that decides about data is durable in the metadata database,
- * and the fleet only wakes those who wait for it. Losing and rebuilding it at any time loses nothing, and no message,
- * whoever has written it, changes what is durable there (docs/decisions/0070).
+ * It only carries liveness and messages. Everything that decides about data is durable in the metadata database, and
+ * the fleet only wakes processes that wait for it. Its state may be lost and rebuilt at any time. No message, whoever
+ * wrote it, changes what is durable there (docs/decisions/0070).
  */
 export interface Fleet {
   /**
-   * Takes the identity, begins heartbeats and takes part in elections.
-   * @throws ConvoyError `identityTaken` while another process with the same id lives
+   * Takes the identity, starts heartbeats and takes part in elections.
+   * @throws ConvoyError `identityTaken` while another process with the same id is alive
    */
   join(identity: InstanceIdentity): Promise<void>;
-  /** Publishes a report when it has changed, at most a few dozen times a second; the last one wins. */
+  /** Publishes a changed report, at most a few dozen times a second; the last one wins. */
   report(report: InstanceReport): void;
   /**
-   * Leaves something for those who ask for it; what was left before under the same topic is replaced. Best effort: post
-   * again at intervals, since it may be lost.
+   * Publishes details for readers; they replace earlier ones of the same topic. Best effort: publish again at
+   * intervals, since details may be lost.
    */
   publishDetails<Topic extends DetailTopic>(topic: Topic, content: PublishedDetails[Topic]): void;
-  /** The last known report of every instance of the fleet, by id, the own one included; those of the others are about a second late. */
+  /**
+   * The last known report of every instance, by id and including its own. Reports of others are about a second late.
+   */
   reports(): ReadonlyMap<string, SeenReport>;
-  /** The elected coordinator instance as far as this process knows, or null. */
+  /** The elected coordinator instance that this process knows, or null. */
   leader(): Leader | null;
-  /** True while this process holds the leader's lease. Never decides about data: epochs in the metadata database do. */
+  /**
+   * True while this process holds the leader's lease. It never decides about data: the epochs in the metadata database
+   * do.
+   */
   isLeader(): boolean;
-  /** Calls the listener after every change of reports or leader and after every nudge, with what it was. Returns the function that ends it. */
+  /**
+   * Calls the listener with the topics after every change of reports or leader and after every wake. Returns the
+   * function that unsubscribes.
+   */
   watch(listener: (news: ReadonlySet<FleetNews>) => void): () => void;
-  /** Handles the commands that are sent to this instance through the fleet. Called once, after join. */
+  /** Handles the fleet commands for this instance. Called once, after `join`. */
   serve(handler: (command: FleetCommand) => Promise<CommandResult>): void;
-  /** Tells all instances, this one included, to look at the metadata database anew; best effort for the others. */
+  /** Makes all instances, this one included, read the metadata database again; best effort for the others. */
   wake(): void;
-  /** Tells all instances, this one included, that the record has a later horizon; as `wake`, a few dozen times a second. */
+  /**
+   * Notifies all instances, this one included, of a later DDL watermark in the record; at most a few dozen times a
+   * second.
+   */
   announceDdlWatermark(): void;
-  /** Gives back identity and leadership and closes connections. */
+  /** Releases identity and leadership and closes connections. */
   leave(): Promise<void>;
 }

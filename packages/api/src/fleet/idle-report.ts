@@ -1,7 +1,7 @@
 import { idleProgress } from '../contract/progress.js';
 import type { InstanceIdentity, InstanceReport } from './fleet.js';
 
-/** The report of an instance in IDLE that knows nothing yet, with the given changes. */
+/** The report of a new instance in IDLE, with the given changes. */
 export function idleReport(identity: InstanceIdentity, changes: Partial<InstanceReport> = {}): InstanceReport {
   return {
     identity,

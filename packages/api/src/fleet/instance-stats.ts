@@ -2,26 +2,26 @@ import { z } from 'zod';
 
 const count = z.number().nonnegative();
 
-/** How many partitions of a copy are in each phase. */
+/** Number of partitions in each phase. */
 export const partitionCountsSchema = z.object({ waiting: count, starting: count, copying: count, done: count });
 
 /**
- * What an instance tells beyond the contract's progress, for those who watch. Of fixed size: what there is per
- * collection is posted separately.
+ * Stats of an instance beyond the contract's progress, for the dashboard. Of bounded size: details per collection are
+ * published separately.
  */
 export const instanceStatsSchema = z.object({
-  /** Shards of the source that this instance reads, and shards of the destination. */
+  /** Source shards that this instance reads, and all destination shards. */
   sourceShards: z.array(z.string()).max(1_000),
   destinationShards: z.array(z.string()).max(1_000),
   copiedDocuments: count,
   partitions: partitionCountsSchema,
-  /** Events that wait until the partition of their document is copied. */
+  /** Events buffered until the partition of their document is copied. */
   bufferedEvents: count,
-  /** Keys that wait to be read anew. */
+  /** Documents to re-read. */
   pendingRereads: count,
   bufferedBytes: count,
   bufferBytesMax: count,
 });
 
-/** Figures of one instance beside its progress. */
+/** Stats of one instance beyond its progress. */
 export type InstanceStats = z.output<typeof instanceStatsSchema>;

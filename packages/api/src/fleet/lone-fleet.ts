@@ -10,7 +10,7 @@ import type {
 } from './fleet.js';
 import { Watchers } from './watchers.js';
 
-/** The fleet of an instance that runs alone: it leads itself, hears nobody else and needs no Redis. */
+/** The fleet of a lone instance: it leads itself, has no peers and needs no Redis. */
 export class LoneFleet implements Fleet {
   readonly #now_ms: () => number;
   readonly #watchers = new Watchers();
@@ -33,7 +33,7 @@ export class LoneFleet implements Fleet {
     this.#watchers.notify('report');
   }
 
-  /** Nobody asks a lone instance's fleet. */
+  /** A lone instance's fleet has no readers. */
   publishDetails(): void {
     return;
   }
@@ -54,7 +54,7 @@ export class LoneFleet implements Fleet {
     return this.#watchers.add(listener);
   }
 
-  /** Nobody sends commands to a lone instance but its own API, so the handler is never called. */
+  /** Never calls the handler: a lone instance receives commands only through its own API. */
   serve(_handler: (command: FleetCommand) => Promise<CommandResult>): void {
     return;
   }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { historySchema } from '../contract/history.js';
 import { partitionCountsSchema } from './instance-stats.js';
 
-/** Collections that one instance tells of at most; larger and more active ones come first, the rest is summed up. */
+/** Maximum collections that one instance publishes. Larger and more active ones come first; the rest is summed up. */
 export const NAMESPACES_PUBLISHED_MAX = 10_000;
 
 const count = z.number().nonnegative();
@@ -10,7 +10,7 @@ const count = z.number().nonnegative();
 /** One instance's part in one collection. */
 export const namespacePartSchema = z.object({
   namespace: z.string(),
-  /** Estimate made before the copy. */
+  /** Estimated before the copy. */
   totalBytes: count,
   copiedBytes: count,
   copiedDocuments: count,
@@ -20,11 +20,11 @@ export const namespacePartSchema = z.object({
 /** The collections of one instance. */
 export const namespacesDetailsSchema = z.object({
   rows: z.array(namespacePartSchema).max(NAMESPACES_PUBLISHED_MAX),
-  /** Collections that are not among the rows, and their sums. */
+  /** Number and sums of the collections that are not in the rows. */
   others: z.object({ collections: count, totalBytes: count, copiedBytes: count, copiedDocuments: count }),
 });
 
-/** What the last check before a start has found. */
+/** Result of the last preflight checks. */
 export const preflightDetailsSchema = z.object({
   at_ms: z.number(),
   canStart: z.boolean(),
@@ -41,8 +41,8 @@ export const preflightDetailsSchema = z.object({
 });
 
 /**
- * What is posted for those who ask, besides reports: too large to be told several times a second. `namespaces` and
- * `preflight` are each instance's own; the `history` is the fleet's and posted by the leader.
+ * Details that instances publish besides reports, because they are too large to send several times a second. Each
+ * instance publishes its own `namespaces` and `preflight`; the leader publishes the fleet's `history`.
  */
 export const detailSchemas = {
   namespaces: namespacesDetailsSchema,
@@ -50,8 +50,8 @@ export const detailSchemas = {
   history: historySchema,
 };
 
-/** What a post is about. */
+/** Topic of published details. */
 export type DetailTopic = keyof typeof detailSchemas;
-/** The content of a post by its topic. */
+/** Published details by topic. */
 export type PublishedDetails = { [Topic in DetailTopic]: z.output<(typeof detailSchemas)[Topic]> };
 export type NamespacePart = z.output<typeof namespacePartSchema>;

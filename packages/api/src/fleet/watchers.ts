@@ -1,19 +1,19 @@
 import type { FleetNews } from './fleet.js';
 
-/** Those who want to know of changes. Changes that come together are told together, after the present work is done. */
+/** Subscribers to changes. Changes of one turn of the event loop arrive in one call. */
 export class Watchers {
   readonly #listeners = new Set<(news: ReadonlySet<FleetNews>) => void>();
   #news: Set<FleetNews> | null = null;
 
-  /** Calls the listener after every change from now on. Returns the function that ends it. */
+  /** Calls the listener after every later change. Returns the function that unsubscribes. */
   add(listener: (news: ReadonlySet<FleetNews>) => void): () => void {
-    // Wrapped, so that the same function may watch twice and each end is its own.
+    // The wrapper lets one function subscribe twice, each with its own end.
     const entry = (news: ReadonlySet<FleetNews>): void => listener(news);
     this.#listeners.add(entry);
     return () => this.#listeners.delete(entry);
   }
 
-  /** Tells everybody soon, and once however often this is called before. */
+  /** Notifies all listeners in the next turn, once for any number of calls. */
   notify(news: FleetNews): void {
     if (this.#news !== null) {
       this.#news.add(news);

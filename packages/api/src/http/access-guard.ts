@@ -8,22 +8,22 @@ import { HEALTH_PATH, READY_PATH } from './operations.js';
 export interface AccessSettings {
   /** Name or address that the server listens on. */
   readonly listen: string;
-  /** Names, with or without a port, under which the service is called besides those of the local host. */
+  /** Names, with or without a port, of the service besides those of the local host. */
   readonly allowedHosts: readonly string[];
-  /** Bearer token that every call has to send; none is asked for when left out. */
+  /** Bearer token that every call must send; no token is needed when left out. */
   readonly token?: string | undefined;
-  /** Bearer token of those who may only look: every method but GET and HEAD is refused. */
+  /** Read-only bearer token: every method but GET and HEAD is rejected. */
   readonly viewToken?: string | undefined;
-  /** Paths below these show nothing of the service, like the files of a page, and need no token. */
+  /** Paths below these, like a page's files, reveal nothing about the service and need no token. */
   readonly openPrefixes?: readonly string[];
-  /** Explicit consent to listen elsewhere than on the local host without a token. */
+  /** Allows an address beyond the local host without a token. */
   readonly allowUnauthenticated: boolean;
 }
 
-/** Probes of a container platform call under the address of the container and carry no token; they show nothing. */
+/** Container probes call under the container's address and without a token; these paths reveal nothing. */
 const openPaths: readonly string[] = [HEALTH_PATH, READY_PATH];
 
-/** Whether a host is one of the allowed; an allowed name without a port stands for every port. */
+/** Whether a host is allowed; an allowed name without a port matches every port. */
 function isListed(text: string, allowedHosts: readonly string[]): boolean {
   const asked = splitHost(text);
   if (asked === undefined) return false;
@@ -38,7 +38,7 @@ function checkHost(request: FastifyRequest, settings: AccessSettings): void {
   throw new ConvoyError('hostNotAllowed');
 }
 
-/** A page's own calls have the service's host and port as their origin; local pages on other ports are strangers. */
+/** A page's own calls have the service's host and port as their origin. Local pages on other ports are foreign. */
 function checkOrigin(request: FastifyRequest, settings: AccessSettings): void {
   const { origin, host } = request.headers;
   if (origin === undefined) return;
@@ -52,17 +52,17 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Whether the request only looks. */
+/** Whether the request only reads. */
 function isReading({ method }: FastifyRequest): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** Digests are compared, so that neither the content nor the length of the token shows in the time taken. */
+/** Compares digests, so that timing reveals neither the content nor the length of the token. */
 function isToken(sent: string, token: string | undefined): boolean {
   return token !== undefined && timingSafeEqual(digest(sent), digest(token));
 }
 
-/** A browser says where a request was made; one that another site has made it make is refused whatever else it carries. */
+/** Rejects commands that another site made the browser send, whatever else they carry; browsers name the site. */
 function checkSite(request: FastifyRequest, settings: AccessSettings): void {
   const site = request.headers['sec-fetch-site'];
   if (isReading(request) || site === undefined || site === 'same-origin' || site === 'none') return;
@@ -71,8 +71,8 @@ function checkSite(request: FastifyRequest, settings: AccessSettings): void {
 }
 
 /**
- * Whether a request that has passed the guard may command.
- * @returns false for one that carries the token of those who may only look
+ * Whether a request that has passed the guard may send commands.
+ * @returns false for the read-only token
  */
 export function mayCommand(request: FastifyRequest, settings: AccessSettings): boolean {
   return settings.token === undefined || isToken(sentToken(request), settings.token);
@@ -102,26 +102,23 @@ function isOpen({ routeOptions }: FastifyRequest, { openPrefixes = [] }: AccessS
 
 /**
  * Checks that a server may listen as configured.
- * @throws ConvoyError `invalidConfiguration` for an address beyond the local host that anybody could call
+ * @throws ConvoyError `invalidConfiguration` for an address beyond the local host without access control
  */
 export function checkAccessSettings(settings: AccessSettings): void {
   if (settings.viewToken !== undefined && (settings.token === undefined || settings.token === settings.viewToken)) {
-    throw new ConvoyError(
-      'invalidConfiguration',
-      'viewToken: needs a token that may command, and another one than that',
-    );
+    throw new ConvoyError('invalidConfiguration', 'viewToken: needs a different token that may send commands');
   }
   if (settings.token === '') throw new ConvoyError('invalidConfiguration', 'token: must not be empty');
   if (isLoopbackHost(settings.listen) || settings.token !== undefined || settings.allowUnauthenticated) return;
   throw new ConvoyError(
     'invalidConfiguration',
-    'listen: an address beyond the local host needs a token, or allowUnauthenticated to go without',
+    'listen: an address beyond the local host needs a token or allowUnauthenticated',
   );
 }
 
 /**
- * Refuses every request whose Host or Origin is not the service's own, or that lacks the token; the health paths
- * stay open. Register before all routes.
+ * Rejects every request whose Host or Origin is not the service's own, or that lacks the token. The health paths stay
+ * open. Register before all routes.
  * @throws ConvoyError `invalidConfiguration` as `checkAccessSettings`
  */
 export function useAccessGuard(app: FastifyInstance, settings: AccessSettings): void {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { ConvoyError } from '../errors/convoy-error.js';
 
-/** Largest body that is read when nothing else is configured: far above any filter that was typed or generated. */
+/** Default maximum size of a body: far above any filter, typed or generated. */
 export const BODY_BYTES_MAX_DEFAULT = 1024 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -19,7 +19,7 @@ export function parseJsonBody(bytes: Uint8Array): unknown {
   }
 }
 
-/** Makes the server read every body as JSON whatever its Content-Type, up to a number of bytes. */
+/** Parses every body as JSON whatever its Content-Type, up to a number of bytes. */
 export function useJsonBodies(app: FastifyInstance, bodyBytesMax: number): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: bodyBytesMax }, (_request, body, done) => {
@@ -29,7 +29,7 @@ export function useJsonBodies(app: FastifyInstance, bodyBytesMax: number): void 
       done(error as ConvoyError);
     }
   });
-  // A Content-Type that is not even a media type would be refused before the parser is asked.
+  // Fastify rejects a malformed Content-Type before it calls the parser.
   app.addHook('onRequest', (request, _reply, done) => {
     delete request.raw.headers['content-type'];
     done();

@@ -5,21 +5,21 @@ import { ConvoyError } from '../errors/convoy-error.js';
 
 /** Bounds of a server's connections. */
 export interface ConnectionLimits {
-  /** Connections held at once; for one more, the oldest that has no whole request is closed. */
+  /** Maximum open connections. For one more, the oldest without a complete request is closed. */
   readonly connectionsMax: number;
-  /** Time in which a client has to send a request's head. */
+  /** Time limit for a request's head. */
   readonly headersTimeout_ms: number;
-  /** Time in which it has to send the whole request. */
+  /** Time limit for a whole request. */
   readonly requestTimeout_ms: number;
   /** How often both times are checked. */
   readonly checkInterval_ms: number;
-  /** Silence in both directions after which a connection is closed: streams send a comment every 15 s. */
+  /** Silence in both directions after which a connection is closed. Streams send a comment every 15 s. */
   readonly silence_ms: number;
-  /** Time in which a client that was refused may take the answer before its connection is closed. */
+  /** Time that a rejected client has to read the reply before its connection is closed. */
   readonly linger_ms: number;
 }
 
-/** Far above a fleet's clients and far below the limit of open files; bodies are small, and no answer takes minutes. */
+/** Far above a fleet's clients and far below the limit of open files; bodies are small, and no reply takes minutes. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   connectionsMax: 1_000,
   headersTimeout_ms: 10_000,
@@ -34,25 +34,25 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Whether the server owes a connection an answer: the request has arrived whole, and its answer is not all sent. */
+/** Whether a reply is outstanding: the whole request has arrived, and its reply is not fully sent. */
 function isOwed(exchange: Exchange | undefined): boolean {
   return exchange?.request.complete === true && !exchange.response.writableFinished;
 }
 
 /**
- * The connections of one server. However many send nothing, or half a request, a client that sends a whole one is
- * answered: those that wait for their request make room, the oldest first.
+ * The connections of one server. Clients that send nothing, or half a request, never block others: they make room, the
+ * oldest first.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
-  /** In the order of their arrival, each with its last request. */
+  /** In the order of arrival, each with its last request. */
   readonly #exchanges = new Map<Socket, Exchange | undefined>();
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
-  /** Watches the connections of a server that does not listen yet. */
+  /** Watches the connections of a server; call it before the server listens. */
   watch(server: Server): void {
     server.on('connection', (socket) => this.#add(socket));
     server.prependListener('request', (request, response) => {
@@ -60,10 +60,10 @@ export class Connections {
     });
   }
 
-  /** Answers what is not HTTP, or came too slowly, on the bare connection, and closes it. */
+  /** Replies to malformed or slow requests on the bare connection, and closes it. */
   refuse(socket: Socket): void {
     const started = this.#exchanges.get(socket)?.response;
-    // After the head of an answer, another one would be taken for a part of its body.
+    // A client would take a second reply for a part of the first one's body.
     if (!socket.writable || (started?.headersSent === true && !started.writableFinished)) {
       socket.destroy();
       return;
@@ -73,12 +73,12 @@ export class Connections {
       'HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n' +
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
-    // A client that leaves its side open would hold the connection for ever; one closed at once might miss the answer.
+    // A client may keep its side open for ever. After an immediate close it could miss the reply.
     const timer = setTimeout(() => socket.destroy(), this.#limits.linger_ms).unref();
     socket.once('close', () => clearTimeout(timer));
   }
 
-  /** Closes all that wait for a request, now and again until the server has closed: it would wait for them. */
+  /** Closes all connections without a complete request, repeatedly until the server has closed: it waits for them. */
   closeWaiting(server: Server): void {
     const close = (): void => {
       for (const [socket, exchange] of this.#exchanges) if (!isOwed(exchange)) this.#drop(socket);

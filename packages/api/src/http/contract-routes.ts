@@ -12,13 +12,13 @@ import { LINES_TYPE, MISMATCHES_PATH, OPENAPI_PATH, PROGRESS_PATH, commandPath }
 import { openApiDocument } from './openapi.js';
 import { runCommand } from './run-command.js';
 
-/** Settings of `contractRoutes`. */
+/** Options of `contractRoutes`. */
 export interface ContractRoutesOptions {
-  /** What the paths are served from. */
+  /** The service behind the paths. */
   readonly service: ContractService;
-  /** Largest body that is read, in bytes; 1 MiB when left out. */
+  /** Maximum size of a body in bytes; 1 MiB when left out. */
   readonly bodyBytesMax?: number;
-  /** Whose progress the OpenAPI document describes; one instance's when left out. */
+  /** Scope of the OpenAPI document; one instance when left out. */
   readonly scope?: ProgressScope;
 }
 
@@ -47,7 +47,7 @@ async function* linesOf(mismatches: AsyncIterable<Mismatch>): AsyncGenerator<str
   for await (const mismatch of mismatches) yield `${JSON.stringify(mismatch)}\n`;
 }
 
-/** Waits for the first line, so that a failure before it is answered as one. */
+/** Waits for the first line, so that an earlier failure gets a failure reply. */
 async function started(lines: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
   const first = await lines.next();
   return (async function* () {
@@ -57,9 +57,8 @@ async function started(lines: AsyncGenerator<string>): Promise<AsyncIterable<str
 }
 
 /**
- * A fastify plugin that serves the contract for any service: five commands, progress and the OpenAPI document.
- * It also makes the whole server read bodies as JSON and answer every failure in the contract's shape, so register
- * it once and before other routes.
+ * A Fastify plugin that serves the contract for any service: five commands, progress and the OpenAPI document. It sets
+ * the whole server's body parser and failure replies, so register it once and before other routes.
  */
 export const contractRoutes = fp<ContractRoutesOptions>(
   (app, options, done) => {

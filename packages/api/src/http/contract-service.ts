@@ -3,9 +3,9 @@ import type { Progress } from '../contract/progress.js';
 import type { StartRequest } from '../contract/start-request.js';
 
 /**
- * What stands behind the contract's paths: one instance, or a fleet.
- * Each command resolves once it is accepted and durably recorded, not when it has been carried out.
- * All methods reject with a ConvoyError, which becomes the failure body; anything else becomes `internalError`.
+ * The service behind the contract's paths: one instance or a fleet.
+ * A command resolves once it is accepted and durably recorded, not once it is carried out. Methods reject with a
+ * ConvoyError, which becomes the failure body; anything else becomes `internalError`.
  */
 export interface ContractService<Report extends Progress = Progress> {
   /** @throws ConvoyError `notInThisState` outside IDLE, `optionsDiffer`, or a start condition of the clusters */
@@ -18,8 +18,8 @@ export interface ContractService<Report extends Progress = Progress> {
   commit(): Promise<void>;
   /** @throws ConvoyError `notInThisState` outside COMMITTED, `notReversible` */
   reverse(): Promise<void>;
-  /** The last known values, without waiting for a cluster; rejects with the cause once the migration has failed. */
+  /** The last known values, without waiting for a cluster. Rejects with the cause once the migration has failed. */
   progress(): Promise<Report>;
-  /** Differences that the embedded verifier has found, also once the migration has failed. */
+  /** Mismatches that the embedded verifier found, also once the migration has failed. */
   mismatches(query: MismatchQuery): AsyncIterable<Mismatch>;
 }

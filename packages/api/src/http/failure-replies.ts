@@ -3,7 +3,7 @@ import { failureReply } from '../contract/reply.js';
 import { ConvoyError, toConvoyError } from '../errors/convoy-error.js';
 import type { ErrorName } from '../errors/convoy-error.js';
 
-/** The framework's own failures by their codes; every other one below 500 is a request that HTTP does not allow. */
+/** Fastify's errors by code. Its other errors below 500 are malformed requests. */
 const frameworkErrorNames: Readonly<Record<string, ErrorName>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'bodyTooLarge',
   FST_ERR_NOT_FOUND: 'unknownPath',
@@ -15,7 +15,7 @@ function isFrameworkError(thrown: unknown): thrown is FastifyError {
   );
 }
 
-/** The failure behind a thrown value; a refusal of the framework is the client's, all else unknown is our own. */
+/** The failure for a thrown value: Fastify's rejections are the client's fault, other unknown errors are ours. */
 function failureBehind(thrown: unknown): ConvoyError {
   if (isFrameworkError(thrown) && (thrown.statusCode ?? 500) < 500) {
     return new ConvoyError(frameworkErrorNames[thrown.code] ?? 'invalidHttpRequest', undefined, { cause: thrown });
@@ -23,7 +23,7 @@ function failureBehind(thrown: unknown): ConvoyError {
   return toConvoyError(thrown);
 }
 
-/** Answers with the contract's failure body; what is no ConvoyError is logged and shown as `internalError`. */
+/** Replies with the contract's failure body. Anything but a ConvoyError is logged and becomes `internalError`. */
 export function replyWithFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = failureBehind(thrown);
   if (error.error === 'internalError') request.log.error({ err: thrown }, 'request failed');
@@ -37,8 +37,8 @@ function pathOf(request: FastifyRequest): string {
 }
 
 /**
- * Gives every failure of the server the contract's shape: thrown errors, unknown paths (404) and, with the Allow
- * header, methods that a known path does not take (405). Register before the routes.
+ * Gives every failure the contract's shape: thrown errors, unknown paths (404) and unsupported methods (405, with the
+ * Allow header). Register before the routes.
  */
 export function useFailureReplies(app: FastifyInstance): void {
   const methodsByPath = new Map<string, Set<string>>();

@@ -10,20 +10,20 @@ import type { ContractRoutesOptions } from './contract-routes.js';
 import { replyWithFailure } from './failure-replies.js';
 import { useHealthRoutes } from './health-routes.js';
 
-/** Settings of a server that speaks the contract. */
+/** Options of a server for the contract. */
 export interface HttpAppOptions extends ContractRoutesOptions {
   readonly access: AccessSettings;
-  /** Whether commands can be taken. */
+  /** Whether the service accepts commands. */
   readonly isReady: () => boolean;
-  /** Why they cannot, in a sentence that anybody may read. */
+  /** Why it does not, in a sentence that anybody may read. */
   readonly whyNotReady?: () => string;
-  /** Receives requests' failures; nothing is logged when left out. */
+  /** Logs failed requests; nothing is logged when left out. */
   readonly logger?: FastifyBaseLogger;
-  /** Bounds of its connections other than `CONNECTION_LIMITS`, for tests. */
+  /** Overrides of `CONNECTION_LIMITS`, for tests. */
   readonly limits?: Partial<ConnectionLimits>;
 }
 
-/** The framework's own reply while it closes has another shape than the contract's. */
+/** Fastify's own reply while it closes does not have the contract's shape. */
 function refuseWhileClosing(app: FastifyInstance, connections: Connections): void {
   let closing = false;
   app.addHook('preClose', (done) => {
@@ -37,7 +37,7 @@ function refuseWhileClosing(app: FastifyInstance, connections: Connections): voi
 }
 
 /**
- * Makes a server with access guard, contract and health paths that does not listen yet; more routes may be added.
+ * Creates a server with access guard, contract and health paths. It does not listen yet, and the caller may add routes.
  * @throws ConvoyError `invalidConfiguration` for access settings that would let anybody in
  */
 export async function createHttpApp(options: HttpAppOptions): Promise<FastifyInstance> {

@@ -19,10 +19,10 @@ import { verificationSchema } from '../contract/verification.js';
 /** A JSON Schema (draft 2020-12) as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Whose progress is described: one instance's or the fleet's. */
+/** Scope of the description: one instance or the fleet. */
 export type ProgressScope = 'instance' | 'fleet';
 
-/** The schemas of request bodies, where a field with a default may be left out. */
+/** Schemas of request bodies; fields with defaults are optional. */
 const requestSchemas = {
   StartRequest: startRequestSchema,
   NamespaceSelector: namespaceSelectorSchema,
@@ -32,7 +32,7 @@ const requestSchemas = {
   CommandBody: commandBodySchema,
 };
 
-/** What coordinators show beside the contract. */
+/** Replies that only coordinators serve. */
 const watchingSchemas = {
   HistoryReply: historyReplySchema,
   NamespacesReply: namespacesReplySchema,
@@ -58,7 +58,7 @@ function replySchemas(scope: ProgressScope): Record<string, z.ZodType> {
   };
 }
 
-/** Generates the schemas by name, with references among them as an OpenAPI document writes them. */
+/** Generates the schemas by name, with OpenAPI references among them. */
 function generate(schemas: Readonly<Record<string, z.ZodType>>, io: 'input' | 'output'): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
@@ -66,12 +66,12 @@ function generate(schemas: Readonly<Record<string, z.ZodType>>, io: 'input' | 'o
   return Object.fromEntries(Object.entries(generated).map(([id, schema]) => [id, withoutAddress(schema)]));
 }
 
-/** The address is the place in the document already, and the draft is OpenAPI 3.1's own. */
+/** Drops `$id`, which the place in the document implies, and `$schema`, which is OpenAPI 3.1's own draft. */
 function withoutAddress(schema: object): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== '$id' && name !== '$schema'));
 }
 
-/** The bodies of the contract as JSON Schemas by name, generated from the schemas that read them. */
+/** JSON Schemas of the contract's bodies by name, generated from the schemas that validate them. */
 export function contractJsonSchemas(scope: ProgressScope): Record<string, JsonSchema> {
   return {
     ...generate(requestSchemas, 'input'),

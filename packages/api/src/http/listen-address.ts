@@ -1,15 +1,15 @@
 import { isIP } from 'node:net';
 
-/** Host and port as they stand in a Host header or after the scheme of an Origin, in lower case. */
+/** Host and port from a Host header or an Origin, in lower case. */
 export interface HostAndPort {
   readonly host: string;
-  /** `''` when none was written, which means the scheme's own. */
+  /** `''` for the scheme's default port. */
   readonly port: string;
 }
 
 /**
- * Splits `name`, `name:port`, `127.0.0.1:port` or `[::1]:port`; undefined when it is none of these.
- * A final dot of the name is dropped.
+ * Splits `name`, `name:port`, `127.0.0.1:port` or `[::1]:port`; undefined for any other form. Drops a final dot of the
+ * name.
  */
 export function splitHost(text: string): HostAndPort | undefined {
   const match = /^(?<host>\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+?)\.?(?::(?<port>\d{1,5}))?$/i.exec(text.trim());
@@ -17,14 +17,14 @@ export function splitHost(text: string): HostAndPort | undefined {
   return host === undefined ? undefined : { host: host.toLowerCase(), port: match?.groups?.['port'] ?? '' };
 }
 
-/** Whether an IP address, as a socket gives it, is of the local host alone. */
+/** Whether an IP address, as a socket reports it, is a loopback address. */
 export function isLoopbackAddress(address: string): boolean {
   const plain = address.replace(/^::ffff:/i, '').replace(/^\[|\]$/g, '');
   if (isIP(plain) === 4) return plain.startsWith('127.');
   return plain === '::1';
 }
 
-/** Whether a name or address to listen on is reached from the local host alone. */
+/** Whether only the local host can reach a listen address. */
 export function isLoopbackHost(host: string): boolean {
   return host.toLowerCase() === 'localhost' || isLoopbackAddress(host);
 }

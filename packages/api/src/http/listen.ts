@@ -1,17 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import { ConvoyError } from '../errors/convoy-error.js';
 
-/** Where a service is to listen. */
+/** Listen address of a service. */
 export interface ListenSettings {
-  /** Address or name of this machine. */
+  /** Address or name of this host. */
   readonly listen: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
 }
 
 /**
- * Lets a server listen.
- * @returns the address that it listens on, as a URL
+ * Makes a server listen.
+ * @returns its URL
  * @throws ConvoyError `addressTaken`, or `invalidConfiguration` that names the setting
  */
 export async function listenOn(
@@ -31,20 +31,20 @@ function explained(error: unknown, listen: string, port: number): unknown {
     case 'EADDRINUSE':
       return new ConvoyError(
         'addressTaken',
-        `Another program listens on ${address} already; end it, or give another port (--port or CONVOY_PORT).`,
+        `Another program already listens on ${address}. Stop it or set another port (--port or CONVOY_PORT).`,
         { cause: error },
       );
     case 'EACCES':
       return new ConvoyError(
         'invalidConfiguration',
-        `port: this user may not listen on ${address}; give a port above 1023 (--port or CONVOY_PORT)`,
+        `port: this user may not listen on ${address}; set a port above 1023 (--port or CONVOY_PORT)`,
         { cause: error },
       );
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return new ConvoyError(
         'invalidConfiguration',
-        `listen: ${listen} is no address of this machine; give one that is (--listen or CONVOY_LISTEN)`,
+        `listen: ${listen} is not an address of this host; set one that is (--listen or CONVOY_LISTEN)`,
         { cause: error },
       );
     default:

@@ -4,10 +4,10 @@ import type { JsonSchema, ProgressScope } from './json-schema.js';
 import { operationsOf } from './operations.js';
 import type { Operation } from './operations.js';
 
-/** The release of the contract that is implemented. */
+/** The implemented release of the contract. */
 const CONTRACT_VERSION = '2.0.0';
 
-/** The part of an OpenAPI 3.1 document that Convoy fills in. */
+/** The parts of an OpenAPI 3.1 document that Convoy uses. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: {
@@ -28,7 +28,7 @@ function contentOf(schemaName: string, mediaType = 'application/json'): { conten
   return { content: { [mediaType]: { schema: { $ref: `#/components/schemas/${schemaName}` } } } };
 }
 
-/** Names of the failures with one status, for its description. */
+/** Names of the failures with one status, for the response description. */
 function errorNamesOf(status: number): string {
   return Object.entries(errorTable)
     .filter(([, entry]) => entry.httpStatus === status)
@@ -63,7 +63,7 @@ function describeOperation(operation: Operation): Record<string, unknown> {
   };
 }
 
-/** The OpenAPI document of an instance or of the fleet, made from the schemas that read the bodies. */
+/** The OpenAPI document of an instance or of the fleet, generated from the schemas that validate the bodies. */
 export function openApiDocument(scope: ProgressScope): OpenApiDocument {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operationsOf(scope)) {
@@ -74,7 +74,7 @@ export function openApiDocument(scope: ProgressScope): OpenApiDocument {
     info: {
       title: 'Convoy',
       version: CONTRACT_VERSION,
-      description: 'Start, steer and watch the migration of a MongoDB cluster.',
+      description: 'Controls and monitors the migration of a MongoDB cluster.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     paths,

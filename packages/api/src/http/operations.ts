@@ -10,26 +10,26 @@ export function commandPath(command: CommandName): `/api/v1/${CommandName}` {
 
 /** Path of the progress call. */
 export const PROGRESS_PATH = '/api/v1/progress';
-/** Path of what the embedded verifier has found. */
+/** Path of the embedded verifier's mismatches. */
 export const MISMATCHES_PATH = '/api/v1/verification/mismatches';
 /** Path of the OpenAPI document. */
 export const OPENAPI_PATH = '/api/v1/openapi.json';
-/** Path that answers as long as the process does. */
+/** Path that replies while the process is alive. */
 export const HEALTH_PATH = '/healthz';
-/** Path that answers 200 once the process can take commands. */
+/** Path that replies 200 once the process accepts commands. */
 export const READY_PATH = '/readyz';
 
-/** Media type of one JSON value a line. */
+/** Media type of one JSON value per line. */
 export const LINES_TYPE = 'application/x-ndjson';
 
-/** Path of the rows per instance, on a coordinator. */
+/** Path of the list of instances, on a coordinator. */
 export const INSTANCES_PATH = '/api/v1/instances';
 /** Path of the stream of global progress, on a coordinator. */
 export const EVENTS_PATH = '/api/v1/events';
 
-/** One operation of the API as the OpenAPI document describes it. */
+/** One operation of the API, for the OpenAPI document. */
 export interface Operation {
-  /** Who serves it; both when left out. */
+  /** Which processes serve it; all when left out. */
   readonly scope?: ProgressScope;
   readonly method: 'get' | 'post';
   readonly path: string;
@@ -50,9 +50,9 @@ export interface Operation {
     | 'AccessReply'
     | 'OpenApiDocument'
     | 'Text';
-  /** Media type of the success body, where it is not JSON. */
+  /** Media type of the success body, unless it is JSON. */
   readonly mediaType?: string;
-  /** Its query parameters; all may be left out. */
+  /** Its query parameters; all are optional. */
   readonly parameters?: readonly {
     readonly name: string;
     readonly type: 'string' | 'integer';
@@ -63,38 +63,28 @@ export interface Operation {
 }
 
 const commandSummaries: Readonly<Record<CommandName, string>> = {
-  start: 'Starts a migration; allowed in IDLE.',
-  pause: 'Pauses the migration; allowed in RUNNING.',
-  resume: 'Goes on with a paused migration; allowed in PAUSED.',
-  commit: 'Ends the migration; allowed in RUNNING once canCommit is true.',
-  reverse: 'Swaps source and destination of a reversible migration; allowed in COMMITTED.',
+  start: 'Starts a migration. Allowed in IDLE.',
+  pause: 'Pauses the migration. Allowed in RUNNING.',
+  resume: 'Resumes the migration. Allowed in PAUSED.',
+  commit: 'Commits the migration. Allowed in RUNNING once canCommit is true.',
+  reverse: 'Swaps source and destination of a reversible migration. Allowed in COMMITTED.',
 };
 
 const accessFailures = [401, 403, 500];
 
-/** What the dashboard reads. */
+/** Operations that the dashboard uses. */
 const watchingOperations: readonly Operation[] = (
   [
-    [
-      'history',
-      'HistoryReply',
-      'The course of the migration: its figures at 720 moments at most, and what has happened.',
-      [503],
-    ],
+    ['history', 'HistoryReply', 'History of the migration: at most 720 points and a timeline.', [503]],
     [
       'namespaces',
       'NamespacesReply',
-      'What is copied of each collection, active and large ones first; takes offset, limit (200 at most) and search.',
+      'Copy progress per collection, active and large ones first. Takes offset, limit (at most 200) and search.',
       [503],
     ],
-    ['preflight', 'PreflightReply', 'What the last checks before a start have found, by instance.', [503]],
-    [
-      'commands',
-      'CommandsReply',
-      'The last commands that were sent through this process, with the answer of each instance.',
-      [],
-    ],
-    ['access', 'AccessReply', 'Whether the token of the request may command.', []],
+    ['preflight', 'PreflightReply', 'Results of the last preflight checks, by instance.', [503]],
+    ['commands', 'CommandsReply', "The last commands sent through this process, with each instance's reply.", []],
+    ['access', 'AccessReply', "Whether the request's token may send commands.", []],
   ] as const
 ).map(([name, reply, summary, failures]) => ({
   scope: 'fleet',
@@ -121,7 +111,7 @@ const operations: readonly Operation[] = [
     method: 'get',
     path: PROGRESS_PATH,
     operationId: 'progress',
-    summary: 'State and figures of the migration; the failure shape once it has failed.',
+    summary: 'State and progress of the migration. A failure once the migration has failed.',
     reply: 'ProgressReply',
     failures: [409, 422, 503, ...accessFailures],
   },
@@ -130,7 +120,7 @@ const operations: readonly Operation[] = [
     method: 'get',
     path: INSTANCES_PATH,
     operationId: 'instances',
-    summary: 'One row for every instance that is known or asked for, whatever the state.',
+    summary: 'One row per known or expected instance, whatever its state.',
     reply: 'InstancesReply',
     failures: accessFailures,
   },
@@ -140,7 +130,8 @@ const operations: readonly Operation[] = [
     path: EVENTS_PATH,
     operationId: 'events',
     summary:
-      'Server-sent events named progress, each with the whole progress of the fleet; ids grow, so that Last-Event-ID may be sent.',
+      "Server-sent events named progress, each with the fleet's whole progress. Ids increase, so clients may " +
+      'send Last-Event-ID.',
     reply: 'Text',
     mediaType: 'text/event-stream',
     failures: [503, ...accessFailures],
@@ -150,7 +141,7 @@ const operations: readonly Operation[] = [
     method: 'get',
     path: '/api/v1/watch',
     operationId: 'watch',
-    summary: 'Server-sent events for the dashboard: the whole as fleet, then once a second what has changed as change.',
+    summary: 'Server-sent events for the dashboard: one fleet event with everything, then a change event per second.',
     reply: 'Text',
     mediaType: 'text/event-stream',
     failures: [503, ...accessFailures],
@@ -160,7 +151,7 @@ const operations: readonly Operation[] = [
     method: 'get',
     path: METRICS_PATH,
     operationId: 'metrics',
-    summary: 'Figures for Prometheus, listed in docs/metrics.md; as OpenMetrics for those who accept it.',
+    summary: 'Prometheus metrics, listed in docs/metrics.md. OpenMetrics for clients that accept it.',
     reply: 'Text',
     mediaType: 'text/plain',
     failures: accessFailures,
@@ -169,12 +160,11 @@ const operations: readonly Operation[] = [
     method: 'get',
     path: MISMATCHES_PATH,
     operationId: 'mismatches',
-    summary:
-      'What the embedded verifier has found to differ, one JSON object a line; also once the migration has failed.',
+    summary: "The embedded verifier's mismatches, one JSON object per line. Available after a failure too.",
     parameters: [
-      { name: 'kind', type: 'string', description: 'Only differences of this kind.' },
-      { name: 'namespace', type: 'string', description: 'Only those of this database.collection.' },
-      { name: 'limit', type: 'integer', description: 'So many at most; 10000 when left out.' },
+      { name: 'kind', type: 'string', description: 'Only mismatches of this kind.' },
+      { name: 'namespace', type: 'string', description: 'Only mismatches of this database.collection.' },
+      { name: 'limit', type: 'integer', description: 'Maximum number of lines; 10000 by default.' },
     ],
     reply: 'Mismatch',
     mediaType: LINES_TYPE,
@@ -192,7 +182,7 @@ const operations: readonly Operation[] = [
     method: 'get',
     path: HEALTH_PATH,
     operationId: 'healthz',
-    summary: 'Whether the process answers.',
+    summary: 'Whether the process is alive.',
     reply: 'SuccessReply',
     failures: [],
   },
@@ -200,13 +190,13 @@ const operations: readonly Operation[] = [
     method: 'get',
     path: READY_PATH,
     operationId: 'readyz',
-    summary: 'Whether the process can take commands.',
+    summary: 'Whether the process accepts commands.',
     reply: 'SuccessReply',
     failures: [503],
   },
 ];
 
-/** What instances, or coordinators, serve. */
+/** The operations that instances, or coordinators, serve. */
 export function operationsOf(scope: ProgressScope): readonly Operation[] {
   return operations.filter((operation) => operation.scope === undefined || operation.scope === scope);
 }

@@ -5,12 +5,12 @@ import { ConvoyError } from '../errors/convoy-error.js';
 import type { ContractService } from './contract-service.js';
 
 /**
- * Carries a command out, from wherever it came: its name and its body are checked here.
- * @param body parsed JSON; nothing counts as `{}`
- * @throws ConvoyError `invalidRequest` for a name that is no command, or a body that is not its own; what the service throws
+ * Runs a command from any transport, after checking its name and body.
+ * @param body parsed JSON; undefined counts as `{}`
+ * @throws ConvoyError `invalidRequest` for an unknown name or an invalid body; whatever the service throws
  */
 export async function runCommand(service: ContractService, name: string, body: unknown): Promise<void> {
-  if (!isCommandName(name)) throw new ConvoyError('invalidRequest', 'name: is no command');
+  if (!isCommandName(name)) throw new ConvoyError('invalidRequest', 'name: is not a command');
   if (name === 'start') return service.start(parseStartRequest(body ?? {}));
   parseCommandBody(body ?? {});
   return service[name]();

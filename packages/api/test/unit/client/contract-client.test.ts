@@ -15,7 +15,7 @@ afterEach(async () => {
   await Promise.all(closers.splice(0).map((close) => close()));
 });
 
-/** A listening server of the contract that needs the token `correct`. */
+/** A listening server of the contract that requires the token `correct`. */
 async function contractServer() {
   const service = new RecordingService();
   const access = { listen: '127.0.0.1', allowedHosts: [], token: 'correct', allowUnauthenticated: false };
@@ -24,7 +24,7 @@ async function contractServer() {
   return { service, url: await app.listen({ host: '127.0.0.1', port: 0 }) };
 }
 
-/** A listening server that answers as told. */
+/** A listening server with a given reply. */
 async function bareServer(answer: RequestListener): Promise<{ server: Server; url: string }> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -88,7 +88,7 @@ describe('failures', () => {
     });
   });
 
-  it('keeps the name of a failure that it does not know', async () => {
+  it('keeps the name of an unknown failure', async () => {
     const { url } = await bareServer((_request, response) => {
       response.writeHead(409).end('{"success":false,"error":"fromTheFuture","errorDescription":"New."}');
     });
@@ -106,7 +106,7 @@ describe('failures', () => {
     },
   );
 
-  it('throws unexpectedReply for a reply without end', async () => {
+  it('throws unexpectedReply for an endless reply', async () => {
     const { url } = await bareServer((_request, response) => {
       const write = () => {
         while (!response.destroyed && response.write(Buffer.alloc(1024 * 1024, 32)));
@@ -120,7 +120,7 @@ describe('failures', () => {
     });
   });
 
-  it('follows no redirect', async () => {
+  it('does not follow redirects', async () => {
     const { service, url: target } = await contractServer();
     const { url } = await bareServer((_request, response) => response.writeHead(307, { location: target }).end());
     await expect(new ContractClient(url, { token: 'correct' }).progress()).rejects.toMatchObject({
@@ -129,7 +129,7 @@ describe('failures', () => {
     expect(service.calls).toEqual([]);
   });
 
-  it('throws instanceUnreachable when nobody listens', async () => {
+  it('throws instanceUnreachable when no server listens', async () => {
     const { server, url } = await bareServer(() => undefined);
     await new Promise((resolve) => server.close(resolve));
     await expect(new ContractClient(url).progress()).rejects.toMatchObject({
@@ -138,14 +138,14 @@ describe('failures', () => {
     });
   });
 
-  it('throws requestTimedOut when no reply comes in time', async () => {
+  it('throws requestTimedOut without a reply in time', async () => {
     const { url } = await bareServer(() => undefined);
     await expect(new ContractClient(url, { timeout_ms: 50 }).progress()).rejects.toMatchObject({
       error: 'requestTimedOut',
     });
   });
 
-  it('ends with the reason of an aborted signal', async () => {
+  it('rejects with the reason of an aborted signal', async () => {
     const controller = new AbortController();
     const { url } = await bareServer(() => controller.abort(new Error('no longer wanted')));
     await expect(new ContractClient(url).progress({ signal: controller.signal })).rejects.toThrow('no longer wanted');

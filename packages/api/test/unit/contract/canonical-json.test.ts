@@ -18,7 +18,7 @@ describe('canonicalJson', () => {
 });
 
 describe('sortedSet', () => {
-  it('drops repetitions and sorts by text', () => {
+  it('drops duplicates and sorts by text', () => {
     expect(sortedSet(['b', 'a', 'B', 'b', 'é'], String)).toEqual(['B', 'a', 'b', 'é']);
   });
 });

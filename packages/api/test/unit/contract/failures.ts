@@ -16,7 +16,7 @@ export function failureOf(run: () => unknown): ConvoyError {
   expect.unreachable('nothing was thrown');
 }
 
-/** Expects a start body, given beside the cluster names, to be refused with exactly these problems. */
+/** Expects that a start body, given without the cluster names, is rejected with exactly these problems. */
 export function expectInvalid(fields: Record<string, unknown>, ...problems: string[]): void {
   const error = failureOf(() => parseStartRequest({ ...clusters, ...fields }));
   expect(error.error).toBe('invalidRequest');

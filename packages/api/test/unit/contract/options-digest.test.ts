@@ -27,7 +27,7 @@ const sharding = fc.record({
   ),
 });
 
-/** Start bodies with every option written out or left out. */
+/** Start bodies with every option set or left out. */
 const startBody = fc
   .record(
     {
@@ -49,7 +49,7 @@ function shuffled<Element>(elements: readonly Element[], order: readonly number[
     .map(({ element }) => element);
 }
 
-/** The same value with its object fields, and its lists but for the shard key's, in another order. */
+/** The same value with another order of its fields and lists, except for a shard key's. */
 function rearranged(value: unknown, order: readonly number[], within = ''): unknown {
   if (Array.isArray(value)) {
     const elements: unknown[] = value.map((element) => rearranged(element, order, within));
@@ -69,7 +69,7 @@ describe('optionsDigest', () => {
     expect(digest).toBe(optionsDigest(parseStartRequest({ destination: 'cluster1', source: 'cluster0' })));
   });
 
-  it('is the same with every default written out', () => {
+  it('is the same with explicit defaults', () => {
     const writtenOut = {
       ...clusters,
       buildIndexes: 'beforeDataCopy',
@@ -91,7 +91,7 @@ describe('optionsDigest', () => {
     );
   });
 
-  it('is the same for a request and for its normal form sent as a body, which does not change again', () => {
+  it('is the same for a request and its normal form, which is stable', () => {
     fc.assert(
       fc.property(startBody, (body) => {
         const request = parseStartRequest(body);
@@ -102,7 +102,7 @@ describe('optionsDigest', () => {
     );
   });
 
-  it('differs exactly when a difference can be named', () => {
+  it('differs exactly when optionsDifference names an option', () => {
     fc.assert(
       fc.property(startBody, startBody, (left, right) => {
         const [a, b] = [parseStartRequest(left), parseStartRequest(right)];
@@ -125,7 +125,7 @@ describe('optionsDigest', () => {
     );
   });
 
-  it('tells apart orders of a shard key', () => {
+  it('distinguishes the orders of a shard key', () => {
     const digests = [
       [{ a: 1 }, { b: 1 }],
       [{ b: 1 }, { a: 1 }],

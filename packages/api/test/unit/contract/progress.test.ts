@@ -3,7 +3,7 @@ import { fleetProgressSchema, idleFleetProgress } from '@convoy/api/contract/fle
 import { idleProgress, migrationStates, progressInfo, progressSchema } from '@convoy/api/contract/progress';
 import { verificationPhases } from '@convoy/api/contract/verification';
 
-/** The fields of chapter 2.5, and those that users of mongosync know besides. */
+/** The fields of chapter 2.5, and mongosync's others. */
 const contractFields = [
   'state',
   'canCommit',
@@ -30,7 +30,7 @@ const furtherFields = [
 ];
 
 describe('progress', () => {
-  it("has all of the contract's fields and the further ones", () => {
+  it("has all of the contract's fields and mongosync's others", () => {
     expect(Object.keys(progressSchema.shape)).toEqual([...contractFields, ...furtherFields]);
   });
 
@@ -53,7 +53,7 @@ describe('progress', () => {
     ]);
   });
 
-  it("says the phase in the contract's words", () => {
+  it('names the phases as the contract does', () => {
     expect(Object.values(progressInfo)).toEqual(
       expect.arrayContaining([
         'collection copy',
@@ -89,7 +89,7 @@ describe('progress', () => {
 });
 
 describe('fleet progress', () => {
-  it("is the contract's progress and what makes up the whole", () => {
+  it("has the contract's fields and the instances", () => {
     expect(Object.keys(fleetProgressSchema.shape)).toEqual([
       ...Object.keys(progressSchema.shape),
       'instances',

@@ -14,7 +14,7 @@ describe('ConvoyError', () => {
     });
   });
 
-  it('describes itself with the sentence of the table when there is nothing closer', () => {
+  it("has the table's sentence as its default description", () => {
     expect(new ConvoyError('bodyTooLarge').errorDescription).toBe(errorTable.bodyTooLarge.sentence);
   });
 

@@ -5,7 +5,7 @@ import type { ErrorEntry } from '@convoy/api/errors/error-entry';
 
 const documentUrl = new URL('../../../../../docs/errors.md', import.meta.url);
 
-/** The document's rows as `class name status retry sentence`, in its order. */
+/** The document's rows as `class name status retry sentence`, in order. */
 function documentedRows(): string[] {
   let heading = '';
   const rows: string[] = [];
@@ -20,7 +20,7 @@ function documentedRows(): string[] {
 const entries: [string, ErrorEntry][] = Object.entries(errorTable);
 
 describe('error table', () => {
-  it('is what docs/errors.md says, row by row', () => {
+  it('equals docs/errors.md, row by row', () => {
     const tabled = Object.entries(errorClasses).flatMap(([heading, errors]) =>
       Object.entries(errors).map(([name, entry]: [string, ErrorEntry]) => {
         return [heading, name, entry.httpStatus, entry.retry, entry.sentence].join(' ');
@@ -35,7 +35,7 @@ describe('error table', () => {
     expect(names).toEqual(Object.keys(errorTable));
   });
 
-  it.each(entries)('%s has a camelCase name and one full sentence', (name, entry) => {
+  it.each(entries)('%s has a camelCase name and full sentences', (name, entry) => {
     expect(name).toMatch(/^[a-z][A-Za-z0-9]+$/);
     expect(entry.sentence).toMatch(/^[A-Za-z].*[^.]\.$/s);
     expect(entry.sentence).not.toContain('|');

@@ -2,19 +2,19 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Fleet, FleetNews, InstanceIdentity } from '../../../src/fleet/fleet.js';
 import { idleReport } from '../../../src/fleet/idle-report.js';
 
-/** Any wait of a test ends here, so that a defect shows as a failure with a name. */
+/** Time limit of any wait in a test, so that a defect appears as a named failure. */
 const WAIT_MS_MAX = 60_000;
 
 let identitiesMade = 0;
 
-/** An identity of its own for each call, under the given id. */
+/** A new identity for each call, under the given id. */
 export function makeIdentity(id: string): InstanceIdentity {
   identitiesMade += 1;
   const incarnation = `${process.pid}-${identitiesMade}`;
   return { id, syncID: `sync-${id}`, incarnation, release: '2.0.0' };
 }
 
-/** Waits until something seen through a fleet is true, looking anew after each of its changes. */
+/** Waits for a condition on a fleet and checks it after each change. */
 export async function until(
   fleet: { watch(listener: () => void): () => void },
   what: string,
@@ -34,7 +34,7 @@ export async function until(
   });
 }
 
-/** What every implementation of `Fleet` does for a single instance. */
+/** Behaviour of every implementation of `Fleet` with a single instance. */
 export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fleet>): void {
   describe(`${name} as a Fleet`, () => {
     const fleets: Fleet[] = [];
@@ -66,7 +66,7 @@ export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fle
       expect(fleet.leader()).toEqual({ id: identity.id, syncID: identity.syncID });
     });
 
-    it('shows the own report at once, and the last one of several', async () => {
+    it('shows its own report immediately, and the last one of several', async () => {
       const { fleet, identity } = await joined();
       fleet.report(idleReport(identity));
       fleet.report(idleReport(identity, { state: 'RUNNING', step: 'copying' }));
@@ -76,7 +76,7 @@ export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fle
       expect(Math.abs(Date.now() - (seen?.reportedAt_ms ?? 0))).toBeLessThan(10_000);
     });
 
-    it('tells watchers of reports until they end', async () => {
+    it('notifies watchers of reports until they unsubscribe', async () => {
       const { fleet, identity } = await joined();
       await until(fleet, 'leader', () => fleet.isLeader());
       let ended = 0;
@@ -87,7 +87,7 @@ export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fle
       expect(ended).toBe(0);
     });
 
-    it('tells changes that come together once', async () => {
+    it('notifies once for simultaneous changes', async () => {
       const { fleet, identity } = await joined();
       await until(fleet, 'leader', () => fleet.isLeader());
       let reported = 0;
@@ -97,12 +97,12 @@ export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fle
       expect(reported).toBe(1);
     });
 
-    it('tells what is new: a nudge is none of the reports, and comes back to its sender', async () => {
+    it('names the topic: a wake is not a report, and reaches its sender', async () => {
       const { fleet, identity } = await joined();
       await until(fleet, 'leader', () => fleet.isLeader());
       const reported: FleetNews[][] = [];
       fleet.watch((news) => {
-        // The election may still be told of.
+        // The notification of the election may still arrive.
         const others = [...news].filter((each) => each !== 'leader').sort();
         if (others.length > 0) reported.push(others);
       });
@@ -116,14 +116,14 @@ export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fle
       expect(reported).toEqual([['report'], ['wake'], ['ddlWatermark', 'report']]);
     });
 
-    it('takes nudges and a handler of commands without peers', async () => {
+    it('accepts wakes and a command handler without peers', async () => {
       const { fleet } = await joined();
       fleet.serve(() => Promise.resolve({ success: true }));
       fleet.wake();
       expect(fleet.reports().size).toBe(0);
     });
 
-    it('leads no longer once it was left, and may be left twice', async () => {
+    it('stops leading when it leaves, and may leave twice', async () => {
       const { fleet } = await joined();
       await until(fleet, 'leader', () => fleet.isLeader());
       await fleet.leave();

@@ -6,7 +6,7 @@ import { describeFleet, makeIdentity } from './fleet-behaviour.js';
 describeFleet('LoneFleet', () => new LoneFleet());
 
 describe('LoneFleet', () => {
-  it('reads the time where it is told to', async () => {
+  it('reads the given clock', async () => {
     const fleet = new LoneFleet(() => 1_000);
     const identity = makeIdentity('single');
     await fleet.join(identity);

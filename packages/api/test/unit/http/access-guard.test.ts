@@ -134,7 +134,7 @@ describe('credential', () => {
     expect((await call(open, { remoteAddress: '10.1.1.1' })).statusCode).toBe(200);
   });
 
-  it('without token and consent, callers from elsewhere are refused', async () => {
+  it('rejects remote callers without a token and without allowUnauthenticated', async () => {
     expectRefused(await call(local, { remoteAddress: '10.1.1.1' }), 401, 'unauthorized');
   });
 });
@@ -157,11 +157,11 @@ describe('settings', () => {
   });
 });
 
-describe('a token of those who may only look', () => {
+describe('a read-only token', () => {
   const access = { ...elsewhere, viewToken: 'looking' };
   const looking = { host: 'sync.example.com', authorization: 'Bearer looking' };
 
-  it('reads, and does not command', async () => {
+  it('reads and cannot send commands', async () => {
     expect((await call(access, { headers: looking })).statusCode).toBe(200);
     expectRefused(
       await call(access, { headers: looking, method: 'POST', path: '/api/v1/pause' }),
@@ -170,7 +170,7 @@ describe('a token of those who may only look', () => {
     );
   });
 
-  it('leaves the other one as it was, and lets nobody else in', async () => {
+  it('does not change the other token, and admits no other', async () => {
     expect(
       (
         await call(access, {
@@ -187,7 +187,7 @@ describe('a token of those who may only look', () => {
     );
   });
 
-  it('needs another one beside it that may command', () => {
+  it('needs a different token that may send commands', () => {
     expect(() => checkAccessSettings({ ...local, viewToken: 'looking' })).toThrow(ConvoyError);
     expect(() => checkAccessSettings({ ...elsewhere, viewToken: 'correct' })).toThrow(ConvoyError);
   });

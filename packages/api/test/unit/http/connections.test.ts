@@ -10,7 +10,7 @@ import { RecordingService } from './recording-service.js';
 
 const CONNECTIONS_MAX = 8;
 const head = 'POST /api/v1/pause HTTP/1.1\r\nHost: localhost\r\n';
-/** A request of which the rest never comes: nothing, a part of its head, a part of its body. */
+/** An incomplete request: nothing, a part of its head, a part of its body. */
 const halves = ['', head, `${head}Content-Length: 20\r\n\r\n{`];
 
 let app: FastifyInstance | undefined;
@@ -35,7 +35,7 @@ async function listen(
   return app;
 }
 
-/** A client that sends these bytes and never closes its side by itself. */
+/** A client that sends these bytes and never closes its side. */
 async function send(bytes: string): Promise<Socket> {
   const { port } = app?.server.address() as AddressInfo;
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -52,15 +52,15 @@ async function get(path: string): Promise<string> {
   return text(socket);
 }
 
-describe.each(halves)('more half-sent requests than there may be connections (%j)', (half) => {
-  it.each([undefined, 'secret'])('keep nobody from an answer, with token %s', async (token) => {
+describe.each(halves)('more half-sent requests than the connection limit (%j)', (half) => {
+  it.each([undefined, 'secret'])('do not block replies to others, with token %s', async (token) => {
     await listen({ connectionsMax: CONNECTIONS_MAX }, token);
     await Promise.all(Array.from({ length: 4 * CONNECTIONS_MAX }, () => send(half)));
     expect(await get('/healthz')).toMatch(/^HTTP\/1\.1 200 /);
     await expect.poll(() => accepted.filter((socket) => !socket.destroyed).length).toBeLessThanOrEqual(CONNECTIONS_MAX);
   });
 
-  it('are closed after their time, also when the client leaves its side open', async () => {
+  it('are closed at their time limit, even if the client keeps its side open', async () => {
     await listen({ headersTimeout_ms: 20, requestTimeout_ms: 40, checkInterval_ms: 10, linger_ms: 10 });
     await Promise.all(Array.from({ length: CONNECTIONS_MAX }, () => send(half)));
     await expect.poll(() => accepted.filter((socket) => socket.destroyed).length).toBe(CONNECTIONS_MAX);
@@ -75,7 +75,7 @@ describe.each(halves)('more half-sent requests than there may be connections (%j
   });
 });
 
-it('a connection that is owed an answer does not make room for others', async () => {
+it('a connection with an outstanding reply does not make room for others', async () => {
   let answer: () => void = () => undefined;
   const service = new RecordingService();
   const released = new Promise<void>((resolve) => (answer = resolve));

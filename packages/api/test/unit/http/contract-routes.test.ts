@@ -150,7 +150,7 @@ describe('refused requests change nothing', () => {
     }
   });
 
-  it('a start that breaks a rule between options is 422', async () => {
+  it('a start that violates a rule between options is 422', async () => {
     const same = JSON.stringify({ source: 'cluster0', destination: 'cluster0' });
     await expectFailure(post('/api/v1/start', same), 422, 'sourceEqualsDestination');
   });
@@ -202,7 +202,7 @@ describe('progress', () => {
     expect((await app.inject('/api/v1/progress?verbose=1')).statusCode).toBe(200);
   });
 
-  it('asks the service anew at every call', async () => {
+  it('asks the service at every call', async () => {
     await app.inject('/api/v1/progress');
     await app.inject('/api/v1/progress');
     expect(service.calls).toEqual([{ command: 'progress' }, { command: 'progress' }]);

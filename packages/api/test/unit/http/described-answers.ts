@@ -5,9 +5,9 @@ import type { OpenApiDocument } from '@convoy/api/http/openapi';
 type Described = Record<string, { responses: Record<string, { content?: Record<string, { schema: object }> }> }>;
 
 /**
- * Compares answers with what an OpenAPI document says of them.
- * @param document as it was served
- * @returns what an answer has that the document does not describe; empty when it fits
+ * Compares replies with an OpenAPI document.
+ * @param document as served
+ * @returns what a reply has beyond the document's description; empty when it conforms
  */
 export function answerChecker(
   document: OpenApiDocument,
@@ -30,7 +30,8 @@ export function answerChecker(
       'application/json',
       'schema',
     ];
-    const schema = `openapi#/${pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
+    const escaped = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')));
+    const schema = `openapi#/${escaped.join('/')}`;
     ajv.validate({ $ref: schema }, body);
     return (ajv.errors ?? []).map(
       ({ instancePath, message }) => `${method} ${path} ${status}${instancePath}: ${message ?? ''}`,
@@ -38,7 +39,10 @@ export function answerChecker(
   };
 }
 
-/** Method and path of every route that a server has, as `GET /healthz`. The server prints a tree, each path below the one it begins with. */
+/**
+ * Method and path of every route of a server, as `GET /healthz`. Fastify prints a tree; each path continues its
+ * parent's.
+ */
 export function routesOf(app: { printRoutes(options: { commonPrefix: boolean }): string }): string[] {
   const above: string[] = [];
   return app

@@ -22,7 +22,7 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Sends bytes to the listening server and returns all that it answers until it closes the connection. */
+/** Sends bytes to the listening server and returns its whole response once it closes the connection. */
 async function exchange(bytes: string): Promise<string> {
   await app.listen({ host: '127.0.0.1', port: 0 });
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
@@ -31,12 +31,12 @@ async function exchange(bytes: string): Promise<string> {
 }
 
 describe('health', () => {
-  it('/healthz answers while the process does', async () => {
+  it('/healthz replies while the process is alive', async () => {
     ready = false;
     expect((await app.inject('/healthz')).json()).toEqual({ success: true });
   });
 
-  it('/readyz is 503 until commands can be taken', async () => {
+  it('/readyz is 503 until the service accepts commands', async () => {
     ready = false;
     const waiting = await app.inject('/readyz');
     expect({ status: waiting.statusCode, body: waiting.json<unknown>() }).toMatchObject({
@@ -48,7 +48,7 @@ describe('health', () => {
   });
 });
 
-describe('requests that are hardly HTTP', () => {
+describe('malformed HTTP requests', () => {
   it.each([
     'nonsense\r\n\r\n',
     'GET /api/v1/progress HTTP/1.1\r\n\r\n',
@@ -91,7 +91,9 @@ describe('over a connection', () => {
 
   it('reads chunked bodies up to the limit', async () => {
     const chunk = 'x'.repeat(0x10000);
-    const request = `POST /api/v1/pause HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${`10000\r\n${chunk}\r\n`.repeat(17)}0\r\n\r\n`;
+    const request =
+      `POST /api/v1/pause HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: ` +
+      `chunked\r\n\r\n${`10000\r\n${chunk}\r\n`.repeat(17)}0\r\n\r\n`;
     expect(await exchange(request)).toMatch(/^HTTP\/1\.1 413 [^]*"error":"bodyTooLarge"/);
   });
 });

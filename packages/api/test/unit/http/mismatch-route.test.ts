@@ -23,7 +23,7 @@ async function ask(service: RecordingService, query = '') {
   return await app.inject({ url: `/api/v1/verification/mismatches${query}` });
 }
 
-it('mismatches are one JSON object a line', async () => {
+it('mismatches are one JSON object per line', async () => {
   const service = new RecordingService();
   service.found = [mismatch, { ...mismatch, _id: 5 }];
   const reply = await ask(service);
@@ -37,14 +37,14 @@ it('mismatches are one JSON object a line', async () => {
   expect(service.asked).toEqual([{ limit: 10_000 }]);
 });
 
-it('mismatches are asked for by kind, namespace and number', async () => {
+it('filters mismatches by kind, namespace and limit', async () => {
   const service = new RecordingService();
   expect((await ask(service, '?kind=different&namespace=shop.orders&limit=3')).body).toBe('');
   expect(service.asked).toEqual([{ kind: 'different', namespace: 'shop.orders', limit: 3 }]);
 });
 
 it.each(['?kind=wrong', '?limit=0', '?limit=many', '?namespace=', '?other=1'])(
-  'other questions about mismatches are refused: %s',
+  'rejects other parameters of mismatches: %s',
   async (query) => {
     const service = new RecordingService();
     const reply = await ask(service, query);
@@ -53,7 +53,7 @@ it.each(['?kind=wrong', '?limit=0', '?limit=many', '?namespace=', '?other=1'])(
   },
 );
 
-it('mismatches that cannot be read are answered with the error', async () => {
+it('replies with the error when mismatches cannot be read', async () => {
   const service = new RecordingService();
   service.failure = new ConvoyError('notReady');
   expect((await ask(service)).json()).toMatchObject({ success: false, error: 'notReady' });

@@ -37,12 +37,12 @@ describe('GET /api/v1/openapi.json', () => {
   it('describes exactly the paths that are served', async () => {
     const document = (await app.inject('/api/v1/openapi.json')).json<OpenApiDocument>();
     const described = describedRoutes(document);
-    // Instances and coordinators add their own; their tests compare the whole.
+    // Instances and coordinators add routes; their tests compare the whole.
     expect(described.filter((path) => path !== 'GET /metrics').sort()).toEqual(served.sort());
     expect(described).toContain('POST /api/v1/start');
   });
 
-  it.each(['instance', 'fleet'] as const)('refers only to schemas that it holds (%s)', (scope) => {
+  it.each(['instance', 'fleet'] as const)('refers only to its own schemas (%s)', (scope) => {
     const document = openApiDocument(scope);
     const known = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
     expect(references(document).length).toBeGreaterThan(20);
@@ -54,7 +54,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
   });
 
-  it('describes what is answered, successes and failures', async () => {
+  it('describes the replies, successes and failures', async () => {
     const check = answerChecker((await app.inject('/api/v1/openapi.json')).json<OpenApiDocument>());
     const requests = [
       ['POST', '/api/v1/start', '{"source":"cluster0","destination":"cluster1"}'],
@@ -73,14 +73,14 @@ describe('GET /api/v1/openapi.json', () => {
       }
     }
     service.failure = undefined;
-    // What does not fit is noticed.
+    // The comparison detects deviations.
     expect(
       check('GET', '/api/v1/progress', 200, { success: true, progress: { ...service.report, state: 'HAPPY' } }),
     ).not.toEqual([]);
     expect(check('GET', '/api/v1/progress', 418, {})).not.toEqual([]);
   });
 
-  it('tells the failures of each status by name', () => {
+  it('names the failures of each status', () => {
     const text = JSON.stringify(openApiDocument('instance').paths['/api/v1/start']);
     for (const name of Object.keys(errorTable).filter(
       (name) => !['unknownPath', 'instanceUnknown', 'methodNotAllowed'].includes(name),

@@ -35,7 +35,7 @@ export class RecordingService implements ContractService {
     return this.report;
   }
 
-  /** What `mismatches` answers, and what it was asked for. */
+  /** The reply of `mismatches`, and its queries. */
   found: Mismatch[] = [];
   asked: MismatchQuery[] = [];
 
@@ -48,7 +48,7 @@ export class RecordingService implements ContractService {
   #record(call: { command: string; request?: StartRequest }): Promise<void> {
     this.calls.push(call);
     if (this.failure === undefined) return Promise.resolve();
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- services of others may throw anything
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- other services may throw anything
     return Promise.reject(this.failure);
   }
 }

@@ -30,6 +30,6 @@ test('an instance whose port is taken ends with a sentence that says what to cha
   expect(ended).toEqual({
     code: 1,
     stdout: '',
-    stderr: `addressTaken: Another program listens on 127.0.0.1:${port} already; end it, or give another port (--port or CONVOY_PORT).\n`,
+    stderr: `addressTaken: Another program already listens on 127.0.0.1:${port}. Stop it or set another port (--port or CONVOY_PORT).\n`,
   });
 });
