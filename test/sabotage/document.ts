@@ -1,30 +1,32 @@
 import type { Hazard, NamedTest, Sabotage } from './hazard.js';
 
-/** Where the map is kept. */
+/** Where the table is stored. */
 export const documentPath = 'docs/hazards.md';
 
 const introduction = `# Hazards
 
-What migrations of live clusters have lost, duplicated or blocked data by, what Convoy does about each, the lines in the
-sources that do it, and the tests that fail without them. \`npm run sabotage\` takes each of these lines out of a copy of the
-sources and runs the named tests: \`--only 3,12\` for some hazards, \`--part 2/6\` for a part of them. The table is written by
-\`npm run sabotage -- --document\` from \`test/sabotage/hazards\`, and a test compares it with them and with the sources.
-[Decision 0009](decisions/0009-sabotage.md) says why it works this way.
+Each row is a way in which migrations of live clusters have lost, duplicated or blocked data. It says what Convoy does
+about it, where the sources do it, and which tests fail without it. \`npm run sabotage\` takes each of these places out of
+a copy of the sources and runs its tests: \`--only 3,12\` for some hazards, \`--part 2/6\` for a part of them.
+\`npm run sabotage -- --document\` writes this table from \`test/sabotage/hazards\`. A test compares it with them and with
+the sources. [Decision 0009](decisions/0009-sabotage.md) gives the reasons.
 
-A row that says *open* is not handled, or not wholly.
+*Open* marks what is not handled, or not wholly.
 
 | # | Hazard | Handling | Where | Test |
 |---|---|---|---|---|
 `;
 
-/** The text of the map. */
+/** The text of the document. */
 export function hazardsDocument(hazards: readonly Hazard[]): string {
   return introduction + hazards.map(rowOf).join('');
 }
 
 function rowOf({ number, hazard, handling, open, sabotages }: Hazard): string {
   const handled = open === undefined ? handling : `${handling} *Open:* ${open}`;
-  return `| ${number} | ${cell(hazard)} | ${cell(handled)} | ${listed(sabotages.map(placeOf))} | ${listed(sabotages.flatMap(({ tests }) => tests).map(testOf))} |\n`;
+  const tests = sabotages.flatMap((sabotage) => sabotage.tests);
+  const cells = [number, cell(hazard), cell(handled), listed(sabotages.map(placeOf)), listed(tests.map(testOf))];
+  return `| ${cells.join(' | ')} |\n`;
 }
 
 function placeOf({ file, symbol, find }: Sabotage): string {
@@ -32,7 +34,7 @@ function placeOf({ file, symbol, find }: Sabotage): string {
   return `${link(file)} \`${symbol}\`: ${code(line)}`;
 }
 
-/** Text as code; such with backticks is fenced by two of them. */
+/** Text as code; text with backticks gets a fence of two. */
 function code(text: string): string {
   return text.includes('`') ? `\`\` ${cell(text)} \`\`` : `\`${cell(text)}\``;
 }

@@ -4,6 +4,7 @@ import { commitHazards } from './commit.js';
 import { copyHazards } from './copy.js';
 import { ddlHazards } from './ddl.js';
 import { definitionHazards } from './definitions.js';
+import { failureHazards } from './failures.js';
 import { keyHazards } from './keys.js';
 import { limitHazards } from './limits.js';
 import { orderHazards } from './order.js';
@@ -20,6 +21,7 @@ export const hazards: readonly Hazard[] = [
   ...copyHazards,
   ...ddlHazards,
   ...definitionHazards,
+  ...failureHazards,
   ...keyHazards,
   ...limitHazards,
   ...orderHazards,

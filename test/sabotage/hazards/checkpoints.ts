@@ -5,12 +5,14 @@ import { instance, instanceTest, integrationTest } from '../places.js';
 export const checkpointHazards: readonly Hazard[] = [
   {
     number: 1,
-    hazard: 'A write in flight at the start lands below the start time and is seen by neither copy nor stream',
+    hazard:
+      'A write in flight at the start gets a time below the start time, and neither copy nor change stream sees it',
     handling:
-      'The start time lies above notes on all shards; a partition is read at one time, which is at least every event of its range that was dropped.',
+      'The start time is above an oplog note on every shard. A partition is read at one time, at least that of every ' +
+      'event of its range that was dropped.',
     sabotages: [
       {
-        takesOut: 'notes on all shards for a time above everything',
+        takesOut: 'the notes on all shards that give the start time',
         file: instance('cluster/cluster-time.ts'),
         symbol: 'timeAboveAll',
         find: 'noteClients(cluster), (client) => appendNote(client, options));\n  return',
@@ -18,7 +20,7 @@ export const checkpointHazards: readonly Hazard[] = [
         tests: [instanceTest('cluster/reading.test.ts', 'with direct access is the highest of notes on all shards')],
       },
       {
-        takesOut: 'the reading at one time',
+        takesOut: 'the snapshot read at one time',
         file: instance('cluster/snapshot-read.ts'),
         symbol: 'findCommand',
         find: "readConcern: { level: 'snapshot', atClusterTime: at }",
@@ -39,12 +41,13 @@ export const checkpointHazards: readonly Hazard[] = [
   },
   {
     number: 3,
-    hazard: 'The clock of the lag is not the point from which it is safe to resume',
+    hazard: 'The time that the lag is measured from is not the time from which resuming is safe',
     handling:
-      'The checkpoint is the smallest of the first event that is not durable, what repairs hold, and the reading time of every partition being copied.',
+      'The checkpoint is the smallest of: the first event that is not durable, the first event that re-reads buffer, ' +
+      'the reading time of every partition being copied.',
     sabotages: [
       {
-        takesOut: 'events that are not durable from the checkpoint',
+        takesOut: 'events that are not durable, in the checkpoint',
         file: instance('lifecycle/task/task-checkpoint.ts'),
         symbol: 'appliedBelow',
         find: 'earlier(applyWorkers.oldest(), rereads.oldestBuffered());',
@@ -52,7 +55,7 @@ export const checkpointHazards: readonly Hazard[] = [
         tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'stays at the first event that is not durable')],
       },
       {
-        takesOut: 'the reading times of partitions being copied from the checkpoint',
+        takesOut: 'reading times of partitions being copied, in the checkpoint',
         file: instance('lifecycle/task/task-checkpoint.ts'),
         symbol: 'time',
         find: "if (state === 'starting' || state === 'copying') lower(readTime);",
@@ -65,7 +68,7 @@ export const checkpointHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'events that are under way from the first that is not durable',
+        takesOut: 'events in flight, in the first event that is not durable',
         file: instance('apply/apply-worker.ts'),
         symbol: 'oldestUnparked',
         find: 'const inFlight = this.#inFlight === null || this.#inFlight.events.length === 0 ? null : this.#inFlight.first;',
@@ -81,11 +84,12 @@ export const checkpointHazards: readonly Hazard[] = [
   },
   {
     number: 4,
-    hazard: 'With parallel lanes the checkpoint has to lie below the first event that is not durable in any of them',
-    handling: 'The low watermark over all lanes.',
+    hazard:
+      'With parallel apply workers the checkpoint must be below the first event that is not durable in any of them',
+    handling: 'The checkpoint is the smallest over all workers.',
     sabotages: [
       {
-        takesOut: 'the smallest of the lanes, for the largest',
+        takesOut: 'the smallest time of the workers; the largest is taken instead',
         file: instance('apply/apply-workers.ts'),
         symbol: 'oldest',
         find: 'return this.#workers.map((worker) => worker.oldest()).reduce(earlier, null);',
@@ -103,11 +107,11 @@ export const checkpointHazards: readonly Hazard[] = [
   },
   {
     number: 8,
-    hazard: 'A cluster time attaches silently to the wrong cluster',
-    handling: 'The ids of both clusters are stored; an instance that finds others does not go on.',
+    hazard: 'A cluster time is used with the wrong cluster, without an error',
+    handling: 'The ids of both clusters are stored. An instance that finds other clusters does not continue.',
     sabotages: [
       {
-        takesOut: 'the comparison at the restart of an instance',
+        takesOut: 'the comparison when an instance restarts',
         file: instance('lifecycle/migration/clusters.ts'),
         symbol: 'openRecordedSource',
         find: 'if (source.clusterId === clusterId) return source;',
@@ -120,7 +124,7 @@ export const checkpointHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the comparison when the migration is joined',
+        takesOut: 'the comparison when an instance joins the migration',
         file: instance('store/migration-record.ts'),
         symbol: 'refuseOtherMigration',
         find: "if (!sameClusters) throw new ConvoyError('migrationExists');",
@@ -133,9 +137,10 @@ export const checkpointHazards: readonly Hazard[] = [
   },
   {
     number: 11,
-    hazard: 'A commit while events are still to come drops the tail',
+    hazard: 'A commit before all events have arrived loses the last ones',
     handling:
-      'The commit takes a time of the source, drains every share past it, and takes a later one as long as later writes are seen.',
+      'The commit takes a time of the source and drains every task past it. It takes a later time as long as later ' +
+      'writes appear.',
     sabotages: [
       {
         takesOut: 'the wait until the stream has passed the commit time',
@@ -146,7 +151,7 @@ export const checkpointHazards: readonly Hazard[] = [
         tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'before the stream has passed the commit time')],
       },
       {
-        takesOut: 'the wait for what is doubtful',
+        takesOut: 'the wait for pending re-reads',
         file: instance('lifecycle/task/sync-pipeline.ts'),
         symbol: 'isQuietUpTo',
         find: '!this.#rereads.anyUpTo(time) && ',
@@ -154,7 +159,7 @@ export const checkpointHazards: readonly Hazard[] = [
         tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'while a key is in doubt')],
       },
       {
-        takesOut: 'the later commit time after writes above the first',
+        takesOut: 'the later commit time after writes above the first one',
         file: instance('lifecycle/leader/commit-rounds.ts'),
         symbol: 'drainRounds',
         find: 'if (lateWrites(watch.view, catalog) > 0) continue;',

@@ -6,9 +6,11 @@ export const commitHazards: readonly Hazard[] = [
   {
     number: 60,
     hazard:
-      'A transaction over shards is acknowledged before every shard has committed it; a commit time in between tears it, and both sides then look alike',
+      'A sharded transaction is acknowledged before every shard has committed it. A commit time in between tears it, ' +
+      'and both sides look alike',
     handling:
-      'The commit time is taken once every transaction that is open or prepared anywhere, or decided and not carried out, has ended on all shards. Before the opening Convoy waits for transactions again, and every stream is read past a time above them.',
+      'The commit waits until every transaction that is open, prepared or decided has ended on all shards, then ' +
+      'takes its time. Before the opening it waits again, and reads every stream past a time above them.',
     sabotages: [
       {
         takesOut: 'the wait before the commit time',
@@ -28,7 +30,7 @@ export const commitHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'prepared transactions that nobody works on',
+        takesOut: 'prepared transactions without an active operation',
         file: instance('cluster/open-transactions.ts'),
         symbol: 'openTransactions',
         find: 'idleSessions: true',
@@ -41,7 +43,7 @@ export const commitHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the shares from the last look',
+        takesOut: 'the tasks, in the last look',
         file: instance('lifecycle/leader/last-look.ts'),
         symbol: 'refuseLateWrites',
         find: 'drained?.lookedTo?.equals(lastLook) === true',
@@ -54,7 +56,7 @@ export const commitHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the end of the stream from what a share tells',
+        takesOut: 'the end of the stream, in what a task reports',
         file: instance('lifecycle/run/member.ts'),
         symbol: 'drainedRound',
         find: 'lastLook !== null && readBelow > timeOf(lastLook) &&',
@@ -71,12 +73,12 @@ export const commitHazards: readonly Hazard[] = [
   {
     number: 69,
     hazard:
-      '`appendOplogNote` answers LockFailed while the global lock is taken for more than 1 ms: steps down, `fsync`, a block of writes',
-    handling:
-      'A time above all is asked for again, within the policy of retries; who only wakes a stream leaves such a shard as it is.',
+      '`appendOplogNote` answers LockFailed while the global lock is taken for more than 1 ms: stepdowns, `fsync`, a ' +
+      'user write block',
+    handling: 'A note that yields a required time is retried. A note that only wakes a stream skips such a shard.',
     sabotages: [
       {
-        takesOut: 'the code from what may be tried again',
+        takesOut: 'the code, in those that are retried',
         file: instance('cluster/failure.ts'),
         symbol: 'codesByKind',
         find: 'LockFailed: lockFailedCode,',
@@ -90,7 +92,7 @@ export const commitHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the shard that is left as it is',
+        takesOut: 'the shard that is skipped',
         file: instance('cluster/cluster-time.ts'),
         symbol: 'unlessLocked',
         find: 'if (codeOf(error) !== lockFailedCode) throw error;',
@@ -101,12 +103,14 @@ export const commitHazards: readonly Hazard[] = [
   },
   {
     number: 72,
-    hazard: 'A document differs for good while a commit is offered: nobody mends it, and the commit fails for ever',
+    hazard:
+      'A document differs permanently while a commit is offered: nothing mends it, and the commit fails every time',
     handling:
-      'What differs at several looks with nothing on its way keeps the commit from being offered. All shares read it anew from the source and write it, three times at most. What differs still is named with the reason.',
+      'A difference that persists with nothing in flight withholds `canCommit`. All tasks re-read the document and ' +
+      'write it, three times at most. A remaining difference is named with its reason.',
     sabotages: [
       {
-        takesOut: 'the reading anew',
+        takesOut: 'the re-read',
         file: instance('verify/embedded/standing.ts'),
         symbol: 'nextStanding',
         find: 'if (!isDue || next.rereads >= rereadsMax || repairers.length === 0) return next;',
@@ -123,7 +127,7 @@ export const commitHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the wait for changes that are on their way',
+        takesOut: 'the wait for changes in flight',
         file: instance('verify/embedded/standing.ts'),
         symbol: 'nextStanding',
         find: 'const counts = isSame && applied >= before.since;',
@@ -131,7 +135,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [instanceTest('verify/embedded/standing.test.ts', 'is not while its change may be on its way')],
       },
       {
-        takesOut: 'the bound of readings',
+        takesOut: 'the bound of re-reads',
         file: instance('verify/embedded/standing.ts'),
         symbol: 'nextStanding',
         find: 'next.rereads >= rereadsMax',
@@ -144,7 +148,7 @@ export const commitHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the offer that is held back',
+        takesOut: 'the withheld offer',
         file: instance('lifecycle/stats/verification-readiness.ts'),
         symbol: 'blockerOf',
         find: 'if (lasting.documents > 0) return',
@@ -152,7 +156,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [instanceTest('lifecycle/stats/verification-readiness.test.ts', '%s')],
       },
       {
-        takesOut: 'the wait for statements that are under way',
+        takesOut: 'the wait for statements in flight',
         file: instance('store/reread-set.ts'),
         symbol: 'addParked',
         find: 'for (const entry of entries) entry.notBefore_ms = Infinity;',
@@ -169,12 +173,14 @@ export const commitHazards: readonly Hazard[] = [
   {
     number: 82,
     hazard:
-      'A block of user writes waits for all open transactions, with every operation of the node behind it; set again, it does so again and aborts index builds',
+      'A user write block waits for all open transactions and blocks every operation of the node meanwhile; set ' +
+      'again, it does so again and aborts index builds',
     handling:
-      'A block that a replica set shows, or a config server has noted, is not set again. One that is asked for has longer than transactions live. A build that was aborted is begun again.',
+      'A block that a replica set shows, or that a config server has recorded, is not set again. A new one may take ' +
+      'longer than transactions live. Aborted builds are restarted.',
     sabotages: [
       {
-        takesOut: 'the look at the block that stands',
+        takesOut: 'the look at an existing block',
         file: instance('cluster/write-block.ts'),
         symbol: 'setWriteBlock',
         find: 'if (blocked && (await standingBlock(cluster, options))?.foreignReason === null) return;',
@@ -201,9 +207,11 @@ export const commitHazards: readonly Hazard[] = [
   {
     number: 83,
     hazard:
-      "A block of user writes that somebody else has set, for another reason, is taken for Convoy's own: it is lifted in the middle of a commit",
+      "A user write block that somebody else has set, for another reason, is taken for Convoy's own and lifted in " +
+      'the middle of a commit',
     handling:
-      "A block with a reason is not Convoy's, which sets its own without. Servers that have reasons refuse to set or lift one over another; the failure names the reason.",
+      "A block with a reason is not Convoy's, which sets its own without one. Servers with reasons refuse to set or " +
+      'lift one over another; the failure names the reason.',
     sabotages: [
       {
         takesOut: 'the reason',
@@ -223,12 +231,14 @@ export const commitHazards: readonly Hazard[] = [
   {
     number: 87,
     hazard:
-      'TTL of the destination deletes documents that the source still has: its own stands still, is slower, or waits behind a block',
+      "TTL of the destination deletes documents that the source still has: the source's own is paused, slower, or " +
+      'blocked',
     handling:
-      'Until the commit TTL indexes of the destination are set to what never comes, and clustered collections are without their age. What the source deletes comes as events.',
+      "Until the commit the destination's TTL indexes never expire anything, and clustered collections have no " +
+      'expiry. Deletes of the source arrive as events.',
     sabotages: [
       {
-        takesOut: 'the time that never comes',
+        takesOut: 'the expiry that never comes',
         file: instance('catalog/plan/index-plan.ts'),
         symbol: 'dormant',
         find: "return 'expireAfterSeconds' in visible ? { ...visible, expireAfterSeconds: TTL_OFF_SECONDS } : visible;",
@@ -241,7 +251,7 @@ export const commitHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the age that is left out',
+        takesOut: 'the omitted expiry of clustered collections',
         file: instance('catalog/collection-options.ts'),
         symbol: 'createOptions',
         find: "return withoutFields(options, 'expireAfterSeconds');",
@@ -258,12 +268,12 @@ export const commitHazards: readonly Hazard[] = [
   {
     number: 90,
     hazard:
-      'A router does not show whether a block of user writes stands: what the config server has noted of it is believed while it is being lifted',
-    handling:
-      'A block counts as standing when the config server is at no work and has noted it since. Everything else has it set again.',
+      "A router does not show whether a user write block is in force: Convoy believes the config server's record " +
+      'while the block is being lifted',
+    handling: 'A block counts only if the config server is idle and has recorded it since. Otherwise it is set again.',
     sabotages: [
       {
-        takesOut: 'the note of the config server',
+        takesOut: 'the record of the config server',
         file: instance('cluster/write-block.ts'),
         symbol: 'blockOfShards',
         find: 'if (block?.blockUserWrites !== true) return null;',
@@ -285,7 +295,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [instanceTest('lifecycle/migration/write-blocks.test.ts', 'is set where %s')],
       },
       {
-        takesOut: 'what to do about a refusal, in the cleanup',
+        takesOut: 'the advice about a refusal, in the cleanup',
         file: instance('lifecycle/commands/clean-up.ts'),
         symbol: 'cleanUp',
         find: 'setOrExplain(cluster, false, attempt);',

@@ -5,8 +5,8 @@ import { instance, instanceTest, integrationTest } from '../places.js';
 export const copyHazards: readonly Hazard[] = [
   {
     number: 35,
-    hazard: 'Reading a shard directly returns orphaned documents',
-    handling: "Documents are held against the shard's chunks, hashed keys by their hash.",
+    hazard: 'A direct read of a shard returns orphaned documents',
+    handling: "Documents are compared with the shard's chunks, hashed keys by their hash.",
     sabotages: [
       {
         takesOut: 'the chunks',
@@ -25,7 +25,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [instanceTest('bson/shard-key.test.ts', 'has hashes as 64-bit integers')],
       },
       {
-        takesOut: 'the owner, for the first one',
+        takesOut: 'the owner; the first one is taken instead',
         file: instance('bson/chunk-map.ts'),
         symbol: 'owns',
         find: 'return this.ownerOf(document, source) === shard;',
@@ -42,7 +42,7 @@ export const copyHazards: readonly Hazard[] = [
   {
     number: 36,
     hazard: 'A collection is renamed or dropped while it is copied',
-    handling: 'Shards are read by UUID; a read without a time is none.',
+    handling: 'Shards are read by UUID. A reply without a cluster time does not count.',
     sabotages: [
       {
         takesOut: 'the UUID',
@@ -58,7 +58,7 @@ export const copyHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the reading above the last definition change',
+        takesOut: 'the reading time above the last DDL change',
         file: instance('copy/copy-partition.ts'),
         symbol: 'beginReading',
         find: ', table.collection.notBefore]',
@@ -71,7 +71,7 @@ export const copyHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the look for the time of a read',
+        takesOut: 'the check that a read has a time',
         file: instance('cluster/snapshot-read.ts'),
         symbol: 'openAtTime',
         find: 'if (cursor.first.atClusterTime !== undefined) return cursor;',
@@ -79,7 +79,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [instanceTest('cluster/reading.test.ts', 'of a collection that was not there then is no read')],
       },
       {
-        takesOut: 'the look for the time of a reading for repair',
+        takesOut: 'the check that a re-read has a time',
         file: instance('reread/read-documents.ts'),
         symbol: 'readByIds',
         find: 'const open = hasTime ? openAtTime : openPresent;',
@@ -95,12 +95,13 @@ export const copyHazards: readonly Hazard[] = [
   },
   {
     number: 37,
-    hazard: 'Stale or zero statistics on sharded collections',
+    hazard: 'Statistics of sharded collections are stale or zero',
     handling:
-      'Estimates never divide; without one the copy begins with small batches, and the total is what was copied in the end.',
+      'Convoy never divides by an estimate. Without one the copy begins with small batches, and the total becomes ' +
+      'what was copied.',
     sabotages: [
       {
-        takesOut: 'the size of batches of which nothing is known',
+        takesOut: 'the size of batches of unknown documents',
         file: instance('copy/batch-size.ts'),
         symbol: 'documents',
         find: 'if (this.#documentBytes <= 0) return documentsUnknown;',
@@ -108,7 +109,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [instanceTest('copy/batch-size.test.ts', 'follows the documents that come')],
       },
       {
-        takesOut: 'the care about a count of 0',
+        takesOut: 'the check for a count of 0',
         file: instance('lifecycle/task/task-collections.ts'),
         symbol: 'describe',
         find: 'documentBytes: entry.documentCount > 0 ? entry.sizeBytes / entry.documentCount : 0,',
@@ -138,7 +139,8 @@ export const copyHazards: readonly Hazard[] = [
   {
     number: 38,
     hazard: 'Capped collections need insertion order',
-    handling: 'One reader in natural order, one ordered insert in flight, one lane.',
+    handling:
+      'A capped collection has one reader in natural order, one ordered insert in flight, and one apply worker.',
     sabotages: [
       {
         takesOut: 'the natural order',
@@ -171,7 +173,7 @@ export const copyHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the one lane',
+        takesOut: 'the one apply worker',
         file: instance('apply/apply-workers.ts'),
         symbol: 'workerOf',
         find: 'collection.capped ? collection.uuid : workerClass',
@@ -185,9 +187,11 @@ export const copyHazards: readonly Hazard[] = [
   {
     number: 54,
     hazard:
-      'Before 6.0 a write to many documents reports events of orphans too: the deletion of a stale orphan deletes the live document',
+      'Before 6.0 a write to many documents also reports events of orphans: the deletion of a stale orphan deletes ' +
+      'the live document',
     handling:
-      'Read directly, events of keys that the shard does not own are dropped; through a router, changes in collections whose chunks have moved are read anew.',
+      'With direct reads, events of documents that the shard does not own are dropped. Through a router, changed ' +
+      'documents of collections whose chunks have moved are re-read.',
     sabotages: [
       {
         takesOut: 'the owner of an event',
@@ -198,7 +202,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [instanceTest('apply/event-dispatcher.test.ts', 'is dropped when another shard owns the document')],
       },
       {
-        takesOut: 'the doubt about changes that may be those of orphans',
+        takesOut: 'the re-read for changes that may be those of orphans',
         file: instance('apply/action.ts'),
         symbol: 'actionOf',
         find: "if (collection.showsOrphans && event.operation !== 'insert') return { kind: 'reread', reason: 'orphanEvent' };",
@@ -211,7 +215,7 @@ export const copyHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the look whether chunks were ever moved',
+        takesOut: 'the check whether chunks were ever moved',
         file: instance('lifecycle/task/task-collections.ts'),
         symbol: 'ofRouterTask',
         find: 'entry.sharding?.everMoved === true',
@@ -241,9 +245,11 @@ export const copyHazards: readonly Hazard[] = [
   {
     number: 75,
     hazard:
-      'A router answers under a name that is gone as if its collection were empty, and states the time of the read all the same',
+      'A router answers for a name that is gone as for an empty collection, and still reports the time of the read',
     handling:
-      'What was read by a name counts only once all definition changes are known that were made until the reading ended; beyond the commit time, of whose changes nobody is told, the name is looked up once more. A change that becomes known meanwhile breaks the wait off: it may be the one that is waited for.',
+      'A read by name counts only once all DDL changes up to its end are known. Beyond the commit time, whose ' +
+      'changes nobody watches, Convoy looks the name up again. A new DDL change ends the wait, since it may be ' +
+      'waiting for the read itself.',
     sabotages: [
       {
         takesOut: 'the wait of a partition',
@@ -259,7 +265,7 @@ export const copyHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the UUID that the name has to stand for',
+        takesOut: 'the UUID that the name must stand for',
         file: instance('cluster/snapshot-read.ts'),
         symbol: 'readTarget',
         find: '{ find: name, collectionUUID: binary }',
@@ -272,7 +278,7 @@ export const copyHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the end of that wait for the change it stands in the way of',
+        takesOut: 'the end of that wait for a DDL change that it blocks',
         file: instance('lifecycle/task/task-ddl.ts'),
         symbol: 'suspend',
         find: 'this.stages.rereader.suspend(uuid);',
@@ -289,8 +295,9 @@ export const copyHazards: readonly Hazard[] = [
   {
     number: 76,
     hazard:
-      'A read by UUID takes the privilege `useUUID`, the identity of a replica set `replSetGetConfig`: without them all checks pass and the copy is refused',
-    handling: 'The probe reads a shard by UUID as the copy does; preflight checks both privileges and names them.',
+      'A read by UUID needs the privilege `useUUID`, the identity of a replica set `replSetGetConfig`: without them ' +
+      'all checks pass and the copy is refused',
+    handling: 'The probe reads a shard by UUID as the copy does. Preflight checks both privileges and names them.',
     sabotages: [
       {
         takesOut: 'the UUID of the probe',
@@ -314,7 +321,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [instanceTest('preflight/check-start.test.ts', 'names what is missing, and where')],
       },
       {
-        takesOut: 'the name of the privilege that shows which replica set it is',
+        takesOut: 'the name of the privilege that identifies the replica set',
         file: instance('cluster/topology.ts'),
         symbol: 'replicaSetId',
         find: 'if (codeOf(error) !== unauthorizedCode) throw error;',
@@ -331,9 +338,11 @@ export const copyHazards: readonly Hazard[] = [
   {
     number: 81,
     hazard:
-      'From 7.0 on a read at a time below a rename finds the collection under its old name; a router asks the shards of today for it, and shows a part of what was sharded',
+      "From 7.0 on a read at a time below a rename finds the collection under its old name; a router asks today's " +
+      'shards for it and returns a part of a sharded one',
     handling:
-      'Shards are read by UUID. What a router reads by a name is never trusted before the changes are known that were made until the reading ended, also where the read names the UUID.',
+      'Shards are read by UUID. A read by name through a router counts only once all DDL changes up to its end are ' +
+      'known, even if it names the UUID.',
     sabotages: [
       {
         takesOut: 'the wait where the read names the UUID',

@@ -5,12 +5,13 @@ import { instance, instanceTest } from '../places.js';
 export const ddlHazards: readonly Hazard[] = [
   {
     number: 19,
-    hazard: 'Definition changes race data changes, on one shard and across the fleet: each shard shows its own `drop`',
+    hazard: 'DDL changes race data changes, on one shard and across the fleet: each shard shows its own `drop`',
     handling:
-      "The journal has one entry of all shards' copies; nothing is routed beyond what it knows; every share lets go of the collections concerned and consents before the leader applies an entry, once.",
+      'The journal has one entry for the events of all shards. No task routes events that it does not cover. Every ' +
+      'task suspends the collections of an entry and acknowledges it, then the leader applies it, once.',
     sabotages: [
       {
-        takesOut: 'the wait for the copies of all shards',
+        takesOut: 'the wait for the events of all shards',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'takeCopy',
         find: 'if (one.copies >= one.copiesExpected) await this.#complete(one, signal);',
@@ -23,7 +24,7 @@ export const ddlHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'what was done until copies are no longer waited for',
+        takesOut: 'changes made before missing events are no longer waited for',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'settle',
         find: 'else if (readBelow > one.includedTo) {',
@@ -36,7 +37,7 @@ export const ddlHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'what is known before a collection is entered that streams do not show',
+        takesOut: 'the DDL watermark, before a collection is followed that streams do not show',
         file: instance('ddl/take-unknown.ts'),
         symbol: 'takeUnknown',
         find: 'await deps.untilKnown(time, signal);',
@@ -49,7 +50,7 @@ export const ddlHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the horizon from what is routed',
+        takesOut: 'the DDL watermark, as a bound of routing',
         file: instance('apply/event-dispatcher.ts'),
         symbol: 'limit',
         find: 'return this.#ceiling !== null && this.#ceiling < below ? this.#ceiling : below;',
@@ -62,7 +63,7 @@ export const ddlHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the reading of entries before their horizon counts',
+        takesOut: 'the read of entries before their DDL watermark counts',
         file: instance('lifecycle/task/follow-ddl.ts'),
         symbol: 'readJournal',
         find: 'this.sync.ddlChanges.learn(await this.source.readAfter(this.#read, known, stop));',
@@ -76,7 +77,7 @@ export const ddlHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the letting go before a consent',
+        takesOut: 'the suspension before an acknowledgement',
         file: instance('lifecycle/task/follow-ddl.ts'),
         symbol: 'answer',
         find: 'await this.sync.ddlChanges.quiet(stop);',
@@ -89,7 +90,7 @@ export const ddlHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'waves under way from what a consent waits for',
+        takesOut: 'write batches in flight, in what an acknowledgement waits for',
         file: instance('lifecycle/task/task-ddl.ts'),
         symbol: 'quiet',
         find: 'await applyWorkers.answered(uuid, signal);',
@@ -99,7 +100,7 @@ export const ddlHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'copies under way from what a consent waits for',
+        takesOut: 'copies in flight, in what an acknowledgement waits for',
         file: instance('lifecycle/task/task-ddl.ts'),
         symbol: 'quiet',
         find: 'await copier.quiet(uuid, signal);',
@@ -109,7 +110,7 @@ export const ddlHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the setting aside of waiting events',
+        takesOut: 'the parking of waiting events',
         file: instance('lifecycle/task/task-ddl.ts'),
         symbol: 'suspend',
         find: 'this.stages.applyWorkers.park(uuid);',
@@ -122,7 +123,7 @@ export const ddlHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the wait for all consents',
+        takesOut: 'the wait for all acknowledgements',
         file: instance('lifecycle/leader/ddl-leader.ts'),
         symbol: 'apply',
         find: 'acknowledged >= ddlChange.ordinal',
@@ -138,11 +139,11 @@ export const ddlHazards: readonly Hazard[] = [
   },
   {
     number: 43,
-    hazard: 'A stale definition change is replayed after a resume: NamespaceNotFound, IndexNotFound',
-    handling: 'What the journal includes is passed over; what the destination has already is accepted.',
+    hazard: 'A stale DDL change is replayed after a resume: NamespaceNotFound, IndexNotFound',
+    handling: 'Changes that the journal includes are skipped. A state that the destination already has is accepted.',
     sabotages: [
       {
-        takesOut: 'the time up to which the journal includes what became of a collection',
+        takesOut: 'the time up to which the journal includes the changes of a collection',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'take',
         find: 'if (includedTo !== null && event.time <= includedTo) return;',
@@ -150,7 +151,7 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [instanceTest('ddl/ddl-tracker.test.ts', 'that a resumed stream shows again are passed over')],
       },
       {
-        takesOut: 'the acceptance of what has gone already',
+        takesOut: 'the acceptance of a collection that is gone already',
         file: instance('ddl/destination-collections.ts'),
         symbol: 'drop',
         find: 'if (!isOutdated(error)) throw error;',
@@ -171,11 +172,13 @@ export const ddlHazards: readonly Hazard[] = [
   },
   {
     number: 44,
-    hazard: "A rename across the filter's edge: into it, out of it, over a target",
-    handling: 'Out of it is a drop, into it a creation, over a followed collection drops that; outside is nothing.',
+    hazard: 'A rename crosses the filter: into it, out of it, over a target',
+    handling:
+      'A rename out of the filter is a drop, a rename into it a creation. A rename over a followed collection drops ' +
+      'that. A rename outside of it is ignored.',
     sabotages: [
       {
-        takesOut: 'the drop of what leaves',
+        takesOut: 'the drop of what leaves the filter',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'complete',
         find: ' || !filter.includes(to.database, to.name)) return { ...found',
@@ -183,7 +186,7 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [instanceTest('ddl/ddl-tracker.test.ts', 'out of it is a drop')],
       },
       {
-        takesOut: 'the creation of what comes in',
+        takesOut: 'the creation of what enters the filter',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'takeCopy',
         find: "if (event.operation === 'rename') await this.#takeRenamedStranger(event, signal);",
@@ -208,7 +211,7 @@ export const ddlHazards: readonly Hazard[] = [
   {
     number: 45,
     hazard: '`dropDatabase` under a collection filter',
-    handling: "It is the drops of its collections, each by UUID; those that are not followed are nobody's.",
+    handling: 'It becomes drops of the followed collections, each by UUID. Other collections are ignored.',
     sabotages: [
       {
         takesOut: 'the single drops',
@@ -227,7 +230,7 @@ export const ddlHazards: readonly Hazard[] = [
   },
   {
     number: 56,
-    hazard: 'A replayed drop, after a crash of the leader, drops the collection made since',
+    hazard: 'A drop that is replayed after a crash of the leader drops a collection created since',
     handling: 'Drops go by the recorded UUID of the destination.',
     sabotages: [
       {
@@ -247,9 +250,11 @@ export const ddlHazards: readonly Hazard[] = [
   },
   {
     number: 86,
-    hazard: 'Servers move a collection to another shard under a new UUID, or tell of what this release does not know',
+    hazard:
+      'Servers move a collection to another shard under a new UUID, or report events that this release does not know',
     handling:
-      '`moveCollection` and `movePrimary` make a new collection in the place of the old, which is copied anew. What is not known is a reason to look at the catalog.',
+      '`moveCollection` and `movePrimary` create a new collection in the place of the old one, which is copied ' +
+      'again. An unknown event triggers a comparison of catalogs.',
     sabotages: [
       {
         takesOut: 'the provenance of a resharding',
@@ -275,7 +280,7 @@ export const ddlHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the look at the catalog for what is not known',
+        takesOut: 'the comparison of catalogs after an unknown event',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'take',
         find: '      this.#refuseNewShardKey(event);\n      this.deps.onTrigger();',

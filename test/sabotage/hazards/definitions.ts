@@ -5,8 +5,8 @@ import { instance, instanceTest, integrationTest } from '../places.js';
 export const definitionHazards: readonly Hazard[] = [
   {
     number: 39,
-    hazard: 'Views on views, views that are created before their source',
-    handling: 'Views are made as they are defined, in any order, and never copied or watched like collections.',
+    hazard: 'Views on views, and views that are created before their source',
+    handling: 'Views are created as they are defined, in any order, and never copied or watched like collections.',
     sabotages: [
       {
         takesOut: 'the difference between views and collections',
@@ -25,11 +25,11 @@ export const definitionHazards: readonly Hazard[] = [
   },
   {
     number: 40,
-    hazard: 'Legacy index values (`true`, `0`, texts as direction), old index versions',
-    handling: 'Built as the destination can hold them, with a warning.',
+    hazard: 'Legacy index values (`true`, `0`, strings as direction) and old index versions',
+    handling: 'Indexes are built in a form that the destination can hold, with a warning.',
     sabotages: [
       {
-        takesOut: 'the directions that every server takes',
+        takesOut: 'the directions that every server accepts',
         file: instance('catalog/index-spec.ts'),
         symbol: 'portableDirection',
         find: 'return INDEX_TYPES.has(value) ? value : 1;',
@@ -37,7 +37,7 @@ export const definitionHazards: readonly Hazard[] = [
         tests: [instanceTest('catalog/index-spec.test.ts', 'turns the direction %s into %s')],
       },
       {
-        takesOut: 'the warning of a version',
+        takesOut: 'the warning about a version',
         file: instance('catalog/index-spec.ts'),
         symbol: 'portableIndex',
         find: "typeof index.v === 'number' && index.v < INDEX_VERSION",
@@ -53,11 +53,11 @@ export const definitionHazards: readonly Hazard[] = [
   },
   {
     number: 41,
-    hazard: '`system.*` collections other than `system.js` and buckets of time series',
-    handling: 'Never included; time series are refused by name.',
+    hazard: '`system.*` collections other than `system.js`, and buckets of time series',
+    handling: 'They are never included; time series are refused with an error.',
     sabotages: [
       {
-        takesOut: 'the reservation of `system.*`',
+        takesOut: 'the exclusion of `system.*`',
         file: instance('catalog/namespace-filter.ts'),
         symbol: 'isReservedCollection',
         find: "collection.startsWith('system.') && collection !== 'system.js'",
@@ -87,10 +87,12 @@ export const definitionHazards: readonly Hazard[] = [
   {
     number: 42,
     hazard: 'Replaying `create` drops data',
-    handling: 'What is there in the planned form is kept, anything else is refused; nothing is dropped on a create.',
+    handling:
+      'An existing collection stays if it has the planned form, and is refused otherwise. A create never drops ' +
+      'anything.',
     sabotages: [
       {
-        takesOut: 'the keeping of what is there',
+        takesOut: 'the acceptance of an existing collection',
         file: instance('catalog/make/create-collection.ts'),
         symbol: 'ensureCreated',
         find: 'if (present !== null) return present;',
@@ -103,7 +105,7 @@ export const definitionHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the look whether a collection in the way stands for another one',
+        takesOut: 'the check whether a collection in the way stands for another one',
         file: instance('ddl/destination-collections.ts'),
         symbol: 'clearName',
         find: "if (present.type === 'collection' && deps.pairs.isRecorded(present.uuid)) {",
@@ -115,7 +117,7 @@ export const definitionHazards: readonly Hazard[] = [
   {
     number: 46,
     hazard: '`listIndexes` through a router asks one shard',
-    handling: 'Every shard that owns chunks is asked; what they disagree about keeps a migration from starting.',
+    handling: 'Every shard that owns chunks is asked. If shards disagree, the start is refused.',
     sabotages: [
       {
         takesOut: 'the other shards',
@@ -157,9 +159,10 @@ export const definitionHazards: readonly Hazard[] = [
   },
   {
     number: 47,
-    hazard: '`prepareUnique`, TTL and hidden are left in their temporary form after the cut-over',
+    hazard: '`prepareUnique`, TTL and hidden keep their temporary form after the cut-over',
     handling:
-      'The commit compares both catalogs in their final form and fails with the difference. The verifier looks once more at the documents between that and the opening.',
+      'The commit compares both catalogs in their final form and fails if they differ. The verifier compares the ' +
+      'documents again between that and the opening.',
     sabotages: [
       {
         takesOut: 'the comparison at the commit',
@@ -184,7 +187,7 @@ export const definitionHazards: readonly Hazard[] = [
   {
     number: 48,
     hazard: '6.x does not round `cappedSize` to 256 bytes as earlier releases do',
-    handling: 'Sizes are compared as they are rounded.',
+    handling: 'Rounded sizes are compared.',
     sabotages: [
       {
         takesOut: 'the rounding',
@@ -205,10 +208,10 @@ export const definitionHazards: readonly Hazard[] = [
     number: 49,
     hazard: 'Routers have stale caches',
     handling:
-      'The routing of the destination is read anew before the copy; statements that a router gave up are sent again.',
+      "The destination's routing is refreshed before the copy. Statements that a router refuses as stale are retried.",
     sabotages: [
       {
-        takesOut: 'the new reading',
+        takesOut: 'the refresh',
         file: instance('catalog/make/create-collections.ts'),
         symbol: 'createCollections',
         find: "await destination.router.command('admin', { flushRouterConfig: 1 }, { signal });",
@@ -216,7 +219,7 @@ export const definitionHazards: readonly Hazard[] = [
         tests: [instanceTest('catalog/repeated-ddl.test.ts', 'routing is read anew after all collections were placed')],
       },
       {
-        takesOut: 'the repetition of statements whose routing was stale',
+        takesOut: 'the retry of statements whose routing was stale',
         file: instance('cluster/failure.ts'),
         symbol: 'codesByKind',
         find: 'NoProgressMade: 82,',

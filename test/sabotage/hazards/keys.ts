@@ -5,12 +5,13 @@ import { instance, instanceTest, integrationTest } from '../places.js';
 export const keyHazards: readonly Hazard[] = [
   {
     number: 34,
-    hazard: 'Range queries are type-bracketed: mixed types of `_id` are skipped silently, NaN is corrupted',
+    hazard: 'Range queries are type-bracketed: mixed types of `_id` are skipped without an error, and NaN is corrupted',
     handling:
-      'Partitions are ranges of the `_id` index from MinKey to MaxKey, read by `min`, `max` and `hint`; values are compared here as the index does.',
+      'Partitions are ranges of the `_id` index from MinKey to MaxKey, read by `min`, `max` and `hint`. Convoy ' +
+      'compares values as the index does.',
     sabotages: [
       {
-        takesOut: 'index bounds, for a filter',
+        takesOut: 'index bounds; a filter is taken instead',
         file: instance('cluster/id-range.ts'),
         symbol: 'openIdRange',
         find: '{ min: { _id: losslessValue(min) } }',
@@ -39,7 +40,8 @@ export const keyHazards: readonly Hazard[] = [
     number: 50,
     hazard: 'Shard-key updates, missing shard-key fields (null), a collation beside the shard key',
     handling:
-      'Filters hold the full document key, null for what is missing, under the simple collation; changes of the key are read anew.',
+      'Filters hold the full document key, null for missing fields, under the simple collation. Documents whose key ' +
+      'changes are re-read.',
     sabotages: [
       {
         takesOut: 'the null',
@@ -50,7 +52,7 @@ export const keyHazards: readonly Hazard[] = [
         tests: [instanceTest('bson/shard-key.test.ts', 'takes dotted fields by their path, and null for missing ones')],
       },
       {
-        takesOut: 'the simple collation of waves',
+        takesOut: 'the simple collation of write batches',
         file: instance('apply/send-batch.ts'),
         symbol: 'statementsOf',
         find: 'collection.collated && collection.destinationKey.length > 0',
@@ -76,7 +78,7 @@ export const keyHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the doubt about changes of the shard key',
+        takesOut: 'the re-read for changes of the shard key',
         file: instance('apply/action.ts'),
         symbol: 'update',
         find: "if (touched) return { kind: 'reread', reason: 'shardKeyChange' };",
@@ -84,7 +86,7 @@ export const keyHazards: readonly Hazard[] = [
         tests: [instanceTest('apply/action.test.ts', 'is a doubt: %s')],
       },
       {
-        takesOut: "the doubt about updates of the destination's shard key",
+        takesOut: "the re-read for updates of the destination's shard key",
         file: instance('apply/action.ts'),
         symbol: 'update',
         find: 'touchesKey(delta, collection.sourceKey) || touchesKey(delta, collection.destinationKey)',
@@ -92,7 +94,7 @@ export const keyHazards: readonly Hazard[] = [
         tests: [instanceTest('apply/action.test.ts', 'doubts an update of the shard key where %s')],
       },
       {
-        takesOut: "the doubt about updates of the source's shard key",
+        takesOut: "the re-read for updates of the source's shard key",
         file: instance('apply/action.ts'),
         symbol: 'update',
         find: 'touchesKey(delta, collection.sourceKey) || touchesKey(delta, collection.destinationKey)',
@@ -105,7 +107,8 @@ export const keyHazards: readonly Hazard[] = [
     number: 53,
     hazard: 'Aggregates have no index bounds, and `$match` brackets types',
     handling:
-      'Samples, the only aggregates over documents, are drawn from the whole collection and held against the range here, in the order of the index. The verifier reads ranges by `find` with bounds of the index.',
+      'Samples, the only aggregates over documents, are drawn from the whole collection. Convoy compares them with ' +
+      'the range in index order. The verifier reads ranges by `find` with index bounds.',
     sabotages: [
       {
         takesOut: 'the comparison with the range',
@@ -125,7 +128,7 @@ export const keyHazards: readonly Hazard[] = [
   {
     number: 55,
     hazard: 'Two `_id`s that differ in bytes are equal to the index (1 and 1.0, symbol and string, collations)',
-    handling: 'Lanes, waves, partitions and the repair set go by id class.',
+    handling: 'Apply workers, write batches, partitions and the re-read set go by id class.',
     sabotages: [
       {
         takesOut: 'numbers of all types as one class',
@@ -149,7 +152,7 @@ export const keyHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'another _id that a collation finds from what is read anew',
+        takesOut: 'another _id that a collation finds, in a re-read',
         file: instance('store/write-refused.ts'),
         symbol: 'rereadOfRefusal',
         find: "if (collated && code === immutableFieldCode) return 'duplicateKey';",
@@ -162,7 +165,7 @@ export const keyHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the one statement per class in a wave',
+        takesOut: 'the one statement per class in a write batch',
         file: instance('apply/write-batch.ts'),
         symbol: 'place',
         find: 'const before = byClass.get(routed.workerClass);',
@@ -189,7 +192,7 @@ export const keyHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the class of a doubtful key',
+        takesOut: 'the class of a document to re-read',
         file: instance('store/reread-set.ts'),
         symbol: 'newEntry',
         find: 'idClass: idClass(id, false), dropped: time',
@@ -201,9 +204,11 @@ export const keyHazards: readonly Hazard[] = [
   {
     number: 74,
     hazard:
-      'A document whose `_id` is MaxKey lies outside every range given by `min` and `max`: their bounds are exclusive there',
+      'A document whose `_id` is MaxKey is outside of every range given by `min` and `max`: their bounds are ' +
+      'exclusive there',
     handling:
-      'A range that begins in the middle and has no upper bound is read to its end by a second find, for MaxKey alone; in the copy and in the verifier. No partition ends at MaxKey but the last.',
+      'Copy and verifier read a range without an upper bound to its end by a second find for MaxKey alone. Only the ' +
+      'last partition ends at MaxKey.',
     sabotages: [
       {
         takesOut: 'the second find',
@@ -237,12 +242,14 @@ export const keyHazards: readonly Hazard[] = [
   {
     number: 77,
     hazard:
-      'A router leaves the first `$` field out of every document that it brings into an order, and refuses documents that are too large beside the values of the order',
+      'A router omits the first `$` field of every document that it sorts, and refuses documents that are too large ' +
+      'beside their sort values',
     handling:
-      'Through a router, what is read in order is asked for inside of a field. Documents that are too large beside their `_id` are read by it.',
+      'Through a router, sorted documents are wrapped in a field. Documents that are too large beside their `_id` ' +
+      'are read by it.',
     sabotages: [
       {
-        takesOut: 'the reading inside of a field, and by `_id`s',
+        takesOut: 'the read inside of a field, and by `_id`s',
         file: instance('cluster/driver/driver-node-client.ts'),
         symbol: 'openCursor',
         find: 'this.isRouter && isOrderedReading(command)',
@@ -256,7 +263,7 @@ export const keyHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the reading by `_id`s from the middle of a reading on',
+        takesOut: 'the read by `_id`s after the first part of a range',
         file: instance('cluster/driver/ordered-reading.ts'),
         symbol: 'next',
         find: 'const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',

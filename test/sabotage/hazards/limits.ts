@@ -1,15 +1,15 @@
 import type { Hazard } from '../hazard.js';
 import { instance, instanceTest, integrationTest } from '../places.js';
 
-/** Limits of servers, and what is tried again. */
+/** Limits of messages, documents and replies, and checks of the destination. */
 export const limitHazards: readonly Hazard[] = [
   {
     number: 27,
     hazard: 'A message holds 48 MB and 100,000 operations, a document and a command 16 MB',
-    handling: 'Waves and batches are bounded in bytes and counts before anything is added.',
+    handling: 'Write batches and copied batches are bounded in bytes and counts before anything is added.',
     sabotages: [
       {
-        takesOut: 'the bound of a wave in statements',
+        takesOut: 'the bound of a write batch in statements',
         file: instance('apply/write-batch.ts'),
         symbol: 'composeBatch',
         find: 'items.size >= batchItemsMax || ',
@@ -17,7 +17,7 @@ export const limitHazards: readonly Hazard[] = [
         tests: [instanceTest('apply/apply-worker.test.ts', 'a wave is bounded in statements')],
       },
       {
-        takesOut: 'the bound of a wave in bytes',
+        takesOut: 'the bound of a write batch in bytes',
         file: instance('apply/write-batch.ts'),
         symbol: 'composeBatch',
         find: ' || bytes >= batchBytesMax',
@@ -43,8 +43,9 @@ export const limitHazards: readonly Hazard[] = [
     number: 28,
     hazard: 'An event larger than 16 MB ends the stream',
     handling:
-      'Servers from 7.0 on split such events; on earlier ones the stream is opened again without what is large until the event has passed, and its key is read anew.',
-    open: 'a capped collection of which such an insert is shown.',
+      'Servers from 7.0 on split such events. On earlier ones the stream is reopened without large fields until the ' +
+      'event has passed, and the document is re-read.',
+    open: 'a capped collection that shows such an insert.',
     sabotages: [
       {
         takesOut: 'the stream without documents',
@@ -64,7 +65,7 @@ export const limitHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the putting together of parts',
+        takesOut: 'the joining of fragments',
         file: instance('apply/change-stream-reader.ts'),
         symbol: 'next',
         find: 'splitsLargeEvents(this.version) ? this.#fragments.assembled(batch.documents) : batch.documents',
@@ -84,68 +85,6 @@ export const limitHazards: readonly Hazard[] = [
         replace: 'collection.owns(',
         tests: [
           instanceTest('apply/large-event.test.ts', "is the shard's own when it is an insert, whose key does not tell"),
-        ],
-      },
-    ],
-  },
-  {
-    number: 29,
-    hazard: 'A write-concern error beside duplicate-key errors',
-    handling:
-      'Both are looked at: duplicate keys are read anew, a write-concern error is tried again under the same number.',
-    sabotages: [
-      {
-        takesOut: 'write-concern timeouts from what is tried again',
-        file: instance('cluster/failure.ts'),
-        symbol: 'codesByKind',
-        find: 'WriteConcernTimeout: 64,',
-        replace: '',
-        tests: [
-          instanceTest(
-            'cluster/driver/driver-node-client.test.ts',
-            'throws a write-concern error (%i) as retryable, also beside duplicate keys and for commands',
-          ),
-        ],
-      },
-      {
-        takesOut: 'write-concern errors of state writes',
-        file: instance('store/metadata.ts'),
-        symbol: 'throwWriteError',
-        find: 'failures?.[0] ?? concern',
-        replace: 'failures?.[0] ?? (concern === undefined ? concern : undefined)',
-        tests: [instanceTest('store/metadata.test.ts', 'that %s failed for is not written')],
-      },
-    ],
-  },
-  {
-    number: 30,
-    hazard: 'A retry after a step-down returns NamespaceExists or IndexAlreadyExists',
-    handling: 'What is there is looked at, and accepted when it is what was asked for.',
-    sabotages: [
-      {
-        takesOut: 'the acceptance of a collection that exists',
-        file: instance('catalog/make/create-collection.ts'),
-        symbol: 'ensureCreated',
-        find: 'if (codeOf(failure) !== serverCode.namespaceExists) throw failure;',
-        replace: 'throw failure;',
-        tests: [instanceTest('catalog/repeated-ddl.test.ts', 'a collection that an earlier sending has made is taken')],
-      },
-      {
-        takesOut: 'the look for indexes that an earlier sending has built',
-        file: instance('catalog/make/build-indexes.ts'),
-        symbol: 'createIndexes',
-        find: 'if (refused.length === 0) return;',
-        replace: '',
-        tests: [instanceTest('catalog/repeated-ddl.test.ts', 'an index that an earlier sending has built is taken')],
-      },
-      {
-        takesOut: 'the acceptance of a collection that is sharded already',
-        file: instance('catalog/make/place-chunks.ts'),
-        symbol: 'shardCollection',
-        find: 'if (codeOf(failure) !== serverCode.alreadyInitialized) throw failure;',
-        replace: 'throw failure;',
-        tests: [
-          instanceTest('catalog/repeated-ddl.test.ts', 'a collection that an earlier sending has sharded is taken'),
         ],
       },
     ],
@@ -172,9 +111,8 @@ export const limitHazards: readonly Hazard[] = [
   },
   {
     number: 66,
-    hazard: 'A find with `singleBatch` and no `batchSize` returns 101 documents, whatever its limit',
-    handling:
-      "Convoy's state is read with a batch size, and on behind the last document until what was asked for is there.",
+    hazard: 'A find with `singleBatch` and without `batchSize` returns 101 documents, whatever its limit',
+    handling: 'Convoy reads its state with a batch size, and continues behind the last document until it has all.',
     sabotages: [
       {
         takesOut: 'the batch size',
@@ -192,108 +130,13 @@ export const limitHazards: readonly Hazard[] = [
     ],
   },
   {
-    number: 32,
-    hazard: 'The cursor is killed or not found in the middle of the copy',
-    handling:
-      'Opened again at the same time after the last document; a time that has become too old starts the partition anew.',
-    sabotages: [
-      {
-        takesOut: 'the last document as the place to go on',
-        file: instance('copy/partition-reader.ts'),
-        symbol: 'open',
-        find: 'const from = this.#last ?? lower;\n    const min',
-        replace: 'const from = lower;\n    const min',
-        tests: [
-          instanceTest(
-            'copy/partitions.test.ts',
-            'stays the same when a lost cursor is opened again after the last document',
-          ),
-        ],
-      },
-      {
-        takesOut: 'the new start after a time that is too old',
-        file: instance('copy/copy-partition.ts'),
-        symbol: 'copyPartition',
-        find: "['snapshotTooOld', 'catalogChanged']",
-        replace: "['catalogChanged']",
-        tests: [
-          instanceTest(
-            'copy/partitions.test.ts',
-            'that is too old is taken anew, and what the attempt had written is replaced',
-          ),
-        ],
-      },
-      {
-        takesOut: 'lost cursors from what is tried again',
-        file: instance('store/retryable.ts'),
-        symbol: 'isRetryable',
-        find: "return kind === 'retryable' || kind === 'cursorLost';",
-        replace: "return kind === 'retryable';",
-        tests: [instanceTest('lifecycle/migration/runtime.test.ts', 'a lost cursor is opened again by its owner')],
-      },
-    ],
-  },
-  {
-    number: 33,
-    hazard: "One shard's primary steps down",
-    handling:
-      'Retried with growing delays for 30 minutes by default from the first failure on, with a warning in progress.',
-    sabotages: [
-      {
-        takesOut: 'step-downs from what is tried again',
-        file: instance('cluster/failure.ts'),
-        symbol: 'codesByKind',
-        find: 'PrimarySteppedDown: 189,',
-        replace: '',
-        tests: [instanceTest('cluster/failure.test.ts', 'finds %s by the code')],
-      },
-      {
-        takesOut: 'the patience of half an hour',
-        file: instance('config/instance-schema.ts'),
-        symbol: 'retry_minutes',
-        find: 'retry_minutes: z.number().min(0).max(24 * 60).default(30)',
-        replace: 'retry_minutes: z.number().min(0).max(24 * 60).default(1)',
-        tests: [
-          instanceTest(
-            'lifecycle/migration/runtime.test.ts',
-            'a primary that steps down is waited for half an hour, with a warning',
-          ),
-        ],
-      },
-      {
-        takesOut: 'the first failure as where the patience begins',
-        file: instance('cluster/retry.ts'),
-        symbol: 'retrying',
-        find: 'let failures = 0;\n  let failingSince_ms = 0;',
-        replace: 'let failures = 1;\n  let failingSince_ms = policy.now();',
-        tests: [
-          instanceTest(
-            'cluster/retry.test.ts',
-            'counts from the first failure: work that went well before takes nothing of the patience',
-          ),
-        ],
-      },
-      {
-        takesOut: 'the warning',
-        file: instance('lifecycle/migration/runtime.ts'),
-        symbol: 'createRuntime',
-        find: 'retries.set(notice.what, notice);',
-        replace: '',
-        tests: [
-          instanceTest(
-            'lifecycle/migration/runtime.test.ts',
-            'a primary that steps down is waited for half an hour, with a warning',
-          ),
-        ],
-      },
-    ],
-  },
-  {
     number: 71,
     hazard:
-      'Deltas grow when they become pipelines: updates of 10 KB documents became a command of 61 MB. A document beside a large key fits into no statement',
+      'Deltas grow when they become pipelines: updates of 10 KB documents became a command of 61 MB. A document ' +
+      'beside a large key fits into no statement',
     handling:
-      'Commands are bounded by the bytes of their statements, which are made one after the other. What fits into no statement is read anew, and inserted once what was there is removed.',
+      'Commands are bounded by the bytes of their statements, which are built one after the other. What fits into no ' +
+      'statement is re-read, and inserted once the old document is removed.',
     sabotages: [
       {
         takesOut: 'the bound of commands in bytes of statements',
@@ -322,7 +165,7 @@ export const limitHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the bound of a put',
+        takesOut: 'the bound of an upsert',
         file: instance('store/write-refused.ts'),
         symbol: 'rereadOfUpsert',
         find: 'if (statement.length > statementBytesMax)',
@@ -352,11 +195,12 @@ export const limitHazards: readonly Hazard[] = [
   {
     number: 79,
     hazard:
-      'A find for one batch ends where the batch does: of more than 10,000 copies the rest counts as not copied, is never verified, and no commit is offered',
-    handling: 'Whatever is read of the state is read by pages until there are no more.',
+      'A find for one batch ends where the batch does: beyond 10,000 copies the rest counts as not copied, is never ' +
+      'verified, and blocks the commit',
+    handling: 'All reads of state go by pages until there are no more.',
     sabotages: [
       {
-        takesOut: 'the pages behind the first',
+        takesOut: 'the pages after the first',
         file: instance('store/metadata.ts'),
         symbol: 'findNames',
         find: 'filter, Infinity, signal,',
@@ -373,9 +217,11 @@ export const limitHazards: readonly Hazard[] = [
   {
     number: 80,
     hazard:
-      'Servers refuse an insert of a document above 16 MB by BadValue (2), which says much else as well: the failure has no name that helps',
+      'Servers refuse an insert of a document above 16 MB with BadValue (2), which has other causes too: the failure ' +
+      'has no helpful name',
     handling:
-      'The door knows the bytes of what it sent: such an insert counts as BSONObjectTooLarge, as updates say it, and the migration names `documentTooLarge`.',
+      '`NodeClient` knows the bytes of what it sent. It reports such an insert as BSONObjectTooLarge, as updates do, ' +
+      'and the migration fails with `documentTooLarge`.',
     sabotages: [
       {
         takesOut: 'the look at the bytes of what was refused',

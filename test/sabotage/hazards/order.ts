@@ -6,12 +6,14 @@ export const orderHazards: readonly Hazard[] = [
   {
     number: 12,
     hazard:
-      'A shard-key change is a delete on one shard and an insert on another, read by two instances at different lags',
+      'A shard-key change is a delete on one shard and an insert on another, which two instances read at different ' +
+      'lags',
     handling:
-      'Filters carry the full document key; a write that meets another document never overwrites it, but asks the source; whoever owns an outdated document removes it.',
+      'Filters carry the full document key. A write that meets another document never overwrites it, but re-reads ' +
+      'the source. The owner of an outdated document removes it.',
     sabotages: [
       {
-        takesOut: 'the shard key from filters',
+        takesOut: 'the shard key, in filters',
         file: instance('bson/shard-key.ts'),
         symbol: 'fullKeyFilter',
         find: "for (const { field } of key) if (field !== '_id') addCondition(",
@@ -19,7 +21,7 @@ export const orderHazards: readonly Hazard[] = [
         tests: [instanceTest('bson/shard-key.test.ts', 'holds plain values, the shard key first and the _id once')],
       },
       {
-        takesOut: 'the question to the source after a duplicate _id',
+        takesOut: 'the re-read after a duplicate _id',
         file: instance('apply/send-batch.ts'),
         symbol: 'sendPart',
         find: 'const rereadRequests = outcome.failures.map((failure) => rereadOf(bulk, failure));',
@@ -30,7 +32,7 @@ export const orderHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the doubt about a replacement under another shard key',
+        takesOut: 'the re-read of a replacement under another shard key',
         file: instance('apply/action.ts'),
         symbol: 'replacement',
         find: 'return sameBytes(before, action.filter) ? action :',
@@ -38,7 +40,7 @@ export const orderHazards: readonly Hazard[] = [
         tests: [instanceTest('apply/action.test.ts', 'is a doubt: %s')],
       },
       {
-        takesOut: 'the deletion of what has another shard key now',
+        takesOut: 'the deletion of a document whose shard key has changed',
         file: instance('reread/reread-batch.ts'),
         symbol: 'removals',
         find: '.filter((key) => !wanted.some((upsert) => upsert.key.equals(key)))',
@@ -57,12 +59,13 @@ export const orderHazards: readonly Hazard[] = [
   },
   {
     number: 13,
-    hazard: "A chunk migration moves a document's later events to another shard's stream",
+    hazard: "A chunk migration moves later events of a document to another shard's stream",
     handling:
-      'Both balancers are stopped, and at rest, before the start time is taken; chunks that have moved since end the migration.',
+      'Both balancers are stopped and idle before the start time is taken. Chunks that have moved since then end the ' +
+      'migration.',
     sabotages: [
       {
-        takesOut: 'the wait for what is under way',
+        takesOut: 'the wait for migrations in progress',
         file: instance('cluster/balancer.ts'),
         symbol: 'stopBalancer',
         find: 'if (now !== null && !now.enabled && !now.busy) return before;',
@@ -70,7 +73,7 @@ export const orderHazards: readonly Hazard[] = [
         tests: [instanceTest('cluster/balancer.test.ts', 'is stopped and waited for, rounds and migrations alike')],
       },
       {
-        takesOut: 'migrations that no round has begun',
+        takesOut: 'migrations outside of a balancer round',
         file: instance('cluster/balancer.ts'),
         symbol: 'readBalancer',
         find: 'inRound || (await migrationRuns(cluster, options))',
@@ -78,7 +81,7 @@ export const orderHazards: readonly Hazard[] = [
         tests: [instanceTest('cluster/balancer.test.ts', 'is stopped and waited for, rounds and migrations alike')],
       },
       {
-        takesOut: 'the stopping of the balancers before the start time',
+        takesOut: 'the stop of the balancers before the start time',
         file: instance('lifecycle/leader/initialise.ts'),
         symbol: 'initialise',
         find: 'await stopBalancers(deps, leaderEpoch, signal);',
@@ -91,7 +94,7 @@ export const orderHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'moved chunks from what a comparison of catalogs finds',
+        takesOut: 'moved chunks, in the comparison of catalogs',
         file: instance('catalog/catalog-changes.ts'),
         symbol: 'sameOwners',
         find: 'return owners(a) === owners(b);',
@@ -99,7 +102,7 @@ export const orderHazards: readonly Hazard[] = [
         tests: [instanceTest('catalog/plan/compare-catalogs.test.ts', 'tells moved chunks from splits')],
       },
       {
-        takesOut: 'the name of moved chunks',
+        takesOut: 'the error of its own for moved chunks',
         file: instance('ddl/ddl-guard.ts'),
         symbol: 'refuseCatalogChanges',
         find: "change.kind === 'chunksMoved'",
@@ -110,9 +113,10 @@ export const orderHazards: readonly Hazard[] = [
   },
   {
     number: 14,
-    hazard: 'The same `_id` lives on two source shards',
+    hazard: 'The same `_id` exists on two source shards',
     handling:
-      'Both are kept where the destination can hold them; where it cannot, the migration ends by name, with the namespace.',
+      'Both documents are copied where the destination can hold them. Otherwise the migration ends with an error ' +
+      'that names the namespace.',
     sabotages: [
       {
         takesOut: 'the end of the migration',
@@ -125,7 +129,7 @@ export const orderHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the patience with an outdated document that is in the way',
+        takesOut: 'the retries while an outdated document is in the way',
         file: instance('reread/rereader.ts'),
         symbol: 'areAllLive',
         find: 'others.length > 0 && others.every(isLive)',
@@ -136,11 +140,11 @@ export const orderHazards: readonly Hazard[] = [
   },
   {
     number: 15,
-    hazard: 'Lanes are chosen by a part of the key, or by some types of `_id` only',
-    handling: 'Lanes go by the hash of the id class.',
+    hazard: 'Workers are chosen by a part of the key, or by some types of `_id` only',
+    handling: 'Workers are chosen by the hash of the id class.',
     sabotages: [
       {
-        takesOut: 'the class, for the bytes of the `_id`',
+        takesOut: 'the id class; the bytes of the `_id` are taken instead',
         file: instance('apply/event-dispatcher.ts'),
         symbol: 'routed',
         find: 'workerClass: idClass(event.id, collection.collated)',
@@ -156,8 +160,8 @@ export const orderHazards: readonly Hazard[] = [
   },
   {
     number: 16,
-    hazard: 'Unique secondary indexes conflict for moments while changes are applied',
-    handling: 'They are built plain and made unique at the commit, before `canWrite`.',
+    hazard: 'Unique secondary indexes conflict temporarily while changes are applied',
+    handling: 'They are built plain and become unique at the commit, before `canWrite`.',
     sabotages: [
       {
         takesOut: 'the plain form',
@@ -173,7 +177,7 @@ export const orderHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the making unique at the commit',
+        takesOut: 'the conversion to unique at the commit',
         file: instance('catalog/make/restore-attributes.ts'),
         symbol: 'restoreAttributes',
         find: 'restoreUnique(restoring, collection));',
@@ -186,7 +190,7 @@ export const orderHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the keys met twice that a router hands on from its shards',
+        takesOut: 'the duplicate keys that a router passes on from its shards',
         file: instance('catalog/unique-violation.ts'),
         symbol: 'repliesOf',
         find: 'Object.values(own.raw ?? {})',
@@ -215,8 +219,8 @@ export const orderHazards: readonly Hazard[] = [
   },
   {
     number: 17,
-    hazard: 'A duplicate key in the middle of an ordered bulk keeps the rest from being written',
-    handling: 'Waves are unordered; the ordered ones of capped collections are sent on after a failure.',
+    hazard: 'A duplicate key in the middle of an ordered bulk write stops the rest',
+    handling: 'Write batches are unordered. Ordered ones of capped collections are continued after a failure.',
     sabotages: [
       {
         takesOut: 'the unordered form',
@@ -244,12 +248,14 @@ export const orderHazards: readonly Hazard[] = [
   {
     number: 18,
     hazard:
-      'Transactions: their changes become visible together, prepared ones before the time of their events, and may span a commit point',
+      'Transactions become visible as a whole, prepared ones before the time of their events, and may span a commit ' +
+      'time',
     handling:
-      'Deltas of transactions that a reading may have seen already are in doubt; nothing above the commit time is routed. A transaction has one time on each shard; row 60 says what keeps it whole over several.',
+      'Documents are re-read for deltas of transactions that a snapshot read may have seen. Nothing above the commit ' +
+      'time is routed. A transaction has one time on each shard; row 60 says how it stays whole over several shards.',
     sabotages: [
       {
-        takesOut: 'the doubt about prepared transactions',
+        takesOut: 'the re-read for prepared transactions',
         file: instance('apply/action.ts'),
         symbol: 'update',
         find: "if (event.inTransaction) return { kind: 'reread', reason: 'preparedTransaction' };",
@@ -257,7 +263,7 @@ export const orderHazards: readonly Hazard[] = [
         tests: [instanceTest('apply/action.test.ts', 'is a doubt: %s')],
       },
       {
-        takesOut: "the end of a repair's reading",
+        takesOut: "the upper bound of a re-read's reading time",
         file: instance('apply/write-batch.ts'),
         symbol: 'boundsOf',
         find: 'if (!event.inTransaction && !collection.capped) return bounds;',

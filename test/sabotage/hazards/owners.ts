@@ -7,10 +7,11 @@ export const ownerHazards: readonly Hazard[] = [
     number: 10,
     hazard: 'Two processes with the same identity both apply',
     handling:
-      'Every owner takes an epoch in the metadata database, and every state write is conditional on it; the loser stops.',
+      'Every owner takes an epoch in the metadata database. Every write of state is conditional on it; the loser ' +
+      'stops.',
     sabotages: [
       {
-        takesOut: "the epoch from the condition of a share's writes",
+        takesOut: "the epoch, in the condition of a task's writes",
         file: instance('store/task-record.ts'),
         symbol: 'update',
         find: '{ _id: taskId, epoch }',
@@ -23,7 +24,7 @@ export const ownerHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: "the epoch from the condition of the leader's writes",
+        takesOut: "the epoch, in the condition of the leader's writes",
         file: instance('store/migration-record.ts'),
         symbol: 'updateAsLeader',
         find: '{ _id: recordId, leaderEpoch, ...notBeyond(set) }',
@@ -34,9 +35,10 @@ export const ownerHazards: readonly Hazard[] = [
   },
   {
     number: 51,
-    hazard: "A dead or frozen process's last writes arrive after its successor has begun",
+    hazard: 'The last writes of a dead or frozen process arrive after its successor has begun',
     handling:
-      'Writes go in server sessions of the identity, numbered by epoch; a successor fences them on every shard before it reads anything, and an owner the session of every write that it had to send again.',
+      'Writes use server sessions of the task, numbered by epoch. A successor fences them on every shard before it ' +
+      'reads anything. An owner fences the session of every write that it had to retry.',
     sabotages: [
       {
         takesOut: 'the fence of a restarted instance',
@@ -52,7 +54,7 @@ export const ownerHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the epoch from the numbers of writes',
+        takesOut: 'the epoch, in the numbers of writes',
         file: instance('store/fenced-writer.ts'),
         symbol: 'FencedWriter',
         find: 'const first = BigInt(epoch) * numbersPerEpoch + 1n;',
@@ -60,7 +62,7 @@ export const ownerHazards: readonly Hazard[] = [
         tests: [instanceTest('store/fencing.test.ts', 'has a number of its epoch that is never used again')],
       },
       {
-        takesOut: 'the look whether every shard has taken the fence',
+        takesOut: 'the check that every shard has the fence',
         file: instance('store/session-fence.ts'),
         symbol: 'send',
         find: 'if (n + stored < this.#write.statements.length) {',
@@ -68,7 +70,7 @@ export const ownerHazards: readonly Hazard[] = [
         tests: [instanceTest('store/fencing.test.ts', 'that did not change a document on every shard is none')],
       },
       {
-        takesOut: 'the question for the owner before a write',
+        takesOut: 'the check of the owner before a write',
         file: instance('store/fenced-writer.ts'),
         symbol: 'writeIn',
         find: 'await this.confirm();',
@@ -76,7 +78,7 @@ export const ownerHazards: readonly Hazard[] = [
         tests: [instanceTest('store/fencing.test.ts', 'is not sent when the owner cannot be confirmed')],
       },
       {
-        takesOut: 'the fence behind a write that was sent more than once',
+        takesOut: 'the fence after a write that was sent more than once',
         file: instance('store/fenced-writer.ts'),
         symbol: 'writeIn',
         find: "if (sendings > ('error' in answer ? 0 : 1)) {",
@@ -96,12 +98,13 @@ export const ownerHazards: readonly Hazard[] = [
   },
   {
     number: 65,
-    hazard: 'One message in a shared Redis makes tasks acknowledge what never was',
+    hazard: 'A message in a shared Redis makes tasks acknowledge what never happened',
     handling:
-      'Messages say where to look and never what is to be seen: how far definition changes are known stands in the record. A peer is ready only where its record says so too, and a command is checked as one over HTTP.',
+      'Messages only say where to look. The record holds the DDL watermark. A peer is ready only if its record says ' +
+      'so too. A command through Redis is checked like one over HTTP.',
     sabotages: [
       {
-        takesOut: 'the record, for whatever was heard to be far ahead',
+        takesOut: 'the record; a message is believed that is far ahead',
         file: instance('lifecycle/migration/migration-watch.ts'),
         symbol: 'journalledBy',
         find: 'ddlWatermark: record.ddlWatermark === null ? null : timeOf(record.ddlWatermark.time) };',
@@ -114,7 +117,7 @@ export const ownerHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the pause between two readings',
+        takesOut: 'the pause between two reads',
         file: instance('lifecycle/migration/migration-watch.ts'),
         symbol: 'look',
         find: 'await clock.sleep(this.#pause_ms(), signal);',
@@ -152,11 +155,12 @@ export const ownerHazards: readonly Hazard[] = [
   {
     number: 78,
     hazard:
-      'A process that was frozen meets a failure of its own (a stream that it comes too late for, retries that lasted too long) before it knows that another has taken its shares, and ends the migration',
-    handling: 'Before a process records a failure it reads who has its shares; one that was replaced ends alone.',
+      'A frozen process meets a failure of its own (a stream too old to resume, exhausted retries) before it notices ' +
+      'its successor, and ends the migration',
+    handling: 'Before a process records a failure it reads who owns its task. A process that was replaced ends alone.',
     sabotages: [
       {
-        takesOut: 'the look at who has the shares',
+        takesOut: 'the check who owns the task',
         file: instance('lifecycle/run/record-failure.ts'),
         symbol: 'recordFailure',
         find: 'if (await isReplaced().catch(() => false))',

@@ -7,10 +7,11 @@ export const retryHazards: readonly Hazard[] = [
     number: 52,
     hazard: 'Deltas that are replayed after a restart or an ambiguous retry misplace fields or fail on arrays',
     handling:
-      'A write whose outcome is unknown is sent again under its number; after a restart what may have been applied is read anew.',
+      'A write whose outcome is unknown is retried under its number. After a restart, documents that may have ' +
+      'changed already are re-read.',
     sabotages: [
       {
-        takesOut: 'the number of the first sending',
+        takesOut: 'the number of the first attempt',
         file: instance('store/fenced-writer.ts'),
         symbol: 'writeIn',
         find: 'return writeTicketed(this.client, write, ticket, signal);',
@@ -23,7 +24,7 @@ export const retryHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the doubt about deltas after a restart',
+        takesOut: 'the re-read for deltas after a restart',
         file: instance('apply/action.ts'),
         symbol: 'update',
         find: "if (event.time <= bounds.watermark) return { kind: 'reread', reason: 'replayedDelta' };",
@@ -31,7 +32,7 @@ export const retryHazards: readonly Hazard[] = [
         tests: [instanceTest('apply/action.test.ts', 'is a doubt: %s')],
       },
       {
-        takesOut: 'the stored time up to which something may have been sent',
+        takesOut: 'the apply watermark',
         file: instance('apply/apply-worker.ts'),
         symbol: 'send',
         find: 'await this.deps.applyWatermark.cover(batch.last);',
@@ -69,9 +70,10 @@ export const retryHazards: readonly Hazard[] = [
   {
     number: 68,
     hazard:
-      'A read at majority right after a write at majority goes to a primary that was just elected and does not know it yet',
+      'A majority read right after a majority write goes to a newly elected primary that does not know the write yet',
     handling:
-      'Every read at majority through a door waits for the operation time of the latest write that was answered through it.',
+      'Every majority read through a `NodeClient` waits for the operation time of the latest write that was answered ' +
+      'through it.',
     sabotages: [
       {
         takesOut: 'the time to wait for',
@@ -117,12 +119,14 @@ export const retryHazards: readonly Hazard[] = [
   {
     number: 85,
     hazard:
-      'A write whose answer was lost is sent again, and the server no longer knows whether it was carried out: IncompleteTransactionHistory (217)',
+      'A write whose answer was lost is retried, and the server no longer knows its outcome: ' +
+      'IncompleteTransactionHistory (217)',
     handling:
-      'What it was to write is read anew. A repair sends it again under another number, a capped copy begins again, and a fence stands.',
+      "The document is re-read. A re-read's own write is sent under another number, a capped copy starts again, and " +
+      'a fence counts as taken.',
     sabotages: [
       {
-        takesOut: 'the doubt about a refused statement',
+        takesOut: 'the re-read for a refused statement',
         file: instance('store/write-refused.ts'),
         symbol: 'rereadOfRefusal',
         find: "if (code === historyIncompleteCode) return 'unknownOutcome';",
@@ -139,7 +143,7 @@ export const retryHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the doubt about all statements of a refused command',
+        takesOut: 'the re-read for all statements of a refused command',
         file: instance('store/ticketed-write.ts'),
         symbol: 'writeTicketed',
         find: "if (kind === 'outcomeUnknown') return unknownOutcome(write);",
@@ -152,7 +156,7 @@ export const retryHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the other number within a repair',
+        takesOut: 'the other number within a re-read',
         file: instance('reread/reread-batch.ts'),
         symbol: 'writeKnown',
         find: 'if (outcome.failures.some(({ code }) => code === historyIncompleteCode)) throw new RetryableStatement(historyIncompleteCode);',
@@ -165,7 +169,7 @@ export const retryHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the new beginning of a capped copy',
+        takesOut: 'the restart of a capped copy',
         file: instance('copy/capped.ts'),
         symbol: 'insertInOrder',
         find: ' || failure?.code === historyIncompleteCode',
@@ -173,7 +177,7 @@ export const retryHazards: readonly Hazard[] = [
         tests: [instanceTest('copy/capped.test.ts', 'is begun again when nobody knows whether a document was written')],
       },
       {
-        takesOut: 'the fence that stands',
+        takesOut: 'the fence that counts as taken',
         file: instance('store/session-fence.ts'),
         symbol: 'send',
         find: 'if (n + stored < this.#write.statements.length) {',
@@ -190,8 +194,8 @@ export const retryHazards: readonly Hazard[] = [
   {
     number: 92,
     hazard:
-      'While a cluster is upgraded, primaries of two releases take turns: what one of them knows, the next one refuses, and the migration ends',
-    handling: 'A cluster is dealt with as its feature compatibility version allows, which all of its nodes know.',
+      'During an upgrade primaries of two releases alternate: one refuses what the other knows, and the migration ends',
+    handling: "Convoy uses what the cluster's feature compatibility version allows, which all of its nodes know.",
     sabotages: [
       {
         takesOut: 'the feature compatibility version',
@@ -235,8 +239,9 @@ export const retryHazards: readonly Hazard[] = [
   {
     number: 93,
     hazard:
-      'A server ends a connection just when the driver writes to it: the driver passes on what Node.js says of the socket, which looks like a defect, and the migration ends',
-    handling: 'What Node.js says of a socket that has ended is a failure of the network, however it arrives.',
+      "A server ends a connection while the driver writes to it. The driver passes on Node.js's socket error, which " +
+      'looks like a defect, and the migration ends',
+    handling: 'A socket error of Node.js is a network failure, however it arrives.',
     sabotages: [
       {
         takesOut: 'the codes of sockets',

@@ -26,12 +26,14 @@ export const shardingHazards: readonly Hazard[] = [
   {
     number: 84,
     hazard:
-      'The value of a shard key is undefined: no query may name it, no upsert can give it, and null means it too before 8.0',
+      'The value of a shard key is undefined: no query may name it, no upsert can give it, and before 8.0 null ' +
+      'matches it too',
     handling:
-      'Filters of whole keys ask for undefined by its type, and except it from null. What would be put is read anew, removed and inserted.',
+      'Filters of whole keys match undefined by its type, and exclude it from null. Instead of an upsert the ' +
+      'document is re-read, removed and inserted.',
     sabotages: [
       {
-        takesOut: 'the question for the type',
+        takesOut: 'the match by type',
         file: instance('bson/shard-key.ts'),
         symbol: 'addCondition',
         find: 'if (value.type === elementType.undefined) builder',
@@ -42,7 +44,7 @@ export const shardingHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the exception from null',
+        takesOut: 'the exclusion from null',
         file: instance('bson/shard-key.ts'),
         symbol: 'addCondition',
         find: 'else if (value.type === elementType.null) builder',
@@ -68,7 +70,7 @@ export const shardingHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the reading anew of what no upsert can name',
+        takesOut: 'the re-read of what no upsert can name',
         file: instance('store/write-refused.ts'),
         symbol: 'rereadOfUpsert',
         find: 'return hasUndefinedKey(document, destinationKey) ?',
@@ -103,12 +105,14 @@ export const shardingHazards: readonly Hazard[] = [
   {
     number: 91,
     hazard:
-      '`movePrimary` shows the creation of a collection on its new shard before its documents come, which it shows nobody, and `moveCollection` may show its event before the cluster knows the new place: what is read in between is empty',
+      '`movePrimary` shows the creation of a collection on its new shard before its documents arrive, unseen; ' +
+      '`moveCollection` may show its event before the cluster knows the new place. A read in between is empty',
     handling:
-      'A creation in the place of a collection that stands is on its way. It is entered once the catalog shows it there, at a time above everything that was done before.',
+      'A creation in the place of an existing collection is pending. It takes effect once the catalog shows it, at a ' +
+      'time above everything done before.',
     sabotages: [
       {
-        takesOut: 'the waiting for the catalog',
+        takesOut: 'the wait for the catalog',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'takeCreation',
         find: 'standing === undefined || standing.uuid === uuid',
@@ -125,7 +129,7 @@ export const shardingHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the entry of what has come',
+        takesOut: 'the entry once it has arrived',
         file: instance('ddl/take-unknown.ts'),
         symbol: 'arrivedOf',
         find: 'return awaited.filter(({ uuid }) => present.has(uuid));',
@@ -142,9 +146,11 @@ export const shardingHazards: readonly Hazard[] = [
   {
     number: 62,
     hazard:
-      'A chunk moves away and back between two looks at the catalog: its owners are as they were, and what was changed meanwhile is on no stream that is read for it',
+      'A chunk moves away and back between two reads of the catalog: its owners look unchanged, and its changes are ' +
+      'missing from the streams that are read for it',
     handling:
-      'Readings are compared by the versions of chunks and the time since which each belongs to its shard, and by the version of each database, not by owners alone. The first look that finds a move ends the migration by name, the last one before the opening at the latest.',
+      'Convoy compares versions of chunks, the time since which each belongs to its shard, and the version of each ' +
+      'database. The first comparison that finds a move ends the migration, at the latest the one before the opening.',
     sabotages: [
       {
         takesOut: 'the versions and times of chunks',
@@ -187,9 +193,12 @@ export const shardingHazards: readonly Hazard[] = [
   {
     number: 64,
     hazard:
-      'A bound or a key whose field names look like numbers is reordered by a JavaScript object, and JavaScript has no date beyond the year 275760: documents belong to nobody',
+      'JavaScript objects reorder field names that look like numbers, and JavaScript has no date beyond the year ' +
+      '275760: documents get no owner',
     handling:
-      'Bounds stay bytes; keys, filters, validators and pipelines are Maps that are encoded to the same bytes again. What the driver cannot write is not sent: ranges that meet there are placed as one, and definitions with such values are refused by name.',
+      'Bounds stay bytes. Keys, filters, validators and pipelines are Maps that encode to the same bytes. What the ' +
+      'driver cannot encode is not sent: ranges that meet there are placed as one, and such definitions are refused ' +
+      'by name.',
     sabotages: [
       {
         takesOut: 'the bytes of bounds',

@@ -5,11 +5,13 @@ import { instance, instanceTest, integrationTest } from '../places.js';
 export const streamHazards: readonly Hazard[] = [
   {
     number: 2,
-    hazard: 'Resuming is inclusive: the last event is seen again',
-    handling: 'Streams are resumed by time; whole documents that may come again are put, and deltas are in doubt.',
+    hazard: 'Resuming is inclusive: the stream returns the last event again',
+    handling:
+      'Streams resume by time. Inserts and replacements that may return become upserts; documents of such deltas are ' +
+      're-read.',
     sabotages: [
       {
-        takesOut: 'the putting of inserts that may come again',
+        takesOut: 'the upsert of inserts that may return',
         file: instance('apply/action.ts'),
         symbol: 'actionOf',
         find: "event.time <= bounds.watermark ? 'upsert' : 'insert'",
@@ -22,7 +24,7 @@ export const streamHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the doubt about events that a reopened stream shows again',
+        takesOut: 'the re-read for events that a reopened stream returns again',
         file: instance('apply/event-dispatcher.ts'),
         symbol: 'route',
         find: 'if (step.reopened) this.#expectAgain(this.#readBelow);',
@@ -36,11 +38,11 @@ export const streamHazards: readonly Hazard[] = [
   },
   {
     number: 5,
-    hazard: 'The stream of an idle shard stands still, and barriers of the fleet with it',
-    handling: 'The tokens of empty batches count; whoever waits for a stream moves it on with a note.',
+    hazard: 'The stream of an idle shard does not advance, and blocks barriers of the fleet',
+    handling: 'Resume tokens of empty batches advance the stream. Whoever waits for a stream appends an oplog note.',
     sabotages: [
       {
-        takesOut: 'the tokens of batches',
+        takesOut: 'the resume tokens of empty batches',
         file: instance('apply/change-stream-reader.ts'),
         symbol: 'next',
         find: 'if (time > this.#readBelow) this.#readBelow = time;',
@@ -48,7 +50,7 @@ export const streamHazards: readonly Hazard[] = [
         tests: [instanceTest('apply/change-stream-reader.test.ts', 'goes on with the tokens of empty batches')],
       },
       {
-        takesOut: 'the note for what waits until the stream has passed a time',
+        takesOut: 'the note for a wait until the stream has passed a time',
         file: instance('lifecycle/task/task-stream.ts'),
         symbol: 'untilRoutedOr',
         find: 'if (dispatcher.position >= time) return;\n    await this.#wake(signal);',
@@ -56,7 +58,7 @@ export const streamHazards: readonly Hazard[] = [
         tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'an idle shard is moved on by whoever waits for it')],
       },
       {
-        takesOut: 'the notes while the shares drain',
+        takesOut: 'the notes while the tasks drain',
         file: instance('lifecycle/leader/commit-rounds.ts'),
         symbol: 'drained',
         find: 'await wakeSource(deps, signal);\n    await untilOrFor',
@@ -72,8 +74,8 @@ export const streamHazards: readonly Hazard[] = [
   },
   {
     number: 6,
-    hazard: 'The time of a resume token can be ahead of the known cluster time, so that the lag would be negative',
-    handling: "The source's time is never taken for earlier than what was read of it.",
+    hazard: 'The time of a resume token is ahead of the known cluster time, and the lag becomes negative',
+    handling: "The source's time is never taken to be earlier than what was read of it.",
     sabotages: [
       {
         takesOut: 'the comparison with what was read',
@@ -89,10 +91,11 @@ export const streamHazards: readonly Hazard[] = [
     number: 7,
     hazard: 'The history of the stream is lost (ChangeStreamHistoryLost, CappedPositionLost)',
     handling:
-      'Ends the migration with a name of its own and the time where the stream would have to go on; never retried.',
+      'The migration ends with its own error, which names the time from which the stream would have to resume. It is ' +
+      'never retried.',
     sabotages: [
       {
-        takesOut: 'the name',
+        takesOut: 'the error of its own',
         file: instance('apply/change-stream-reader.ts'),
         symbol: 'read',
         find: "if (classify(error) === 'historyLost') throw await historyLost([this.client], this.#readBelow, signal);",
@@ -102,7 +105,7 @@ export const streamHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'CappedPositionLost and ChangeStreamHistoryLost from what no repetition mends',
+        takesOut: 'CappedPositionLost and ChangeStreamHistoryLost, in the codes that are not retried',
         file: instance('cluster/failure.ts'),
         symbol: 'codesByKind',
         find: 'CappedPositionLost: 136, ChangeStreamFatalError: 280, ChangeStreamHistoryLost: 286 ',
@@ -113,12 +116,13 @@ export const streamHazards: readonly Hazard[] = [
   },
   {
     number: 9,
-    hazard: "The driver's own resumption of a stream can go back to an older token",
+    hazard: 'The driver resumes a change stream by itself, possibly from an older token',
     handling:
-      'The cursor is our own (`aggregate` and `getMore`); it is opened again at the token of the last batch, and the driver retries nothing.',
+      'Convoy has its own cursor (`aggregate` and `getMore`) and reopens it at the token of the last batch. The ' +
+      'driver retries nothing.',
     sabotages: [
       {
-        takesOut: 'the time of the last batch at the reopening',
+        takesOut: 'the time of the last batch, when the stream is reopened',
         file: instance('apply/change-stream-reader.ts'),
         symbol: 'open',
         find: 'timestampOf(this.#readBelow)',
@@ -131,7 +135,7 @@ export const streamHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the switching off of what the driver repeats by itself',
+        takesOut: 'the options that keep the driver from retrying',
         file: instance('cluster/driver/client-options.ts'),
         symbol: 'clientOptions',
         find: 'retryReads: false, retryWrites: false',
@@ -145,10 +149,12 @@ export const streamHazards: readonly Hazard[] = [
   {
     number: 73,
     hazard:
-      'Before 6.0 an event that fits into no reply ends every stream of a router, whatever its stages leave out: that of definition changes and those of the verifier',
+      'Before 6.0 an event that fits into no reply ends every stream of a router, whatever its stages omit: that of ' +
+      'DDL changes and those of the verifier',
     handling:
-      'Definition changes are read from each shard itself, where it may be asked. The verifier takes what it has missed for unknown, and compares again.',
-    open: 'a source that is read through its router alone.',
+      'DDL changes are read from each shard itself, where that is possible. The verifier treats what it missed as ' +
+      'unknown and compares again.',
+    open: 'a source that can be read through its router alone.',
     sabotages: [
       {
         takesOut: 'the streams of the shards themselves',

@@ -5,12 +5,13 @@ import { instance, instanceTest } from '../places.js';
 export const updateHazards: readonly Hazard[] = [
   {
     number: 20,
-    hazard: 'A delta that is applied to a newer document fails or misplaces (codes 28, 29)',
+    hazard: 'A delta that is applied to a newer document fails or misplaces fields (codes 28, 29)',
     handling:
-      'Only events after the reading time of their partition, or of their repaired key, are applied; a delta that the server refuses goes to repair.',
+      'Only events after the reading time of their partition or re-read are applied. If the server refuses a delta, ' +
+      'the document is re-read.',
     sabotages: [
       {
-        takesOut: 'the lower bound of the time at which a range with too many doubtful keys is copied anew',
+        takesOut: 'the lower bound of the reading time when a partition with too many re-reads is copied again',
         file: instance('lifecycle/task/reread-relief.ts'),
         symbol: 'begin',
         find: 'if (latest > partition.dropped) partition.dropped = latest;',
@@ -23,7 +24,7 @@ export const updateHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the stored state of such a range before it counts',
+        takesOut: 'the stored state of such a partition before it counts',
         file: instance('lifecycle/task/reread-relief.ts'),
         symbol: 'begin',
         find: 'await table.persist();',
@@ -46,7 +47,7 @@ export const updateHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the time of the reading of a repaired key',
+        takesOut: 'the reading time of a re-read',
         file: instance('store/reread-set.ts'),
         symbol: 'absorb',
         find: "isIncluded(event, collection, this.#readings.get(key)) ? 'dropped' : false",
@@ -59,7 +60,7 @@ export const updateHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the repair of refused deltas',
+        takesOut: 'the re-read for refused deltas',
         file: instance('apply/send-batch.ts'),
         symbol: 'rereadOf',
         find: "if (bulk.kind === 'delta') return rereadRequest(item, 'inexactDelta');",
@@ -70,9 +71,8 @@ export const updateHazards: readonly Hazard[] = [
   },
   {
     number: 21,
-    hazard: 'Truncated arrays together with sets on the same array',
-    handling:
-      'Each change is a stage of its own where one could disturb the other; a truncation keeps the first elements.',
+    hazard: 'An update truncates an array and sets elements of it',
+    handling: 'Changes that could disturb each other are separate stages. A truncation keeps the first elements.',
     sabotages: [
       {
         takesOut: 'truncations',
@@ -83,7 +83,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [instanceTest('apply/delta.test.ts', 'with %s is replayed by its first elements')],
       },
       {
-        takesOut: 'the look whether the path to the array is plain',
+        takesOut: 'the check that the path to the array is plain',
         file: instance('apply/delta-paths.ts'),
         symbol: 'pathOf',
         find: "return text.includes('.') ? null : [text];",
@@ -99,8 +99,8 @@ export const updateHazards: readonly Hazard[] = [
   },
   {
     number: 22,
-    hazard: 'A huge update as one pipeline meets limits of stages and buffers',
-    handling: 'Updates of more than 4 MB are read anew; updates are folded up to that size and 200 stages.',
+    hazard: 'A huge update as one pipeline exceeds limits of stages and buffers',
+    handling: 'Documents of updates above 4 MB are re-read. Updates are folded up to that size and 200 stages.',
     sabotages: [
       {
         takesOut: 'the bound in bytes',
@@ -122,12 +122,13 @@ export const updateHazards: readonly Hazard[] = [
   },
   {
     number: 23,
-    hazard: '`a.0` is an array index or a field name; field names hold dots or begin with `$`',
+    hazard: '`a.0` is an array index or a field name; field names contain dots or begin with `$`',
     handling:
-      'Paths are read by the parts that the server tells, from 6.1 on; ambiguous ones are read anew before; names that need care are named literally, and documents are written as literal values.',
+      'From 6.1 on the server reports the parts of a path; before, documents of ambiguous paths are re-read. Special ' +
+      'names are passed as literals, and documents are written as literal values.',
     sabotages: [
       {
-        takesOut: 'dots from what is ambiguous',
+        takesOut: 'dots, in what is ambiguous',
         file: instance('apply/delta-paths.ts'),
         symbol: 'pathOf',
         find: "return text.includes('.') ? null : [text];",
@@ -135,7 +136,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [instanceTest('apply/delta.test.ts', 'with %s cannot be replayed exactly')],
       },
       {
-        takesOut: 'the parts that the server tells',
+        takesOut: 'the parts that the server reports',
         file: instance('apply/delta-paths.ts'),
         symbol: 'pathOf',
         find: 'const stated = findElement(disambiguated, text);',
@@ -143,7 +144,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [instanceTest('apply/delta.test.ts', 'is read by the parts of its paths where the server tells them')],
       },
       {
-        takesOut: 'dollars from the names that need care',
+        takesOut: 'dollars, in the names that need literals',
         file: instance('apply/delta-paths.ts'),
         symbol: 'isPlainName',
         find: "!name.startsWith('$') && ",
@@ -156,7 +157,7 @@ export const updateHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the pipeline that keeps whole documents as they are',
+        takesOut: 'the pipeline that keeps whole documents unchanged',
         file: instance('bson/build.ts'),
         symbol: 'replaceStatement',
         find: "    .begin('$replaceWith')\n    .document('$literal', document)\n    .end()",
@@ -183,10 +184,10 @@ export const updateHazards: readonly Hazard[] = [
   {
     number: 24,
     hazard: '`fullDocument` is missing, because the document was deleted meanwhile',
-    handling: 'The key is read anew: what is gone is deleted.',
+    handling: 'The document is re-read: if it is gone, it is deleted.',
     sabotages: [
       {
-        takesOut: 'the doubt, for an error',
+        takesOut: 'the re-read; an error is thrown instead',
         file: instance('apply/action.ts'),
         symbol: 'wholeDocument',
         find: "if (document === null) return { kind: 'reread', reason: 'inexactDelta' };",
@@ -194,7 +195,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [instanceTest('apply/action.test.ts', 'is a doubt: %s')],
       },
       {
-        takesOut: 'the deletion of what is gone',
+        takesOut: 'the deletion of a document that is gone',
         file: instance('reread/reread-batch.ts'),
         symbol: 'rereadBatch',
         find: "await sendSteps('delete', removals(collection, entries, upserts, present), collection, deps, hard);",
@@ -212,10 +213,11 @@ export const updateHazards: readonly Hazard[] = [
     number: 25,
     hazard: 'The order of fields drifts when sets are replayed',
     handling:
-      "Deltas are pipelines, which keep the source's order; several fields are set in the order in which the updates have added them.",
+      "Deltas are pipelines, which keep the source's order. Several fields are set in the order in which the updates " +
+      'added them.',
     sabotages: [
       {
-        takesOut: 'the order in which several updates have added fields',
+        takesOut: 'the order in which several updates added fields',
         file: instance('apply/delta-pipeline.ts'),
         symbol: 'writeFolded',
         find: 'of set.values()) builder.copiedAsLiteral',
@@ -228,7 +230,7 @@ export const updateHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the place of fields that are changed in a document on its way',
+        takesOut: 'the place of fields that change in a document of the same batch',
         file: instance('apply/changed-document.ts'),
         symbol: 'fieldsChanged',
         find: 'if (change === undefined || updated === null) builder',
@@ -239,8 +241,8 @@ export const updateHazards: readonly Hazard[] = [
   },
   {
     number: 26,
-    hazard: '`Timestamp(0,0)` at the top level is rewritten by the server on insert',
-    handling: 'Such documents are put by a pipeline, in the copy and in the application.',
+    hazard: 'The server rewrites a top-level `Timestamp(0,0)` on insert',
+    handling: 'Such documents are written by a pipeline, by copy and apply.',
     sabotages: [
       {
         takesOut: 'the pipeline for events',
@@ -278,11 +280,12 @@ export const updateHazards: readonly Hazard[] = [
   {
     number: 59,
     hazard:
-      'A field that one update takes out and a later one sets moves to the end of its document; within one pipeline a server keeps its place',
-    handling: 'Such updates are not folded into one pipeline: the later one is sent when the earlier one is answered.',
+      'A field that one update removes and a later one sets moves to the end of its document; within one pipeline a ' +
+      'server keeps its place',
+    handling: 'Such updates are not folded into one pipeline: the later one is sent once the earlier one is answered.',
     sabotages: [
       {
-        takesOut: 'the look for fields that are set again',
+        takesOut: 'the check for fields that are set again',
         file: instance('apply/delta.ts'),
         symbol: 'mergeDeltas',
         find: 'if (earlier.removed.size > 0 && later.steps.some((step) => setsAnyOf(step, earlier.removed))) return null;',
@@ -295,7 +298,7 @@ export const updateHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the fields that updates in between have left alone',
+        takesOut: 'the fields that updates in between left alone',
         file: instance('apply/delta.ts'),
         symbol: 'mergeDeltas',
         find: 'const removed = later.removed.size === 0 ? earlier.removed : new Set([...earlier.removed, ...later.removed]);',
@@ -311,9 +314,8 @@ export const updateHazards: readonly Hazard[] = [
   },
   {
     number: 63,
-    hazard: 'Field names and texts that are no UTF-8 are rewritten with U+FFFD, or make malformed BSON',
-    handling:
-      'A text stands for exactly its bytes, and is written as these. What the driver would have to encode it does not get.',
+    hazard: 'Field names and strings that are not UTF-8 are rewritten with U+FFFD, or make malformed BSON',
+    handling: 'A string stands for exactly its bytes and is written as these. The driver never encodes it.',
     sabotages: [
       {
         takesOut: 'the bytes when names are read',
@@ -352,7 +354,7 @@ export const updateHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the refusal to have the driver write them',
+        takesOut: 'the refusal to let the driver write them',
         file: instance('cluster/driver/driver-sequence.ts'),
         symbol: 'decodedStatements',
         find: 'if (isLossless(new RawValue(elementType.document, statement))) return',

@@ -1,0 +1,167 @@
+import type { Hazard } from '../hazard.js';
+import { instance, instanceTest } from '../places.js';
+
+/** Failures that pass by themselves, and what a retry meets. */
+export const failureHazards: readonly Hazard[] = [
+  {
+    number: 29,
+    hazard: 'A write-concern error comes beside duplicate-key errors',
+    handling:
+      'Both are handled: documents of duplicate keys are re-read, a write-concern error is retried under the same ' +
+      'number.',
+    sabotages: [
+      {
+        takesOut: 'write-concern timeouts, in the codes that are retried',
+        file: instance('cluster/failure.ts'),
+        symbol: 'codesByKind',
+        find: 'WriteConcernTimeout: 64,',
+        replace: '',
+        tests: [
+          instanceTest(
+            'cluster/driver/driver-node-client.test.ts',
+            'throws a write-concern error (%i) as retryable, also beside duplicate keys and for commands',
+          ),
+        ],
+      },
+      {
+        takesOut: 'write-concern errors of state writes',
+        file: instance('store/metadata.ts'),
+        symbol: 'throwWriteError',
+        find: 'failures?.[0] ?? concern',
+        replace: 'failures?.[0] ?? (concern === undefined ? concern : undefined)',
+        tests: [instanceTest('store/metadata.test.ts', 'that %s failed for is not written')],
+      },
+    ],
+  },
+  {
+    number: 30,
+    hazard: 'A retry after a stepdown returns NamespaceExists or IndexAlreadyExists',
+    handling: 'Convoy reads what exists and accepts it if it is what was requested.',
+    sabotages: [
+      {
+        takesOut: 'the acceptance of a collection that exists',
+        file: instance('catalog/make/create-collection.ts'),
+        symbol: 'ensureCreated',
+        find: 'if (codeOf(failure) !== serverCode.namespaceExists) throw failure;',
+        replace: 'throw failure;',
+        tests: [instanceTest('catalog/repeated-ddl.test.ts', 'a collection that an earlier sending has made is taken')],
+      },
+      {
+        takesOut: 'the look for indexes that an earlier attempt has built',
+        file: instance('catalog/make/build-indexes.ts'),
+        symbol: 'createIndexes',
+        find: 'if (refused.length === 0) return;',
+        replace: '',
+        tests: [instanceTest('catalog/repeated-ddl.test.ts', 'an index that an earlier sending has built is taken')],
+      },
+      {
+        takesOut: 'the acceptance of a collection that is sharded already',
+        file: instance('catalog/make/place-chunks.ts'),
+        symbol: 'shardCollection',
+        find: 'if (codeOf(failure) !== serverCode.alreadyInitialized) throw failure;',
+        replace: 'throw failure;',
+        tests: [
+          instanceTest('catalog/repeated-ddl.test.ts', 'a collection that an earlier sending has sharded is taken'),
+        ],
+      },
+    ],
+  },
+  {
+    number: 32,
+    hazard: 'The cursor is killed or not found in the middle of the copy',
+    handling:
+      'It is reopened at the same time after the last document. If that time is too old, the partition starts again.',
+    sabotages: [
+      {
+        takesOut: 'the last document as the place to resume',
+        file: instance('copy/partition-reader.ts'),
+        symbol: 'open',
+        find: 'const from = this.#last ?? lower;\n    const min',
+        replace: 'const from = lower;\n    const min',
+        tests: [
+          instanceTest(
+            'copy/partitions.test.ts',
+            'stays the same when a lost cursor is opened again after the last document',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the restart after a time that is too old',
+        file: instance('copy/copy-partition.ts'),
+        symbol: 'copyPartition',
+        find: "['snapshotTooOld', 'catalogChanged']",
+        replace: "['catalogChanged']",
+        tests: [
+          instanceTest(
+            'copy/partitions.test.ts',
+            'that is too old is taken anew, and what the attempt had written is replaced',
+          ),
+        ],
+      },
+      {
+        takesOut: 'lost cursors, in the failures that are retried',
+        file: instance('store/retryable.ts'),
+        symbol: 'isRetryable',
+        find: "return kind === 'retryable' || kind === 'cursorLost';",
+        replace: "return kind === 'retryable';",
+        tests: [instanceTest('lifecycle/migration/runtime.test.ts', 'a lost cursor is opened again by its owner')],
+      },
+    ],
+  },
+  {
+    number: 33,
+    hazard: "A shard's primary steps down",
+    handling:
+      'Operations are retried with growing delays for 30 minutes by default, counted from the first failure, with a ' +
+      'warning in progress.',
+    sabotages: [
+      {
+        takesOut: 'stepdowns, in the failures that are retried',
+        file: instance('cluster/failure.ts'),
+        symbol: 'codesByKind',
+        find: 'PrimarySteppedDown: 189,',
+        replace: '',
+        tests: [instanceTest('cluster/failure.test.ts', 'finds %s by the code')],
+      },
+      {
+        takesOut: 'the retries for half an hour',
+        file: instance('config/instance-schema.ts'),
+        symbol: 'retry_minutes',
+        find: 'retry_minutes: z.number().min(0).max(24 * 60).default(30)',
+        replace: 'retry_minutes: z.number().min(0).max(24 * 60).default(1)',
+        tests: [
+          instanceTest(
+            'lifecycle/migration/runtime.test.ts',
+            'a primary that steps down is waited for half an hour, with a warning',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the first failure as the begin of that half hour',
+        file: instance('cluster/retry.ts'),
+        symbol: 'retrying',
+        find: 'let failures = 0;\n  let failingSince_ms = 0;',
+        replace: 'let failures = 1;\n  let failingSince_ms = policy.now();',
+        tests: [
+          instanceTest(
+            'cluster/retry.test.ts',
+            'counts from the first failure: work that went well before takes nothing of the patience',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the warning',
+        file: instance('lifecycle/migration/runtime.ts'),
+        symbol: 'createRuntime',
+        find: 'retries.set(notice.what, notice);',
+        replace: '',
+        tests: [
+          instanceTest(
+            'lifecycle/migration/runtime.test.ts',
+            'a primary that steps down is waited for half an hour, with a warning',
+          ),
+        ],
+      },
+    ],
+  },
+];
