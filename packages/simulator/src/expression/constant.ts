@@ -11,7 +11,6 @@ const neverFolded: ReadonlySet<string> = new Set([
   '$regexFind',
   '$regexFindAll',
   '$regexMatch',
-  '$rand',
   '$meta',
   '$function',
   '$accumulator',

@@ -19,7 +19,6 @@ import { documentOperators } from './operators/document.js';
 import { iterationOperators } from './operators/iteration.js';
 import { regexOperators } from './operators/regex.js';
 import { textOperators } from './operators/text.js';
-import { trigonometryOperators } from './operators/trigonometry.js';
 import { type ExpressionContext, refuseUndefined, variableValue } from './variables.js';
 
 const operators = new Map<string, OperatorCompiler>(
@@ -36,7 +35,6 @@ const operators = new Map<string, OperatorCompiler>(
     iterationOperators,
     regexOperators,
     textOperators,
-    trigonometryOperators,
   ].flatMap((table) => Object.entries(table)),
 );
 

@@ -15,13 +15,13 @@ export function averageOf(values: readonly (Value | undefined)[]): Value {
   return totalOf(values.filter(isNumber)).average();
 }
 
-/** The standard deviation of the numbers among the values. @param missing 0 for a whole population, 1 for a sample */
-export function deviationOf(values: readonly (Value | undefined)[], missing: number): Value {
+/** The standard deviation of the numbers among the values, as those of a whole population; null when there is none. */
+export function deviationOf(values: readonly (Value | undefined)[]): Value {
   const numbers = values.filter(isNumber).map(toNumber);
-  if (numbers.length <= missing) return null;
+  if (numbers.length === 0) return null;
   const mean = numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
   const squares = numbers.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return new Double(Math.sqrt(squares / (numbers.length - missing)));
+  return new Double(Math.sqrt(squares / numbers.length));
 }
 
 /** The least value that is not null, or null. */

@@ -15,7 +15,15 @@ const always: Since = [4, 4];
  */
 export const languageNames: Readonly<Record<LanguagePart, ReadonlyMap<string, Since>>> = {
   expression: since([
-    [always, ['$_internalJsEmit', '$function', '$meta', '$setIntersection', '$setUnion', '$toHashedIndexKey']],
+    [
+      always,
+      [
+        ...['$_internalJsEmit', '$function', '$meta', '$setIntersection', '$setUnion', '$toHashedIndexKey'],
+        ...['$acos', '$acosh', '$asin', '$asinh', '$atan', '$atan2', '$atanh', '$cos', '$cosh', '$sin', '$sinh'],
+        ...['$tan', '$tanh', '$degreesToRadians', '$radiansToDegrees', '$ln', '$log', '$log10', '$rand'],
+        ...['$binarySize', '$stdDevSamp', '$substr'],
+      ],
+    ],
     [
       [5, 0],
       ['$dateAdd', '$dateDiff', '$dateSubtract', '$dateTrunc', '$getField', '$setField', '$unsetField'],
@@ -39,7 +47,7 @@ export const languageNames: Readonly<Record<LanguagePart, ReadonlyMap<string, Si
     [[8, 0], ['$toUUID']],
   ]),
   accumulator: since([
-    [always, ['$accumulator']],
+    [always, ['$accumulator', '$stdDevSamp']],
     [[5, 0], ['$count']],
     [
       [5, 2],
@@ -51,8 +59,14 @@ export const languageNames: Readonly<Record<LanguagePart, ReadonlyMap<string, Si
     ],
   ]),
   stage: since([
-    [always, ['$geoNear', '$listLocalSessions', '$listSessions', '$planCacheStats']],
-    [[5, 0], ['$setWindowFields']],
+    [
+      always,
+      ['$bucketAuto', '$geoNear', '$listLocalSessions', '$listSessions', '$merge', '$planCacheStats', '$sortByCount'],
+    ],
+    [
+      [5, 0],
+      ['$_internalUnpackBucket', '$setWindowFields'],
+    ],
     [
       [5, 1],
       ['$densify', '$documents'],

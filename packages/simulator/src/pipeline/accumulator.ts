@@ -31,8 +31,7 @@ const accumulators: Readonly<Record<string, () => Accumulator>> = {
   $push: push,
   $addToSet: addToSet,
   $mergeObjects: () => folding<Doc>(new Map(), merge),
-  $stdDevPop: () => deviation(0),
-  $stdDevSamp: () => deviation(1),
+  $stdDevPop: deviation,
 };
 
 function folding<T extends Value>(start: T, combine: (known: T, value: Value | undefined) => T): Accumulator {
@@ -96,13 +95,12 @@ function addToSet(): Accumulator {
   };
 }
 
-/** @param missing 0 for a whole population, 1 for a sample */
-function deviation(missing: number): Accumulator {
+function deviation(): Accumulator {
   const values: Value[] = [];
   return {
     add: (value) => {
       if (isNumber(value)) values.push(value);
     },
-    result: () => deviationOf(values, missing),
+    result: () => deviationOf(values),
   };
 }

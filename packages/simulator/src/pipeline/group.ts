@@ -9,7 +9,6 @@ import { typeName } from '../bson/type-of.js';
 import { namedIn } from '../node/language-names.js';
 import { isOperatorDocument } from '../query/matcher.js';
 import { located } from '../query/query-error.js';
-import { sortDocuments } from '../query/sort.js';
 import { type Accumulator, accumulatorOf } from './accumulator.js';
 import { expressionContext, type PipelineContext, type RunStage } from './stage.js';
 
@@ -30,18 +29,6 @@ export function compileGroup(operand: Value, context: PipelineContext): RunStage
     .filter(([name]) => name !== '_id')
     .map(([name, spec]) => groupField(name, spec, expressions));
   return (docs) => grouped(docs, key, fields, expressions);
-}
-
-/** Counts documents by a value, most frequent first. */
-export function compileSortByCount(operand: Value, context: PipelineContext): RunStage {
-  const group = compileGroup(
-    new Map<string, Value>([
-      ['_id', operand],
-      ['count', new Map<string, Value>([['$sum', new Int32(1)]])],
-    ]),
-    context,
-  );
-  return (docs) => sortDocuments(group(docs), new Map([['count', new Int32(-1)]]));
 }
 
 /** A document of one field counts what is missing as null; one of several leaves the field out (server source: expandId). */

@@ -7,17 +7,15 @@ import { namedIn } from '../node/language-names.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 import { located } from '../query/query-error.js';
 import { sortDocuments } from '../query/sort.js';
-import { compileBucketAuto } from './bucket-auto.js';
 import { compileBucket } from './bucket.js';
 import { compileGraphLookup } from './graph-lookup.js';
-import { compileGroup, compileSortByCount } from './group.js';
+import { compileGroup } from './group.js';
 import { compileFacet, compileLookup, compileUnionWith } from './join.js';
 import { compileRedact } from './redact.js';
 import { compileAddFields, compileProject, compileReplaceRoot, compileUnset } from './reshape.js';
 import { countRearranged, rearranged } from './rearranged.js';
 import { drawn, sampleSize } from './sample.js';
 import { expressionContext, type PipelineContext, type RunStage, type StageCompiler } from './stage.js';
-import { compileUnpackBucket } from './unpack-bucket.js';
 import { compileUnwind } from './unwind.js';
 
 const stageCompilers: Readonly<Record<string, StageCompiler>> = {
@@ -36,14 +34,11 @@ const stageCompilers: Readonly<Record<string, StageCompiler>> = {
   $unwind: compileUnwind,
   $count: compileCount,
   $sample: compileSample,
-  $sortByCount: compileSortByCount,
   $lookup: compileLookup,
   $unionWith: compileUnionWith,
   $facet: compileFacet,
   $bucket: compileBucket,
-  $bucketAuto: compileBucketAuto,
   $graphLookup: compileGraphLookup,
-  $_internalUnpackBucket: compileUnpackBucket,
 };
 
 /**

@@ -10,7 +10,6 @@ import { Coordinators } from './session/coordinators.js';
 import type { RunningTransaction } from './session/running-transaction.js';
 import { Sessions } from './session/sessions.js';
 import { Cursors } from './cursor/cursors.js';
-import { BucketCatalog } from './timeseries/bucket-catalog.js';
 import { TtlMonitor } from './ttl-monitor.js';
 import { DocumentWriter } from './write/document-writer.js';
 import type { ClusterClock } from '../node/clock.js';
@@ -57,7 +56,6 @@ export class ShardState {
   readonly sessions: Sessions;
   readonly cursors: Cursors;
   readonly writer: DocumentWriter;
-  readonly openBuckets = new BucketCatalog();
   readonly preImages: PreImages;
   readonly interruption = new Interruption();
   readonly lock: GlobalLock;

@@ -23,7 +23,7 @@ export function isObjectIdOfRun(value: Json): boolean {
   return isObjectId(value) && typeof hex === 'string' && isSecondOfRun(parseInt(hex.slice(0, 8), 16));
 }
 
-export function isObjectId(value: Json): boolean {
+function isObjectId(value: Json): boolean {
   const hex = only(value, '$oid');
   return typeof hex === 'string' && /^[0-9a-f]{24}$/.test(hex);
 }

@@ -131,99 +131,11 @@ describe('pipelines and views through a router', () => {
     ).rejects.toMatchObject({ code: 28769 });
   });
 
-  it.each([
-    [
-      'merge',
-      'insert',
-      [
-        { _id: 1, k: -2, v: 4, new: 1 },
-        { _id: 9, k: 9, new: 1 },
-      ],
-    ],
-    [
-      'replace',
-      'insert',
-      [
-        { _id: 1, k: -2, new: 1 },
-        { _id: 9, k: 9, new: 1 },
-      ],
-    ],
-    [
-      'keepExisting',
-      'insert',
-      [
-        { _id: 1, k: -2, v: 4 },
-        { _id: 9, k: 9, new: 1 },
-      ],
-    ],
-    ['merge', 'discard', [{ _id: 1, k: -2, v: 4, new: 1 }]],
-    [
-      [{ $set: { v: { $add: ['$v', '$$new.new'] } } }],
-      'insert',
-      [
-        { _id: 1, k: -2, v: 5 },
-        { _id: 9, k: 9, new: 1 },
-      ],
-    ],
-  ])('$merge %j and %s into a sharded and into a plain collection', async (whenMatched, whenNotMatched, expected) => {
-    await db.collection<Item>('source').insertMany([
-      { _id: 1, k: -2 },
-      { _id: 9, k: 9 },
-    ]);
-    await db.collection<Item>('plain').insertOne({ _id: 1, k: -2, v: 4 });
-    for (const into of ['c', 'plain']) {
-      const stage = { $merge: { into, whenMatched, whenNotMatched } };
-      await db
-        .collection('source')
-        .aggregate([{ $set: { new: 1 } }, stage])
-        .toArray();
-      expect(
-        await db
-          .collection<Item>(into)
-          .find({ _id: { $in: [1, 9] } }, { sort: { _id: 1 } })
-          .toArray(),
-      ).toEqual(expected);
-    }
-  });
-
   it('are explained shard by shard', async () => {
     const reply = await db.command({ explain: { find: 'c', filter: { v: 4 } }, verbosity: 'executionStats' });
     expect(reply['queryPlanner']).toMatchObject({
       winningPlan: { stage: 'SHARD_MERGE', shards: [{ shardName: 'shard0' }, { shardName: 'shard1' }] },
     });
     expect(reply['executionStats']).toMatchObject({ nReturned: 2, totalDocsExamined: 5 });
-  });
-
-  it('refuse $merge where something must match or must not', async () => {
-    await db.collection<Item>('source').insertMany([{ _id: 9, k: 9 }]);
-    const merge = (options: Record<string, string>): Promise<unknown> =>
-      db
-        .collection('source')
-        .aggregate([{ $merge: { into: 'c', ...options } }])
-        .toArray();
-    await expect(merge({ whenNotMatched: 'fail' })).rejects.toMatchObject({ code: 13113 });
-    await merge({ whenMatched: 'fail' });
-    await expect(merge({ whenMatched: 'fail' })).rejects.toMatchObject({ code: 11000 });
-    await expect(merge({ whenMatched: 'keepExisting', whenNotMatched: 'discard' })).rejects.toMatchObject({
-      code: 51181,
-    });
-    await expect(merge({ on: 'v' })).rejects.toMatchObject({ code: 51183 });
-  });
-
-  it('take a time-series collection like any other', async () => {
-    await db.createCollection('series', { timeseries: { timeField: 't', metaField: 'm' } });
-    await db.collection('series').insertMany([1, 2, 3].map((v) => ({ t: new Date(v * 1000), m: v % 2, v })));
-    expect(await db.collection('series').countDocuments({ m: 1 })).toBe(2);
-    expect(
-      await db
-        .collection('series')
-        .aggregate([{ $group: { _id: '$m', s: { $sum: '$v' } } }, { $sort: { _id: 1 } }])
-        .toArray(),
-    ).toEqual([
-      { _id: 0, s: 2 },
-      { _id: 1, s: 4 },
-    ]);
-    expect((await db.collection('series').deleteMany({ m: 0 })).deletedCount).toBe(1);
-    expect(await db.collection('series').distinct('v')).toEqual([1, 3]);
   });
 });

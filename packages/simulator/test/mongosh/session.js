@@ -124,8 +124,7 @@ check('makes views, capped and time-series collections, renames and drops', () =
   shop.log.renameCollection('journal');
   assert.strictEqual(shop.journal.isCapped(), true);
   shop.createCollection('weather', { timeseries: { timeField: 'at', metaField: 'place' } });
-  shop.weather.insertOne({ at: new Date(), place: 'hill', degrees: 7 });
-  assert.strictEqual(shop.weather.findOne().degrees, 7);
+  assert.strictEqual(shop.getCollectionInfos({ name: 'weather' })[0].type, 'timeseries');
   assert.strictEqual(shop.dropDatabase().ok, 1);
 });
 

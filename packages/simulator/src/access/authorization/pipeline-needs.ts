@@ -73,13 +73,6 @@ function stageNeeds(db: string, stage: Doc): Need[] {
       return [...fields.values()].flatMap((each) => stagesOf(each).flatMap((inner) => stageNeeds(db, inner)));
     case '$out':
       return [{ resource: outputOf(db, options), actions: ['insert', 'remove'] }];
-    case '$merge':
-      return [
-        {
-          resource: outputOf(db, typeof options === 'string' ? options : fields.get('into')),
-          actions: mergeActions(fields),
-        },
-      ];
     default:
       return [];
   }
@@ -97,10 +90,4 @@ function outputOf(db: string, target: Value | undefined): Resource {
   if (!(target instanceof Map))
     return target === undefined ? databaseResource(db) : namespaceResource(db, textOrEmpty(target));
   return namespaceResource(textOrEmpty(target.get('db')) || db, textOrEmpty(target.get('coll')));
-}
-
-function mergeActions(fields: Doc): string[] {
-  const matched = fields.get('whenMatched') ?? 'merge';
-  const changes = matched === 'keepExisting' || matched === 'fail' ? [] : ['update'];
-  return fields.get('whenNotMatched') === 'insert' || !fields.has('whenNotMatched') ? ['insert', ...changes] : changes;
 }

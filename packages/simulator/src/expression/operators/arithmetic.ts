@@ -25,10 +25,6 @@ export const arithmeticOperators: OperatorTable = {
   $divide: fixed(2, (values, name) => binary(values, name, divide)),
   $mod: fixed(2, (values, name) => binary(values, name, remainder)),
   $pow: fixed(2, (values, name) => binary(values, name, power)),
-  $rand: fixed(0, () => new Double(Math.random())),
-  $log: fixed(2, (values, name) =>
-    binary(values, name, (a, b) => doubleFunction(name, (x, base) => Math.log(x) / Math.log(base), a, b)),
-  ),
   $abs: fixed(1, (values, name) => unary(values, name, magnitude)),
   $ceil: fixed(1, (values, name) => unary(values, name, (value) => rounded(value, 0, 'up'))),
   $floor: fixed(1, (values, name) => unary(values, name, (value) => rounded(value, 0, 'down'))),
@@ -36,8 +32,6 @@ export const arithmeticOperators: OperatorTable = {
   $round: rounding('half even'),
   $sqrt: mathFunction(squareRoot),
   $exp: mathFunction(Math.exp),
-  $ln: mathFunction(Math.log),
-  $log10: mathFunction(Math.log10),
 };
 
 /** A date among numbers makes a date. The first null ends the sum. */

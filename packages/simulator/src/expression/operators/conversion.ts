@@ -19,7 +19,6 @@ import {
   type OperatorTable,
 } from '../operator.js';
 import type { ExpressionContext } from '../variables.js';
-import { timeZone } from '../time-zone.js';
 import { isNullish, isTruthy } from '../truth.js';
 import { dateFromText } from './date-text.js';
 import { dateOf, isoText } from './date.js';
@@ -59,7 +58,6 @@ export const conversionOperators: OperatorTable = {
   ),
   $convert: compileConvert,
   $bsonSize: fixed(1, ([value]) => bsonSize(value)),
-  $binarySize: fixed(1, ([value]) => binarySize(value)),
 };
 
 function bsonSize(value: Value | undefined): Value {
@@ -68,7 +66,6 @@ function bsonSize(value: Value | undefined): Value {
   throw located(31393, `$bsonSize requires a document input, found: ${typeName(value)}`);
 }
 
-const UTC = timeZone('UTC');
 const OBJECT_ID = /^[0-9a-fA-F]{24}$/;
 
 function conversion(convert: (value: Value) => Value): OperatorCompiler {
@@ -168,13 +165,6 @@ function notParsed(text: string, why: string): CommandError {
   );
 }
 
-function binarySize(value: Value | undefined): Value {
-  if (isNullish(value)) return null;
-  if (typeof value === 'string') return new Int32(encodeUtf8(value).length);
-  if (value instanceof Binary) return new Int32(value.position);
-  throw located(51276, `$binarySize requires a string or BinData argument, found: ${typeName(value)}`);
-}
-
 /** `$convert`: to a type by name or number, with ways out for errors and nulls. */
 function compileConvert(operand: Value, compile: Compile, _name: string, { version }: ExpressionContext): Evaluate {
   if (operand instanceof Map && operand.has('format')) namedIn(version, 'option', '$convert.format', undefined);
@@ -221,7 +211,7 @@ function typeNameOf(type: number): string | undefined {
 }
 
 function dateFrom(value: Value): Value {
-  if (typeof value === 'string') return dateFromText(value, UTC, undefined);
+  if (typeof value === 'string') return dateFromText(value);
   if (isNumber(value) && value._bsontype === 'Long') return new DateTime(longValue(value));
   if (isNumber(value) && value._bsontype !== 'Int32') return new DateTime(BigInt(wholeFrom(value, 'date', LONG_LIMIT)));
   if (value instanceof DateTime || value instanceof ObjectId) return dateOf(value);

@@ -5,11 +5,10 @@ import { DateTime, type Doc, type Value } from '../../bson/value.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
 import { DAY_MS, isoDayOfWeek, isoWeek, isoYearStartMs, plusMonths } from '../calendar.js';
-import { type Compile, type Evaluate, namedArguments, type OperatorTable } from '../operator.js';
-import { compileTimeZone, momentOf, type TimeZone, wallClock } from '../time-zone.js';
+import type { Compile, Evaluate, OperatorTable } from '../operator.js';
 import { isNullish } from '../truth.js';
 import type { Variables } from '../variables.js';
-import { dateOf, isDate } from './date.js';
+import { dateArguments, dateOf, isDate } from './date.js';
 
 /** Dates put together, taken apart, moved, and compared. */
 export const dateArithmeticOperators: OperatorTable = {
@@ -38,47 +37,39 @@ const dayUnits: ReadonlyMap<string, number> = new Map([
   ['day', 1],
   ['week', 7],
 ]);
-const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
-const DEFAULT_WEEK_START = 7;
+/** Weeks begin on Sundays. */
+const FIRST_DAY = 7;
 /** Bins of `$dateTrunc` are counted from the year 2000 on. */
 const REFERENCE_YEAR = 2000;
 
 function compileShift(operand: Value, compile: Compile, name: string, sign: number): Evaluate {
-  const parts = namedArguments(
-    operand,
-    name,
-    ['startDate', 'unit', 'amount', 'timezone'],
-    ['startDate', 'unit', 'amount'],
-  );
-  const [start, unit, amount] = ['startDate', 'unit', 'amount'].map((part) => compile(parts.get(part) ?? null)) as [
+  const required = ['startDate', 'unit', 'amount'];
+  const parts = dateArguments(operand, name, required, required);
+  const [start, unit, amount] = required.map((part) => compile(parts.get(part) ?? null)) as [
     Evaluate,
     Evaluate,
     Evaluate,
   ];
-  const zoneOf = compileTimeZone(parts.get('timezone'), compile);
   return (variables) => {
-    const [from, by, zone] = [start(variables), amount(variables), zoneOf(variables)];
+    const [from, by] = [start(variables), amount(variables)];
     const named = unitOf(unit(variables), name);
-    if (isNullish(from) || isNullish(by) || zone === null || named === null) return null;
+    if (isNullish(from) || isNullish(by) || named === null) return null;
     if (!isNumber(by) || !Number.isInteger(toNumber(by)))
       throw located(5166405, `${name} expects integer amount of time units`);
     if (!isDate(from)) throw located(5166403, `${name} requires startDate to be convertible to a date`);
     const { ms } = dateOf(from);
     if (ms < 0n && ms % 1000n !== 0n) throw unsimulated(`${name} of a part of a second before 1970`);
-    return new DateTime(BigInt(shifted(Number(ms), named, toNumber(by) * sign, zone)));
+    return new DateTime(BigInt(shifted(Number(ms), named, toNumber(by) * sign)));
   };
 }
 
-function shifted(ms: number, unit: string, amount: number, zone: TimeZone): number {
+function shifted(ms: number, unit: string, amount: number): number {
   const fixed = fixedUnits.get(unit);
   if (fixed !== undefined) return ms + fixed * amount;
-  const wall = wallClock(ms, zone);
   const months = monthUnits.get(unit);
-  const moved =
-    months === undefined
-      ? wall.getTime() + amount * (dayUnits.get(unit) ?? 1) * DAY_MS
-      : plusMonths(wall, months * amount).getTime();
-  return momentOf(moved, zone);
+  return months === undefined
+    ? ms + amount * (dayUnits.get(unit) ?? 1) * DAY_MS
+    : plusMonths(new Date(ms), months * amount).getTime();
 }
 
 function unitOf(unit: Value | undefined, name: string): string | null {
@@ -89,87 +80,50 @@ function unitOf(unit: Value | undefined, name: string): string | null {
   throw located(5439014, `${name} parameter 'unit' value cannot be recognized as a time unit: ${unit}`);
 }
 
-function weekStart(start: Value | undefined, name: string): number {
-  if (isNullish(start)) return DEFAULT_WEEK_START;
-  const found =
-    typeof start === 'string'
-      ? weekdays.findIndex((day) => day.startsWith(start.toLowerCase()) && start.length >= 3)
-      : -1;
-  if (found === -1)
-    throw located(5439016, `${name} parameter 'startOfWeek' value cannot be recognized as a day of a week`);
-  return found + 1;
-}
-
 function compileDiff(operand: Value, compile: Compile, name: string): Evaluate {
-  const parts = namedArguments(
-    operand,
-    name,
-    ['startDate', 'endDate', 'unit', 'timezone', 'startOfWeek'],
-    ['startDate', 'endDate', 'unit'],
-  );
-  const [start, end, unit, week] = ['startDate', 'endDate', 'unit', 'startOfWeek'].map((part) =>
-    compile(parts.get(part) ?? null),
-  ) as [Evaluate, Evaluate, Evaluate, Evaluate];
-  const zoneOf = compileTimeZone(parts.get('timezone'), compile);
+  const required = ['startDate', 'endDate', 'unit'];
+  const parts = dateArguments(operand, name, required, required);
+  const [start, end, unit] = required.map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate, Evaluate];
   return (variables) => {
-    const [from, to, zone, named] = [
-      start(variables),
-      end(variables),
-      zoneOf(variables),
-      unitOf(unit(variables), name),
-    ];
-    if (isNullish(from) || isNullish(to) || zone === null || named === null) return null;
+    const [from, to, named] = [start(variables), end(variables), unitOf(unit(variables), name)];
+    if (isNullish(from) || isNullish(to) || named === null) return null;
     for (const [part, value] of [
       ['startDate', from],
       ['endDate', to],
     ] as const) {
       if (!isDate(value)) throw located(5166307, `${name} requires '${part}' to be a date, but got ${typeName(value)}`);
     }
-    const first = week(variables);
-    const count = (value: Value): number =>
-      boundariesBefore(wallClock(Number(dateOf(value).ms), zone), named, weekStart(first, name));
-    const fixed = fixedUnits.get(named);
-    return Long.fromNumber(count(to) - count(from) + (fixed === undefined ? 0 : zoneShift(from, to, zone, fixed)));
+    const count = (value: Value): number => boundariesBefore(new Date(Number(dateOf(value).ms)), named);
+    return Long.fromNumber(count(to) - count(from));
   };
 }
 
-/** Hours and less count real time, so a change of the clock in between must not. */
-function zoneShift(from: Value, to: Value, zone: TimeZone, unitMs: number): number {
-  const offset = (value: Value): number => zone.offsetMs(Number(dateOf(value).ms));
-  return (offset(from) - offset(to)) / unitMs;
-}
-
 /** How many times a unit has begun up to a moment, counted from any fixed one. */
-function boundariesBefore(wall: Date, unit: string, firstDay: number): number {
+function boundariesBefore(wall: Date, unit: string): number {
   const fixed = fixedUnits.get(unit);
   if (fixed !== undefined) return Math.floor(wall.getTime() / fixed);
   const months = monthUnits.get(unit);
   if (months !== undefined) return Math.floor((wall.getUTCFullYear() * 12 + wall.getUTCMonth()) / months);
   const days = Math.floor(wall.getTime() / DAY_MS);
-  return unit === 'day' ? days : Math.floor((days - ((isoDayOfWeek(wall) - firstDay + 7) % 7)) / 7);
+  return unit === 'day' ? days : Math.floor((days - ((isoDayOfWeek(wall) - FIRST_DAY + 7) % 7)) / 7);
 }
 
 function compileTrunc(operand: Value, compile: Compile, name: string): Evaluate {
-  const parts = namedArguments(operand, name, ['date', 'unit', 'binSize', 'timezone', 'startOfWeek'], ['date', 'unit']);
-  const [date, unit, bin, week] = ['date', 'unit', 'binSize', 'startOfWeek'].map((part) =>
-    compile(parts.get(part) ?? null),
-  ) as [Evaluate, Evaluate, Evaluate, Evaluate];
-  const zoneOf = compileTimeZone(parts.get('timezone'), compile);
+  const known = ['date', 'unit', 'binSize'];
+  const parts = dateArguments(operand, name, known, ['date', 'unit']);
+  const [date, unit, bin] = known.map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate, Evaluate];
   return (variables) => {
-    const [value, zone, named] = [date(variables), zoneOf(variables), unitOf(unit(variables), name)];
+    const [value, named] = [date(variables), unitOf(unit(variables), name)];
     const size = parts.has('binSize') ? bin(variables) : new Int32(1);
-    if (isNullish(value) || zone === null || named === null || isNullish(size)) return null;
+    if (isNullish(value) || named === null || isNullish(size)) return null;
     if (!isNumber(size) || !Number.isInteger(toNumber(size)) || toNumber(size) < 1)
       throw located(5439018, "$dateTrunc requires 'binSize' to be a positive 64-bit integer");
     if (!isDate(value)) throw located(5439012, `${name} requires 'date' to be a date, but got ${typeName(value)}`);
-    const wall = wallClock(Number(dateOf(value).ms), zone);
-    return new DateTime(
-      BigInt(momentOf(truncated(wall, named, toNumber(size), weekStart(week(variables), name)), zone)),
-    );
+    return new DateTime(BigInt(truncated(new Date(Number(dateOf(value).ms)), named, toNumber(size))));
   };
 }
 
-function truncated(wall: Date, unit: string, size: number, firstDay: number): number {
+function truncated(wall: Date, unit: string, size: number): number {
   const reference = Date.UTC(REFERENCE_YEAR, 0, 1);
   const months = monthUnits.get(unit);
   if (months !== undefined) {
@@ -178,26 +132,22 @@ function truncated(wall: Date, unit: string, size: number, firstDay: number): nu
   }
   const step = (fixedUnits.get(unit) ?? (dayUnits.get(unit) ?? 1) * DAY_MS) * size;
   const start =
-    unit === 'week' ? reference + ((firstDay - isoDayOfWeek(new Date(reference)) + 7) % 7) * DAY_MS : reference;
+    unit === 'week' ? reference + ((FIRST_DAY - isoDayOfWeek(new Date(reference)) + 7) % 7) * DAY_MS : reference;
   return start + Math.floor((wall.getTime() - start) / step) * step;
 }
 
 const timeParts = ['hour', 'minute', 'second', 'millisecond'];
 
 function compileFromParts(operand: Value, compile: Compile, name: string): Evaluate {
-  const known = ['year', 'month', 'day', 'isoWeekYear', 'isoWeek', 'isoDayOfWeek', ...timeParts, 'timezone'];
-  const parts = namedArguments(operand, name, known, []);
+  const known = ['year', 'month', 'day', 'isoWeekYear', 'isoWeek', 'isoDayOfWeek', ...timeParts];
+  const parts = dateArguments(operand, name, known, []);
   const iso = parts.has('isoWeekYear');
   if (!iso && !parts.has('year'))
     throw located(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present");
-  const evaluators = new Map(
-    [...parts].filter(([part]) => part !== 'timezone').map(([part, expression]) => [part, compile(expression)]),
-  );
-  const zoneOf = compileTimeZone(parts.get('timezone'), compile);
+  const evaluators = new Map([...parts].map(([part, expression]) => [part, compile(expression)]));
   return (variables) => {
     const values = partValues(evaluators, variables);
-    const zone = zoneOf(variables);
-    if (values === null || zone === null) return null;
+    if (values === null) return null;
     const part = (named: string, missing: number): number => values.get(named) ?? missing;
     const day = iso
       ? isoYearStartMs(part('isoWeekYear', 1970)) +
@@ -205,7 +155,7 @@ function compileFromParts(operand: Value, compile: Compile, name: string): Evalu
       : Date.UTC(part('year', 1970), part('month', 1) - 1, part('day', 1));
     const time =
       part('hour', 0) * 3_600_000 + part('minute', 0) * 60_000 + part('second', 0) * 1000 + part('millisecond', 0);
-    return new DateTime(BigInt(momentOf(day + time, zone)));
+    return new DateTime(BigInt(day + time));
   };
 }
 
@@ -222,17 +172,15 @@ function partValues(evaluators: ReadonlyMap<string, Evaluate>, variables: Variab
 }
 
 function compileToParts(operand: Value, compile: Compile, name: string): Evaluate {
-  const parts = namedArguments(operand, name, ['date', 'timezone', 'iso8601'], ['date']);
+  const parts = dateArguments(operand, name, ['date', 'iso8601'], ['date']);
   const date = compile(parts.get('date') ?? null);
-  const zoneOf = compileTimeZone(parts.get('timezone'), compile);
   const isoFlag = compile(parts.get('iso8601') ?? false);
   return (variables) => {
     const value = date(variables);
-    const zone = zoneOf(variables);
     const iso = isoFlag(variables);
-    if (isNullish(value) || zone === null || isNullish(iso)) return null;
+    if (isNullish(value) || isNullish(iso)) return null;
     if (typeof iso !== 'boolean') throw located(40521, `iso8601 must evaluate to a bool, found ${typeName(iso)}`);
-    const wall = wallClock(Number(dateOf(value).ms), zone);
+    const wall = new Date(Number(dateOf(value).ms));
     const { year, week } = isoWeek(wall);
     const days: [string, number][] = iso
       ? [

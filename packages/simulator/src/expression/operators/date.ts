@@ -1,10 +1,10 @@
 import { Int32, Long, ObjectId, Timestamp } from 'bson';
 import { typeName } from '../../bson/type-of.js';
 import { DateTime, type Value } from '../../bson/value.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
 import { dayOfYear, isoDayOfWeek, isoWeek, weekOfYear } from '../calendar.js';
 import { namedArguments, type OperatorCompiler, type OperatorTable } from '../operator.js';
-import { compileTimeZone, wallClock } from '../time-zone.js';
 import { isNullish } from '../truth.js';
 
 /** Parts of dates and timestamps. */
@@ -25,8 +25,6 @@ export const dateOperators: OperatorTable = {
     (date) => isoWeek(date).year,
     (year) => Long.fromNumber(year),
   ),
-  $tsSecond: timestampPart((time) => time.t),
-  $tsIncrement: timestampPart((time) => time.i),
 };
 
 /** A date as `2020-01-01T00:00:00.000Z`. */
@@ -50,32 +48,38 @@ export function dateOf(value: Value): DateTime {
   throw located(16006, `can't convert from BSON type ${typeName(value)} to Date`);
 }
 
+/**
+ * The named arguments of an operator on dates.
+ * @throws CommandError 115 for those that are not simulated: time zones, first days of weeks and formats to read by
+ */
+export function dateArguments(
+  operand: Value,
+  name: string,
+  known: readonly string[],
+  required: readonly string[],
+): ReadonlyMap<string, Value> {
+  const refused =
+    operand instanceof Map
+      ? unsimulatedArguments.find((part) => operand.has(part) && !known.includes(part))
+      : undefined;
+  if (refused !== undefined) throw unsimulated(`${name}.${refused}`);
+  return namedArguments(operand, name, known, required);
+}
+
+const unsimulatedArguments = ['timezone', 'startOfWeek', 'format'];
+
 function datePart(
   part: (date: Date) => number,
   made: (number: number) => Value = (number) => new Int32(number),
 ): OperatorCompiler {
   return (operand, compile, name) => {
     const parts =
-      operand instanceof Map && operand.has('date')
-        ? namedArguments(operand, name, ['date', 'timezone'], ['date'])
-        : undefined;
+      operand instanceof Map && operand.has('date') ? dateArguments(operand, name, ['date'], ['date']) : undefined;
     const single = Array.isArray(operand) && operand.length === 1 ? (operand[0] ?? null) : operand;
     const evaluate = compile(parts === undefined ? single : (parts.get('date') ?? null));
-    const zoneOf = compileTimeZone(parts?.get('timezone'), compile);
     return (variables) => {
       const value = evaluate(variables);
-      const zone = zoneOf(variables);
-      return isNullish(value) || zone === null ? null : made(part(wallClock(Number(dateOf(value).ms), zone)));
-    };
-  };
-}
-
-function timestampPart(part: (time: Timestamp) => number): OperatorCompiler {
-  return (operand, compile) => {
-    const evaluate = compile(operand);
-    return (variables) => {
-      const value = evaluate(variables);
-      return value instanceof Timestamp ? Long.fromNumber(part(value)) : null;
+      return isNullish(value) ? null : made(part(new Date(Number(dateOf(value).ms))));
     };
   };
 }

@@ -27,7 +27,6 @@ export const textOperators: OperatorTable = {
   $strcasecmp: fixed(2, ([a, b]) => new Int32(Math.sign(compareStrings(upperCase(textOf(a)), upperCase(textOf(b)))))),
   $strLenCP: fixed(1, ([value]) => new Int32(Array.from(onlyText(value, 34471, '$strLenCP')).length)),
   $strLenBytes: fixed(1, ([value]) => new Int32(encodeUtf8(onlyText(value, 34473, '$strLenBytes')).length)),
-  $substr: fixed(3, substringBytes),
   $substrBytes: fixed(3, substringBytes),
   $substrCP: fixed(3, substringPoints),
   $split: fixed(2, ([value, separator]) => {

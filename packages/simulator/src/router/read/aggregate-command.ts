@@ -45,7 +45,7 @@ export async function aggregateCommand(context: RouterContext, request: CommandR
 
 function writesOutput(pipeline: readonly Doc[]): boolean {
   const last = pipeline.at(-1);
-  return last?.has('$out') === true || last?.has('$merge') === true;
+  return last?.has('$out') === true;
 }
 
 /**

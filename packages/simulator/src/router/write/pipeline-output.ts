@@ -1,23 +1,11 @@
 import { Int32, UUID } from 'bson';
-import { encodeDocument } from '../../bson/encode.js';
 import type { Doc, Value } from '../../bson/value.js';
-import { DateTime } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOrEmpty, numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import { errorName } from '../../node/error-name.js';
-import { collectionOf, databaseOf } from '../../node/namespace.js';
-import {
-  type MergeRule,
-  mergeStep,
-  noMatch,
-  noUniqueIndex,
-  readMerge,
-  supportsMerge,
-} from '../../pipeline/merge-output.js';
+import { databaseOf } from '../../node/namespace.js';
 import type { RouterContext } from '../router-context.js';
-import { bulkWrite } from './bulk-write.js';
-import type { WriteKind } from './write-statements.js';
 
 /** Documents that `$out` inserts with one command. */
 const insertBatchMax = 1000;
@@ -25,7 +13,7 @@ const insertBatchMax = 1000;
 /** The last stage of a pipeline when it writes. */
 export function outputStage(pipeline: readonly Doc[]): Doc | undefined {
   const last = pipeline.at(-1);
-  return last !== undefined && (last.has('$out') || last.has('$merge')) ? last : undefined;
+  return last?.has('$out') === true ? last : undefined;
 }
 
 /** True when a shard can carry out the output itself: its target is on this shard alone. */
@@ -44,24 +32,6 @@ export async function writeOutput(
   documents: readonly Doc[],
 ): Promise<void> {
   const namespace = outputNamespace(request.db, stage);
-  if (stage.has('$out')) await replaceCollection(context, request, namespace, documents);
-  else await merge(context, request, readMerge(stage.get('$merge') ?? null, request.db), documents);
-}
-
-function outputNamespace(db: string, stage: Doc): string {
-  const out = stage.get('$out');
-  if (typeof out === 'string') return `${db}.${out}`;
-  if (out instanceof Map) return `${textOrEmpty(out.get('db'))}.${textOrEmpty(out.get('coll'))}`;
-  const rule = readMerge(stage.get('$merge') ?? null, db);
-  return `${rule.db}.${rule.collection}`;
-}
-
-async function replaceCollection(
-  context: RouterContext,
-  request: CommandRequest,
-  namespace: string,
-  documents: readonly Doc[],
-): Promise<void> {
   if (context.catalog.collection(namespace) !== undefined) {
     throw new CommandError(28769, 'Location28769', `namespace '${namespace}' is sharded and so can't be used for $out`);
   }
@@ -84,58 +54,11 @@ async function replaceCollection(
   await run(doc(['renameCollection', `${db}.${temporary}`], ['to', namespace], ['dropTarget', true]), 'admin');
 }
 
-async function merge(
-  context: RouterContext,
-  request: CommandRequest,
-  rule: MergeRule,
-  documents: readonly Doc[],
-): Promise<void> {
-  const namespace = `${rule.db}.${rule.collection}`;
-  const on = rule.on ?? defaultFields(context, namespace);
-  refuseUncovered(context, namespace, on, rule.on === undefined);
-  const variables = {
-    now: new DateTime(BigInt(Date.now())),
-    clusterTime: context.clock.current(),
-    version: context.version,
-  };
-  const write = (kind: WriteKind, field: string, statement: Doc): Promise<Doc> =>
-    writeOne(context, request, namespace, kind, field, statement);
-  for (const given of documents) {
-    const { update, document, otherwise } = mergeStep(rule, on, given, variables);
-    const n = update === undefined ? 0 : (numberOf((await write('update', 'updates', update)).get('n')) ?? 0);
-    if (n > 0) continue;
-    if (otherwise === 'fail') throw noMatch();
-    if (otherwise === 'insert' || update === undefined) await write('insert', 'documents', document);
-  }
-}
-
-/** A sharded target is matched by its shard key and `_id`. */
-function defaultFields(context: RouterContext, namespace: string): string[] {
-  const fields = context.catalog.collection(namespace)?.key.fields ?? [];
-  return [...new Set([...fields, '_id'])];
-}
-
-function refuseUncovered(context: RouterContext, namespace: string, on: readonly string[], byDefault: boolean): void {
-  if (byDefault || (on.length === 1 && on[0] === '_id')) return;
-  const indexes = context.holdersOf(namespace)[0]?.access.collection(namespace)?.indexes ?? [];
-  if (!indexes.some((index) => supportsMerge(index, on))) throw noUniqueIndex();
-}
-
-async function writeOne(
-  context: RouterContext,
-  request: CommandRequest,
-  namespace: string,
-  kind: WriteKind,
-  field: string,
-  statement: Doc,
-): Promise<Doc> {
-  const body = doc([kind, collectionOf(namespace)]);
-  const writeConcern = request.body.get('writeConcern');
-  if (writeConcern !== undefined) body.set('writeConcern', writeConcern);
-  const sequences = new Map([[field, [encodeDocument(statement)]]]);
-  const reply = await bulkWrite(context, { ...request, db: databaseOf(namespace), name: kind, body, sequences }, kind);
-  refuseErrors(reply);
-  return reply;
+function outputNamespace(db: string, stage: Doc): string {
+  const out = stage.get('$out');
+  if (typeof out === 'string') return `${db}.${out}`;
+  const target = docOrEmpty(out);
+  return `${textOrEmpty(target.get('db'))}.${textOrEmpty(target.get('coll'))}`;
 }
 
 /** Turns a write error into a failure of the pipeline. */

@@ -1,6 +1,5 @@
 import { encodeDocument } from '../../bson/encode.js';
 import type { Doc } from '../../bson/value.js';
-import { failure } from '../failure.js';
 import type { EntryNamespace } from '../oplog/entry.js';
 import { documentKeyFrom } from '../oplog/document-key.js';
 import type { ShardStreamOptions } from '../shard-access.js';
@@ -8,6 +7,7 @@ import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import { visibleBytes } from '../storage/record.js';
 import { LATEST } from '../storage/time-key.js';
+import { refuseView } from '../write/refuse-view.js';
 import { eventPipeline } from './event-pipeline.js';
 import { eventStyle, tokenVersion } from './event-style.js';
 import { ResumePoint } from './resume-point.js';
@@ -15,11 +15,11 @@ import { ShardChangeStream, type StreamPosition } from './shard-change-stream.js
 import { ScopeFilter } from './stream-scope.js';
 import { readStartToken } from './stream-stage.js';
 
-/** Opens a stream on a shard. Throws CommandError for tokens and stages that it refuses. */
+/** Opens a stream on a shard. Throws CommandError for views, and for tokens and stages that it refuses. */
 export function openChangeStream(state: ShardState, options: ShardStreamOptions): ShardChangeStream {
   const { version, oplog } = state;
-  refuseView(state, options);
   const { lookup, merged, scope, stage } = options;
+  if (scope.kind === 'collection') refuseView(state, `${scope.db}.${scope.collection}`);
   const pipeline = eventPipeline(options.pipeline, version);
   const position = startPosition(state, options);
   const style = eventStyle({
@@ -48,13 +48,6 @@ export function openChangeStream(state: ShardState, options: ShardStreamOptions)
     alone: !merged,
     tokenVersion: tokenVersion(version, pipeline.splitsEvents),
   });
-}
-
-/** @throws CommandError 166 for a stream on a view */
-function refuseView(state: ShardState, { scope }: ShardStreamOptions): void {
-  if (scope.kind !== 'collection') return;
-  const namespace = `${scope.db}.${scope.collection}`;
-  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
 }
 
 function startPosition(state: ShardState, { start, scope }: ShardStreamOptions): StreamPosition {

@@ -157,7 +157,7 @@ async function runPipeline(
   const point = readPoint(context);
   const collection = namespace === undefined ? undefined : readCollection(state, namespace, point);
   const output = stages.at(-1);
-  const writes = output !== undefined && (output.has('$out') || output.has('$merge'));
+  const writes = output?.has('$out') === true;
   const documents = pipelineDocuments(
     context,
     collection,

@@ -10,8 +10,8 @@ import { documentText } from '../../bson/text.js';
 import { failure } from '../failure.js';
 import { refuseIdDescription } from '../index-spec/option-rules.js';
 import type { ShardState } from '../shard-state.js';
-import { bucketsOptions, timeseriesOptions, unpackStage } from '../timeseries/buckets-collection.js';
 import { createCollection, refuseInvalidName } from '../write/collection-access.js';
+import { createTimeSeries } from '../write/time-series.js';
 import { storeView, viewsCollection } from '../write/view-catalog.js';
 import { clusteredIndexOption } from './clustered-index.js';
 import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
@@ -69,7 +69,10 @@ export function create(context: CommandContext): Doc {
   refuseIdIndex(body);
   const clustered = clusteredIndexOption(state.features, body);
   if (body.has('viewOn')) return createView(state, namespace, body);
-  if (body.has('timeseries')) return createTimeseries(state, namespace, body);
+  if (body.has('timeseries')) {
+    createTimeSeries(state, namespace, body);
+    return new Map();
+  }
   const options = newOptions(state, namespace, body);
   addClustering(options, clustered, body);
   if (sameAsExisting(state, namespace, options)) return new Map();
@@ -313,23 +316,4 @@ function refuseOtherCollation(state: ShardState, namespace: string, view: { view
     'OptionNotSupportedOnView',
     `View ${namespace} has conflicting collation with view ${below.namespace}`,
   );
-}
-
-function createTimeseries(state: ShardState, namespace: string, body: Doc): Doc {
-  const { catalog } = state;
-  if (catalog.collection(namespace) !== undefined || catalog.view(namespace) !== undefined) {
-    throw failure.namespaceExists(`Collection already exists. NS: ${namespace}`);
-  }
-  const options = timeseriesOptions(body, state.features);
-  const [db] = namespace.split('.', 1);
-  const name = namespace.slice((db ?? '').length + 1);
-  createCollection(state, `${db ?? ''}.system.buckets.${name}`, bucketsOptions(options));
-  storeView(state, {
-    namespace,
-    viewOn: `system.buckets.${name}`,
-    pipeline: [unpackStage(options)],
-    options,
-    type: 'timeseries',
-  });
-  return new Map();
 }

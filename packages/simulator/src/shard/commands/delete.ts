@@ -5,8 +5,7 @@ import { numberOf } from '../../node/doc-fields.js';
 import { failure } from '../failure.js';
 import { matchedRecords, writable } from '../read/find-records.js';
 import { LATEST } from '../storage/time-key.js';
-import { seriesCollection } from '../timeseries/series-collection.js';
-import { bucketDeleteFilter } from '../timeseries/series-statement.js';
+import { refuseView } from '../write/refuse-view.js';
 import { letVariables } from './let-variables.js';
 import { targetNamespace, type CommandContext } from './command-context.js';
 import { writeReply } from './write-reply.js';
@@ -31,10 +30,8 @@ function deleteMatching(context: CommandContext, namespace: string, statement: D
     throw failure.failedToParse(`The limit field in delete objects must be 0 or 1. Got ${limit ?? 'nothing'}`);
   if (limit === 0 && participation.retryable)
     throw failure.invalidOptions('Cannot use (or request) retryable writes with limit=0');
-  const series = seriesCollection(state, namespace);
-  if (series === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
-  const collection = series?.buckets ?? state.catalog.collection(namespace);
-  const wanted = series === undefined ? filter : bucketDeleteFilter(filter, limit, series.options);
+  refuseView(state, namespace);
+  const collection = state.catalog.collection(namespace);
   let n = 0;
   if (collection !== undefined) {
     const collation = statement.get('collation');
@@ -46,7 +43,7 @@ function deleteMatching(context: CommandContext, namespace: string, statement: D
       accept: writable(state.version, collection, context.request.routed),
     };
     const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
-    for (const { record, bytes } of matchedRecords(collection, wanted, view, options)) {
+    for (const { record, bytes } of matchedRecords(collection, filter, view, options)) {
       state.writer.delete(collection, record, bytes, participation.transaction);
       n += 1;
       if (limit === 1) break;

@@ -13,6 +13,7 @@ import { recordedResult, statementIds } from '../session/sessions.js';
 import { LATEST } from '../storage/time-key.js';
 import { runUpdate } from '../write/run-update.js';
 import { readModification, updateStatement, type Modification } from '../write/update-statement.js';
+import { refuseView } from '../write/refuse-view.js';
 import { optionalDoc, targetNamespace, type CommandContext } from './command-context.js';
 import { letVariables } from './let-variables.js';
 import { updateScope } from './update.js';
@@ -92,7 +93,7 @@ interface Outcome {
 function removeOne(context: CommandContext): Outcome {
   const { state, participation, request } = context;
   const namespace = targetNamespace(context);
-  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  refuseView(state, namespace);
   const collection = state.catalog.collection(namespace);
   if (collection === undefined) return { reply: replyOf(new Map([['n', new Int32(0)]]), null), wrote: false };
   const view = participation.transaction?.view ?? { time: LATEST, transaction: null };

@@ -17,9 +17,8 @@ import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import type { IndexDefinition } from '../storage/collection-index.js';
 import { PENDING, timeKey } from '../storage/time-key.js';
-import { seriesCollection } from '../timeseries/series-collection.js';
-import { bucketIndexSpec, seriesIndexSpec } from '../timeseries/series-indexes.js';
 import { collectionForWrite } from '../write/collection-access.js';
+import { refuseView } from '../write/refuse-view.js';
 import { readTarget, sessionText, targetNamespace, type CommandContext } from './command-context.js';
 import { requireExpectedCollection } from './expected-collection.js';
 
@@ -32,20 +31,14 @@ export function createIndexes(context: CommandContext): Doc | Promise<Doc> {
 
 function createNow(context: CommandContext): Doc {
   const { state, request } = context;
-  const named = targetNamespace(context);
-  const series = seriesCollection(state, named);
-  const namespace = series?.buckets.namespace ?? named;
+  const namespace = targetNamespace(context);
   const given = request.body.get('indexes');
   if (!Array.isArray(given) || given.length === 0) throw failure.badValue('Must specify at least one index to create');
-  const requested =
-    series === undefined
-      ? given
-      : given.map((spec) => (spec instanceof Map ? bucketIndexSpec(spec, series.options) : spec));
-  const described = requested.map((spec) => (spec instanceof Map ? spec : new Map<string, Value>()));
+  const described = given.map((spec) => (spec instanceof Map ? spec : new Map<string, Value>()));
   refuseInvalidSpecs(described, expiryMax(state));
   const present = state.catalog.collection(namespace);
   requireExpectedCollection(context, namespace, present);
-  if (present === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  if (present === undefined) refuseView(state, namespace);
   const existed = present !== undefined;
   const known = present?.options.get('collation');
   const specs = described
@@ -106,17 +99,12 @@ function refuseForeignOptions(version: ServerVersion, spec: Doc): void {
 export function dropIndexes(context: CommandContext): Doc {
   const { state, request } = context;
   const namespace = targetNamespace(context);
-  const series = seriesCollection(state, namespace);
-  const collection = series?.buckets ?? state.catalog.collection(namespace);
+  const collection = state.catalog.collection(namespace);
   requireExpectedCollection(context, namespace, collection);
-  if (series === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  refuseView(state, namespace);
   if (collection === undefined) throw failure.namespaceNotFound(`ns not found ${namespace}`);
   const was = collection.indexes.length;
-  const given = request.body.get('index');
-  const wanted =
-    series !== undefined && given instanceof Map
-      ? (bucketIndexSpec(new Map([['key', given]]), series.options).get('key') ?? null)
-      : given;
+  const wanted = request.body.get('index');
   const reply: Doc = new Map<string, Value>([['nIndexesWas', new Int32(was)]]);
   if (wanted === '*') {
     removeIndexes(
@@ -175,17 +163,8 @@ function removeIndexes(state: ShardState, collection: Collection, names: readonl
 export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
   const { state, request } = context;
   const { namespace, collection } = readTarget(context);
-  const view = state.catalog.view(namespace);
-  const series = seriesCollection(state, namespace);
-  if (series !== undefined) {
-    return completeReply(
-      series.buckets.secondaryIndexes.flatMap(
-        ({ definition }) => seriesIndexSpec(listedSpec(definition.spec), series.options) ?? [],
-      ),
-      namespace,
-    );
-  }
-  if (view !== undefined) throw failure.isView(namespace);
+  if (state.catalog.view(namespace)?.type === 'timeseries') return completeReply([], namespace);
+  refuseView(state, namespace);
   if (collection === undefined) throw failure.namespaceNotFound(`ns does not exist: ${namespace}`);
   const specs = collection.indexes.map(({ definition }) => inListOrder(state.version, listedSpec(definition.spec)));
   const cursorOptions = request.body.get('cursor');

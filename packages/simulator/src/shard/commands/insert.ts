@@ -3,8 +3,6 @@ import type { Doc } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { refuseDollarNamesOf44 } from '../write/dollar-fields.js';
 import { collectionForWrite, refuseInvalidDocument } from '../write/collection-access.js';
-import { seriesCollection } from '../timeseries/series-collection.js';
-import { insertMeasurements } from './insert-measurements.js';
 import { targetNamespace, type CommandContext } from './command-context.js';
 import { writeReply } from './write-reply.js';
 import { runStatements, statementBytes, type StatementOutcome } from './write-statements.js';
@@ -19,8 +17,6 @@ export async function insert(context: CommandContext): Promise<Doc> {
   const { state, request, participation } = context;
   const namespace = targetNamespace(context);
   const documents = statementBytes(request, 'documents');
-  const series = seriesCollection(state, namespace);
-  if (series !== undefined) return insertMeasurements(context, series, documents);
   const bypass = isTrue(request.body.get('bypassDocumentValidation'));
   const keepEmptyTimestamps = isTrue(request.body.get('bypassEmptyTsReplacement'));
   const refusesDollars = !state.version.atLeast(5, 0);

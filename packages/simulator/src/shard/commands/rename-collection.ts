@@ -11,6 +11,7 @@ import { visibleBytes } from '../storage/record.js';
 import { LATEST, timeKey } from '../storage/time-key.js';
 import { createCollection, refuseInvalidName } from '../write/collection-access.js';
 import { buildIndexes } from '../index-spec/build.js';
+import { refuseView } from '../write/refuse-view.js';
 import { collectionOptions, inOptionOrder } from './create.js';
 import { requireExpectedCollection } from './expected-collection.js';
 import { dropCollection, killCursorsOf, removeCollection } from './drop.js';
@@ -76,7 +77,7 @@ export function convertToCapped(context: CommandContext): Doc {
   const namespace = targetNamespace(context);
   if (!state.catalog.hasDatabase(request.db)) throw failure.namespaceNotFound(`database ${request.db} not found`);
   const source = state.catalog.collection(namespace);
-  if (source === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  if (source === undefined) refuseView(state, namespace);
   if (source === undefined) throw failure.namespaceNotFound(`source collection ${namespace} does not exist`);
   const size = numberOf(request.body.get('size'));
   if (size === undefined || size <= 0) throw failure.invalidOptions('Capped collection size must be greater than zero');

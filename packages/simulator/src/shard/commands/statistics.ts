@@ -5,6 +5,7 @@ import { failure } from '../failure.js';
 import { OPLOG_NAMESPACE } from '../oplog/oplog-documents.js';
 import type { Oplog } from '../oplog/oplog.js';
 import type { Collection } from '../storage/collection.js';
+import { refuseView } from '../write/refuse-view.js';
 import { indexBytes, storageBytes } from './lists.js';
 import { readTarget, targetNamespace, type CommandContext } from './command-context.js';
 
@@ -22,8 +23,7 @@ export function collStats(context: CommandContext): Doc {
   const { request, state } = context;
   const { namespace, collection } = readTarget(context);
   const scale = numberOf(request.body.get('scale')) ?? 1;
-  const view = state.catalog.view(namespace);
-  if (view?.type === 'view') throw failure.isView(namespace);
+  refuseView(state, namespace);
   const reply: Doc = new Map<string, Value>([['ns', namespace]]);
   if (namespace === OPLOG_NAMESPACE) return new Map([...reply, ...oplogStats(state.oplog, scale)]);
   if (collection === undefined) return emptyStats(reply, scale);

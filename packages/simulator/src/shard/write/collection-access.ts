@@ -10,12 +10,13 @@ import { createOperation } from '../oplog/ddl-operations.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import { PENDING, timeKey } from '../storage/time-key.js';
+import { refuseView } from './refuse-view.js';
 
-/** The collection that a write goes to, made if it is missing. Throws CommandError 166 for a view. */
+/** The collection that a write goes to, made if it is missing. Throws CommandError 115 or 166 for a view. */
 export function collectionForWrite(state: ShardState, namespace: string): Collection {
   const existing = state.catalog.collection(namespace);
   if (existing !== undefined) return existing;
-  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  refuseView(state, namespace);
   refuseInvalidName(namespace);
   return createCollection(state, namespace, new Map());
 }

@@ -8,12 +8,11 @@ import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import { LATEST } from '../storage/time-key.js';
 import { failure } from '../failure.js';
-import { seriesCollection } from '../timeseries/series-collection.js';
-import { bucketUpdate } from '../timeseries/series-statement.js';
 import { collectionForWrite, refuseInvalidDocument } from './collection-access.js';
 import { modifiedDocument, type ReadUpdate, readUpdate, upsertedDocument } from './compute-update.js';
 import { refuseStoredDollarNamesOf44 } from './dollar-fields.js';
 import { refuseInvalidId } from './document-checks.js';
+import { refuseView } from './refuse-view.js';
 import { refuseForeignUpsert, refuseShardKeyChange } from './shard-key-change.js';
 import type { UpdateStatement } from './update-statement.js';
 
@@ -46,10 +45,7 @@ export function runUpdate(scope: UpdateScope, statement: UpdateStatement): Updat
   const { state, namespace, participation } = scope;
   if (statement.multi && participation.retryable)
     throw failure.invalidOptions('Cannot use (or request) retryable writes with multi=true');
-  const series = seriesCollection(state, namespace);
-  if (series !== undefined)
-    return runUpdate({ ...scope, namespace: series.buckets.namespace }, bucketUpdate(statement, series.options));
-  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  refuseView(state, namespace);
   const read = readUpdate(statement, scope.variables);
   const existing = state.catalog.collection(namespace);
   if (existing === undefined && !statement.upsert) return NOTHING;

@@ -244,7 +244,6 @@ function data(random: Random, name: string): Json {
       cursor: {},
     },
     { aggregate: name, pipeline: [{ $out: 'd' }], cursor: {} },
-    { aggregate: name, pipeline: [{ $merge: { into: 'd' } }], cursor: {} },
     { aggregate: name, pipeline: [{ $unionWith: 'd' }], cursor: {} },
     { aggregate: name, pipeline: [{ $collStats: {} }, { $limit: 1 }, { $project: { _id: 1 } }], cursor: {} },
     { aggregate: name, pipeline: [{ $indexStats: {} }, { $project: { name: 1 } }], cursor: {} },

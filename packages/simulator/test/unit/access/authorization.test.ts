@@ -52,7 +52,7 @@ describe('access control of a cluster', () => {
     ['readsA', 'a', { aggregate: 1, pipeline: [{ $changeStream: {} }], cursor: {} }],
     ['readsA', 'a', { listCollections: 1 }],
     ['writesA', 'a', { update: 'c', updates: [{ q: { _id: 9 }, u: { $set: { x: 1 } }, upsert: true }] }],
-    ['writesA', 'a', { aggregate: 'c', pipeline: [{ $merge: 'd' }], cursor: {} }],
+    ['writesA', 'a', { aggregate: 'c', pipeline: [{ $out: 'd' }], cursor: {} }],
     ['writesA', 'a', { createIndexes: 'c', indexes: [{ key: { x: 1 }, name: 'x_1' }] }],
     ['adminOfA', 'a', { collMod: 'c', validationLevel: 'strict' }],
     ['adminOfA', 'a', { dbStats: 1 }],

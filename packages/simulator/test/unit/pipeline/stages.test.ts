@@ -56,14 +56,6 @@ describe('a pipeline', () => {
     ],
     [[{ $count: 'total' }], numbers, [{ total: 4 }]],
     [
-      [{ $bucketAuto: { groupBy: '$n', buckets: 2 } }],
-      numbers,
-      [
-        { _id: { min: 1, max: 3 }, count: 2 },
-        { _id: { min: 3, max: 4 }, count: 2 },
-      ],
-    ],
-    [
       [{ $redact: { $cond: [{ $eq: ['$hide', true] }, '$$PRUNE', '$$DESCEND'] } }],
       [{ a: { hide: true, x: 1 }, b: [{ hide: true }, { y: 2 }] }, { hide: true }],
       [{ b: [{ y: 2 }] }],
@@ -80,7 +72,6 @@ describe('a pipeline', () => {
     [[{ $addFields: { 'a.b': 1, c: '$x' } }], [{ a: [{}, 1], x: 2 }], [{ a: [{ b: 1 }, { b: 1 }], x: 2, c: 2 }]],
     [[{ $unset: ['a', 'b.c'] }], [{ a: 1, b: { c: 1, d: 1 } }], [{ b: { d: 1 } }]],
     [[{ $replaceRoot: { newRoot: '$a' } }], [{ a: { b: 1 } }], [{ b: 1 }]],
-    [[{ $sortByCount: '$odd' }, { $limit: 1 }, { $project: { count: 1, _id: 0 } }], numbers, [{ count: 2 }]],
     [
       [{ $facet: { few: [{ $limit: 1 }, { $project: { _id: 1 } }], count: [{ $count: 'n' }] } }],
       numbers,

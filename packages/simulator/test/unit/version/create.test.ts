@@ -69,25 +69,4 @@ describe('create by release', () => {
       options: { changeStreamPreAndPostImages: { enabled: true } },
     });
   });
-
-  it('lets time-series collections name the seconds of their buckets from 6.3 on', async () => {
-    const seconds = { timeField: 't', bucketMaxSpanSeconds: 300, bucketRoundingSeconds: 300 };
-    using old = shardOf('6.0');
-    expect(await failureOf(old.run('db', { create: 'c', timeseries: seconds }))).toMatchObject({ code: 40415 });
-    expect(
-      await failureOf(old.run('db', { create: 'c', timeseries: { timeField: 't', bucketMaxSpanSeconds: 300 } })),
-    ).toMatchObject({ code: 5510500 });
-    using shard = shardOf('7.0');
-    await shard.run('db', { create: 'c', timeseries: seconds });
-    const listed = (await batch(shard, { listCollections: 1, filter: { name: 'c' } }))[0];
-    expect(listed).toMatchObject({ options: { timeseries: seconds } });
-    expect(listed).not.toMatchObject({ options: { timeseries: { granularity: 'seconds' } } });
-    expect(
-      await failureOf(shard.run('db', { create: 'd', timeseries: { ...seconds, bucketRoundingSeconds: 60 } })),
-    ).toMatchObject({ code: 72 });
-    expect(
-      await failureOf(shard.run('db', { create: 'd', timeseries: { ...seconds, granularity: 'hours' } })),
-    ).toMatchObject({ code: 72 });
-    await shard.run('db', { create: 'd', timeseries: { timeField: 't', granularity: 'hours' } });
-  });
 });
