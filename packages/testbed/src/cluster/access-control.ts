@@ -1,5 +1,4 @@
 import { MongoClient } from 'mongodb';
-import type { TestCluster } from './test-cluster.js';
 
 const password = 'secret';
 
@@ -39,11 +38,16 @@ export function directTo(hosts: ReadonlyMap<string, string>, id: string): string
   return `mongodb://${host}/?directConnection=true`;
 }
 
-/** The ways to a cluster by its bare connection string: as the migrator and as anybody, where it knows its users. */
-export function addresses(
-  bare: string,
-  withUsers: boolean,
-): Pick<TestCluster, 'connectionString' | 'connectionStringOf'> {
+/** The connection strings of a cluster: to its router, or to the members of its replica set. */
+export interface ClusterAddresses {
+  /** As the migrator, where there is access control. */
+  readonly connectionString: string;
+  /** As another user; the same for all users where there is no access control. */
+  connectionStringOf(user: TestUser): string;
+}
+
+/** The addresses of a cluster, from its connection string without a login. */
+export function addresses(bare: string, withUsers: boolean): ClusterAddresses {
   const connectionStringOf = (user: TestUser): string => (withUsers ? loginAs(bare, user) : bare);
   return { connectionString: connectionStringOf('migrator'), connectionStringOf };
 }

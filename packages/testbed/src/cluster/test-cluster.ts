@@ -1,18 +1,14 @@
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import type { ScratchFolder } from '../process/scratch-folder.js';
-import type { TestUser } from './access-control.js';
+import type { ClusterAddresses } from './access-control.js';
 
 /** A whole cluster of this machine, for tests, the demo and benchmarks. */
-export interface TestCluster extends AsyncDisposable {
+export interface TestCluster extends ClusterAddresses, AsyncDisposable {
   readonly kind: 'sharded' | 'replicaSet';
   /** For messages: what the servers are, for example `simulator` or `mongod`. */
   readonly backend: 'simulator' | 'binaries' | 'containers';
   /** Server version as numbers, for example [5, 0, 7]. */
   readonly version: readonly [number, number, number];
-  /** To the router, or to the members of the replica set; where there is access control, as the migrator. */
-  readonly connectionString: string;
-  /** The same as somebody else; the same for everybody where there is no access control. */
-  connectionStringOf(user: TestUser): string;
   /** In the order of `listShards`; a replica set is one shard under its set name. */
   readonly shardIds: readonly string[];
   /** Processes of its servers, for their CPU time and memory; none of those in containers. */
