@@ -40,6 +40,22 @@ export function readModules(): Module[] {
     .map(readModule);
 }
 
+/** Names of the members of a file's classes that other files can assign to: public fields and setters. */
+export function writableMembers(path: string): string[] {
+  const file = ts.createSourceFile(path, readText(path), ts.ScriptTarget.Latest);
+  const members = file.statements.filter(ts.isClassDeclaration).flatMap((declared) => [...declared.members]);
+  const isOpen = (node: ts.PropertyDeclaration | ts.SetAccessorDeclaration | ts.ParameterDeclaration): boolean =>
+    !ts.getModifiers(node)?.some(({ kind }) => closing.has(kind)) && !ts.isPrivateIdentifier(node.name);
+  const parameters = members
+    .filter(ts.isConstructorDeclaration)
+    .flatMap((made) => made.parameters.filter((each) => ts.isParameterPropertyDeclaration(each, made)));
+  const fields = members.filter((member) => ts.isPropertyDeclaration(member) || ts.isSetAccessorDeclaration(member));
+  return [...fields, ...parameters].filter(isOpen).map(({ name }) => name.getText(file));
+}
+
+/** Modifiers with which the compiler refuses assignments from outside. */
+const closing: ReadonlySet<ts.SyntaxKind> = new Set([ts.SyntaxKind.PrivateKeyword, ts.SyntaxKind.ReadonlyKeyword]);
+
 function readModule(path: string): Module {
   const text = readText(path);
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);

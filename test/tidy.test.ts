@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readModules, readText, trackedFiles, type Module } from './source-tree.js';
+import { readModules, readText, trackedFiles, writableMembers, type Module } from './source-tree.js';
 
 const modules = readModules();
 const sources = modules.filter(({ path }) => /^packages\/[a-z]+\/src\//.test(path));
@@ -81,6 +81,12 @@ describe('layers', () => {
       imports.path.filter((to) => !paths.has(to) && !to.includes('/dist/')).map((to) => `${path} imports ${to}`),
     );
     expect(wrong).toEqual([]);
+  });
+});
+
+describe('state', () => {
+  test('of a partition changes by its own methods: the compiler refuses assignments from outside', () => {
+    expect(writableMembers('packages/instance/src/store/partition.ts')).toEqual([]);
   });
 });
 

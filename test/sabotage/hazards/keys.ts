@@ -20,7 +20,7 @@ export const keyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the range from MinKey to MaxKey',
-        file: instance('store/partition-table.ts'),
+        file: instance('store/partition.ts'),
         symbol: 'wholeRange',
         find: 'lower: minKey, upper: maxKey',
         replace: 'lower: minKey, upper: minKey',

@@ -14,8 +14,8 @@ export const updateHazards: readonly Hazard[] = [
         takesOut: 'the lower bound of the reading time when a partition with too many re-reads is copied again',
         file: instance('lifecycle/task/reread-relief.ts'),
         symbol: 'begin',
-        find: 'if (latest > partition.dropped) partition.dropped = latest;',
-        replace: 'void latest;',
+        find: 'partition.reopen(this.stages.latest());',
+        replace: 'partition.reopen(0n);',
         tests: [
           instanceTest(
             'lifecycle/task/reread-relief.test.ts',

@@ -233,14 +233,14 @@ export class EventDispatcher {
     const seen = partition.readTime !== null && event.time <= partition.readTime;
     if (partition.state === 'waiting' || (partition.state === 'starting' && seen)) {
       const removes = partition.dirty && !collection.capped && event.operation !== 'insert';
-      if (event.time > partition.dropped) partition.dropped = event.time;
+      partition.raiseDropped(event.time);
       if (removes) this.#toWorker(this.#routed(event, collection, null, true), wasBuffered);
       else this.#drop(event, wasBuffered);
     } else if (seen) {
       this.#drop(event, wasBuffered);
     } else if (partition.state !== 'done') {
       if (!wasBuffered) this.deps.budget.take(event.bytes);
-      partition.buffered.push(wasBuffered ? event : ownedEvent(event));
+      partition.buffer(wasBuffered ? event : ownedEvent(event));
     } else {
       this.#toWorker(this.#routed(event, collection, partition.readEnd, false), wasBuffered);
     }

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { RawValue } from '../bson/scan.js';
 import type { ByteBudget } from '../store/byte-budget.js';
 import type { ChangeEvent } from '../store/change-event.js';
-import type { Partition } from '../store/partition-table.js';
+import type { Partition } from '../store/partition.js';
 
 /**
  * When waiting capped copies buffer this fraction of the budget, they drop the events that they do not need. All other
@@ -108,19 +108,13 @@ export class CappedEnds {
    * @returns the number of dropped events
    */
   #drop(partition: Partition, upTo: number, isDropped: (event: ChangeEvent) => boolean): number {
-    const { length } = partition.buffered;
     const insertedAt = new Map<string, number>();
     partition.buffered.forEach((event, index) => {
       if (event.operation === 'insert' && index <= upTo && isDropped(event)) insertedAt.set(idText(event.id), index);
     });
-    partition.buffered = partition.buffered.filter((event, index) => {
-      if (index > (insertedAt.get(idText(event.id)) ?? -1)) return true;
-      // When this attempt fails, the read of the next one must include the event.
-      if (event.time > partition.dropped) partition.dropped = event.time;
-      this.deps.budget.give(event.bytes);
-      return false;
-    });
-    return length - partition.buffered.length;
+    const dropped = partition.dropBuffered((event, index) => index <= (insertedAt.get(idText(event.id)) ?? -1));
+    for (const { bytes } of dropped) this.deps.budget.give(bytes);
+    return dropped.length;
   }
 }
 

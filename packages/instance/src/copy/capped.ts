@@ -4,7 +4,8 @@ import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { RawCursor } from '../cluster/node-client.js';
 import { classify, duplicateKeyCode, historyIncompleteCode } from '../cluster/failure.js';
-import type { Partition, PartitionTable } from '../store/partition-table.js';
+import type { Partition } from '../store/partition.js';
+import type { PartitionTable } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { writeRefused } from '../store/write-refused.js';
 import { untilCopied } from './attempts.js';
@@ -48,10 +49,10 @@ async function attemptCapped(
   try {
     const begin = await beginReading(table, partition, deps, stop);
     if (partition.dirty) await deps.recreate(table.collection.uuid, stop);
-    partition.dirty = true;
+    partition.markDirty();
     await table.persist();
     const reading = await copyInOrder(table, partition, deps, begin, stop, hard);
-    partition.readEnd = reading.end;
+    partition.endReading(reading.end);
     await deps.cappedEnds.settle(partition, reading, stop);
     await closePartition(table, partition, deps);
   } catch (error) {
@@ -81,8 +82,7 @@ async function copyInOrder(
       size.received(batch);
       if (batch.operationTime !== undefined) end = highestTime([end, timeOf(batch.operationTime)]);
       await insertInOrder(table, batch.documents, deps, hard);
-      partition.bytes += batch.bytes;
-      partition.documents += batch.documents.length;
+      partition.wrote(batch.documents.length, batch.bytes);
       const final = batch.documents.at(-1);
       if (final !== undefined) last = ownedValue(idOf(final));
       if (!cursor.open) return { last, end };

@@ -1,7 +1,8 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { runTogether } from '../store/run-together.js';
 import { Condition } from '../store/condition.js';
-import type { Partition, PartitionTable } from '../store/partition-table.js';
+import type { Partition } from '../store/partition.js';
+import type { PartitionTable } from '../store/partition-table.js';
 import { copyCapped } from './capped.js';
 import type { CopyDependencies } from './copy-dependencies.js';
 import { copyPartition } from './copy-partition.js';

@@ -5,7 +5,8 @@ import { isLossless } from '../bson/lossless.js';
 import type { RawValue } from '../bson/scan.js';
 import { highestTime } from '../cluster/cluster-time.js';
 import { classify } from '../cluster/failure.js';
-import type { Partition, PartitionTable } from '../store/partition-table.js';
+import type { Partition } from '../store/partition.js';
+import type { PartitionTable } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { untilCopied } from './attempts.js';
 import type { CopyDependencies } from './copy-dependencies.js';
@@ -63,7 +64,7 @@ async function attemptCopy(
   const wasDirty = partition.dirty;
   const readTime = await beginReading(table, partition, deps, stop);
   if (wasDirty) await deps.untilFlushed(readTime, stop);
-  partition.dirty = true;
+  partition.markDirty();
   const marked = table.persist();
   // `pump` awaits it before the first write, so that the first read runs meanwhile.
   marked.catch(() => undefined);
@@ -73,8 +74,8 @@ async function attemptCopy(
   try {
     const rest = await pump({ table, partition, deps, wasDirty, reader, writer, marked, stop, hard });
     if (table.collection.readBy !== 'uuid') await deps.untilNamed(table.collection, stop);
-    partition.readEnd = reader.readEnd;
-    if (rest !== null) rest.readEnd = reader.readEnd;
+    partition.endReading(reader.readEnd);
+    rest?.endReading(reader.readEnd);
   } finally {
     await reader.close();
     await writer.finish().catch(refuseUnfenced);
@@ -107,22 +108,15 @@ export async function beginReading(
     partition.readTime ?? 0n,
     table.collection.notBefore,
   ]);
-  partition.readTime = readTime;
-  partition.bytes = 0;
-  partition.documents = 0;
-  partition.state = 'starting';
+  partition.start(readTime);
   await deps.untilRouted(readTime, stop);
-  partition.state = 'copying';
+  partition.startCopying();
   return readTime;
 }
 
 /** Ends an attempt without result: the partition waits again, and its buffered events remove their documents. */
 export function abandon(table: PartitionTable, partition: Partition, deps: CopyDependencies): void {
-  partition.state = 'waiting';
-  partition.closing = false;
-  const buffered = partition.buffered;
-  partition.buffered = [];
-  deps.release(table, buffered);
+  deps.release(table, partition.abandon());
 }
 
 /** Reads and writes until the partition ends or its time is up. Returns the rest, if it split the partition. */
@@ -158,9 +152,7 @@ async function pump(attempt: Attempt): Promise<Partition | null> {
 /** Makes the rest a partition and dispatches the buffered events again, before a reader can start the rest. */
 function splitOff({ table, partition, wasDirty, deps }: Attempt, boundary: RawValue): Partition {
   const rest = table.splitAt(partition, boundary, wasDirty);
-  const buffered = partition.buffered;
-  partition.buffered = [];
-  deps.release(table, buffered);
+  deps.release(table, partition.takeBuffered());
   return rest;
 }
 
@@ -182,14 +174,9 @@ export async function closePartition(
   partition: Partition,
   deps: CopyDependencies,
 ): Promise<void> {
-  partition.closing = true;
+  partition.close();
   await table.persist();
-  partition.state = 'done';
-  partition.dirty = false;
-  partition.closing = false;
-  const buffered = partition.buffered;
-  partition.buffered = [];
-  deps.release(table, buffered);
+  deps.release(table, partition.finish());
 }
 
 function tooManyAttempts(table: PartitionTable): ConvoyError {

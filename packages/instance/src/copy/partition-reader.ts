@@ -6,7 +6,7 @@ import { ownedValue, type RawValue } from '../bson/scan.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { RawBatch, RawCursor } from '../cluster/node-client.js';
 import { openSnapshotCursor, readTarget } from '../cluster/snapshot-read.js';
-import type { Partition } from '../store/partition-table.js';
+import type { Partition } from '../store/partition.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { BatchSize } from './batch-size.js';
 import type { CopyDependencies } from './copy-dependencies.js';

@@ -3,7 +3,7 @@ import { findValue, type RawValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import type { RawWrite, WriteOutcome } from '../cluster/node-client.js';
-import type { Partition } from '../store/partition-table.js';
+import type { Partition } from '../store/partition.js';
 import type { RereadRequest, RereadReason } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { rereadOfUpsert, rereadOfRefusal, writeRefused } from '../store/write-refused.js';
@@ -57,8 +57,7 @@ export class PartitionWriter {
     const { inserts, upserts } = this.#sorted(documents);
     if (inserts.length > 0) await this.#bulk('insert', inserts, inserts, signal);
     if (upserts.length > 0) await this.#upsert(upserts, signal);
-    this.partition.documents += documents.length;
-    this.partition.bytes += bytes;
+    this.partition.wrote(documents.length, bytes);
     this.deps.concurrency.acknowledged(bytes);
   }
 

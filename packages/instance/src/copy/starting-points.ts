@@ -3,7 +3,7 @@ import type { RawValue } from '../bson/scan.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { codeOf, sampleFoundDuplicatesCode } from '../cluster/failure.js';
 import { sampleIds } from '../cluster/sample-ids.js';
-import type { IdRange } from '../store/partition-table.js';
+import type { IdRange } from '../store/partition.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 
 /** One sync task's part of a collection. */

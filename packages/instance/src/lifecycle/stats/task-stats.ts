@@ -1,4 +1,4 @@
-import type { Partition, PartitionState } from '../../store/partition-table.js';
+import type { Partition, PartitionState } from '../../store/partition.js';
 
 /** The figures of a share for progress. */
 export interface TaskStats {

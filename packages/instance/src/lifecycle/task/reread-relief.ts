@@ -1,6 +1,7 @@
 import type { Clock } from '../../cluster/clock.js';
 import type { GivenUpRange } from '../../reread/reread-dependencies.js';
-import type { Partition, PartitionTable } from '../../store/partition-table.js';
+import type { Partition } from '../../store/partition.js';
+import type { PartitionTable } from '../../store/partition-table.js';
 import type { RereadEntry, RereadSet } from '../../store/reread-set.js';
 
 /** What the relief of a repair set needs of a share. */
@@ -54,9 +55,7 @@ export class RereadRelief {
     return {
       collection: table.collection,
       entries: entries.slice(-handedOutMax),
-      left: (dropped) => {
-        if (dropped > partition.dropped) partition.dropped = dropped;
-      },
+      left: (dropped) => partition.raiseDropped(dropped),
     };
   }
 
@@ -71,13 +70,10 @@ export class RereadRelief {
     }
     const { table, partition } = range;
     // Stored first: events that are dropped from here on are in the copy to come, and nowhere else.
-    partition.reopening = true;
+    partition.startReopening();
     await table.persist();
-    partition.state = 'waiting';
-    partition.dirty = true;
     // Events beyond the routed position may have been applied: a copy that is read earlier would take them back.
-    const latest = this.stages.latest();
-    if (latest > partition.dropped) partition.dropped = latest;
+    partition.reopen(this.stages.latest());
     this.#present = range;
     return true;
   }
@@ -94,7 +90,7 @@ export class RereadRelief {
       if (entries.length > 0) return false;
     }
     this.#present = null;
-    partition.reopening = false;
+    partition.finishReopening();
     if (isFollowed) onReopened();
     return true;
   }

@@ -345,7 +345,7 @@ export class SyncPipeline {
     if (task === null) return;
     await this.#storage.claimCopies([task.copy]);
     const table = await this.#plan(task, signal);
-    for (const partition of table.partitions) partition.dropped = this.#dispatcher.latest;
+    for (const partition of table.partitions) partition.raiseDropped(this.#dispatcher.latest);
     this.#followed.add(task, table);
     this.#copier.add(table);
   }

@@ -5,7 +5,7 @@ import { type KeySource, shardKeyFields } from '../../bson/shard-key.js';
 import type { CatalogEntry } from '../../catalog/namespace.js';
 import { isCollated, taskBoundsOf } from '../../catalog/task-bounds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { type IdRange, wholeRange } from '../../store/partition-table.js';
+import { type IdRange, wholeRange } from '../../store/partition.js';
 import type { SyncedCollection } from '../../store/synced-collection.js';
 import type { FollowedEntry } from './followed-catalog.js';
 

@@ -1,5 +1,6 @@
 import type { NamespacePart } from '@convoy/api/fleet/published-details';
-import type { Partition, PartitionTable } from '../../store/partition-table.js';
+import type { Partition } from '../../store/partition.js';
+import type { PartitionTable } from '../../store/partition-table.js';
 import { renameCollection, type SyncedCollection } from '../../store/synced-collection.js';
 import type { DdlResult } from './followed-catalog.js';
 import type { TaskCollection } from './task-collections.js';

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { parseEvent } from '../../../src/apply/event.js';
 import { collectionOf } from '../model/parts.js';
 import { ddlWatermark, DispatcherFixture, event, step } from './dispatcher-fixture.js';
+import { bringTo } from '../model/partition-states.js';
 
 let fixture: DispatcherFixture;
 
@@ -18,7 +19,7 @@ function sizeOf(bytes: Uint8Array): number {
 describe('the ceiling', () => {
   it('keeps later events and the position below it, until a later one is set', () => {
     const dispatcher = fixture.dispatcherOf();
-    fixture.partition.state = 'done';
+    bringTo(fixture.partition, 'done');
     dispatcher.setCeiling(20n);
     dispatcher.route(step([event(20n), event(21n)], 30n));
     expect(fixture.routedTimes).toEqual([20n]);
@@ -46,7 +47,7 @@ describe('the ceiling', () => {
 
   it('counts what was routed before it was known as written above it', () => {
     const dispatcher = fixture.dispatcherOf();
-    fixture.partition.state = 'done';
+    bringTo(fixture.partition, 'done');
     dispatcher.route(step([event(25n)], 26n));
     dispatcher.setCeiling(20n);
     expect(dispatcher.writesAboveCeiling.writes).toBe(1);
@@ -55,7 +56,7 @@ describe('the ceiling', () => {
 
   it('is not below what was routed already, so that a repair which needs it can be read', () => {
     const dispatcher = fixture.dispatcherOf();
-    fixture.partition.state = 'done';
+    bringTo(fixture.partition, 'done');
     dispatcher.route(step([event(25n)], 25n));
     dispatcher.setCeiling(20n);
     dispatcher.route(step([event(25n), event(26n)], 30n));
@@ -65,7 +66,7 @@ describe('the ceiling', () => {
 
   it('names the collections of which documents were deleted above it, and does not count the deletes', () => {
     const dispatcher = fixture.dispatcherOf();
-    fixture.partition.state = 'done';
+    bringTo(fixture.partition, 'done');
     dispatcher.setCeiling(20n);
     dispatcher.route(step([event(20n, { operation: 'delete' }), event(21n, { operation: 'delete' }), event(22n)], 30n));
     expect(dispatcher.writesAboveCeiling).toEqual({ writes: 1, deletedIn: new Set([collectionOf().uuid]) });
@@ -98,7 +99,7 @@ describe('the ceiling', () => {
 describe('the horizon', () => {
   it('keeps events at and above it, which count in the budget, until it has moved on', () => {
     const dispatcher = fixture.dispatcherOf();
-    fixture.partition.state = 'done';
+    bringTo(fixture.partition, 'done');
     const events = [event(ddlWatermark - 1n), event(ddlWatermark), event(ddlWatermark + 5n)];
     dispatcher.route(step(events, ddlWatermark + 9n));
     expect(fixture.routedTimes).toEqual([ddlWatermark - 1n]);
@@ -116,7 +117,7 @@ describe('the horizon', () => {
 
   it('is no reason to read what is kept twice when the stream is opened again', () => {
     const dispatcher = fixture.dispatcherOf();
-    fixture.partition.state = 'done';
+    bringTo(fixture.partition, 'done');
     dispatcher.route(step([event(ddlWatermark), event(ddlWatermark + 2n)], ddlWatermark + 2n));
     dispatcher.route(step([], ddlWatermark + 2n, { reopened: true }));
     dispatcher.route(step([event(ddlWatermark + 2n), event(ddlWatermark + 3n)], ddlWatermark + 4n));
@@ -127,7 +128,7 @@ describe('the horizon', () => {
 
   it('below the commit time limits what is fixture.routed, and above it does not', () => {
     const dispatcher = fixture.dispatcherOf();
-    fixture.partition.state = 'done';
+    bringTo(fixture.partition, 'done');
     dispatcher.setCeiling(ddlWatermark + 2n);
     dispatcher.route(step([event(ddlWatermark + 1n), event(ddlWatermark + 3n)], ddlWatermark + 10n));
     expect([dispatcher.position, dispatcher.writesAboveCeiling.writes]).toEqual([ddlWatermark - 1n, 1]);

@@ -6,6 +6,7 @@ import { modelUuid } from '../model/change-events.js';
 import { collectionOf, rawOf } from '../model/parts.js';
 import { documentOf } from '../model/raw-document.js';
 import { DispatcherFixture, event, step } from './dispatcher-fixture.js';
+import { bringTo } from '../model/partition-states.js';
 
 let fixture: DispatcherFixture;
 
@@ -40,7 +41,7 @@ describe('an event of a partition', () => {
 
   it('that waits dirty removes its document, unless it is an insert', () => {
     const dispatcher = fixture.dispatcherOf();
-    fixture.partition.dirty = true;
+    fixture.partition.markDirty();
     const document = documentOf([
       ['_id', rawOf(1)],
       ['sk', rawOf(1)],
@@ -53,7 +54,7 @@ describe('an event of a partition', () => {
     'at or below the reading time is dropped while it is %s',
     (state) => {
       const dispatcher = fixture.dispatcherOf();
-      Object.assign(fixture.partition, { state, readTime: 20n });
+      bringTo(fixture.partition, state, 20n);
       dispatcher.route(step([event(19n), event(20n)], 20n));
       expect(fixture.routed).toEqual([]);
       expect(fixture.partition.buffered).toEqual([]);
@@ -64,13 +65,12 @@ describe('an event of a partition', () => {
     'above the reading time is held while it is %s, and goes on in order',
     (state) => {
       const dispatcher = fixture.dispatcherOf();
-      Object.assign(fixture.partition, { state, readTime: 20n });
+      bringTo(fixture.partition, state, 20n);
       dispatcher.route(step([event(21n), event(22n)], 30n));
       expect(fixture.routed).toEqual([]);
-      const buffered = fixture.partition.buffered.splice(0);
+      const buffered = fixture.partition.finish();
       expect(buffered.map(({ time }) => time)).toEqual([21n, 22n]);
       expect(fixture.budget.used).toBeGreaterThan(0);
-      fixture.partition.state = 'done';
       const used = fixture.budget.used;
       dispatcher.release(fixture.table, buffered);
       expect(fixture.routedTimes).toEqual([21n, 22n]);
@@ -80,14 +80,15 @@ describe('an event of a partition', () => {
 
   it('that starts dirty still removes documents up to its reading time', () => {
     const dispatcher = fixture.dispatcherOf();
-    Object.assign(fixture.partition, { state: 'starting', readTime: 20n, dirty: true });
+    fixture.partition.markDirty();
+    bringTo(fixture.partition, 'starting', 20n);
     dispatcher.route(step([event(20n)], 20n));
     expect(fixture.routed.map(({ removes }) => removes)).toEqual([true]);
   });
 
   it('that is done and above its reading time goes to a lane, with the end of its reading', () => {
     const dispatcher = fixture.dispatcherOf();
-    Object.assign(fixture.partition, { state: 'done', readTime: 20n, readEnd: 25n });
+    bringTo(fixture.partition, 'done', 20n, 25n);
     dispatcher.route(step([event(21n)], 30n));
     expect(fixture.routed[0]?.bounds).toEqual({ watermark: 0n, readEnd: 25n });
     expect(fixture.routed[0]?.removes).toBe(false);
@@ -95,7 +96,7 @@ describe('an event of a partition', () => {
 
   it('holds events with bytes of their own: the reply they came in may go', () => {
     const dispatcher = fixture.dispatcherOf();
-    Object.assign(fixture.partition, { state: 'copying', readTime: 20n });
+    bringTo(fixture.partition, 'copying', 20n);
     const bytes = event(21n, { operation: 'update', updated: [['f', rawOf(1)]] });
     const before = parseEvent(Buffer.from(bytes));
     dispatcher.route(step([bytes], 22n));
@@ -106,11 +107,10 @@ describe('an event of a partition', () => {
 
   it('that is given back without result drops what it held, or removes it when dirty', () => {
     const dispatcher = fixture.dispatcherOf();
-    Object.assign(fixture.partition, { state: 'copying', readTime: 20n });
+    bringTo(fixture.partition, 'copying', 20n);
     dispatcher.route(step([event(21n)], 30n));
-    const buffered = fixture.partition.buffered.splice(0);
-    Object.assign(fixture.partition, { state: 'waiting', dirty: true });
-    dispatcher.release(fixture.table, buffered);
+    fixture.partition.markDirty();
+    dispatcher.release(fixture.table, fixture.partition.abandon());
     expect(fixture.routed.map(({ removes }) => removes)).toEqual([true]);
     expect(fixture.partition.dropped).toBe(21n);
   });
@@ -119,7 +119,7 @@ describe('an event of a partition', () => {
 describe("an event that is not the share's", () => {
   it('is dropped when another shard owns the document', () => {
     const dispatcher = fixture.dispatcherOf({}, collectionOf({ owns: () => false }));
-    fixture.partition.state = 'done';
+    bringTo(fixture.partition, 'done');
     dispatcher.route(step([event(20n)], 30n));
     expect(fixture.routed).toEqual([]);
     expect(dispatcher.lastWrite).toBe(0n);
@@ -157,7 +157,7 @@ describe("an event that is not the share's", () => {
 describe('a stream that was opened again', () => {
   it('puts the deltas of the times that come again in doubt', () => {
     const dispatcher = fixture.dispatcherOf();
-    fixture.partition.state = 'done';
+    bringTo(fixture.partition, 'done');
     dispatcher.route(step([event(20n)], 20n));
     dispatcher.route(step([], 20n, { reopened: true }));
     dispatcher.route(step([event(20n), event(21n)], 21n));
@@ -166,7 +166,7 @@ describe('a stream that was opened again', () => {
 
   it('does not keep events above the ceiling twice', () => {
     const dispatcher = fixture.dispatcherOf();
-    fixture.partition.state = 'done';
+    bringTo(fixture.partition, 'done');
     dispatcher.setCeiling(15n);
     dispatcher.route(step([event(18n), event(20n)], 20n));
     dispatcher.route(step([], 20n, { reopened: true }));
@@ -180,7 +180,7 @@ describe('a stream that was opened again', () => {
 
 it('events of one id class go to one lane, whatever the bytes of their _id', () => {
   const dispatcher = fixture.dispatcherOf();
-  fixture.partition.state = 'done';
+  bringTo(fixture.partition, 'done');
   const ids = [1, Long.ONE, 1.5];
   dispatcher.route(
     step(

@@ -9,6 +9,7 @@ import { PartitionTable } from '../../../src/store/partition-table.js';
 import { batchOf, serverError } from '../model/calls.js';
 import { eventOf, type SeenChange, tokenOf } from '../model/change-events.js';
 import { bytesOf, collectionOf, never, once, rawOf, times } from '../model/parts.js';
+import { bringTo } from '../model/partition-states.js';
 
 const tooLarge = serverError(10_334);
 const event = bytesOf({ a: 1 });
@@ -105,7 +106,7 @@ describe('an event that fits into no reply', () => {
     const routed: RoutedEvent[] = [];
     const collection = collectionOf({ owns: () => false });
     const table = PartitionTable.fresh(collection, [], () => Promise.resolve());
-    for (const partition of table.partitions) partition.state = 'done';
+    for (const partition of table.partitions) bringTo(partition, 'done');
     const deps = {
       collections: new Map([[collection.uuid, collection]]),
       tables: new Map([[collection.uuid, table]]),

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { CappedEnds, UncertainEnd } from '../../../src/copy/capped-end.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
-import { type Partition, PartitionTable } from '../../../src/store/partition-table.js';
+import type { Partition } from '../../../src/store/partition.js';
+import { PartitionTable } from '../../../src/store/partition-table.js';
 import { changeOf, collectionOf, never, rawOf } from '../model/parts.js';
 
 /** Ten events of the tests fill the bound. */
@@ -32,7 +33,7 @@ beforeEach(() => {
       const next = stream.shift();
       if (next === undefined) return true;
       budget.take(next.event.bytes);
-      next.partition.buffered.push(next.event);
+      next.partition.buffer(next.event);
     }
     return false;
   };

@@ -32,7 +32,7 @@ async function copyOf(
     () => rest.length > 0,
     (command) => {
       finds.push(command);
-      partition.buffered.push(...events.splice(0));
+      for (const event of events.splice(0)) partition.buffer(event);
     },
   );
   const write = async (one: RawWrite): Promise<WriteOutcome> => {

@@ -5,6 +5,7 @@ import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import type { copyPartition } from '../../../src/copy/copy-partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { collectionOf, never, settled } from '../model/parts.js';
+import { bringTo } from '../model/partition-states.js';
 
 const [orders, items] = ['aa', 'bb'].map((digits) => digits.repeat(16)) as [string, string];
 let started: string[];
@@ -28,10 +29,11 @@ beforeEach(() => {
   // Copies until it is ended; then the partition waits, dirty.
   copy = (table, partition, _deps, stop) => {
     started.push(table.collection.uuid);
-    partition.state = 'copying';
+    bringTo(partition, 'copying');
     return new Promise((_resolve, reject) => {
       stop.addEventListener('abort', () => {
-        Object.assign(partition, { state: 'waiting', dirty: true });
+        partition.markDirty();
+        partition.abandon();
         reject(stop.reason as Error);
       });
     });
@@ -83,7 +85,7 @@ describe('a collection that is let go of', () => {
   it('whose last write is under way is not broken off as if nothing had been closed', async () => {
     const lost = new Error('the answer was lost');
     copy = (_table, partition, _deps, stop) => {
-      partition.closing = true;
+      partition.close();
       return new Promise((_resolve, reject) => stop.addEventListener('abort', () => reject(lost)));
     };
     await run([tableOf(orders)]);

@@ -10,7 +10,8 @@ import { copyPartition } from '../../../src/copy/copy-partition.js';
 import { ReadRate } from '../../../src/copy/read-rate.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
-import { type Partition, PartitionTable } from '../../../src/store/partition-table.js';
+import type { Partition } from '../../../src/store/partition.js';
+import { PartitionTable } from '../../../src/store/partition-table.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { isInRange } from '../id-range.js';
@@ -133,11 +134,18 @@ function timesRead(): bigint[] {
 
 describe('the reading time of a partition', () => {
   it.each([
-    ['the routed position', {}, 20n],
-    ['every event of the range that was dropped', { dropped: 25n }, 25n],
-    ['every earlier reading of the range', { readTime: 30n }, 30n],
-  ])('is at least %s, and reached by the stream before anything is read', async (_what, state, expected) => {
-    Object.assign(partition(), state);
+    ['the routed position', () => undefined, 20n],
+    ['every event of the range that was dropped', () => partition().raiseDropped(25n), 25n],
+    [
+      'every earlier reading of the range',
+      () => {
+        partition().start(30n);
+        partition().abandon();
+      },
+      30n,
+    ],
+  ])('is at least %s, and reached by the stream before anything is read', async (_what, prepared, expected) => {
+    prepared();
     await copy();
     expect(new Set(timesRead())).toEqual(new Set([expected]));
     expect(log[0]).toBe(`routed ${expected}`);
@@ -171,7 +179,7 @@ describe('a partition', () => {
   });
 
   it('that was dirty waits for the deletes of its earlier attempt, and puts', async () => {
-    partition().dirty = true;
+    partition().markDirty();
     await copy();
     expect(log.slice(0, 3)).toEqual(['routed 20', 'flushed 20', 'save copying dirty']);
     expect(writes.every(({ kind }) => kind === 'update')).toBe(true);
@@ -196,7 +204,7 @@ describe('a partition', () => {
     let saves = 0;
     table.persist = () => {
       saves += 1;
-      if (saves === 1) partition().buffered.push(buffered);
+      if (saves === 1) partition().buffer(buffered);
       return persist();
     };
     await copy();
@@ -208,7 +216,7 @@ describe('a partition', () => {
     let saves = 0;
     table.persist = () => {
       saves += 1;
-      if (saves === 1) partition().buffered.push(changeOf(1, 25n, { operation: 'delete' }));
+      if (saves === 1) partition().buffer(changeOf(1, 25n, { operation: 'delete' }));
       return saves === 2 ? Promise.reject(new Error('unknown')) : persist();
     };
     await expect(copy()).rejects.toThrow('unknown');
@@ -248,7 +256,7 @@ describe('a partition that takes long', () => {
   });
 
   it('leaves its rest dirty when it was so before', async () => {
-    partition().dirty = true;
+    partition().markDirty();
     await copy();
     expect(partition(1)).toMatchObject({ state: 'waiting', dirty: true });
   });
@@ -256,7 +264,7 @@ describe('a partition that takes long', () => {
   it('gives its rest the events that were held for it before anybody can start it', async () => {
     const splitAt = table.splitAt.bind(table);
     table.splitAt = (...parts) => {
-      partition().buffered.push(changeOf(5, 25n, { operation: 'delete' }));
+      partition().buffer(changeOf(5, 25n, { operation: 'delete' }));
       return splitAt(...parts);
     };
     await copy();

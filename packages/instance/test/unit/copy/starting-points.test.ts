@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { startingPoints } from '../../../src/copy/starting-points.js';
 import { decodeValue, encodeValue, type RawValue } from '../../../src/bson/scan.js';
 import type { RawCursor } from '../../../src/cluster/node-client.js';
-import { wholeRange } from '../../../src/store/partition-table.js';
+import { wholeRange } from '../../../src/store/partition.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { FakeNodeClient, serverError } from '../fake-node-client.js';
 

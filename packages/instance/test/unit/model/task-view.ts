@@ -6,7 +6,7 @@ import type { ClusterClient, NodeClient } from '../../../src/cluster/node-client
 import type { FollowedEntry } from '../../../src/lifecycle/task/followed-catalog.js';
 import { taskCollection, type TaskCollection } from '../../../src/lifecycle/task/task-collections.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
-import { wholeRange } from '../../../src/store/partition-table.js';
+import { wholeRange } from '../../../src/store/partition.js';
 import type { Network } from './calls.js';
 import { modelNamespace, modelUuid, type NamedCollection } from './change-events.js';
 import { SourceRouterClient } from './router-client.js';

@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { compareRaw } from '../../../src/bson/compare.js';
 import { idClass } from '../../../src/bson/id-class.js';
 import { encodeValue, maxKey, minKey } from '../../../src/bson/scan.js';
-import { type Partition, PartitionTable, type SavePartitions } from '../../../src/store/partition-table.js';
+import type { Partition } from '../../../src/store/partition.js';
+import { PartitionTable, type SavePartitions } from '../../../src/store/partition-table.js';
 import { bsonValues } from '../bson/values.js';
 import { collectionOf, rawOf, settled } from '../model/parts.js';
+import { bringTo } from '../model/partition-states.js';
 
 const collection = collectionOf();
 const nothing: SavePartitions = () => Promise.resolve();
@@ -58,7 +60,8 @@ describe('partitions', () => {
 
   it('split into a closed one and a waiting rest that inherits its times, and dirty only as told', () => {
     const table = PartitionTable.fresh(collection, [], nothing);
-    Object.assign(first(table), { state: 'copying', readTime: 7n, dirty: true });
+    bringTo(first(table), 'copying', 7n);
+    first(table).markDirty();
     const rest = table.splitAt(first(table), rawOf(5), false);
     expect(table.partitions).toEqual([first(table), rest]);
     expect(first(table).upper).toBe(rest.lower);
@@ -89,8 +92,12 @@ describe('the durable form', () => {
       ],
       nothing,
     );
-    Object.assign(first(table), { state: 'copying', readTime: 7n, dirty: true, bytes: 10, documents: 2 });
-    Object.assign(table.partitions[1] ?? {}, { state: 'done', readTime: 6n, readEnd: 9n, bytes: 20, documents: 3 });
+    bringTo(first(table), 'copying', 7n);
+    first(table).markDirty();
+    first(table).wrote(2, 10);
+    const second = table.partitions[1] ?? first(table);
+    bringTo(second, 'done', 6n, 9n);
+    second.wrote(3, 20);
     const restored = PartitionTable.restored(collection, await stored(table), nothing);
     const [unfinished, finished] = restored.partitions;
     expect(unfinished).toMatchObject({
@@ -112,7 +119,7 @@ describe('the durable form', () => {
 
   it.each(['starting', 'waiting'] as const)('of a clean partition that is %s is clean', async (state) => {
     const table = PartitionTable.fresh(collection, [], nothing);
-    first(table).state = state;
+    bringTo(first(table), state);
     expect(first(PartitionTable.restored(collection, await stored(table), nothing))).toMatchObject({
       state: 'waiting',
       dirty: false,
@@ -121,9 +128,10 @@ describe('the durable form', () => {
 
   it('of a partition that closes is done and clean in the one write that opens its rest', async () => {
     const table = PartitionTable.fresh(collection, [], nothing);
-    Object.assign(first(table), { state: 'copying', readTime: 7n, dirty: true });
+    bringTo(first(table), 'copying', 7n);
+    first(table).markDirty();
     table.splitAt(first(table), rawOf(5), false);
-    first(table).closing = true;
+    first(table).close();
     const restored = PartitionTable.restored(collection, await stored(table), nothing);
     expect(restored.partitions.map(({ state, dirty }) => [state, dirty])).toEqual([
       ['done', false],
@@ -140,7 +148,7 @@ describe('the durable form', () => {
         new Promise((done) => saves.push({ states: partitions.map(({ state }) => state as unknown), done })),
     );
     void table.persist();
-    first(table).state = 'copying';
+    bringTo(first(table), 'copying');
     void table.persist();
     await settled();
     expect(saves.map(({ states }) => states)).toEqual([['waiting']]);

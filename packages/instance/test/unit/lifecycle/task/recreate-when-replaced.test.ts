@@ -74,7 +74,7 @@ it('a capped collection is made anew only while no other process works on the sh
   const storage = new TaskStorage(metadata, 'rs', record.epoch, never);
   await storage.claimCopies([task.copy]);
   const brokenOff = PartitionTable.fresh(task.collection, [], storage.saverOf(task.copy));
-  for (const partition of brokenOff.partitions) partition.dirty = true;
+  for (const partition of brokenOff.partitions) partition.markDirty();
   await brokenOff.persist();
 
   const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination' } });

@@ -2,11 +2,13 @@ import type { Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RereadRelief } from '../../../../src/lifecycle/task/reread-relief.js';
 import { ByteBudget } from '../../../../src/store/byte-budget.js';
-import { type Partition, PartitionTable } from '../../../../src/store/partition-table.js';
+import type { Partition } from '../../../../src/store/partition.js';
+import { PartitionTable } from '../../../../src/store/partition-table.js';
 import { RereadSet } from '../../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../../src/store/synced-collection.js';
 import { collectionOf, rawOf } from '../../model/parts.js';
 import { randomOf, Scheduler } from '../../model/scheduler.js';
+import { bringTo } from '../../model/partition-states.js';
 
 let collection: SyncedCollection;
 let rereads: RereadSet;
@@ -33,7 +35,7 @@ function begin(changes: Partial<SyncedCollection> = {}): void {
     saved.push(partitions);
     return Promise.resolve();
   });
-  for (const each of table.partitions) Object.assign(each, { state: 'done', readTime: 5n });
+  for (const each of table.partitions) bringTo(each, 'done', 5n);
   tables = new Map([[collection.uuid, table]]);
   const onReopened = (): void => void (reopened += 1);
   relief = new RereadRelief({
@@ -77,7 +79,7 @@ describe('a set of doubtful keys that is full', () => {
   });
 
   it('leaves a partition alone that the copy has taken up, even while its attempt waits to begin', async () => {
-    partition(0).state = 'waiting';
+    partition(0).abandon();
     taken.add(partition(0));
     await reread(1, 2, 20);
     expect((await relief.next())?.entries.map(({ id }) => id)).toEqual([rawOf(20)]);
@@ -125,7 +127,7 @@ describe('a set of doubtful keys that is full', () => {
     ['is capped', { capped: true }, 'done' as const],
   ])('gives up nothing that %s', async (_what, changes, state) => {
     begin(changes);
-    partition(0).state = state;
+    bringTo(partition(0), state);
     await reread(1, 2, 3);
     expect(await relief.next()).toBeNull();
     expect(saved).toEqual([]);

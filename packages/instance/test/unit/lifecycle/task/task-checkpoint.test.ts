@@ -4,6 +4,7 @@ import { type CheckpointStages, TaskCheckpoint } from '../../../../src/lifecycle
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import type { TaskRecord } from '../../../../src/store/task-record.js';
 import { collectionOf } from '../../model/parts.js';
+import { bringTo } from '../../model/partition-states.js';
 
 let oldest: { applyWorkers: bigint | null; buffered: bigint | null; unknown: bigint | null };
 let table: PartitionTable;
@@ -55,12 +56,12 @@ describe('the checkpoint', () => {
   });
 
   it.each(['starting', 'copying'] as const)('is the reading time of a partition that is %s', (state) => {
-    Object.assign(table.partitions[0] ?? {}, { state, readTime: 40n });
+    for (const partition of table.partitions) bringTo(partition, state, 40n);
     expect(checkpoint.time()).toBe(40n);
   });
 
   it('keeps no readings of repaired keys while a long copy holds it back, but while their events wait', async () => {
-    Object.assign(table.partitions[0] ?? {}, { state: 'copying', readTime: 40n });
+    for (const partition of table.partitions) bringTo(partition, 'copying', 40n);
     await checkpoint.save();
     expect([updates[0]?.checkpoint, forgotten]).toEqual([timestampOf(40n), 100n]);
     oldest = { applyWorkers: 60n, buffered: 50n, unknown: null };

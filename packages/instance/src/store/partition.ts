@@ -1,0 +1,243 @@
+import { type Binary, type Document, Timestamp } from 'mongodb';
+import { maxKey, minKey, ownedValue, type RawValue } from '../bson/scan.js';
+import { restoredValue, storedValue } from '../bson/stored-value.js';
+import type { ChangeEvent } from './change-event.js';
+
+/**
+ * `waiting`: events are dropped, and the next copy includes them. `starting`: the read time is set, later events are
+ * buffered. `copying`: everything up to the read time is routed. `done`: all documents are durable.
+ */
+export type PartitionState = 'waiting' | 'starting' | 'copying' | 'done';
+
+/** A range of `_id`, from `lower` (inclusive) to `upper` (exclusive, or MaxKey inclusive). */
+export interface IdRange {
+  readonly lower: RawValue;
+  readonly upper: RawValue;
+}
+
+/** All `_id`s. */
+export const wholeRange: IdRange = { lower: minKey, upper: maxKey };
+
+/**
+ * A range of `_id` of one collection, and the state of its copy. Its methods are the only transitions: `start`,
+ * `startCopying`, `close` and `finish` lead from waiting to done, `abandon` back to waiting, and `startReopening`,
+ * `reopen` and `finishReopening` from done to waiting.
+ */
+export class Partition implements IdRange {
+  #upper: RawValue;
+  #state: PartitionState = 'waiting';
+  #dirty = false;
+  #readTime: bigint | null = null;
+  #readEnd: bigint | null = null;
+  #dropped = 0n;
+  #bytes = 0;
+  #documents = 0;
+  #closing = false;
+  #reopening = false;
+  #buffered: ChangeEvent[] = [];
+
+  private constructor(
+    readonly lower: RawValue,
+    upper: RawValue,
+  ) {
+    this.#upper = upper;
+  }
+
+  static waiting({ lower, upper }: IdRange): Partition {
+    return new Partition(lower, upper);
+  }
+
+  /** A partition that needs no copy: everything up to `readTime` is on the destination. */
+  static copied(range: IdRange, readTime: bigint): Partition {
+    const partition = Partition.waiting(range);
+    partition.#state = 'done';
+    partition.#readTime = readTime;
+    return partition;
+  }
+
+  /** The partition as stored. One that was being copied waits again. */
+  static restored(stored: Document): Partition {
+    const partition = new Partition(restoredValue(stored.lower as Binary), restoredValue(stored.upper as Binary));
+    partition.#dirty = Boolean(stored.dirty);
+    partition.#readTime = restoredTime(stored.readTime as Timestamp | null);
+    partition.#readEnd = restoredTime(stored.readEnd as Timestamp | null);
+    if (stored.state !== 'done') return partition;
+    partition.#state = 'done';
+    partition.wrote(Number(stored.documents), Number(stored.bytes));
+    return partition;
+  }
+
+  get upper(): RawValue {
+    return this.#upper;
+  }
+
+  get state(): PartitionState {
+    return this.#state;
+  }
+
+  /** True from before the first write of an attempt until the partition is done. */
+  get dirty(): boolean {
+    return this.#dirty;
+  }
+
+  /** The one time the partition is (or was) read at; null before the first attempt. */
+  get readTime(): bigint | null {
+    return this.#readTime;
+  }
+
+  /** The shard's operation time when the read ended: the copy may include prepared transactions up to it. */
+  get readEnd(): bigint | null {
+    return this.#readEnd;
+  }
+
+  /** The latest event of the range dropped because the next read includes it: that read may not be earlier. */
+  get dropped(): bigint {
+    return this.#dropped;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get documents(): number {
+    return this.#documents;
+  }
+
+  /** All documents are acknowledged: stored as done, while events are still buffered. */
+  get closing(): boolean {
+    return this.#closing;
+  }
+
+  /** Stored as waiting and dirty. The copy does not start before the documents to re-read of the range are removed. */
+  get reopening(): boolean {
+    return this.#reopening;
+  }
+
+  /** Events later than `readTime`, in order, while starting and copying. */
+  get buffered(): readonly ChangeEvent[] {
+    return this.#buffered;
+  }
+
+  /** Starts an attempt: later events are buffered from now on. */
+  start(readTime: bigint): void {
+    this.#readTime = readTime;
+    this.#bytes = 0;
+    this.#documents = 0;
+    this.#state = 'starting';
+  }
+
+  /** Everything up to the read time is routed. */
+  startCopying(): void {
+    this.#state = 'copying';
+  }
+
+  /** The destination may have documents of an unfinished attempt. */
+  markDirty(): void {
+    this.#dirty = true;
+  }
+
+  /** Counts acknowledged documents. */
+  wrote(documents: number, bytes: number): void {
+    this.#documents += documents;
+    this.#bytes += bytes;
+  }
+
+  endReading(readEnd: bigint): void {
+    this.#readEnd = readEnd;
+  }
+
+  buffer(event: ChangeEvent): void {
+    this.#buffered.push(event);
+  }
+
+  /** Empties the buffer. @returns its events, in order */
+  takeBuffered(): ChangeEvent[] {
+    return this.#buffered.splice(0);
+  }
+
+  /** Drops buffered events that the copy includes; if this attempt fails, the next read has to include them. */
+  dropBuffered(isDropped: (event: ChangeEvent, index: number) => boolean): ChangeEvent[] {
+    const dropped = this.#buffered.filter(isDropped);
+    if (dropped.length > 0) this.#buffered = this.#buffered.filter((event, index) => !isDropped(event, index));
+    for (const { time } of dropped) this.raiseDropped(time);
+    return dropped;
+  }
+
+  /** No read may be earlier than a dropped event. */
+  raiseDropped(time: bigint): void {
+    if (time > this.#dropped) this.#dropped = time;
+  }
+
+  /** Ends the range before `boundary`. @returns the waiting rest, with the same read time */
+  splitAt(boundary: RawValue, restDirty: boolean): Partition {
+    const rest = new Partition(ownedValue(boundary), this.#upper);
+    rest.#readTime = this.#readTime;
+    rest.#dirty = restDirty;
+    this.#upper = rest.lower;
+    return rest;
+  }
+
+  /** Ends an attempt without result. @returns the buffered events */
+  abandon(): ChangeEvent[] {
+    this.#state = 'waiting';
+    this.#closing = false;
+    return this.takeBuffered();
+  }
+
+  /** All documents are acknowledged: from now on the durable form is done. */
+  close(): void {
+    this.#closing = true;
+  }
+
+  /** The durable form is done. @returns the buffered events */
+  finish(): ChangeEvent[] {
+    this.#state = 'done';
+    this.#dirty = false;
+    this.#closing = false;
+    return this.takeBuffered();
+  }
+
+  /** From now on the durable form is waiting and dirty. */
+  startReopening(): void {
+    this.#reopening = true;
+  }
+
+  /** The durable form is waiting and dirty: events up to `latest` may be applied, so that no read may be earlier. */
+  reopen(latest: bigint): void {
+    this.#state = 'waiting';
+    this.#dirty = true;
+    this.raiseDropped(latest);
+  }
+
+  /** The copy may start. */
+  finishReopening(): void {
+    this.#reopening = false;
+  }
+
+  /** The durable form. */
+  stored(): Document {
+    return {
+      lower: storedValue(this.lower),
+      upper: storedValue(this.#upper),
+      state: this.#storedState(),
+      dirty: (this.#dirty || this.#reopening) && !this.#closing,
+      readTime: storedTime(this.#readTime),
+      readEnd: storedTime(this.#readEnd),
+      bytes: this.#bytes,
+      documents: this.#documents,
+    };
+  }
+
+  #storedState(): PartitionState {
+    if (this.#closing) return 'done';
+    return this.#reopening ? 'waiting' : this.#state;
+  }
+}
+
+function storedTime(time: bigint | null): Timestamp | null {
+  return time === null ? null : new Timestamp(time);
+}
+
+function restoredTime(stored: Timestamp | null): bigint | null {
+  return stored === null ? null : stored.toBigInt();
+}
