@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
-/** Wrong values named in one description. */
+/** Maximum invalid values named in one description. */
 const PROBLEMS_NAMED_MAX = 30;
 
-/** A schema's message for a missing value; its own one for everything else. */
+/** Message for a missing value; the schema's own message otherwise. */
 export function messageOfMissing(issue: {
   readonly code?: string | undefined;
   readonly input?: unknown;
@@ -25,9 +25,9 @@ function describeIssue(issue: z.core.$ZodIssue, originOf: (field: string) => str
 }
 
 /**
- * Reads a configuration with a schema whose messages never repeat a value.
- * @param originOf how a top-level field is called where its value came from, for example `--port`
- * @throws ConvoyError `invalidConfiguration` that names every wrong value by its path
+ * Validates a configuration with a schema whose messages never repeat a value.
+ * @param originOf name of a top-level field at the place where its value came from, for example `--port`
+ * @throws ConvoyError `invalidConfiguration` with the path of every invalid value
  */
 export function parseConfig<Schema extends z.ZodType>(
   schema: Schema,

@@ -6,10 +6,10 @@ import { Secret } from '@convoy/api/configuration/secret';
 import { parseConfig } from './config-problems.js';
 import { redisSchema } from './redis-config.js';
 
-/** Where a coordinator process listens when nothing else is configured; instances begin at 27182. */
+/** Default port of a coordinator; instances start at 27182. */
 export const COORDINATOR_PORT_DEFAULT = 27_180;
 
-/** Names as mongosync's users know them, from the most to the least talkative. */
+/** Log levels as in mongosync, from the most to the least verbose. */
 const verbosities = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as const;
 
 const configSchema = z.strictObject({
@@ -36,19 +36,19 @@ const configSchema = z.strictObject({
   logPath: z.string().min(1, 'must not be empty').optional(),
 });
 
-/** The settings of a coordinator process, frozen. Secrets in it do not show when it is logged. */
+/** The settings of a coordinator process, frozen. Logs never show its secrets. */
 export type CoordinatorConfig = Readonly<z.output<typeof configSchema>>;
 
-/** Where a configuration comes from. Flags stand above the environment, and that above the file. */
+/** Sources of a configuration. Flags override environment variables, which override the file. */
 export interface CoordinatorConfigSources {
   /** The parsed JSON of the configuration file; see `readConfigFile`. */
   readonly file?: unknown;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Flags by the names of the settings; undefined ones were not given. */
+  /** Flags by the names of their settings; undefined for flags that are not set. */
   readonly flags?: Readonly<Record<string, unknown>>;
 }
 
-/** The environment's name of each setting. */
+/** Environment variable of each setting. */
 const environmentNames: Readonly<Record<keyof CoordinatorConfig, string>> = {
   redis: 'CONVOY_REDIS_URL',
   fleet: 'CONVOY_FLEET',
@@ -62,7 +62,7 @@ const environmentNames: Readonly<Record<keyof CoordinatorConfig, string>> = {
   logPath: 'CONVOY_LOG_PATH',
 };
 
-/** A text of the environment or of a flag as the type that its setting has; texts that are none stay as they are. */
+/** Converts the text of an environment variable or flag to its setting's type. Invalid texts stay unchanged. */
 function typedValue(field: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (field === 'port') return /^\d{1,5}$/.test(value) ? Number(value) : value;
@@ -81,7 +81,7 @@ function fromEnvironment(env: Readonly<Record<string, string | undefined>>): Rec
 
 /**
  * Merges file, environment and flags into one configuration.
- * @throws ConvoyError `invalidConfiguration` that names every wrong value by its path and shows none
+ * @throws ConvoyError `invalidConfiguration` with the path of every invalid value, and no value
  */
 export function parseCoordinatorConfig({
   file = {},

@@ -45,7 +45,7 @@ const objectSchema = z.strictObject({
 
 type RedisObject = z.output<typeof objectSchema>;
 
-/** What a URL says, in the words of the object form; null when it is no URL of Redis. */
+/** Converts a URL to the object form; null when it is not a Redis URL. */
 function fieldsOfUrl(text: string): Partial<RedisObject> | null {
   if (!URL.canParse(text)) return null;
   const url = new URL(text);
@@ -96,7 +96,7 @@ function settingsOf(fields: RedisObject, problem: (path: string, message: string
   };
 }
 
-/** A URL stands for an object that has nothing else. */
+/** A URL is short for an object with nothing but that URL. */
 const writtenSchema = z.union(
   [z.string().transform((url): Record<string, unknown> => ({ url })), z.record(z.string(), z.unknown())],
   {
@@ -104,7 +104,7 @@ const writtenSchema = z.union(
   },
 );
 
-/** Reads `redis` of a configuration: a URL, or an object with a URL, a host, Sentinels or the nodes of a cluster. */
+/** Parses `redis` of a configuration: a URL, or an object with a URL, a host, Sentinels or cluster nodes. */
 export const redisSchema = writtenSchema.transform((value, deps): RedisSettings => {
   const problem = (path: string, message: string): void => {
     deps.addIssue({ code: 'custom', message, ...(path === '' ? {} : { path: [path] }) });
@@ -126,9 +126,9 @@ export const redisSchema = writtenSchema.transform((value, deps): RedisSettings 
 });
 
 /**
- * Reads the settings of Redis on their own, for processes with a configuration of another kind.
+ * Parses Redis settings for processes with another kind of configuration.
  * @param value a URL or an object, as in `redis` of the coordinator's configuration
- * @throws ConvoyError `invalidConfiguration` that names the path of every wrong value, and no value
+ * @throws ConvoyError `invalidConfiguration` with the path of every invalid value, and no value
  */
 export function parseRedisSettings(value: unknown): RedisSettings {
   return parseConfig(z.object({ redis: redisSchema }), { redis: value }, (field) => field).redis;

@@ -1,11 +1,11 @@
 /** A JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** Stands for a member that is gone, since null is a value here. */
+/** Marks a removed member, since null is a value here. */
 const gone = { $gone: true } as const;
 
 /**
- * What leads from one value to the next: objects with the members that differ, everything else as a whole.
+ * The change from one value to the next: objects with the members that differ, everything else completely.
  * @returns undefined when they are equal
  */
 export function changeBetween(before: Json | undefined, after: Json): Json | undefined {
@@ -20,7 +20,7 @@ export function changeBetween(before: Json | undefined, after: Json): Json | und
   return changed.size === 0 ? undefined : Object.fromEntries(changed);
 }
 
-/** Carries out a change; what it does not touch stays the same object. */
+/** Applies a change; unchanged parts stay the same objects. */
 export function withChange(before: Json, change: Json): Json {
   if (!isObject(before) || !isObject(change)) return change;
   const after = new Map(Object.entries(before));

@@ -19,9 +19,9 @@ import { cutOverView, type ActionView } from './views/cut-over-view.js';
 import { durationText } from './views/quantity.js';
 import { reverseRefusal, type ReverseEvidence } from './views/reversibility.js';
 
-/** What is not in the stream is asked for this often while the page is seen. */
+/** Interval of reading data outside the stream while the page is visible. */
 const refresh_ms = 3_000;
-/** Measurements of updates that the browser keeps at most. */
+/** Maximum measurements of updates in the browser. */
 const updatesMax = 600;
 
 const api = new FleetApi();
@@ -34,7 +34,7 @@ const dialog = new ConfirmDialog(send);
 let latest: FleetMessage | null = null;
 let heardAt_ms = 0;
 let isLive = false;
-/** Null until the service has said so; it refuses by itself what is not allowed. */
+/** Null until the service has replied; the service itself rejects forbidden commands. */
 let mayCommand: boolean | null = null;
 let isReading = false;
 let commandsShown = -1;
@@ -56,7 +56,7 @@ async function readCommands(): Promise<void> {
   showActions();
 }
 
-/** The cut-over as it is with what is known now. */
+/** The cut-over for the current data. */
 function showActions(): void {
   if (latest !== null)
     showCutOver(cutOverView(latest, mayCommand !== false, isLive, reverseRefusal(latest, evidence)), press);
@@ -93,7 +93,7 @@ function showMessage(message: FleetMessage): void {
   measureUpdate(started_ms);
 }
 
-/** For who wants to know how long updates take; a page that is open for days keeps only some. */
+/** Measures updates, for analysis; a page that is open for days keeps only the last ones. */
 function measureUpdate(started_ms: number): void {
   if (updatesMeasured >= updatesMax) {
     performance.clearMeasures('update');
@@ -115,7 +115,7 @@ function lost(failure: ApiFailure | null): void {
   showLink();
 }
 
-/** Says how old what is shown is, whenever it is not of now. */
+/** Shows the age of the data, unless it is current. */
 function showLink(): void {
   const link = byId('link');
   const age_seconds = Math.floor((performance.now() - heardAt_ms) / 1000);
@@ -123,15 +123,17 @@ function showLink(): void {
   const hears = latest?.isConnected !== false;
   setAttribute(link, 'data-tone', isFresh && hears ? 'good' : 'bad');
   setAttribute(document.body, 'data-stale', isFresh ? null : 'yes');
-  if (isFresh) setText(link, hears ? '● Live' : '▲ Live, but Redis is lost: figures are the last known');
+  if (isFresh) setText(link, hears ? '● Live' : '▲ Live without Redis: last known values');
   else
     setText(
       link,
-      latest === null ? '◌ Connecting …' : `✕ Stale: last heard ${durationText(age_seconds)} ago, connecting …`,
+      latest === null ? '◌ Connecting …' : `✕ Stale: last update ${durationText(age_seconds)} ago, connecting …`,
     );
 }
 
-/** Asks for what is not in the stream. What cannot be had is asked for again the next time, and a slow service is not asked twice at once. */
+/**
+ * Reads the data outside the stream. The next call retries what failed, and a slow service gets one request at a time.
+ */
 function refresh(): void {
   if (document.hidden || !isLive || isReading) return;
   isReading = true;

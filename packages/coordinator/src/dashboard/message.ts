@@ -3,7 +3,7 @@ import type { Failure } from '@convoy/api/fleet/fleet';
 import type { InstanceStats } from '@convoy/api/fleet/instance-stats';
 import type { NamespacePart } from '@convoy/api/fleet/published-details';
 
-/** One instance as the dashboard shows it. */
+/** One instance on the dashboard. */
 export interface InstanceView extends FleetInstance {
   readonly stats: InstanceStats | null;
   readonly sourcePingMs: number | null;
@@ -11,24 +11,24 @@ export interface InstanceView extends FleetInstance {
   readonly oplogTimeRemaining: string | null;
 }
 
-/** The fleet's whole as the dashboard follows it. Objects, not arrays, where parts of it change: changes are sent alone. */
+/** The dashboard's fleet. It uses objects, not arrays, for parts that change, since only changes are sent. */
 export interface FleetMessage {
   /** By the clock of the coordinator process. */
   readonly now_ms: number;
-  /** Whether that process hears the fleet. */
+  /** Whether that process receives the fleet's messages. */
   readonly isConnected: boolean;
   readonly leaderId: string | null;
   readonly expectedIds: readonly string[];
   readonly failure: Failure | null;
   readonly progress: Omit<FleetProgress, 'instances'>;
   readonly instances: Readonly<Record<string, InstanceView>>;
-  /** Counts commands that were sent through this process. */
+  /** Number of commands sent through this process. */
   readonly commandsSent: number;
 }
 
 /** One collection over all instances. */
 export interface NamespaceView extends NamespacePart {
-  /** Instances that take part in it. */
+  /** Instances with a part of it. */
   readonly instances: number;
 }
 
@@ -36,11 +36,11 @@ export interface NamespaceView extends NamespacePart {
 export interface NamespacesReply {
   readonly success: true;
   readonly total: number;
-  /** How many match the search, and the place of the first row among them. */
+  /** Number of collections that match the search, and the position of the first row among them. */
   readonly matching: number;
   readonly offset: number;
   readonly rows: readonly NamespaceView[];
-  /** Sums of those that match and are not among the rows, and of those that the instances did not name. */
+  /** Sums of matching collections outside the rows, including those that instances did not list. */
   readonly others: {
     readonly collections: number;
     readonly totalBytes: number;

@@ -3,19 +3,19 @@ import type { CommandName } from '@convoy/api/contract/commands';
 import type { InstanceResult } from '@convoy/api/contract/instance-result';
 import type { CommandResult } from '@convoy/api/fleet/fleet';
 
-/** What became of a command that was sent to a fleet. */
+/** The outcome of a fleet command. */
 export interface CommandOutcome {
   readonly commandId: string;
   readonly name: CommandName;
-  /** True when every instance has accepted it. */
+  /** True when every instance accepted it. */
   readonly success: boolean;
-  /** By instance id. */
+  /** Replies by instance id. */
   readonly results: ReadonlyMap<string, CommandResult>;
 }
 
 /**
- * The error that stands for the whole: what every instance says alike; a missing answer when nobody refused; else
- * `commandFailedOnInstances`.
+ * The error name of a failed command: the one that all instances returned; a missing reply when no instance rejected
+ * it; otherwise `commandFailedOnInstances`.
  */
 function errorOfWhole(results: readonly CommandResult[]): ErrorName {
   const names = results.flatMap((result) => (result.success ? [] : [result.error]));
@@ -24,37 +24,40 @@ function errorOfWhole(results: readonly CommandResult[]): ErrorName {
   return names.every((name) => name === 'commandTimedOut') ? 'commandTimedOut' : 'commandFailedOnInstances';
 }
 
-/** What a command has done that only some have accepted, and what to do next. */
+/** The effect of a command that only some instances accepted, and what to do next. */
 const partialOutcomes: Readonly<Record<CommandName, string>> = {
   start:
-    'Those that accepted have recorded the options and wait; nothing is copied before all have. Remove the reasons, then send the same start again: it goes to the others alone.',
+    'The accepting instances recorded the options and wait: the copy starts once all have. Remove the ' +
+    'reasons and repeat the same start; only the others receive it.',
   pause:
-    'Those that accepted are PAUSED, the others go on. Send pause again for the others, or resume for those that are paused.',
-  resume:
-    'Those that accepted are RUNNING, the others stay as they are. Send resume again: it goes to the others alone.',
+    'The accepting instances are PAUSED, the others keep running. Repeat pause for the others, or send ' +
+    'resume to the paused ones.',
+  resume: 'The accepting instances are RUNNING, the others are unchanged. Repeat resume; only the others receive it.',
   commit:
-    'Those that accepted have recorded it and do not take it back; the commit begins when all have. Remove the reasons, then send commit again: it goes to the others alone.',
+    'The accepting instances recorded the commit permanently; it begins once all have. Remove the reasons ' +
+    'and repeat commit; only the others receive it.',
   reverse:
-    'Those that accepted have recorded it and do not take it back; the reverse begins when all have. Remove the reasons, then send reverse again: it goes to the others alone.',
+    'The accepting instances recorded the reverse permanently; it begins once all have. Remove the reasons ' +
+    'and repeat reverse; only the others receive it.',
 };
 
-/** An instance that is late may be carrying the command out; one that takes it later does not. */
-const lateOutcome = 'Whether an instance that has not answered in time has carried it out is shown by progress.';
+/** A slow instance may still be running the command; one that receives it too late does not run it. */
+const lateOutcome = 'Read progress to see whether the instances without a reply carried it out.';
 
 /** What is done, what is not, and what to do next. */
 function consequence(name: CommandName, results: readonly CommandResult[]): string {
   const accepted = results.filter((result) => result.success).length;
   const isLate = results.some((result) => !result.success && result.error === 'commandTimedOut');
-  const done = accepted > 0 ? partialOutcomes[name] : 'No instance has accepted it.';
+  const done = accepted > 0 ? partialOutcomes[name] : 'No instance accepted it.';
   return isLate ? `${done} ${lateOutcome}` : done;
 }
 
-/** Instances whose result is named in a description; the rest is counted. */
+/** Maximum instances named in a description; the rest is counted. */
 const RESULTS_NAMED_MAX = 50;
 
 /**
- * The failure of a command, which has the result of each instance, and whose description lists them, says what is done and what is not, and
- * what to do next; null when it succeeded.
+ * The failure of a command with each instance's reply. Its description lists the replies, what is done, what is not and
+ * what to do next. Null when the command succeeded.
  */
 export function outcomeFailure({ name, success, results }: CommandOutcome): ConvoyError | null {
   if (success) return null;
@@ -69,7 +72,7 @@ export function outcomeFailure({ name, success, results }: CommandOutcome): Conv
   const listed = lines.slice(0, RESULTS_NAMED_MAX).join('; ') + more;
   return new ConvoyError(
     errorOfWhole(all),
-    `${name} was not accepted by every instance. ${listed}. ${consequence(name, all)}`,
+    `Not every instance accepted ${name}. ${listed}. ${consequence(name, all)}`,
     { instances },
   );
 }

@@ -6,15 +6,15 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import type { FleetDirector } from './fleet-director.js';
 
-/** Runs a command of a name. */
+/** Runs a command by name. */
 export type TimedCommand = (name: CommandName, run: () => Promise<void>) => Promise<void>;
 
-/** The contract's operations on a whole fleet. A body of `start` is validated before it gets here. */
+/** The contract's operations on a whole fleet. The caller validates the body of `start`. */
 export class DirectorService implements ContractService<FleetProgress> {
   readonly #director: FleetDirector;
   readonly #timed: TimedCommand;
 
-  /** @param timed runs each command, and may measure it */
+  /** @param timed runs each command and may measure it */
   constructor(director: FleetDirector, timed: TimedCommand) {
     this.#director = director;
     this.#timed = timed;
@@ -40,19 +40,22 @@ export class DirectorService implements ContractService<FleetProgress> {
     return this.#send('reverse', {});
   }
 
-  /** @throws ConvoyError the fleet's failure, or `fleetIncomplete` when no instance was ever heard of */
+  /** @throws ConvoyError the fleet's failure, or `fleetIncomplete` when no instance ever registered */
   progress(): Promise<FleetProgress> {
     const { failure, progress, instances } = this.#director.progress();
     if (failure !== null) return Promise.reject(new ConvoyError(failure.error, failure.errorDescription));
     if (instances.length === 0) {
       return Promise.reject(
-        new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered; start the instances first.'),
+        new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered. Start the instances first.'),
       );
     }
     return Promise.resolve(progress);
   }
 
-  /** As far as the instances' reports hold them; each instance reports the first ones of the whole fleet, and shows all of them itself. */
+  /**
+   * The mismatches in the instances' reports. Each instance reports the first ones of the whole fleet, and serves all
+   * of them itself.
+   */
   async *mismatches({ kind, namespace, limit }: MismatchQuery): AsyncGenerator<Mismatch> {
     const matching = this.#director
       .mismatches()

@@ -24,18 +24,18 @@ import { outcomeFailure, type CommandOutcome } from './command-outcome.js';
 import { refuseOtherClusters } from './refuse-start.js';
 import { LastCommands, withoutFollowed } from './followed-command.js';
 
-/** How long the instances have to acknowledge a command: they record it durably, which may wait for an election. */
+/** Time limit for the instances' acknowledgements: they record a command durably, which may wait for an election. */
 const COMMAND_LIMIT_MS = 30_000;
 
-/** Commands whose results are remembered for those who look. */
+/** Maximum remembered commands, for the dashboard. */
 const COMMANDS_RETAINED = 20;
 
-/** The history is not one instance's; it is found under any id. */
+/** The history belongs to the fleet; any id finds it. */
 const HISTORY_ID = 'fleet';
 
-/** A command that was sent, and what each instance has answered. */
+/** A sent command with each instance's reply. */
 export interface SentCommand extends CommandOutcome {
-  /** Milliseconds since 1970 of the last answer. */
+  /** Milliseconds since 1970 of the last reply. */
   readonly at_ms: number;
 }
 
@@ -45,11 +45,14 @@ export interface FleetDirectorOptions {
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly timings?: Partial<FleetTimings>;
-  /** How long the instances have to acknowledge a command, in milliseconds. */
+  /** Time limit for the instances' acknowledgements, in milliseconds. */
   readonly commandLimit_ms?: number;
 }
 
-/** A fleet as a coordinator process sees and steers it, without being a member. Any number of directors may work at once. */
+/**
+ * A fleet as a coordinator process observes and controls it, without being a member. Any number of directors may work
+ * at once.
+ */
 export class FleetDirector {
   readonly #logger: Logger;
   readonly #clock: Clock;
@@ -65,7 +68,7 @@ export class FleetDirector {
   #commandsSent = 0;
   #remaining: RemainingEstimate | null = null;
 
-  /** @throws ConvoyError `invalidConfiguration` when the fleet's name or a TLS file cannot be used */
+  /** @throws ConvoyError `invalidConfiguration` for an invalid fleet name or an unusable TLS file */
   constructor(options: FleetDirectorOptions) {
     const timings = { ...fleetTimingsDefault, ...options.timings };
     const keys = fleetKeys(options.fleet, options.redis.keyPrefix);
@@ -94,7 +97,7 @@ export class FleetDirector {
   }
 
   /**
-   * Begins to listen.
+   * Subscribes to the fleet.
    * @throws ConvoyError `redisUnavailable`; the connections are then closed
    */
   async open(): Promise<void> {
@@ -107,17 +110,17 @@ export class FleetDirector {
     this.#leaderTask.start();
   }
 
-  /** Whether Redis answers at present as far as the connection knows. */
+  /** Whether Redis responds, as far as the connection knows. */
   isConnected(): boolean {
     return ['ready', 'connect'].includes(this.#connection.status);
   }
 
-  /** Calls the listener after every change. Returns the function that ends it. */
+  /** Calls the listener after every change. Returns the function that unsubscribes. */
   watch(listener: () => void): () => void {
     return this.#view.watchers.add(listener);
   }
 
-  /** What is known of the fleet now. */
+  /** The current snapshot of the fleet. */
   snapshot(): FleetSnapshot {
     const reports = this.#view.reports();
     const monotonic_ms = this.#clock.monotonic_ms();
@@ -136,14 +139,14 @@ export class FleetDirector {
     };
   }
 
-  /** The figures of the whole fleet. */
+  /** The progress of the whole fleet. */
   progress(): GlobalProgress {
     const global = aggregateProgress(this.snapshot(), this.#remaining);
     this.#remaining = global.remaining;
     return global;
   }
 
-  /** What the verifiers have found, as the instance that reports most of it says. */
+  /** The verifiers' mismatches, from the instance that reports most. */
   mismatches(): readonly Mismatch[] {
     const reported = [...this.#view.reports().values()].map(({ report }) => report.mismatches ?? []);
     return reported.reduce((most, one) => (one.length > most.length ? one : most), []);
@@ -155,20 +158,20 @@ export class FleetDirector {
   }
 
   /**
-   * Sends a command to every registered or expected instance at once, and waits until all have acknowledged. When some
-   * are where it leads already, because it was sent before and the others refused it, it goes to the others alone.
-   * @param body what each instance gets as the command's body; validate it first
-   * @param commandId sending one id again has no further effect, and gives the same results
-   * @returns what became of it, instance by instance
-   * @throws ConvoyError `fleetIncomplete` when no instance is registered, `wrongCluster` for a start while some are
-   * configured with other clusters, `redisUnavailable` when nothing was sent
+   * Sends a command to every registered or expected instance at once, and waits for all acknowledgements. If some
+   * already followed an earlier attempt that others rejected, only the others receive it.
+   * @param body the command's body for each instance; validate it first
+   * @param commandId repeating an id has no further effect and returns the same results
+   * @returns the outcome by instance
+   * @throws ConvoyError `fleetIncomplete` when no instance is registered, `wrongCluster` for a start while some have
+   * other clusters configured, `redisUnavailable` when nothing was sent
    */
   async command(name: CommandName, body: unknown, commandId: string = randomUUID()): Promise<CommandOutcome> {
     const snapshot = this.snapshot();
     const members = membersOf(snapshot);
     const ids = [...members.registeredIds, ...members.missingIds];
     if (ids.length === 0)
-      throw new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered; start the instances first.');
+      throw new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered. Start the instances first.');
     if (name === 'start') refuseOtherClusters(members);
     const open = withoutFollowed({ name, body }, ids, snapshot, this.#last);
     const sent = await this.#sender.send({ commandId, name, body }, open, this.#commandLimit_ms);
@@ -184,7 +187,7 @@ export class FleetDirector {
   }
 
   /**
-   * As `command`, for callers who want success or one failure.
+   * Like `command`, for callers that want success or one failure.
    * @throws ConvoyError that lists each instance's result, besides those of `command`
    */
   async commandAll(name: CommandName, body: unknown): Promise<void> {
@@ -192,13 +195,13 @@ export class FleetDirector {
     if (failure !== null) throw failure;
   }
 
-  /** The last commands that this process has sent, the latest last. */
+  /** The last commands that this process sent, oldest first. */
   commands(): readonly SentCommand[] {
     return this.#sent;
   }
 
   /**
-   * What the instances have posted of a topic, by id.
+   * Published details of a topic by instance id.
    * @throws ConvoyError `redisUnavailable`
    */
   details<Topic extends DetailTopic>(topic: Topic): Promise<Map<string, PublishedDetails[Topic]>> {
@@ -206,7 +209,7 @@ export class FleetDirector {
   }
 
   /**
-   * What each instance has posted of its collections, one instance after the other.
+   * Each instance's published collections, one instance after the other.
    * @throws ConvoyError `redisUnavailable`
    */
   async *namespaceDetails(): AsyncGenerator<PublishedDetails['namespaces']> {
@@ -214,7 +217,7 @@ export class FleetDirector {
       yield publishDetails;
   }
 
-  /** How many commands this process has sent. */
+  /** Number of commands that this process sent. */
   get commandsSent(): number {
     return this.#commandsSent;
   }
@@ -235,10 +238,7 @@ export class FleetDirector {
     try {
       await this.#view.refreshLeader();
     } catch (error) {
-      this.#logger.debug(
-        { event: 'leaderUnknown', reason: redisFailureReason(error) },
-        'the leader could not be asked for',
-      );
+      this.#logger.debug({ event: 'leaderUnknown', reason: redisFailureReason(error) }, 'cannot read the leader lease');
     }
   }
 }

@@ -6,7 +6,7 @@ import type { CommandResult, FleetCommand, InstanceReport } from '@convoy/api/fl
 import type { FleetSnapshot } from '../progress/members.js';
 import type { Clock } from '../time/clock.js';
 
-/** The states in which an instance has followed a command. */
+/** States of an instance that has followed a command. */
 const followedIn: Readonly<Record<Exclude<CommandName, 'start'>, readonly MigrationState[]>> = {
   pause: ['PAUSED'],
   resume: ['RUNNING'],
@@ -14,7 +14,7 @@ const followedIn: Readonly<Record<Exclude<CommandName, 'start'>, readonly Migrat
   reverse: ['REVERSING'],
 };
 
-/** What tells from a report whether its instance has followed a command. A start is told from another one by its options. */
+/** Decides from a report whether its instance has followed a command. For a start it compares the options. */
 function followedBy({ name, body }: Pick<FleetCommand, 'name' | 'body'>): (report: InstanceReport) => boolean {
   if (name !== 'start') return ({ state }) => followedIn[name].includes(state);
   const request = startRequestSchema.safeParse(body).data;
@@ -24,9 +24,9 @@ function followedBy({ name, body }: Pick<FleetCommand, 'name' | 'body'>): (repor
 }
 
 /**
- * The instances that have not followed a command yet, as far as fresh reports tell; all of them when none is left, so
- * that each says by itself why it does not take it.
- * @param last which instances have taken the opposite command so lately that their reports may be from before it
+ * The instances that have not followed a command yet, according to fresh reports. All of them when none is left, so
+ * that each explains why it rejects the command.
+ * @param last which instances accepted the opposite command so recently that their reports may be older
  */
 export function withoutFollowed(
   command: Pick<FleetCommand, 'name' | 'body'>,
@@ -42,7 +42,7 @@ export function withoutFollowed(
   return open.length === 0 ? ids : open;
 }
 
-/** What leads back to where an instance was before. */
+/** The command that undoes each command. */
 const opposites: Partial<Record<CommandName, CommandName>> = {
   pause: 'resume',
   resume: 'pause',
@@ -50,7 +50,7 @@ const opposites: Partial<Record<CommandName, CommandName>> = {
   reverse: 'commit',
 };
 
-/** The last command that each instance has accepted, for as long as a report may be older than it. */
+/** The last command that each instance accepted, remembered for as long as a report may be older. */
 export class LastCommands {
   readonly #clock: Clock;
   readonly #lease_ms: number;
@@ -62,13 +62,13 @@ export class LastCommands {
     this.#lease_ms = lease_ms;
   }
 
-  /** Takes in what a command that was sent has brought. */
+  /** Records the outcome of a sent command. */
   note(name: CommandName, results: ReadonlyMap<string, CommandResult>): void {
     const at_ms = this.#clock.monotonic_ms();
     for (const [id, { success }] of results) if (success) this.#byId.set(id, { name, at_ms });
   }
 
-  /** Whether the last command that the instance has accepted undoes this one, and was accepted lately. */
+  /** Whether the last command that the instance accepted undoes this one, and is recent. */
   isOpposite(id: string, name: CommandName): boolean {
     const last = this.#byId.get(id);
     return (

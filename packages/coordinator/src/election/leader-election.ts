@@ -7,34 +7,37 @@ import { PeriodicTask } from '../time/periodic-task.js';
 import type { LeaderLease, LeaseHolder } from './leader-lease.js';
 import type { LeaderView } from './leader-view.js';
 
-/** A lease is renewed this often in its time, so that two renewals may fail. */
+/** Renewals per lease time, so that two renewals may fail. */
 export const RENEWALS_PER_LEASE = 3;
 
 export interface ElectionDependencies {
   readonly lease: LeaderLease;
-  /** Of a process that is not slow; one that renews more slowly takes a longer one. */
+  /** The lease of a fast process; a process that renews more slowly takes a longer one. */
   readonly lease_ms: number;
   readonly candidate: LeaseHolder;
   readonly view: LeaderView;
   readonly watchers: Watchers;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether the candidate may lead; asked before every campaign. */
+  /** Whether the candidate may lead; called before every campaign. */
   readonly mayLead: () => boolean;
 }
 
 /**
- * Lets one process compete for the leadership, and renews it while it leads. How often it comes to that tells how slow it is:
- * its lease is as much longer, so that a leader that is slow stays the leader.
+ * Competes for the leadership and renews it while this process leads. The intervals between its renewals show how slow
+ * the process is; its lease grows accordingly, so that a slow leader stays leader.
  */
 export class LeaderElection {
   readonly #parts: ElectionDependencies;
   readonly #task: PeriodicTask;
   readonly #pace: Pace;
-  /** Until when this process certainly holds the lease, by the monotonic clock: counted from before the renewal was sent. */
+  /**
+   * Until when this process certainly holds the lease, by the monotonic clock. Counted from before the renewal was
+   * sent.
+   */
   #heldUntil_ms = Number.NEGATIVE_INFINITY;
   #leading = false;
-  /** Fires when the lease runs out without a renewal, so that those who watch are told. */
+  /** Fires when the lease expires without a renewal, to notify watchers. */
   #lapse: NodeJS.Timeout | undefined;
   #suspended = false;
 
@@ -44,7 +47,7 @@ export class LeaderElection {
     this.#task = new PeriodicTask(parts.lease_ms / RENEWALS_PER_LEASE, () => this.#campaign());
   }
 
-  /** True while the lease is certainly this process's. */
+  /** True while this process certainly holds the lease. */
   isLeader(): boolean {
     return this.#parts.clock.monotonic_ms() < this.#heldUntil_ms;
   }
@@ -53,19 +56,19 @@ export class LeaderElection {
     this.#task.start();
   }
 
-  /** Competes now: the lease was said to be vacant. */
+  /** Competes immediately, after a notification of a vacant lease. */
   campaignSoon(): void {
     this.#task.runSoon();
   }
 
-  /** Stops or takes up competing, without giving anything back: the identity was lost or found again. */
+  /** Stops or restarts competing without releasing anything, after the identity was lost or regained. */
   suspend(suspended: boolean): void {
     this.#suspended = suspended;
     if (suspended) this.#setHeld(Number.NEGATIVE_INFINITY);
     else this.#task.runSoon();
   }
 
-  /** Stops competing and gives the leadership back. */
+  /** Stops competing and releases the leadership. */
   async resign(): Promise<void> {
     await this.#task.stop();
     this.#setHeld(Number.NEGATIVE_INFINITY);
@@ -90,12 +93,12 @@ export class LeaderElection {
       this.#pace.pause();
       logger.debug(
         { event: 'campaignFailed', reason: redisFailureReason(error) },
-        'the leader lease could not be asked for',
+        'cannot read or renew the leader lease',
       );
     }
   }
 
-  /** Leaves the leadership to others, and learns who has it. */
+  /** Leaves the leadership to others, and reads who holds it. */
   async #standAside(): Promise<void> {
     const { lease, candidate, view } = this.#parts;
     if (this.isLeader()) {
@@ -116,7 +119,7 @@ export class LeaderElection {
     const { logger, candidate, watchers } = this.#parts;
     logger.info(
       { event: leading ? 'leaderElected' : 'leaderLost', id: candidate.id },
-      leading ? 'leads the fleet' : 'leads no longer',
+      leading ? 'became the leader' : 'stopped leading',
     );
     watchers.notify('leader');
   }

@@ -4,7 +4,7 @@ import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
 
-/** Takes a vacant lease or renews an own one, and returns what the lease holds then. ARGV: own value, lease ms, channel. */
+/** Takes a vacant lease or renews the own one, and returns the lease's content. ARGV: own value, lease ms, channel. */
 const CAMPAIGN = `
 local holder = redis.call('GET', KEYS[1])
 if not holder then
@@ -15,7 +15,9 @@ end
 if holder == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return holder`;
 
-/** Gives an own lease back and tells the others, who campaign at once. An empty message says that nobody leads. */
+/**
+ * Releases the own lease and notifies the others, who campaign immediately. An empty message means that nobody leads.
+ */
 const RESIGN = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
@@ -24,17 +26,17 @@ return 1`;
 
 const leaseSchema = z.object({ id: z.string(), syncID: z.string(), incarnation: z.string() });
 
-/** Who leads, with the process that does. */
+/** The leader and its process. */
 export interface LeaseHolder extends Leader {
   readonly incarnation: string;
 }
 
-/** The text that the lease of a holder contains; always the same for the same process. */
+/** The lease's content for a holder; always the same for the same process. */
 export function encodeLease({ id, syncID, incarnation }: LeaseHolder): string {
   return JSON.stringify({ id, syncID, incarnation });
 }
 
-/** Reads a lease; null when nobody holds it. */
+/** Parses a lease; null when nobody holds it. */
 export function decodeLease(text: string | null): LeaseHolder | null {
   if (text === null || text === '') return null;
   try {
@@ -44,20 +46,20 @@ export function decodeLease(text: string | null): LeaseHolder | null {
   }
 }
 
-/** The lease of a fleet's leader in Redis. All calls throw ConvoyError `redisUnavailable`. */
+/** The leader lease of a fleet in Redis. All calls throw ConvoyError `redisUnavailable`. */
 export class LeaderLease {
   readonly #connection: RedisConnection;
   readonly #keys: FleetKeys;
   readonly #limit_ms: number;
 
-  /** @param limit_ms how long one call may take */
+  /** @param limit_ms time limit of one call */
   constructor(connection: RedisConnection, keys: FleetKeys, limit_ms: number) {
     this.#connection = connection;
     this.#keys = keys;
     this.#limit_ms = limit_ms;
   }
 
-  /** Takes or renews the lease for the candidate unless another holds it. Returns who holds it now. */
+  /** Takes or renews the lease for the candidate unless another process holds it. Returns the holder. */
   async campaign(candidate: LeaseHolder, lease_ms: number): Promise<LeaseHolder | null> {
     const value = encodeLease(candidate);
     const { leader, leaderChannel } = this.#keys;
@@ -68,12 +70,12 @@ export class LeaderLease {
     return decodeLease(String(holder));
   }
 
-  /** Who holds the lease now; null when nobody does. */
+  /** The current holder; null when the lease is vacant. */
   async holder(): Promise<LeaseHolder | null> {
     return decodeLease(await callRedis(this.#connection.get(this.#keys.leader), this.#limit_ms));
   }
 
-  /** Gives the candidate's lease back; nothing happens when it does not hold it. */
+  /** Releases the candidate's lease; no effect when it does not hold it. */
   async resign(candidate: LeaseHolder): Promise<void> {
     const { leader, leaderChannel } = this.#keys;
     await callRedis(this.#connection.eval(RESIGN, 1, leader, encodeLease(candidate), leaderChannel), this.#limit_ms);

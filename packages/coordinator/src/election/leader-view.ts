@@ -3,8 +3,8 @@ import type { Watchers } from '@convoy/api/fleet/watchers';
 import type { LeaseHolder } from './leader-lease.js';
 
 /**
- * Who leads, as far as one process knows. The last known leader stays while Redis cannot be asked, and is forgotten
- * only when the lease was seen vacant.
+ * The leader that one process knows. It keeps the last known leader while Redis does not respond, and drops it only
+ * after reading a vacant lease.
  */
 export class LeaderView {
   readonly #watchers: Watchers;
@@ -18,7 +18,7 @@ export class LeaderView {
     return this.#holder === null ? null : { id: this.#holder.id, syncID: this.#holder.syncID };
   }
 
-  /** Takes over what the lease was seen to hold; null when it is vacant. */
+  /** Updates from the lease's content; null for a vacant lease. */
   see(holder: LeaseHolder | null): void {
     const changed = holder?.incarnation !== this.#holder?.incarnation || holder?.syncID !== this.#holder?.syncID;
     this.#holder = holder;

@@ -2,9 +2,9 @@ import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import { expectedIdsOf } from '../progress/members.js';
 
 /**
- * Whether an instance may lead its fleet: not one that the migration does not ask for, not one that has failed while
- * others have not, and not one that has not reached its clusters yet while others have. They would hold the lease and
- * lead nothing.
+ * Whether an instance may lead its fleet. Not eligible: an instance that the migration does not need, one that failed
+ * while others did not, and one that has not reached its clusters while others have. They would hold the lease without
+ * leading.
  */
 export function mayLead(id: string, reports: ReadonlyMap<string, SeenReport>): boolean {
   const expectedIds = expectedIdsOf(reports);
@@ -17,12 +17,12 @@ export function mayLead(id: string, reports: ReadonlyMap<string, SeenReport>): b
   );
 }
 
-/** Who is not asked for does not lead either. */
+/** An instance that the migration does not need does not lead. */
 function isAsked(id: string, expectedIds: readonly string[]): boolean {
   return expectedIds.length === 0 || expectedIds.includes(id);
 }
 
-/** The larger, the more an instance can do as the leader. */
+/** Eligibility: the higher, the more an instance can do as leader. */
 function abilityOf({ failure, state }: InstanceReport): number {
   if (failure !== null) return 0;
   return state === 'INITIALIZING' ? 1 : 2;

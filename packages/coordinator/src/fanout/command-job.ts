@@ -3,16 +3,16 @@ import { commandNames } from '@convoy/api/contract/commands';
 import type { CommandResult } from '@convoy/api/fleet/fleet';
 import { isErrorName } from '@convoy/api/errors/table';
 
-/** Tries of a command that fails for a reason that passes by itself. */
+/** Attempts of a command that fails with an `automatic` error. */
 export const ATTEMPTS_MAX = 3;
-/** Pause before the second try in milliseconds; it doubles with each further one. */
+/** Delay before the second attempt in milliseconds; it doubles with each further one. */
 const BACKOFF_MS = 200;
-/** Finished jobs kept per queue: enough to recognise a repeated command, and to look into a night's trouble. */
+/** Finished jobs to keep per queue: enough to recognise repeated commands and to debug a night's trouble. */
 const JOBS_RETAINED = 200;
-/** Entries of a queue's event stream that are kept, for those who wait for a result. */
+/** Entries to keep in a queue's event stream, for processes that wait for a result. */
 export const EVENTS_RETAINED = 1_000;
 
-/** How every command job is queued. */
+/** Options of every command job. */
 export const jobOptions = {
   attempts: ATTEMPTS_MAX,
   backoff: { type: 'exponential', delay: BACKOFF_MS },
@@ -23,7 +23,7 @@ export const jobOptions = {
 const jobDataSchema = z.object({
   name: z.enum(commandNames),
   body: z.unknown(),
-  /** After this time of the Redis server nobody waits for the result, and the command must not be begun. */
+  /** After this time of the Redis server the sender no longer waits, and the instance must not run the command. */
   expiresAt_ms: z.number(),
 });
 
@@ -36,15 +36,15 @@ const resultSchema = z.discriminatedUnion('success', [
   }),
 ]);
 
-/** A command in a queue; the job's id is the command's. */
+/** A queued command; the job's id is the command's. */
 export type CommandJobData = z.output<typeof jobDataSchema>;
 
-/** Reads a job's data; null when it is no command of this release. */
+/** Parses a job's data; null when it is not a command of this release. */
 export function readJobData(data: unknown): CommandJobData | null {
   return jobDataSchema.safeParse(data).data ?? null;
 }
 
-/** Reads a job's returned value; null when it is no result. */
+/** Parses a job's return value; null when it is not a result. */
 export function readResult(value: unknown): CommandResult | null {
   return resultSchema.safeParse(value).data ?? null;
 }

@@ -1,16 +1,16 @@
 import type { CommandResult } from '@convoy/api/fleet/fleet';
 
-/** Commands remembered; a fleet gets a handful in its life. */
+/** Maximum remembered commands; a fleet receives a handful in its life. */
 const COMMANDS_MAX = 256;
 
 /**
- * The commands that this process has handled, with their results. A queue that was flushed, or a job that was handed
- * out twice, may bring a command again: it gets the first result, and nothing else happens.
+ * The commands that this process handled, with their results. A flushed queue or a job that ran twice may deliver a
+ * command again: it gets the first result without further effect.
  */
 export class CommandLedger {
   readonly #results = new Map<string, Promise<CommandResult>>();
 
-  /** The result of the command: the known one, or that of handling it now. A handling that throws is forgotten. */
+  /** The command's remembered result, or the result of handling it now. Forgets a command whose handler throws. */
   once(commandId: string, handle: () => Promise<CommandResult>): Promise<CommandResult> {
     const known = this.#results.get(commandId);
     if (known !== undefined) return known;

@@ -11,7 +11,7 @@ import { EVENTS_RETAINED, jobOptions, readResult } from './command-job.js';
 import type { CommandJobData } from './command-job.js';
 
 export interface CommandSenderDependencies {
-  /** A patient connection; it is duplicated for blocking calls. */
+  /** A connection that waits for Redis; it is duplicated for blocking calls. */
   readonly connection: RedisConnection;
   readonly keys: FleetKeys;
   readonly redisCall_ms: number;
@@ -19,8 +19,8 @@ export interface CommandSenderDependencies {
 }
 
 /**
- * What an instance returns for a command, or null when it does not within the limit, or its job has failed (it stalled).
- * BullMQ's own wait is not used: it loses the rejection when the connection breaks, which would end the process.
+ * An instance's result for a command; null when none arrives within the limit or the job fails (stalled). It does not
+ * use BullMQ's own wait, which loses the rejection when the connection breaks, and that would end the process.
  */
 function nextAnswer(
   events: QueueEvents,
@@ -40,7 +40,7 @@ function nextAnswer(
   return { value, cancel: () => clearTimeout(timer) };
 }
 
-/** Puts one command into the queue of one instance each, and waits for the results. */
+/** Adds a command to each instance's queue, and waits for the results. */
 export class CommandSender {
   readonly #parts: CommandSenderDependencies;
 
@@ -49,9 +49,9 @@ export class CommandSender {
   }
 
   /**
-   * Sends the command to all instances at once. Sending it again under the same `commandId` only waits for its results.
-   * @param limit_ms how long to wait for an instance; one that takes the command later does not carry it out
-   * @returns the result of each instance by id; `commandTimedOut` for one that has not answered in time
+   * Sends the command to all instances at once. Repeating it under the same `commandId` only waits for its results.
+   * @param limit_ms time limit per instance; an instance that receives the command later does not run it
+   * @returns each instance's result by id; `commandTimedOut` for one without a result in time
    * @throws ConvoyError `redisUnavailable` when nothing was sent
    */
   async send(command: FleetCommand, ids: readonly string[], limit_ms: number): Promise<Map<string, CommandResult>> {
@@ -80,7 +80,7 @@ export class CommandSender {
       ...common,
       streams: { events: { maxLen: EVENTS_RETAINED } },
     });
-    // Read from the moment of sending, so that no event is missed however fast the instance answers.
+    // Starts reading at the moment of sending, so that it misses no event, however fast the instance is.
     const events = new QueueEvents(name, { ...common, lastEventId: `${sentAt_ms}-0` });
     queue.on('error', this.#onError);
     events.on('error', this.#onError);
@@ -105,24 +105,24 @@ export class CommandSender {
     const answer = nextAnswer(events, commandId, limit_ms);
     try {
       const job = await callRedis(queue.add(data.name, data, { ...jobOptions, jobId: commandId }), redisCall_ms);
-      // A command that was sent before may have its result already, and then no event follows.
+      // A repeated command may already have its result; then no event follows.
       const known = await callRedis(queue.getJob(String(job.id)), redisCall_ms);
       const result = readResult(known?.finishedOn === undefined ? await answer.value : known.returnvalue);
       if (result !== null) return result;
     } finally {
       answer.cancel();
     }
-    logger.debug({ event: 'commandUnanswered', commandId }, 'no result in time');
+    logger.debug({ event: 'commandUnanswered', commandId }, 'no result within the time limit');
     throw new ConvoyError(
       'commandTimedOut',
-      `The instance has not answered within ${limit_ms} ms; read progress, then repeat the command.`,
+      `The instance did not respond within ${limit_ms} ms. Read progress, then repeat the command.`,
     );
   }
 
   readonly #onError = (error: Error): void => {
     this.#parts.logger.debug(
       { event: 'commandQueueFailed', reason: redisFailureReason(error) },
-      'a command queue failed, it is retried',
+      'command queue failed, retrying',
     );
   };
 }

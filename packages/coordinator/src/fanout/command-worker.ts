@@ -12,7 +12,7 @@ import { ATTEMPTS_MAX, readJobData } from './command-job.js';
 import type { CommandLedger } from './command-ledger.js';
 
 export interface CommandWorkerDependencies {
-  /** A patient connection; the worker duplicates it for its blocking calls. */
+  /** A connection that waits for Redis; the worker duplicates it for its blocking calls. */
   readonly connection: RedisConnection;
   readonly keys: FleetKeys;
   readonly instanceId: string;
@@ -25,16 +25,16 @@ export interface CommandWorkerDependencies {
 const expired: CommandResult = {
   success: false,
   error: 'commandTimedOut',
-  errorDescription: 'The command reached the instance after its time limit and was not carried out; repeat it.',
+  errorDescription: 'The command reached the instance after its time limit, so it did not run. Repeat it.',
 };
 
 const unreadable: CommandResult = {
   success: false,
   error: 'internalError',
-  errorDescription: 'The command could not be read; do all processes have the same release?',
+  errorDescription: 'The instance cannot parse the command. Run the same release in all processes.',
 };
 
-/** Takes the commands of one instance from its queue, one at a time, and returns their results. */
+/** Runs the commands of one instance from its queue, one at a time, and returns their results. */
 export class CommandWorker {
   readonly #parts: CommandWorkerDependencies;
   readonly #worker: Worker<unknown, CommandResult>;
@@ -53,12 +53,12 @@ export class CommandWorker {
     this.#worker.on('error', (error) => {
       parts.logger.debug(
         { event: 'commandQueueFailed', reason: redisFailureReason(error) },
-        'the command queue failed, it is retried',
+        'command queue failed, retrying',
       );
     });
   }
 
-  /** Takes no further command and waits for the present one, but no longer than the limit in milliseconds. */
+  /** Stops taking commands and waits for the current one, up to the limit in milliseconds. */
   async close(limit_ms: number): Promise<void> {
     await settleWithin([this.#worker.close()], limit_ms);
   }

@@ -16,21 +16,24 @@ import { PeriodicTask } from '../time/periodic-task.js';
 import type { FleetTimings } from './timings.js';
 
 export interface FleetViewDependencies {
-  /** For what was published before, and for what the roster says is new. */
+  /** For reports published earlier, and for those that the roster shows as new. */
   readonly connection: RedisConnection;
-  /** For subscriptions alone. */
+  /** Only for subscriptions. */
   readonly subscriber: RedisConnection;
   readonly keys: FleetKeys;
   readonly timings: FleetTimings;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** An instance hears of its peers about once per keep-alive time; a coordinator process of every report at once. */
+  /**
+   * An instance reads its peers' reports about once per keep-alive time; a coordinator process receives every report
+   * immediately.
+   */
   readonly hearsAll: boolean;
-  /** Called when the leadership was said to be vacant. */
+  /** Called after a notification of vacant leadership. */
   readonly onVacant?: () => void;
 }
 
-/** What one process sees of a fleet: reports and leader. It needs no identity, so a coordinator process has one too. */
+/** One process's view of a fleet: reports and leader. It needs no identity, so coordinator processes have one too. */
 export class FleetView {
   readonly watchers = new Watchers();
   readonly leaderView = new LeaderView(this.watchers);
@@ -39,7 +42,7 @@ export class FleetView {
   readonly #peers: PeerReports;
   readonly #sweep: PeriodicTask;
   #own: { readonly id: string; readonly incarnation: string } | null = null;
-  /** One line, not one per message. */
+  /** Limits logging to one line instead of one per message. */
   #unreadableLogged = false;
 
   constructor(parts: FleetViewDependencies) {
@@ -56,7 +59,7 @@ export class FleetView {
   }
 
   /**
-   * Subscribes and loads what was published before; from then on every new connection does so by itself.
+   * Subscribes and loads earlier reports; every later reconnection does the same.
    * @throws ConvoyError `redisUnavailable`
    */
   async open(): Promise<void> {
@@ -75,12 +78,12 @@ export class FleetView {
     return this.leaderView.leader();
   }
 
-  /** Leaves out what this process has published itself from now on: it tells its own reports by `put`. */
+  /** Ignores this process's own reports from now on; it adds them by `put`. */
   own(own: { readonly id: string; readonly incarnation: string }): void {
     this.#own = own;
   }
 
-  /** Takes in what a heartbeat was told of all instances. */
+  /** Processes the roster that came with a heartbeat. */
   async seeRoster(roster: Roster, askedAt_ms: number): Promise<void> {
     try {
       await this.#peers.take(roster, askedAt_ms);
@@ -89,13 +92,13 @@ export class FleetView {
     }
   }
 
-  /** Takes in a message of this very process. */
+  /** Processes a message of this process. */
   put(message: MemberMessage): void {
     this.board.hear(message, Number.POSITIVE_INFINITY);
   }
 
   /**
-   * Reads who holds the leader's lease. Candidates learn it from their campaigns; others ask at intervals.
+   * Reads who holds the leader lease. Candidates learn it from their campaigns; others read it at intervals.
    * @throws ConvoyError `redisUnavailable`
    */
   async refreshLeader(): Promise<void> {
@@ -112,7 +115,7 @@ export class FleetView {
     this.board.sweep();
   }
 
-  /** Subscribes first and loads then, so that nothing is lost in between. */
+  /** Subscribes before it loads, so that no report is lost in between. */
   async #listen(): Promise<void> {
     const { subscriber, keys, timings, hearsAll } = this.#parts;
     const channels = [keys.departuresChannel, keys.leaderChannel, keys.wakeChannel, keys.ddlWatermarkChannel];
@@ -142,7 +145,7 @@ export class FleetView {
   #logUnheard(error: unknown): void {
     this.#parts.logger.debug(
       { event: 'listenFailed', reason: redisFailureReason(error) },
-      'reports could not be loaded, the next look brings them',
+      'cannot load reports, retrying at the next interval',
     );
   }
 
@@ -164,7 +167,7 @@ export class FleetView {
     if (holder === null) this.#parts.onVacant?.();
   }
 
-  /** The own ones were told of when they were sent. Nothing else is taken from such a message than that it came. */
+  /** Skips own messages, which were processed when they were sent. Of other messages only their arrival counts. */
   #onWake(news: 'wake' | 'ddlWatermark', sender: string): void {
     if (sender !== this.#own?.incarnation) this.watchers.notify(news);
   }
@@ -179,7 +182,7 @@ export class FleetView {
     this.#unreadableLogged = true;
     this.#parts.logger.warn(
       { event: 'unreadableReport' },
-      'a report could not be read; do all processes have the same release?',
+      'cannot parse a report: run the same release in all processes',
     );
   }
 }

@@ -33,14 +33,14 @@ import type { FleetTimings } from './timings.js';
 
 export interface RedisFleetOptions {
   readonly redis: RedisSettings;
-  /** Name of the fleet; instances of different fleets on one Redis never see each other. */
+  /** Name of the fleet; fleets that share a Redis never see each other. */
   readonly fleet: string;
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly timings?: Partial<FleetTimings>;
 }
 
-/** What exists only between join and leave. */
+/** State between join and leave. */
 interface Membership {
   readonly identity: InstanceIdentity;
   readonly lease: IdentityLease;
@@ -48,7 +48,7 @@ interface Membership {
   readonly election: LeaderElection;
 }
 
-/** The fleet over Redis, as one instance sees it. One object serves one membership: it cannot join again after it left. */
+/** One instance's fleet over Redis. One object serves one membership: it cannot join again after it left. */
 export class RedisFleet implements Fleet {
   readonly #logger: Logger;
   readonly #clock: Clock;
@@ -68,7 +68,7 @@ export class RedisFleet implements Fleet {
   #left = false;
   #sequence = 0;
 
-  /** @throws ConvoyError `invalidConfiguration` when the fleet's name or a TLS file cannot be used */
+  /** @throws ConvoyError `invalidConfiguration` for an invalid fleet name or an unusable TLS file */
   constructor(options: RedisFleetOptions) {
     this.#logger = options.logger;
     this.#clock = options.clock ?? systemClock;
@@ -96,7 +96,8 @@ export class RedisFleet implements Fleet {
   }
 
   /**
-   * @throws ConvoyError `identityTaken`, `redisUnavailable`; the connections are then closed, and a new try needs a new object
+   * @throws ConvoyError `identityTaken`, `redisUnavailable`; the connections are then closed, and another attempt needs
+   * a new object
    */
   async join(identity: InstanceIdentity): Promise<void> {
     if (this.#membership !== null || this.#left) throw new Error('a fleet is joined once');
@@ -176,7 +177,7 @@ export class RedisFleet implements Fleet {
     this.#wakes.stop();
     this.#ddlWatermarks.stop();
     const membership = this.#membership;
-    // First, so that another one leads while a command that is being handled holds up the leave.
+    // First, so that another instance leads while a running command delays the leave.
     if (membership !== null) await this.#giveBack('leadership', () => membership.election.resign());
     await this.#stopWorker();
     if (membership !== null) {
@@ -190,11 +191,11 @@ export class RedisFleet implements Fleet {
   async #giveBack(what: 'leadership' | 'identity', release: () => Promise<unknown>): Promise<void> {
     try {
       await release();
-      this.#logger.info({ event: 'givenBack', what }, 'leaves the fleet');
+      this.#logger.info({ event: 'givenBack', what }, 'released a lease');
     } catch (error) {
       this.#logger.warn(
         { event: 'leaveFailed', what, reason: redisFailureReason(error) },
-        'a lease could not be given back, it runs out',
+        'cannot release a lease, it will expire',
       );
     }
   }
@@ -230,15 +231,18 @@ export class RedisFleet implements Fleet {
     });
   }
 
-  /** Two processes with one id: the one without the lease neither leads nor takes commands until it is free again. */
+  /**
+   * Handles two processes with one id: the one without the lease neither leads nor runs commands until the lease is
+   * free.
+   */
   #onIdentityHeld(held: boolean): void {
     if (this.#membership === null || this.#left) return;
     const { identity, election } = this.#membership;
-    if (held) this.#logger.warn({ event: 'identityRegained', id: identity.id }, 'the id is this process’s again');
+    if (held) this.#logger.warn({ event: 'identityRegained', id: identity.id }, 'regained the instance id');
     else
       this.#logger.error(
         { event: 'identityTaken', id: identity.id },
-        'another process has taken the id; stop one of them',
+        'another process took over the instance id: stop one of the two',
       );
     election.suspend(!held);
     if (held && this.#handler !== null) this.#startWorker(identity.id);

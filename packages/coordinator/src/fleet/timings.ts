@@ -1,24 +1,24 @@
-/** The times that liveness is decided by, in milliseconds; where processes are slow, `Pace` makes the leases longer. */
+/** Timings of liveness, in milliseconds; on slow processes `Pace` extends the leases. */
 export interface FleetTimings {
-  /** How long an instance may be silent before its id is free and its report counts as old. */
+  /** Silence after which an instance's id is free and its report is stale. */
   readonly identityLease_ms: number;
-  /** Pause between two heartbeats without news. */
+  /** Interval of heartbeats without news. */
   readonly keepAlive_ms: number;
-  /** Pause between two heartbeats with news. */
+  /** Interval of heartbeats with news. */
   readonly publishGap_ms: number;
-  /** How long a leader may be silent before another takes over; it renews three times in this time. */
+  /** Silence after which another instance takes over the leadership; the leader renews three times in this time. */
   readonly leaderLease_ms: number;
-  /** How long the last report of a silent instance is kept in Redis. */
+  /** How long Redis keeps the last report of a silent instance. */
   readonly reportRetention_ms: number;
-  /** How long one call to Redis may take. */
+  /** Time limit of one call to Redis. */
   readonly redisCall_ms: number;
-  /** How long a command that is being handled may hold up the leave. */
+  /** How long a running command may delay the leave. */
   readonly leaveWait_ms: number;
 }
 
 /**
- * A keep-alive may be lost four times before an instance counts as gone, 20 reports a second look fluent to the eye,
- * a leader that dies is replaced within 5 s + 5 s / 3, and a report outlives a night without its instance.
+ * An instance may lose four keep-alives before it counts as gone. 20 reports a second look fluent. A dead leader is
+ * replaced within 5 s + 5 s / 3, and a report outlives a night without its instance.
  */
 export const fleetTimingsDefault: FleetTimings = {
   identityLease_ms: 5_000,

@@ -11,9 +11,10 @@ import { encodeReport } from './report-message.js';
 import { decodeRoster, NOW_STATEMENTS, ROSTER_EXPRESSION, type Roster } from './roster.js';
 
 /**
- * Renews the identity lease, or takes it anew when Redis has forgotten it, and stores and publishes the report when it is
- * new, when Redis has none, or when another process may have stored its own since. Does nothing and returns 0 when another process holds the identity, else 1 or the roster.
- * A process that has not reported yet is no sign of life of the one before it, whose report would count as fresh.
+ * Renews the identity lease, or takes it again when Redis lost it. Stores and publishes the report when it is new, when
+ * Redis has none, or when another process may have stored its own since. Returns 0 without any effect when another
+ * process holds the identity, otherwise 1 or the roster. A process that has not reported yet is no sign of life of its
+ * predecessor, whose report would count as fresh.
  * KEYS: identity, report, members, news.
  * ARGV: incarnation, lease ms, retention ms, id, channel, message (may be empty), 1 for news, 1 for the roster.
  */
@@ -37,10 +38,7 @@ end
 if ARGV[8] == '1' then return ${ROSTER_EXPRESSION} end
 return 1`;
 
-/**
- * A report that says nothing new is told again this often: a Redis that failed over may have lost it, and goes on with an
- * older one.
- */
+/** Interval of repeating an unchanged report: Redis may have lost it in a failover and hold an older one. */
 const RETELL_MS = 30_000;
 
 export interface HeartbeatDependencies {
@@ -50,17 +48,16 @@ export interface HeartbeatDependencies {
   readonly timings: FleetTimings;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called when another process was found to hold the identity (false), and when it is held again (true). */
+  /** Called with false when another process holds the identity, and with true when this process regains it. */
   readonly onHeld: (held: boolean) => void;
-  /** Called about once per keep-alive time with what is known of all instances, and when it was asked for. */
+  /** Called with the roster about once per keep-alive time, and on request. */
   readonly onRoster: (roster: Roster, askedAt_ms: number) => void;
 }
 
 /**
- * Keeps an instance alive in the eyes of the others. Every beat carries the whole report, so that a flushed or restarted
- * Redis is healed by the next one; it is published when there is news, which waits for the gap between two beats, and now
- * and then without.
- * The last report wins.
+ * Keeps an instance alive for the others. Every heartbeat carries the whole report, so the next one repairs a flushed
+ * or restarted Redis. It publishes news, limited by the interval between two heartbeats, and occasionally an unchanged
+ * report. The last report wins.
  */
 export class Heartbeat {
   readonly #parts: HeartbeatDependencies;
@@ -84,7 +81,7 @@ export class Heartbeat {
     this.#task.start();
   }
 
-  /** Takes a report to be told soon, if it says anything new. */
+  /** Schedules a report, if it contains news. */
   publish(report: InstanceReport): void {
     if (isDeepStrictEqual(report, this.#report)) return;
     this.#report = report;
@@ -124,7 +121,7 @@ export class Heartbeat {
       this.#hasNews ||= hadNews;
       logger.debug(
         { event: 'heartbeatFailed', reason: redisFailureReason(error) },
-        'heartbeat failed, the next one follows',
+        'heartbeat failed, retrying at the next interval',
       );
     }
   }

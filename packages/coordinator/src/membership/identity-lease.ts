@@ -7,13 +7,13 @@ import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
 import { encodeLeft } from './report-message.js';
 
-/** Takes a vacant lease. Returns -1 when it was taken, else the milliseconds that its holder has left. */
+/** Takes a vacant lease. Returns -1 on success, otherwise the remaining milliseconds of its holder's lease. */
 const CLAIM = `
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return -1 end
 return redis.call('PTTL', KEYS[1])`;
 
 /**
- * Gives the lease back if it is ours, notes the departure and tells the others. KEYS: identity, left.
+ * Releases the own lease, records the departure and notifies the others. KEYS: identity, left.
  * ARGV: incarnation, retention ms, channel, message.
  */
 const RELEASE = `
@@ -23,12 +23,12 @@ redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 redis.call('PUBLISH', ARGV[3], ARGV[4])
 return 1`;
 
-/** Looks at a taken lease per lease time: a living holder renews it several times in between. */
+/** Attempts per lease time on a taken lease: a live holder renews it several times in between. */
 const LOOKS_PER_LEASE = 10;
-/** Looks before the claim is given up; the lease of a dead holder has run out long before. */
+/** Attempts before giving up; the lease of a dead holder expires long before. */
 const LOOKS_MAX = 3 * LOOKS_PER_LEASE;
 
-/** The right of one process to an instance id, as a key with expiry that holds its incarnation. The heartbeat renews it. */
+/** One process's claim to an instance id: an expiring key that holds its incarnation. The heartbeat renews it. */
 export class IdentityLease {
   readonly #connection: RedisConnection;
   readonly #keys: FleetKeys;
@@ -43,8 +43,8 @@ export class IdentityLease {
   }
 
   /**
-   * Takes the lease. A lease of a process that has died is waited for, which takes one lease time at most.
-   * @throws ConvoyError `identityTaken` once its holder was seen to renew it, `redisUnavailable`
+   * Takes the lease. Waits for the lease of a dead process to expire, for one lease time at most.
+   * @throws ConvoyError `identityTaken` once its holder renews it, `redisUnavailable`
    */
   async claim(): Promise<void> {
     let left_ms = Number.POSITIVE_INFINITY;
@@ -57,11 +57,11 @@ export class IdentityLease {
     }
     throw new ConvoyError(
       'identityTaken',
-      `A live process already has the id ${this.#identity.id}; stop it or configure another id.`,
+      `A live process already uses the id ${this.#identity.id}. Stop it or configure another id.`,
     );
   }
 
-  /** Gives the lease back, unless another process has it, and tells the others of the departure. */
+  /** Releases the lease, unless another process holds it, and notifies the others. */
   async release(): Promise<void> {
     const { id, incarnation } = this.#identity;
     const { redisCall_ms, reportRetention_ms } = this.#timings;

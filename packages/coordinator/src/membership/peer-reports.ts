@@ -9,39 +9,39 @@ export interface PeerReportsDependencies {
   readonly connection: RedisConnection;
   readonly keys: FleetKeys;
   readonly board: ReportBoard;
-  /** How long one call may take. */
+  /** Time limit of one call. */
   readonly limit_ms: number;
-  /** Whether an instance id is that of this process, which knows its own report. */
+  /** Whether an instance id is this process's own; it knows its own report. */
   readonly isOwn: (id: string) => boolean;
 }
 
 /**
- * Brings a board up to a roster: who lives, and the reports that are new since the roster before. What was published
- * while nobody listened is found by this, and a Redis that was flushed is healed as its instances report anew.
+ * Updates a board from a roster: which instances are alive, and the reports that are new since the previous roster. It
+ * finds what was published before this process subscribed. A flushed Redis recovers as its instances report again.
  */
 export class PeerReports {
   readonly #parts: PeerReportsDependencies;
-  /** Of which time the report is that was read last, by id. */
+  /** Time of the last report read, by id. */
   readonly #read = new Map<string, number>();
 
   constructor(parts: PeerReportsDependencies) {
     this.#parts = parts;
   }
 
-  /** Reads every report anew with the next roster: departures may have been missed. */
+  /** Reads every report again with the next roster, since it may have missed departures. */
   forget(): void {
     this.#read.clear();
   }
 
   /**
-   * @param askedAt_ms when the roster was asked for, by the monotonic clock of this process
+   * @param askedAt_ms when the roster was requested, by the monotonic clock of this process
    * @throws ConvoyError `redisUnavailable`
    */
   async take({ now_ms, heartbeats, news }: Roster, askedAt_ms: number): Promise<void> {
     const { board, isOwn } = this.#parts;
     const aliveAt_ms = (id: string): number => askedAt_ms - Math.max(0, now_ms - (heartbeats.get(id) ?? 0));
     const changed = [...news].filter(([id, at_ms]) => !isOwn(id) && this.#read.get(id) !== at_ms);
-    // Where there is a new report it tells whose heartbeat it is: the one before may be of a process that has died.
+    // A new report names the process behind the heartbeat; the previous report may be of a dead process.
     const unread = new Set(changed.map(([id]) => id));
     for (const id of heartbeats.keys()) if (!isOwn(id) && !unread.has(id)) board.alive(id, aliveAt_ms(id));
     if (changed.length === 0) return;

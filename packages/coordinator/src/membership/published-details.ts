@@ -5,18 +5,18 @@ import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
 
-/** Bytes that a post may unpack to: 10,000 collections with the longest names a server takes stay below. */
+/** Maximum unpacked size of details; 10,000 collections with the longest names of a server stay below. */
 const DETAILS_BYTES_MAX = 8 * 1024 * 1024;
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
 
-/** The history is the fleet's, whoever leads; everything else is an instance's own. */
+/** The fleet has one history, whoever leads; all other details belong to an instance. */
 function ownerOf(topic: DetailTopic, id: string): string {
   return topic === 'history' ? '' : id;
 }
 
-/** Puts what an instance posts into Redis, the latest of each topic, one call at a time for each. */
+/** Writes an instance's details to Redis, the latest of each topic, with one call at a time per topic. */
 export class DetailsPublisher {
   readonly #connection: RedisConnection;
   readonly #keys: FleetKeys;
@@ -36,7 +36,7 @@ export class DetailsPublisher {
     this.#limit_ms = timings.redisCall_ms;
   }
 
-  /** Sends soon; while a post of the topic is under way, the last one waits. */
+  /** Writes soon; while a write of the topic is in progress, only the latest details wait. */
   send<Topic extends DetailTopic>(topic: Topic, id: string, content: PublishedDetails[Topic]): void {
     this.#waiting.set(topic, { id, content });
     if (!this.#sending.has(topic)) void this.#sendNext(topic);
@@ -52,7 +52,7 @@ export class DetailsPublisher {
       this.#waiting.delete(topic);
       const packed = await pack(JSON.stringify(next.content));
       const key = this.#keys.details(topic, ownerOf(topic, next.id));
-      // Lost ones are posted again by those who post.
+      // The publisher repeats lost details.
       await callRedis(this.#connection.set(key, packed, 'PX', this.#retention_ms), this.#limit_ms).catch(
         () => undefined,
       );
@@ -61,7 +61,7 @@ export class DetailsPublisher {
   }
 }
 
-/** Reads what was posted. */
+/** Reads published details. */
 export class DetailsReader {
   readonly #connection: RedisConnection;
   readonly #keys: FleetKeys;
@@ -74,7 +74,7 @@ export class DetailsReader {
   }
 
   /**
-   * The latest post of each instance, by id; those that have none or an unreadable one are left out.
+   * The latest details of each instance, by id, without missing and unreadable ones.
    * @throws ConvoyError `redisUnavailable`
    */
   async read<Topic extends DetailTopic>(
@@ -87,7 +87,7 @@ export class DetailsReader {
   }
 
   /**
-   * The same one after the other, for posts that are large together.
+   * The same one after the other, for details that are large together.
    * @throws ConvoyError `redisUnavailable`
    */
   async *each<Topic extends DetailTopic>(

@@ -5,32 +5,34 @@ import type { Clock } from '../time/clock.js';
 import { Pace } from '../time/pace.js';
 import type { MemberMessage } from './report-message.js';
 
-/** Instances remembered at most; a source has far fewer shards. */
+/** Maximum remembered instances; a source has far fewer shards. */
 const INSTANCES_MAX = 4_096;
 
 interface Entry {
   seen: SeenReport;
-  /** Counts the reports of one incarnation. */
+  /** Number of a report within its incarnation. */
   sequence: number;
   /** By the monotonic clock of this process; minus infinity when the instance has left. */
   heardAt_ms: number;
-  /** When its departure was heard; minus infinity while it has not left. */
+  /** When its departure arrived; minus infinity while it has not left. */
   leftAt_ms: number;
-  /** Of its signs of life. */
+  /** Pace of its signs of life. */
   pace: Pace;
 }
 
-/** The last known report of every instance of a fleet, as one process sees them. */
+/** The last known report of every instance of a fleet, as one process knows them. */
 export class ReportBoard {
   readonly #lease_ms: number;
   readonly #clock: Clock;
   readonly #watchers: Watchers;
   readonly #entries = new Map<string, Entry>();
-  /** Of the looks of this process: what comes between two of them is late by as much. */
+  /** Pace of this process's own checks; events between two checks are late by as much. */
   readonly #looks: Pace;
   #reports: ReadonlyMap<string, SeenReport> | null = null;
 
-  /** @param lease_ms silence after which a report is no longer fresh, where neither its instance nor this process is slow */
+  /**
+   * @param lease_ms silence after which a report is no longer fresh, if neither its instance nor this process is slow
+   */
   constructor(lease_ms: number, clock: Clock, watchers: Watchers) {
     this.#lease_ms = lease_ms;
     this.#looks = new Pace(lease_ms);
@@ -38,21 +40,21 @@ export class ReportBoard {
     this.#watchers = watchers;
   }
 
-  /** By instance id. The map does not change; ask again after a change. */
+  /** By instance id. The map does not change; read it again after a change. */
   reports(): ReadonlyMap<string, SeenReport> {
     this.#reports ??= new Map([...this.#entries].map(([id, entry]) => [id, entry.seen]));
     return this.#reports;
   }
 
-  /** When an instance was heard last, by the monotonic clock; undefined when it never was. */
+  /** When the last sign of life of an instance arrived, by the monotonic clock; undefined without any. */
   heardAt_ms(id: string): number | undefined {
     return this.#entries.get(id)?.heardAt_ms;
   }
 
   /**
-   * Takes a message in; of two reports of one process the later one counts, in whatever order they come.
-   * @param heardAt_ms when its sender was alive, by the monotonic clock; the present for one that has just come, and
-   * infinity for the own process, whose report never grows old here
+   * Processes a message. Of two reports of one process the later one counts, in any order of arrival.
+   * @param heardAt_ms when its sender was alive, by the monotonic clock: now for a new message, infinity for the own
+   * process, whose report never becomes stale here
    */
   hear(message: MemberMessage, heardAt_ms: number): void {
     if (message.kind === 'left') {
@@ -76,7 +78,7 @@ export class ReportBoard {
     this.#put(id, { seen, sequence, heardAt_ms, leftAt_ms: Number.NEGATIVE_INFINITY, pace });
   }
 
-  /** Notes that an instance was alive at a time of the monotonic clock; one that has left since stays so. */
+  /** Records that an instance was alive at a time of the monotonic clock; has no effect on one that left later. */
   alive(id: string, heardAt_ms: number): void {
     const entry = this.#entries.get(id);
     if (entry === undefined || heardAt_ms <= Math.max(entry.heardAt_ms, entry.leftAt_ms)) return;
@@ -89,7 +91,7 @@ export class ReportBoard {
     });
   }
 
-  /** Marks the reports of those who have been silent for too long. Call it at intervals. */
+  /** Marks the reports of instances that have been silent for too long. Call it at intervals. */
   sweep(): void {
     this.#looks.beat(this.#clock.monotonic_ms());
     for (const [id, entry] of this.#entries) {
@@ -115,7 +117,7 @@ export class ReportBoard {
     this.#entries.set(id, entry);
     if (before === entry.seen) return;
     this.#reports = null;
-    // A sign of life without news is nothing to wake anybody for.
+    // A sign of life without news wakes nobody.
     if (before?.fresh !== entry.seen.fresh || !isDeepStrictEqual(before.report, entry.seen.report))
       this.#watchers.notify('report');
   }

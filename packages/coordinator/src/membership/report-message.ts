@@ -5,7 +5,7 @@ import { isErrorName } from '@convoy/api/errors/table';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import { instanceStatsSchema } from '@convoy/api/fleet/instance-stats';
 
-/** Characters of a message that are read at most: far above any report, whose largest part are its warnings. */
+/** Maximum characters of a message: far above any report, whose largest part are its warnings. */
 const MESSAGE_CHARACTERS_MAX = 256 * 1024;
 
 const identitySchema = z.object({
@@ -35,23 +35,23 @@ const messageSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('left'), id: z.string(), incarnation: z.string() }),
 ]);
 
-/** What instances tell each other: a report, or that they left of their own will. */
+/** Messages among instances: a report, or a voluntary departure. */
 export type MemberMessage = z.output<typeof messageSchema>;
 
 /**
- * The text of a report, as it is stored and published.
- * @param sequence counts the reports of one process, so that a late one does not put back a later one
+ * The text of a report, for storing and publishing.
+ * @param sequence number of the report within its process, so that a late report does not replace a later one
  */
 export function encodeReport(report: InstanceReport, reportedAt_ms: number, sequence: number): string {
   return JSON.stringify({ kind: 'report', reportedAt_ms, sequence, report } satisfies MemberMessage);
 }
 
-/** The text that tells of a departure. */
+/** The text of a departure. */
 export function encodeLeft(id: string, incarnation: string): string {
   return JSON.stringify({ kind: 'left', id, incarnation } satisfies MemberMessage);
 }
 
-/** Reads a message of another process; null when it is none, for example one of an unknown release. */
+/** Parses a message of another process; null when it is invalid, for example from an unknown release. */
 export function decodeMessage(text: string): MemberMessage | null {
   if (text.length > MESSAGE_CHARACTERS_MAX) return null;
   try {

@@ -3,7 +3,7 @@ import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
 
-/** Who was alive when, and whose report is of when, all in milliseconds of the Redis server's clock. */
+/** Heartbeat and report times of instances, in milliseconds of the Redis server's clock. */
 export interface Roster {
   readonly now_ms: number;
   /** Last heartbeats by instance id. */
@@ -12,8 +12,10 @@ export interface Roster {
   readonly news: ReadonlyMap<string, number>;
 }
 
-/** Lua for a roster; `now_ms`, `members` and `news` are bound before. */
-export const ROSTER_EXPRESSION = `{ now_ms, redis.call('ZRANGE', members, 0, -1, 'WITHSCORES'), redis.call('ZRANGE', news, 0, -1, 'WITHSCORES') }`;
+/** Lua expression of a roster; `now_ms`, `members` and `news` must be bound. */
+export const ROSTER_EXPRESSION =
+  `{ now_ms, redis.call('ZRANGE', members, 0, -1, 'WITHSCORES'), redis.call('ZRANGE', news, 0, -1, ` +
+  `'WITHSCORES') }`;
 
 /** Lua for the server's time. */
 export const NOW_STATEMENTS = `
@@ -34,14 +36,14 @@ const rosterSchema = z
   .tuple([z.number(), scoresSchema, scoresSchema])
   .transform(([now_ms, heartbeats, news]): Roster => ({ now_ms, heartbeats, news }));
 
-/** Reads what a script returns for `ROSTER_EXPRESSION`; null when it is none. */
+/** Parses a script's return value for `ROSTER_EXPRESSION`; null when it is invalid. */
 export function decodeRoster(reply: unknown): Roster | null {
   return rosterSchema.safeParse(reply).data ?? null;
 }
 
 /**
  * Reads the roster; instances get it with their heartbeats.
- * @param limit_ms how long it may take
+ * @param limit_ms time limit
  * @throws ConvoyError `redisUnavailable`
  */
 export async function loadRoster(

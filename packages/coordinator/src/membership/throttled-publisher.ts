@@ -1,9 +1,9 @@
 import type { RedisConnection } from '../redis/redis-connection.js';
 
 /**
- * Publishes on one channel at most once per gap, however often there is a new message: the last one always, those in
- * between are left out. A message that cannot be delivered is lost: who misses one hears the next, or reads the
- * metadata database. While Redis does not answer one message waits, and no more.
+ * Publishes on one channel at most once per interval: always the last message, skipping earlier ones. An undeliverable
+ * message is lost: receivers get the next one, or read the metadata database. While Redis does not respond, only one
+ * message waits.
  */
 export class ThrottledPublisher {
   readonly #connection: RedisConnection;

@@ -8,27 +8,28 @@ import { createCoordinatorApp } from '../server/coordinator-app.js';
 
 export interface CoordinatorProcessOptions {
   readonly logger: Logger;
-  /** Ends the process's work when it is aborted, as `close` does. */
+  /** Stops the coordinator when aborted, like `close`. */
   readonly signal?: AbortSignal;
   readonly timings?: Partial<FleetTimings>;
 }
 
-/** A coordinator that is at work. */
+/** A running coordinator. */
 export interface RunningCoordinator {
-  /** Where the fleet API is served, for example `http://127.0.0.1:27180`. */
+  /** Address of the fleet API, for example `http://127.0.0.1:27180`. */
   readonly url: string;
-  /** Ends all connections and the server; may be called again. */
+  /** Closes all connections and the server; may be called again. */
   close(): Promise<void>;
 }
 
-/** The address of a listening server as a URL that a client on this machine can use. */
+/** A listening server's address as a URL for clients on the same host. */
 function urlOf({ address, port, family }: AddressInfo): string {
   const host = ['0.0.0.0', '::'].includes(address) ? '127.0.0.1' : address;
   return `http://${family === 'IPv6' && host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /**
- * Starts a coordinator: listens to the fleet and serves its API. It holds no state, so it may end and begin at any time.
+ * Starts a coordinator: subscribes to the fleet and serves its API. It holds no state, so it may stop and restart at
+ * any time.
  * @throws ConvoyError `redisUnavailable`, `invalidConfiguration`, `addressTaken`
  */
 export async function runCoordinator(
@@ -52,7 +53,7 @@ export async function runCoordinator(
     });
     await listenOn(app, config);
     const url = urlOf(app.server.address() as AddressInfo);
-    logger.info({ event: 'coordinatorStarted', fleet: config.fleet, url }, 'coordinator listens');
+    logger.info({ event: 'coordinatorStarted', fleet: config.fleet, url }, 'coordinator is listening');
     let closed: Promise<void> | undefined;
     const close = (): Promise<void> => {
       closed ??= app.close().then(() => director.close());

@@ -11,17 +11,17 @@ import { nextEstimate, type RemainingEstimate } from './time-remaining.js';
 import { fleetVerification } from './verification.js';
 import { fleetWarnings } from './warnings.js';
 
-/** An instance that has not reached the copy reports 0 bytes of this total, which is no figure. */
+/** An instance before its copy reports 0 of this many bytes, which means unknown. */
 const TOTAL_BYTES_UNKNOWN = 1;
 
-/** The figures of a whole fleet. */
+/** The progress of a whole fleet. */
 export interface GlobalProgress {
-  /** The failure that ended the migration, which `GET /api/v1/progress` answers instead of the figures. */
+  /** The failure that ended the migration; `GET /api/v1/progress` then returns it. */
   readonly failure: Failure | null;
   readonly progress: FleetProgress;
-  /** One row for every instance that is known or asked for, whatever the state. */
+  /** One row per known or expected instance, whatever its state. */
   readonly instances: readonly FleetInstance[];
-  /** To be given to the next call. */
+  /** Pass it to the next call. */
   readonly remaining: RemainingEstimate | null;
 }
 
@@ -42,7 +42,7 @@ function fleetCopy({ leading, reports }: Members): Progress['collectionCopy'] {
 
 function percentOf(copy: Progress['collectionCopy']): number | null {
   if (copy === null) return null;
-  // An empty source is copied as soon as the copy is reached.
+  // The copy of an empty source is complete once it starts.
   return copy.estimatedTotalBytes === 0 ? 100 : (copy.estimatedCopiedBytes / copy.estimatedTotalBytes) * 100;
 }
 
@@ -61,7 +61,7 @@ function slowestLink(progresses: readonly Progress[], side: 'source' | 'destinat
   return links.length === 0 ? null : { pingLatencyMs: maxOf(links.map((link) => link.pingLatencyMs)) };
 }
 
-/** As long as one instance cannot say when it has caught up, nor can the fleet. */
+/** If one instance cannot estimate its catch-up time, neither can the fleet. */
 function slowestCatchUp(progresses: readonly Progress[]): number | null {
   const estimates = progresses.map((progress) => progress.estimatedSecondsToCEACatchup);
   return estimates.includes(null) ? null : maxOf(estimates);
@@ -105,7 +105,7 @@ function contractFields(members: Members, state: MigrationState, snapshot: Fleet
   };
 }
 
-/** The failure of the first instance that has one; what others name besides is added to its description. */
+/** The failure of the first instance that has one; its description mentions other failures. */
 function fleetFailure(reports: readonly InstanceReport[]): Failure | null {
   const failed = reports.flatMap(({ identity, failure }) => (failure === null ? [] : [{ id: identity.id, failure }]));
   const first = failed[0]?.failure;
@@ -115,14 +115,14 @@ function fleetFailure(reports: readonly InstanceReport[]): Failure | null {
   const named = others.map(({ id, failure }) => `${id}: ${failure.error}`).join(', ');
   return {
     error: first.error,
-    errorDescription: `${first.errorDescription} Other instances have failed as well (${named}).`,
+    errorDescription: `${first.errorDescription} Other instances failed too (${named}).`,
   };
 }
 
 /**
- * The progress of a fleet from the reports of its instances. `docs/global-progress.md` has the table.
- * @param snapshot what is known now
- * @param remaining the estimate that the call before has returned
+ * The progress of a fleet from its instances' reports; `docs/global-progress.md` has the table.
+ * @param snapshot the current snapshot
+ * @param remaining the estimate that the previous call returned
  */
 export function aggregateProgress(snapshot: FleetSnapshot, remaining: RemainingEstimate | null): GlobalProgress {
   const members = membersOf(snapshot);

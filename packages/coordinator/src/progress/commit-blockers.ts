@@ -3,11 +3,11 @@ import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import { secondsSilent } from './instance-rows.js';
 import type { FleetSnapshot, Members } from './members.js';
 
-/** What keeps a commit of the fleet from being taken: what each instance says of itself, and what only a look at all shows. */
+/** Reasons that block a commit of the fleet: each instance's own, and those visible only across the fleet. */
 export function fleetBlockers(members: Members, snapshot: FleetSnapshot): CommitBlocker[] {
   const missing = members.missingIds.map((instance) => ({
     instance,
-    ...blockedBy('missing', 'it was never heard of; start it'),
+    ...blockedBy('missing', 'it has never registered; start it'),
   }));
   return [...missing, ...members.seen.flatMap((seen) => blockersOf(seen, snapshot))];
 }
@@ -17,14 +17,17 @@ function blockersOf(seen: SeenReport, snapshot: FleetSnapshot): CommitBlocker[] 
   const reported = (blocker: OwnBlocker): CommitBlocker[] => [{ instance: identity.id, ...blocker }];
   if (!seen.fresh) {
     const value = secondsSilent(seen, snapshot);
-    return reported(blockedBy('silent', `it has been silent for ${value} s`, { value }));
+    return reported(blockedBy('silent', `no heartbeat for ${value} s`, { value }));
   }
   if (takesCommit(seen.report)) return [];
-  if (ready.canCommit) return reported(blockedBy('awaitsOthers', 'it has not heard yet that all others are ready'));
+  if (ready.canCommit) return reported(blockedBy('awaitsOthers', 'it does not know yet that all others are ready'));
   return reportedBlockers(identity.id, progress.commitBlockers, blockedBy('notReady', 'it is not ready'));
 }
 
-/** An instance takes a commit when all are ready as far as it knows, which may be later than this process does; or it has taken it. */
+/**
+ * An instance accepts a commit when it knows that all are ready, which may be later than this process knows; or it has
+ * already accepted it.
+ */
 function takesCommit({ ready, progress, state }: InstanceReport): boolean {
   return ready.canCommit && (progress.canCommit || state === 'COMMITTING');
 }

@@ -2,7 +2,7 @@ import { progressInfo, type MigrationState } from '@convoy/api/contract/progress
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import { earliestOf } from './nullable-stats.js';
 
-/** How far each state is. PAUSED and REVERSING are as far as RUNNING. */
+/** Rank of each state. PAUSED and REVERSING rank with RUNNING. */
 const stateRanks: Readonly<Record<MigrationState, number>> = {
   INITIALIZING: 0,
   IDLE: 1,
@@ -13,7 +13,7 @@ const stateRanks: Readonly<Record<MigrationState, number>> = {
   COMMITTED: 4,
 };
 
-/** Words of `info` from the earliest phase to the latest; `paused` says nothing of the phase and comes last. */
+/** Values of `info` from the earliest phase to the latest. `paused` implies no phase and comes last. */
 const infoOrder: readonly string[] = [
   progressInfo.initializing,
   progressInfo.reversing,
@@ -25,8 +25,8 @@ const infoOrder: readonly string[] = [
 ];
 
 /**
- * The state of a fleet: PAUSED when all are, else the least advanced one. Among equally advanced instances one that
- * still reverses makes the fleet REVERSING, and one that is paused alone does not make it PAUSED.
+ * The state of a fleet: PAUSED when all are, otherwise the least advanced state. Among equal ranks, one reversing
+ * instance makes the fleet REVERSING, and a single paused one does not make it PAUSED.
  */
 export function fleetState(states: readonly MigrationState[]): MigrationState {
   if (states.length > 0 && states.every((state) => state === 'PAUSED')) return 'PAUSED';
@@ -37,7 +37,7 @@ export function fleetState(states: readonly MigrationState[]): MigrationState {
   return first === 'PAUSED' ? 'RUNNING' : first;
 }
 
-/** `info` of the least advanced instance: by state first and by phase then. */
+/** `info` of the least advanced instance, by state first and then by phase. */
 export function fleetInfo(reports: readonly InstanceReport[]): string | null {
   const least = Math.min(...reports.map(({ state }) => stateRanks[state]));
   const infos = reports.filter(({ state }) => stateRanks[state] === least).map(({ progress }) => progress.info);

@@ -2,7 +2,7 @@ import type { FleetInstance, InstanceProblem } from '@convoy/api/contract/fleet-
 import type { SeenReport } from '@convoy/api/fleet/fleet';
 import type { FleetSnapshot, Members } from './members.js';
 
-/** Seconds of silence; by the reporter's clock for one that was never heard by this process itself. */
+/** Seconds of silence; by the reporter's clock for an instance that this process has not received anything from. */
 export function secondsSilent({ report, reportedAt_ms }: SeenReport, { silent_ms, now_ms }: FleetSnapshot): number {
   const heard_ms = silent_ms.get(report.identity.id) ?? Number.POSITIVE_INFINITY;
   const silence_ms = Number.isFinite(heard_ms) ? heard_ms : now_ms - reportedAt_ms;
@@ -42,7 +42,7 @@ function rowOf(seen: SeenReport, snapshot: FleetSnapshot, members: Members): Fle
   };
 }
 
-/** The row of an instance of which nothing but its id is known. */
+/** The row of an instance of which only the id is known. */
 function missingRow(id: string, members: Members): FleetInstance {
   return {
     id,
@@ -64,7 +64,7 @@ function missingRow(id: string, members: Members): FleetInstance {
   };
 }
 
-/** One row for every instance that was ever heard of or that the source asks for, in the order of their ids. */
+/** One row per known or expected instance, in the order of ids. */
 export function instanceRows(snapshot: FleetSnapshot, members: Members): FleetInstance[] {
   const ids = [...snapshot.reports.keys(), ...members.missingIds].sort();
   return ids.map((id) => {

@@ -1,41 +1,43 @@
 import type { InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
 import { clustersOf, outliers, releaseOf } from './outliers.js';
 
-/** What is known of a fleet at one moment. */
+/** A snapshot of a fleet. */
 export interface FleetSnapshot {
   readonly reports: ReadonlyMap<string, SeenReport>;
   readonly leader: Leader | null;
-  /** Milliseconds since each instance was heard last, by the clock of this process; infinite when it has left. */
+  /** Milliseconds since each instance's last sign of life, by this process's clock; infinite when it has left. */
   readonly silent_ms: ReadonlyMap<string, number>;
   /** Milliseconds since 1970. */
   readonly now_ms: number;
-  /** Whether this process hears the fleet at present. */
+  /** Whether this process currently receives the fleet's messages. */
   readonly isConnected: boolean;
 }
 
-/** The instances whose figures make up the fleet's. */
+/** The instances that count for the fleet's progress. */
 export interface Members {
   /** In the order of their ids. */
   readonly seen: readonly SeenReport[];
   readonly reports: readonly InstanceReport[];
-  /** Ids of those that may be sent a command: as `seen`, but nobody when all have left. */
+  /** Ids that may receive commands: as `seen`, but none when all have left. */
   readonly registeredIds: readonly string[];
-  /** Ids that the source asks for; empty until a migration was started. */
+  /** Ids that the source needs; empty before the start. */
   readonly expectedIds: readonly string[];
-  /** Expected ids of which nothing was ever heard. */
+  /** Expected ids that never registered. */
   readonly missingIds: readonly string[];
-  /** Ids of those that live and that the source does not ask for: neither figures nor commands are theirs. */
+  /** Ids of live instances that the source does not need. They neither count nor receive commands. */
   readonly unexpectedIds: readonly string[];
-  /** Ids of living ones that run another release than the rest, or are configured with other clusters. */
+  /** Ids of live instances that run another release or have other clusters configured than the rest. */
   readonly otherReleaseIds: readonly string[];
   readonly otherClustersIds: readonly string[];
-  /** The release that most have. */
+  /** The most common release. */
   readonly usualRelease: string | null;
-  /** The leader's report, when there is one. */
+  /** The leader's report, if any. */
   readonly leading: InstanceReport | null;
 }
 
-/** The ids that the source asks for, by those who live; by the last known words when nobody does. */
+/**
+ * The ids that the source needs, according to live instances; according to the last known reports when none is alive.
+ */
 export function expectedIdsOf(reports: ReadonlyMap<string, SeenReport>): string[] {
   const all = [...reports.values()];
   const living = all.filter(({ fresh }) => fresh);
@@ -43,12 +45,12 @@ export function expectedIdsOf(reports: ReadonlyMap<string, SeenReport>): string[
   return [...new Set(reported)].sort();
 }
 
-/** Before the start nobody is expected, and an instance that has been silent for longer has been taken away. */
+/** Before the start no instance is expected, and one that has been silent for longer was removed. */
 const SILENCE_COUNTED_MS = 600_000;
 
 /**
- * Who counts: once a migration was started, everybody who is expected; before that everybody who lives, or has fallen
- * silent lately without leaving. When that is nobody, the last known figures are all there is.
+ * The instances that count. After the start: all expected ones. Before: all that are alive, or silent for a short time
+ * without leaving. If that is none, the last known reports count.
  */
 export function membersOf({ reports, leader, silent_ms }: FleetSnapshot): Members {
   const expectedIds = expectedIdsOf(reports);

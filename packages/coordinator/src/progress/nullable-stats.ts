@@ -1,15 +1,15 @@
-/** Figures that not every instance knows: what is unknown is left out, and all unknown gives null. */
+/** Stats that not every instance knows: unknown values are skipped, and all unknown gives null. */
 function known<Stat>(stats: readonly (Stat | null | undefined)[]): Stat[] {
   return stats.filter((stat): stat is Stat & NonNullable<unknown> => stat !== null && stat !== undefined);
 }
 
-/** The sum of the known figures; null when there is none. */
+/** The sum of the known values; null when there are none. */
 export function sumOf(stats: readonly (number | null | undefined)[]): number | null {
   const summands = known(stats);
   return summands.length === 0 ? null : summands.reduce((sum, stat) => sum + stat, 0);
 }
 
-/** The largest of the known figures; null when there is none. */
+/** The largest known value; null when there is none. */
 export function maxOf(stats: readonly (number | null | undefined)[]): number | null {
   return known(stats).reduce<number | null>(
     (largest, stat) => (largest === null ? stat : Math.max(largest, stat)),
@@ -23,7 +23,7 @@ export function firstOf<Value>(values: readonly (Value | null | undefined)[]): V
 }
 
 /**
- * The value that stands first in a fixed order; values outside of it count as later than all others.
+ * The value that comes first in a fixed order; other values come last.
  * @returns null when no value is known
  */
 export function earliestOf<Value extends string>(

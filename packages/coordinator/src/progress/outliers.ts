@@ -1,24 +1,24 @@
 import type { InstanceReport, Leader } from '@convoy/api/fleet/fleet';
 
-/** Instances that differ from the rest of their fleet in something that all should have alike. */
+/** Instances that differ from the rest of their fleet in something that must be the same. */
 export interface Outliers {
   readonly ids: readonly string[];
-  /** What the rest has; null while nothing is known. */
+  /** The value of the rest; null while unknown. */
   readonly usual: string | null;
 }
 
-/** What one instance has; null when it is not known, which differs from nothing. */
+/** One instance's value; null when unknown, which differs from nothing. */
 export type ReadTrait = (report: InstanceReport) => string | null;
 
 /** The software's release. */
 export const releaseOf: ReadTrait = ({ identity }) => identity.release;
 
-/** The two configured clusters by their own ids. */
+/** The ids of the two configured clusters. */
 export const clustersOf: ReadTrait = ({ clusterIds }) =>
   clusterIds === null ? null : `${clusterIds.cluster0} ${clusterIds.cluster1}`;
 
 /**
- * Who differs from what most have; where as many have one thing as another, from what the leader has.
+ * Instances that differ from the most common value; the leader's value decides ties.
  * @param reports in the order of their ids
  */
 export function outliers(reports: readonly InstanceReport[], leader: Leader | null, read: ReadTrait): Outliers {

@@ -1,30 +1,29 @@
-/** An estimate of the time to the end of the copy, at one moment. */
+/** An estimate of the remaining copy time, at one moment. */
 export interface RemainingEstimate {
   readonly seconds: number;
-  /** The smoothed rate that it stands for. */
+  /** The smoothed rate behind it. */
   readonly bytesPerSecond: number;
   /** Milliseconds since 1970. */
   readonly at_ms: number;
   /** When the first rate was seen. */
   readonly since_ms: number;
-  /** When the copy was seen to advance last. */
+  /** When the copy last advanced. */
   readonly advancedAt_ms: number;
 }
 
-/** After this time a new rate has replaced 63 % of the old one: long enough for the eye, short enough to be true. */
+/** After this time a new rate has replaced 63 % of the old one: smooth to read, yet current. */
 const SMOOTHING_SECONDS = 30;
-/** A copy that stands still for longer has no estimate. */
+/** A copy that stalls for longer has no estimate. */
 const STANDSTILL_SECONDS_MAX = 60;
-/** Longer times say only that the copy hardly moves. */
+/** Longer times only say that the copy hardly moves. */
 const SECONDS_MAX = 365 * 24 * 3600;
 
 /**
- * The next estimate: the bytes left by a rate that is drawn towards the present one, so that a rate that jumps does not
- * make the estimate jump. Until the first 30 s are over the rate is the mean of those seen: a copy begins slowly, and
- * its first moment alone would tell of hours.
+ * The next estimate: remaining bytes divided by a smoothed rate, so that a jumping rate does not make it jump. During
+ * the first 30 s the rate is the mean so far: a copy starts slowly, and its first moment alone would suggest hours.
  * @param bytesLeft bytes still to copy
- * @param bytesPerSecond the present rate of the whole fleet
- * @returns null when nothing can be said
+ * @param bytesPerSecond the current rate of the whole fleet
+ * @returns null when there is no basis for an estimate
  */
 export function nextEstimate(
   previous: RemainingEstimate | null,
@@ -47,7 +46,7 @@ function drawnTowards(rate: number, { bytesPerSecond, at_ms, since_ms }: Remaini
   return bytesPerSecond + (rate - bytesPerSecond) * weight;
 }
 
-/** While the copy stands still the estimate does too, for a while. */
+/** While the copy stalls, the estimate stays unchanged for a while. */
 function standing(previous: RemainingEstimate | null, now_ms: number): RemainingEstimate | null {
   if (previous === null || now_ms - previous.advancedAt_ms > STANDSTILL_SECONDS_MAX * 1000) return null;
   return { ...previous, at_ms: now_ms };

@@ -16,7 +16,7 @@ function foldSides(sides: readonly VerificationSideProgress[]): VerificationSide
   };
 }
 
-/** The verifiers of all instances as one: summed counts, the earliest phase, the largest lag; null when none runs. */
+/** All instances' verifiers as one: summed counts, the earliest phase, the largest lag; null when none runs. */
 export function fleetVerification(progresses: readonly Progress[]): Progress['verification'] {
   const running = progresses.flatMap(({ verification }) => (verification === null ? [] : [verification]));
   if (running.length === 0) return null;

@@ -1,10 +1,10 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Members } from './members.js';
 
-/** Warnings shown at most; the rest is counted. */
+/** Maximum warnings shown; the rest is counted. */
 const WARNINGS_MAX = 100;
 
-/** The ids of each state, for example `RUNNING: shard0, shard1; IDLE: shard2`. */
+/** The ids in each state, for example `RUNNING: shard0, shard1; IDLE: shard2`. */
 function mixedStates({ reports }: Members): Warning[] {
   const idsByState = new Map<string, string[]>();
   for (const { state, identity } of reports) idsByState.set(state, [...(idsByState.get(state) ?? []), identity.id]);
@@ -13,7 +13,7 @@ function mixedStates({ reports }: Members): Warning[] {
   return [{ name: 'mixedStates', description: `The instances are in different states (${listed}).` }];
 }
 
-/** A warning about some instances; none when there are none. */
+/** A warning about some instances; none for an empty list. */
 function about(name: string, ids: readonly string[], description: (listed: string) => string): Warning[] {
   return ids.length === 0 ? [] : [{ name, description: description(ids.join(', ')) }];
 }
@@ -22,38 +22,40 @@ function ofMembership(members: Members): Warning[] {
   const silentIds = members.seen.filter(({ fresh }) => !fresh).map(({ report }) => report.identity.id);
   const usual = members.usualRelease ?? 'unknown';
   return [
-    ...about('waitingForInstances', members.missingIds, (ids) => `Instances that were never seen: ${ids}; start them.`),
     ...about(
-      'instancesSilent',
-      silentIds,
-      (ids) => `Instances without a heartbeat: ${ids}; their figures are the last known ones.`,
+      'waitingForInstances',
+      members.missingIds,
+      (ids) => `These instances have never registered: ${ids}. Start them.`,
     ),
+    ...about('instancesSilent', silentIds, (ids) => `No heartbeat from ${ids}. Their values are the last known ones.`),
     ...about(
       'instancesUnexpected',
       members.unexpectedIds,
-      (ids) => `Instances that the source has no shard for: ${ids}; stop them.`,
+      (ids) => `The source has no shard for these instances: ${ids}. Stop them.`,
     ),
     ...about(
       'releasesDiffer',
       members.otherReleaseIds,
-      (ids) => `Instances of another release than ${usual}: ${ids}; give all the same.`,
+      (ids) => `These instances run another release than ${usual}: ${ids}. Run the same release everywhere.`,
     ),
     ...about(
       'clustersDiffer',
       members.otherClustersIds,
-      (ids) => `Instances that are configured with other clusters than the rest: ${ids}; give all the same.`,
+      (ids) =>
+        `These instances have other clusters configured than the rest: ${ids}. Configure the same clusters for ` +
+        'all.',
     ),
   ];
 }
 
 const unheard: Warning = {
   name: 'redisUnavailable',
-  description: 'This process does not hear the fleet, for Redis cannot be used; all figures are the last known ones.',
+  description: 'Redis is unreachable from this coordinator. All values are the last known ones.',
 };
 
 /**
- * What an operator should know: of the fleet as a whole first, then what the instances say, each thing once.
- * @param isConnected whether this process hears the fleet
+ * Warnings for the operator: about the fleet as a whole first, then the instances' own, without duplicates.
+ * @param isConnected whether this process receives the fleet's messages
  */
 export function fleetWarnings(members: Members, isConnected: boolean): Warning[] {
   const own = [...(isConnected ? [] : [unheard]), ...mixedStates(members), ...ofMembership(members)];
@@ -61,6 +63,6 @@ export function fleetWarnings(members: Members, isConnected: boolean): Warning[]
   const byText = new Map([...own, ...reported].map((warning) => [`${warning.name}\n${warning.description}`, warning]));
   const all = [...byText.values()];
   if (all.length <= WARNINGS_MAX) return all;
-  const more = { name: 'moreWarnings', description: `${all.length - WARNINGS_MAX} further warnings are not shown.` };
+  const more = { name: 'moreWarnings', description: `${all.length - WARNINGS_MAX} further warnings are hidden.` };
   return [...all.slice(0, WARNINGS_MAX), more];
 }

@@ -9,14 +9,19 @@ import { redisFailureReason } from './redis-failure.js';
 import type { RedisSettings, RedisTls } from './redis-settings.js';
 import { TlsConnector, TlsSentinelConnector } from './tls-connectors.js';
 
-/** Tries of one command over new connections before it fails; the callers have time limits of their own. */
+/** Attempts of one command over new connections before it fails; callers have their own time limits. */
 const COMMAND_RETRIES = 2;
-/** A connection that is not made within this time is tried anew. */
+/** Time limit of connecting, before another attempt. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Pauses between attempts to connect grow from the first to the last, so a Redis that returns is found within a second. */
+/**
+ * Delays between connection attempts grow from the first to the last; Redis is found within a second after it returns.
+ */
 const RECONNECT_PAUSE_MS = { first: 50, last: 1_000 };
 
-/** Milliseconds before the next attempt: doubling up to the bound, and jittered so that a fleet does not come all at once. */
+/**
+ * Milliseconds before the next attempt: doubling up to the bound, with jitter so that a fleet does not reconnect all at
+ * once.
+ */
 function reconnectPause(attempt: number): number {
   const pause = Math.min(RECONNECT_PAUSE_MS.first * 2 ** Math.min(attempt, 10), RECONNECT_PAUSE_MS.last);
   return Math.round(pause * (0.5 + Math.random() / 2));
@@ -26,7 +31,11 @@ function readTlsFile(path: string, setting: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
-    throw new ConvoyError('invalidConfiguration', `redis.tls.${setting}: the file cannot be read.`, { cause });
+    throw new ConvoyError(
+      'invalidConfiguration',
+      `redis.tls.${setting}: the file cannot be read. Check its path and permissions.`,
+      { cause },
+    );
   }
 }
 
@@ -45,7 +54,7 @@ function commonOptions(settings: RedisSettings, commandRetries: number | null): 
     connectTimeout: CONNECT_TIMEOUT_MS,
     retryStrategy: reconnectPause,
     maxRetriesPerRequest: commandRetries,
-    // A primary that became a replica answers READONLY: the connection is made anew and finds the present primary.
+    // A primary that became a replica replies READONLY: a new connection finds the current primary.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
     ...(settings.username === undefined ? {} : { username: settings.username.reveal() }),
     ...(settings.password === undefined ? {} : { password: settings.password.reveal() }),
@@ -74,30 +83,30 @@ function connect(settings: RedisSettings, commandRetries: number | null, more: R
   });
 }
 
-/** Makes, watches and closes the connections of one process to Redis. Made by one owner, who closes them. */
+/** Creates, watches and closes one process's connections to Redis. The owner closes them. */
 export class RedisConnections {
   readonly #settings: RedisSettings;
   readonly #logger: Logger;
   readonly #hangs: HangWatch;
   readonly #open = new Set<RedisConnection>();
-  /** One line per outage: the driver repeats its errors with every attempt. */
+  /** One log line per outage: the driver repeats its errors with every attempt. */
   #outageLogged = false;
 
-  /** @param call_ms how long one call may take */
+  /** @param call_ms time limit of one call */
   constructor(settings: RedisSettings, logger: Logger, call_ms: number) {
     this.#settings = settings;
     this.#logger = logger;
     this.#hangs = new HangWatch(call_ms);
   }
 
-  /** A connection whose commands fail after a few tries, for everything with a time limit. */
+  /** A connection whose commands fail after a few attempts, for calls with a time limit. */
   bounded(): RedisConnection {
     return this.#answering(connect(this.#settings, COMMAND_RETRIES), true);
   }
 
   /**
-   * A connection whose commands wait for Redis to return, as BullMQ needs it. The copies that BullMQ
-   * makes of it are closed with it: BullMQ itself would wait for a Redis that is gone.
+   * A connection whose commands wait until Redis returns, as BullMQ needs it. Closing it also closes BullMQ's copies:
+   * BullMQ itself would wait for a lost Redis.
    */
   patient(): RedisConnection {
     const connection = this.#answering(connect(this.#settings, null));
@@ -112,29 +121,29 @@ export class RedisConnections {
   }
 
   /**
-   * A patient connection for subscriptions, which are not taken up again by themselves: subscribe upon every `ready`.
-   * (The driver would do so with a promise that nobody catches, and its failure would end the process.)
+   * A waiting connection for subscriptions. The driver does not restore them: subscribe on every `ready`. (It would
+   * restore them with a promise that nobody catches, whose failure would end the process.)
    */
   subscriber(): RedisConnection {
     return this.#answering(connect(this.#settings, null, { autoResubscribe: false }));
   }
 
-  /** Logs a failure of a connection, once per outage and without addresses. */
+  /** Logs a connection failure, once per outage and without addresses. */
   readonly onError = (error: unknown): void => {
     if (this.#outageLogged) return;
     this.#outageLogged = true;
     this.#logger.warn(
       { event: 'redisUnavailable', reason: redisFailureReason(error) },
-      'Redis cannot be used, it is retried',
+      'Redis is unreachable, retrying',
     );
   };
 
-  /** Closes all connections at once, without waiting for replies. */
+  /** Closes all connections immediately, without waiting for replies. */
   close(): void {
     for (const connection of this.#open) connection.disconnect();
   }
 
-  /** @param isBusy whether heartbeats, or looks at them, go over it */
+  /** @param isBusy whether heartbeats or their checks use it */
   #answering(connection: RedisConnection, isBusy = false): RedisConnection {
     this.#hangs.add(connection, isBusy);
     return this.#watched(connection);
@@ -143,7 +152,7 @@ export class RedisConnections {
   #watched<Connection extends RedisConnection>(connection: Connection): Connection {
     connection.on('error', this.onError);
     connection.on('ready', () => {
-      if (this.#outageLogged) this.#logger.info({ event: 'redisAvailable' }, 'Redis can be used again');
+      if (this.#outageLogged) this.#logger.info({ event: 'redisAvailable' }, 'Redis is reachable again');
       this.#outageLogged = false;
     });
     connection.on('end', () => this.#open.delete(connection));

@@ -3,28 +3,28 @@ import { PeriodicTask } from '../time/periodic-task.js';
 import type { RedisConnection } from './redis-connection.js';
 import { callRedis, redisFailureReason } from './redis-failure.js';
 
-/** Between two looks at connections that may rightly be silent passes this many times the time that a reply may take. */
+/** Interval of checking connections that may be silent, as a multiple of a reply's time limit. */
 const PAUSE_PER_LIMIT = 2;
-/** A connection of which replies are expected all the time is looked at this often in that time. */
+/** Checks per reply time limit for a connection that constantly expects replies. */
 const LOOKS_PER_LIMIT = 3;
 
 /**
- * Makes connections anew that do not answer: their way was cut without a word, or their server is frozen. By itself the
- * system would find out after minutes. A busy connection on which nothing comes any more makes all be looked at.
+ * Replaces connections that stopped responding: the network dropped them silently, or their server hangs. The system
+ * itself would notice only after minutes. When a busy connection goes silent, it checks all.
  */
 export class HangWatch {
   readonly #limit_ms: number;
   readonly #looks = new Set<PeriodicTask>();
 
-  /** @param limit_ms how long a reply may take */
+  /** @param limit_ms time limit of a reply */
   constructor(limit_ms: number) {
     this.#limit_ms = limit_ms;
   }
 
   /**
-   * Watches a connection until it ends.
-   * @param connection not one for blocking commands, whose replies may take their time
-   * @param isBusy whether commands are sent over it about once a second: then it costs nothing to be watched closely
+   * Watches a connection until it closes.
+   * @param connection not one for blocking commands, whose replies may take long
+   * @param isBusy whether about one command per second uses it: then watching it closely costs nothing
    */
   add(connection: RedisConnection, isBusy: boolean): void {
     const ask = new PeriodicTask(PAUSE_PER_LIMIT * this.#limit_ms, () => this.#ask(connection));
@@ -37,7 +37,7 @@ export class HangWatch {
     });
   }
 
-  /** A look that asks nothing: whether anything has come since the last one. */
+  /** A check that sends nothing: whether anything has arrived since the last one. */
   #listen(connection: RedisConnection): PeriodicTask {
     let before: number | undefined;
     return new PeriodicTask(this.#limit_ms / LOOKS_PER_LIMIT, () => {
@@ -58,7 +58,7 @@ export class HangWatch {
   }
 }
 
-/** What has come over the present connection so far; undefined while there is none, and for a cluster, which has many. */
+/** Bytes received over the current connection; undefined without one, and for a cluster, which has several. */
 function bytesHeard(connection: RedisConnection): number | undefined {
   return connection instanceof Redis && ['connect', 'ready'].includes(connection.status)
     ? connection.stream.bytesRead

@@ -1,11 +1,11 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
-/** Redis begins its error replies with a code in capitals, for example `WRONGPASS` or `READONLY`. */
+/** Redis error replies begin with a code in capitals, for example `WRONGPASS` or `READONLY`. */
 const REPLY_CODE = /^[A-Z][A-Z0-9]{2,31}\b/;
 
 /**
- * A short reason that may be logged. Errors of the driver carry the command's arguments (with AUTH, the password) and
- * addresses, so nothing but a code of the system or of the server is taken over.
+ * A short reason that is safe to log. Driver errors contain the command's arguments (with AUTH, the password) and
+ * addresses, so only a code of the system or the server is used.
  */
 export function redisFailureReason(thrown: unknown): string {
   if (thrown instanceof ConvoyError)
@@ -17,16 +17,16 @@ export function redisFailureReason(thrown: unknown): string {
 }
 
 /**
- * Waits for a call to Redis, but no longer than a time limit. A process that was not let run for that time takes a reply
- * that has come meanwhile.
- * @param call the reply to come; it may still come later and is then dropped
+ * Waits for a call to Redis up to a time limit. If the process itself was stopped for that time, it accepts a reply
+ * that arrived meanwhile.
+ * @param call the pending reply; a later one is dropped
  * @param limit_ms milliseconds
  * @throws ConvoyError `redisUnavailable` with the reason
  */
 export async function callRedis<Reply>(call: Promise<Reply>, limit_ms: number): Promise<Reply> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
-    // Of both that wait, the timer would be seen before the socket.
+    // After a stop the timer fires before the socket is read.
     timer = setTimeout(
       () => setImmediate(() => reject(Object.assign(new Error('no reply in time'), { code: 'TIMEOUT' }))),
       limit_ms,
@@ -45,7 +45,7 @@ function redisUnavailable(cause: unknown): ConvoyError {
   const reason = redisFailureReason(cause);
   return new ConvoyError(
     'redisUnavailable',
-    `Redis cannot be used (${reason}); it is retried, and no data is lost meanwhile.`,
+    `Redis is unreachable (${reason}). Convoy keeps retrying and loses no data.`,
     {
       cause,
     },

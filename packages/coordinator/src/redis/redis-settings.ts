@@ -6,30 +6,30 @@ export interface RedisAddress {
   readonly port: number;
 }
 
-/** TLS as Node.js takes it; files are read when a connection is made. */
+/** TLS options of Node.js; files are read on connecting. */
 export interface RedisTls {
   readonly caFile?: string | undefined;
   readonly certFile?: string | undefined;
   readonly keyFile?: string | undefined;
   readonly servername?: string | undefined;
-  /** Accepts any certificate: for tests with self-signed ones only. */
+  /** Accepts any certificate; only for tests with self-signed ones. */
   readonly allowInvalidCertificates: boolean;
 }
 
-/** How Redis is laid out. */
+/** Topology of Redis. */
 export type RedisTopology =
   | { readonly kind: 'single'; readonly address: RedisAddress }
   | {
       readonly kind: 'sentinel';
       readonly sentinels: readonly RedisAddress[];
-      /** Name of the primary as the Sentinels know it. */
+      /** The primary's name in the Sentinels. */
       readonly primaryName: string;
       readonly sentinelUsername?: Secret | undefined;
       readonly sentinelPassword?: Secret | undefined;
     }
   | { readonly kind: 'cluster'; readonly nodes: readonly RedisAddress[] };
 
-/** Everything that a connection to Redis needs to know. Made by `parseRedisSettings`. */
+/** Everything that a connection to Redis needs. `parseRedisSettings` creates it. */
 export interface RedisSettings {
   readonly topology: RedisTopology;
   /** An ACL user; the default user when left out. */
@@ -39,6 +39,6 @@ export interface RedisSettings {
   readonly database: number;
   /** Encrypts the connections when present. */
   readonly tls?: RedisTls | undefined;
-  /** Stands before every key and channel, for servers that several applications share. */
+  /** Prefix of every key and channel, for servers that several applications share. */
   readonly keyPrefix: string;
 }

@@ -5,7 +5,7 @@ const TIME = `return redis.call('TIME')`;
 
 /**
  * The Redis server's time in milliseconds since 1970: the one clock that all processes of a fleet share. In a Redis
- * Cluster it is that of the node which has the fleet's keys, for each node has its own clock.
+ * Cluster, the clock of the node with the fleet's keys, since each node has its own.
  */
 export async function redisTime_ms(connection: RedisConnection, { members }: FleetKeys): Promise<number> {
   const [seconds, microseconds] = (await connection.eval(TIME, 1, members)) as [string, string];

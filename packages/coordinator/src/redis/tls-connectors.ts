@@ -2,12 +2,12 @@ import { connect } from 'node:tls';
 import type { Socket } from 'node:net';
 import { AbstractConnector, type RedisOptions, SentinelConnector } from 'ioredis';
 
-/** How long a connection may take to end before it is cut; the driver's own default. */
+/** Time limit of closing a connection before it is destroyed; the driver's default. */
 const DISCONNECT_TIMEOUT_MS = 2_000;
 
 /**
- * Keeps an error from ending the process. A TLS socket may fail twice, once of itself and once by an alert of the other
- * side; the driver listens for the first failure alone.
+ * Keeps an error from ending the process. A TLS socket may fail twice: by itself and by an alert of the peer. The
+ * driver listens only for the first failure.
  */
 function heard<Stream extends Socket>(stream: Stream): Stream {
   return stream.on('error', () => undefined);
@@ -17,7 +17,7 @@ function heard<Stream extends Socket>(stream: Stream): Stream {
 export class TlsConnector extends AbstractConnector {
   readonly #options: RedisOptions;
 
-  /** @param options those of the connection */
+  /** @param options the connection's options */
   constructor(options: unknown) {
     super(DISCONNECT_TIMEOUT_MS);
     this.#options = options as RedisOptions;
@@ -37,7 +37,7 @@ export class TlsConnector extends AbstractConnector {
 
 /** Connects by TLS to the primary that Sentinels name. */
 export class TlsSentinelConnector extends SentinelConnector {
-  /** @param options those of the connection */
+  /** @param options the connection's options */
   constructor(options: unknown) {
     super(options as ConstructorParameters<typeof SentinelConnector>[0]);
   }

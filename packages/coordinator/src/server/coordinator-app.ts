@@ -26,7 +26,7 @@ function serveEvents(app: FastifyInstance, events: ProgressEvents): void {
   });
   app.get(EVENTS_PATH, (request, reply) => {
     if (!events.hasRoom())
-      throw new ConvoyError('notReady', 'Too many clients watch the progress already; try again later.');
+      throw new ConvoyError('notReady', 'Too many clients already watch the progress. Try again later.');
     const lastEventId = request.headers['last-event-id'];
     reply.hijack();
     reply.raw.writeHead(200, {
@@ -39,8 +39,8 @@ function serveEvents(app: FastifyInstance, events: ProgressEvents): void {
 }
 
 /**
- * Makes the server of the fleet API, which does not listen yet: the contract for the whole fleet, its instances, the
- * event stream, health and metrics. More routes may be added.
+ * Creates the server of the fleet API: the contract for the whole fleet, its instances, the event stream, health and
+ * metrics. It does not listen yet, and the caller may add routes.
  * @throws ConvoyError `invalidConfiguration` for access settings that would let anybody in
  */
 export async function createCoordinatorApp({
@@ -55,8 +55,7 @@ export async function createCoordinatorApp({
     scope: 'fleet',
     access: guarded,
     isReady: () => director.isConnected(),
-    whyNotReady: () =>
-      'Redis does not answer this coordinator, so that no command would reach an instance; it is retried.',
+    whyNotReady: () => 'Redis is unreachable, so this coordinator cannot send commands. It keeps retrying.',
     logger,
   });
   serveEvents(app, new ProgressEvents(director, Date.now()));

@@ -3,7 +3,7 @@ import type { CommandName } from '@convoy/api/contract/commands';
 import { migrationStates } from '@convoy/api/contract/progress';
 import type { GlobalProgress } from '../progress/aggregate.js';
 
-/** One value of a metric; null when it is unknown and left out. */
+/** One value of a metric; null for unknown values, which are left out. */
 interface Sample {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number | null;
@@ -21,21 +21,21 @@ function single(name: string, help: string, read: (global: GlobalProgress) => nu
 }
 
 const metrics: readonly Metric[] = [
-  single('convoy_fleet_instances', 'Instances that were ever heard of.', ({ instances }) => instances.length),
+  single('convoy_fleet_instances', 'Known instances.', ({ instances }) => instances.length),
   single('convoy_fleet_failed', '1 when the migration has failed.', ({ failure }) => (failure === null ? 0 : 1)),
   single('convoy_fleet_can_commit', '1 when a commit will succeed.', ({ progress }) => (progress.canCommit ? 1 : 0)),
-  single('convoy_fleet_can_write', '1 when the destination may be written to.', ({ progress }) =>
+  single('convoy_fleet_can_write', '1 when the destination accepts writes.', ({ progress }) =>
     progress.canWrite === true ? 1 : 0,
   ),
   single('convoy_fleet_lag_seconds', 'Largest lag of any instance.', ({ progress }) => progress.lagTimeSeconds),
   single(
     'convoy_fleet_overall_lag_seconds',
-    'Largest overall lag of any instance, definition changes included.',
+    'Largest overall lag of any instance, including DDL changes.',
     ({ progress }) => progress.lag?.overallLagSeconds ?? null,
   ),
   single(
     'convoy_fleet_definition_lag_seconds',
-    'Largest lag of any instance in definition changes.',
+    'Largest DDL lag of any instance.',
     ({ progress }) => progress.lag?.ddlLagSeconds ?? null,
   ),
   single(
@@ -65,19 +65,19 @@ const metrics: readonly Metric[] = [
   ),
   single(
     'convoy_fleet_copy_seconds_remaining',
-    'Estimated seconds to the end of the copy.',
+    'Estimated seconds until the copy ends.',
     ({ progress }) => progress.secondsRemaining,
   ),
   {
     name: 'convoy_fleet_state',
-    help: '1 for the present state of the fleet.',
+    help: '1 for the current state of the fleet.',
     labelNames: ['state'],
     read: ({ progress }) =>
       migrationStates.map((state) => ({ labels: { state }, value: state === progress.state ? 1 : 0 })),
   },
   {
     name: 'convoy_fleet_indexes',
-    help: 'Indexes that the destination gets, by what has become of them.',
+    help: 'Indexes to build on the destination, by state.',
     labelNames: ['state'],
     read: ({ progress: { indexBuilding } }) =>
       indexBuilding === null
@@ -92,7 +92,7 @@ const metrics: readonly Metric[] = [
   },
   {
     name: 'convoy_fleet_verification_documents',
-    help: 'Documents of a cluster as the embedded verifier counts them.',
+    help: 'Documents of a cluster in the embedded verifier.',
     labelNames: ['cluster', 'state'],
     read: ({ progress: { verification } }) =>
       (['source', 'destination'] as const).flatMap((cluster) => [
@@ -102,7 +102,7 @@ const metrics: readonly Metric[] = [
   },
   {
     name: 'convoy_fleet_warnings',
-    help: 'Warnings that progress shows, by name.',
+    help: 'Warnings in progress, by name.',
     labelNames: ['name'],
     read: ({ progress }) => {
       const names = (progress.warnings ?? []).map(({ name }) => name);
@@ -114,7 +114,7 @@ const metrics: readonly Metric[] = [
   },
   {
     name: 'convoy_fleet_leader',
-    help: '1 for the instance that leads the fleet.',
+    help: '1 for the leader of the fleet.',
     labelNames: ['id'],
     read: ({ progress, instances }) =>
       instances.map(({ id, syncID }) => ({
@@ -124,7 +124,7 @@ const metrics: readonly Metric[] = [
   },
   {
     name: 'convoy_instance_reachable',
-    help: '1 while the heartbeat of an instance is in time.',
+    help: '1 while the heartbeats of an instance arrive in time.',
     labelNames: ['id'],
     read: ({ instances }) => instances.map(({ id, reachable }) => ({ labels: { id }, value: reachable ? 1 : 0 })),
   },
@@ -136,9 +136,9 @@ const metrics: readonly Metric[] = [
   },
 ];
 
-/** The figures of a fleet in Prometheus' text format; what is unknown is left out. */
+/** A fleet's metrics in the Prometheus text format, without unknown values. */
 export function scrapeFleet(global: GlobalProgress): Promise<string> {
-  // A registry per scrape: the figures live in the reports, and unknown ones must not keep their last value.
+  // A new registry per scrape: the values come from the reports, and unknown ones must not keep their last value.
   const registry = new Registry();
   for (const { name, help, labelNames = [], read } of metrics) {
     const samples = read(global).filter((sample) => sample.value !== null);
@@ -149,17 +149,17 @@ export function scrapeFleet(global: GlobalProgress): Promise<string> {
   return registry.metrics();
 }
 
-/** Gauges of Node.js whose names end as those of counters: left out, as Prometheus' conventions want it. */
+/** Node.js gauges with the suffix of counters; left out, as Prometheus' conventions demand. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
-/** From an answer out of memory to the 30 s that a coordinator waits. */
+/** From a reply out of memory to the coordinator's time limit of 30 s. */
 const commandBuckets_seconds = [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30];
 
-/** The figures of a coordinator process itself. */
+/** A coordinator process's own metrics. */
 export class CoordinatorMetrics {
   readonly #registry = new Registry();
   readonly #commandDuration = new Histogram({
     name: 'convoy_fleet_command_duration_seconds',
-    help: 'Time until all instances have answered a command.',
+    help: 'Time until all instances have replied to a command.',
     labelNames: ['command', 'result'],
     buckets: commandBuckets_seconds,
     registers: [this.#registry],
@@ -170,7 +170,7 @@ export class CoordinatorMetrics {
     for (const name of misnamed) this.#registry.removeSingleMetric(name);
   }
 
-  /** Carries out a command and notes how long it took. */
+  /** Runs a command and records its duration. */
   async timed(command: CommandName, run: () => Promise<void>): Promise<void> {
     const ended = this.#commandDuration.startTimer({ command });
     try {
@@ -182,7 +182,7 @@ export class CoordinatorMetrics {
     }
   }
 
-  /** The process's figures and the fleet's, in Prometheus' text format. */
+  /** The process's and the fleet's metrics, in the Prometheus text format. */
   async scrape(global: GlobalProgress): Promise<string> {
     return `${await scrapeFleet(global)}\n${await this.#registry.metrics()}`;
   }

@@ -3,15 +3,15 @@ import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-pr
 import type { Failure } from '@convoy/api/fleet/fleet';
 import type { FleetDirector } from '../director/fleet-director.js';
 
-/** Events a second at most: fluent to the eye, and little work per client. */
+/** Maximum events per second: fluent to read, and little work per client. */
 const EVENT_GAP_MS = 200;
-/** Some figures change with time alone: seconds of silence, time remaining. */
+/** Some values change with time alone: seconds of silence, time remaining. */
 const TICK_MS = 1_000;
 /** A comment keeps proxies from closing a silent stream. */
 const KEEP_ALIVE_MS = 15_000;
-/** Clients at once; more get 503. */
+/** Maximum clients; further ones get 503. */
 const CLIENTS_MAX = 100;
-/** Bytes that may wait for a slow client; above, it gets no events until it has caught up, and then the latest. */
+/** Maximum bytes waiting for a slow client; above, it gets no events until it catches up, and then the latest. */
 const CLIENT_BYTES_MAX = 256 * 1024;
 
 /** The data of one event. */
@@ -23,15 +23,15 @@ export interface ProgressEvent {
 
 interface Client {
   readonly stream: ServerResponse;
-  /** Id of the last event that was written. */
+  /** Id of the last event sent. */
   sentId: number;
 }
 
 /**
- * Sends the fleet's progress to clients as server-sent events named `progress`. Each event is the whole, so one that
- * was missed is made good by the next: a client that comes back with a `Last-Event-ID` gets the present event unless
- * it has it already. Ids grow by one with every change and begin at the time of the process's start, so that they do
- * not fall back when it is restarted.
+ * Sends the fleet's progress to clients as server-sent events named `progress`. Each event is complete, so the next one
+ * makes up for a missed one: a client that reconnects with a `Last-Event-ID` gets the current event unless it has it
+ * already. Ids increase by one with every change and start at the process's start time, so a restart does not reset
+ * them.
  */
 export class ProgressEvents {
   readonly #director: FleetDirector;
@@ -50,18 +50,18 @@ export class ProgressEvents {
     this.#timers = [setInterval(() => this.#changed(), TICK_MS), setInterval(() => this.#beat(), KEEP_ALIVE_MS)];
   }
 
-  /** Whether one more client can be served. */
+  /** Whether another client may connect. */
   hasRoom(): boolean {
     return this.#clients.size < CLIENTS_MAX;
   }
 
   /**
-   * Adds a client and sends it the present event.
-   * @param stream with its headers written
-   * @param lastEventId the id that the client has seen last, when it comes back
+   * Adds a client and sends it the current event.
+   * @param stream with its headers sent
+   * @param lastEventId the last id that a reconnecting client has seen
    */
   add(stream: ServerResponse, lastEventId: string | undefined): void {
-    // Its close is not told of any more.
+    // A closed stream emits no further close event.
     if (stream.destroyed) return;
     this.#take();
     const client = { stream, sentId: lastEventId === String(this.#id) ? this.#id : 0 };
@@ -71,7 +71,7 @@ export class ProgressEvents {
     this.#send(client);
   }
 
-  /** Ends all streams. */
+  /** Closes all streams. */
   close(): void {
     this.#unwatch();
     clearTimeout(this.#gap);
@@ -94,7 +94,7 @@ export class ProgressEvents {
     for (const client of this.#clients) this.#send(client);
   }
 
-  /** Reads the progress, and numbers it when it is news. */
+  /** Reads the progress, and gives it a new id when it changed. */
   #take(): void {
     const { failure, progress, instances } = this.#director.progress();
     const data = JSON.stringify({ failure, progress, instances } satisfies ProgressEvent);

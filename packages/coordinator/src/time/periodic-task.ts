@@ -1,4 +1,4 @@
-/** Runs one piece of work again and again: never twice at a time, and at once when asked. */
+/** Repeats one task: never twice at a time, and immediately on request. */
 export class PeriodicTask {
   readonly #work: () => Promise<void>;
   readonly #interval_ms: number;
@@ -8,21 +8,21 @@ export class PeriodicTask {
   #stopped = true;
 
   /**
-   * @param interval_ms pause between the end of one run and the begin of the next
-   * @param work must handle its own failures; one that gets out is a defect and ends the process
+   * @param interval_ms pause between the end of one run and the start of the next
+   * @param work handles its own failures; one that escapes is a bug and ends the process
    */
   constructor(interval_ms: number, work: () => Promise<void>) {
     this.#interval_ms = interval_ms;
     this.#work = work;
   }
 
-  /** Begins with a run at once. */
+  /** Starts with a run immediately. */
   start(): void {
     this.#stopped = false;
     this.runSoon();
   }
 
-  /** Runs now, or once more right after the present run. */
+  /** Runs now, or once more right after the current run. */
   runSoon(): void {
     if (this.#stopped) return;
     if (this.#running !== undefined) {
@@ -33,7 +33,7 @@ export class PeriodicTask {
     this.#running = this.#run();
   }
 
-  /** Ends the repetition and waits for the present run. */
+  /** Stops the repetition and waits for the current run. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);

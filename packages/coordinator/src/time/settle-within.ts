@@ -1,6 +1,5 @@
 /**
- * Waits until everything has ended, well or not, but no longer than a limit. What has not ended by then goes on
- * unwatched, so it must come to an end by other means.
+ * Waits until all promises settle, up to a limit. Later ones continue unwatched, so they must end by other means.
  * @param limit_ms milliseconds
  */
 export async function settleWithin(work: readonly Promise<unknown>[], limit_ms: number): Promise<void> {

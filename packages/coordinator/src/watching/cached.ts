@@ -1,11 +1,14 @@
-/** What was read serves all who ask for so long. */
+/** How long a read value serves all readers. */
 const CACHED_MS = 1_500;
-/** What takes long to read is kept for so many times as long: a large fleet's posts cost the process a tenth of its time at most. */
+/**
+ * A slow read is cached for this multiple of its duration: a large fleet's details cost at most a tenth of the
+ * process's time.
+ */
 const CACHED_PER_READING = 10;
 
 /**
- * Reads something again only when what was read last is old. Those who ask while it is read wait for the same reading.
- * @param read its failures are passed on, and tried again like everything else
+ * Reads a value again only when the last one is old. Callers during a read wait for the same read.
+ * @param read its failures are passed on and cached like values
  */
 export function cached<Value>(
   read: () => Promise<Value>,

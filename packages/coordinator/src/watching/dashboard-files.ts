@@ -7,15 +7,16 @@ import type { FastifyInstance } from 'fastify';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { replyWithFailure } from '@convoy/api/http/failure-replies';
 
-/** Paths that show nothing of a fleet and are open to all who may reach the service: the page asks for a token itself. */
+/** Paths that reveal nothing about a fleet and are open to everybody: the page itself asks for a token. */
 export const DASHBOARD_PREFIXES = ['/', '/dashboard/'];
 
 const packageFolder = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Nothing but the service's own files and answers is loaded, nothing is written into the page as code or style, and no other page shows it in a frame. */
+/** Loads only the service's own files and replies, runs no inline code or style, and forbids framing by other pages. */
 const HEADERS = {
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-cache',

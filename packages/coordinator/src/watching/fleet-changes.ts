@@ -3,22 +3,22 @@ import { changeBetween, type Json } from '../dashboard/change.js';
 import type { FleetDirector } from '../director/fleet-director.js';
 import { fleetMessage } from './fleet-message.js';
 
-/** One message a second at most, but for the first after a calm: what a person can read. */
+/** Maximum one message per second, except the first after an idle time: what a person can read. */
 const GAP_MS = 1_000;
-/** Pages at once; more get 503. */
+/** Maximum pages; further ones get 503. */
 const CLIENTS_MAX = 100;
-/** Bytes that may wait for a slow client; above, it gets nothing until it has caught up, and then the whole. */
+/** Maximum bytes waiting for a slow client; above, it gets nothing until it catches up, and then everything. */
 const CLIENT_BYTES_MAX = 512 * 1024;
 
 interface Client {
   readonly stream: ServerResponse;
-  /** Id of the last message that was written; 0 for none. */
+  /** Id of the last message sent; 0 for none. */
   sentId: number;
 }
 
 /**
- * Sends the dashboards what has changed: the whole as `fleet` to who has nothing or has missed something, and then each
- * second a `change` against the message before.
+ * Sends changes to dashboards: everything as `fleet` to a page that has nothing or missed a message, then each second a
+ * `change` against the previous message.
  */
 export class FleetChanges {
   readonly #director: FleetDirector;
@@ -34,18 +34,18 @@ export class FleetChanges {
     this.#director = director;
     this.#id = now_ms;
     this.#unwatch = director.watch(() => this.#changed());
-    // Time alone changes figures, and shows that the stream lives.
+    // Time alone changes values, and shows that the stream is alive.
     this.#timer = setInterval(() => this.#changed(), GAP_MS);
   }
 
-  /** Whether one more page can be served. */
+  /** Whether another page may connect. */
   hasRoom(): boolean {
     return this.#clients.size < CLIENTS_MAX;
   }
 
-  /** Adds a page and sends it the whole. */
+  /** Adds a page and sends it everything. */
   add(stream: ServerResponse): void {
-    // Its close is not told of any more.
+    // A closed stream emits no further close event.
     if (stream.destroyed) return;
     if (this.#clients.size === 0) this.#take();
     const client = { stream, sentId: 0 };
@@ -54,7 +54,7 @@ export class FleetChanges {
     this.#send(client);
   }
 
-  /** Ends all streams. */
+  /** Closes all streams. */
   close(): void {
     this.#unwatch();
     clearTimeout(this.#gap);

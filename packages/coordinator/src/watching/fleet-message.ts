@@ -2,7 +2,7 @@ import type { FleetMessage, InstanceView } from '../dashboard/message.js';
 import type { FleetDirector } from '../director/fleet-director.js';
 import { expectedIdsOf } from '../progress/members.js';
 
-/** The fleet as the dashboard shows it; rates are whole numbers, so that noise behind the point is no change. */
+/** The fleet for the dashboard; rates are whole numbers, so that noise in the decimals is no change. */
 export function fleetMessage(director: Pick<FleetDirector, 'snapshot' | 'progress' | 'commandsSent'>): FleetMessage {
   const { reports, leader, now_ms, isConnected } = director.snapshot();
   const { failure, progress, instances } = director.progress();

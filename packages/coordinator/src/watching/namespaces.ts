@@ -1,14 +1,14 @@
 import type { NamespacePart, PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { NamespacesReply, NamespaceView } from '../dashboard/message.js';
 
-/** Rows of one reply at most. */
+/** Maximum rows of one reply. */
 export const NAMESPACE_ROWS_MAX = 200;
 
-/** What is asked for. */
+/** A request for collections. */
 export interface NamespacesQuery {
   readonly offset: number;
   readonly limit: number;
-  /** Part of a name; all when empty. */
+  /** Part of a name; empty for all. */
   readonly search: string;
 }
 
@@ -19,11 +19,14 @@ const nothing: Sums = { collections: 0, totalBytes: 0, copiedBytes: 0, copiedDoc
 /** The collections of all instances. */
 export interface MergedNamespaces {
   readonly rows: readonly NamespaceView[];
-  /** Sums of those that the instances did not name. */
+  /** Sums of the collections that instances did not list. */
   readonly unnamed: Sums;
 }
 
-/** The collections of all instances as one list: those being copied first, then the largest. One post is held at a time. */
+/**
+ * The collections of all instances as one list: those being copied first, then by size. It holds one instance's details
+ * at a time.
+ */
 export async function mergeNamespaces(
   details: AsyncIterable<PublishedDetails['namespaces']> | Iterable<PublishedDetails['namespaces']>,
 ): Promise<MergedNamespaces> {
@@ -39,7 +42,7 @@ export async function mergeNamespaces(
   return { rows, unnamed };
 }
 
-/** One page of them, and the sums of the rest. */
+/** One page of collections, and the sums of the rest. */
 export function pageOfNamespaces(
   { rows, unnamed }: MergedNamespaces,
   { offset, limit, search }: NamespacesQuery,

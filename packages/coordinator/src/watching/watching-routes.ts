@@ -15,8 +15,8 @@ const namespacesQuerySchema = z.object({
 });
 
 /**
- * Serves what the dashboard shows beside the contract: `/api/v1/watch` (events), `/api/v1/history`, `/api/v1/namespaces`,
- * `/api/v1/preflight`, `/api/v1/commands` and `/api/v1/access`. All of it is for reading.
+ * Serves the dashboard's data beyond the contract: `/api/v1/watch` (events), `/api/v1/history`, `/api/v1/namespaces`,
+ * `/api/v1/preflight`, `/api/v1/commands` and `/api/v1/access`. All routes only read.
  */
 export function serveWatching(app: FastifyInstance, director: FleetDirector, access: AccessSettings): void {
   serveChanges(app, director);
@@ -38,15 +38,13 @@ export function serveWatching(app: FastifyInstance, director: FleetDirector, acc
 }
 
 function commandViews(director: FleetDirector): CommandView[] {
-  return director
-    .commands()
-    .map(({ commandId, at_ms, name, success, results }) => ({
-      commandId,
-      at_ms,
-      name,
-      success,
-      results: Object.fromEntries(results),
-    }));
+  return director.commands().map(({ commandId, at_ms, name, success, results }) => ({
+    commandId,
+    at_ms,
+    name,
+    success,
+    results: Object.fromEntries(results),
+  }));
 }
 
 function serveChanges(app: FastifyInstance, director: FleetDirector): void {
@@ -57,7 +55,7 @@ function serveChanges(app: FastifyInstance, director: FleetDirector): void {
   });
   app.get('/api/v1/watch', (_request, reply) => {
     if (!changes.hasRoom())
-      throw new ConvoyError('notReady', 'Too many pages watch the fleet already; try again later.');
+      throw new ConvoyError('notReady', 'Too many pages already watch the fleet. Try again later.');
     reply.hijack();
     reply.raw.writeHead(200, {
       'content-type': 'text/event-stream',

@@ -8,9 +8,9 @@ import { fleetName, hasRedis, openRedis, withoutRedis } from './redis-server.js'
 import type { TestRedis } from './redis-server.js';
 
 const accepted: CommandResult = { success: true };
-/** Nothing but a defect takes so long. */
+/** Only a bug takes this long. */
 const answersWithin_ms = 60_000;
-/** Of a command that one instance never answers: the others do within it on a busy machine too. */
+/** Time limit of a command that one instance never answers; the others answer within it on a busy host too. */
 const lateAfter_ms = 5_000;
 
 describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, () => {
@@ -40,7 +40,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     await Promise.all([group.end(), director.close()]);
   });
 
-  /** Joins instances that note what they are told and answer with what the function says. */
+  /** Joins instances that record their commands and reply with the function's result. */
   async function serving(
     ids: readonly string[],
     answer: (id: string) => Promise<CommandResult> = () => Promise.resolve(accepted),
@@ -69,7 +69,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     );
   });
 
-  it('that do not end hold up the leave of a leader, not the election of the next', async () => {
+  it('that hang delay the leave of a leader, not the next election', async () => {
     const timings = { leaderLease_ms: 600_000, leaveWait_ms: 600_000 };
     const first = await group.join('shard0', timings);
     let [begin, finish] = [(): void => undefined, (): void => undefined];
@@ -91,7 +91,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     await Promise.all([left, sent]);
   });
 
-  it('say which instances refused and why', async () => {
+  it('report which instances rejected them and why', async () => {
     await serving(['shard0', 'shard1'], (id) =>
       Promise.resolve(
         id === 'shard0' ? accepted : { success: false, error: 'optionsDiffer', errorDescription: 'Other options.' },
@@ -109,7 +109,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     });
   });
 
-  it('go to those alone that have not followed them when they are sent again', async () => {
+  it('go only to the other instances when repeated after a partial success', async () => {
     await serving(['shard0', 'shard1']);
     const { fleet, identity } = await group.join('shard2');
     fleet.report(idleReport(identity, { state: 'COMMITTING' }));
@@ -120,7 +120,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     expect(handled.map(({ id }) => id).sort()).toEqual(['shard0', 'shard1']);
   });
 
-  it('have one effect however often one id is sent', async () => {
+  it('take effect once for repeated ids', async () => {
     await serving(['shard0', 'shard1']);
     const outcomes = await Promise.all([1, 2, 3].map(() => director.command('pause', {}, 'the-same')));
     outcomes.push(await director.command('pause', {}, 'the-same'));
@@ -128,7 +128,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     expect(handled.map(({ id }) => id).sort()).toEqual(['shard0', 'shard1']);
   });
 
-  it('have one effect even when the queue has forgotten them', async () => {
+  it('take effect once even after a flushed queue', async () => {
     await serving(['shard0']);
     await director.command('pause', {}, 'the-same');
     const keys = await redis.client.keys(`{convoy:${name}}:queues:*`);
@@ -137,7 +137,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     expect(handled).toHaveLength(1);
   });
 
-  it('are tried again when they fail for a passing reason', async () => {
+  it('are retried after a temporary failure', async () => {
     let tries = 0;
     await serving(['shard0'], () => {
       tries += 1;
@@ -147,7 +147,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     expect(tries).toBe(3);
   });
 
-  it('end with the reason when it does not pass, and at once for any other', async () => {
+  it('fail with the reason when it persists, and immediately for any other', async () => {
     await serving(['shard0', 'shard1'], (id) =>
       Promise.reject(id === 'shard0' ? new ConvoyError('destinationUnavailable') : new ConvoyError('cannotCommit')),
     );
@@ -157,7 +157,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     expect(handled.filter(({ id }) => id === 'shard1')).toHaveLength(1);
   });
 
-  it('time out per instance, and are not carried out after that', async () => {
+  it('time out per instance, and do not run later', async () => {
     await serving(['shard0']);
     const { fleet } = await group.join('shard1');
     const impatient = new FleetDirector({
@@ -183,7 +183,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     expect(carriedOut).toEqual(['in time']);
   });
 
-  it('are refused while no instance is registered', async () => {
+  it('are rejected while no instance is registered', async () => {
     await expect(director.command('start', {})).rejects.toMatchObject({ error: 'fleetIncomplete' });
   });
 });

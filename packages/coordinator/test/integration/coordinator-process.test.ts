@@ -19,7 +19,7 @@ interface ProgressData {
   readonly instances: readonly { readonly id: string }[];
 }
 
-/** Messages and comments of a stream; what comes while nobody waits is kept. */
+/** Messages and comments of a stream, buffered until a test reads them. */
 async function* messagesOf(response: IncomingMessage): AsyncGenerator<string, undefined> {
   let text = '';
   for await (const chunk of response) {
@@ -81,7 +81,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     await Promise.all([coordinator.close(), group.end()]);
   });
 
-  it('says which address is taken, and by which setting another is given', async () => {
+  it('names the taken address and the setting for another one', async () => {
     const port = Number(new URL(coordinator.url).port);
     const expected = {
       error: 'addressTaken',
@@ -111,7 +111,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     return { status: response.status, body: await response.json() };
   }
 
-  it('says that nobody is there while nobody is there', async () => {
+  it('reports an empty fleet', async () => {
     expect(await call('/healthz')).toMatchObject({ status: 200 });
     expect(await call('/readyz')).toMatchObject({ status: 200 });
     expect(await call('/api/v1/instances')).toEqual({ status: 200, body: { success: true, instances: [] } });
@@ -125,7 +125,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     });
   });
 
-  it('validates a start before it is sent to anybody', async () => {
+  it('validates a start before sending it', async () => {
     await joinTwo();
     const refused = await call('/api/v1/start', { method: 'POST', body: '{"source": "cluster0"}' });
     expect(refused).toMatchObject({ status: 400, body: { success: false, error: 'invalidRequest' } });
@@ -141,7 +141,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     });
   });
 
-  it('answers the progress of the whole, or its failure', async () => {
+  it("replies with the fleet's progress or failure", async () => {
     await joinTwo();
     expect(await call('/api/v1/progress')).toMatchObject({
       status: 200,
@@ -151,7 +151,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     const events = await openEvents(coordinator.url);
     const failure = { error: 'oplogHistoryLost', errorDescription: 'Lost.' } as const;
     one.fleet.report(idleReport(one.identity, { state: 'RUNNING', failure }));
-    // Others may come before: silence and leadership are told of as well.
+    // Events about silence and leadership may come first.
     while ((await events.next()).data.failure === null);
     events.close();
     expect(await call('/api/v1/progress')).toEqual({ status: 409, body: { success: false, ...failure } });
@@ -160,7 +160,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     });
   });
 
-  it('streams every change, and on return what was missed', async () => {
+  it('streams every change, and missed ones after a reconnect', async () => {
     await joinTwo();
     const [one, other] = members as [TestMember, TestMember];
     const events = await openEvents(coordinator.url);
@@ -182,7 +182,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     again.close();
   });
 
-  it('answers a command that some have refused with what each of them has answered', async () => {
+  it("replies to a partly rejected command with each instance's reply", async () => {
     const refusal = { success: false, error: 'optionsDiffer', errorDescription: 'Other options.' } as const;
     for (const id of ['shard1', 'shard0']) {
       const { fleet } = await group.join(id);
@@ -211,7 +211,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     });
   });
 
-  it('serves its figures to Prometheus and describes the fleet’s API', async () => {
+  it('serves Prometheus metrics and describes the fleet API', async () => {
     await joinTwo();
     const metrics = await fetch(`${coordinator.url}/metrics`);
     expect(metrics.headers.get('content-type')).toContain('text/plain');
@@ -220,14 +220,14 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     expect(JSON.stringify(body)).toContain('secondsRemaining');
   });
 
-  it('refuses strangers', async () => {
+  it('rejects requests without access', async () => {
     const sent = request(`${coordinator.url}/api/v1/instances`, { headers: { host: 'evil.example' } }).end();
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     expect(response.statusCode).toBe(403);
     response.resume();
   });
 
-  it('ends with its signal and its streams with it', async () => {
+  it('ends with its signal, along with its streams', async () => {
     const controller = new AbortController();
     const second = await runCoordinator(config, { logger: silent, timings: shortTimings, signal: controller.signal });
     const events = await openEvents(second.url);
@@ -238,7 +238,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     events.close();
   });
 
-  it('shows a coordinator that starts later the same', async () => {
+  it('serves the same state from a coordinator that starts later', async () => {
     await joinTwo();
     const second = await runCoordinator(config, { logger: silent, timings: shortTimings });
     const response = await fetch(`${second.url}/api/v1/instances`);
@@ -251,7 +251,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     await second.close();
   });
 
-  it('fails by name when Redis cannot be reached', async () => {
+  it('fails by name when Redis is unreachable', async () => {
     const nowhere = { ...config.redis, topology: { kind: 'single', address: { host: '127.0.0.1', port: 1 } } } as const;
     const start = runCoordinator({ ...config, redis: nowhere }, { logger: silent, timings: shortTimings });
     await expect(start).rejects.toMatchObject({ error: 'redisUnavailable' });

@@ -31,7 +31,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'election' : `election ${withoutRedis}`, (
 
   const leaders = (members: readonly TestMember[]): TestMember[] => members.filter(({ fleet }) => fleet.isLeader());
 
-  it('gives a fleet one leader whom all know', async () => {
+  it('gives a fleet one leader that all instances know', async () => {
     const group = membersOf(fleetName());
     const members = await Promise.all(['shard0', 'shard1', 'shard2'].map((id) => group.join(id)));
     for (const { fleet } of members) await until(fleet, 'a leader', () => fleet.leader() !== null);
@@ -42,9 +42,9 @@ describe.skipIf(!hasRedis)(hasRedis ? 'election' : `election ${withoutRedis}`, (
     }
   });
 
-  it('replaces a leader that stops at once, though its lease is long', async () => {
+  it('replaces a stopping leader immediately, even with a long lease', async () => {
     const group = membersOf(fleetName());
-    // Longer than any wait of a test: who waits for the lease waits in vain.
+    // Longer than any wait of a test, so a candidate that waits for expiry fails.
     const timings = { leaderLease_ms: 600_000 };
     const first = await group.join('shard0', timings);
     await until(first.fleet, 'a leader', () => first.fleet.isLeader());
@@ -55,7 +55,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'election' : `election ${withoutRedis}`, (
     expect(second.fleet.leader()?.id).toBe('shard1');
   });
 
-  it('is taken from an instance that the migration does not ask for', async () => {
+  it('moves away from an instance that the migration does not need', async () => {
     const group = membersOf(fleetName());
     const extra = await group.join('extra');
     await until(extra.fleet, 'a leader', () => extra.fleet.isLeader());
@@ -67,7 +67,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'election' : `election ${withoutRedis}`, (
     await until(extra.fleet, 'the new leader', () => extra.fleet.leader()?.id === 'shard0');
   });
 
-  it('replaces a leader that dies after its lease, and never has two', async () => {
+  it('replaces a dead leader after its lease, and never has two', async () => {
     const name = fleetName();
     const first = await membersOf(name, way.settings).join('shard0');
     await until(first.fleet, 'a leader', () => first.fleet.isLeader());

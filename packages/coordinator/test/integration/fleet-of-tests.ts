@@ -9,8 +9,8 @@ import type { RedisSettings } from '../../src/redis/redis-settings.js';
 export { makeIdentity, until };
 
 /**
- * Leases short enough that a test sees them run out, and long enough for a busy machine: all members of a test live in one
- * process, and when that is not let run for the time of a lease, its leases are lost.
+ * Leases short enough for a test to see them expire, and long enough for a busy host: all members of a test live in one
+ * process, which loses its leases when it does not run for that long.
  */
 export const shortTimings: Partial<FleetTimings> = {
   identityLease_ms: 2_500,
@@ -21,16 +21,16 @@ export const shortTimings: Partial<FleetTimings> = {
   leaveWait_ms: 500,
 };
 
-/** A log that says nothing. */
+/** A silent log. */
 export const silent = pino({ level: 'silent' });
 
-/** A log that lets a test wait for an event by its name. */
+/** A log on which tests wait for events by name. */
 export class EventLog {
   readonly #seen: string[] = [];
   #waiting: (() => void) | undefined;
   readonly logger = pino({ level: 'debug' }, { write: (line) => this.#take(line) });
 
-  /** Waits until the event was logged as often as given. */
+  /** Waits until the event was logged the given number of times. */
   async until(event: string, times = 1): Promise<void> {
     while (this.#seen.filter((one) => one === event).length < times) {
       await new Promise<void>((resolve) => (this.#waiting = resolve));
@@ -49,7 +49,7 @@ export interface TestMember {
   readonly identity: InstanceIdentity;
 }
 
-/** The members of one fleet, which a test makes and ends together. */
+/** The members of one fleet, which a test creates and closes together. */
 export class TestMembers {
   readonly #settings: RedisSettings;
   readonly #fleet: string;
@@ -71,7 +71,7 @@ export class TestMembers {
     return fleet;
   }
 
-  /** Joins under the id and reports as idle. */
+  /** Joins under the id and reports IDLE. */
   async join(id: string, timings: Partial<FleetTimings> = {}, logger = silent): Promise<TestMember> {
     const fleet = this.make(timings, logger);
     const identity = makeIdentity(id);

@@ -13,7 +13,7 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
   let group: TestMembers;
   let director: FleetDirector;
   let members: TestMember[];
-  /** Changes as any of the members sees them. */
+  /** Changes as seen by any of the members. */
   const anyMember = {
     watch: (listener: () => void): (() => void) => {
       const ends = members.map(({ fleet }) => fleet.watch(listener));
@@ -41,7 +41,7 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
     await redis.close();
   });
 
-  /** Whether commands arrive again and each exactly once. */
+  /** Whether commands arrive again, each exactly once. */
   async function expectCommandsWork(): Promise<void> {
     const handled: string[] = [];
     for (const { fleet, identity } of members) {
@@ -54,7 +54,7 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
     expect(handled.sort()).toEqual(['shard0', 'shard1']);
   }
 
-  /** Whether the leases and stored reports are there again. */
+  /** Whether the leases and stored reports exist again. */
   async function expectRebuilt(): Promise<void> {
     const [one, other] = members as [TestMember, TestMember];
     for (const [reporter, reader] of [
@@ -74,17 +74,17 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
     await late.fleet.leave();
   }
 
-  it('is filled again after FLUSHALL', async () => {
+  it('recovers its state after FLUSHALL', async () => {
     await redis.client.flushall();
     await expectRebuilt();
   });
 
-  it('takes commands after FLUSHALL', async () => {
+  it('delivers commands after FLUSHALL', async () => {
     await redis.client.flushall();
     await expectCommandsWork();
   });
 
-  it('is filled again after a restart', async () => {
+  it('recovers its state after a restart', async () => {
     await redis.stop();
     await until(anyMember, 'no leader', () => members.every(({ fleet }) => !fleet.isLeader()));
     expect(members[0]?.fleet.reports().size).toBe(2);
@@ -93,7 +93,7 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
     await expectRebuilt();
   });
 
-  it('takes commands after a restart', async () => {
+  it('delivers commands after a restart', async () => {
     await redis.stop();
     await expect(director.command('pause', {})).rejects.toMatchObject({ error: 'redisUnavailable' });
     await redis.start();
@@ -101,10 +101,10 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
     await expectCommandsWork();
   });
 
-  it('does not keep anybody from leaving', async () => {
+  it('does not keep instances from leaving', async () => {
     members[0]?.fleet.serve(() => Promise.resolve({ success: true }));
     await redis.stop();
-    // Without a bound it would wait for the Redis that never comes back, and the test would end by its own limit.
+    // Without a limit the leave would wait for Redis for ever, and the test would time out.
     await Promise.all([group.end(), director.close()]);
     expect(members.some(({ fleet }) => fleet.isLeader())).toBe(false);
   });

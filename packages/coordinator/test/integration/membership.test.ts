@@ -30,7 +30,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
   });
   afterAll(() => redis.close());
 
-  it('shows every instance the reports of all', async () => {
+  it('delivers the reports of all to every instance', async () => {
     const members = membersOf(fleetName());
     const joined = await Promise.all(['shard0', 'shard1', 'shard2'].map((id) => members.join(id)));
     for (const { fleet } of joined) {
@@ -39,7 +39,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     }
   });
 
-  it('shows one who joins late what was reported before', async () => {
+  it('delivers earlier reports to an instance that joins late', async () => {
     const members = membersOf(fleetName());
     const first = await members.join('shard0', { keepAlive_ms: 300 });
     const late = await members.join('shard1');
@@ -47,7 +47,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     expect(late.fleet.reports().get('shard0')?.report).toEqual(idleReport(first.identity));
   });
 
-  it('tells every instance that the horizon has moved, however often that is told', async () => {
+  it('notifies every instance of a later DDL watermark, for any number of announcements', async () => {
     const members = membersOf(fleetName());
     const [one, other] = await Promise.all(['shard0', 'shard1'].map((id) => members.join(id)));
     if (one === undefined || other === undefined) throw new Error('there are two members');
@@ -61,7 +61,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     await until(other.fleet, 'news of the horizon', () => heard.size === 2);
   });
 
-  it('keeps two fleets on one Redis apart', async () => {
+  it('isolates two fleets on one Redis', async () => {
     const [left, right] = [membersOf(fleetName()), membersOf(fleetName())];
     const one = await left.join('shard0');
     const other = await right.join('shard0');
@@ -71,13 +71,13 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     expect(other.fleet.reports().get('shard0')?.report.identity).toEqual(other.identity);
   });
 
-  it('refuses a second process under a living id', async () => {
+  it('rejects a second process under a live id', async () => {
     const members = membersOf(fleetName());
     await members.join('shard0');
     await expect(members.make().join(makeIdentity('shard0'))).rejects.toMatchObject({ error: 'identityTaken' });
   });
 
-  it('takes the id of a process that left at once, and of one that died after its lease', async () => {
+  it('frees the id of a leaving process immediately, and of a dead one after its lease', async () => {
     const name = fleetName();
     const way = await proxy();
     const first = await membersOf(name).join('shard0');
@@ -89,7 +89,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     await until(third.fleet, 'leader', () => third.fleet.isLeader());
   });
 
-  it('marks a report as old once its instance is silent, and at once when it leaves', async () => {
+  it('marks a report as stale once its instance is silent, and immediately when it leaves', async () => {
     const name = fleetName();
     const way = await proxy();
     const watcher = await membersOf(name).join('shard0');
@@ -106,7 +106,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     await until(watcher.fleet, 'its return', () => isFresh('shard1') === true);
   });
 
-  it('does not take the heartbeat of a new process for a sign of life of the one before it', async () => {
+  it('does not count the heartbeat of a new process for its predecessor', async () => {
     const name = fleetName();
     const way = await proxy();
     const members = membersOf(name);
@@ -122,7 +122,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     const next = makeIdentity('shard1');
     const successor = members.make();
     await successor.join(next);
-    // What is told after its first heartbeat has come.
+    // Notifications after its first heartbeat.
     await members.join('shard2');
     await until(watcher.fleet, 'a later report', () => watcher.fleet.reports().has('shard2'));
     expect(seen()).toEqual({ incarnation: died.identity.incarnation, fresh: false });
@@ -134,7 +134,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     );
   });
 
-  it('stops the process whose id another has taken, until it is free again', async () => {
+  it('stops a process whose id another one took over, until the id is free', async () => {
     const name = fleetName();
     const way = await proxy();
     const log = new EventLog();
@@ -162,7 +162,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     expect(handled).toEqual(['again']);
   });
 
-  it('publishes a flood of reports as a trickle, the last one included', async () => {
+  it('throttles a flood of reports, and publishes the last one', async () => {
     const name = fleetName();
     const members = membersOf(name);
     const sender = await members.join('shard0', { publishGap_ms: 50 });
@@ -189,7 +189,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     subscriber.disconnect();
   });
 
-  it('makes connections anew whose way loses everything without a word', async () => {
+  it('replaces connections that silently lose everything', async () => {
     const name = fleetName();
     const way = await proxy();
     const stalled = await membersOf(name, way.settings).join('shard0');
@@ -205,7 +205,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     await until(stalled.fleet, 'what was missed', () => stalled.fleet.reports().get('shard1')?.report.step === 'after');
   });
 
-  it('tells all of a nudge, the one who nudges once', async () => {
+  it('wakes all instances, the sender once', async () => {
     const members = membersOf(fleetName());
     const [one, other] = [await members.join('shard0'), await members.join('shard1')];
     await until(one.fleet, 'both', () => one.fleet.reports().size === 2 && one.fleet.leader() !== null);

@@ -13,7 +13,7 @@ import { fleetName, hasRedisBinary, startOwnRedis } from './redis-server.js';
 
 const documentation = fileURLToPath(new URL('../../../../docs/configuration.md', import.meta.url));
 
-/** Connecting takes its time in a cluster, by TLS and during a fail-over. */
+/** Connecting takes time in a cluster, over TLS and during a failover. */
 const timings = { ...shortTimings, redisCall_ms: 5_000 };
 
 /** Two instances and a coordinator on one Redis. */
@@ -45,7 +45,7 @@ async function startFleet(settings: RedisSettings, fleet = fleetName()): Promise
   };
 }
 
-/** Reports, leader, horizon and commands reach everybody. */
+/** Checks that reports, leader, DDL watermark and commands reach everybody. */
 async function expectWorks({ members, director, handled }: SmallFleet, step: string): Promise<void> {
   const [one, other] = members as [TestMember, TestMember];
   for (const { fleet, identity } of members) fleet.report(idleReport(identity, { step }));
@@ -56,7 +56,7 @@ async function expectWorks({ members, director, handled }: SmallFleet, step: str
     await until(watching.fleet, 'the report', () => watching.fleet.reports().get(id)?.report.step === step);
     await until(watching.fleet, 'the leader', () => watching.fleet.leader() !== null);
   }
-  // One that is published while a subscription is made anew is missed, and the next one heard.
+  // A message published during a resubscription is lost; the next one arrives.
   let heard = false;
   const unwatch = other.fleet.watch((news) => {
     heard ||= news.has('ddlWatermark');
@@ -138,7 +138,7 @@ onRedis('a fleet speaks TLS, with certificates of both sides, and refuses a serv
   await stranger.close();
 });
 
-/** The rights that the documentation asks for, with its examples of prefix, fleet and password. */
+/** The rights in the documentation, with its example prefix, fleet and password. */
 function documentedRights(): string[] {
   const rule = /^ACL SETUSER (?<rule>convoy .*)$/m.exec(readFileSync(documentation, 'utf8'))?.groups?.['rule'];
   if (rule === undefined) throw new Error('the documentation has no rule');

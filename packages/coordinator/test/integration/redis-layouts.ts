@@ -11,11 +11,11 @@ import { freePort, killRedisProcess, serverArgs, startRedisProcess } from './red
 const host = '127.0.0.1';
 const CLUSTER_NODES = 3;
 const SLOTS = 16_384;
-/** Until a cluster's nodes have found each other. */
+/** Time limit for a cluster's nodes to find each other. */
 const CLUSTER_READY_WITHIN_MS = 60_000;
 const CLUSTER_LOOK_MS = 50;
 
-/** Servers in one of the layouts that Redis knows, with a folder of their own. */
+/** Servers in one of Redis' topologies, with their own folder. */
 export interface RedisLayout extends AsyncDisposable {
   readonly settings: RedisSettings;
 }
@@ -42,7 +42,7 @@ class Servers implements AsyncDisposable {
   }
 }
 
-/** A primary with a replica, watched by a Sentinel that finds a death within a second. */
+/** A primary with a replica, watched by a Sentinel that detects a failure within a second. */
 export async function startSentinelRedis(): Promise<
   RedisLayout & { readonly primary: ChildProcess; failedOver(): Promise<void> }
 > {
@@ -75,7 +75,7 @@ export async function startSentinelRedis(): Promise<
   };
 }
 
-/** A Sentinel that does not know the replica yet has nothing to fail over to. */
+/** A Sentinel that does not know the replica yet cannot fail over. */
 async function untilReplicated(sentinelPort: number): Promise<void> {
   const client = new Redis(sentinelPort, host);
   await waitUntil('the Sentinel knows the replica', async () => {
@@ -123,7 +123,7 @@ export async function startClusterRedis(): Promise<RedisLayout & { readonly node
   };
 }
 
-/** The Sentinel sends its clients to another server now. */
+/** The Sentinel now sends its clients to another server. */
 async function untilPrimary(sentinelPort: number, port: number): Promise<void> {
   const client = new Redis(sentinelPort, host);
   await waitUntil('the fail-over', async () => {
@@ -141,14 +141,16 @@ async function waitUntil(what: string, condition: () => Promise<boolean>): Promi
   }
 }
 
-/** A server and a Sentinel that speak TLS alone, with the files that their clients need. */
+/** A server and a Sentinel that only use TLS, with the files for their clients. */
 export interface TlsRedis extends AsyncDisposable {
   readonly url: string;
   readonly sentinel: { readonly host: string; readonly port: number };
   readonly files: { readonly caFile: string; readonly certFile: string; readonly keyFile: string };
 }
 
-/** A server with a certificate of its own authority, which asks its clients for one as well, and a Sentinel that watches it. */
+/**
+ * A server with a certificate of its own authority that requires client certificates, and a Sentinel that watches it.
+ */
 export async function startTlsRedis(): Promise<TlsRedis> {
   const servers = new Servers();
   const file = (name: string): string => join(servers.folder, name);

@@ -5,13 +5,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 
-/** What a server says when it serves; a Sentinel names what it watches. */
+/** Log lines of a ready server; a Sentinel names what it watches. */
 const READY = /Ready to accept connections|\+monitor/;
 
-/** Below those that Linux gives to outgoing connections: none of them takes the port of a server that is down for a moment. */
+/** Below Linux's range of outgoing ports, so that no connection takes the port of a server that is briefly down. */
 const PORTS = { from: 15_000, to: 32_000 };
 
-/** A port of this machine that was free a moment ago, and is given out once while this process lives. */
+/** A port of this host that was free just now; each is returned once per process. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(PORTS.from, PORTS.to);
@@ -19,7 +19,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Holds the UDP port of the same number, which keeps nobody from listening by TCP: whoever looks for a port leaves it out. */
+/** Holds the UDP port of the same number. It does not block TCP, but marks the port as taken for other callers. */
 async function take(port: number): Promise<boolean> {
   const reservation = createSocket('udp4');
   try {
@@ -37,7 +37,7 @@ async function take(port: number): Promise<boolean> {
   }
 }
 
-/** Starts a `redis-server` with the given arguments and waits until it serves. */
+/** Starts a `redis-server` with the given arguments and waits until it is ready. */
 export async function startRedisProcess(args: readonly string[]): Promise<ChildProcess> {
   const child = spawn('redis-server', [...args], { stdio: ['ignore', 'pipe', 'ignore'] });
   await new Promise<void>((resolve, reject) => {
@@ -50,14 +50,14 @@ export async function startRedisProcess(args: readonly string[]): Promise<ChildP
   return child;
 }
 
-/** Ends a server as a power failure does. */
+/** Kills a server, as a power failure does. */
 export async function killRedisProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGKILL');
   await once(child, 'exit');
 }
 
-/** Arguments of a server that keeps nothing on disk but what it must, and that in the folder. */
+/** Arguments of a server that stores only the required files, all in the folder. */
 export function serverArgs(port: number, folder: string): string[] {
   return ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder];
 }

@@ -3,16 +3,19 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import type { RedisSettings } from '../../src/redis/redis-settings.js';
 
-/** A way to Redis that a test can cut: for one process this is a partition, for all others it is a death. */
+/** A proxy to Redis that a test can cut: for one process this is a partition, for all others its death. */
 export interface RedisProxy {
   readonly settings: RedisSettings;
-  /** How many connections were let through so far. */
+  /** Number of accepted connections. */
   readonly connectionsMade: number;
-  /** Breaks all connections and refuses new ones. */
+  /** Breaks all connections and rejects new ones. */
   cut(): void;
-  /** Lets nothing through on the present connections and closes none, as a way that loses all packets; new ones work. */
+  /**
+   * Drops everything on the open connections without closing them, like a network that loses all packets; new ones
+   * work.
+   */
   stall(): void;
-  /** Lets connections through again. */
+  /** Accepts connections again. */
   mend(): void;
   close(): Promise<void>;
 }

@@ -4,26 +4,26 @@ import { parseRedisSettings } from '../../src/config/redis-config.js';
 import type { RedisSettings } from '../../src/redis/redis-settings.js';
 import { freePort, killRedisProcess, serverArgs, startRedisProcess } from './redis-process.js';
 
-/** Whether a `redis-server` can be started here. Tests that flush or restart Redis need one of their own. */
+/** Whether this host can start a `redis-server`. Tests that flush or restart Redis need their own. */
 export const hasRedisBinary = spawnSync('redis-server', ['--version']).status === 0;
 
 const givenUrl = process.env['CONVOY_REDIS_URL'];
 
-/** Whether any Redis can be had: the one of `CONVOY_REDIS_URL`, else one that is started. */
+/** Whether any Redis is available: the one of `CONVOY_REDIS_URL`, or one to start. */
 export const hasRedis = givenUrl !== undefined || hasRedisBinary;
 
-/** Stands in the names of skipped tests. */
+/** Suffix of skipped tests' names. */
 export const withoutRedis = 'needs Redis: set CONVOY_REDIS_URL or install redis-server';
 
-/** A Redis that a test file uses. */
+/** A Redis for a test file. */
 export interface TestRedis {
   readonly settings: RedisSettings;
-  /** A plain connection, for looking and for mischief. */
+  /** A plain connection for inspection and faults. */
   readonly client: Redis;
   close(): Promise<void>;
 }
 
-/** A Redis that belongs to the test alone. */
+/** A Redis that only one test uses. */
 export interface OwnRedis extends TestRedis {
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -57,7 +57,7 @@ export async function startOwnRedis(): Promise<OwnRedis> {
   };
 }
 
-/** The Redis of `CONVOY_REDIS_URL`, else one of our own. */
+/** The Redis of `CONVOY_REDIS_URL`, or a new one. */
 export async function openRedis(): Promise<TestRedis> {
   if (givenUrl === undefined) return startOwnRedis();
   const client = makeClient(givenUrl);
@@ -70,7 +70,7 @@ export async function openRedis(): Promise<TestRedis> {
 
 let namesMade = 0;
 
-/** A fleet's name that no other test uses. */
+/** A unique fleet name. */
 export function fleetName(): string {
   namesMade += 1;
   return `test-${process.pid}-${Date.now()}-${namesMade}`;

@@ -4,13 +4,13 @@ import { byId, make, setText } from '../page/dom.js';
 import { axisLabels, axisTime, levelSeries, rateSeries, seriesText, type ChartSeries } from '../views/chart-series.js';
 import { byteRateText, bytesText, countText, durationText, eventRateText } from '../views/quantity.js';
 
-/** Where the service has the library of charts. */
+/** Path of the chart library. */
 const chartsModule: string = '/dashboard/charts/uPlot.esm.js';
 
 interface ChartKind {
   readonly id: string;
   readonly title: string;
-  /** Names a colour of the style sheet. */
+  /** Name of a colour in the style sheet. */
   readonly colour: string;
   readonly text: (value: number) => string;
   readonly series: (points: readonly HistoryPoint[]) => ChartSeries;
@@ -73,7 +73,7 @@ const height_px = 150;
 const characterWidth_px = 7;
 const axisWidthMin_px = 44;
 
-/** Charts over the whole course. Dragging zooms all of them; a double click, or the button, shows the whole again. */
+/** Charts over the whole history. Dragging zooms all of them; a double click or the button resets the zoom. */
 export class ChartsCard {
   readonly #place = byId('chart-list');
   #library: typeof uPlot | null = null;
@@ -81,7 +81,7 @@ export class ChartsCard {
   #points: readonly HistoryPoint[] = [];
   #isZoomed = false;
 
-  /** Loads the library and makes the charts. */
+  /** Loads the library and creates the charts. */
   async open(): Promise<void> {
     this.#library = ((await import(chartsModule)) as { default: typeof uPlot }).default;
     this.rebuild();
@@ -98,7 +98,7 @@ export class ChartsCard {
     }
   }
 
-  /** Makes all charts anew, as colours have changed. */
+  /** Creates all charts again after colours changed. */
   rebuild(): void {
     if (this.#library === null) return;
     for (const { chart } of this.#charts) chart.destroy();
@@ -156,7 +156,7 @@ function optionsOf({ id, title, colour, text }: ChartKind, width: number, zoomed
     id: `chart-${id}`,
     width: Math.max(200, width),
     height: height_px,
-    cursor: { sync: { key: 'course', setSeries: false }, drag: { x: true, y: false } },
+    cursor: { sync: { key: 'history', setSeries: false }, drag: { x: true, y: false } },
     legend: { show: false },
     scales: {
       x: { time: true },
@@ -191,7 +191,7 @@ function optionsOf({ id, title, colour, text }: ChartKind, width: number, zoomed
   };
 }
 
-/** Pixels that the longest label needs, with its distance from the plot; the library asks first without labels. */
+/** Width of the longest label in pixels, with its distance from the plot. The library first asks without labels. */
 function axisWidth(labels: readonly string[] | null): number {
   const longest = Math.max(0, ...(labels ?? []).map(({ length }) => length));
   return Math.max(axisWidthMin_px, longest * characterWidth_px + 12);

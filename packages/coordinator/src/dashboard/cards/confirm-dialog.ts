@@ -1,15 +1,15 @@
 import { byId, field, setText } from '../page/dom.js';
 import type { ActionView } from '../views/cut-over-view.js';
 
-/** Options of a start as they are when nothing is changed. */
+/** Default options of a start. */
 const startOptions = { source: 'cluster0', destination: 'cluster1' };
 
-/** Asks before a command is sent. Final ones want their name typed. */
+/** Asks for confirmation before it sends a command. Irreversible commands require typing their name. */
 export class ConfirmDialog {
   readonly #dialog: HTMLDialogElement;
   #action: ActionView | null = null;
 
-  /** @param send sends the command and resolves once it is answered; what it throws is shown */
+  /** @param send sends the command and resolves once it is answered; the dialog shows its errors */
   constructor(private readonly send: (action: ActionView, body: unknown) => Promise<void>) {
     const dialog = byId('confirm');
     if (!(dialog instanceof HTMLDialogElement)) throw new Error('confirm is no dialog');
@@ -56,7 +56,7 @@ export class ConfirmDialog {
     if (this.#action === null) return;
     const result = field(this.#dialog, 'result');
     this.#button.disabled = true;
-    setText(result, 'Sent; waiting for every instance …');
+    setText(result, 'Sent. Waiting for every instance …');
     try {
       await this.send(this.#action, this.#action.name === 'start' ? (JSON.parse(this.#options.value) as unknown) : {});
       this.#dialog.close();

@@ -8,10 +8,13 @@ const checkSigns: Readonly<Record<CheckView['status'], string>> = { met: '✓', 
 const checkWords: Readonly<Record<CheckView['status'], string>> = {
   met: 'met',
   open: 'open',
-  unknown: 'does not count',
+  unknown: 'not applicable',
 };
 
-/** The check list, and the buttons with the reasons why they are off. A button that is off can be reached, so that its reason is heard. */
+/**
+ * The checklist, and the buttons with the reasons why they are disabled. Disabled buttons stay focusable, so that
+ * screen readers read the reason.
+ */
 export function showCutOver(view: CutOverView, press: (action: ActionView) => void): void {
   const card = byId('cut-over');
   setList(field(card, 'checks'), view.checks, {
@@ -57,7 +60,7 @@ function showAction(element: HTMLElement, action: ActionView, press: (action: Ac
   button.onclick = () => press(action);
 }
 
-/** What each instance has answered to the last commands, the latest first. */
+/** Each instance's reply to the last commands, newest first. */
 export function showCommands(commands: readonly CommandView[]): void {
   setList(byId('command-list'), commands.toReversed().slice(0, 5), {
     key: ({ commandId }) => commandId,

@@ -57,7 +57,7 @@ function updateRow(element: HTMLElement, row: InstanceRow): void {
   setAttribute(field(element, 'copy'), 'data-flows', row.isCopying ? 'yes' : null);
   setAttribute(field(element, 'apply'), 'data-flows', row.isApplying ? 'yes' : null);
   setText(field(element, 'id'), row.leads ? `${row.id} ★` : row.id);
-  setAttribute(field(element, 'id'), 'title', row.leads ? 'leads the fleet' : null);
+  setAttribute(field(element, 'id'), 'title', row.leads ? 'leader of the fleet' : null);
   setText(field(element, 'state'), `${toneSigns[row.tone]} ${row.state}`);
   setText(field(element, 'lag'), `lag ${row.lag}`);
   setText(field(element, 'copied'), `${row.copied} copied`);

@@ -2,10 +2,10 @@ import type { Mismatch } from '@convoy/api/contract/mismatch';
 import { byId, field, make, setList, setText } from '../page/dom.js';
 import { ApiFailure, type FleetApi } from '../page/fleet-api.js';
 
-/** Rows asked for. */
+/** Maximum rows to request. */
 const rowsMax = 50;
 
-/** What the verifier has found to differ, asked for only while it is unfolded. */
+/** The verifier's mismatches, requested only while the list is open. */
 export class MismatchesCard {
   readonly #details: HTMLDetailsElement;
 
@@ -22,9 +22,7 @@ export class MismatchesCard {
       if (!(error instanceof ApiFailure)) throw error;
       this.#show(
         [],
-        error.status === 404
-          ? 'This release does not tell of mismatches here; compare with convoy verify.'
-          : error.message,
+        error.status === 404 ? 'This release does not list mismatches. Compare with convoy verify.' : error.message,
       );
     }
   }
@@ -33,8 +31,8 @@ export class MismatchesCard {
     const shown =
       mismatches.length < rowsMax
         ? `▲ ${mismatches.length} known.`
-        : `▲ The first ${rowsMax} are shown; convoy tells the rest.`;
-    setText(field(this.#details, 'count'), refusal ?? (mismatches.length === 0 ? '✓ None is known.' : shown));
+        : `▲ The first ${rowsMax}. The API lists all: GET /api/v1/verification/mismatches.`;
+    setText(field(this.#details, 'count'), refusal ?? (mismatches.length === 0 ? '✓ No known mismatches.' : shown));
     setList(field(this.#details, 'list'), mismatches, {
       key: (one) => JSON.stringify(one),
       create: (one) => make('li', {}, mismatchText(one)),
@@ -43,10 +41,10 @@ export class MismatchesCard {
   }
 }
 
-/** Paths named of one document; the rest is counted. */
+/** Maximum paths named per document; the rest is counted. */
 const pathsNamedMax = 5;
 
-/** A mismatch in words: what it is about, and never what a document holds, its `_id` included. */
+/** A mismatch as text: its topic, but no content of a document, not even its `_id`. */
 export function mismatchText({
   namespace,
   kind,
@@ -56,8 +54,11 @@ export function mismatchText({
   proven,
   firstSeen,
 }: Pick<Mismatch, 'namespace' | 'kind' | 'paths' | 'detail' | 'looks' | 'proven' | 'firstSeen'>): string {
-  const named = paths.slice(0, pathsNamedMax).map((one) => `${one.path === '' ? 'the whole' : one.path} ${one.kind}`);
+  const named = paths
+    .slice(0, pathsNamedMax)
+    .map((one) => `${one.path === '' ? 'the document' : one.path} ${one.kind}`);
   const more = paths.length > pathsNamedMax ? [`${paths.length - pathsNamedMax} more`] : [];
   const what = [...named, ...more, ...(detail === null ? [] : [detail])].join(', ');
-  return `${namespace}: ${kind}${what === '' ? '' : ` (${what})`}, since ${firstSeen}, seen ${looks} times, ${proven ? 'proven' : 'perhaps a change on its way'}`;
+  const status = proven ? 'proven' : 'possibly a pending change';
+  return `${namespace}: ${kind}${what === '' ? '' : ` (${what})`}, since ${firstSeen}, seen ${looks} times, ${status}`;
 }

@@ -5,7 +5,7 @@ import { bytesText, countText, percentText } from '../views/quantity.js';
 
 const pageRows = 25;
 
-/** The table of collections: asked for by the page, a part at a time. */
+/** The table of collections, loaded page by page. */
 export class NamespacesCard {
   readonly #card = byId('namespaces');
   #offset = 0;
@@ -17,7 +17,7 @@ export class NamespacesCard {
     field(this.#card, 'next').addEventListener('click', () => this.#goTo(this.#offset + pageRows));
   }
 
-  /** Reads the present page anew. */
+  /** Reloads the current page. */
   async refresh(): Promise<void> {
     const query = new URLSearchParams({
       offset: String(this.#offset),
@@ -51,13 +51,16 @@ export class NamespacesCard {
   }
 }
 
-/** How many are shown, and what the rest sums up to. */
+/** How many collections are shown, and the sums of the rest. */
 export function shownText({ total, matching, offset, rows, others }: NamespacesReply): string {
-  if (total === 0) return 'No collection is told of yet.';
-  if (rows.length === 0) return `None of ${countText(total)} matches.`;
-  const shown = `${countText(offset + 1)} to ${countText(offset + rows.length)} of ${countText(matching)}${matching === total ? '' : ` that match, of ${countText(total)}`}`;
+  if (total === 0) return 'No collections yet.';
+  if (rows.length === 0) return `None of ${countText(total)} collections matches.`;
+  const searched = matching === total ? '' : ` matches, ${countText(total)} in total`;
+  const shown = `${countText(offset + 1)} to ${countText(offset + rows.length)} of ${countText(matching)}${searched}`;
   if (others.collections === 0) return `${shown}.`;
-  return `${shown}, active and large ones first; the other ${countText(others.collections)}: ${bytesText(others.copiedBytes)} of ${bytesText(others.totalBytes)}, ${countText(others.copiedDocuments)} documents.`;
+  const copied = `${bytesText(others.copiedBytes)} of ${bytesText(others.totalBytes)}`;
+  const rest = `${copied}, ${countText(others.copiedDocuments)} documents`;
+  return `${shown}, active and large ones first. The other ${countText(others.collections)}: ${rest}.`;
 }
 
 const columns = ['copied', 'part', 'documents', 'waiting', 'active', 'done'] as const;

@@ -5,7 +5,7 @@ import { countText, dateTimeText } from '../views/quantity.js';
 import { verifierView } from '../views/verifier-view.js';
 import { warningViews } from '../views/warning-view.js';
 
-/** Warnings with what to do. */
+/** Warnings with advice. */
 export function showWarnings(message: FleetMessage): void {
   const views = warningViews(message);
   const card = byId('warnings');
@@ -26,7 +26,7 @@ export function showWarnings(message: FleetMessage): void {
   });
 }
 
-/** How far the index builds are. */
+/** Progress of the index builds. */
 export function showIndexes({ progress }: FleetMessage): void {
   const card = byId('indexes');
   const builds = progress.indexBuilding;
@@ -49,10 +49,10 @@ export function showIndexes({ progress }: FleetMessage): void {
   setText(
     field(card, 'note'),
     builds === null
-      ? 'Not told yet; the instance that leads tells it once it makes collections.'
+      ? 'Available once the leader has created the collections.'
       : part >= 100
-        ? '✓ All that are built before the copy are built. Unique and TTL indexes take their final form at the commit.'
-        : 'Being built on the destination.',
+        ? '✓ Built. Unique and TTL indexes take their final form at the commit.'
+        : 'Building on the destination.',
   );
 }
 
@@ -82,7 +82,7 @@ export function showVerifier(message: FleetMessage): void {
 const resultSigns = { passed: '✓', warning: '▲', failed: '✕', unchecked: '–' } as const;
 const resultTones = { passed: 'good', warning: 'warning', failed: 'bad', unchecked: 'off' } as const;
 
-/** What the last checks before a start have found, the latest instance's. */
+/** The latest preflight checks of any instance. */
 export function showPreflight(reports: Readonly<Record<string, PublishedDetails['preflight']>>): void {
   const card = byId('preflight');
   const latest = Object.entries(reports).sort(([, a], [, b]) => b.at_ms - a.at_ms)[0];
@@ -91,7 +91,7 @@ export function showPreflight(reports: Readonly<Record<string, PublishedDetails[
   const [id, report] = latest;
   setText(
     field(card, 'from'),
-    `${report.canStart ? '✓ Nothing was in the way' : '✕ The start was refused'}, says ${id}, ${dateTimeText(report.at_ms)}`,
+    `${report.canStart ? '✓ All checks passed' : '✕ The start was rejected'} (${id}, ${dateTimeText(report.at_ms)})`,
   );
   setList(field(card, 'list'), report.items, {
     key: ({ check, result, description }) => `${check} ${result} ${description}`,

@@ -7,11 +7,11 @@ const stepSigns: Readonly<Record<StepView['status'], string>> = { done: '✓', n
 const stepWords: Readonly<Record<StepView['status'], string>> = {
   done: 'done',
   now: 'now',
-  next: 'to come',
+  next: 'pending',
   failed: 'failed here',
 };
 
-/** State, the one number, and how far it is. */
+/** State, percentage and progress. */
 export function showState(message: FleetMessage): StateView {
   const view = stateView(message);
   const card = byId('state');
@@ -45,7 +45,7 @@ export function showState(message: FleetMessage): StateView {
 
 function showBar(bar: HTMLElement, percent: number | null): void {
   setAttribute(bar, 'aria-valuenow', percent === null ? null : percent.toFixed(1));
-  setAttribute(bar, 'aria-valuetext', percent === null ? 'not begun' : `${percent.toFixed(1)} % copied`);
+  setAttribute(bar, 'aria-valuetext', percent === null ? 'not started' : `${percent.toFixed(1)} % copied`);
   const fill = bar.firstElementChild;
   if (fill instanceof HTMLElement) fill.style.width = `${percent ?? 0}%`;
 }

@@ -4,11 +4,14 @@ import { dateTimeText } from '../views/quantity.js';
 
 const signs: Readonly<Record<TimelineEntry['level'], string>> = { info: '•', good: '✓', warning: '▲', bad: '✕' };
 
-/** What happened, the latest first. */
+/** The timeline, newest first. */
 export function showTimeline({ timeline, entriesDropped }: History): void {
   const card = byId('timeline');
   field(card, 'none').hidden = timeline.length > 0;
-  setText(field(card, 'dropped'), entriesDropped === 0 ? '' : `${entriesDropped} entries in the middle were left out.`);
+  setText(
+    field(card, 'dropped'),
+    entriesDropped === 0 ? '' : `${entriesDropped} entries in the middle are not stored.`,
+  );
   const numbered = timeline.map((entry, at) => ({ entry, key: `${entry.at_ms} ${entry.text} ${at}` }));
   setList(field(card, 'list'), numbered.toReversed(), {
     key: ({ key }) => key,

@@ -4,7 +4,7 @@ import type { StateView } from '../views/state-view.js';
 /** Percent between two announcements of the progress. */
 const percentStep = 10;
 
-/** Tells screen readers what matters, and nothing of what only counts up. */
+/** Announces important changes to screen readers, without plain counters. */
 export class Announcer {
   #said = '';
   #warnings: readonly string[] = [];

@@ -1,6 +1,6 @@
 type Child = Node | string;
 
-/** Makes an element with attributes (an attribute of undefined is left out) and children. */
+/** Creates an element with attributes (without undefined ones) and children. */
 export function make<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string | undefined>> = {},
@@ -12,18 +12,18 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Writes a text only when it is another one, so that nothing moves and nothing is read aloud without news. */
+/** Writes a text only when it changed, so that nothing moves or is read aloud without news. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Sets an attribute only when it is another one; null takes it away. */
+/** Sets an attribute only when it changed; null removes it. */
 export function setAttribute(element: Element, name: string, value: string | null): void {
   if (value === null) element.removeAttribute(name);
   else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
-/** The element of the page with this id. */
+/** The page's element with this id. */
 export function byId(id: string): HTMLElement {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`the page has no ${id}`);
@@ -36,7 +36,7 @@ interface ListOf<Item> {
   readonly update: (element: HTMLElement, item: Item) => void;
 }
 
-/** Brings the children of an element in line with a list; those that stay are the same elements, so that focus stays too. */
+/** Updates an element's children from a list. Remaining children stay the same elements, so they keep their focus. */
 export function setList<Item>(
   parent: HTMLElement,
   items: readonly Item[],
@@ -60,7 +60,7 @@ export function setList<Item>(
   for (const child of known.values()) child.remove();
 }
 
-/** Table cells or definitions by the name of what they show. */
+/** Table cells or definitions by field name. */
 export function field(parent: HTMLElement, name: string): HTMLElement {
   const element = parent.querySelector<HTMLElement>(`[data-field="${name}"]`);
   if (element === null) throw new Error(`no field ${name}`);

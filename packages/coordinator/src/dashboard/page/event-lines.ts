@@ -4,14 +4,14 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** Characters that may wait for the end of an event; a stream that sends more without one is none of ours. */
+/** Maximum characters of an incomplete event; a longer one is not from this service. */
 const waitingMax = 8 * 1024 * 1024;
 
-/** Puts events together from the pieces in which they arrive. */
+/** Assembles events from the pieces of a stream. */
 export class EventLines {
   #waiting = '';
 
-  /** The events that are complete with this piece. */
+  /** The events that this piece completes. */
   take(piece: string): ServerEvent[] {
     this.#waiting += piece;
     const parts = this.#waiting.split('\n\n');

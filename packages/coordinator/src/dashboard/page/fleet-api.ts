@@ -1,4 +1,4 @@
-/** A refusal or failure as the service tells it. */
+/** A failure reply of the service. */
 export class ApiFailure extends Error {
   constructor(
     readonly status: number,
@@ -13,12 +13,12 @@ export class ApiFailure extends Error {
 const tokenKey = 'convoy-token';
 /** The coordinator waits 30 s for its instances. */
 const commandLimit_ms = 45_000;
-/** What is read is asked for again anyway. */
+/** Reads are repeated anyway. */
 const readLimit_ms = 10_000;
 
-/** Calls of the coordinator, with the token that was given to this page. It is kept for this tab alone. */
+/** Calls the coordinator with this page's token, which only this tab stores. */
 export class FleetApi {
-  /** Takes a token from the address (`#token=…`), where it is never sent to a server, and takes it out of there. */
+  /** Reads a token from the address (`#token=…`), which no server receives, and removes it there. */
   constructor() {
     const given = new URLSearchParams(location.hash.slice(1)).get('token');
     if (given === null) return;
@@ -35,7 +35,7 @@ export class FleetApi {
     return token === null ? {} : { authorization: `Bearer ${token}` };
   }
 
-  /** @throws ApiFailure what the service refuses; TypeError when it does not answer */
+  /** @throws ApiFailure the service's failure; TypeError when it does not respond */
   async read<Reply>(path: string): Promise<Reply> {
     return this.#answer(
       await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(readLimit_ms) }),
@@ -43,8 +43,8 @@ export class FleetApi {
   }
 
   /**
-   * Reads an answer that has one JSON document a line.
-   * @throws ApiFailure what the service refuses; TypeError when it does not answer
+   * Reads a reply of one JSON document per line.
+   * @throws ApiFailure the service's failure; TypeError when it does not respond
    */
   async readLines<Line>(path: string): Promise<Line[]> {
     const response = await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(readLimit_ms) });
@@ -55,7 +55,7 @@ export class FleetApi {
       .map((line) => JSON.parse(line) as Line);
   }
 
-  /** @throws ApiFailure what the service refuses; TypeError when it does not answer */
+  /** @throws ApiFailure the service's failure; TypeError when it does not respond */
   async command(name: string, body: unknown): Promise<void> {
     const headers = { ...this.headers(), 'content-type': 'application/json' };
     await this.#answer(

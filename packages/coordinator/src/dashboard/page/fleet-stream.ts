@@ -3,7 +3,7 @@ import type { FleetMessage } from '../message.js';
 import { EventLines, type ServerEvent } from './event-lines.js';
 import { ApiFailure, type FleetApi } from './fleet-api.js';
 
-/** A living stream sends at least once a second; after this much silence it is opened anew. */
+/** A live stream sends at least once a second; after this much silence the page reconnects. */
 const silenceMax_ms = 6_000;
 const waitMin_ms = 500;
 const waitMax_ms = 5_000;
@@ -11,11 +11,11 @@ const waitMax_ms = 5_000;
 export interface FleetListener {
   /** A new state of the fleet. */
   readonly message: (message: FleetMessage) => void;
-  /** The stream ended or never began; what is shown is old. */
+  /** The stream ended or never started; the data is stale. */
   readonly lost: (failure: ApiFailure | null) => void;
 }
 
-/** Follows the fleet for as long as the page lives, over restarts of the coordinator. */
+/** Follows the fleet for as long as the page is open, over restarts of the coordinator. */
 export class FleetStream {
   #fleet: Json = null;
   #wait_ms = waitMin_ms;
@@ -25,7 +25,7 @@ export class FleetStream {
     private readonly listener: FleetListener,
   ) {}
 
-  /** Never returns; a stream that ends is opened again, each time after a longer pause. */
+  /** Never returns; reopens a stream that ends, each time after a longer pause. */
   async run(): Promise<never> {
     for (;;) {
       const failure = await this.#follow().then(

@@ -4,7 +4,7 @@ type Choice = (typeof choices)[number];
 
 const words: Readonly<Record<Choice, string>> = { system: '◐ System', light: '☀ Light', dark: '☾ Dark' };
 
-/** Lets a button go through light, dark and the system's choice, and remembers it. */
+/** Makes a button cycle through light, dark and the system's theme, and remembers the choice. */
 export function useTheme(button: HTMLElement, changed: () => void): void {
   let choice = choices.find((one) => one === localStorage.getItem(key)) ?? 'system';
   const apply = (): void => {

@@ -5,7 +5,7 @@ export interface AnswerView {
   readonly text: string;
 }
 
-/** What instances have answered to a command: each refusal by itself, those that have accepted in one line. */
+/** The instances' replies to a command: one line per rejection, one for all acceptances. */
 export function answerViews(results: CommandView['results']): AnswerView[] {
   const all = Object.entries(results);
   const accepted = all.filter(([, { success }]) => success).map(([id]) => id);

@@ -1,20 +1,20 @@
 import type { HistoryPoint } from '@convoy/api/contract/history';
 
-/** What one chart draws: times in seconds since 1970, and a value for each, null where it is not known. */
+/** Data of one chart: times in seconds since 1970 and a value for each, null for unknown. */
 export interface ChartSeries {
   readonly times: readonly number[];
   readonly values: readonly (number | null)[];
 }
 
-/** Figures of points that a chart can show as they are. */
+/** Stats that a chart shows unchanged. */
 export type LevelStat = 'copiedBytes' | 'copiedDocuments' | 'eventsApplied' | 'lagSeconds';
 
-/** A figure as it was at each point. */
+/** A stat at each point. */
 export function levelSeries(points: readonly HistoryPoint[], stat: LevelStat): ChartSeries {
   return { times: points.map(({ at_ms }) => at_ms / 1000), values: points.map((point) => point[stat]) };
 }
 
-/** How much a growing figure has grown per second since the point before; a fall (a process began anew) counts as unknown. */
+/** Growth per second of an increasing stat since the previous point; a fall (a restarted process) counts as unknown. */
 export function rateSeries(points: readonly HistoryPoint[], stat: 'eventsApplied' | 'copiedBytes'): ChartSeries {
   const values = points.map((point, at): number | null => {
     const before = points[at - 1];
@@ -25,22 +25,22 @@ export function rateSeries(points: readonly HistoryPoint[], stat: 'eventsApplied
   return { times: points.map(({ at_ms }) => at_ms / 1000), values };
 }
 
-/** What a chart shows, in a sentence for those who do not see it. */
+/** A chart as a sentence, for screen readers. */
 export function seriesText({ values }: ChartSeries, text: (value: number) => string): string {
   const known = values.filter((value): value is number => value !== null);
   const last = known.at(-1);
-  if (last === undefined) return 'nothing to show yet';
+  if (last === undefined) return 'no data yet';
   const highest = Math.max(...known);
   return highest === last ? `now ${text(last)}` : `now ${text(last)}, highest ${text(highest)}`;
 }
 
-/** Labels of an axis; one that says the same as the label before is left out. */
+/** Labels of an axis, without repeated ones. */
 export function axisLabels(values: readonly number[], text: (value: number) => string): string[] {
   const labels = values.map(text);
   return labels.map((label, at) => (label === labels[at - 1] ? '' : label));
 }
 
-/** The time of a mark by the clock of who looks: with seconds where marks are less than a minute apart, as a day where they are days apart. */
+/** The local time of a mark: with seconds for marks less than a minute apart, as a date for marks days apart. */
 export function axisTime(at_seconds: number, step_seconds: number): string {
   const at = new Date(at_seconds * 1000);
   if (step_seconds >= 86_400) return at.toLocaleDateString('en-GB', { day: '2-digit', month: 'short' });

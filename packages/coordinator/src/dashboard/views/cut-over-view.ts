@@ -2,7 +2,7 @@ import type { CommandName } from '@convoy/api/contract/commands';
 import type { FleetMessage } from '../message.js';
 import { countText, durationText } from './quantity.js';
 
-/** One condition of a commit. */
+/** One precondition of a commit. */
 export interface CheckView {
   readonly label: string;
   readonly status: 'met' | 'open' | 'unknown';
@@ -13,9 +13,9 @@ export interface CheckView {
 export interface ActionView {
   readonly name: CommandName;
   readonly label: string;
-  /** Why it cannot be pressed; null when it can. */
+  /** Why it is disabled; null when enabled. */
   readonly refusal: string | null;
-  /** What it will do, to be confirmed. */
+  /** Its effect, for the confirmation. */
   readonly consequence: string;
   readonly isFinal: boolean;
 }
@@ -25,12 +25,12 @@ export interface CutOverView {
   readonly actions: readonly ActionView[];
 }
 
-/** Lag up to which a commit is accepted, in seconds. */
+/** Maximum lag for a commit, in seconds. */
 const lagMax_seconds = 30;
 
 /**
- * What a commit needs, and which commands can be given now.
- * @param noReverse why the committed migration cannot be reversed, where that is known
+ * The preconditions of a commit and the available commands.
+ * @param noReverse why the committed migration cannot be reversed, if known
  */
 export function cutOverView(
   message: FleetMessage,
@@ -49,23 +49,27 @@ export function cutOverView(
   return {
     checks: checksOf(message),
     actions: [
-      action('start', 'Start', 'Checks both clusters and begins to copy. The destination is written to.'),
+      action('start', 'Start', 'Checks both clusters, then copies the data to the destination.'),
       action(
         'pause',
         'Pause',
-        'Every instance finishes its writes in flight and stores where it is. While paused nothing is read, and the source’s oplog has to reach back to this moment when you resume.',
+        'Every instance finishes its writes in flight and stores a checkpoint. The source’s oplog keeps ' +
+          'rolling: resume before it wraps.',
       ),
-      action('resume', 'Resume', 'Every instance goes on where it stopped.'),
+      action('resume', 'Resume', 'Every instance continues from its checkpoint.'),
       action(
         'commit',
         'Commit',
-        'Ends the migration: everything written so far is drained, indexes and attributes are made final, and the destination is opened. Stop the writers of the source before, unless user write blocking is on. The only way back is a reverse, for migrations that were started with reversible.',
+        'Applies all remaining changes, finalizes indexes and options, then opens the destination for ' +
+          'writes. Stop the source’s writers first, unless user write blocking is on. Only a reversible ' +
+          'migration can go back.',
         true,
       ),
       action(
         'reverse',
         'Reverse',
-        'Source and destination change roles: the former source follows the new cluster from now on. A migration that was not started with reversible refuses it, and nothing changes.',
+        'Swaps source and destination: the former source then follows the new cluster. Works only for ' +
+          'migrations started with reversible; otherwise nothing changes.',
         true,
       ),
     ],
@@ -82,28 +86,28 @@ function checksOf({ instances, expectedIds, progress, failure, isConnected }: Fl
     progress.percent >= 100 &&
     progress.info !== 'collection copy' &&
     progress.info !== 'initializing';
-  const doubtful = all.reduce((sum, { stats }) => sum + (stats?.pendingRereads ?? 0), 0);
+  const rereads = all.reduce((sum, { stats }) => sum + (stats?.pendingRereads ?? 0), 0);
   const ready = all.filter(({ canCommit }) => canCommit).length;
   const over = progress.state === 'COMMITTED';
   return [
     check('No failure', failure === null, failure === null ? 'none' : failure.error),
-    check('Every instance is heard', isConnected && wanted > 0 && heard === wanted, `${heard} of ${wanted}`),
+    check('All instances send heartbeats', isConnected && wanted > 0 && heard === wanted, `${heard} of ${wanted}`),
     check(
-      'All documents are copied',
+      'All documents copied',
       copied,
-      progress.percent === null ? 'not begun' : `${progress.percent.toFixed(1)} %`,
+      progress.percent === null ? 'not started' : `${progress.percent.toFixed(1)} %`,
     ),
     over || lag !== null
       ? check(`Lag at most ${lagMax_seconds} s`, over || (lag ?? 0) <= lagMax_seconds, durationText(lag ?? 0))
-      : { label: `Lag at most ${lagMax_seconds} s`, status: 'unknown', detail: 'not known' },
+      : { label: `Lag at most ${lagMax_seconds} s`, status: 'unknown', detail: 'unknown' },
     {
-      label: 'Keys in doubt',
-      status: progress.info === null ? 'unknown' : doubtful === 0 ? 'met' : 'open',
-      detail: doubtful === 0 ? 'none' : `${countText(doubtful)}, drained by the commit`,
+      label: 'Documents to re-read',
+      status: progress.info === null ? 'unknown' : rereads === 0 ? 'met' : 'open',
+      detail: rereads === 0 ? 'none' : `${countText(rereads)}, finished by the commit`,
     },
     verifierCheck(progress),
     check(
-      'Every instance is ready',
+      'All instances ready',
       over || (wanted > 0 && ready === wanted),
       over ? 'committed' : `${ready} of ${wanted}`,
     ),
@@ -118,21 +122,21 @@ function check(label: string, met: boolean, detail: string): CheckView {
 }
 
 function verifierCheck({ verification }: FleetMessage['progress']): CheckView {
-  if (verification === null) return { label: 'Verifier', status: 'unknown', detail: 'off: compare with convoy verify' };
+  if (verification === null) return { label: 'Verifier', status: 'unknown', detail: 'off; use convoy verify' };
   const phase = verification.destination.phase ?? 'not started';
-  return { label: 'Verifier follows', status: phase === 'stream hashing' ? 'met' : 'open', detail: phase };
+  return { label: 'Verifier caught up', status: phase === 'stream hashing' ? 'met' : 'open', detail: phase };
 }
 
 function generalRefusal({ isConnected, instances }: FleetMessage, mayCommand: boolean, isLive: boolean): string | null {
-  if (!isLive) return 'What is shown is stale: the coordinator does not answer.';
-  if (!mayCommand) return 'Your token may look and not command.';
-  if (!isConnected) return 'The coordinator has lost Redis; commands need it.';
+  if (!isLive) return 'The coordinator does not respond. This page is stale.';
+  if (!mayCommand) return 'Your token is read-only.';
+  if (!isConnected) return 'Redis is unreachable from the coordinator. Commands need it.';
   return Object.keys(instances).length === 0 ? 'No instance has reported yet.' : null;
 }
 
 function refusalOf(name: CommandName, { failure, progress, instances }: FleetMessage): string | null {
   const { state } = progress;
-  if (failure !== null) return 'The migration has failed and takes no commands.';
+  if (failure !== null) return 'The migration has failed and accepts no commands.';
   const allowed: Readonly<Record<CommandName, readonly string[]>> = {
     start: ['IDLE'],
     pause: ['RUNNING'],
@@ -140,15 +144,15 @@ function refusalOf(name: CommandName, { failure, progress, instances }: FleetMes
     commit: ['RUNNING'],
     reverse: ['COMMITTED'],
   };
-  // A command that only some instances have taken is sent again to the rest.
+  // A command that only some instances accepted can be repeated for the rest.
   const states = Object.values(instances).map((one) => one.state ?? '');
-  const isHalfTaken =
+  const isPartlyAccepted =
     isMixed(progress) &&
     states.some((one) => allowed[name].includes(one)) &&
     (name !== 'commit' || states.includes('COMMITTING'));
-  if (isHalfTaken) return null;
+  if (isPartlyAccepted) return null;
   if (!allowed[name].includes(state)) return `Only in ${allowed[name].join(' or ')}; the fleet is ${state}.`;
-  if (name === 'commit' && !progress.canCommit) return 'A commit would be refused now: see the open points above.';
+  if (name === 'commit' && !progress.canCommit) return 'A commit is not possible yet: see the open points above.';
   return null;
 }
 

@@ -2,18 +2,18 @@ import type { FleetMessage, InstanceView } from '../message.js';
 import { byteRateText, bytesText, countText, durationText, eventRateText } from './quantity.js';
 import type { Tone } from './tone.js';
 
-/** One instance with what flows through it. */
+/** One instance with its data flow. */
 export interface InstanceRow {
   readonly id: string;
   readonly leads: boolean;
   readonly tone: Tone;
   readonly state: string;
-  /** What is wrong, in words; empty when nothing is. */
+  /** Its problems as text; empty without any. */
   readonly trouble: string;
   readonly sourceShards: string;
   readonly copyRate: string;
   readonly eventRate: string;
-  /** What flows into the instance and out of it, with what it is of. */
+  /** Rates of copied data and applied changes, with their unit. */
   readonly copyFlow: string;
   readonly applyFlow: string;
   readonly isCopying: boolean;
@@ -37,17 +37,17 @@ export interface FleetView {
 }
 
 const problemWords: Readonly<Record<string, string>> = {
-  missing: 'never seen: start it',
+  missing: 'never registered: start it',
   silent: 'silent',
-  unexpected: 'not asked for by the source: stop it',
-  otherRelease: 'another release than the rest',
-  otherClusters: 'configured with other clusters than the rest',
+  unexpected: 'no such source shard: stop it',
+  otherRelease: 'different release',
+  otherClusters: 'different clusters configured',
 };
 
-/** Lag above which an instance is shown as one to look at: a commit is refused above it as well. */
-const lagCalm_seconds = 30;
+/** Lag above which an instance is highlighted; a commit is rejected above it as well. */
+const lagMax_seconds = 30;
 
-/** The fleet as lanes from source shards to the destination. */
+/** The fleet as rows from source shards to the destination. */
 export function fleetView({ instances, leaderId, progress }: FleetMessage): FleetView {
   const all = Object.values(instances);
   return {
@@ -105,10 +105,10 @@ function troubleOf(instance: InstanceView): string {
   const words = instance.problems.map((problem) => {
     const silence = instance.secondsSinceHeartbeat;
     return problem === 'silent' && silence !== null
-      ? `silent for ${durationText(silence)}`
+      ? `no heartbeat for ${durationText(silence)}`
       : (problemWords[problem] ?? problem);
   });
-  if ((instance.lagTimeSeconds ?? 0) > lagCalm_seconds) words.push(`${durationText(instance.lagTimeSeconds)} behind`);
+  if ((instance.lagTimeSeconds ?? 0) > lagMax_seconds) words.push(`${durationText(instance.lagTimeSeconds)} behind`);
   return words.join('; ');
 }
 

@@ -1,15 +1,15 @@
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { CommandView, FleetMessage } from '../message.js';
 
-/** What is known beside the stream: the checks of the start by instance, and the last commands with their answers. */
+/** Data outside the stream: the preflight checks by instance, and the last commands with their replies. */
 export interface ReverseEvidence {
   readonly reports: Readonly<Record<string, PublishedDetails['preflight']>>;
   readonly commands: readonly CommandView[];
 }
 
-const notReversible = 'Not started with reversible: source and destination cannot change roles.';
+const notReversible = 'Not started with reversible.';
 
-/** Why a reverse would be refused, as far as that is known beforehand; null when it may be accepted. */
+/** Why a reverse would be rejected, as far as known; null when it may be accepted. */
 export function reverseRefusal(
   { instances, progress }: Pick<FleetMessage, 'instances' | 'progress'>,
   { reports, commands }: ReverseEvidence,
@@ -21,11 +21,14 @@ export function reverseRefusal(
   const shards = (of: 'sourceShards' | 'destinationShards'): number => new Set(stats.flatMap((one) => one[of])).size;
   const isWhole = stats.length > 0 && stats.length === Object.keys(instances).length;
   if (isWhole && shards('sourceShards') !== shards('destinationShards'))
-    return 'The clusters have different numbers of shards, so this migration cannot be reversible.';
+    return 'Not possible with different numbers of shards.';
   return progress.verification !== null && saysOneWay(reports) ? notReversible : null;
 }
 
-/** A start that may be reversed is warned, where it is verified, that its way back is not: without the warning there is no way back. */
+/**
+ * A verified reversible start has a warning that its way back is not verified. Without the warning the migration is not
+ * reversible.
+ */
 function saysOneWay(reports: ReverseEvidence['reports']): boolean {
   const checks = Object.values(reports)
     .filter(({ canStart }) => canStart)

@@ -2,7 +2,7 @@ import type { FleetMessage } from '../message.js';
 import { byteRateText, bytesText, countText, durationText, eventRateText, percentText } from './quantity.js';
 import type { Tone } from './tone.js';
 
-/** One step of the way. */
+/** One step of the migration. */
 export interface StepView {
   readonly name: string;
   readonly status: 'done' | 'now' | 'next' | 'failed';
@@ -11,9 +11,9 @@ export interface StepView {
 export interface StateView {
   readonly state: string;
   readonly tone: Tone;
-  /** The phase, or what is awaited, in a sentence. */
+  /** The phase, or what it waits for, as a sentence. */
   readonly phase: string;
-  /** The one number, and what it is. */
+  /** The main number and its label. */
   readonly number: string;
   readonly numberLabel: string;
   /** 0 to 100 for the bar, null without one. */
@@ -24,12 +24,12 @@ export interface StateView {
   readonly stats: readonly { readonly label: string; readonly value: string }[];
 }
 
-/** What the API tells while there is nothing to copy, or nothing is known of it. */
+/** The API's total before the size is known. */
 const unknownSize_bytes = 1;
 
 const stepNames = ['Prepare', 'Copy', 'Apply changes', 'Ready', 'Commit', 'Committed'];
 
-/** The state of the whole in words and one number. */
+/** The fleet's state as text and one number. */
 export function stateView(message: FleetMessage): StateView {
   const { failure, progress } = message;
   const state = failure === null ? progress.state : 'FAILED';
@@ -57,21 +57,23 @@ function toneOf(state: string): Tone {
 
 function phaseOf({ failure, progress, instances }: FleetMessage): string {
   if (failure !== null)
-    return 'The migration has ended with a failure; what was copied is kept. Before a new start: remove the reason, stop all instances, run convoy cleanup.';
+    return (
+      'The migration has failed; the copied data is kept. To start again: fix the cause, stop all instances, ' +
+      'run convoy cleanup.'
+    );
   if (Object.keys(instances).length === 0) return 'No instance has reported yet. Start one for each source shard.';
-  if (progress.state === 'IDLE') return 'Nothing runs. Start the migration below.';
-  if (progress.state === 'INITIALIZING') return 'Instances connect to the clusters.';
-  if (progress.state === 'PAUSED')
-    return 'Paused: nothing is read or written. The oplog goes on, so do not wait too long.';
+  if (progress.state === 'IDLE') return 'No migration is running. Start it below.';
+  if (progress.state === 'INITIALIZING') return 'Instances are connecting to the clusters.';
+  if (progress.state === 'PAUSED') return 'Paused. The oplog keeps rolling: resume before it wraps.';
   if (progress.state === 'COMMITTED')
-    return progress.canWrite === true ? 'Committed. The destination may be written to.' : 'Committed.';
-  if (progress.state === 'REVERSING') return 'Source and destination change roles.';
-  if (progress.state === 'COMMITTING') return 'Waiting for the commit to complete: everything written is drained.';
-  if (progress.canCommit) return 'Changes are applied as they come. A commit will succeed.';
+    return progress.canWrite === true ? 'Committed. The destination accepts writes.' : 'Committed.';
+  if (progress.state === 'REVERSING') return 'Swapping source and destination.';
+  if (progress.state === 'COMMITTING') return 'Committing: applying all remaining changes.';
+  if (progress.canCommit) return 'Applying changes as they arrive. Ready to commit.';
   const words: Readonly<Record<string, string>> = {
-    initializing: 'Collections and indexes are made on the destination.',
-    'collection copy': 'Documents are copied; changes are applied at the same time.',
-    'change event application': 'All documents are copied; changes of the source are applied.',
+    initializing: 'Creating collections and indexes on the destination.',
+    'collection copy': 'Copying documents and applying changes.',
+    'change event application': 'All documents copied. Catching up with the source.',
   };
   return words[progress.info ?? ''] ?? progress.info ?? '';
 }
@@ -86,20 +88,20 @@ function numberOf({
   if (state === 'REVERSING')
     return {
       number: '–',
-      numberLabel: 'nothing is copied',
+      numberLabel: 'no copy needed',
       percent: null,
-      remaining: 'what was written since is replayed',
+      remaining: 'replaying later writes',
     };
   const copied = { number: percentText(percent), numberLabel: 'copied', percent };
   if (failure !== null) return { ...copied, remaining: '' };
   if (percent !== null && percent >= 100) {
     if (state === 'COMMITTED') return { ...copied, numberLabel: 'copied and committed', remaining: '' };
-    if (state === 'COMMITTING') return { ...copied, remaining: 'being committed' };
+    if (state === 'COMMITTING') return { ...copied, remaining: 'committing' };
     return { ...copied, remaining: catchUpText(progress.estimatedSecondsToCEACatchup, progress.canCommit) };
   }
   const remaining =
     progress.secondsRemaining === null
-      ? 'time remaining not known'
+      ? 'time remaining unknown'
       : `about ${durationText(progress.secondsRemaining)} remaining`;
   return { ...copied, remaining: state === 'PAUSED' ? 'paused' : remaining };
 }

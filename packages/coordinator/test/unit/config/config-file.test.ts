@@ -11,7 +11,7 @@ describe('readConfigFile', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('returns what the file says', () => {
+  it("returns the file's settings", () => {
     const path = join(folder, 'coordinator.json');
     writeFileSync(path, '{"fleet": "blue"}');
     expect(readConfigFile(path)).toEqual({ fleet: 'blue' });
@@ -20,7 +20,7 @@ describe('readConfigFile', () => {
   it('does not show the text of a file that is not JSON', () => {
     const path = join(folder, 'coordinator.json');
     writeFileSync(path, '{"token": "s3cret"');
-    expect(() => readConfigFile(path)).toThrow(/^invalidConfiguration: configuration: the file is not JSON\.$/);
+    expect(() => readConfigFile(path)).toThrow(/^invalidConfiguration: configuration: the file is not JSON\./);
     expect(() => readConfigFile(join(folder, 'none'))).toThrow('cannot be read');
   });
 });

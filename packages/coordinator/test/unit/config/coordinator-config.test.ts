@@ -30,7 +30,7 @@ describe('parseCoordinatorConfig', () => {
     expect(Object.isFrozen(config)).toBe(true);
   });
 
-  it('puts flags above the environment and that above the file', () => {
+  it('lets flags override the environment, and the environment the file', () => {
     const file = { redis, fleet: 'of-file', port: 1, verbosity: 'ERROR' };
     const env = {
       CONVOY_FLEET: 'of-env',
@@ -44,7 +44,7 @@ describe('parseCoordinatorConfig', () => {
     expect(config.token).toBeUndefined();
   });
 
-  it('names every wrong value by where it came from', () => {
+  it('names every invalid value by its origin', () => {
     const sources = {
       file: { redis, fleet: 'a b', foo: 1 },
       env: { CONVOY_PORT: 'many' },
@@ -60,7 +60,7 @@ describe('parseCoordinatorConfig', () => {
   it.each([
     ['0', '65536', '-1', '1e3'],
     ['yes', '1'],
-  ])('reads only numbers and booleans of the environment that are written as such', (...texts) => {
+  ])('converts only valid numbers and booleans of the environment', (...texts) => {
     for (const text of texts.filter((one) => one !== '0')) {
       expect(problemsOf({ file: { redis }, env: { CONVOY_PORT: text, CONVOY_ALLOW_UNAUTHENTICATED: text } })).toContain(
         'CONVOY_ALLOW_UNAUTHENTICATED',
@@ -68,7 +68,7 @@ describe('parseCoordinatorConfig', () => {
     }
   });
 
-  it('refuses to listen for everybody without a word', () => {
+  it('rejects listening for everybody without an explicit setting', () => {
     expect(problemsOf({ file: { redis, listen: '0.0.0.0' } })).toContain('listen: ');
     expect(parseCoordinatorConfig({ file: { redis, listen: '0.0.0.0', token: 'secret' } }).listen).toBe('0.0.0.0');
     expect(parseCoordinatorConfig({ file: { redis, listen: '0.0.0.0', allowUnauthenticated: true } }).listen).toBe(
@@ -76,7 +76,7 @@ describe('parseCoordinatorConfig', () => {
     );
   });
 
-  it('shows no secret, neither in the configuration nor in a problem', () => {
+  it('shows no secret, neither in the configuration nor in an error', () => {
     const url = 'redis://alice:s3cret@localhost:1/2';
     const config = parseCoordinatorConfig({ file: { redis: url, token: 't0ken' } });
     for (const text of [JSON.stringify(config), inspect(config, { depth: 10 }), String(config.token)]) {

@@ -26,7 +26,7 @@ describe('parseRedisSettings', () => {
     });
   });
 
-  it('lets an object add to its URL', () => {
+  it('lets an object extend its URL', () => {
     const settings = parseRedisSettings({
       url: 'redis://h/1',
       password: 'x',
@@ -59,7 +59,7 @@ describe('parseRedisSettings', () => {
     [{ nodes: [{ host: 'a' }], database: 1 }, 'redis.database: a Redis Cluster has only'],
     [{ host: 'h', keyPrefix: '{x}' }, 'redis.keyPrefix: must not contain braces'],
     [{ host: 'h', passwrod: 'x' }, 'passwrod'],
-  ])('refuses %j', (value, problem) => {
+  ])('rejects %j', (value, problem) => {
     expect(() => parseRedisSettings(value)).toThrow(problem);
   });
 });

@@ -5,7 +5,7 @@ import { EventLines } from '../../../src/dashboard/page/event-lines.js';
 
 const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as Json);
 
-test('a change leads from one value to the next', () => {
+test('a change converts one value to the next', () => {
   fc.assert(
     fc.property(json, json, (before, after) => {
       const change = changeBetween(before, after);
@@ -15,7 +15,7 @@ test('a change leads from one value to the next', () => {
   );
 });
 
-test('only members that differ are told, and what is gone goes', () => {
+test('a change contains only differing members, and removes missing ones', () => {
   const before = { a: 1, b: { c: [1, 2], d: 'x' }, e: null };
   const after = { a: 1, b: { c: [1, 3], d: 'x' }, f: true };
   const change = changeBetween(before, after) ?? null;
@@ -23,7 +23,7 @@ test('only members that differ are told, and what is gone goes', () => {
   expect(withChange(before, change)).toEqual(after);
 });
 
-test('events are put together from pieces, comments left out', () => {
+test('assembles events from pieces, without comments', () => {
   const text = ': keep-alive\n\nid: 1\nevent: fleet\ndata: {"a":1}\n\nid: 2\nevent: change\ndata: {}\n\n';
   for (const size of [1, 7, text.length]) {
     const lines = new EventLines();

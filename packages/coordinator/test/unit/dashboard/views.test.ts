@@ -41,14 +41,14 @@ describe('quantities', () => {
     expect(durationText(seconds)).toBe(text);
   });
 
-  test('it is 100 % only when all is there', () => {
+  test('shows 100 % only for the whole', () => {
     expect([percentText(99.99), percentText(100), percentText(null)]).toEqual(['99.9 %', '100.0 %', '–']);
     expect(byteRateText(2_500_000)).toBe('2.50 MB/s');
   });
 });
 
 describe('state', () => {
-  test('a copy shows how much and how long', () => {
+  test('a copy shows its percentage and remaining time', () => {
     expect(stateView(stagedMessage())).toMatchObject({
       state: 'RUNNING',
       number: '25.0 %',
@@ -56,7 +56,7 @@ describe('state', () => {
       percent: 25,
       failure: null,
     });
-    expect(stateView(stagedMessage({ secondsRemaining: null })).remaining).toBe('time remaining not known');
+    expect(stateView(stagedMessage({ secondsRemaining: null })).remaining).toBe('time remaining unknown');
   });
 
   test.each([
@@ -81,14 +81,14 @@ describe('state', () => {
     expect(view.steps.map(({ status }) => status)).toEqual(steps);
   });
 
-  test('what is being committed is not called ready to be', () => {
+  test('a committing fleet is not shown as ready to commit', () => {
     expect(stateView(stagedMessage({ percent: 100, canCommit: true })).remaining).toBe('ready to commit');
     expect(stateView(stagedMessage({ state: 'COMMITTING', percent: 100, canCommit: true })).remaining).toBe(
-      'being committed',
+      'committing',
     );
   });
 
-  test('a reverse shows no figures of a copy', () => {
+  test('a reverse shows no copy stats', () => {
     const view = stateView(
       stagedMessage({
         state: 'REVERSING',
@@ -103,7 +103,7 @@ describe('state', () => {
     );
   });
 
-  test('a failure is named, at the step where it was met', () => {
+  test('a failure is named and marks its step', () => {
     const view = stateView(
       stagedMessage({}, { failure: { error: 'oplogHistoryLost', errorDescription: 'It is gone.' } }),
     );
@@ -113,7 +113,7 @@ describe('state', () => {
 });
 
 describe('fleet', () => {
-  test('lanes carry rates, lag and who leads', () => {
+  test('rows show rates, lag and the leader', () => {
     const { rows, destinationShards } = fleetView(stagedMessage());
     expect(rows[0]).toMatchObject({
       id: 'a',
@@ -129,7 +129,7 @@ describe('fleet', () => {
     expect(destinationShards).toEqual(['d0', 'd1']);
   });
 
-  test('trouble is shown where it happens', () => {
+  test("rows show their instance's problems", () => {
     const instances = {
       a: stagedInstance('a', { problems: ['silent'], reachable: false, secondsSinceHeartbeat: 12 }),
       b: stagedInstance('b', { lagTimeSeconds: 80 }),
@@ -137,7 +137,7 @@ describe('fleet', () => {
     };
     const { rows } = fleetView(stagedMessage({}, { instances }));
     expect(rows.map(({ trouble, tone }) => [trouble, tone])).toEqual([
-      ['silent for 12 s', 'warning'],
+      ['no heartbeat for 12 s', 'warning'],
       ['80 s behind', 'warning'],
       ['uniqueKeyViolation', 'bad'],
     ]);
@@ -150,23 +150,23 @@ describe('cut-over', () => {
   const refusals = (...of: Parameters<typeof cutOverView>) =>
     Object.fromEntries(cutOverView(...of).actions.map(({ name, refusal }) => [name, refusal]));
 
-  test('while it copies only a pause is possible, and the others say why not', () => {
+  test('during the copy only pause is enabled, and other buttons explain why not', () => {
     expect(refusals(stagedMessage(), true, true)).toEqual({
       start: 'Only in IDLE; the fleet is RUNNING.',
       pause: null,
       resume: 'Only in PAUSED; the fleet is RUNNING.',
-      commit: 'A commit would be refused now: see the open points above.',
+      commit: 'A commit is not possible yet: see the open points above.',
       reverse: 'Only in COMMITTED; the fleet is RUNNING.',
     });
   });
 
-  test('a fleet that is ready can be committed', () => {
+  test('a ready fleet can be committed', () => {
     const message = stagedMessage(ready, { instances });
     expect(refusals(message, true, true)['commit']).toBeNull();
     expect(cutOverView(message, true, true).checks.filter(({ status }) => status === 'open')).toEqual([]);
   });
 
-  test('what instances have taken only in part can be sent again', () => {
+  test('a partly accepted command can be repeated', () => {
     const mixed = { a: stagedInstance('a'), b: stagedInstance('b', { state: 'PAUSED' }) };
     const message = stagedMessage({ warnings: [{ name: 'mixedStates', description: '' }] }, { instances: mixed });
     expect(refusals(message, true, true)).toMatchObject({
@@ -176,7 +176,7 @@ describe('cut-over', () => {
     });
   });
 
-  test('of the answers to a command each refusal stands by itself, first', () => {
+  test('replies list each rejection first, on its own', () => {
     const refused = { success: false, error: 'cannotCommit', errorDescription: 'It lags.' };
     expect(answerViews({ a: { success: true }, b: refused, c: { success: true } })).toEqual([
       { accepted: false, text: '✕ b: cannotCommit. It lags.' },
@@ -185,16 +185,16 @@ describe('cut-over', () => {
   });
 
   test.each([
-    [false, true, {}, 'Your token may look and not command.'],
-    [true, false, {}, 'What is shown is stale: the coordinator does not answer.'],
-    [true, true, { isConnected: false }, 'The coordinator has lost Redis; commands need it.'],
+    [false, true, {}, 'Your token is read-only.'],
+    [true, false, {}, 'The coordinator does not respond. This page is stale.'],
+    [true, true, { isConnected: false }, 'Redis is unreachable from the coordinator. Commands need it.'],
     [
       true,
       true,
       { failure: { error: 'retriesExhausted' as const, errorDescription: '' } },
-      'The migration has failed and takes no commands.',
+      'The migration has failed and accepts no commands.',
     ],
-  ])('may command %s, live %s, %j: every button says why', (mayCommand, isLive, changes, refusal) => {
+  ])('may command %s, live %s, %j: every button gives the reason', (mayCommand, isLive, changes, refusal) => {
     expect(
       new Set(Object.values(refusals(stagedMessage(ready, { instances, ...changes }), mayCommand, isLive))),
     ).toEqual(new Set([refusal]));
@@ -227,21 +227,21 @@ describe('reverse', () => {
 
   test.each([
     [
-      'a verified start without the warning of reversible ones',
+      'a verified start without the warning of reversible migrations',
       verified,
       started('passed'),
       [],
-      'Not started with reversible: source and destination cannot change roles.',
+      'Not started with reversible.',
     ],
     ['a verified start with that warning', verified, started('warning'), [], null],
-    ['a start without verifier, which tells nothing', { state: 'COMMITTED' as const }, started('passed'), [], null],
-    ['no report of the checks', verified, {}, [], null],
+    ['a start without verifier, which gives no evidence', { state: 'COMMITTED' as const }, started('passed'), [], null],
+    ['no preflight report', verified, {}, [], null],
     [
-      'a reverse that was refused for good',
+      'a permanently rejected reverse',
       { state: 'COMMITTED' as const },
       {},
       answered('notReversible'),
-      'Not started with reversible: source and destination cannot change roles.',
+      'Not started with reversible.',
     ],
     [
       'a reverse that failed otherwise',
@@ -258,17 +258,17 @@ describe('reverse', () => {
     );
   });
 
-  test('clusters with different numbers of shards have no way back', () => {
+  test('clusters with different numbers of shards cannot be reversed', () => {
     const message = stagedMessage({ state: 'COMMITTED' }, { instances: { a: stagedInstance('a') } });
     expect(reverseRefusal(message, { reports: {}, commands: [] })).toContain('different numbers of shards');
   });
 });
 
 describe('small cards', () => {
-  test('warnings say what to do', () => {
+  test('warnings have advice', () => {
     expect(
       warningViews(stagedMessage({ warnings: [{ name: 'instancesSilent', description: 'x' }] }))[0]?.advice,
-    ).toContain('process');
+    ).toContain('process,');
   });
 
   test('the verifier is off, or has two sides', () => {
@@ -289,7 +289,7 @@ describe('small cards', () => {
     });
   });
 
-  test('of collections it is said how many are shown and what the rest sums up to', () => {
+  test('names the shown collections and the sums of the rest', () => {
     const rows = [
       {
         namespace: 'a.b',
@@ -302,14 +302,14 @@ describe('small cards', () => {
     ];
     const others = { collections: 4_999, totalBytes: 2_000, copiedBytes: 1_000, copiedDocuments: 7 };
     expect(shownText({ success: true, total: 5_000, matching: 5_000, offset: 0, rows, others })).toBe(
-      '1 to 1 of 5,000, active and large ones first; the other 4,999: 1.00 kB of 2.00 kB, 7 documents.',
+      '1 to 1 of 5,000, active and large ones first. The other 4,999: 1.00 kB of 2.00 kB, 7 documents.',
     );
     expect(shownText({ success: true, total: 5_000, matching: 0, offset: 0, rows: [], others })).toBe(
-      'None of 5,000 matches.',
+      'None of 5,000 collections matches.',
     );
   });
 
-  test('a mismatch shows what it is about and never what a document holds', () => {
+  test('a mismatch shows its topic and never document content', () => {
     const one = {
       namespace: 'a.b',
       kind: 'different' as const,
@@ -321,7 +321,7 @@ describe('small cards', () => {
       looks: 3,
       proven: false,
     };
-    expect(mismatchText(one)).toBe('a.b: different (x changed), since then, seen 3 times, perhaps a change on its way');
+    expect(mismatchText(one)).toBe('a.b: different (x changed), since then, seen 3 times, possibly a pending change');
   });
 });
 
@@ -335,7 +335,7 @@ describe('charts', () => {
     lagSeconds: 3,
   });
 
-  test('rates come from two neighbours, and not from a process that began anew', () => {
+  test('computes rates from two neighbours, but not across a restart', () => {
     const points = [
       point(0, 0),
       point(2_000, 10),
@@ -347,7 +347,7 @@ describe('charts', () => {
     expect(rateSeries(points, 'eventsApplied').values).toEqual([null, 5, null, null, null, 2]);
   });
 
-  test('no label of an axis stands twice', () => {
+  test('axis labels do not repeat', () => {
     expect(axisLabels([0, 0.4, 0.8, 1.2], (value) => `${Math.round(value)}/s`)).toEqual(['0/s', '', '1/s', '']);
     const at_seconds = new Date(2026, 4, 7, 8, 5, 30).getTime() / 1000;
     expect([15, 60, 86_400].map((step_seconds) => axisTime(at_seconds, step_seconds))).toEqual([
@@ -357,9 +357,9 @@ describe('charts', () => {
     ]);
   });
 
-  test('a chart is told in words', () => {
+  test('describes a chart as text', () => {
     expect(seriesText(levelSeries([point(0, 0)], 'lagSeconds'), durationText)).toBe('now 3 s');
     expect(seriesText({ times: [1, 2], values: [9, 4] }, durationText)).toBe('now 4 s, highest 9 s');
-    expect(seriesText({ times: [], values: [] }, durationText)).toBe('nothing to show yet');
+    expect(seriesText({ times: [], values: [] }, durationText)).toBe('no data yet');
   });
 });

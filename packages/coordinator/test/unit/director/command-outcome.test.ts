@@ -16,34 +16,36 @@ function failureOf(
 }
 
 describe('outcomeFailure', () => {
-  it('is nothing when all accepted', () => {
+  it('is null when all accepted', () => {
     expect(failureOf({ a: accepted, b: accepted })).toEqual({});
   });
 
-  it('is what all say alike', () => {
+  it('is the error that all returned', () => {
     expect(failureOf({ a: refused, b: refused })).toMatchObject({ error: 'notInThisState', httpStatus: 409 });
     expect(failureOf({ a: timedOut, b: timedOut })).toMatchObject({ error: 'commandTimedOut', httpStatus: 503 });
   });
 
-  it('is a missing answer when nobody refused, and a refusal when somebody did', () => {
+  it('is a timeout when none rejected it, and a rejection otherwise', () => {
     expect(failureOf({ a: accepted, b: timedOut }).error).toBe('commandTimedOut');
     expect(failureOf({ a: accepted, b: timedOut, c: refused }).error).toBe('commandFailedOnInstances');
     expect(failureOf({ a: accepted, b: refused }).error).toBe('commandFailedOnInstances');
   });
 
-  it('says what is done where only some accepted, and that nothing is where none did', () => {
+  it('describes the effect when some accepted, and none otherwise', () => {
     for (const name of commandNames)
       expect(failureOf({ a: accepted, b: refused }, name).errorDescription).toMatch(
-        /Those that accepted .* (Send|send) /,
+        /The accepting instances .* ([Rr]epeat|send) /,
       );
-    expect(failureOf({ a: refused, b: refused }).errorDescription).toContain('No instance has accepted it.');
+    expect(failureOf({ a: refused, b: refused }).errorDescription).toContain('No instance accepted it.');
     expect(failureOf({ a: accepted, b: timedOut }).errorDescription).toContain('shown by progress');
     expect(failureOf({ a: accepted, b: refused }).errorDescription).not.toContain('shown by progress');
   });
 
   it('lists every instance in the order of the ids, up to a bound', () => {
     expect(failureOf({ b: refused, a: accepted }).errorDescription).toBe(
-      'start was not accepted by every instance. a: accepted; b: notInThisState (It is RUNNING.). Those that accepted have recorded the options and wait; nothing is copied before all have. Remove the reasons, then send the same start again: it goes to the others alone.',
+      'Not every instance accepted start. a: accepted; b: notInThisState (It is RUNNING.). The accepting instances ' +
+        'recorded the options and wait: the copy starts once all have. Remove the reasons and repeat the same start; ' +
+        'only the others receive it.',
     );
     const many = Object.fromEntries(Array.from({ length: 60 }, (_one, at) => [`i${at}`, refused]));
     expect(failureOf(many).errorDescription).toContain('; and 10 more');

@@ -25,7 +25,7 @@ it.each([
   [{ limit: 2 }, [1, 2]],
   [{ limit: 100, kind: 'different' as const }, [1, 3]],
   [{ limit: 1, kind: 'different' as const, namespace: 'shop.items' }, [3]],
-])('a fleet tells what its instances report: %j', async (query, ids) => {
+])("a fleet serves its instances' mismatches: %j", async (query, ids) => {
   const service = new DirectorService({ mismatches: () => reported } as unknown as FleetDirector, (_name, run) =>
     run(),
   );

@@ -37,19 +37,19 @@ test.each([
   expect(open).toEqual(command === 'commit' && other === 'COMMITTING' ? ['unheard'] : ['b', 'unheard']);
 });
 
-test('a command that all have followed goes to all: each says why it does not take it', () => {
+test('a command that all followed goes to all, and each explains its rejection', () => {
   expect(
     withoutFollowed({ name: 'pause', body: {} }, ['a', 'b'], snapshotOf({ a: 'PAUSED', b: 'PAUSED' }), last),
   ).toEqual(['a', 'b']);
 });
 
-test('what was said long ago does not count', () => {
+test('a stale report does not count', () => {
   expect(
     withoutFollowed({ name: 'pause', body: {} }, ['a', 'b'], snapshotOf({ a: 'PAUSED', b: 'RUNNING' }, false), last),
   ).toEqual(['a', 'b']);
 });
 
-test('a start is not sent again to who was started with the same options, however they are written', () => {
+test('a repeated start skips instances with equal options in any notation', () => {
   const body = { source: 'cluster0', destination: 'cluster1' };
   const digest = optionsDigest(startRequestSchema.parse({ ...body, buildIndexes: 'beforeDataCopy' }));
   const snapshot = snapshotOf({ a: 'RUNNING', b: 'IDLE', c: 'RUNNING' });
@@ -63,7 +63,7 @@ test('a start is not sent again to who was started with the same options, howeve
   expect(withoutFollowed({ name: 'start', body: {} }, ['a', 'b'], snapshot, last)).toEqual(['a', 'b']);
 });
 
-test('a report that may be from before the opposite command does not count', () => {
+test('a report that may predate the opposite command does not count', () => {
   const late = snapshotOf({ a: 'RUNNING', b: 'PAUSED', c: 'RUNNING' });
   const resumed = (): readonly string[] => withoutFollowed({ name: 'resume', body: {} }, ['a', 'b', 'c'], late, last);
   last.note(

@@ -11,11 +11,11 @@ const minute_ms = 60_000;
 const reply_ms = 1;
 const fast: CpuFraction = { runs_ms: 1, stands_ms: 0, from_ms: 0 };
 
-/** A lease as Redis keeps it. */
+/** A lease as in Redis. */
 class VirtualLease {
   holder: LeaseHolder | null = null;
   #until_ms = 0;
-  /** Everybody who has taken it from somebody else, or from nobody. */
+  /** Every process that took it from another one, or while vacant. */
   readonly takenBy: string[] = [];
 
   async campaign(candidate: LeaseHolder, lease_ms: number): Promise<LeaseHolder | null> {
@@ -61,8 +61,8 @@ function begin(id: string, fraction: CpuFraction): LeaderElection {
   return election;
 }
 
-it('processes with a tenth of a processor change the leader a few times, and then no more', async () => {
-  // One of ten runs, in turn; each stands for longer than the lease of a fast one.
+it('processes with a tenth of a processor settle on a leader after a few changes', async () => {
+  // Each process runs in one of ten slots, longer than a fast process's lease.
   const fraction = { runs_ms: 600, stands_ms: 5_400 };
   for (let at = 0; at < 10; at += 1) begin(`shard${at}`, { ...fraction, from_ms: fraction.runs_ms * at });
   await vi.advanceTimersByTimeAsync(minute_ms);
@@ -72,7 +72,7 @@ it('processes with a tenth of a processor change the leader a few times, and the
   expect(lease.takenBy).toEqual(before);
 });
 
-it('a slow leader leads on beside a fast process, and knows at every moment that it does', async () => {
+it('a slow leader keeps leading beside a fast process, and knows it at every moment', async () => {
   const slow = begin('shard0', { runs_ms: 600, stands_ms: 5_400, from_ms: 0 });
   await vi.advanceTimersByTimeAsync(minute_ms);
   begin('shard1', fast);
@@ -83,7 +83,7 @@ it('a slow leader leads on beside a fast process, and knows at every moment that
   expect(lease.takenBy).toEqual(['shard0']);
 });
 
-it('a fast leader that dies is replaced after the lease of a fast one', async () => {
+it('a fast leader that dies is replaced after the lease of a fast process', async () => {
   const { leaderLease_ms } = fleetTimingsDefault;
   const leader = begin('shard0', fast);
   await vi.advanceTimersByTimeAsync(2 * minute_ms);

@@ -7,23 +7,23 @@ const may = (id: string, instances: Readonly<Record<string, ReportChanges>>): bo
   mayLead(id, snapshot(instances).reports);
 
 describe('mayLead', () => {
-  it('lets everybody while nothing was started', () => {
+  it('allows every instance before the start', () => {
     expect(may('a', {})).toBe(true);
     expect(may('a', { a: {}, b: {} })).toBe(true);
   });
 
-  it('keeps out whom the migration does not ask for', () => {
+  it('excludes instances that the migration does not need', () => {
     expect(may('extra', { a: { expectedIds: ['a', 'b'] }, extra: {} })).toBe(false);
     expect(may('b', { a: { expectedIds: ['a', 'b'] }, b: {} })).toBe(true);
   });
 
-  it('keeps out one that has failed alone', () => {
+  it('excludes an instance that alone has failed', () => {
     expect(may('a', { a: { failure }, b: {} })).toBe(false);
     expect(may('a', { a: { failure }, b: { failure } })).toBe(true);
     expect(may('a', { a: { failure }, b: { fresh: false } })).toBe(true);
   });
 
-  it('keeps out one that has not reached its clusters while another has', () => {
+  it('excludes an instance that has not reached its clusters while another has', () => {
     const state = 'INITIALIZING';
     expect(may('a', { a: { state }, b: {} })).toBe(false);
     expect(may('a', { a: { state }, b: { state } })).toBe(true);

@@ -1,24 +1,24 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { vi } from 'vitest';
 
-/** How a process is let run in virtual time: again and again for a time, and then not. */
+/** How a process runs in virtual time: periodically for a while, and not in between. */
 export interface CpuFraction {
   readonly runs_ms: number;
   readonly stands_ms: number;
-  /** When it runs for the first time. */
+  /** Time of its first run. */
   readonly from_ms: number;
 }
 
 const present = new AsyncLocalStorage<CpuFraction>();
 
-/** The first moment, from a given one on, at which a process is let run. */
+/** The first moment, at or after a given one, when the process runs. */
 function nextRun_ms({ runs_ms, stands_ms, from_ms }: CpuFraction, at_ms: number): number {
   const period_ms = runs_ms + stands_ms;
   const within_ms = (((at_ms - from_ms) % period_ms) + period_ms) % period_ms;
   return within_ms < runs_ms ? at_ms : at_ms + period_ms - within_ms;
 }
 
-/** Virtual time in which each process has its own share: its timers fire when they are due and it is let run. */
+/** Virtual time with a schedule for each process: due timers fire when their process runs. */
 export function useSlowTimers(): void {
   vi.useFakeTimers();
   const { setTimeout: set } = globalThis;
@@ -36,7 +36,7 @@ export function useRealTimers(): void {
   vi.useRealTimers();
 }
 
-/** Does something as a process with this share; what comes of it later is the same process's. */
+/** Runs a function as a process with this schedule; its continuations belong to the same process. */
 export function asProcess<Result>(fraction: CpuFraction, work: () => Result): Result {
   return present.run(fraction, work);
 }

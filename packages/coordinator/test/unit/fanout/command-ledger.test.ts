@@ -5,7 +5,7 @@ import { CommandLedger } from '../../../src/fanout/command-ledger.js';
 const accepted: CommandResult = { success: true };
 
 describe('CommandLedger', () => {
-  it('handles a command once, also while it is being handled', async () => {
+  it('handles a command once, even while it is running', async () => {
     const ledger = new CommandLedger();
     let handled = 0;
     const handle = (): Promise<CommandResult> => {
@@ -17,13 +17,13 @@ describe('CommandLedger', () => {
     expect(handled).toBe(1);
   });
 
-  it('lets one that threw be tried again', async () => {
+  it('allows a retry after an error', async () => {
     const ledger = new CommandLedger();
     await expect(ledger.once('a', () => Promise.reject(new Error('later')))).rejects.toThrow('later');
     expect(await ledger.once('a', () => Promise.resolve(accepted))).toEqual(accepted);
   });
 
-  it('forgets the oldest of many', async () => {
+  it('drops the oldest of many', async () => {
     const ledger = new CommandLedger();
     for (let at = 0; at <= 256; at += 1) await ledger.once(String(at), () => Promise.resolve(accepted));
     let again = 0;

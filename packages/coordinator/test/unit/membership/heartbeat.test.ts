@@ -10,7 +10,7 @@ import { fleetKeys } from '../../../src/redis/keys.js';
 const minute_ms = 60_000;
 const identity = makeIdentity('a');
 
-/** Of each beat, whether the report was told as news. */
+/** For each heartbeat, whether it published the report as news. */
 let reported: boolean[];
 let heartbeat: Heartbeat;
 
@@ -40,7 +40,7 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-it('a report that stays the same is told again now and then, for a Redis that lost it without a word', async () => {
+it('publishes an unchanged report periodically, for a Redis that silently lost it', async () => {
   heartbeat.start();
   heartbeat.publish(idleReport(identity));
   await vi.advanceTimersByTimeAsync(minute_ms / 6);

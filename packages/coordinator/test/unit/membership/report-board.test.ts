@@ -29,7 +29,7 @@ function makeBoard(): {
 }
 
 describe('ReportBoard', () => {
-  it('marks a report as old after the lease, and as fresh again', () => {
+  it('marks a report as stale after the lease, and as fresh again', () => {
     const { board, clock } = makeBoard();
     board.hear(message('a'), 0);
     clock.at = 1_000;
@@ -42,7 +42,7 @@ describe('ReportBoard', () => {
     expect(board.reports().get('a')?.fresh).toBe(true);
   });
 
-  it('lets who was slow of late be silent for longer, and no longer than that', () => {
+  it('tolerates longer silence of a recently slow process, up to its pace', () => {
     const { board, clock } = makeBoard();
     const at = (at_ms: number): boolean | undefined => {
       for (; clock.at < at_ms; clock.at += 500) board.sweep();
@@ -57,7 +57,7 @@ describe('ReportBoard', () => {
     expect(at(12_001)).toBe(false);
   });
 
-  it('does not take its own standing still for the silence of others', () => {
+  it('does not mistake its own stop for the silence of others', () => {
     const { board, clock } = makeBoard();
     for (const [at, id] of ['a', 'b'].entries()) board.hear(message(id), at);
     board.sweep();
@@ -66,7 +66,7 @@ describe('ReportBoard', () => {
     expect([...board.reports().values()].map(({ fresh }) => fresh)).toEqual([true, true]);
   });
 
-  it('does not let what was stored earlier replace what was heard later', () => {
+  it('does not replace a later message by an earlier stored one', () => {
     const { board } = makeBoard();
     board.hear(message('a', 'later', 2), 500);
     board.hear(message('a', 'earlier', 1), 600);
@@ -78,7 +78,7 @@ describe('ReportBoard', () => {
     expect(board.reports().get('a')?.report.step).toBe('of the next process');
   });
 
-  it('knows who lives without a report, and believes nothing that is older than a departure', () => {
+  it('tracks live instances without a report, and ignores anything older than a departure', () => {
     const { board, clock } = makeBoard();
     board.alive('unknown', 0);
     expect(board.reports().size).toBe(0);
@@ -95,7 +95,7 @@ describe('ReportBoard', () => {
     expect(board.reports().get('a')?.fresh).toBe(true);
   });
 
-  it('takes a departure from the process that reported, not from one before it', () => {
+  it('accepts a departure only from the process that reported', () => {
     const { board } = makeBoard();
     board.hear(message('a'), 0);
     board.hear({ kind: 'left', id: 'a', incarnation: 'another' }, 0);
@@ -105,7 +105,7 @@ describe('ReportBoard', () => {
     expect(board.heardAt_ms('a')).toBe(Number.NEGATIVE_INFINITY);
   });
 
-  it('wakes nobody for a keep-alive', async () => {
+  it('does not notify for a keep-alive', async () => {
     const { board, reported } = makeBoard();
     board.hear(message('a'), 0);
     expect(await reported()).toBe(1);
@@ -115,7 +115,7 @@ describe('ReportBoard', () => {
     expect(await reported()).toBe(2);
   });
 
-  it('gives out maps that do not change', () => {
+  it('returns maps that do not change', () => {
     const { board } = makeBoard();
     board.hear(message('a'), 0);
     const before = board.reports();

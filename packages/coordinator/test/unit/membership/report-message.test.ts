@@ -3,7 +3,7 @@ import { decodeMessage, encodeLeft, encodeReport } from '../../../src/membership
 import { seenReport } from '../progress/snapshots.js';
 
 describe('messages of members', () => {
-  it('come back as they were sent', () => {
+  it('survive a round trip', () => {
     const { report } = seenReport('a', { failure: { error: 'documentTooLarge', errorDescription: 'Large.' } });
     expect(decodeMessage(encodeReport(report, 5, 7))).toEqual({
       kind: 'report',
@@ -15,13 +15,13 @@ describe('messages of members', () => {
   });
 
   it.each(['', '{', 'null', '{"kind":"report"}', '{"kind":"other"}', `"${'x'.repeat(300_000)}"`])(
-    'are refused when they are none (%#)',
+    'are rejected when invalid (%#)',
     (text) => {
       expect(decodeMessage(text)).toBeNull();
     },
   );
 
-  it('are refused with an error that is not in the table', () => {
+  it('are rejected with an error outside the table', () => {
     const { report } = seenReport('a');
     const strange = { ...report, failure: { error: 'strange', errorDescription: '' } };
     expect(

@@ -21,7 +21,7 @@ describe('ThrottledPublisher', () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  it('sends the first at once and the last of many after the gap', async () => {
+  it('sends the first immediately and the last of many after the interval', async () => {
     const publisher = make();
     for (const message of ['a', 'b', 'c']) publisher.send(message);
     expect(sent).toEqual(['a']);
@@ -32,7 +32,7 @@ describe('ThrottledPublisher', () => {
     expect(sent).toEqual(['a', 'c', 'd']);
   });
 
-  it('has one message on its way at most while Redis does not answer', async () => {
+  it('has at most one pending message while Redis does not respond', async () => {
     let settle: () => void = () => undefined;
     answer = () => new Promise((resolve) => (settle = () => resolve(1)));
     const publisher = make();
@@ -46,7 +46,7 @@ describe('ThrottledPublisher', () => {
     expect(sent).toEqual(['0', '99']);
   });
 
-  it('goes on after a failure, and not after its stop', async () => {
+  it('continues after a failure, but not after its stop', async () => {
     answer = () => Promise.reject(new Error('gone'));
     const publisher = make();
     publisher.send('a');

@@ -17,7 +17,7 @@ describe.each(aggregationRules)('$name', ({ holds, without }) => {
     );
   });
 
-  it('is missed where it is taken out', () => {
+  it('fails on progress without the rule', () => {
     const property = fc.property(anyFleet, (fleet) => {
       holds(fleet, without(fleet, aggregateProgress(fleet, null)));
     });
@@ -25,7 +25,7 @@ describe.each(aggregationRules)('$name', ({ holds, without }) => {
   });
 });
 
-it('parts that were copied of one total make exactly 100 % together, however they are divided', () => {
+it('copied parts of one total add up to exactly 100 %, for any division', () => {
   const parts = fc
     .array(fc.nat({ max: 2 ** 40 }), { minLength: 1, maxLength: 64 })
     .filter((all) => all.some((part) => part > 0));
@@ -43,7 +43,7 @@ it('parts that were copied of one total make exactly 100 % together, however the
   );
 });
 
-it('before the copy a fleet is at 0 of 1', () => {
+it('before the copy a fleet reports 0 of 1', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 64 }), (count) => {
       const before: ReportChanges = {

@@ -25,7 +25,7 @@ const verification = (
 };
 
 describe('aggregateProgress', () => {
-  it('is the contract’s idle document while all are idle', () => {
+  it('is the contract’s IDLE document while all are idle', () => {
     const { progress, instances } = aggregateProgress(snapshot({ a: { state: 'IDLE' }, b: { state: 'IDLE' } }), null);
     expect(progress).toEqual(idleFleetProgress());
     expect(instances.map(({ id }) => id)).toEqual(['a', 'b']);
@@ -40,7 +40,7 @@ describe('aggregateProgress', () => {
     expect(progressOf({ a: { state: 'RUNNING' }, b: { state: 'PAUSED' } }).warnings?.[0]?.name).toBe('mixedStates');
   });
 
-  it('is the failure of any instance, and names those that failed otherwise', () => {
+  it('is the failure of any instance, and names other failures', () => {
     const failure = { error: 'oplogHistoryLost', errorDescription: 'Lost.' } as const;
     expect(aggregateProgress(snapshot({ a: {}, b: { failure } }), null).failure).toEqual(failure);
     const other = { error: 'documentTooLarge', errorDescription: 'Large.' } as const;
@@ -48,11 +48,11 @@ describe('aggregateProgress', () => {
       aggregateProgress(snapshot({ a: { failure }, b: { failure: other }, c: { failure } }), null).failure,
     ).toEqual({
       error: 'oplogHistoryLost',
-      errorDescription: 'Lost. Other instances have failed as well (b: documentTooLarge).',
+      errorDescription: 'Lost. Other instances failed too (b: documentTooLarge).',
     });
   });
 
-  it('can commit when all can, live and are complete', () => {
+  it('can commit when all instances can, are alive and complete', () => {
     const ready: ReportChanges = {
       ready: { canCommit: true, canWrite: true },
       expectedIds: ['a', 'b'],
@@ -71,7 +71,7 @@ describe('aggregateProgress', () => {
     ).toBe(true);
   });
 
-  it('names what each instance that is not ready waits for, once', () => {
+  it('names the blockers of each instance once', () => {
     const [ready, late] = [
       { canCommit: true, canWrite: false },
       { canCommit: false, canWrite: false },
@@ -99,7 +99,7 @@ describe('aggregateProgress', () => {
     ]);
   });
 
-  it('takes the total once from the leader and sums what was copied', () => {
+  it("uses the leader's total and sums the copied bytes", () => {
     const copy = (estimatedTotalBytes: number, estimatedCopiedBytes: number): ReportChanges => ({
       progress: { collectionCopy: { estimatedTotalBytes, estimatedCopiedBytes } },
     });
@@ -120,7 +120,7 @@ describe('aggregateProgress', () => {
     expect(progressOf({ a: copy(0, 0) }).percent).toBe(100);
   });
 
-  it('takes the largest lag, none when paused and 0 when committed', () => {
+  it('uses the largest lag, null when paused and 0 when committed', () => {
     const lag = (lagTimeSeconds: number | null): Partial<Progress> => ({ lagTimeSeconds });
     expect(
       progressOf({ a: { progress: lag(3) }, b: { progress: lag(9) }, c: { progress: lag(null) } }).lagTimeSeconds,
@@ -129,7 +129,7 @@ describe('aggregateProgress', () => {
     expect(progressOf({ a: { state: 'COMMITTED', progress: lag(3) } }).lagTimeSeconds).toBe(0);
   });
 
-  it('sums events and the rates of those who live', () => {
+  it('sums events, and rates of live instances', () => {
     const one: ReportChanges = {
       progress: { totalEventsApplied: 10 },
       rates: { copyBytesPerSecond: 5, eventsPerSecond: 2 },
@@ -141,7 +141,7 @@ describe('aggregateProgress', () => {
     });
   });
 
-  it('takes info and stage of the least advanced', () => {
+  it('uses info and stage of the least advanced instance', () => {
     expect(
       progressOf({
         a: { progress: { info: 'change event application' } },
@@ -183,7 +183,7 @@ describe('aggregateProgress', () => {
     expect(progressOf({ a: {} }).verification).toBeNull();
   });
 
-  it('takes the worst of the figures about links, lag and oplog', () => {
+  it('uses the worst stats of links, lag and oplog', () => {
     const one = (stat: number, oplog: string): ReportChanges => ({
       progress: {
         source: { pingLatencyMs: stat },
@@ -204,7 +204,7 @@ describe('aggregateProgress', () => {
     });
   });
 
-  it('does not know when it has caught up as long as one instance does not', () => {
+  it('has no catch-up estimate while one instance has none', () => {
     const one = (estimatedSecondsToCEACatchup: number | null): ReportChanges => ({
       progress: { estimatedSecondsToCEACatchup },
     });
@@ -230,7 +230,7 @@ describe('aggregateProgress', () => {
     expect(progress.warnings?.map(({ name }) => name)).toEqual(['waitingForInstances', 'instancesSilent']);
   });
 
-  it('warns of instances with other clusters, and passes on what instances warn of once', () => {
+  it('warns of instances with other clusters, and passes on each warning once', () => {
     const warning = { name: 'slow', description: 'Slow.' };
     const one = (cluster1: string): ReportChanges => ({
       clusterIds: { cluster0: 'x', cluster1 },
@@ -238,7 +238,7 @@ describe('aggregateProgress', () => {
     });
     const { progress, instances } = aggregateProgress(snapshot({ a: one('y'), b: one('z'), c: one('y') }), null);
     expect(progress.warnings?.map(({ name }) => name)).toEqual(['clustersDiffer', 'slow']);
-    expect(progress.warnings?.[0]?.description).toContain('than the rest: b;');
+    expect(progress.warnings?.[0]?.description).toContain('than the rest: b.');
     expect(instances.map(({ problems }) => problems)).toEqual([[], ['otherClusters'], []]);
   });
 
@@ -248,12 +248,15 @@ describe('aggregateProgress', () => {
     if (b !== undefined) b.report.identity.release = '1.8.0';
     const { progress, instances } = aggregateProgress(snapped, null);
     expect(progress.warnings).toEqual([
-      { name: 'releasesDiffer', description: 'Instances of another release than 2.0.0: b; give all the same.' },
+      {
+        name: 'releasesDiffer',
+        description: 'These instances run another release than 2.0.0: b. Run the same release everywhere.',
+      },
     ]);
     expect(instances[1]).toMatchObject({ id: 'b', release: '1.8.0', problems: ['otherRelease'] });
   });
 
-  it('leaves out instances that the source does not ask for, and names them', () => {
+  it('excludes instances without a source shard, and names them', () => {
     const expectedIds = ['a', 'b'];
     const { progress, instances } = aggregateProgress(
       snapshot({ a: { expectedIds }, b: { expectedIds }, extra: { state: 'IDLE' } }),
@@ -268,12 +271,12 @@ describe('aggregateProgress', () => {
     ]);
   });
 
-  it('says that it is deaf, so that nobody takes old figures for new ones', () => {
+  it('warns when it does not receive messages, so that its values may be old', () => {
     const { warnings } = aggregateProgress({ ...snapshot({ a: {} }), isConnected: false }, null).progress;
     expect(warnings?.map(({ name }) => name)).toEqual(['redisUnavailable']);
   });
 
-  it('answers what the schema of the contract allows', () => {
+  it("conforms to the contract's schema", () => {
     const copying: ReportChanges = {
       progress: { collectionCopy: { estimatedTotalBytes: 10, estimatedCopiedBytes: 3 } },
     };
@@ -281,7 +284,7 @@ describe('aggregateProgress', () => {
     expect(fleetProgressSchema.parse(progress)).toEqual(progress);
   });
 
-  it('counts the time remaining down between two calls', () => {
+  it('counts down the remaining time between two calls', () => {
     const copying = (estimatedCopiedBytes: number): Readonly<Record<string, ReportChanges>> => ({
       a: {
         rates: { copyBytesPerSecond: 10, eventsPerSecond: 0 },

@@ -6,23 +6,23 @@ import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import type { GlobalProgress } from '../../../src/progress/aggregate.js';
 import type { FleetSnapshot } from '../../../src/progress/members.js';
 
-/** One rule of the table of `docs/global-progress.md`, said once more in other words than the code's. */
+/** One rule of the table in `docs/global-progress.md`, formulated differently than in the code. */
 export interface AggregationRule {
   readonly name: string;
-  /** Fails when the figures of a fleet break the rule. */
+  /** Fails when a fleet's progress violates the rule. */
   readonly holds: (fleet: FleetSnapshot, global: GlobalProgress) => void;
-  /** The figures as they would be without the rule. */
+  /** The progress as it would be without the rule. */
   readonly without: (fleet: FleetSnapshot, global: GlobalProgress) => GlobalProgress;
 }
 
-/** The ids that the migration asks for, as those tell who live, or the last known if nobody does. */
+/** The ids that the migration needs, according to live instances, or to the last known reports if none is alive. */
 function expectedIds({ reports }: FleetSnapshot): Set<string> {
   const all = [...reports.values()];
   const heard = all.some(({ fresh }) => fresh) ? all.filter(({ fresh }) => fresh) : all;
   return new Set(heard.flatMap(({ report }) => report.expectedIds));
 }
 
-/** Those whose figures count. */
+/** The instances that count. */
 function counted(fleet: FleetSnapshot): { readonly report: InstanceReport; readonly fresh: boolean }[] {
   const expected = expectedIds(fleet);
   const all = [...fleet.reports.values()];
@@ -51,7 +51,7 @@ function changed(global: GlobalProgress, progress: Partial<FleetProgress>): Glob
   return { ...global, progress: { ...global.progress, ...progress } };
 }
 
-/** A rule about the figures of a fleet that is not IDLE, whose figures are null. */
+/** A rule for a fleet that is not IDLE; in IDLE all values are null. */
 function active(name: string, holds: AggregationRule['holds'], without: AggregationRule['without']): AggregationRule {
   const ifActive = (fleet: FleetSnapshot, global: GlobalProgress): void => {
     if (global.progress.state !== 'IDLE') holds(fleet, global);
@@ -124,7 +124,7 @@ const stateRules: readonly AggregationRule[] = [
     without: (fleet, global) => changed(global, { commitBlockers: isComplete(fleet) ? [] : null }),
   },
   active(
-    'canWrite: all may be written to, nobody is missing',
+    'canWrite: all instances allow writes, none is missing',
     (fleet, { progress }) =>
       expect(progress.canWrite).toBe(isComplete(fleet) && counted(fleet).every(({ report }) => report.ready.canWrite)),
     (fleet, global) => changed(global, { canWrite: counted(fleet).every(({ report }) => report.ready.canWrite) }),
@@ -154,7 +154,7 @@ const stateRules: readonly AggregationRule[] = [
 
 const statRules: readonly AggregationRule[] = [
   active(
-    'estimatedTotalBytes: one global figure, the leader’s, never a sum',
+    'estimatedTotalBytes: one global value, the leader’s, never a sum',
     (fleet, { progress }) => {
       const totals = known(progressesOf(fleet).map(({ collectionCopy }) => collectionCopy)).map(
         (copy) => copy.estimatedTotalBytes,
@@ -228,7 +228,7 @@ const statRules: readonly AggregationRule[] = [
     (fleet, global) => changed(global, { totalEventsApplied: leaderOf(fleet)?.progress.totalEventsApplied ?? null }),
   ),
   active(
-    'rates: the sum over those who live',
+    'rates: the sum over live instances',
     (fleet, { progress }) => {
       const rates = counted(fleet).flatMap(({ report, fresh }) => (fresh ? [report.rates] : []));
       expect(progress.copyBytesPerSecond).toBe(sum(rates.map((one) => one.copyBytesPerSecond)));
@@ -251,7 +251,7 @@ const identityRules: readonly AggregationRule[] = [
     (fleet, global) => changed(global, { syncID: counted(fleet)[0]?.report.identity.syncID ?? null }),
   ),
   active(
-    'directionMapping: the leader’s, else the first that is known',
+    'directionMapping: the leader’s, else the first known one',
     (fleet, { progress }) => {
       const candidates = [leaderOf(fleet)?.progress, ...progressesOf(fleet)];
       expect(progress.directionMapping).toEqual(known(candidates.map((one) => one?.directionMapping))[0] ?? null);

@@ -30,7 +30,7 @@ function mostly(value: boolean): fc.Arbitrary<boolean> {
   return fc.oneof({ arbitrary: fc.constant(value), weight: 4 }, { arbitrary: fc.boolean(), weight: 1 });
 }
 
-/** Totals are often equal, as they are in a fleet, and often 1, which stands for none. */
+/** Totals are often equal, as in real fleets, and often 1, which means unknown. */
 const copy = fc.record({
   estimatedTotalBytes: fc.oneof(fc.constantFrom(1, 1_000, 2_000), stat),
   estimatedCopiedBytes: fc.oneof(fc.constant(0), fc.nat({ max: 700 }), stat),
@@ -59,7 +59,7 @@ function instance(states: fc.Arbitrary<(typeof migrationStates)[number]>): fc.Ar
   });
 }
 
-/** Half of the fleets are in one state, as fleets mostly are. */
+/** Half of the fleets are in one state, as fleets usually are. */
 const instances = fc.oneof(
   fc
     .constantFrom(...migrationStates)

@@ -21,7 +21,7 @@ describe('fleetState', () => {
     expect(fleetState(states)).toBe(expected);
   });
 
-  it('does not depend on the order of the instances, and is never more advanced than any of them', () => {
+  it("does not depend on the instances' order, and is never more advanced than any", () => {
     const rank = (state: MigrationState): number =>
       order.indexOf(state === 'PAUSED' || state === 'REVERSING' ? 'RUNNING' : state);
     fc.assert(

@@ -5,7 +5,7 @@ import type { FleetSnapshot } from '../../../src/progress/members.js';
 
 export const NOW_MS = 1_700_000_000_000;
 
-/** What a test says of one instance; the rest is that of a running one. */
+/** A test's values of one instance; the rest is a running instance's. */
 export interface ReportChanges extends Partial<Omit<InstanceReport, 'progress' | 'identity'>> {
   readonly progress?: Partial<Progress>;
   readonly fresh?: boolean;
@@ -22,7 +22,7 @@ export function seenReport(
   return { report, reportedAt_ms: NOW_MS, fresh };
 }
 
-/** A fleet of the given instances, which is led by the first of them. */
+/** A fleet of the given instances, led by the first. */
 export function snapshot(instances: Readonly<Record<string, ReportChanges>>, now_ms = NOW_MS): FleetSnapshot {
   const ids = Object.keys(instances);
   const first = ids[0];

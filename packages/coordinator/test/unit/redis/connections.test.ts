@@ -13,7 +13,7 @@ function connect(settings: unknown): { made: RedisConnections; lines: string[] }
 }
 
 describe('RedisConnections', () => {
-  it('hands Sentinels, users and passwords to the driver', () => {
+  it('passes Sentinels, users and passwords to the driver', () => {
     const { made } = connect({
       sentinels: [{ host: '127.0.0.1', port: 1 }],
       primaryName: 'main',
@@ -37,7 +37,7 @@ describe('RedisConnections', () => {
     made.close();
   });
 
-  it('makes a Redis Cluster from its nodes, whose commands wait when they are to', () => {
+  it('connects to a Redis Cluster by its nodes, with waiting commands on request', () => {
     const { made } = connect({ nodes: [{ host: '127.0.0.1', port: 1 }], password: 's3cret' });
     const connection = made.patient();
     expect(connection.isCluster).toBe(true);
@@ -45,12 +45,12 @@ describe('RedisConnections', () => {
     made.close();
   });
 
-  it('names a TLS file that cannot be read by its setting', () => {
+  it('names the setting of an unreadable TLS file', () => {
     const { made } = connect({ host: 'h', tls: { caFile: '/nowhere/ca.pem' } });
     expect(() => made.bounded()).toThrow('redis.tls.caFile: the file cannot be read.');
   });
 
-  it('logs an outage once, and without the address', async () => {
+  it('logs an outage once, without the address', async () => {
     const { made, lines } = connect({ host: '127.0.0.1', port: 1, username: 'alice', password: 's3cret' });
     const connection = made.patient();
     let attempts = 0;
@@ -66,7 +66,7 @@ describe('RedisConnections', () => {
     expect(lines[0]).not.toMatch(/127\.0\.0\.1|alice|s3cret/);
   });
 
-  it('closes the copies that were made of a patient connection', async () => {
+  it('closes the copies of a waiting connection', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

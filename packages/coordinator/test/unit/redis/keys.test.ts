@@ -16,7 +16,7 @@ describe('fleetKeys', () => {
     keys.left('a'),
   ];
 
-  it('puts the prefix and the fleet’s hash tag before every name', () => {
+  it('prepends the prefix and the fleet’s hash tag to every name', () => {
     for (const key of all) expect(key.startsWith('app:{convoy:blue}:')).toBe(true);
     expect(new Set(all).size).toBe(all.length);
   });
@@ -26,7 +26,7 @@ describe('fleetKeys', () => {
     expect(keys.queueName('a%3Ab')).not.toBe(keys.queueName('a:b'));
   });
 
-  it.each(['', 'a b', 'a}', '{a', 'a*', 'ä', 'a'.repeat(65)])('refuses %j as the name of a fleet', (name) => {
+  it.each(['', 'a b', 'a}', '{a', 'a*', 'ä', 'a'.repeat(65)])('rejects %j as a fleet name', (name) => {
     expect(() => fleetKeys(name, '')).toThrow('invalidConfiguration');
   });
 });

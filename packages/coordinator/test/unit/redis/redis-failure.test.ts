@@ -5,7 +5,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { callRedis, redisFailureReason } from '../../../src/redis/redis-failure.js';
 
 describe('redisFailureReason', () => {
-  it('takes codes and nothing else', () => {
+  it('uses only codes', () => {
     expect(redisFailureReason(Object.assign(new Error('connect 10.0.0.1:6379'), { code: 'ECONNREFUSED' }))).toBe(
       'ECONNREFUSED',
     );
@@ -16,11 +16,11 @@ describe('redisFailureReason', () => {
 });
 
 describe('callRedis', () => {
-  it('passes the reply on', async () => {
+  it('returns the reply', async () => {
     expect(await callRedis(Promise.resolve(5), 1_000)).toBe(5);
   });
 
-  it('turns a failure into one with a name', async () => {
+  it('converts a failure to a named one', async () => {
     const failure = callRedis(Promise.reject(new Error('NOAUTH Authentication required.')), 1_000);
     await expect(failure).rejects.toMatchObject({
       error: 'redisUnavailable',
@@ -30,11 +30,11 @@ describe('callRedis', () => {
     await expect(callRedis(Promise.reject(named), 1_000)).rejects.toBe(named);
   });
 
-  it('does not wait beyond the limit', async () => {
+  it('does not wait longer than the limit', async () => {
     await expect(callRedis(new Promise(() => undefined), 5)).rejects.toMatchObject({ error: 'redisUnavailable' });
   });
 
-  it('takes a reply that has come while the process was not let run', async () => {
+  it('accepts a reply that arrived while the process was stopped', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -46,7 +46,7 @@ describe('callRedis', () => {
     server.close();
   });
 
-  it('says the reason of a failure that was named already', async () => {
+  it('keeps the reason of a named failure', async () => {
     const failure: unknown = await callRedis(Promise.reject(new Error('LOADING x')), 1_000).catch(
       (error: unknown) => error,
     );

@@ -7,7 +7,7 @@ import { aggregateProgress } from '../../../src/progress/aggregate.js';
 import { createCoordinatorApp } from '../../../src/server/coordinator-app.js';
 import { NOW_MS, snapshot } from '../progress/snapshots.js';
 
-/** A fleet of one running instance and a silent one, which nobody can steer. */
+/** A fleet of one running instance and a silent one; commands are not supported. */
 const global = aggregateProgress(
   snapshot({
     a: { progress: { lagTimeSeconds: 4, collectionCopy: { estimatedTotalBytes: 10, estimatedCopiedBytes: 5 } } },
@@ -22,7 +22,7 @@ const director = {
   instances: () => global.instances,
 } as unknown as FleetDirector;
 
-test('the OpenAPI document of a coordinator describes every path under /api that it serves, and its answers', async () => {
+test("a coordinator's OpenAPI document describes every served path and its replies", async () => {
   const app = await createCoordinatorApp({
     director,
     access: { listen: '127.0.0.1', allowedHosts: [], allowUnauthenticated: false },

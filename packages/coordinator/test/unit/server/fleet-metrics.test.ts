@@ -8,7 +8,7 @@ const scrape = async (instances: Readonly<Record<string, ReportChanges>>): Promi
   (await scrapeFleet(aggregateProgress(snapshot(instances), null))).split('\n');
 
 describe('scrapeFleet', () => {
-  it('has the figures of the fleet and of its instances', async () => {
+  it('has metrics of the fleet and its instances', async () => {
     const lines = await scrape({
       a: { progress: { lagTimeSeconds: 4, collectionCopy: { estimatedTotalBytes: 10, estimatedCopiedBytes: 5 } } },
       b: { fresh: false, progress: { lagTimeSeconds: 2 } },
@@ -27,7 +27,7 @@ describe('scrapeFleet', () => {
     );
   });
 
-  it('leaves out what is unknown', async () => {
+  it('omits unknown values', async () => {
     const text = (await scrape({ a: { state: 'IDLE' } })).join('\n');
     expect(text).not.toContain('convoy_fleet_lag_seconds');
     expect(text).toContain('convoy_fleet_state{state="IDLE"} 1');

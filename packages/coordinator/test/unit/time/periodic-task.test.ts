@@ -6,7 +6,7 @@ describe('PeriodicTask', () => {
   beforeEach(() => vi.useFakeTimers());
   afterEach(() => vi.useRealTimers());
 
-  it('runs at once, then after each pause, until it is stopped', async () => {
+  it('runs immediately, then after each pause, until stopped', async () => {
     let runs = 0;
     const task = new PeriodicTask(100, () => {
       runs += 1;
@@ -21,7 +21,7 @@ describe('PeriodicTask', () => {
     expect(runs).toBe(3);
   });
 
-  it('never runs twice at a time, and once more when asked meanwhile', async () => {
+  it('never runs concurrently, and once more on a request during a run', async () => {
     let running = 0;
     let runs = 0;
     const task = new PeriodicTask(1_000, async () => {
@@ -42,7 +42,7 @@ describe('PeriodicTask', () => {
 });
 
 describe('settleWithin', () => {
-  it('waits for all that ends, and not for what does not', async () => {
+  it('waits for promises that settle, and not for others', async () => {
     const ended: string[] = [];
     const soon = Promise.reject(new Error('fails')).finally(() => ended.push('soon'));
     await settleWithin([soon], 10_000);

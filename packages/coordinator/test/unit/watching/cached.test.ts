@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { cached } from '../../../src/watching/cached.js';
 
-/** A reading that ends when it is told to. */
+/** A read that ends on command. */
 function stagedReading() {
   const ends: ((value: number | Error) => void)[] = [];
   const read = () =>
@@ -12,7 +12,7 @@ function stagedReading() {
   return { read, ends };
 }
 
-test('what was read serves all for a while, and a slow reading for longer', async () => {
+test('caches a value for a while, and a slow one for longer', async () => {
   const { read, ends } = stagedReading();
   let now_ms = 0;
   const ask = cached(read, () => now_ms);
@@ -37,7 +37,7 @@ test('what was read serves all for a while, and a slow reading for longer', asyn
   expect(ends).toHaveLength(3);
 });
 
-test('a reading that fails is tried again', async () => {
+test('retries a failed read', async () => {
   const { read, ends } = stagedReading();
   let now_ms = 0;
   const ask = cached(read, () => now_ms);

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close());
 
-/** Asks for a path as it is written: clients of the platform would tidy it up. */
+/** Requests a path exactly as written; clients of the platform would normalise it. */
 async function ask(path: string, header = ''): Promise<{ status: string | undefined; body: string }> {
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
   socket.write(Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${header}\r\n`, 'latin1'));
@@ -44,7 +44,7 @@ const outlierNames = [
 ];
 const besideTheApi = ['progress/../x', '/progress', 'progress%00', '%2fprogress', '..%2fv1%2fprogress', 'progress\\'];
 
-/** What is answered at each of the paths below a prefix, without those that are answered as expected. */
+/** Replies for each path below a prefix, without the expected ones. */
 async function otherAnswers(prefix: string, names: readonly string[], expected: string): Promise<unknown[]> {
   const answers = await Promise.all(names.map(async (name) => ({ name, ...(await ask(prefix + name)) })));
   return answers
@@ -53,21 +53,21 @@ async function otherAnswers(prefix: string, names: readonly string[], expected: 
 }
 
 it.each(['/dashboard/', '/dashboard/modules/', '/dashboard/charts/'])(
-  'below %s a path that leads nowhere is unknown',
+  'below %s a path without a file is unknown',
   async (prefix) => {
     expect(await otherAnswers(prefix, outlierNames, '404 unknownPath')).toEqual([]);
   },
 );
 
-it('beside the API a path is unknown', async () => {
+it('a path outside the API is unknown', async () => {
   expect(await otherAnswers('/api/v1/', besideTheApi, '404 unknownPath')).toEqual([]);
 });
 
-it.each(['/', '/dashboard/', '/api/v1/'])('below %s a path that cannot be decoded is refused', async (prefix) => {
+it.each(['/', '/dashboard/', '/api/v1/'])('below %s an undecodable path is rejected', async (prefix) => {
   expect(await otherAnswers(prefix, ['%', '%zz', '%ff', '\u00e9'], '400 invalidHttpRequest')).toEqual([]);
 });
 
-it("what the file server refuses for another reason is the request's fault", async () => {
+it("other rejections of the file server are the request's fault", async () => {
   const { status, body } = await ask('/dashboard/style.css', 'Range: bytes=99999999-\r\n');
   expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({
     status: '400',
@@ -75,7 +75,7 @@ it("what the file server refuses for another reason is the request's fault", asy
   });
 });
 
-it('the page and its files are served', async () => {
+it('serves the page and its files', async () => {
   for (const path of ['/', '/dashboard/style.css', '/dashboard/dashboard.html', '/dashboard/charts/uPlot.esm.js'])
     expect((await ask(path)).status).toBe('200');
 });

@@ -7,7 +7,7 @@ import { ProgressEvents } from '../../../src/server/progress-events.js';
 import { FleetChanges } from '../../../src/watching/fleet-changes.js';
 import { NOW_MS, snapshot } from '../progress/snapshots.js';
 
-/** As many as are served at once. */
+/** As many as the service accepts at once. */
 const clientsMax = 100;
 const fleet = snapshot({ a: {} });
 const global = aggregateProgress(fleet, {

@@ -13,7 +13,7 @@ function part(namespace: string, totalBytes: number, copying = 0) {
   };
 }
 
-test('parts of instances are added up; active ones come first, then the largest', async () => {
+test("adds up the instances' parts; active collections first, then by size", async () => {
   const merged = await mergeNamespaces([
     { rows: [part('a.small', 10), part('a.large', 100)], others: none },
     { rows: [part('a.large', 100), part('a.active', 2, 1)], others: none },
@@ -26,7 +26,7 @@ test('parts of instances are added up; active ones come first, then the largest'
   expect(merged.rows[1]).toMatchObject({ copiedBytes: 100, copiedDocuments: 6, partitions: { waiting: 2, done: 4 } });
 });
 
-test('a page says what is beside it, the unnamed included', async () => {
+test('a page has the sums of the rest, unlisted ones included', async () => {
   const rows = Array.from({ length: 500 }, (_, at) => part(`db.c${at}`, 1_000 - at));
   const merged = await mergeNamespaces([
     { rows, others: { collections: 7, totalBytes: 70, copiedBytes: 7, copiedDocuments: 1 } },
