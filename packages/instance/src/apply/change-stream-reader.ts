@@ -4,6 +4,7 @@ import { timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient, RawBatch, RawCursor } from '../cluster/node-client.js';
 import { classify, isEventTooLarge } from '../cluster/failure.js';
 import { historyLost } from '../cluster/history-lost.js';
+import { ResumableCursor } from '../cluster/resumable-cursor.js';
 import type { Retrying } from '../cluster/retry.js';
 import { EventFragments } from './event-fragments.js';
 
@@ -45,7 +46,7 @@ export interface StreamStep {
 
 /** Reads one shard's change stream. Reopens a lost cursor at the time below which everything was returned. */
 export class ChangeStreamReader {
-  #cursor: RawCursor | null = null;
+  readonly #cursor = new ResumableCursor((signal) => this.#open(signal));
   #readBelow: bigint;
   #fragments = new EventFragments();
   #wasOpen = false;
@@ -80,21 +81,17 @@ export class ChangeStreamReader {
   }
 
   async close(): Promise<void> {
-    const cursor = this.#cursor;
-    this.#cursor = null;
-    await cursor?.close();
+    await this.#cursor.close();
   }
 
   async #read(signal: AbortSignal): Promise<RawBatch> {
     try {
-      if (this.#cursor === null) return await this.#open(signal);
       return await this.#cursor.next({ signal, maxTime_ms: this.#await_ms() });
     } catch (error) {
-      await this.close();
       if (classify(error) === 'historyLost') throw await historyLost([this.client], this.#readBelow, signal);
       if (!isEventTooLarge(error) || this.#passing !== null) throw error;
       this.#passing = { until: null };
-      return this.#open(signal);
+      return this.#cursor.next({ signal });
     }
   }
 
@@ -115,9 +112,9 @@ export class ChangeStreamReader {
     }
   }
 
-  async #open(signal: AbortSignal): Promise<RawBatch> {
+  async #open(signal: AbortSignal): Promise<RawCursor> {
     const startAtOperationTime = timestampOf(this.#readBelow);
-    this.#cursor = await openChangeStream(this.client, {
+    const cursor = await openChangeStream(this.client, {
       startAtOperationTime,
       batchDocumentsMax,
       signal,
@@ -129,7 +126,7 @@ export class ChangeStreamReader {
     this.#fragments = new EventFragments();
     this.#reopened = this.#wasOpen;
     this.#wasOpen = true;
-    return this.#cursor.first;
+    return cursor;
   }
 }
 

@@ -5,6 +5,7 @@ import { isLossless } from '../bson/lossless.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { RawBatch, RawCursor } from '../cluster/node-client.js';
+import { ResumableCursor } from '../cluster/resumable-cursor.js';
 import { openSnapshotCursor, readTarget } from '../cluster/snapshot-read.js';
 import type { Partition } from '../store/partition.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
@@ -14,7 +15,7 @@ import { idOf } from './partition-writer.js';
 
 /** Reads one partition at one time in `_id` order. Reopens a lost cursor at the same time, after the last document. */
 export class PartitionReader {
-  #cursor: RawCursor | null = null;
+  readonly #cursor = new ResumableCursor((signal) => this.#open(signal));
   #last: RawValue | null = null;
   #ended = false;
   /** The cursor also returns documents outside the partition, or documents that were read before. */
@@ -42,9 +43,9 @@ export class PartitionReader {
   /** The next documents that the task owns; null at the end of the partition. */
   async next(signal: AbortSignal): Promise<Uint8Array[] | null> {
     while (!this.#ended) {
-      const batch = await this.deps.retrying('read documents', () => this.#read(signal), signal);
+      const batch = await this.deps.retrying('read documents', () => this.#fetch(signal), signal);
       if (batch.operationTime !== undefined) this.#readEnd = highestTime([this.#readEnd, timeOf(batch.operationTime)]);
-      if (this.#cursor?.open !== true) this.#ended = true;
+      if (!this.#cursor.open) this.#ended = true;
       this.#size.received(batch);
       await this.deps.rate.spent(batch.bytes, signal);
       const fresh = this.#widened ? this.#inside(batch.documents) : this.#afterLast(batch.documents);
@@ -57,24 +58,12 @@ export class PartitionReader {
   }
 
   async close(): Promise<void> {
-    const cursor = this.#cursor;
-    this.#cursor = null;
-    await cursor?.close();
+    await this.#cursor.close();
   }
 
-  async #read(signal: AbortSignal): Promise<RawBatch> {
-    try {
-      return await this.deps.concurrency.reads.run(() => this.#fetch(signal), signal);
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
-  }
-
-  async #fetch(signal: AbortSignal): Promise<RawBatch> {
-    if (this.#cursor !== null) return this.#cursor.next({ signal, batchDocumentsMax: this.#size.documents });
-    this.#cursor = await this.#open(signal);
-    return this.#cursor.first;
+  #fetch(signal: AbortSignal): Promise<RawBatch> {
+    const next = () => this.#cursor.next({ signal, batchDocumentsMax: this.#size.documents });
+    return this.deps.concurrency.reads.run(next, signal);
   }
 
   /** Leaves out a bound that cannot be sent; `#inside` then filters the documents. */

@@ -4,6 +4,7 @@ import { bufferOf, ownedValue, type RawValue } from '../../bson/scan.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import type { NodeClient, RawBatch, RawCursor } from '../../cluster/node-client.js';
 import { type OpenFind, openIdRange } from '../../cluster/id-range.js';
+import { ResumableCursor } from '../../cluster/resumable-cursor.js';
 import type { Retrying } from '../../cluster/retry.js';
 import { idOf } from './compare-group.js';
 import { ComparisonBatchSize } from './comparison-batch-size.js';
@@ -30,7 +31,7 @@ export class OrderedDocuments {
   /** Bytes of all documents that were read. */
   bytes = 0;
   #documentCount = 0;
-  #cursor: RawCursor | null = null;
+  readonly #cursor = new ResumableCursor(() => this.#open());
   #ahead: Promise<RawBatch> | null = null;
   #ended = false;
   #last: RawValue | null = null;
@@ -66,7 +67,7 @@ export class OrderedDocuments {
     while (this.wantsBatch) {
       const batch = await (this.#ahead ?? this.#fetch());
       this.#ahead = null;
-      if (this.#cursor?.open !== true) this.#ended = true;
+      if (!this.#cursor.open) this.#ended = true;
       this.#size.received(batch);
       this.#take(batch);
       if (!this.#ended) this.#fetchAhead();
@@ -90,8 +91,7 @@ export class OrderedDocuments {
     const ahead = this.#ahead;
     this.#ahead = null;
     await ahead?.catch(() => undefined);
-    await this.#cursor?.close();
-    this.#cursor = null;
+    await this.#cursor.close();
   }
 
   #take(batch: RawBatch): void {
@@ -130,24 +130,13 @@ export class OrderedDocuments {
   }
 
   #fetch(): Promise<RawBatch> {
-    return this.retrying(`read ${this.client.label}`, () => this.#tryFetch(), this.signal);
-  }
-
-  async #tryFetch(): Promise<RawBatch> {
-    try {
-      if (this.#cursor !== null)
-        return await this.#cursor.next({ signal: this.signal, batchDocumentsMax: this.#size.documents });
-      this.#reopened = this.#last !== null;
-      this.#cursor = await this.#open();
-      return this.#cursor.first;
-    } catch (error) {
-      await this.#cursor?.close();
-      this.#cursor = null;
-      throw error;
-    }
+    const { signal } = this;
+    const next = () => this.#cursor.next({ signal, batchDocumentsMax: this.#size.documents });
+    return this.retrying(`read ${this.client.label}`, next, signal);
   }
 
   #open(): Promise<RawCursor> {
+    this.#reopened = this.#last !== null;
     const { database, collection, lower, upper, after } = this.read;
     const min = this.#last !== null && isLossless(this.#last) ? this.#last : lower;
     const command = {

@@ -5,6 +5,7 @@ import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { ClusterClient, RawBatch, RawCursor } from '../../cluster/node-client.js';
 import { classify, isEventTooLarge } from '../../cluster/failure.js';
+import { ResumableCursor } from '../../cluster/resumable-cursor.js';
 import type { Retrying } from '../../cluster/retry.js';
 
 /** How long the server waits for an event before it says how far it is. */
@@ -43,7 +44,7 @@ export class TouchesLostError extends Error {
 
 /** The keys of what is written to some collections of a cluster, read through the router, resumed by time. */
 export class TouchedStream {
-  #cursor: RawCursor | null = null;
+  readonly #cursor = new ResumableCursor((signal) => this.#open(signal));
 
   constructor(
     private readonly cluster: Pick<ClusterClient, 'router' | 'version' | 'name'>,
@@ -65,32 +66,31 @@ export class TouchedStream {
   }
 
   async close(): Promise<void> {
-    const cursor = this.#cursor;
-    this.#cursor = null;
-    await cursor?.close();
+    await this.#cursor.close();
   }
 
   async #read(signal: AbortSignal): Promise<RawBatch> {
     try {
-      if (this.#cursor !== null) return await this.#cursor.next({ signal, maxTime_ms: this.#await_ms() });
-      const { router, version } = this.cluster;
-      this.#cursor = await openChangeStream(router, {
-        startAtOperationTime: timestampOf(this.position()),
-        batchDocumentsMax,
-        signal,
-        allChangesForCluster: true,
-        version,
-        pipeline: [
-          { $match: { operationType: { $in: ['insert', 'update', 'replace', 'delete'] }, ...this.#onlyNames() } },
-          { $project: { ns: 1, documentKey: 1, clusterTime: 1 } },
-        ],
-      });
-      return this.#cursor.first;
+      return await this.#cursor.next({ signal, maxTime_ms: this.#await_ms() });
     } catch (error) {
-      await this.close();
       if (classify(error) === 'historyLost' || isEventTooLarge(error)) throw new TouchesLostError();
       throw error;
     }
+  }
+
+  #open(signal: AbortSignal): Promise<RawCursor> {
+    const { router, version } = this.cluster;
+    return openChangeStream(router, {
+      startAtOperationTime: timestampOf(this.position()),
+      batchDocumentsMax,
+      signal,
+      allChangesForCluster: true,
+      version,
+      pipeline: [
+        { $match: { operationType: { $in: ['insert', 'update', 'replace', 'delete'] }, ...this.#onlyNames() } },
+        { $project: { ns: 1, documentKey: 1, clusterTime: 1 } },
+      ],
+    });
   }
 
   #await_ms(): number {
