@@ -2,10 +2,10 @@ import type { CatalogEntry } from '../catalog/namespace.js';
 import type { UuidPairs } from '../store/uuid-pairs.js';
 
 /**
- * Records the present UUIDs of capped collections that were emptied by being made anew, which a copy of one that is begun
- * again does: documents cannot be deleted from them.
- * @param followed collections as they stand on the destination
- * @param found what the destination has by now, of their databases at least
+ * Records the current UUIDs of capped collections that were recreated to empty them: documents cannot be deleted from
+ * them, so a restarted copy does that.
+ * @param followed collections as they are on the destination
+ * @param found what the destination has now, at least in their databases
  */
 export async function adoptCapped(
   pairs: UuidPairs,
@@ -17,7 +17,7 @@ export async function adoptCapped(
   for (const { uuid, database, name, options } of followed) {
     if (options.capped !== true || present.has(pairs.destinationOf(uuid) ?? '')) continue;
     const there = found.find((one) => one.database === database && one.name === name);
-    // One that stood for it before may be adopted again: catalogs that were read slowly tell of what has been replaced since.
+    // Only a new UUID counts: a catalog that was read slowly may still show a collection that was replaced since.
     if (there === undefined || there.uuid === '' || pairs.isMapped(there.uuid)) continue;
     await pairs.record([{ sourceUuid: uuid, destinationUuid: there.uuid }], signal);
   }

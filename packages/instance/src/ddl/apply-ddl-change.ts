@@ -8,23 +8,26 @@ import type { DdlChange } from '../store/ddl-journal.js';
 import { adoptCapped } from './adopt-capped.js';
 import { clearName, type DestinationDependencies, dropRecorded, renameRecorded } from './destination-collections.js';
 
-/** What applying definitions needs. */
+/** Dependencies of applying DDL changes. */
 export interface ApplyDdlDependencies extends DestinationDependencies {
   destination: ClusterClient;
   filter: NamespaceFilter;
-  /** The collection as the source has it now, with its shares' bounds; null when the database has none of this UUID. */
+  /**
+   * The collection as the source has it now, with the bounds of its sync tasks; null if the database has none of this
+   * UUID.
+   */
   readSource(database: string, uuid: string, signal: AbortSignal): Promise<CatalogEntry | null>;
-  /** What is to be made for one collection. */
+  /** The plan for one collection. */
   plan(entry: CatalogEntry, signal: AbortSignal): Promise<DestinationPlan>;
-  /** The followed collection as it was made, or null. */
+  /** The created collection to follow, or null. */
   entryOf(uuid: string): CatalogEntry | null;
 }
 
 /**
- * Carries one definition change out on the destination, by UUID. May be repeated by a later leader at every step: each
- * looks first at what is there, and nothing has been written to a collection before its entry is done.
- * @returns the collection as it stands on the destination; null when it was dropped or never came to be
- * @throws what the doors and `createCollections` throw
+ * Applies one DDL change on the destination, by UUID. A later leader may repeat any step: each first checks what
+ * exists, and nothing is written to a collection before its entry is done.
+ * @returns the collection as it is on the destination; null if it was dropped or never created
+ * @throws what the clients and `createCollections` throw
  */
 export async function applyDdlChange(
   deps: ApplyDdlDependencies,
@@ -36,7 +39,7 @@ export async function applyDdlChange(
   if (droppedUuid !== null) await dropRecorded(deps, (to ?? ddlChange).database, droppedUuid, signal);
   if (operation === 'rename' && to !== null) {
     const entry = deps.entryOf(uuid);
-    // Its creation came to nothing: so does its renaming.
+    // The collection was never created, so there is nothing to rename.
     if (entry === null) return null;
     await renameRecorded(deps, { database, name }, to, uuid, signal);
     return { ...entry, ...to };
@@ -46,14 +49,14 @@ export async function applyDdlChange(
   return null;
 }
 
-/** Makes an empty collection under the entry's name, as the source has it by now under whatever name. */
+/** Creates an empty collection under the entry's name, as the source has it now under any name. */
 async function make(
   deps: ApplyDdlDependencies,
   { database, name, uuid }: DdlChange,
   signal: AbortSignal,
 ): Promise<CatalogEntry | null> {
   const { destination, filter, pairs } = deps;
-  // What stands there is to be made anew, or was made by an earlier try and may have another form by now.
+  // An existing collection must be recreated, or is from an earlier attempt and may differ by now.
   await dropRecorded(deps, database, uuid, signal);
   const found = await deps.readSource(database, uuid, signal);
   if (found === null || !filter.includes(found.database, found.name)) return null;
@@ -67,7 +70,7 @@ async function make(
   return entry;
 }
 
-/** Capped collections may have another UUID by now than was recorded. */
+/** A capped collection may have another UUID than the recorded one. */
 async function adoptConcerned(
   deps: ApplyDdlDependencies,
   { uuid, droppedUuid, database, to }: DdlChange,

@@ -6,7 +6,7 @@ import { namespaceOf } from '../catalog/namespace.js';
 const changesNamedMax = 5;
 
 /**
- * Refuses what cannot be followed: chunks that have moved, another primary shard, another shard key.
+ * Refuses what Convoy cannot replicate: chunks that have moved, another primary shard, another shard key.
  * @param changes of these kinds
  * @throws ConvoyError `chunkMigrationSeen`, `primaryShardChanged` or `shardKeyChanged`
  */
@@ -15,7 +15,7 @@ export function refuseCatalogChanges(changes: readonly CatalogChange[]): void {
   if (first === undefined) return;
   const named = changes.slice(0, changesNamedMax).map((change) => `${change.kind} ${namespaceOf(change.entry)}`);
   const more = changes.length > named.length ? ` and ${changes.length - named.length} more` : '';
-  const found = `Since the start the source's catalog has changed: ${named.join(', ')}${more}.`;
+  const found = `The source's catalog has changed since the start: ${named.join(', ')}${more}.`;
   if (changes.some((change) => change.kind === 'chunksMoved')) {
     throw new ConvoyError('chunkMigrationSeen', `${found} Stop every balancer and start anew.`);
   }

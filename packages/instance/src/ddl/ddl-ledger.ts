@@ -6,23 +6,24 @@ import { Condition } from '../store/condition.js';
 import { FollowedCollections } from './followed-collections.js';
 
 /**
- * The leader's view of the definition journal, and its one pen: changes come from the scout, from the shares and from
- * comparisons, are judged one after the other by what is followed by then, and are applied in their order.
+ * The leader's view of the DDL journal, and its only writer. Changes come from the DDL watcher, from sync tasks and
+ * from comparisons. The ledger judges them one after the other by what is followed at that point, and they are applied
+ * in order.
  */
 export class DdlLedger {
   readonly changed = new Condition();
   readonly followed: FollowedCollections;
   readonly #entries: Map<string, CatalogEntry>;
   readonly #undone: DdlChange[] = [];
-  /** The time up to which entries say what became of a collection. */
+  /** The time up to which entries include a collection's changes. */
   readonly #journalledTo = new Map<string, bigint>();
   #known: number;
   #done = 0;
   #writing: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param begun the collections that the migration began with
-   * @param definitions all entries of the journal
+   * @param atStart the collections at the start of the migration
+   * @param ddlChanges all entries of the journal
    */
   constructor(
     private readonly journal: DdlJournal,
@@ -55,7 +56,7 @@ export class DdlLedger {
     return this.#undone[0];
   }
 
-  /** What is followed as the source had it when it was read for it, by UUID; of changes that are applied. */
+  /** The followed collections as the source had them when they were last read, by UUID; only applied changes count. */
   get entries(): ReadonlyMap<string, CatalogEntry> {
     return this.#entries;
   }
@@ -65,26 +66,26 @@ export class DdlLedger {
     return this.#undone.some((ddlChange) => ddlChange.uuid === uuid || ddlChange.droppedUuid === uuid);
   }
 
-  /** Whether the collection is still to be made: nobody knows yet how it will look. */
+  /** Whether the collection is still to be created: its form is not known yet. */
   isToBeMade(uuid: string): boolean {
     return this.#undone.some(
       (ddlChange) => ddlChange.uuid === uuid && (ddlChange.operation === 'create' || ddlChange.operation === 'restart'),
     );
   }
 
-  /** Whether the collection stands unsharded on the destination, and is not to be made anew. */
+  /** Whether the collection is unsharded on the destination and will not be recreated. */
   isUnsharded(uuid: string): boolean {
     return this.#entries.get(uuid)?.sharding === null && !this.isToBeMade(uuid);
   }
 
-  /** The time up to which the journal includes what became of a collection; null when it says nothing about it. */
+  /** The time up to which the journal includes a collection's changes; null if it has no entry about it. */
   journalledTo(uuid: string): bigint | null {
     return this.#journalledTo.get(uuid) ?? null;
   }
 
   /**
    * Adds a change to the journal.
-   * @param judge says what has happened, by what is followed just then; null for nothing
+   * @param judge returns the change, given what is followed at that point; null for nothing
    */
   async add(judge: (followed: FollowedCollections) => FoundDdlChange | null, signal: AbortSignal): Promise<void> {
     await this.#serially(async () => {
@@ -97,7 +98,7 @@ export class DdlLedger {
     });
   }
 
-  /** Records what came of the first entry that is not applied. */
+  /** Records the result of the first entry that is not applied. */
   async finish(result: CatalogEntry | null, signal: AbortSignal): Promise<void> {
     await this.#serially(async () => {
       const ddlChange = this.#undone[0];
@@ -134,7 +135,7 @@ export class DdlLedger {
     if (operation !== 'drop' && isLast) this.followed.remove(uuid);
   }
 
-  /** One change is judged and written before the next is. */
+  /** Each change is judged and written before the next one. */
   async #serially(work: () => Promise<void>): Promise<void> {
     const turn = this.#writing.then(work);
     this.#writing = turn.catch(() => undefined);

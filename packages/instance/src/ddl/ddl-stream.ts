@@ -8,18 +8,20 @@ import { isAtLeast } from '../cluster/topology.js';
 import { historyLost } from '../cluster/history-lost.js';
 import type { Retrying } from '../cluster/retry.js';
 
-/** How long the server waits for a change before it says how far it is: what is routed follows this, so it is short. */
+/**
+ * How long the server waits for a change before it reports its position. Routing waits for this stream, so it is short.
+ */
 const awaitData_ms = 200;
-/** The same while nothing is to be routed: what comes next waits for so long at most. */
+/** The same while nothing is to be routed: the next event waits at most this long. */
 const idleAwaitData_ms = 1_000;
-/** The same while a commit waits for the horizon. */
+/** The same while a commit waits for the DDL watermark. */
 const commitAwaitData_ms = 50;
-/** Definition changes are few. */
+/** DDL changes are few. */
 const batchDocumentsMax = 1_000;
-/** The server leaves everything else out. */
+/** The server filters everything else out. */
 const onlyDdl = { $match: { operationType: { $nin: ['insert', 'update', 'replace', 'delete'] } } };
 
-/** A change of a definition, as one shard reports it. */
+/** A DDL change, as one shard reports it. */
 export interface DdlEvent {
   operation: string;
   /** Cluster time. */
@@ -27,20 +29,23 @@ export interface DdlEvent {
   /** UUID of the source collection; null for views and whole databases. */
   uuid: string | null;
   database: string;
-  /** Empty when the event is about a database. */
+  /** Empty if the event is about a database. */
   name: string;
   to: { database: string; name: string } | null;
-  /** The UUID under which `moveCollection` (8.0) has put the same collection on another shard; null for all other changes. */
+  /**
+   * The UUID under which `moveCollection` (8.0) has put the same collection on another shard; null for all other
+   * changes.
+   */
   movedTo: string | null;
 }
 
-/** Events in order, and the time below which no other can come. */
+/** Events in order, and the time below which no others can arrive. */
 export interface DdlStep {
   events: readonly DdlEvent[];
   readBelow: bigint;
 }
 
-/** One cursor, the time below which it has brought everything, and what it has brought at or above that of the others. */
+/** One cursor, the time below which it has returned everything, and its events at or above the time of the others. */
 interface Part {
   cursor: RawCursor;
   isNew: boolean;
@@ -49,9 +54,9 @@ interface Part {
 }
 
 /**
- * The source's stream of definition changes, of all shards, resumed by time. Before 6.0 a router carries the stages of a stream out itself,
- * and an event of a document that fits into no reply ends it, whatever they leave out (seen on 5.0.7): where the shards may be asked
- * themselves, each of them leaves those events out, and its stream is read for itself.
+ * The source's stream of DDL changes of all shards, resumed by time. Before 6.0 a router runs a stream's stages itself.
+ * So an event of a document that does not fit into any reply ends the stream, even if the stages filter it out (seen on
+ * 5.0.7). If Convoy has access to the shards, it reads the stream of each, and each shard filters those events itself.
  */
 export class DdlStream {
   #parts: Part[] = [];
@@ -59,19 +64,19 @@ export class DdlStream {
   constructor(
     private readonly source: Pick<ClusterClient, 'router' | 'version' | 'access' | 'kind' | 'shardIds' | 'shard'>,
     private readonly retrying: Retrying,
-    /** Where the stream begins when it has to be opened: everything below is known. */
+    /** Where the stream starts if it must be opened again: everything below is known. */
     private readonly position: () => bigint,
-    /** Called when the stream is opened: what was read at or above the position comes again. */
+    /** Called when the stream is opened: events at or above the position come again. */
     private readonly onOpen: () => void,
-    /** Whether nothing has come for long that would wait for this stream. */
+    /** Whether no event has waited for this stream for a long time. */
     private readonly isIdle: () => boolean,
-    /** Whether a commit waits for how far the stream is. */
+    /** Whether a commit waits for the stream's position. */
     private readonly isAwaited: () => boolean,
   ) {}
 
-  /** @throws ConvoyError `oplogHistoryLost` when the oplog no longer reaches back to the position */
+  /** @throws ConvoyError `oplogHistoryLost` if the oplog no longer reaches back to the position */
   async next(signal: AbortSignal): Promise<DdlStep> {
-    await this.retrying('read definition changes', () => this.#read(signal), signal);
+    await this.retrying('read DDL changes', () => this.#read(signal), signal);
     const readBelow = this.#parts
       .map((part) => part.readBelow)
       .reduce((lowest, time) => (time < lowest ? time : lowest));
@@ -129,14 +134,17 @@ export class DdlStream {
     return this.isIdle() ? idleAwaitData_ms : awaitData_ms;
   }
 
-  /** The shards themselves, where they may be asked. */
+  /** The shards themselves, if they can be accessed. */
   #shards(): NodeClient[] {
     const { access, shardIds } = this.source;
     return access === 'direct' ? shardIds.map((id) => this.source.shard(id)) : [];
   }
 }
 
-/** Reads an event; from 6.0 on it names its collection, before that its token does. That of a view's creation names `system.views`. */
+/**
+ * Reads an event. From 6.0 on it names its collection; before, its token does. The event of a view's creation names
+ * `system.views`.
+ */
 export function parseDdlEvent(bytes: Uint8Array): DdlEvent {
   const event = BSON.deserialize(bytes);
   const stated = uuidHex(event.collectionUUID);
@@ -155,7 +163,7 @@ export function parseDdlEvent(bytes: Uint8Array): DdlEvent {
   };
 }
 
-/** From 8.0 on a `reshardCollection` tells what it was made by: a collection that was only moved keeps its definition. */
+/** From 8.0 on a `reshardCollection` names its cause: a collection that was only moved keeps its definition. */
 function movedTo(operation: string, description: unknown): string | null {
   const { provenance, reshardUUID } = (description as Document | undefined) ?? {};
   return operation === 'reshardCollection' && provenance === 'moveCollection' ? uuidHex(reshardUUID) || null : null;

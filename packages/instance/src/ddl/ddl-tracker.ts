@@ -6,24 +6,27 @@ import type { DdlLedger } from './ddl-ledger.js';
 import type { DdlEvent } from './ddl-stream.js';
 import { creationOf, type FollowedCollection, restartOf } from './followed-collections.js';
 
-/** What the tracker asks of those around it. */
+/** Dependencies of the tracker. */
 export interface TrackerDependencies {
   ledger: DdlLedger;
   filter: NamespaceFilter;
-  /** Every shard shows its copy of a drop or rename; otherwise one shows it for all, once all have carried it out. */
+  /**
+   * True: every shard reports its copy of a drop or rename. False: one shard reports it for all, after all have
+   * executed it.
+   */
   showsEachCopy: boolean;
-  /** A replica set is being sharded: what is renamed into another database would lose the shard key that was requested for it. */
+  /** A replica set is being sharded: a collection renamed into another database would lose its requested shard key. */
   shardsReplicaSet: boolean;
   monotonic_ms: () => number;
-  /** Whether the source's catalog shows a collection under a name no longer. */
+  /** Whether the source's catalog no longer shows a collection under a name. */
   hasLeft(collection: FollowedCollection, signal: AbortSignal): Promise<boolean>;
-  /** A time above everything that was done on the source before. */
+  /** A time after everything done on the source so far. */
   timeAboveAll(signal: AbortSignal): Promise<bigint>;
-  /** Called for what only says that the catalog is worth a look. */
+  /** Called for an event that only shows that the catalog should be read. */
   onTrigger(): void;
 }
 
-/** A change of which not every shard's copy has been seen. */
+/** A change of which some shards' copies have not arrived. */
 interface Incomplete {
   event: DdlEvent & { uuid: string };
   collection: FollowedCollection;
@@ -32,26 +35,29 @@ interface Incomplete {
   copies: number;
   copiesExpected: number;
   since_ms: number;
-  /** The copies that are missing are no longer waited for: a time above all of them. */
+  /** Set when missing copies are no longer expected: a time after all of them. */
   includedTo: bigint | null;
 }
 
-/** Shards carry a change out within moments. One of which copies are missing for longer was expected of too many. */
+/** Shards execute a change within moments. If copies are missing for longer, Convoy expected too many. */
 const copiesWait_ms = 5_000;
 
-/** Under this name a server builds a collection anew that is renamed into another database. */
+/** A rename across databases builds the new collection under this name. */
 const renamedAcrossDatabases = /^tmp[A-Za-z0-9]{5}\.renameCollection$/;
 
-/** Prefix of the collection that takes a resharded one's place. */
+/** Prefix of the collection that replaces a resharded one. */
 const reshardedPrefix = 'system.resharding.';
 
 /**
- * Makes one journal entry of all shards' copies of one change. A drop or rename of a sharded collection is complete
- * after as many copies as shards own chunks of it; should some never come, once the catalog shows it and a time above
- * all shards was taken after that. Where one copy stands for all, that time is taken at once. What a UUID went through already, or the journal includes, is another shard's copy.
+ * Merges all shards' copies of one change into one journal entry. A drop or rename of a sharded collection is complete
+ * after one copy per shard that owns chunks of it. If copies are missing, it is complete once the catalog shows it and
+ * a later time of all shards has been taken. If one copy stands for all, that time is taken at once. A repeated change
+ * of a UUID, or one that the journal already includes, is another shard's copy.
  */
 export class DdlTracker {
-  /** Collections that are being made in the place of others that stand there still, by UUID: `movePrimary` fills them, and shows no documents. */
+  /**
+   * Collections that are created to replace existing ones, by UUID: `movePrimary` fills them, and shows no documents.
+   */
   readonly arriving = new Map<string, FollowedCollection>();
   readonly #incomplete = new Map<string, Incomplete>();
 
@@ -64,14 +70,14 @@ export class DdlTracker {
     return first;
   }
 
-  /** The copies that were seen will be seen again. */
+  /** Forgets all copies: the stream will return them again. */
   forget(): void {
     this.#incomplete.clear();
   }
 
   /**
-   * What is not known here, as kinds of events that later releases bring, is a reason to look at the catalog.
-   * @throws ConvoyError `shardKeyChanged` for what cannot be followed; what the ledger throws
+   * An unknown kind of event, for example of a later release, is a reason to read the catalog.
+   * @throws ConvoyError `shardKeyChanged` for what cannot be replicated; what the ledger throws
    */
   async take(event: DdlEvent, signal: AbortSignal): Promise<void> {
     const { uuid, operation, movedTo } = event;
@@ -95,9 +101,9 @@ export class DdlTracker {
   }
 
   /**
-   * Lets changes go whose copies have been waited for in vain. Their entry includes everything up to a time above all shards:
-   * what else became of the collection until then has to be read before.
-   * @param readBelow everything below this time was taken
+   * Completes changes whose missing copies did not arrive in time. Their entry includes everything up to a time after
+   * all shards, so the stream must be read up to there first.
+   * @param readBelow everything below this time has been read
    */
   async settle(readBelow: bigint, signal: AbortSignal): Promise<void> {
     for (const one of this.#incomplete.values()) {
@@ -118,14 +124,14 @@ export class DdlTracker {
 
   async #takeCopy(event: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
     const before = this.#incomplete.get(event.uuid);
-    // Changes of one collection come one after the other: the next one ends the one before.
+    // Changes of one collection are sequential: the next one completes the one before.
     if (before !== undefined && !isSameChange(before.event, event)) await this.#complete(before, signal);
     await this.#untilApplied(event.uuid, signal);
     const collection = this.deps.ledger.followed.get(event.uuid);
     if (collection === undefined) {
       this.arriving.delete(event.uuid);
       if (event.operation === 'rename') await this.#takeRenamedStranger(event, signal);
-      // The drop of a view bears the UUID of the collection that views are kept in.
+      // The drop of a view has the UUID of the collection that holds the views.
       else if (this.deps.filter.includes(event.database, event.name)) this.deps.onTrigger();
       return;
     }
@@ -175,7 +181,9 @@ export class DdlTracker {
     this.#incomplete.delete(event.uuid);
   }
 
-  /** A collection that was not followed comes under a name that is: `$out`, `convertToCapped`, or from outside of the filter. */
+  /**
+   * A collection that was not followed gets a followed name: `$out`, `convertToCapped`, or a rename into the filter.
+   */
   async #takeRenamedStranger(
     { uuid, to, time, database, name }: DdlEvent & { uuid: string },
     signal: AbortSignal,
@@ -184,7 +192,8 @@ export class DdlTracker {
     if (this.deps.shardsReplicaSet && renamedAcrossDatabases.test(name)) {
       throw new ConvoyError(
         'renameAcrossDatabases',
-        `A collection was renamed into another database, to ${to.database}.${to.name}, which a migration from a replica set to a sharded cluster does not support. Start anew.`,
+        `A collection was renamed into another database, to ${to.database}.${to.name}. A migration from a ` +
+          'replica set to a sharded cluster does not support this. Start anew.',
       );
     }
     if (name.startsWith(reshardedPrefix)) throw shardKeyChanged(`${database}.${to.name}`, 'resharded');
@@ -208,7 +217,7 @@ export class DdlTracker {
     await this.deps.ledger.add((followed) => creationOf(followed, { uuid, database, name }, timestampOf(time)), signal);
   }
 
-  /** A collection that was sharded gets another form on the destination, which only an empty one can take. */
+  /** A collection that was sharded changes its form on the destination, which only an empty collection can. */
   async #takeSharding({ uuid, time }: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
     const { ledger } = this.deps;
     await this.#untilApplied(uuid, signal);
@@ -218,7 +227,7 @@ export class DdlTracker {
     );
   }
 
-  /** On how many shards a new collection is, is known when it was made. */
+  /** The number of shards of a new collection is known once it is created. */
   async #untilApplied(uuid: string, signal: AbortSignal): Promise<void> {
     const { ledger } = this.deps;
     await ledger.changed.until(() => !ledger.isToBeMade(uuid), signal);

@@ -5,26 +5,26 @@ import { DdlStream } from './ddl-stream.js';
 import { DdlTracker, type TrackerDependencies } from './ddl-tracker.js';
 import type { FollowedCollection } from './followed-collections.js';
 
-/** What the scout needs. */
+/** Dependencies of the DDL watcher. */
 export interface DdlWatcherDependencies extends TrackerDependencies {
   source: Pick<ClusterClient, 'router' | 'version' | 'access' | 'kind' | 'shardIds' | 'shard'>;
   retrying: Retrying;
-  /** Whether nobody has had anything to route for long. */
+  /** Whether no event has been routed for a long time. */
   isIdle: () => boolean;
-  /** Whether a commit waits for the horizon. */
+  /** Whether a commit waits for the DDL watermark. */
   isAwaited: () => boolean;
 }
 
 /**
- * Reads the source's definition changes ahead of everybody, and enters them into the journal. Everything below its horizon
- * is there.
+ * Reads the source's DDL changes before any sync task needs them, and writes them to the journal. The journal holds
+ * every change below the DDL watermark.
  */
 export class DdlWatcher {
   readonly moved = new Condition();
   readonly #tracker: DdlTracker;
   #ddlWatermark: bigint;
 
-  /** @param startAt everything below is known: where an earlier scout has stored its horizon, or the start time */
+  /** @param startAt everything below is known: the watermark that an earlier watcher stored, or the start time */
   constructor(
     private readonly deps: DdlWatcherDependencies,
     startAt: bigint,
@@ -33,12 +33,12 @@ export class DdlWatcher {
     this.#ddlWatermark = startAt;
   }
 
-  /** The time below which all definition changes are in the journal. */
+  /** The DDL watermark: all DDL changes below this time are in the journal. */
   get ddlWatermark(): bigint {
     return this.#ddlWatermark;
   }
 
-  /** Collections that are being made in the place of others. */
+  /** Collections that are created to replace others. */
   get arriving(): Iterable<FollowedCollection> {
     return this.#tracker.arriving.values();
   }

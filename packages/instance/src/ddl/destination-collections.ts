@@ -7,18 +7,18 @@ import type { ClusterClient } from '../cluster/node-client.js';
 import { classify, codeOf } from '../cluster/failure.js';
 import type { UuidPairs } from '../store/uuid-pairs.js';
 
-/** The first release that refuses a change of another collection than the one that is meant. */
+/** The first release that refuses a command whose collection is not the intended one. */
 const checksUuidRelease = 6;
 
-/** What changes of the destination's collections need. */
+/** Dependencies of changes to the destination's collections. */
 export interface DestinationDependencies {
   destination: Pick<ClusterClient, 'router' | 'version'>;
   pairs: UuidPairs;
-  /** Rejects when another leader has taken over; asked right before anything is changed. */
+  /** Rejects if another leader has taken over; called right before each change. */
   confirm(signal: AbortSignal): Promise<void>;
 }
 
-/** Drops the collection that stands for one of the source, by its recorded UUID; one that is gone stays so. */
+/** Drops the collection that corresponds to a source collection, by its recorded UUID; one that is gone is no error. */
 export async function dropRecorded(
   deps: DestinationDependencies,
   database: string,
@@ -32,9 +32,9 @@ export async function dropRecorded(
 }
 
 /**
- * Makes room for a collection: drops what stands under the name without standing for a collection of the source, as the
- * leavings of a former leader or a view.
- * @throws ConvoyError `internalError` when a collection that is followed stands there
+ * Frees a name: drops a collection or view that does not correspond to any source collection, for example one that a
+ * former leader left behind.
+ * @throws ConvoyError `internalError` if a followed collection has the name
  */
 export async function clearName(
   deps: DestinationDependencies,
@@ -47,13 +47,13 @@ export async function clearName(
   if (present.type === 'collection' && deps.pairs.isRecorded(present.uuid)) {
     throw new ConvoyError(
       'internalError',
-      `${namespaceOf(present)} on the destination still stands for another collection.`,
+      `${namespaceOf(present)} on the destination still corresponds to another collection.`,
     );
   }
   await drop(deps, present, signal);
 }
 
-/** Gives the collection that stands for one of the source its new name; one that has it keeps it. */
+/** Renames the collection that corresponds to a source collection; does nothing if it has the name already. */
 export async function renameRecorded(
   deps: DestinationDependencies,
   from: { database: string; name: string },
@@ -63,7 +63,7 @@ export async function renameRecorded(
 ): Promise<void> {
   const uuid = deps.pairs.destinationOf(sourceUuid);
   const present = uuid === null ? null : await findByUuid(deps, from.database, uuid, signal);
-  // Gone: the comparison of catalogs finds it out and has it made and copied anew.
+  // It is gone: the comparison of catalogs will find that, and Convoy recreates and copies it.
   if (present === null || (present.database === to.database && present.name === to.name)) return;
   await clearName(deps, to.database, to.name, signal);
   await deps.confirm(signal);
@@ -81,7 +81,7 @@ export async function renameRecorded(
   }
 }
 
-/** The collection of a UUID, whatever it is called. */
+/** The collection with a UUID, whatever its name. */
 export async function findByUuid(
   deps: DestinationDependencies,
   database: string,
@@ -92,7 +92,7 @@ export async function findByUuid(
   return listed.find((row) => row.uuid === uuid) ?? null;
 }
 
-/** Drops a collection or view as it was listed; what has gone or was made anew since is left alone. */
+/** Drops a collection or view as it was listed; one that was dropped or recreated since stays unchanged. */
 export async function drop(
   deps: Pick<DestinationDependencies, 'destination' | 'confirm'>,
   listed: Pick<ListedNamespace, 'database' | 'name' | 'uuid'>,
@@ -107,7 +107,7 @@ export async function drop(
   }
 }
 
-/** Names the collection that a command means, where the server looks at it. */
+/** Identifies the intended collection by UUID, if the server checks it. */
 export function meaning(
   { destination }: Pick<DestinationDependencies, 'destination'>,
   { uuid }: { uuid: string },
@@ -116,7 +116,7 @@ export function meaning(
   return { collectionUUID: new BSON.UUID(uuid) };
 }
 
-/** The state is there already, or is another one by now. */
+/** The collection has the wanted state already, or has been replaced. */
 function isOutdated(error: unknown): boolean {
   const kind = classify(error);
   return kind === 'notFound' || kind === 'catalogChanged' || codeOf(error) === serverCode.namespaceExists;

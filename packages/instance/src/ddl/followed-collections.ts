@@ -2,14 +2,14 @@ import type { Timestamp } from 'mongodb';
 import { namespaceOf } from '../catalog/namespace.js';
 import type { FoundDdlChange } from '../store/ddl-journal.js';
 
-/** A collection that the migration follows, under the name that the journal gives it last. */
+/** A collection that the migration follows, under the latest name in the journal. */
 export interface FollowedCollection {
   uuid: string;
   database: string;
   name: string;
 }
 
-/** What collections are followed once all entries of the journal are applied: by this it is judged what an event means. */
+/** The followed collections once all journal entries are applied; events are judged against them. */
 export class FollowedCollections {
   readonly #byUuid = new Map<string, FollowedCollection>();
   readonly #byName = new Map<string, FollowedCollection>();
@@ -27,7 +27,7 @@ export class FollowedCollections {
     return this.#byName.get(namespaceOf({ database, name }));
   }
 
-  /** Takes a change in. */
+  /** Applies a change. */
   apply({ operation, uuid, database, name, to, droppedUuid }: FoundDdlChange): void {
     if (droppedUuid !== null) this.remove(droppedUuid);
     this.remove(uuid);
@@ -48,7 +48,7 @@ export class FollowedCollections {
   }
 }
 
-/** A collection that nobody knew yet, in the place of whatever is followed under its name; null when it is followed. */
+/** An unknown collection, which replaces what is followed under its name; null if it is followed already. */
 export function creationOf(
   followed: FollowedCollections,
   { uuid, database, name }: FollowedCollection,
@@ -66,7 +66,10 @@ export function creationOf(
   };
 }
 
-/** A collection that came and went before anybody followed it: those who wait to hear of it do. Null when it is followed. */
+/**
+ * A collection that was created and dropped before it was followed: sync tasks may wait for an entry about it. Null if
+ * it is followed.
+ */
 export function absenceOf(
   followed: FollowedCollections,
   collection: FollowedCollection,
@@ -76,7 +79,7 @@ export function absenceOf(
   return { ...collection, operation: 'drop', to: null, droppedUuid: null, time };
 }
 
-/** A followed collection that is made and copied anew; null when it is not followed. */
+/** A followed collection that must be recreated and copied; null if it is not followed. */
 export function restartOf(followed: FollowedCollections, uuid: string, time: Timestamp): FoundDdlChange | null {
   const collection = followed.get(uuid);
   return collection === undefined ? null : { ...collection, operation: 'restart', to: null, droppedUuid: null, time };

@@ -7,15 +7,15 @@ import { refuseCatalogChanges } from './ddl-guard.js';
 import type { DdlLedger } from './ddl-ledger.js';
 import { creationOf, type FollowedCollections, restartOf } from './followed-collections.js';
 
-/** Both catalogs as they were read, and what was known then. */
+/** Both catalogs, and what was known when they were read. */
 export interface JudgeInput {
   /** The source's catalog, with requested shard keys. */
   now: Catalog;
-  /** The destination's. */
+  /** The destination's catalog. */
   found: Catalog;
-  /** A time above the reading of both. */
+  /** A time after both reads. */
   time: bigint;
-  /** Everything known when they were read was applied, and nothing has become known since. */
+  /** Everything known before the read was applied, and nothing new has arrived since. */
   isSettled: boolean;
   ledger: DdlLedger;
   pairs: Pick<UuidPairs, 'destinationOf'>;
@@ -24,9 +24,9 @@ export interface JudgeInput {
 type Judge = (followed: FollowedCollections) => FoundDdlChange | null;
 
 /**
- * What the catalogs say that has to go into the journal: new collections, collections that were sharded, and collections
- * whose counterpart on the destination is not the recorded one. Drops and renames come with the stream.
- * @throws ConvoyError as `refuseCatalogChanges` for what cannot be followed
+ * Finds what must be added to the journal: new collections, collections that were sharded, and collections whose
+ * counterpart on the destination is not the recorded one. Drops and renames come from the stream.
+ * @throws ConvoyError as `refuseCatalogChanges` for what cannot be replicated
  */
 export function judgeCatalog({ now, found, time, isSettled, ledger, pairs }: JudgeInput): Judge[] {
   const changes = catalogChanges([...ledger.entries.values()], now).filter(({ entry }) => entry.type === 'collection');
@@ -60,7 +60,7 @@ export function judgeCatalog({ now, found, time, isSettled, ledger, pairs }: Jud
 /** Collections that both sides should have, without their counterpart on the destination. */
 function lost(now: Catalog, found: Catalog, ledger: DdlLedger, pairs: Pick<UuidPairs, 'destinationOf'>): string[] {
   const present = new Set(found.map(({ uuid }) => uuid));
-  // Capped ones are made anew by whoever copies them.
+  // The copy recreates capped collections.
   const followed = now.filter(
     ({ uuid, type, options }) => type === 'collection' && options.capped !== true && ledger.entries.has(uuid),
   );
@@ -68,9 +68,9 @@ function lost(now: Catalog, found: Catalog, ledger: DdlLedger, pairs: Pick<UuidP
 }
 
 /**
- * A collection that was sharded is made and copied anew; one with another shard key, or whose documents moved, is not
- * followed. One that is sharded no more is being dropped: servers remove its shard key first. Those from 8.0 on that unshard
- * one in place tell of it as of a new shard key.
+ * A collection that was sharded is recreated and copied. One with another shard key, or whose documents moved, cannot
+ * be replicated. One that is no longer sharded is being dropped: servers remove its shard key first. From 8.0 on,
+ * unsharding in place is reported as a new shard key.
  */
 function isRefused(change: CatalogChange, ledger: DdlLedger): boolean {
   if (change.kind === 'chunksMoved' || change.kind === 'primaryShard') return !ledger.isChanging(change.entry.uuid);

@@ -12,11 +12,11 @@ import { type DestinationDependencies, meaning } from './destination-collections
 type ReconcileDependencies = Pick<DestinationDependencies, 'destination' | 'confirm'>;
 
 /**
- * Brings the indexes of a collection to the plan, in their temporary form: what stands in the way of a missing one goes
- * first, then the missing ones are built, then goes what is left over, so that a shard key is never without its index.
+ * Brings the indexes of a collection to the plan, in their temporary form. Conflicting indexes are dropped first, then
+ * missing ones built, then extra ones dropped, so that a shard key always has its index.
  * @param plan under the name that the collection has on the destination
  * @param found the collection as the destination has it
- * @throws as `buildIndexes`; the server's error when an index cannot be dropped
+ * @throws as `buildIndexes`; the server's error if an index cannot be dropped
  */
 export async function reconcileIndexes(
   deps: ReconcileDependencies,
@@ -52,7 +52,7 @@ function isWanted(index: Document, wanted: ReadonlyMap<string, Document>): boole
   return planned !== undefined && isBuiltAs(index, planned);
 }
 
-/** One that is gone, or whose collection is, stays so. */
+/** Drops an index; a missing index or collection is no error. */
 async function dropSurplus(building: IndexBuilding, found: CatalogEntry, name: string): Promise<void> {
   try {
     await dropIndex(building, found, name);

@@ -3,12 +3,12 @@ import { optionDifferences, portableOptions } from '../catalog/collection-option
 import type { CatalogEntry } from '../catalog/namespace.js';
 import { type DestinationDependencies, meaning } from './destination-collections.js';
 
-/** The first release whose `collMod` changes capped sizes and images of documents. */
+/** The first release whose `collMod` changes capped sizes and pre- and post-images. */
 const changesSizesRelease = 6;
 
 /**
- * Brings the options of a collection on the destination to the source's, as far as `collMod` goes. What it cannot change
- * (a capped size before 6.0) stays, and is named by the comparison at the commit.
+ * Brings the options of a destination collection to the source's, as far as `collMod` can. What it cannot change (a
+ * capped size before 6.0) stays; the comparison at the commit reports it.
  */
 export async function reconcileOptions(
   { destination, confirm }: Pick<DestinationDependencies, 'destination' | 'confirm'>,
@@ -33,7 +33,7 @@ export async function reconcileOptions(
   await destination.router.command(found.database, command, { signal });
 }
 
-/** The fields of `collMod` that change some options; an option that the source has no longer gets its default. */
+/** The fields of `collMod` that change some options; an option that the source no longer has gets its default. */
 function optionChanges(options: Document, differing: ReadonlySet<string>, changesSizes: boolean): Document {
   const changes: Document = {};
   if (differing.has('validator')) changes.validator = (options.validator as Document | undefined) ?? {};
@@ -48,7 +48,7 @@ function optionChanges(options: Document, differing: ReadonlySet<string>, change
     };
   }
   if (differing.has('size')) changes.cappedSize = options.size as unknown;
-  // Zero is no limit.
+  // Zero means no limit.
   if (differing.has('max')) changes.cappedMax = (options.max as number | undefined) ?? 0;
   return changes;
 }

@@ -8,28 +8,28 @@ import { reconcileIndexes } from './reconcile-indexes.js';
 import { reconcileOptions } from './reconcile-options.js';
 import { reconcileViews } from './reconcile-views.js';
 
-/** Collections brought into line at the same time: most need nothing, and an index build loads the destination. */
+/** Collections reconciled concurrently: most need nothing, and an index build loads the destination. */
 const collectionsParallel = 4;
 
-/** What bringing the destination's definitions into line needs. */
+/** Dependencies of reconciling the destination's definitions. */
 export interface ShapeDependencies extends DestinationDependencies {
   source: ClusterClient;
   destination: ClusterClient;
   buildIndexes: PlanDependencies['buildIndexes'];
-  /** Whether the journal has a say about the collection just now: it is left alone. */
+  /** Whether the journal has a pending entry about the collection, which is then skipped. */
   isChanging(sourceUuid: string): boolean;
   /** Whether a collection of this name is followed. */
   isFollowedName(database: string, name: string): boolean;
-  /** Runs work while no entry of the journal is applied. */
+  /** Runs work while no entry of the journal is being applied. */
   exclusively(work: () => Promise<void>): Promise<void>;
 }
 
 /**
- * Brings indexes, options and views of the destination to the source's, as they stand before the commit. What is compared
- * by state may be repeated at any time.
- * @param source as read just now, with requested shard keys
+ * Brings indexes, options and views of the destination to the source's, in their form before the commit. It compares
+ * states, so callers may repeat it at any time.
+ * @param source as just read, with requested shard keys
  * @param found the destination's catalog with the same filter
- * @throws what the doors throw; `indexNotSupported` when the destination refuses an index
+ * @throws what the clients throw; `indexNotSupported` if the destination refuses an index
  */
 export async function reconcileShape(
   deps: ShapeDependencies,
@@ -54,8 +54,8 @@ export async function reconcileShape(
 }
 
 /**
- * An index build that comes too late makes an empty collection under a name that was dropped or renamed meanwhile.
- * Nothing else has collections here that stand for none of the source.
+ * A late index build creates an empty collection under a name that was dropped or renamed in the meantime. Nothing else
+ * creates collections here that correspond to no source collection.
  */
 async function dropStrays(deps: ShapeDependencies, found: Catalog, signal: AbortSignal): Promise<void> {
   for (const { database, name, type, uuid } of found) {

@@ -6,15 +6,15 @@ import { namespaceOf } from '../catalog/namespace.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { type DestinationDependencies, drop } from './destination-collections.js';
 
-/** What bringing views into line needs. */
+/** Dependencies of reconciling views. */
 export interface ViewsDependencies extends DestinationDependencies {
   destination: ClusterClient;
   plan(view: CatalogEntry): CollectionPlan;
 }
 
 /**
- * Brings the views of the destination to the source's: makes, changes and drops them. A name that a collection still has
- * is left to the journal. Views on views need no order: servers take a view of what is not there.
+ * Brings the views of the destination to the source's: creates, changes and drops them. Skips a name that a collection
+ * still has: the journal handles it. Views on views need no order: servers allow a view on a missing namespace.
  */
 export async function reconcileViews(
   deps: ViewsDependencies,

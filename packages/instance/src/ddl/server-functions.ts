@@ -3,13 +3,13 @@ import type { Catalog } from '../catalog/namespace.js';
 import { readCursor } from '../catalog/read/read-cursor.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 
-/** Where a database keeps the functions of its users. */
+/** Where a database stores the functions of its users. */
 const functionsCollection = 'system.js';
 
 /**
- * Change streams do not show `system.*` collections: what was changed in `system.js` after its copy is missing. Both sides
- * are compared when all shares have drained; functions are few and small.
- * @throws ConvoyError `ddlNotSupported` naming the databases whose functions differ; otherwise what the doors throw
+ * Compares the functions of both sides once all sync tasks have drained. Change streams do not show `system.*`
+ * collections, so changes to `system.js` after its copy are missing. Functions are few and small.
+ * @throws ConvoyError `ddlNotSupported` naming the databases whose functions differ; otherwise what the clients throw
  */
 export async function refuseFunctionChanges(
   source: ClusterClient,
@@ -29,11 +29,12 @@ export async function refuseFunctionChanges(
   if (changed.length === 0) return;
   throw new ConvoyError(
     'ddlNotSupported',
-    `Functions in system.js were changed after they were copied, which change streams do not show: ${changed.join(', ')}. Start anew, or exclude system.js and copy it by hand.`,
+    `Functions in system.js were changed after Convoy copied them: ${changed.join(', ')}. Change streams do not ` +
+      'show such changes. Start anew, or exclude system.js and copy it by hand.',
   );
 }
 
-/** All functions in order of `_id`, each as text of its bytes. */
+/** All functions in order of `_id`, each as the text of its bytes. */
 async function readFunctions(cluster: ClusterClient, database: string, signal: AbortSignal): Promise<string[]> {
   const command = { find: functionsCollection, sort: { _id: 1 }, readConcern: { level: 'majority' } };
   return readCursor(cluster.router, database, command, (bytes) => Buffer.from(bytes).toString('base64'), signal);

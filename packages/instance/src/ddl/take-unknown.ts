@@ -4,24 +4,25 @@ import type { FoundDdlChange } from '../store/ddl-journal.js';
 import type { DdlLedger } from './ddl-ledger.js';
 import { absenceOf, creationOf, type FollowedCollection, type FollowedCollections } from './followed-collections.js';
 
-/** What the taking of unknown collections asks of those around it. */
+/** Dependencies of taking in unknown collections. */
 export interface UnknownDependencies {
   ledger: Pick<DdlLedger, 'journalledTo'>;
   filter: Pick<NamespaceFilter, 'includes'>;
   /** Names of the collections that a database of the source has now, by UUID. */
   namesOf(database: string, signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
-  /** A time above everything that was done on the source before. */
+  /** A time after everything done on the source so far. */
   timeAboveAll(signal: AbortSignal): Promise<bigint>;
   /** Resolves once all changes up to a time are in the journal. */
   untilKnown(time: bigint, signal: AbortSignal): Promise<void>;
-  /** Adds a change to the journal, judged by what is followed just then. */
+  /** Adds a change to the journal, judged against what is followed at that point. */
   add(judge: (followed: FollowedCollections) => FoundDdlChange | null, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Enters collections into the journal that shares have seen changes of and nobody knows: before 6.0 streams show no
- * creations. So come those that take the place of others, once they have. The entry includes everything up to its time, so a collection is taken only under a name that it had before
- * that time and still has when all changes up to it are known: one that is renamed meanwhile is looked at again.
+ * Adds unknown collections to the journal for which sync tasks have seen changes: before 6.0 streams show no creations.
+ * Collections that replace others are added once they have replaced them. The entry includes everything up to its time.
+ * So a collection needs a name that it had before that time and still has once all changes up to it are known. If it is
+ * renamed in the meantime, it is checked again.
  */
 export async function takeUnknown(
   deps: UnknownDependencies,
@@ -44,7 +45,7 @@ export async function takeUnknown(
   }
 }
 
-/** Those of the collections on their way that have come: the source's catalog shows them, and nobody knows them yet. */
+/** Replacement collections that have arrived: the source's catalog shows them, and they are not followed yet. */
 export async function arrivedOf(
   deps: Pick<UnknownDependencies, 'ledger' | 'namesOf'>,
   arriving: Iterable<FollowedCollection>,
@@ -76,10 +77,10 @@ function judge(
 ): FoundDdlChange | null {
   const { uuid, database, name } = collection;
   if (ledger.journalledTo(uuid) !== null) return null;
-  // One that is gone takes no name from whoever bears it by now.
+  // A collection that is gone takes no name from the one that has it now.
   if (!isThere || !filter.includes(database, name)) return absenceOf(followed, collection, timestampOf(time));
   const bearer = followed.at(database, name);
-  // Who got the name after the time bears it by now.
+  // A collection that got the name after that time has it now.
   if (bearer !== undefined && (ledger.journalledTo(bearer.uuid) ?? 0n) > time) return null;
   return creationOf(followed, collection, timestampOf(time));
 }

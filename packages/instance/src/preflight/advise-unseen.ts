@@ -3,7 +3,7 @@ import { binaryVersion } from '../cluster/topology.js';
 import { recordedSeries, unseenProbes } from '../probes/recorded-releases.js';
 import type { Advice } from './examination.js';
 
-/** Names the probes of releases that were never recorded: what is known of these is from documents alone. */
+/** Names the probes of releases that were never recorded: Convoy knows these from documentation only. */
 export function adviseUnseen(source: ClusterClient, destination: ClusterClient): Advice {
   const unseen = [source, destination].map((cluster) => ({
     cluster,
@@ -16,6 +16,8 @@ export function adviseUnseen(source: ClusterClient, destination: ClusterClient):
   const probes = [...new Set(named.flatMap((one) => one.probes))];
   return {
     result: 'unchecked',
-    description: `Servers of the release of ${clusters} were never recorded: what Convoy relies on there is known from documents alone. Try it on a staging cluster of the same release with convoy probe: ${probes.join(', ')}.`,
+    description:
+      `Servers of the release of ${clusters} were never recorded. Convoy knows them from documentation only. Try ` +
+      `these on a staging cluster of the same release with convoy probe: ${probes.join(', ')}.`,
   };
 }

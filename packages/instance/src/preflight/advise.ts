@@ -7,10 +7,10 @@ import type { Advice } from './examination.js';
 import { unmatchedParts, viewsWithoutSources } from './match-filter.js';
 import { nameSome } from '../catalog/name-some.js';
 
-/** Of what is to be migrated so many are named: enough to compare a filter's result with what was meant. */
+/** Number of matched names shown: enough to compare a filter's result with what was meant. */
 const MATCHED_NAMED_MAX = 100;
 
-/** What the filter has matched: the only way to notice a misspelt name before the data is missing. */
+/** Reports what the filter matched: the only way to notice a misspelt name before data is missing. */
 export function adviseMatched(catalog: Catalog, request: StartRequest): Advice {
   const filtered = request.includeNamespaces.length + request.excludeNamespaces.length > 0;
   const names = catalog.map(namespaceOf);
@@ -18,7 +18,7 @@ export function adviseMatched(catalog: Catalog, request: StartRequest): Advice {
     return {
       result: 'warning',
       name: 'filterMatchesNothing',
-      description: 'The filter matches no collection of the source; correct it, or nothing is migrated.',
+      description: 'The filter matches no collection of the source, so nothing would be migrated. Correct the filter.',
     };
   }
   const unmatched = unmatchedParts(catalog, request);
@@ -26,7 +26,9 @@ export function adviseMatched(catalog: Catalog, request: StartRequest): Advice {
     return {
       result: 'warning',
       name: 'filterMatchesNothing',
-      description: `These parts of includeNamespaces match nothing on the source that is not excluded: ${nameSome(unmatched)}; check their names.`,
+      description:
+        'These parts of includeNamespaces match nothing on the source that is not excluded: ' +
+        `${nameSome(unmatched)}. Check their names.`,
     };
   }
   const blind = filtered ? viewsWithoutSources(catalog) : [];
@@ -34,7 +36,9 @@ export function adviseMatched(catalog: Catalog, request: StartRequest): Advice {
     return {
       result: 'warning',
       name: 'viewSourceLeftOut',
-      description: `The filter leaves out what these views read: ${nameSome(blind)}. They are migrated and show nothing of it; include it too, or exclude the views.`,
+      description:
+        `The filter excludes what these views read: ${nameSome(blind)}. The views would be empty or incomplete on ` +
+        'the destination. Include what they read, or exclude the views.',
     };
   }
   const views = catalog.filter(({ type }) => type === 'view').length;
@@ -49,7 +53,7 @@ export function adviseMatched(catalog: Catalog, request: StartRequest): Advice {
   };
 }
 
-/** Balancers are stopped by the start itself; that one is on is worth knowing because it takes until its round ends. */
+/** The start stops balancers itself; a running one matters because the start waits for its round to end. */
 export async function adviseBalancers(
   source: ClusterClient,
   destination: ClusterClient,
@@ -64,21 +68,28 @@ export async function adviseBalancers(
   const running = states.filter(({ state }) => state?.enabled === true || state?.busy === true);
   if (running.length === 0) return { result: 'passed', description: 'No balancer is running.' };
   const named = running
-    .map(({ name, state }) => `${name} (${state?.busy === true ? 'moving chunks now' : 'at rest'})`)
+    .map(({ name, state }) => `${name} (${state?.busy === true ? 'migrating chunks now' : 'idle'})`)
     .join(', ');
   return {
     result: 'passed',
-    description: `The balancers of ${named} are on; the start stops them, waits for their round to end, and the commit restores them.`,
+    description:
+      `The balancers of ${named} are on. The start stops them and waits for their round to end. The commit ` +
+      'restores them.',
   };
 }
 
-/** A server keeps `_id`s unique on each shard alone, unless the shard key is made of `_id`; finding equal ones takes a reading of everything. */
+/**
+ * A server keeps `_id`s unique on each shard only, unless the shard key is made of `_id`. Only a full read finds
+ * duplicates.
+ */
 export function adviseEqualIds(catalog: Catalog): Advice {
   const open = catalog.filter(({ sharding }) => sharding !== null && [...sharding.key.keys()].join() !== '_id');
   if (open.length === 0)
     return { result: 'passed', description: 'Every sharded collection keeps its _ids unique over all shards.' };
   return {
     result: 'unchecked',
-    description: `Not checked: the servers keep _ids unique on each shard alone for ${nameSome(open.map(namespaceOf))}. Equal ones are found during the copy and end the migration only if one destination shard would have to hold both.`,
+    description:
+      `Not checked: the servers keep _ids unique on each shard only for ${nameSome(open.map(namespaceOf))}. The ` +
+      'copy finds duplicates, and fails only if one destination shard would have to hold both.',
   };
 }

@@ -2,46 +2,49 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ClusterClient, Version } from '../cluster/node-client.js';
 import { binaryVersion, isOlder, releaseText } from '../cluster/topology.js';
 
-/** Oldest source, and so oldest destination: change streams over a cluster by time as Convoy reads them. */
+/** Oldest source, and so oldest destination: change streams over a whole cluster by time, as Convoy reads them. */
 const OLDEST_VERSION: Version = [4, 4, 0];
 
-/** First release with `atClusterTime` outside transactions, on which the copy relies. */
+/** First release with `atClusterTime` outside transactions, which the copy needs. */
 const READS_AT_A_TIME: Version = [5, 0, 0];
 
 /**
- * Whether two clusters can be source and destination of a migration at all.
+ * Checks whether two clusters can be source and destination of a migration.
  * @throws ConvoyError `sourceEqualsDestination`, `unsupportedServerVersion` or `unsupportedTopology`
  */
 export function checkClusters(source: ClusterClient, destination: ClusterClient): void {
   if (source.clusterId === destination.clusterId) {
     throw new ConvoyError(
       'sourceEqualsDestination',
-      `${source.name} and ${destination.name} lead to the same cluster; configure two different ones.`,
+      `${source.name} and ${destination.name} are the same cluster. Configure two different ones.`,
     );
   }
   const [from, to] = [binaryVersion(source), binaryVersion(destination)];
   if (isOlder(from, OLDEST_VERSION)) {
     throw new ConvoyError(
       'unsupportedServerVersion',
-      `The source ${source.name} runs ${releaseText(from)}; Convoy needs ${releaseText(OLDEST_VERSION)} or later.`,
+      `The source ${source.name} runs ${releaseText(from)}. Convoy needs ${releaseText(OLDEST_VERSION)} or ` +
+        'later; upgrade it.',
     );
   }
   if (isOlder(from, READS_AT_A_TIME)) {
     throw new ConvoyError(
       'featureNotAvailable',
-      `The source ${source.name} runs ${releaseText(from)}, which cannot be read at one time outside transactions; this release needs ${releaseText(READS_AT_A_TIME)} or later.`,
+      `The source ${source.name} runs ${releaseText(from)}, which has no snapshot reads outside transactions. ` +
+        `Upgrade it to ${releaseText(READS_AT_A_TIME)} or later.`,
     );
   }
   if (isOlder(to, from)) {
     throw new ConvoyError(
       'unsupportedServerVersion',
-      `The destination ${destination.name} runs ${releaseText(to)}, an older release than the source's ${releaseText(from)}; upgrade it.`,
+      `The destination ${destination.name} runs ${releaseText(to)}, which is older than the source's ` +
+        `${releaseText(from)}. Upgrade it.`,
     );
   }
   if (source.kind === 'sharded' && destination.kind === 'replicaSet') {
     throw new ConvoyError(
       'unsupportedTopology',
-      'A sharded cluster cannot be migrated to a replica set; choose a sharded destination.',
+      'A sharded cluster cannot be migrated to a replica set. Choose a sharded destination.',
     );
   }
 }

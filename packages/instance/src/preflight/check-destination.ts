@@ -11,16 +11,16 @@ import { readConfig } from '../catalog/read/read-sharding.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { nameSome } from '../catalog/name-some.js';
 
-/** The reserved database of Convoy's state on the destination. */
+/** The reserved database of Convoy's metadata on the destination. */
 const METADATA_DATABASE = 'convoy_metadata';
 
-/** Collections looked into at the same time. */
+/** Collections checked concurrently. */
 const COLLECTIONS_PARALLEL = 8;
 
 /**
- * Whether the destination is free for the included namespaces: no state of another migration, no documents, nothing of
- * the same name in another form, no zone ranges of others over collections to come. Empty collections that are just
- * like the source's are taken over.
+ * Checks whether the destination is free for the included namespaces: no metadata of another migration, no documents,
+ * no different collection of the same name, no other zone ranges over planned collections. Empty collections that equal
+ * the source's are reused.
  * @throws ConvoyError `migrationExists` or `destinationNotEmpty`, naming the first few namespaces
  */
 export async function checkDestination(
@@ -42,7 +42,7 @@ export async function checkDestination(
   if (names.length > 0) {
     throw new ConvoyError(
       'destinationNotEmpty',
-      `The destination already has documents in ${nameSome(names)}; drop them or choose an empty cluster.`,
+      `The destination already has documents in ${nameSome(names)}. Drop these collections or choose an empty cluster.`,
     );
   }
   if (destination.kind === 'sharded') await checkZones(destination, filter, signal);
@@ -61,7 +61,7 @@ function checkDatabaseCase(databases: readonly string[], sourceCatalog: Catalog)
   if (clashes.length === 0) return;
   throw new ConvoyError(
     'destinationNotEmpty',
-    `The destination has databases whose names differ only in case from ${nameSome(clashes)}; drop them.`,
+    `The destination has databases whose names differ only in case from ${nameSome(clashes)}. Drop them.`,
   );
 }
 
@@ -77,7 +77,8 @@ function checkForms(present: readonly ListedNamespace[], sourceCatalog: Catalog)
   if (unlike.length === 0) return;
   throw new ConvoyError(
     'destinationNotEmpty',
-    `The destination has collections or views in another form than the source: ${nameSome(unlike.map(namespaceOf))}. Drop them.`,
+    "The destination has collections or views that differ from the source's: " +
+      `${nameSome(unlike.map(namespaceOf))}. Drop them.`,
   );
 }
 
@@ -90,7 +91,8 @@ async function checkZones(destination: ClusterClient, filter: NamespaceFilter, s
   if (names.length === 0) return;
   throw new ConvoyError(
     'destinationNotEmpty',
-    `The destination has zone ranges for ${nameSome([...new Set(names)])}; remove them, since the source's distribution is placed by zones.`,
+    `The destination has zone ranges for ${nameSome([...new Set(names)])}. Remove them: Convoy places the ` +
+      "source's distribution by zones.",
   );
 }
 

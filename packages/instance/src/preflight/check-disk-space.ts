@@ -5,12 +5,12 @@ import { isReservedDatabase } from '../catalog/namespace-filter.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import type { Advice } from './examination.js';
 
-/** Databases asked for the file system they lie on: all lie on the same. */
+/** Databases asked for their file system: all are on the same one. */
 const DATABASES_ASKED_MAX = 8;
 
 /**
- * Whether the destination's disks can hold what the source's documents take. Storage is compressed, so the documents'
- * own size is an upper bound; indexes come on top.
+ * Compares the free space of the destination's disks with the size of the source's documents. Storage is compressed, so
+ * the documents' size is an upper bound; indexes need more.
  */
 export async function checkDiskSpace(
   destination: ClusterClient,
@@ -21,21 +21,26 @@ export async function checkDiskSpace(
   if (free === null)
     return {
       result: 'unchecked',
-      description: 'Not checked: the destination does not show its file systems before it has a database.',
+      description: 'Not checked: the destination does not report its file systems before it has a database.',
     };
   const needed = catalog.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  const sentence = `The source's documents take ${gigabytes(needed)} uncompressed; the destination's disks have ${gigabytes(free)} free.`;
+  const sentence =
+    `The source's documents have ${gigabytes(needed)} uncompressed; the destination's disks have ` +
+    `${gigabytes(free)} free.`;
   if (needed <= free) return { result: 'passed', description: sentence };
   return {
     result: 'warning',
     name: 'diskSpaceShort',
-    description: `${sentence} Make sure that compression closes the gap, or add space.`,
+    description: `${sentence} Make sure that compression makes up the difference, or add space.`,
   };
 }
 
-/** Free bytes of all file systems that the shards report (several on one disk count it several times); null when none does. */
+/**
+ * Free bytes of all file systems that the shards report (several on one disk count it several times); null if none
+ * does.
+ */
 async function freeBytes(destination: ClusterClient, signal: AbortSignal): Promise<number | null> {
-  // The server's own databases may lie on the config servers alone.
+  // The server's own databases may be on the config servers only.
   const names = (await listDatabaseNames(destination.router, signal)).filter((name) => !isReservedDatabase(name));
   for (const name of names.slice(0, DATABASES_ASKED_MAX)) {
     const reply = await destination.router.command(name, { dbStats: 1 }, { signal });

@@ -5,21 +5,21 @@ import { isOlder, readFeatureVersion, releaseText } from '../cluster/topology.js
 import { writeBlockVersion } from '../cluster/write-block.js';
 import type { Advice } from './examination.js';
 
-/** The feature compatibility versions that the nodes show; null where they may not be read. */
+/** The feature compatibility versions that the nodes report; null if they may not be read. */
 export interface FeatureVersions {
   source: Version | null;
   destination: Version | null;
 }
 
-/** First release that reads at one time outside transactions. */
+/** First release with snapshot reads outside transactions. */
 const readsAtATime: Version = [5, 0, 0];
 /** First release with user write blocking. */
 const blocksWrites: Version = [writeBlockVersion, 0, 0];
 
 /**
- * Whether the feature compatibility versions allow a migration: the source has what the copy relies on, the destination
- * can hold what the source's release allows, both can block writes where that is asked for, no upgrade or downgrade is
- * under way, and none was begun since the clusters were connected to.
+ * Checks whether the feature compatibility versions allow a migration. The source needs what the copy relies on. The
+ * destination must support what the source's release allows. Both must be able to block writes if that is requested. No
+ * upgrade or downgrade may be running or have started since Convoy connected.
  * @throws ConvoyError `unsupportedServerVersion`, `writeBlockingNeedsSource60`
  */
 export async function checkFeatureVersions(
@@ -35,19 +35,22 @@ export async function checkFeatureVersions(
   if (versions.source !== null && isOlder(versions.source, readsAtATime)) {
     throw new ConvoyError(
       'unsupportedServerVersion',
-      `The featureCompatibilityVersion of the source is ${releaseText(versions.source)}; set it to ${releaseText(readsAtATime)} or later.`,
+      `The featureCompatibilityVersion of the source is ${releaseText(versions.source)}. Set it to ` +
+        `${releaseText(readsAtATime)} or later.`,
     );
   }
   if (versions.source !== null && versions.destination !== null && isOlder(versions.destination, versions.source)) {
     throw new ConvoyError(
       'unsupportedServerVersion',
-      `The featureCompatibilityVersion of the destination is ${releaseText(versions.destination)}, below the source's ${releaseText(versions.source)}; raise it there.`,
+      `The featureCompatibilityVersion of the destination is ${releaseText(versions.destination)}, below the ` +
+        `source's ${releaseText(versions.source)}. Raise it there.`,
     );
   }
   if (enableUserWriteBlocking && versions.source !== null && isOlder(versions.source, blocksWrites)) {
     throw new ConvoyError(
       'writeBlockingNeedsSource60',
-      `The featureCompatibilityVersion of the source is ${releaseText(versions.source)}, which cannot block writes; set it to ${releaseText(blocksWrites)} or later, or leave out enableUserWriteBlocking.`,
+      `The featureCompatibilityVersion of the source is ${releaseText(versions.source)}, which cannot block ` +
+        `writes. Set it to ${releaseText(blocksWrites)} or later, or leave out enableUserWriteBlocking.`,
     );
   }
   return versions;
@@ -56,7 +59,10 @@ export async function checkFeatureVersions(
 /** One sentence about both. */
 export function describeFeatureVersions({ source, destination }: FeatureVersions): Advice | string {
   if (source !== null && destination !== null)
-    return `featureCompatibilityVersion ${releaseText(source)} on the source, ${releaseText(destination)} on the destination.`;
+    return (
+      `featureCompatibilityVersion ${releaseText(source)} on the source, ${releaseText(destination)} on the ` +
+      'destination.'
+    );
   return {
     result: 'unchecked',
     description: 'Not checked: the users may not read admin.system.version on both clusters.',
@@ -68,13 +74,14 @@ async function settledVersion({ name, router, version }: ClusterClient, signal: 
   if (found?.isChanging === true) {
     throw new ConvoyError(
       'unsupportedServerVersion',
-      `${name} is between two feature compatibility versions; finish the upgrade or downgrade first.`,
+      `${name} is between two feature compatibility versions. Finish the upgrade or downgrade first.`,
     );
   }
   if (found !== null && isOlder(found.version, version)) {
     throw new ConvoyError(
       'unsupportedServerVersion',
-      `The featureCompatibilityVersion of ${name} was lowered to ${releaseText(found.version)} since Convoy connected to it; restart Convoy's processes.`,
+      `The featureCompatibilityVersion of ${name} was lowered to ${releaseText(found.version)} since Convoy ` +
+        "connected to it. Restart Convoy's processes.",
     );
   }
   return found?.version ?? null;

@@ -5,32 +5,31 @@ import type { Advice } from './examination.js';
 import { nameSome } from '../catalog/name-some.js';
 
 /**
- * Changes are applied while data is copied, so the oplog need not outlast the copy; it has to outlast every time in which
- * nobody reads it: a pause, an outage, a destination that takes no writes.
+ * Recommended oplog window. Convoy applies changes while it copies data, so the oplog need not outlast the copy. It
+ * must outlast every time in which Convoy does not read it: a pause, an outage, a destination that refuses writes.
  */
 const WINDOW_RECOMMENDED_SECONDS = 6 * 3600;
 
 interface ShardWindow {
   shard: string;
-  /** Seconds that the oplog reaches back, or would if it were full; null when it may not be read. */
+  /** Seconds that the oplog reaches back, or would if it were full; null if it may not be read. */
   window_seconds: number | null;
   refusal: string;
 }
 
-/** How long the source's shards remember what nobody has read. */
+/** Checks how far the oplogs of the source's shards reach back. */
 export async function checkOplogWindow(source: ClusterClient, signal: AbortSignal): Promise<Advice> {
   if (source.access === 'router')
     return {
       result: 'unchecked',
-      description: 'Not checked: the source is read through its router, which does not show the oplogs of the shards.',
+      description:
+        'Not checked: Convoy reads the source through its router, which does not show the oplogs of the shards.',
     };
   const windows = await Promise.all(source.shardIds.map((id) => readWindow(id, source.shard(id), signal)));
   const unread = windows.filter(({ window_seconds }) => window_seconds === null);
   if (unread.length > 0) {
-    return {
-      result: 'unchecked',
-      description: `Not checked: ${nameSome(unread.map(({ shard, refusal }) => `${shard} did not show its oplog: ${refusal}`))}.`,
-    };
+    const refusals = unread.map(({ shard, refusal }) => `${shard} did not show its oplog: ${refusal}`);
+    return { result: 'unchecked', description: `Not checked: ${nameSome(refusals)}.` };
   }
   const short = windows.filter(({ window_seconds }) => (window_seconds ?? 0) < WINDOW_RECOMMENDED_SECONDS);
   const named = (some: ShardWindow[]): string =>
@@ -39,7 +38,9 @@ export async function checkOplogWindow(source: ClusterClient, signal: AbortSigna
   return {
     result: 'warning',
     name: 'oplogWindowShort',
-    description: `The oplogs of the source reach back only: ${named(short)}, at their present rate. A pause or outage that lasts longer ends the migration; enlarge them with replSetResizeOplog.`,
+    description:
+      `The oplog window of the source is too short at the current write rate: ${named(short)}. A longer pause or ` +
+      'outage ends the migration. Enlarge the oplogs with replSetResizeOplog.',
   };
 }
 

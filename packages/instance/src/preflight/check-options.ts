@@ -5,7 +5,7 @@ import { binaryVersion } from '../cluster/topology.js';
 import { writeBlockVersion } from '../cluster/write-block.js';
 
 /**
- * The rules between options, versions and topologies that need no look into the catalogs (contract 2.1, 2.3 and 4.1).
+ * The rules for options, versions and topologies that do not need the catalogs (contract 2.1, 2.3 and 4.1).
  * @throws ConvoyError with the name of the first rule that is broken
  */
 export function checkOptions(source: ClusterClient, destination: ClusterClient, request: StartRequest): void {

@@ -5,13 +5,13 @@ import type { CatalogReport } from '../catalog/read/read-catalog.js';
 import { storedEntry } from '../catalog/stored-catalog.js';
 import { refuseUnsupported } from '../catalog/read/unsupported-collections.js';
 
-/** Of a document's 16 MB, what is left for an entry beside its own fields. */
+/** The part of a document's 16 MB that chunks may use; the rest is for the entry's other fields. */
 const ENTRY_BYTES_MAX = 15 * 2 ** 20;
-/** So few chunks take less than that, whatever their bounds are. */
+/** This many chunks always fit, whatever their bounds are. */
 const CHUNKS_UNMEASURED_MAX = 1_000;
 
 /**
- * Whether everything that is included can be migrated.
+ * Checks whether everything included can be migrated.
  * @throws ConvoyError `timeSeriesNotSupported`, `inconsistentIndexes`, `indexNotSupported` or `collectionNotSupported`,
  * naming the first few namespaces
  */
@@ -23,13 +23,13 @@ export function checkSourceCatalog(report: CatalogReport): void {
     );
     throw new ConvoyError(
       'inconsistentIndexes',
-      `The shards of the source do not agree on indexes: ${nameSome(named)}. Make them equal first.`,
+      `Indexes differ between shards of the source: ${nameSome(named)}. Make them equal first.`,
     );
   }
   checkStorable(report);
 }
 
-/** The catalog's entry of a collection, its chunks included, is one document of the metadata database. */
+/** The catalog entry of a collection, including its chunks, is one document of the metadata database. */
 function checkStorable(report: CatalogReport): void {
   const affected = report.catalog.filter(
     (entry) =>
@@ -39,6 +39,7 @@ function checkStorable(report: CatalogReport): void {
   const named = affected.map((entry) => `${namespaceOf(entry)} (${entry.sharding?.chunks.length ?? 0} chunks)`);
   throw new ConvoyError(
     'collectionNotSupported',
-    `These collections have more chunks than can be kept track of: ${nameSome(named)}. Merge chunks with mergeChunks or mergeAllChunksOnShard, or exclude them.`,
+    `These collections have too many chunks for one metadata document: ${nameSome(named)}. Merge chunks with ` +
+      'mergeChunks or mergeAllChunksOnShard, or exclude the collections.',
   );
 }

@@ -31,31 +31,31 @@ export interface StartCheck {
   destination: ClusterClient;
   request: StartRequest;
   signal: AbortSignal;
-  /** The memory bound of the process that is to migrate. */
+  /** The memory bound of the process that will migrate. */
   memoryBytesMax?: number;
-  /** The machine's own when left out. */
+  /** Default: the machine's own. */
   clock?: Clock;
-  /** The configured `syncUser`, when there is one: connections as another user are refused. */
+  /** The configured `syncUser`, if there is one: connections as another user are refused. */
   syncUser?: string;
   /**
-   * True when the destination already holds the record of this very migration, made by a peer that was started before:
-   * then the state and the collections found there are its own and are not refused.
+   * True if the destination already holds the record of this migration, written by another instance that started
+   * before. The metadata and collections on the destination are then its own and are not refused.
    */
   alreadyRecorded?: boolean;
-  /** Told what was found, up to the first refusal, however it ends. */
+  /** Receives the findings up to the first refusal, whether the check passes or throws. */
   onReport?: (report: PreflightReport) => void;
 }
 
 export interface StartCheckResult {
   warnings: Warning[];
-  /** As read from the source, with the shard keys of the request's `sharding` document laid over it. */
+  /** The source's catalog, with the shard keys of the request's `sharding` document applied. */
   sourceCatalog: Catalog;
-  /** What `createCollections` makes of it; new shard keys are pre-split by a sample of the source. */
+  /** The plan for `createCollections`; new shard keys are pre-split by a sample of the source. */
   plan: DestinationPlan;
 }
 
 /**
- * Checks every condition for a start, from the cheapest to the dearest, and changes nothing on either cluster.
+ * Checks every condition for a start, from the cheapest to the most expensive, and changes nothing on either cluster.
  * @throws ConvoyError with the name of the first condition that does not hold
  */
 export async function checkStart(input: StartCheck): Promise<StartCheckResult> {
@@ -67,14 +67,14 @@ export async function checkStart(input: StartCheck): Promise<StartCheckResult> {
   return { warnings: [...examination.warnings, ...plan.warnings], sourceCatalog, plan };
 }
 
-/** Checks the same conditions, going on after a refusal, and reports what each has found. */
+/** Checks the same conditions, continues after a refusal, and reports what each found. */
 export async function reportStart(input: StartCheck): Promise<PreflightReport> {
   const examination = new Examination('goOn');
   await examine(input, examination);
   return examination.report;
 }
 
-/** What needs the source's catalog. */
+/** Checks that need the source's catalog. */
 const CATALOG_CHECKS: readonly CheckName[] = [
   'collections',
   'sharding',
@@ -85,7 +85,7 @@ const CATALOG_CHECKS: readonly CheckName[] = [
   'equalIds',
 ];
 
-/** @returns the catalog to migrate; undefined when a refusal stood in the way of reading it */
+/** @returns the catalog to migrate; undefined if a refusal prevented reading it */
 async function examine(input: StartCheck, examination: Examination): Promise<Catalog | undefined> {
   const { source, destination, request, signal } = input;
   await examination.require(
@@ -164,21 +164,24 @@ function shardedAsAsked({ catalog }: CatalogReport, request: StartRequest, filte
 }
 
 function describeSharding({ sharding }: StartRequest): string {
-  if (sharding === undefined) return "The source's shard keys are kept.";
-  return `${sharding.shardingEntries.length} collections are to be sharded; all others stay unsharded.`;
+  if (sharding === undefined) return "The source's shard keys stay as they are.";
+  return `${sharding.shardingEntries.length} collections will be sharded; all others stay unsharded.`;
 }
 
 function describeClusters(source: ClusterClient, destination: ClusterClient): Advice | string {
   const described = `${describeCluster(source)} to ${describeCluster(destination)}.`;
   if (source.directRefusal === undefined) return described;
-  const description = `${described} The source is read through its router, which is slower. ${source.directRefusal} Or set sourceAccess to router.`;
+  const description =
+    `${described} Convoy reads the source through its router, which is slower. ${source.directRefusal} Or set ` +
+    'sourceAccess to router.';
   return { result: 'warning', name: 'sourceReadThroughRouter', description };
 }
 
-/** Who starts instances needs the names of all shards; longer lists are read elsewhere. */
+/** To start instances, users need the names of all shards; longer lists are available elsewhere. */
 const shardsNamedMax = 64;
 
 function describeCluster(cluster: ClusterClient): string {
   const { name, kind, shardIds } = cluster;
-  return `${name} (${binaryVersion(cluster).join('.')}, ${kind === 'sharded' ? `${shardIds.length} shards: ${nameSome(shardIds, shardsNamedMax)}` : 'replica set'})`;
+  const shards = `${shardIds.length} shards: ${nameSome(shardIds, shardsNamedMax)}`;
+  return `${name} (${binaryVersion(cluster).join('.')}, ${kind === 'sharded' ? shards : 'replica set'})`;
 }

@@ -19,32 +19,32 @@ import {
 /** Missing privileges named in one description. */
 const PRIVILEGES_NAMED_MAX = 10;
 
-/** A user as a node knows the one that is logged in; null where nobody is, and everybody may do everything. */
+/** The logged-in user as a node reports it; null if nobody is logged in, and everything is allowed. */
 interface LoggedIn {
   names: string[];
   privileges: Document[];
 }
 
-/** Where the users of the source may not append oplog notes. */
+/** The nodes of the source on which users may not append oplog notes. */
 export interface CheckedUsers {
   withoutNotes: string[];
 }
 
-/** What the users have to be, and to do. */
+/** Requirements for the users. */
 export interface WantedUsers {
   syncUser: string | undefined;
   blocksWrites: boolean;
-  /** The clusters may swap their roles: each user needs what both need. */
+  /** The clusters may swap roles: each user needs the privileges of both. */
   reverses: boolean;
-  /** What is written to the destination is read, too. */
+  /** Convoy also reads what it writes to the destination. */
   verifies: boolean;
 }
 
 /**
- * Whether the users of both connections are the configured one and may do what a migration does; with direct access to
- * the source, those of its shards too. A cluster without authentication lets everybody do everything.
- * @param wanted `syncUser`: the configured user, when there is one; `blocksWrites`: the migration blocks the writes of other users;
- * `reverses`: it may be reversed; `verifies`: it is verified
+ * Checks whether the users of both connections are the configured one and have the privileges for a migration; with
+ * direct access to the source, those of its shards too. A cluster without authentication allows everything.
+ * @param wanted `syncUser`: the configured user, if there is one; `blocksWrites`: the migration blocks the writes of
+ * other users; `reverses`: it may be reversed; `verifies`: it is verified
  * @throws ConvoyError `syncUserMismatch` or `permissionMissing`; descriptions name privileges, never users
  */
 export async function checkUsers(
@@ -88,21 +88,25 @@ function asDestination({ kind }: ClusterClient, blocksWrites: boolean): Required
 function nobodyLoggedIn(where: string, option: string): ConvoyError {
   return new ConvoyError(
     'permissionMissing',
-    `Nobody is logged in to ${where}: while it blocks the writes of users it would block Convoy's too. Turn access control on there and give its user bypassWriteBlockingMode, or leave out ${option}.`,
+    `Convoy has no user on ${where}: a block of user writes would also block Convoy's writes. Enable access ` +
+      `control there and grant its user bypassWriteBlockingMode, or leave out ${option}.`,
   );
 }
 
-/** What there is to say about users that may do everything that is needed. */
+/** The finding about users that have all required privileges. */
 export function describeUsers({ withoutNotes }: CheckedUsers): Advice | string {
-  if (withoutNotes.length === 0) return 'The users may do everything that a migration does.';
+  if (withoutNotes.length === 0) return 'The users have all privileges for a migration.';
   return {
     result: 'warning',
     name: 'oplogNotesNotAllowed',
-    description: `The users may do what is needed, but not appendOplogNote on ${nameSome(withoutNotes)}: where a shard is idle, copy, commit and lag wait for its own ticks, every 10 s by default. Grant it, for example by the role backup.`,
+    description:
+      `The users have all required privileges, but not appendOplogNote on ${nameSome(withoutNotes)}. On idle ` +
+      "shards, copy, commit and lag wait for the servers' own ticks, every 10 s by default. Grant it, for example " +
+      'by the role backup.',
   };
 }
 
-/** The shards with users of their own: a replica set is its own shard. */
+/** The shards that have their own users: a replica set is its own shard. */
 function shardsOf(source: ClusterClient): readonly string[] {
   return source.access === 'direct' && source.kind === 'sharded' ? source.shardIds : [];
 }
@@ -117,7 +121,7 @@ async function checkUser(
   if (syncUser !== undefined && user?.names.includes(syncUser) !== true) {
     throw new ConvoyError(
       'syncUserMismatch',
-      `The connection string of ${cluster.name} has another user than the configured syncUser; make them agree.`,
+      `The connection string of ${cluster.name} has a different user than the configured syncUser. Make them agree.`,
     );
   }
   refuseMissing(cluster.name, missingOf(user, required));
@@ -154,5 +158,5 @@ function refuseMissing(where: string, missing: readonly string[]): void {
   if (missing.length === 0) return;
   const named = missing.slice(0, PRIVILEGES_NAMED_MAX).join(', ');
   const more = missing.length > PRIVILEGES_NAMED_MAX ? ` and ${missing.length - PRIVILEGES_NAMED_MAX} more` : '';
-  throw new ConvoyError('permissionMissing', `The user of ${where} lacks ${named}${more}; grant it.`);
+  throw new ConvoyError('permissionMissing', `The user of ${where} lacks ${named}${more}. Grant it.`);
 }

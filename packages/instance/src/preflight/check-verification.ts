@@ -9,23 +9,23 @@ import { codeOf, failureName } from '../cluster/failure.js';
 import type { Advice } from './examination.js';
 
 /**
- * What the whole process may take has to be at least this where it verifies: two readings of 16 MB documents at a time, a lookup on
- * each side, and the keys that wait beside what copying and applying take.
+ * Minimum memory bound of a process that verifies: two reads of 16 MB documents at a time, a lookup on each side, and
+ * the waiting keys, in addition to copying and applying.
  */
 export const verifiedMemoryBytesMin = 96 * 2 ** 20;
 
-/** What the check looks at. */
+/** What the check reads. */
 export interface VerificationCheck {
   source: ClusterClient;
   destination: ClusterClient;
   request: StartRequest;
-  /** The process's memory bound; left out where none is known. */
+  /** The process's memory bound; absent if it is unknown. */
   memoryBytesMax?: number;
   signal: AbortSignal;
 }
 
 /**
- * Whether a migration can be verified, where it is to be.
+ * Checks whether a migration can be verified, if that is requested.
  * @throws ConvoyError `verificationMemoryInsufficient`, `ttlCollectionWithVerification`, `verificationNotSupported`
  */
 export async function checkVerification(check: VerificationCheck, catalog: Catalog): Promise<void> {
@@ -34,26 +34,27 @@ export async function checkVerification(check: VerificationCheck, catalog: Catal
   if (memoryBytesMax !== undefined && memoryBytesMax < verifiedMemoryBytesMin) {
     throw new ConvoyError(
       'verificationMemoryInsufficient',
-      `memoryBytesMax is ${memoryBytesMax}; the verifier needs at least ${verifiedMemoryBytesMin}. Raise it or start with verification.enabled false.`,
+      `memoryBytesMax is ${memoryBytesMax}; the verifier needs at least ${verifiedMemoryBytesMin}. Raise it or ` +
+        'start with verification.enabled false.',
     );
   }
   refuseExpiring(request, catalog);
   for (const cluster of [source, destination]) await probe(cluster, signal);
 }
 
-/** What `checkVerification` has found, for the report. */
+/** The finding of `checkVerification`, for the report. */
 export function describeVerification({ verification, reversible }: StartRequest): Advice | string {
   if (!verification.enabled) return 'The migration is not verified.';
-  if (!reversible) return 'Both clusters show what the verifier has to see.';
+  if (!reversible) return 'Both clusters show what the verifier must read.';
   return {
     result: 'warning',
     name: 'reverseNotVerified',
-    description: 'The verifier works in the first direction alone: a reverse is not verified.',
+    description: 'The verifier works in the first direction only: a reverse is not verified.',
   };
 }
 
 /**
- * Without indexes the destination does not expire what the source does.
+ * Without indexes the destination does not expire documents as the source does.
  * @throws ConvoyError `ttlCollectionWithVerification`
  */
 export function refuseExpiring(
@@ -67,7 +68,8 @@ export function refuseExpiring(
   if (expiring.length === 0) return;
   throw new ConvoyError(
     'ttlCollectionWithVerification',
-    `With buildIndexes "never" the verifier cannot follow collections with TTL indexes: ${nameSome(expiring.map(namespaceOf))}. Start with verification.enabled false.`,
+    'With buildIndexes "never" the verifier cannot verify collections with TTL indexes: ' +
+      `${nameSome(expiring.map(namespaceOf))}. Start with verification.enabled false.`,
   );
 }
 
@@ -87,7 +89,8 @@ async function probe({ name, router, version }: ClusterClient, signal: AbortSign
     if (codeOf(error) === null) throw error;
     throw new ConvoyError(
       'verificationNotSupported',
-      `${name} does not show a change stream of the whole cluster, which the verifier reads: ${failureName(error)}. Start with verification.enabled false.`,
+      `The verifier cannot open a change stream of the whole cluster on ${name}: ${failureName(error)}. Start ` +
+        'with verification.enabled false.',
       { cause: error },
     );
   }

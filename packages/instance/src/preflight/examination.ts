@@ -3,11 +3,11 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { codeOf, failureName } from '../cluster/failure.js';
 import type { CheckName, PreflightItem, PreflightReport } from './report.js';
 
-/** What a check that cannot refuse a start has found. */
+/** The finding of a check that cannot refuse a start. */
 export type Advice =
   { result: 'passed' | 'unchecked'; description: string } | { result: 'warning'; name: string; description: string };
 
-/** Runs checks one after the other and keeps what each has found. */
+/** Runs checks one after the other and collects their findings. */
 export class Examination {
   readonly #items: PreflightItem[] = [];
   readonly #warnings: Warning[] = [];
@@ -26,8 +26,8 @@ export class Examination {
 
   /**
    * Runs a check that may refuse the start.
-   * @returns what it found out; undefined after a refusal
-   * @throws ConvoyError the refusal, where the examination ends at the first one; whatever else the check throws
+   * @returns its result; undefined after a refusal
+   * @throws ConvoyError the refusal, if the examination ends at the first one; whatever else the check throws
    */
   async require<T>(
     check: CheckName,
@@ -47,7 +47,7 @@ export class Examination {
     }
   }
 
-  /** Runs a check that only advises; what a server refuses to show is unchecked. */
+  /** Runs a check that only advises; if a server refuses its read, the check is `unchecked`. */
   async advise(check: CheckName, examine: () => Promise<Advice>): Promise<void> {
     const advice = await examine().catch((error: unknown): Advice => {
       if (codeOf(error) === null) throw error;
@@ -59,9 +59,9 @@ export class Examination {
     this.#note(check, advice);
   }
 
-  /** Notes a check whose ground is missing, because an earlier one has failed. */
+  /** Records a check that could not run, because an earlier one failed. */
   skip(check: CheckName): void {
-    this.#note(check, { result: 'unchecked', description: 'Not checked: a failed check above is in the way.' });
+    this.#note(check, { result: 'unchecked', description: 'Not checked: a failed check above prevents it.' });
   }
 
   #note(check: CheckName, advice: Advice): void {

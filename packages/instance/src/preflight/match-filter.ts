@@ -3,7 +3,10 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import { namespaceOf, type Catalog, type CatalogEntry } from '../catalog/namespace.js';
 import { compileNamespaceFilter } from '../catalog/namespace-filter.js';
 
-/** What of `includeNamespaces` selects nothing of a catalog, in words: whole elements, and single names in `collections`. */
+/**
+ * The parts of `includeNamespaces` that select nothing of a catalog, in words: whole elements, and single names in
+ * `collections`.
+ */
 export function unmatchedParts(catalog: Catalog, { includeNamespaces }: StartRequest): string[] {
   return includeNamespaces.flatMap((selector) => {
     if (!matchesAny(catalog, selector)) return [inWords(selector)];
@@ -31,7 +34,7 @@ function pattern(of: NamePattern): string {
 }
 
 /**
- * Views of a catalog that read collections or views which are not in it: on the destination they show nothing.
+ * Views of a catalog that read collections or views outside it: on the destination they lack this data.
  * @returns texts such as `shop.recent (reads shop.orders)`
  */
 export function viewsWithoutSources(catalog: Catalog): string[] {
@@ -44,7 +47,7 @@ export function viewsWithoutSources(catalog: Catalog): string[] {
     });
 }
 
-/** Namespaces that a view reads: what it is on, and what the stages of its pipeline join. All lie in its database. */
+/** Namespaces that a view reads: its own source, and those that its pipeline joins. All are in its database. */
 function sourcesOf({ database, options }: CatalogEntry): Set<string> {
   const names = new Set<string>();
   if (typeof options.viewOn === 'string') names.add(options.viewOn);

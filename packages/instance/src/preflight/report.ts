@@ -1,6 +1,6 @@
 import type { ErrorName } from '@convoy/api/errors/table';
 
-/** What is checked before a start, in the order in which it is. */
+/** The checks before a start, in their order. */
 export const checkNames = [
   'clusters',
   'recordedReleases',
@@ -21,7 +21,7 @@ export const checkNames = [
 
 export type CheckName = (typeof checkNames)[number];
 
-/** `failed` keeps a migration from starting; `unchecked`: what the present access or privileges do not show. */
+/** `failed` prevents a start; `unchecked`: the current access or privileges do not show it. */
 export type CheckResult = 'passed' | 'warning' | 'failed' | 'unchecked';
 
 /** What one check found, and what to do about it unless it passed. Never values of documents, users or passwords. */

@@ -16,16 +16,19 @@ const RESOURCE_NAMES = {
 
 const READ_ACTIONS = ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'];
 
-/** What every source takes: `inprog` shows the transactions that a commit time has to wait for. */
+/** Needed on every source: `inprog` shows the transactions that a commit time must wait for. */
 const SOURCE_ACTIONS = ['listDatabases', 'inprog'];
 
-/** Which replica set it is (`clusterMonitor`). */
+/** To identify the replica set (`clusterMonitor`). */
 const SET_ACTIONS = ['replSetGetConfig'];
 
-/** Reading collections by their UUID, as servers that are no routers are read (`backup`). */
+/** To read collections by UUID on servers other than routers (`backup`). */
 const UUID_ACTIONS = ['useUUID'];
 
-/** Reading everything, following the stream and stopping the balancer (recorded in 07-auth for `backup`, `clusterMonitor`, `readAnyDatabase`). */
+/**
+ * To read everything, follow the stream and stop the balancer (recorded in 07-auth for `backup`, `clusterMonitor`,
+ * `readAnyDatabase`).
+ */
 export const sourcePrivileges: Readonly<Record<'sharded' | 'replicaSet', readonly RequiredPrivilege[]>> = {
   replicaSet: [
     { resource: 'cluster', actions: [...SOURCE_ACTIONS, ...SET_ACTIONS, ...UUID_ACTIONS] },
@@ -35,15 +38,15 @@ export const sourcePrivileges: Readonly<Record<'sharded' | 'replicaSet', readonl
     { resource: 'cluster', actions: [...SOURCE_ACTIONS, 'listShards'] },
     { resource: 'everyDatabase', actions: READ_ACTIONS },
     { resource: 'config', actions: ['find'] },
-    // What `balancerStop` and `balancerStart` ask for.
+    // What `balancerStop` and `balancerStart` require.
     { resource: 'balancerSettings', actions: ['update'] },
   ],
 };
 
-/** Reading shards of a cluster without its router, from 8.0 on (`directShardOperations`). */
+/** To read shards of a cluster without its router, from 8.0 on (`directShardOperations`). */
 const DIRECT_ACTIONS = ['issueDirectShardOperations'];
 
-/** What is read of a sharded source straight from its shards, by users that each shard has of its own. */
+/** To read a sharded source directly from its shards, by each shard's own users. */
 export function shardPrivileges([release]: readonly [number, number, number]): readonly RequiredPrivilege[] {
   return [
     { resource: 'cluster', actions: [...UUID_ACTIONS, ...(release < directRoleRelease ? [] : DIRECT_ACTIONS)] },
@@ -51,10 +54,13 @@ export function shardPrivileges([release]: readonly [number, number, number]): r
   ];
 }
 
-/** Moves the streams of idle shards on at once; `backup` and `clusterManager` have it. Without it they wait for the servers' own ticks. */
+/**
+ * To advance the streams of idle shards at once; `backup` and `clusterManager` have it. Without it they wait for the
+ * servers' own ticks.
+ */
 export const notePrivileges: readonly RequiredPrivilege[] = [{ resource: 'cluster', actions: ['appendOplogNote'] }];
 
-/** Documents, and the definitions that are made and followed: `dropDatabase` is followed as its drops. */
+/** To write documents and apply DDL changes: `dropDatabase` is replicated as drops. */
 const WRITE_ACTIONS = [
   'find',
   'insert',
@@ -71,7 +77,10 @@ const WRITE_ACTIONS = [
   'listIndexes',
 ];
 
-/** Writing everything; on sharded clusters also sharding, and placing chunks by zones (`clusterManager`, `readWriteAnyDatabase`, `restore`). */
+/**
+ * To write everything; on sharded clusters also to shard, and to place chunks by zones (`clusterManager`,
+ * `readWriteAnyDatabase`, `restore`).
+ */
 export const destinationPrivileges: Readonly<Record<'sharded' | 'replicaSet', readonly RequiredPrivilege[]>> = {
   replicaSet: [
     { resource: 'cluster', actions: ['listDatabases', ...SET_ACTIONS] },
@@ -84,23 +93,23 @@ export const destinationPrivileges: Readonly<Record<'sharded' | 'replicaSet', re
   ],
 };
 
-/** What the verifier reads of the destination beside its documents: what is written to it. */
+/** What the verifier reads of the destination besides its documents: the writes to it. */
 export const verifiedPrivileges: readonly RequiredPrivilege[] = [
   { resource: 'everyDatabase', actions: ['changeStream'] },
 ];
 
-/** Blocking the writes of users (`backup` or `restore`). */
+/** To block the writes of users (`backup` or `restore`). */
 export const sourceBlockPrivileges: readonly RequiredPrivilege[] = [
   { resource: 'cluster', actions: ['setUserWriteBlockMode'] },
 ];
 
-/** Blocking the writes of users and going on with one's own (`restore`). */
+/** To block the writes of users and still write (`restore`). */
 export const destinationBlockPrivileges: readonly RequiredPrivilege[] = [
   { resource: 'cluster', actions: ['setUserWriteBlockMode', 'bypassWriteBlockingMode'] },
 ];
 
 /**
- * What of the required privileges a user lacks.
+ * The required privileges that a user lacks.
  * @param granted `authenticatedUserPrivileges` of `connectionStatus`
  * @returns texts such as `find on config`, in the order of the requirements
  */

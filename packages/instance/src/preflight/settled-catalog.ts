@@ -4,14 +4,14 @@ import type { InconsistentIndex } from '../catalog/read/read-indexes.js';
 import type { Clock } from '../cluster/clock.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 
-/** Pauses before another look: a collection that is made anew, or an index that is committed, is on all shards within moments. */
+/** Pauses before another read: a recreated collection or a committed index reaches all shards within moments. */
 const pauses_ms = [100, 400, 1_500] as const;
 
 /**
- * Reads the source's catalog, and once more as long as its shards disagree about indexes: each shard is asked at a moment of its own, so
- * that one may still answer for a collection, or without an index, that another has made anew meanwhile. What every look has found is a
- * disagreement.
- * @throws what the door throws
+ * Reads the source's catalog, and repeats that while its shards disagree about indexes. Each shard is asked at a
+ * different moment. So one may still report an old collection, or lack an index, while another already has the new one.
+ * Only what every read shows is a disagreement.
+ * @throws what the client throws
  */
 export async function readSettledCatalog(
   source: ClusterClient,

@@ -166,7 +166,7 @@ describe('checkStart on users', () => {
     ]);
     await expect(fixture.check()).rejects.toMatchObject({
       error: 'permissionMissing',
-      errorDescription: 'The user of cluster0 lacks changeStream on every database; grant it.',
+      errorDescription: 'The user of cluster0 lacks changeStream on every database. Grant it.',
     });
   });
 
@@ -181,7 +181,7 @@ describe('checkStart on users', () => {
     expect(await refusal(fixture)).toBe('accepted');
     await expect(fixture.check(requestOf({}, { verification: { enabled: true } }))).rejects.toMatchObject({
       error: 'permissionMissing',
-      errorDescription: 'The user of cluster1 lacks changeStream on every database; grant it.',
+      errorDescription: 'The user of cluster1 lacks changeStream on every database. Grant it.',
     });
   });
 });
@@ -193,7 +193,7 @@ it('checkStart warns when the source is read through its router because its shar
   const { warnings } = await fixture.check();
   expect(warnings.map(({ name }) => name)).toEqual(['sourceReadThroughRouter']);
   expect(warnings[0]?.description).toMatch(
-    /read through its router.*shard0 of cluster0 cannot be read directly: 13\. Or set sourceAccess/,
+    /through its router.*shard0 of cluster0 cannot be read directly: 13\. Or set sourceAccess/,
   );
 });
 
@@ -216,7 +216,7 @@ describe('checkStart on the users of shards', () => {
     await expect(withShardUser(noting, { ...reading, actions: ['find'] }).check()).rejects.toMatchObject({
       error: 'permissionMissing',
       errorDescription:
-        'The user of shard0 of cluster0 lacks useUUID on the cluster, changeStream on every database, listIndexes on every database; grant it.',
+        'The user of shard0 of cluster0 lacks useUUID on the cluster, changeStream on every database, listIndexes on every database. Grant it.',
     });
   });
 
@@ -260,7 +260,7 @@ describe('checkStart on the users of shards', () => {
       authenticatedUserPrivileges: routerUser.authenticatedUserPrivileges.slice(0, 3),
     };
     await expect(fixture.check()).rejects.toMatchObject({
-      errorDescription: 'The user of cluster0 lacks update on config.settings; grant it.',
+      errorDescription: 'The user of cluster0 lacks update on config.settings. Grant it.',
     });
   });
 });

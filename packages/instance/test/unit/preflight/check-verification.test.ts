@@ -46,7 +46,7 @@ describe('verification', () => {
     const [source, destination] = name === 'cluster0' ? [refuses, streams] : [streams, refuses];
     const refusal = {
       error: 'verificationNotSupported',
-      errorDescription: expect.stringMatching(new RegExp(`^${name} .*40573`)) as unknown,
+      errorDescription: expect.stringMatching(new RegExp(`on ${name}: .*40573`)) as unknown,
     };
     await expect(check(source, destination, verifiedMemoryBytesMin)).rejects.toMatchObject(refusal);
   });

@@ -35,7 +35,7 @@ const findings: Finding[] = [
     result: 'failed',
     name: 'sourceEqualsDestination',
     prepare: (fixture) => void (fixture.destination = { clusterId: '0a' }),
-    says: /configure two different/,
+    says: /Configure two different/,
   },
   {
     what: 'a source that is too old',
@@ -43,7 +43,7 @@ const findings: Finding[] = [
     result: 'failed',
     name: 'unsupportedServerVersion',
     prepare: (fixture) => void (fixture.source = { version: [4, 2, 0] }),
-    says: /4\.2; Convoy needs 4\.4/,
+    says: /4\.2\. Convoy needs 4\.4 or later; upgrade it/,
   },
   {
     what: 'a destination that is older than the source',
@@ -51,7 +51,7 @@ const findings: Finding[] = [
     result: 'failed',
     name: 'unsupportedServerVersion',
     prepare: (fixture) => void (fixture.source = { version: [7, 0, 0] }),
-    says: /older release.*upgrade it/,
+    says: /older than the source's.*Upgrade it/,
   },
   {
     what: 'a sharded source and a replica set',
@@ -59,7 +59,7 @@ const findings: Finding[] = [
     result: 'failed',
     name: 'unsupportedTopology',
     prepare: (fixture) => void (fixture.destination = replicaSet),
-    says: /choose a sharded destination/,
+    says: /Choose a sharded destination/,
   },
   {
     what: 'write blocking on a source that has none',
@@ -89,7 +89,7 @@ const findings: Finding[] = [
     name: 'filterPatternInvalid',
     prepare: () => undefined,
     request: { includeNamespaces: [{ databaseRegex: { pattern: '(?=a)' } }] },
-    says: /look-around are not available/,
+    says: /remove back-references and look-around/,
   },
   {
     what: 'an upgrade under way',
@@ -97,7 +97,7 @@ const findings: Finding[] = [
     result: 'failed',
     name: 'unsupportedServerVersion',
     prepare: (fixture) => void (fixture.sourceServer.featureVersion = { version: '5.0', targetVersion: '6.0' }),
-    says: /finish the upgrade or downgrade/,
+    says: /Finish the upgrade or downgrade/,
   },
   {
     what: 'a missing privilege',
@@ -109,7 +109,7 @@ const findings: Finding[] = [
         authenticatedUsers: [{ user: 'sync', db: 'admin' }],
         authenticatedUserPrivileges: [],
       }),
-    says: /find on every database.*grant it/,
+    says: /find on every database.*Grant it/,
   },
   {
     what: 'time series',
@@ -117,7 +117,7 @@ const findings: Finding[] = [
     result: 'failed',
     name: 'timeSeriesNotSupported',
     prepare: (fixture) => void fixture.sourceServer.add('app.series', { type: 'timeseries' }),
-    says: /app\.series.*exclude them/,
+    says: /app\.series.*Exclude them/,
   },
   {
     what: 'indexes about which shards disagree',
@@ -146,7 +146,7 @@ const findings: Finding[] = [
     result: 'failed',
     name: 'collectionNotSupported',
     prepare: (fixture) => void fixture.sourceServer.add('app.c', { options: { encryptedFields: { fields: [] } } }),
-    says: /app\.c.*exclude them/,
+    says: /app\.c.*Exclude them/,
   },
   {
     what: 'a collection of very many chunks',
@@ -173,7 +173,7 @@ const findings: Finding[] = [
       fixture.sourceServer.add(`app.${'ü'.repeat(120)}`, { indexes: [byKey] });
     },
     request: shardedBy(1, 'ü'.repeat(120)),
-    says: /244 bytes, of which sharded collections may have 235; rename it/,
+    says: /244 bytes, but sharded collections may have 235; rename it/,
   },
   {
     what: 'a shard key without an index',
@@ -185,7 +185,7 @@ const findings: Finding[] = [
       fixture.sourceServer.add('app.c');
     },
     request: shardedBy('hashed'),
-    says: /app\.c.*create it there or set createSupportingIndexes/,
+    says: /app\.c.*create one there or set createSupportingIndexes/,
   },
   {
     what: 'documents on the destination',
@@ -193,7 +193,7 @@ const findings: Finding[] = [
     result: 'failed',
     name: 'destinationNotEmpty',
     prepare: (fixture) => void fixture.destinationServer.add('app.c', { documents: [{ _id: 1 }] }),
-    says: /app\.c; drop them or choose an empty cluster/,
+    says: /app\.c\. Drop these collections or choose an empty cluster/,
   },
   {
     what: 'a view on the destination',
@@ -219,7 +219,7 @@ const findings: Finding[] = [
     name: 'destinationNotEmpty',
     prepare: (fixture) =>
       void fixture.destinationServer.tags.push({ ns: 'app.c', min: { k: 1 }, max: { k: 2 }, tag: 'mine' }),
-    says: /app\.c; remove them/,
+    says: /app\.c\. Remove them/,
   },
   {
     what: 'a database that differs in case',
@@ -230,7 +230,7 @@ const findings: Finding[] = [
       fixture.sourceServer.add('app.c');
       fixture.destinationServer.add('App.c');
     },
-    says: /app; drop them/,
+    says: /app\. Drop them/,
   },
   {
     what: 'a filter that matches nothing at all',
@@ -239,7 +239,7 @@ const findings: Finding[] = [
     name: 'filterMatchesNothing',
     prepare: (fixture) => void fixture.sourceServer.add('app.c'),
     request: { includeNamespaces: [{ database: 'ap' }] },
-    says: /correct it/,
+    says: /Correct the filter/,
   },
   {
     what: 'parts of a filter that match nothing',
@@ -254,7 +254,7 @@ const findings: Finding[] = [
         { databaseRegex: { pattern: 'z' } },
       ],
     },
-    says: /app\.mispelt, names like \/\^x\/i of app, databases like \/z\/; check their names/,
+    says: /app\.mispelt, names like \/\^x\/i of app, databases like \/z\/\. Check their names/,
   },
   {
     what: 'views whose collections the filter leaves out',
@@ -269,7 +269,7 @@ const findings: Finding[] = [
       });
     },
     request: { excludeNamespaces: [{ database: 'app', collections: ['d', 'e'] }] },
-    says: /app\.v \(reads app\.d, app\.e\).*include it too, or exclude the views/,
+    says: /app\.v \(reads app\.d, app\.e\).*Include what they read, or exclude the views/,
   },
   {
     what: 'a destination whose disks may be too small',
@@ -310,7 +310,7 @@ describe('preflight finds and says what to do about', () => {
     const { items } = await fixture.report();
     expect(items.find(({ check }) => check === 'equalIds')).toMatchObject({
       result: 'unchecked',
-      description: expect.stringMatching(/app\.c.*found during the copy/) as unknown,
+      description: expect.stringMatching(/app\.c.*The copy finds duplicates/) as unknown,
     });
   });
 

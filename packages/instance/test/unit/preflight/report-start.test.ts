@@ -132,7 +132,7 @@ describe('balancers, disks and equal _ids', () => {
   it('tells that a running balancer will be stopped', async () => {
     const fixture = new Fixture();
     fixture.destinationServer.balancerMode = 'full';
-    expect((await item(fixture, 'balancers')).description).toContain('cluster1 (at rest)');
+    expect((await item(fixture, 'balancers')).description).toContain('cluster1 (idle)');
   });
 
   it('warns when the documents may not fit', async () => {
