@@ -15,7 +15,7 @@ import { clusters } from './topology/clusters.js';
 import { bulkWrites } from './writes/bulk-writes.js';
 import { exactDocuments } from './writes/exact-documents.js';
 
-/** Probes by what they are about, in the order in which they are tried and printed. */
+/** Probes by topic, in the order in which they run and are printed. */
 export const probesByTopic: Readonly<Record<string, readonly Probe[]>> = {
   Clusters: clusters,
   'Cluster times': clusterTimes,
@@ -24,7 +24,7 @@ export const probesByTopic: Readonly<Record<string, readonly Probe[]>> = {
   'Order and bounds': orderAndBounds,
   'Events of documents': documentEvents,
   'Positions of streams': streamPositions,
-  'Events of definitions': ddlEvents,
+  'DDL events': ddlEvents,
   Definitions: catalogs,
   'Bulk writes': bulkWrites,
   'Exact documents': exactDocuments,

@@ -8,8 +8,8 @@ export const recordedVersions: readonly Version[] = [[5, 0, 7]];
 export const recordedSeries: readonly string[] = recordedVersions.map(([major, minor]) => `${major}.${minor}`);
 
 /**
- * What Convoy relies on and nobody has seen servers of a release do.
- * @returns names of probes; none of a release that was recorded
+ * The facts that Convoy relies on and that were never seen on servers of a release.
+ * @returns names of probes; none for a recorded release
  */
 export function unseenProbes(version: Version, topology: Topology): string[] {
   if (recordedSeries.includes(version.slice(0, 2).join('.'))) return [];

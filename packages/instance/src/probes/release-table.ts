@@ -2,7 +2,7 @@ import { isFor, type Need, type Probe, releasesText } from './framework/probe.js
 import { recordedVersions } from './recorded-releases.js';
 
 const needWords: Readonly<Record<Need, string>> = {
-  direct: 'straight to the shards',
+  direct: 'direct access to the shards',
   twoShards: 'two shards',
   users: 'access control',
   disturbing: 'only with --allow-disturbing',
@@ -15,13 +15,13 @@ export function needsText({ topology, needs = [] }: Pick<Probe, 'topology' | 'ne
   return all.length === 0 ? 'any' : all.join(', ');
 }
 
-/** The releases of real servers that a sentence says something about, and that probes were run on; `no` for none. */
+/** The releases of real servers that the sentence covers and on which probes were run; `no` for none. */
 function runText(probe: Probe): string {
   const versions = recordedVersions.filter((version) => isFor(probe, version));
   return versions.length === 0 ? 'no' : versions.map((version) => version.join('.')).join(', ');
 }
 
-/** A probe's row of docs/releases.md: fact, releases, servers, source, name, releases that it was run on. */
+/** A probe's row of docs/releases.md: fact, releases, servers, source, name, releases on which it was run. */
 export function releaseCells(probe: Probe): string[] {
   return [
     probe.sentence.replaceAll('|', '\\|'),

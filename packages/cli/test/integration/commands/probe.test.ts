@@ -79,16 +79,16 @@ describe('convoy probe', () => {
   });
 
   test('prints its report as JSON, and lists probes without a cluster', async () => {
-    const { code, stdout } = await runConvoy('probe', '--cluster', uri(), '--only', 'limits-are-told', '--json');
+    const { code, stdout } = await runConvoy('probe', '--cluster', uri(), '--only', 'limits-are-reported', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       topology: 'sharded',
       hasUsers: true,
       left: null,
-      findings: [{ name: 'limits-are-told', outcome: 'holds' }],
+      findings: [{ name: 'limits-are-reported', outcome: 'holds' }],
     });
-    const listed = await runConvoy('probe', '--list', '--only', 'limits-are-told');
-    expect(listed.stdout.split('\n')[0]).toBe('limits-are-told');
+    const listed = await runConvoy('probe', '--list', '--only', 'limits-are-reported');
+    expect(listed.stdout.split('\n')[0]).toBe('limits-are-reported');
   });
 
   test('ends with 1 for a name that there is not, and with 3 where nothing answers', async () => {
@@ -109,7 +109,7 @@ describe('convoy probe', () => {
     const [left] = await scratchDatabases();
     await run.kill();
     expect(left).toBeDefined();
-    const { stdout } = await runConvoy('probe', '--cluster', uri(), '--only', 'limits-are-told');
+    const { stdout } = await runConvoy('probe', '--cluster', uri(), '--only', 'limits-are-reported');
     expect(stdout).toContain(`Removed ${left}, which an earlier run had left behind.`);
     expect(await scratchDatabases()).toEqual([]);
   });

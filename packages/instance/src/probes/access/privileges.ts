@@ -8,7 +8,7 @@ import type { Server } from '../framework/server.js';
 const corpus = 'corpus 07-auth';
 const unauthorized = 13;
 
-/** Makes a user of the scratch database on a server, and logs in as it. */
+/** Creates a user of the scratch database on a server, and logs in as it. */
 async function userWith(fixture: Fixture, on: Server, roles: readonly string[]): Promise<Server> {
   const [user, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
   const reply = await fixture.ask(
@@ -24,15 +24,16 @@ async function isRefused(fixture: Fixture, command: Document, on: Server, db?: s
   return codeIn(await fixture.ask(command, on, db)) === unauthorized;
 }
 
-/** Which roles may do what. */
+/** What roles allow. */
 export const privileges: readonly Probe[] = [
   {
     name: 'use-uuid-is-needed',
     sentence:
-      'A read by UUID is refused (13) to a user of readAnyDatabase, and allowed with the role backup, which has useUUID.',
+      'A read by UUID is refused (13) to a user of readAnyDatabase, and allowed with the role backup, which has ' +
+      'useUUID.',
     needs: ['direct', 'users'],
     source: 'measured on 5.0.7',
-    otherwise: 'The checks before a start may pass where the copy is refused.',
+    otherwise: 'The checks before a start may pass although the copy is refused.',
     async run(fixture) {
       const find = { find: await fixture.uuid(await fixture.collection([{ _id: 1 }]), fixture.shard), limit: 1 };
       expectRefused(
@@ -53,13 +54,13 @@ export const privileges: readonly Probe[] = [
     sentence: 'appendOplogNote is refused (13) to a user of readAnyDatabase, and allowed with the role backup.',
     needs: ['direct', 'users'],
     source: corpus,
-    otherwise: 'Idle shards may hold a commit back for ten seconds.',
+    otherwise: 'Idle shards may delay a commit by ten seconds.',
     async run(fixture) {
       const note = { appendOplogNote: 1, data: { convoy: 'probe' } };
       expectThat(
         'the note is refused',
         await isRefused(fixture, note, await userWith(fixture, fixture.shard, ['readAnyDatabase']), 'admin'),
-        'carried out',
+        'succeeds',
       );
       expectDone(
         'the note with backup',
@@ -70,10 +71,10 @@ export const privileges: readonly Probe[] = [
   {
     name: 'streams-need-their-actions',
     sentence:
-      'A stream of the whole cluster is allowed with readAnyDatabase, and refused (13) to a user of clusterMonitor alone.',
+      'A stream of the whole cluster is allowed with readAnyDatabase, and refused (13) with clusterMonitor only.',
     needs: ['users'],
     source: corpus,
-    otherwise: 'The checks before a start may pass where streams are refused.',
+    otherwise: 'The checks before a start may pass although streams are refused.',
     async run(fixture) {
       const stream = {
         aggregate: 1,
@@ -83,7 +84,7 @@ export const privileges: readonly Probe[] = [
       expectThat(
         'the stream is refused',
         await isRefused(fixture, stream, await userWith(fixture, fixture.front, ['clusterMonitor']), 'admin'),
-        'carried out',
+        'succeeds',
       );
       expectDone(
         'the stream with readAnyDatabase',
@@ -92,11 +93,11 @@ export const privileges: readonly Probe[] = [
     },
   },
   {
-    name: 'status-tells-privileges',
-    sentence: 'connectionStatus with showPrivileges tells the actions that the login has.',
+    name: 'status-shows-privileges',
+    sentence: 'connectionStatus with showPrivileges lists the actions that the login is granted.',
     needs: ['users'],
     source: corpus,
-    otherwise: 'Missing privileges may not be named before a start.',
+    otherwise: 'The checks before a start may not name missing privileges.',
     async run(fixture) {
       const { authInfo } = await fixture.ask(
         { connectionStatus: 1, showPrivileges: true },
@@ -117,11 +118,11 @@ export const privileges: readonly Probe[] = [
   },
   {
     name: 'users-of-the-cluster-are-not-of-its-shards',
-    sentence: 'A user that is made through the router cannot log in to a shard (18).',
+    sentence: 'A user that was created through the router cannot log in to a shard (18).',
     needs: ['direct', 'users'],
     topology: 'sharded',
     source: corpus,
-    otherwise: 'Nothing is lost: logins of the shards are settings of their own.',
+    otherwise: "Nothing is lost: the shards' logins are configured separately.",
     async run(fixture) {
       const [user, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
       const made = await fixture.ask({ createUser: user, pwd: password, roles: [] });
@@ -137,17 +138,18 @@ export const privileges: readonly Probe[] = [
   {
     name: 'direct-reads-need-their-role',
     sentence:
-      'A shard refuses (13) direct reads to a user without issueDirectShardOperations, and allows them with the role directShardOperations.',
+      'A shard refuses (13) direct reads to a user without issueDirectShardOperations, and allows them with the ' +
+      'role directShardOperations.',
     from: [8, 0, 0],
     needs: ['direct', 'users', 'twoShards'],
     source: 'manual: Shard Direct Commands',
-    otherwise: 'The checks before a start may pass where shards refuse to be read.',
+    otherwise: 'The checks before a start may pass although shards refuse reads.',
     async run(fixture) {
       const find = { find: await fixture.collection([{ _id: 1 }]) };
       expectThat(
         'the read is refused',
         await isRefused(fixture, find, await userWith(fixture, fixture.shard, ['readAnyDatabase'])),
-        'carried out',
+        'succeeds',
       );
       expectDone(
         'the read with the role',

@@ -7,7 +7,7 @@ import type { Server } from '../framework/server.js';
 const source = 'manual: setUserWriteBlockMode';
 const blocked = 371;
 
-/** Runs a call while the writes of users are blocked, and lets them go on however it ends. */
+/** Runs a call while the writes of users are blocked, and always lifts the block afterwards. */
 async function whileBlocked(fixture: Fixture, call: () => Promise<void>): Promise<void> {
   try {
     await fixture.adminDone({ setUserWriteBlockMode: 1, global: true });
@@ -17,7 +17,7 @@ async function whileBlocked(fixture: Fixture, call: () => Promise<void>): Promis
   }
 }
 
-/** Somebody whom a block refuses: without access control everybody. */
+/** A user whom a block refuses; without access control everybody. */
 async function user(fixture: Fixture): Promise<Server> {
   const [name, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
   const status = await fixture.adminDone({ connectionStatus: 1 });
@@ -33,16 +33,17 @@ async function user(fixture: Fixture): Promise<Server> {
   return fixture.as({ user: name, password, authSource: fixture.db });
 }
 
-/** What a block of users' writes refuses. */
+/** What a block of user writes refuses. */
 export const writeBlocks: readonly Probe[] = [
   {
     name: 'block-refuses-writes',
     sentence:
-      'While the writes of users are blocked, their inserts, updates and deletes are refused with UserWritesBlocked (371), and taken again afterwards.',
+      'While the writes of users are blocked, their inserts, updates and deletes are refused with ' +
+      'UserWritesBlocked (371). Afterwards they succeed again.',
     from: [6, 0, 0],
     needs: ['disturbing'],
     source,
-    otherwise: 'Writes of users may be lost around the commit.',
+    otherwise: 'User writes may be lost around the commit.',
     async run(fixture) {
       const [name, on] = [await fixture.collection([{ _id: 1 }]), await user(fixture)];
       await whileBlocked(fixture, async () => {
@@ -64,11 +65,12 @@ export const writeBlocks: readonly Probe[] = [
   {
     name: 'block-refuses-definitions',
     sentence:
-      'While the writes of users are blocked, their creates, drops, renames and indexes are refused with UserWritesBlocked (371).',
+      'While the writes of users are blocked, their creates, drops, renames and indexes are refused with ' +
+      'UserWritesBlocked (371).',
     from: [6, 0, 0],
     needs: ['disturbing'],
     source,
-    otherwise: 'Definition changes may be lost around the commit.',
+    otherwise: 'DDL changes may be lost around the commit.',
     async run(fixture) {
       const [name, on] = [await fixture.collection([{ _id: 1 }]), await user(fixture)];
       await whileBlocked(fixture, async () => {
@@ -93,11 +95,11 @@ export const writeBlocks: readonly Probe[] = [
   },
   {
     name: 'block-may-be-repeated',
-    sentence: 'A block that stands may be set again, and one that does not may be taken away.',
+    sentence: 'An active block may be set again, and a missing one may be lifted.',
     from: [6, 0, 0],
     needs: ['disturbing'],
     source,
-    otherwise: 'A commit that is resumed may fail.',
+    otherwise: 'A resumed commit may fail.',
     async run(fixture) {
       await whileBlocked(fixture, async () =>
         expectDone(
@@ -113,11 +115,11 @@ export const writeBlocks: readonly Probe[] = [
   },
   {
     name: 'block-lets-reads-through',
-    sentence: 'While the writes of users are blocked, reads and streams go on.',
+    sentence: 'While the writes of users are blocked, reads and streams continue.',
     from: [6, 0, 0],
     needs: ['disturbing'],
     source,
-    otherwise: 'The last changes may not be read around the commit.',
+    otherwise: 'Convoy may miss the last changes around the commit.',
     async run(fixture) {
       const [name, on] = [await fixture.collection([{ _id: 1 }]), await user(fixture)];
       await whileBlocked(fixture, async () => {
@@ -131,7 +133,7 @@ export const writeBlocks: readonly Probe[] = [
   },
   {
     name: 'block-lets-the-privileged-through',
-    sentence: 'A user with bypassWriteBlockingMode, as the role restore has it, goes on writing.',
+    sentence: 'A user with bypassWriteBlockingMode, which the role restore has, can still write.',
     from: [6, 0, 0],
     needs: ['disturbing', 'users'],
     source,
@@ -151,12 +153,12 @@ export const writeBlocks: readonly Probe[] = [
     },
   },
   {
-    name: 'block-is-told',
-    sentence: 'serverStatus of a shard tells by repl.userWriteBlockMode whether a block stands (2) or not (1).',
+    name: 'block-is-shown',
+    sentence: 'serverStatus of a shard shows in repl.userWriteBlockMode whether a block is active (2) or not (1).',
     from: [6, 0, 0],
     needs: ['direct', 'disturbing'],
     source: 'server tests: user_write_blocking',
-    otherwise: 'A block that stands may be set again, which ends index builds.',
+    otherwise: 'An active block may be set again, which aborts index builds.',
     async run(fixture) {
       const mode = async (): Promise<unknown> =>
         ((await fixture.adminDone({ serverStatus: 1 }, fixture.shard))['repl'] as Record<string, unknown>)[

@@ -5,19 +5,20 @@ import type { Fixture } from '../framework/fixture.js';
 
 const corpus = 'corpus 15-attributes';
 
-/** The greatest value, which servers take for never. */
+/** The greatest value, which servers treat as never. */
 const never = 2_147_483_647;
 
 async function index(fixture: Fixture, collection: string, name: string): Promise<Document | undefined> {
   return (await fixture.rows({ listIndexes: collection })).find((one) => one['name'] === name);
 }
 
-/** What definitions may be, and what repeated ones answer. */
+/** What definitions may contain, and what repeated commands answer. */
 export const catalogs: readonly Probe[] = [
   {
     name: 'repeated-definitions',
     sentence:
-      'What is made again is refused as such: a collection with NamespaceExists (48) or as done when it is the same, an index as done, a drop with NamespaceNotFound (26) or as done.',
+      'A repeated definition is reported as such: a create by NamespaceExists (48) or as a success if it is the ' +
+      'same, an index as a success, a drop by NamespaceNotFound (26) or as a success.',
     source: 'corpus 02-catalog',
     otherwise: 'A step that is repeated after a crash may end the migration.',
     async run(fixture) {
@@ -34,7 +35,7 @@ export const catalogs: readonly Probe[] = [
     name: 'rename-onto-itself-is-refused',
     sentence: 'Renaming a collection to its own name is refused with IllegalOperation (20).',
     source: 'measured on 5.0.7',
-    otherwise: 'A rename that is repeated may not be known as done.',
+    otherwise: 'A repeated rename may not be recognised as done.',
     async run(fixture) {
       const namespace = `${fixture.db}.${await fixture.collection([{ _id: 1 }])}`;
       expectRefused(
@@ -46,9 +47,9 @@ export const catalogs: readonly Probe[] = [
   },
   {
     name: 'unique-beside-plain',
-    sentence: 'A unique index can be built beside a plain one on the same key, when its name differs.',
+    sentence: 'A unique index can be built beside a plain one on the same key if its name differs.',
     source: corpus,
-    otherwise: 'Unique indexes cannot be restored at the commit.',
+    otherwise: 'The commit cannot restore unique indexes.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, u: 1 }]);
       await fixture.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'temporary' }] });
@@ -62,9 +63,9 @@ export const catalogs: readonly Probe[] = [
   {
     name: 'unique-over-duplicates-is-refused',
     sentence:
-      'A unique index over documents that share a key is refused with DuplicateKey (11000), and leaves nothing.',
+      'A unique index over documents with equal keys is refused with DuplicateKey (11000), and leaves nothing behind.',
     source: corpus,
-    otherwise: 'Duplicates may not be noticed at the commit.',
+    otherwise: 'The commit may not find duplicates.',
     async run(fixture) {
       const name = await fixture.collection([
         { _id: 1, u: 1 },
@@ -81,10 +82,11 @@ export const catalogs: readonly Probe[] = [
   {
     name: 'convert-to-unique',
     sentence:
-      'collMod makes an index unique by prepareUnique and unique, and refuses duplicates with CannotConvertIndexToUnique (359) and their _ids.',
+      'collMod makes an index unique by prepareUnique and unique, and refuses duplicates with ' +
+      'CannotConvertIndexToUnique (359) and their _ids.',
     from: [6, 0, 0],
     source: 'manual: collMod',
-    otherwise: 'Unique indexes cannot be restored at the commit.',
+    otherwise: 'The commit cannot restore unique indexes.',
     async run(fixture) {
       const name = await fixture.collection([
         { _id: 1, u: 1 },
@@ -129,7 +131,7 @@ export const catalogs: readonly Probe[] = [
   },
   {
     name: 'hidden-indexes',
-    sentence: 'An index is hidden and shown by collMod, and listed as such.',
+    sentence: 'collMod hides and shows an index, and listIndexes reports it.',
     source: corpus,
     otherwise: 'Hidden indexes may be visible after the commit.',
     async run(fixture) {
@@ -145,7 +147,7 @@ export const catalogs: readonly Probe[] = [
     name: 'capped-sizes-are-changed',
     sentence: 'collMod changes the size of a capped collection from 6.0 on, and refuses it before.',
     source: `${corpus}; manual: collMod`,
-    otherwise: 'Capped collections may keep another size after the commit.',
+    otherwise: 'Capped collections may have another size after the commit.',
     async run(fixture) {
       const name = await fixture.collection([], { capped: true, size: 65_536 });
       const reply = await fixture.ask({ collMod: name, cappedSize: 131_072 });
@@ -156,10 +158,11 @@ export const catalogs: readonly Probe[] = [
   {
     name: 'ranges-in-the-config-database',
     sentence:
-      'config.collections has key and UUID of a sharded collection, and config.chunks its ranges by that UUID, without gaps from MinKey to MaxKey.',
+      'config.collections has key and UUID of a sharded collection, and config.chunks its ranges by that UUID, ' +
+      'without gaps from MinKey to MaxKey.',
     needs: ['twoShards'],
     source: 'corpus 02-catalog',
-    otherwise: 'Convoy cannot tell which shard owns a document.',
+    otherwise: 'Convoy cannot determine which shard owns a document.',
     async run(fixture) {
       const name = await fixture.split();
       const [entry] = await fixture.rows(
@@ -185,10 +188,10 @@ export const catalogs: readonly Probe[] = [
   },
   {
     name: 'moves-raise-versions',
-    sentence: 'A chunk that moves gets a version with a higher first number, and stands with its new shard.',
+    sentence: 'A chunk that moves gets a version with a higher major number, and its new shard.',
     needs: ['twoShards'],
     source: 'corpus 18-found-sharding',
-    otherwise: 'Chunks that were moved there and back may not be noticed.',
+    otherwise: 'Chunks that moved there and back may go unnoticed.',
     async run(fixture) {
       const name = await fixture.ownSplit();
       const chunk = async (): Promise<Document> => {
@@ -210,7 +213,7 @@ export const catalogs: readonly Probe[] = [
       const after = await chunk();
       expectSame('the shard', after['shard'], fixture.shardIds[1]);
       expectThat(
-        'the first number of the version is higher',
+        'the major number of the version is higher',
         (after['lastmod'] as { t: number }).t > (before['lastmod'] as { t: number }).t,
         [before['lastmod'], after['lastmod']],
       );
@@ -218,7 +221,7 @@ export const catalogs: readonly Probe[] = [
   },
   {
     name: 'views-are-not-collections',
-    sentence: 'listCollections tells views by their type, with what they read and without a UUID.',
+    sentence: 'listCollections shows views by their type, with what they read and without a UUID.',
     source: 'corpus 02-catalog',
     otherwise: 'Views may be copied like collections.',
     async run(fixture) {
@@ -233,9 +236,9 @@ export const catalogs: readonly Probe[] = [
   },
   {
     name: 'options-come-back',
-    sentence: 'listCollections brings the options of a collection as they were given.',
+    sentence: 'listCollections returns the options of a collection as they were given.',
     source: 'corpus 02-catalog',
-    otherwise: 'Collections may be made with other options on the destination.',
+    otherwise: 'Convoy may create collections with other options on the destination.',
     async run(fixture) {
       const options = { validator: { a: { $type: 'int' } }, validationLevel: 'moderate', validationAction: 'warn' };
       const name = await fixture.collection([], options);
@@ -245,9 +248,9 @@ export const catalogs: readonly Probe[] = [
   },
   {
     name: 'index-options-come-back',
-    sentence: 'listIndexes brings key and options of an index as they were given, the fields of the key in order.',
+    sentence: "listIndexes returns key and options of an index as they were given, with the key's fields in order.",
     source: 'corpus 02-catalog; corpus 15-attributes',
-    otherwise: 'Indexes may be made with other options on the destination.',
+    otherwise: 'Convoy may create indexes with other options on the destination.',
     async run(fixture) {
       const name = await fixture.collection();
       const given = { key: { b: 1, a: -1 }, name: 'own', unique: true, sparse: true };
@@ -260,9 +263,9 @@ export const catalogs: readonly Probe[] = [
   {
     name: 'capped-sizes-come-back',
     sentence:
-      'listCollections brings the size of a capped collection as it was given, or rounded up to a multiple of 256.',
+      'listCollections returns the size of a capped collection as it was given, or rounded up to a multiple of 256.',
     source: `${corpus}; manual: capped collections`,
-    otherwise: 'Capped collections may count as different after the copy.',
+    otherwise: 'Capped collections may be reported as different after the copy.',
     async run(fixture) {
       const name = await fixture.collection([], { capped: true, size: 100_001 });
       const [listed] = await fixture.rows({ listCollections: 1, filter: { name } });
@@ -271,8 +274,8 @@ export const catalogs: readonly Probe[] = [
     },
   },
   {
-    name: 'time-series-are-told',
-    sentence: 'listCollections tells time series by their type.',
+    name: 'time-series-are-shown',
+    sentence: 'listCollections shows time series by their type.',
     source: 'manual: time series',
     otherwise: 'A time series may be left out, or copied as something else.',
     async run(fixture) {
@@ -282,11 +285,11 @@ export const catalogs: readonly Probe[] = [
     },
   },
   {
-    name: 'clustered-index-is-told',
-    sentence: 'listIndexes marks the index of a clustered collection, which has no other one on _id.',
+    name: 'clustered-index-is-shown',
+    sentence: 'listIndexes marks the index of a clustered collection, which has no other index on _id.',
     from: [6, 0, 0],
     source: 'manual: clustered collections',
-    otherwise: 'Convoy may try to make an index that is there.',
+    otherwise: 'Convoy may try to create an index that exists.',
     async run(fixture) {
       const name = await fixture.collection([], { clusteredIndex: { key: { _id: 1 }, unique: true } });
       const listed = await fixture.rows({ listIndexes: name });
@@ -300,10 +303,11 @@ export const catalogs: readonly Probe[] = [
   {
     name: 'wrong-uuid-of-a-definition-is-refused',
     sentence:
-      'A drop, a rename, a collMod and an index with collectionUUID are refused with CollectionUUIDMismatch (361) when the name has another one.',
+      'A drop, a rename, a collMod and an index with collectionUUID are refused with CollectionUUIDMismatch ' +
+      '(361) if the collection has another UUID.',
     from: [6, 0, 0],
     source: 'manual: collectionUUID',
-    otherwise: 'A slow leader may drop or rename a collection that has taken the place of another.',
+    otherwise: 'A slow leader may drop or rename a collection that has replaced another.',
     async run(fixture) {
       const [name, other] = [await fixture.collection(), await fixture.collection()];
       const collectionUUID = await fixture.uuid(other);

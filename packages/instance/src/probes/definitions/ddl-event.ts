@@ -7,7 +7,7 @@ const corpus = 'corpus 05-events-ddl';
 const expanded = { showExpandedEvents: true };
 const manual = 'manual: change events, showExpandedEvents';
 
-/** Operations that are shown to a stream of the scratch database, of one collection and of what it is renamed to. */
+/** Operations that a stream of the scratch database shows for one collection and its later names. */
 async function shownOf(
   fixture: Fixture,
   at: Timestamp,
@@ -22,12 +22,12 @@ function operations(events: readonly Document[]): unknown[] {
   return events.map(({ operationType }) => operationType as unknown);
 }
 
-/** How often an operation of a collection is shown. */
+/** How often a stream shows an operation of a collection. */
 async function copies(fixture: Fixture, name: string, operation: string, at: Timestamp): Promise<number> {
   return operations(await shownOf(fixture, at, [name])).filter((one) => one === operation).length;
 }
 
-/** A command gives a collection a new UUID, and is shown as a rename of another one over it. */
+/** Checks that a command gives a collection a new UUID, and that the stream shows a rename over it. */
 async function expectMadeAnew(fixture: Fixture, name: string, command: Document): Promise<void> {
   const [before, at] = [String(await fixture.uuid(name)), await fixture.now()];
   await fixture.done(command);
@@ -38,11 +38,11 @@ async function expectMadeAnew(fixture: Fixture, name: string, command: Document)
   expectThat('a rename over it', events.some(isOver), operations(events));
 }
 
-/** What changes of definitions show. */
+/** Events of DDL changes. */
 export const ddlEvents: readonly Probe[] = [
   {
     name: 'drop-and-rename-are-shown',
-    sentence: 'A stream of a database shows renames with the new name, and drops, and goes on behind them.',
+    sentence: 'A stream of a database shows renames with the new name, and drops, and continues after them.',
     source: corpus,
     otherwise: 'Renamed and dropped collections may arrive under their old names.',
     async run(fixture) {
@@ -59,9 +59,9 @@ export const ddlEvents: readonly Probe[] = [
   {
     name: 'rename-over-a-target',
     sentence:
-      'A rename over another collection is shown with the UUID of the renamed one, and the target has its name no more.',
+      'A rename over another collection is shown with the UUID of the renamed one, and the target loses its name.',
     source: corpus,
-    otherwise: 'A collection that was overwritten may live on.',
+    otherwise: 'A collection that was overwritten may remain.',
     async run(fixture) {
       const [name, target] = [await fixture.collection(), await fixture.collection([{ _id: 1 }])];
       const uuid = await fixture.uuid(name);
@@ -81,7 +81,7 @@ export const ddlEvents: readonly Probe[] = [
     sentence: 'The drop of a sharded collection is shown once per shard before 6.3, and once from then on.',
     needs: ['twoShards'],
     source: `${corpus}; SERVER-71085`,
-    otherwise: 'Drops may be applied before all shards have dropped, or be waited for in vain.',
+    otherwise: 'Drops may be applied before all shards have dropped, or wait in vain.',
     async run(fixture) {
       const name = await fixture.ownSplit([
         { _id: 1, sk: -1 },
@@ -101,7 +101,7 @@ export const ddlEvents: readonly Probe[] = [
     sentence: 'The rename of a sharded collection is shown once per shard before 7.0, and once from then on.',
     needs: ['twoShards'],
     source: `${corpus}; SERVER-71365`,
-    otherwise: 'Renames may be applied before all shards have renamed, or be waited for in vain.',
+    otherwise: 'Renames may be applied before all shards have renamed, or wait in vain.',
     async run(fixture) {
       const name = await fixture.ownSplit([
         { _id: 1, sk: -1 },
@@ -121,7 +121,7 @@ export const ddlEvents: readonly Probe[] = [
     sentence: 'convertToCapped gives the collection a new UUID, and is shown as a rename of a temporary one over it.',
     topology: 'replicaSet',
     source: corpus,
-    otherwise: 'A collection that was made anew may be taken for the old one.',
+    otherwise: 'A recreated collection may be mistaken for the old one.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1 }]);
       await expectMadeAnew(fixture, name, { convertToCapped: name, size: 65_536 });
@@ -131,7 +131,7 @@ export const ddlEvents: readonly Probe[] = [
     name: 'out-is-a-rename',
     sentence: '$out gives its target a new UUID, and is shown as a rename of a temporary collection over it.',
     source: corpus,
-    otherwise: 'A collection that was made anew may be taken for the old one.',
+    otherwise: 'A recreated collection may be mistaken for the old one.',
     async run(fixture) {
       const [name, target] = [await fixture.collection([{ _id: 1 }]), await fixture.collection([{ _id: 2 }])];
       await expectMadeAnew(fixture, target, { aggregate: name, pipeline: [{ $out: target }], cursor: {} });
@@ -141,7 +141,7 @@ export const ddlEvents: readonly Probe[] = [
     name: 'drop-database-shows-its-drops',
     sentence: 'dropDatabase is shown as a drop for each collection, and then as dropDatabase.',
     source: corpus,
-    otherwise: 'Collections of a dropped database may live on.',
+    otherwise: 'Collections of a dropped database may remain.',
     async run(fixture) {
       const db = `${fixture.db}_dropped`;
       const { operationTime: at } = await fixture.done({ create: 'a' }, fixture.front, db);
@@ -161,7 +161,7 @@ export const ddlEvents: readonly Probe[] = [
           .sort(),
         ['a', 'b'],
       );
-      expectThat('dropDatabase behind them', seen.findIndex(([operation]) => operation === 'dropDatabase') >= 2, seen);
+      expectThat('dropDatabase after them', seen.findIndex(([operation]) => operation === 'dropDatabase') >= 2, seen);
     },
   },
   {
@@ -195,10 +195,10 @@ export const ddlEvents: readonly Probe[] = [
   },
   {
     name: 'create-brings-options-and-uuid',
-    sentence: 'The event of a new collection brings its options and its UUID.',
+    sentence: 'The event of a new collection contains its options and its UUID.',
     from: [6, 0, 0],
     source: manual,
-    otherwise: 'New collections may be made with other options.',
+    otherwise: 'Convoy may create new collections with other options.',
     async run(fixture) {
       const at = await fixture.now();
       const name = await fixture.collection([], { capped: true, size: 65_536 });
@@ -271,7 +271,7 @@ export const ddlEvents: readonly Probe[] = [
     sentence: 'The drop of a view is shown without a UUID of its own.',
     from: [6, 0, 0],
     source: 'server tests: change events of views',
-    otherwise: 'The drop of a view may be taken for that of a collection.',
+    otherwise: 'The drop of a view may be mistaken for that of a collection.',
     async run(fixture) {
       const name = await fixture.collection([], { viewOn: 'any', pipeline: [] });
       const at = await fixture.now();
@@ -288,7 +288,7 @@ export const ddlEvents: readonly Probe[] = [
   },
 ];
 
-/** Makes a collection, an index, hides it and drops it. @returns the collection's name */
+/** Creates a collection and an index, hides the index and drops it. @returns the collection's name */
 async function runDdl(fixture: Fixture): Promise<string> {
   const name = await fixture.collection();
   await fixture.done({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }] });

@@ -2,26 +2,26 @@ import { type Document, Long, type Timestamp } from 'mongodb';
 import type { Fixture } from './fixture.js';
 import type { Server } from './server.js';
 
-/** What a stream shows: a collection, the scratch database or the whole cluster. */
+/** Scope of a stream: a collection, the scratch database or the whole cluster. */
 export interface StreamOf {
   readonly on?: Server;
   readonly collection?: string;
   readonly database?: string;
-  /** First time that is shown. */
+  /** First time to show. */
   readonly at?: Timestamp;
   /** Further options of `$changeStream`. */
   readonly stage?: Document;
   readonly pipeline?: readonly Document[];
 }
 
-/** How long a server holds an empty batch back. */
+/** How long a server waits before it returns an empty batch. */
 const batch_ms = 250;
 
 /** A change stream as a cursor, read batch by batch. */
 export class EventStream {
-  /** What was shown so far, without the marks at which reading ends. */
+  /** Events so far, without the markers that end the read. */
   readonly events: Document[] = [];
-  /** Whether the mark of `Fixture.read` was shown. */
+  /** Whether the marker of `Fixture.read` has arrived. */
   isAtEnd = false;
   /** The token of the last batch. */
   token = '';
@@ -54,7 +54,7 @@ export class EventStream {
     return this.#tokens;
   }
 
-  /** Reads batches until there is enough, or nothing more is to be expected. */
+  /** Reads batches until there are enough events, or no more are expected. */
   async until(isEnough: (stream: EventStream) => boolean): Promise<Document[]> {
     const started_ms = performance.now();
     if (!isEnough(this)) await this.fixture.wake();
@@ -65,7 +65,7 @@ export class EventStream {
     return this.events;
   }
 
-  /** One batch, as the server has answered. */
+  /** One batch, as the server returned it. */
   async next(): Promise<Document> {
     const [, ...name] = this.cursor.ns.split('.');
     const reply = await this.fixture.ask(
@@ -90,7 +90,10 @@ export class EventStream {
   }
 }
 
-/** The field of a document whose insertion ends the reading of a stream, and the collection for it where a stream is of all. */
+/**
+ * A field that marks documents whose insertion ends the read of a stream, and their collection for streams of a whole
+ * database or cluster.
+ */
 export const endMark = 'end_of_probe';
 
 /** Whether an event is the insertion of such a document, or the creation of that collection. */
@@ -101,7 +104,7 @@ export function isEnd({ ns, fullDocument }: Document): boolean {
   );
 }
 
-/** Cursor ids are 64-bit integers, which the driver gives as numbers where these are exact. */
+/** Cursor ids are 64-bit integers, which the driver returns as numbers if these are exact. */
 export function asLong(id: number | Long): Long {
   return typeof id === 'number' ? Long.fromNumber(id) : id;
 }

@@ -1,10 +1,10 @@
 import { BSON, type Document, type Long, type Timestamp } from 'mongodb';
 import { DoesNotHold } from './probe.js';
 
-/** Longer answers are cut: the recording has the whole. */
+/** Longer answers are truncated: the recording has the whole. */
 const shownCharactersMax = 400;
 
-/** A value as it is shown and compared: extended JSON, with fields in their order. */
+/** A value as it is shown and compared: extended JSON, with fields in order. */
 export function shown(value: unknown): string {
   const text = value === undefined ? 'nothing' : BSON.EJSON.stringify(value, { relaxed: true });
   return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text;
@@ -24,7 +24,7 @@ export function expectThat(what: string, isTrue: boolean, answered: unknown): vo
   if (!isTrue) throw new DoesNotHold(what, shown(answered));
 }
 
-/** What a reply says of its cursor; nothing of a refusal. */
+/** The cursor of a reply; nothing for a refusal. */
 export interface ShownCursor {
   readonly id?: number | Long;
   readonly firstBatch?: Document[];
@@ -36,7 +36,7 @@ export function cursorIn(reply: Document): ShownCursor {
   return (reply['cursor'] as ShownCursor | undefined) ?? {};
 }
 
-/** The code of a failed command, or of its first failed statement; 0 where all went well. */
+/** The code of a failed command, or of its first failed statement; 0 if all succeeded. */
 export function codeIn(reply: Document): number {
   if (reply['ok'] !== 1) return typeof reply['code'] === 'number' ? reply['code'] : -1;
   const [first] = (reply['writeErrors'] as { code: number }[] | undefined) ?? [];
@@ -49,12 +49,12 @@ export function expectRefused(what: string, reply: Document, ...codes: readonly 
     throw new DoesNotHold(`${what} is refused with ${codes.join(' or ')}`, shownReply(reply));
 }
 
-/** @throws DoesNotHold unless the command went well */
+/** @throws DoesNotHold unless the command succeeded */
 export function expectDone(what: string, reply: Document): void {
-  if (codeIn(reply) !== 0) throw new DoesNotHold(`${what} is carried out`, shownReply(reply));
+  if (codeIn(reply) !== 0) throw new DoesNotHold(`${what} succeeds`, shownReply(reply));
 }
 
-/** A reply without what every reply has. */
+/** A reply without the fields that every reply has. */
 export function shownReply({ $clusterTime: _time, operationTime: _operation, ...reply }: Document): string {
   return shown(reply);
 }

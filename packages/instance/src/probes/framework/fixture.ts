@@ -7,29 +7,29 @@ import { DoesNotHold, NotTried, type Topology, type Version } from './probe.js';
 import type { Reached, ShardLogin } from './reach.js';
 import { type Asked, type Observer, plain, type Server } from './server.js';
 
-/** What a run gives to each of its scenes. */
+/** What a run gives to each of its fixtures. */
 export interface FixtureOptions {
   readonly reached: Reached;
   /** The scratch database. */
   readonly db: string;
-  /** What probes share: the name of the collection on two shards, once there is one. */
+  /** State that probes reuse: the name of the collection on two shards, once it exists. */
   readonly shared: { split: string | null };
-  /** How long a stream is read for what does not come. */
+  /** How long a probe reads a stream for an event that should not arrive. */
   readonly patience_ms: number;
   readonly observe: Observer;
-  /** Gets every reply as it came. */
+  /** Receives every reply unchanged. */
   readonly record: (asked: Asked, reply: Document) => void;
   readonly signal: AbortSignal;
 }
 
 const unauthorized = 13;
-/** LockBusy, WriteConflict, ConflictingOperationInProgress, LockTimeout: somebody else is at work for a moment. */
+/** LockBusy, WriteConflict, ConflictingOperationInProgress, LockTimeout: another operation runs for a moment. */
 const busyCodes: ReadonlySet<number> = new Set([24, 46, 112, 117]);
-/** A balancer that is moving a chunk is waited for. */
+/** Waits for a balancer that is moving a chunk. */
 const tries = 40;
 const pause_ms = 250;
 
-/** What one probe works with: the servers, and collections of its own in the scratch database. */
+/** What one probe works with: the servers, and its own collections in the scratch database. */
 export class Fixture {
   readonly db: string;
   readonly topology: Topology;
@@ -48,7 +48,7 @@ export class Fixture {
     [this.db, this.topology, this.version, this.front] = [db, reached.topology, reached.version, reached.front];
   }
 
-  /** The shard on which unsharded collections of the scratch database lie, or the replica set. */
+  /** The shard that holds unsharded collections of the scratch database, or the replica set. */
   get shard(): Server {
     return this.#shardAt(0);
   }
@@ -67,7 +67,7 @@ export class Fixture {
     return this.options.patience_ms;
   }
 
-  /** The router, and the shard itself where it is reached; a replica set is one of both. */
+  /** The router, and the shard itself if it can be reached; a replica set is one of both. */
   get everywhere(): readonly Server[] {
     return [...new Set([this.front, ...this.options.reached.shards.slice(0, 1)])];
   }
@@ -79,16 +79,19 @@ export class Fixture {
   #shardAt(index: number): Server {
     const shard = this.options.reached.shards[index];
     if (shard === undefined)
-      throw new NotTried(`the shards are not reached directly: ${this.options.reached.withoutShards}`);
+      throw new NotTried(`the shards cannot be reached directly: ${this.options.reached.withoutShards}`);
     return shard;
   }
 
-  /** @returns the reply as it came, also of a refusal */
+  /** @returns the reply unchanged, also of a refusal */
   ask(command: Document, on = this.front, db = this.db): Promise<Document> {
     return this.#ask(on, db, command);
   }
 
-  /** Asks what has to go well for the probe to be tried. @throws NotTried where a privilege is missing, DoesNotHold */
+  /**
+   * Runs a command that must succeed before the probe can be tried. @throws NotTried if a privilege is missing,
+   * DoesNotHold
+   */
   async done(command: Document, on = this.front, db = this.db): Promise<Document> {
     for (let left = tries; ; left -= 1) {
       const reply = await this.#ask(on, db, command);
@@ -96,7 +99,7 @@ export class Fixture {
       if (code === 0) return reply;
       const [name = ''] = Object.keys(command);
       if (code === unauthorized) throw new NotTried(`the login may not ${name}`);
-      if (left <= 1 || !busyCodes.has(code)) throw new DoesNotHold(`${name} is carried out`, shownReply(reply));
+      if (left <= 1 || !busyCodes.has(code)) throw new DoesNotHold(`${name} succeeds`, shownReply(reply));
       await wait(pause_ms, undefined, { signal: this.options.signal });
     }
   }
@@ -105,7 +108,7 @@ export class Fixture {
     return this.done(command, on, 'admin');
   }
 
-  /** All documents of a find or aggregate that has to go well. */
+  /** All documents of a find or aggregate that must succeed. */
   async rows(command: Document, on = this.front, db = this.db): Promise<Document[]> {
     let { cursor } = (await this.done(command, on, db)) as {
       cursor: { id: Long; ns: string; firstBatch: Document[]; nextBatch?: Document[] };
@@ -128,7 +131,7 @@ export class Fixture {
     return `${this.probe}_${this.#collections}`;
   }
 
-  /** Makes a collection, not sharded. @returns its name */
+  /** Creates an unsharded collection. @returns its name */
   async collection(documents: readonly Document[] = [], options: Document = {}): Promise<string> {
     const name = this.newName();
     await this.done({ create: name, ...options });
@@ -137,8 +140,8 @@ export class Fixture {
   }
 
   /**
-   * A collection that is sharded by `sk`: what is negative lies on the first shard, the rest on the other. Probes share it, since
-   * moving a chunk takes its time; none changes its definition. It is emptied before.
+   * A collection sharded by `sk`: negative values are on the first shard, the rest on the other. Probes reuse it, since
+   * moving a chunk takes time; none changes its definition. It is emptied first.
    * @returns its name
    */
   async split(documents: readonly Document[] = []): Promise<string> {
@@ -149,19 +152,19 @@ export class Fixture {
     return shared.split;
   }
 
-  /** The same for the probe alone. @returns its name */
+  /** The same for one probe only. @returns its name */
   async ownSplit(documents: readonly Document[] = []): Promise<string> {
     const name = this.newName();
     const namespace = `${this.db}.${name}`;
     await this.adminDone({ shardCollection: namespace, key: { sk: 1 } });
     await this.adminDone({ split: namespace, middle: { sk: 0 } });
-    // Both, since a balancer that comes in between may have moved the wrong one.
+    // Move both: a balancer that runs in between may have moved the wrong one.
     for (const [sk, to = ''] of [
       [-1, this.shardIds[0]],
       [0, this.shardIds[1]],
     ] as const)
       await this.adminDone({ moveChunk: namespace, find: { sk }, to });
-    // Shards learn of the move with the first command; a transaction would be aborted by that.
+    // Shards learn of the move with the first command, which would abort a transaction.
     await this.rows({ find: name });
     if (documents.length > 0) await this.insert(name, documents);
     return name;
@@ -177,12 +180,12 @@ export class Fixture {
     return timeOf(await this.done({ update: name, updates: [{ q, u, ...more }], writeConcern: { w: 'majority' } }));
   }
 
-  /** The present time of a server: not below anything that this probe has done there. */
+  /** The current time of a server: at least the time of everything that this probe has done there. */
   async now(on = this.front): Promise<Timestamp> {
     return timeOf(await this.done({ ping: 1 }, on));
   }
 
-  /** UUID of a collection, as `listCollections` tells it. */
+  /** UUID of a collection, as `listCollections` returns it. */
   async uuid(name: string, on = this.front): Promise<unknown> {
     const [listed] = await this.rows({ listCollections: 1, filter: { name } }, on);
     return (listed?.['info'] as { uuid?: unknown } | undefined)?.uuid;
@@ -193,8 +196,8 @@ export class Fixture {
   }
 
   /**
-   * Reads a stream up to now: to a mark that is written first, into its collection or beside all.
-   * @param fields of the mark, as a shard key
+   * Reads a stream up to now: up to a marker that it first writes, into the stream's collection or a separate one.
+   * @param fields of the marker, as a shard key
    */
   async read(of: StreamOf, fields: Document = {}): Promise<EventStream> {
     await this.insert(of.collection ?? endMark, [{ [endMark]: 1, ...fields }]);
@@ -203,7 +206,9 @@ export class Fixture {
     return stream;
   }
 
-  /** Moves idle shards on to the present time, as reading after it does; where it is not allowed, they move by themselves. */
+  /**
+   * Advances idle shards to the current time, by a read after it; without the privilege, they advance by themselves.
+   */
   async wake(): Promise<void> {
     if (!this.isSharded) return;
     const { $clusterTime } = await this.#ask(this.front, this.db, { ping: 1 });
@@ -246,7 +251,7 @@ export class Fixture {
   }
 }
 
-/** The operation time of a reply: for a write, that of what it has written. */
+/** The operation time of a reply: for a write, the time of the write. */
 export function timeOf(reply: Document): Timestamp {
   return reply['operationTime'] as Timestamp;
 }

@@ -1,9 +1,9 @@
 import { type ClientSession, type Document, Long } from 'mongodb';
 
-/** Asks a command in a session. */
+/** Runs a command in a session. */
 export type AskInSession = (db: string | null, command: Document, session: ClientSession) => Promise<Document>;
 
-/** A session whose writes and transactions bear numbers of the caller's choice, as those of Convoy do. */
+/** A session whose writes and transactions have numbers of the caller's choice, like Convoy's own. */
 export class NumberedSession {
   constructor(
     private readonly session: ClientSession,
@@ -15,7 +15,7 @@ export class NumberedSession {
     return this.session.serverSession.id;
   }
 
-  /** A retryable write; without a number, one that brings its own. */
+  /** A retryable write; without a number, the statement contains its own. */
   write(command: Document, number?: Long): Promise<Document> {
     return number === undefined
       ? this.askIn(null, { ...command, lsid: this.lsid }, this.session)
@@ -27,7 +27,7 @@ export class NumberedSession {
     return this.#ask(null, command, number, { startTransaction: true, autocommit: false });
   }
 
-  /** A further command of it. */
+  /** A further command of the transaction. */
   go(command: Document, number: Long): Promise<Document> {
     return this.#ask(null, command, number, { autocommit: false });
   }
@@ -41,13 +41,13 @@ export class NumberedSession {
   }
 
   #ask(db: string | null, command: Document, number: Long, more: Document): Promise<Document> {
-    // The driver puts its own number into what ends a transaction.
+    // The driver adds its own number to commands that end a transaction.
     this.session.serverSession.txnNumber = number.toNumber();
     return this.askIn(db, { ...command, lsid: this.lsid, txnNumber: number, ...more }, this.session);
   }
 }
 
-/** A number as Convoy makes it: the epoch of an owner above, a count below. */
+/** A number as Convoy composes it: the owner's epoch in the high half, a counter in the low half. */
 export function numberOf(epoch: number, count: number): Long {
   return Long.fromNumber(epoch).shiftLeft(32).add(count);
 }

@@ -1,37 +1,37 @@
 import type { Fixture } from './fixture.js';
 
-/** A release as its servers tell it, for example [5, 0, 7]. */
+/** A release as its servers report it, for example [5, 0, 7]. */
 export type Version = readonly [number, number, number];
 
 export type Topology = 'replicaSet' | 'sharded';
 
-/** What a probe needs beyond a login. */
+/** What a probe needs besides a login. */
 export type Need =
-  /** Connections straight to the shards; a replica set is its own shard. */
+  /** Direct connections to the shards; a replica set is its own shard. */
   | 'direct'
   /** A sharded cluster with two shards. */
   | 'twoShards'
-  /** Access control, and a login that may make users. */
+  /** Access control, and a login that may create users. */
   | 'users'
-  /** Others who use the cluster would notice it: it is tried only where that was allowed. */
+  /** Disturbs other users of the cluster: runs only if that is allowed. */
   | 'disturbing';
 
-/** One thing that Convoy relies on, as a sentence that runs. */
+/** One fact that Convoy relies on, as a sentence that runs. */
 export interface Probe {
   /** In kebab-case, unique. */
   readonly name: string;
   readonly sentence: string;
-  /** First release for which it is true, and the first for which it is not any more; all that Convoy takes where left out. */
+  /** First release for which it is true, and first for which it no longer is; by default, all that Convoy supports. */
   readonly from?: Version;
   readonly below?: Version;
   /** Patch releases before `from` from which on their series has it too. */
   readonly backports?: readonly Version[];
-  /** Both where it is left out. */
+  /** Both if omitted. */
   readonly topology?: Topology;
   readonly needs?: readonly Need[];
-  /** Where the fact is from. */
+  /** Source of the fact. */
   readonly source: string;
-  /** What Convoy cannot promise where it does not hold. */
+  /** What Convoy cannot promise if it does not hold. */
   readonly otherwise: string;
   /**
    * Asks the servers in the scratch database.
@@ -49,7 +49,7 @@ export type Outcome =
 /** A probe with its outcome, as it is printed and written as JSON. */
 export type Finding = Pick<Probe, 'name' | 'sentence' | 'otherwise'> & Outcome & { readonly duration_ms: number };
 
-/** The servers do otherwise than the sentence says. Both texts are about the scratch database alone. */
+/** The servers behave differently. Both texts are about the scratch database only. */
 export class DoesNotHold extends Error {
   override readonly name = 'DoesNotHold';
 

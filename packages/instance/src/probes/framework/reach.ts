@@ -10,40 +10,41 @@ import {
 import { Server } from './server.js';
 import type { Topology, Version } from './probe.js';
 
-/** A login for the shards themselves, where it is another than that of the routers. */
+/** A login for the shards themselves, if it differs from that of the routers. */
 export interface ShardLogin {
   readonly user: string;
   readonly password: string;
   readonly authSource: string;
 }
 
-/** The servers that are probed. */
+/** The probed servers. */
 export interface Reached {
   readonly topology: Topology;
   readonly version: Version;
   /** The router, or the primary of the replica set. */
   readonly front: Server;
-  /** Straight to the primaries of the first two shards, where they answer; of a replica set, to itself. */
+  /** Direct connections to the primaries of the first two shards, if they answer; for a replica set, to itself. */
   readonly shards: readonly Server[];
-  /** Ids of all shards; none of a replica set. */
+  /** Ids of all shards; none for a replica set. */
   readonly shardIds: readonly string[];
-  /** Why the shards are not reached directly. */
+  /** Why the shards cannot be reached directly. */
   readonly withoutShards: string;
-  /** Whether somebody is logged in: where nobody is, there is no access control. */
+  /** Whether a user is logged in; without one, there is no access control. */
   readonly hasUsers: boolean;
-  /** `host:port` of the servers, by which recordings know them. */
+  /** `host:port` of the servers, by which recordings identify them. */
   readonly hosts: ReadonlyMap<string, string>;
   /** Another login to one of the servers. */
   loginTo(server: Server, login: ShardLogin): Server;
   close(): Promise<void>;
 }
 
-/** So many shards are enough for every sentence. */
+/** Two shards are enough for every sentence. */
 const shardsProbed = 2;
 
 /**
- * Connects to a cluster as its connection string says, and to its shards.
- * @throws ConvoyError `invalidConfiguration`, `unsupportedTopology`; the driver's errors when nothing answers or the login is refused
+ * Connects to a cluster by its connection string, and to its shards.
+ * @throws ConvoyError `invalidConfiguration`, `unsupportedTopology`; the driver's errors if nothing answers or the
+ * login is refused
  */
 export async function reach(
   connectionString: string,
@@ -63,7 +64,7 @@ export async function reach(
     if (typeof hello['setName'] === 'string') return replicaSet(parts, known, hello);
     throw new ConvoyError(
       'unsupportedTopology',
-      'This is a standalone server; it must be a replica set or sharded cluster.',
+      'This is a standalone server, which is not supported. Use a replica set or a sharded cluster.',
     );
   } catch (error) {
     await front.close();
@@ -123,13 +124,13 @@ async function reachShards(
   };
 }
 
-/** @param host as `listShards` has it: `name/host:port,host:port` */
+/** @param host as `listShards` returns it: `name/host:port,host:port` */
 function redirectionTo(host: string): Redirection {
   const [setName = '', hosts = ''] = host.split('/');
   return { hosts: hosts.split(','), options: { replicaSet: setName, directConnection: null, loadBalanced: null } };
 }
 
-/** Why a shard cannot be asked directly; null where it can. Names no address and no user. */
+/** Why a shard cannot be asked directly; null if it can. Names no address and no user. */
 async function refusalOf(shard: Server, signal: AbortSignal): Promise<string | null> {
   try {
     const reply = await shard.answer('admin', { hello: 1 }, { signal });
@@ -152,10 +153,10 @@ async function answered(server: Server, command: Document, signal: AbortSignal):
   if (reply['code'] === authenticationFailed)
     throw new ConvoyError(
       'permissionMissing',
-      `The login is refused: ${refusalText(reply)}; look at user, password and authSource.`,
+      `The login is refused: ${refusalText(reply)}. Check user, password and authSource.`,
     );
   throw new ConvoyError(
     'permissionMissing',
-    `The login may not ${Object.keys(command)[0] ?? ''}; grant it, for example by the role clusterMonitor.`,
+    `The login may not ${Object.keys(command)[0] ?? ''}. Grant it, for example by the role clusterMonitor.`,
   );
 }

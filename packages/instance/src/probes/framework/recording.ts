@@ -3,9 +3,9 @@ import type { Probe } from './probe.js';
 import type { Reached } from './reach.js';
 import type { Asked } from './server.js';
 
-/** What is larger says nothing more than its size. */
+/** Of larger values only the size is recorded. */
 const lineCharactersMax = 200_000;
-/** Longer texts of probes are one character over and over, and said so. */
+/** Longer texts of probes repeat one character, and are recorded that way. */
 const textCharactersMax = 10_000;
 /** Names and addresses as the corpus has them. */
 const scratchName = 'convoy_probe';
@@ -18,7 +18,7 @@ const addresses: Readonly<Record<string, string>> = {
 const otherAddress = '127.0.0.1:28001';
 const password = 'PASSWORD';
 
-/** Fields of replies that tell about the login, the machine or the keys of a cluster. */
+/** Fields of replies that reveal the login, the machine or the keys of a cluster. */
 const leftOut: ReadonlySet<string> = new Set([
   'authenticatedUsers',
   'authenticatedUserRoles',
@@ -30,8 +30,9 @@ const leftOut: ReadonlySet<string> = new Set([
 const zeroSignature = { hash: new Binary(Buffer.alloc(20)), keyId: Long.ZERO };
 
 /**
- * Keeps what probes ask and are answered, as lines in the form of the corpus: what belongs to one run alone (cursors, times, sessions) by the
- * step that gave it, addresses and names of shards by their parts, no passwords. All documents are the probes' own.
+ * Records the commands and replies of probes as lines in the form of the corpus. Values of one run (cursors, times,
+ * sessions) are replaced by the step that returned them, addresses and names of shards by their parts. Passwords are
+ * left out. All documents are the probes' own.
  */
 export class Recording {
   readonly #lines: string[] = [];
@@ -46,16 +47,18 @@ export class Recording {
     const ids = reached.shardIds.map((id, index) => [`"${id}"`, `"shard${index}"`] as const);
     this.#texts = [...parts, ...ids].map(([from, to]) => [new RegExp(escaped(from), 'g'), to]);
     const { topology, version, hasUsers } = reached;
-    const about = `What convoy probe asked a ${topology === 'sharded' ? 'sharded cluster' : 'replica set'} of ${version.join('.')}${hasUsers ? ' with access control' : ''}.`;
+    const about =
+      `What convoy probe asked a ${topology === 'sharded' ? 'sharded cluster' : 'replica set'} of ` +
+      `${version.join('.')}${hasUsers ? ' with access control' : ''}.`;
     this.#lines.push(JSON.stringify({ scenario: 'probes', about }));
   }
 
-  /** Notes which probe begins. */
+  /** Records which probe starts. */
   readonly begin = ({ name, sentence }: Probe): void => {
     this.#lines.push(JSON.stringify({ step: this.#lines.length, note: `${name}: ${sentence}` }));
   };
 
-  /** Keeps a command with its reply, in which numbers have their types. */
+  /** Records a command with its reply, in which numbers keep their types. */
   readonly add = ({ on, db, command }: Asked, reply: Document): void => {
     const step = this.#lines.length;
     const outcome = Number(reply['ok']) === 1 ? { reply: masked(reply) } : { error: masked(asError(reply)) };
@@ -87,11 +90,11 @@ export class Recording {
     return text;
   }
 
-  /** Remembers what a reply gave for later commands. */
+  /** Remembers the values of a reply for later commands. */
   #learn(step: number, reply: Document): void {
     const cursor = reply['cursor'] as
       { id?: number | Long; atClusterTime?: Timestamp; postBatchResumeToken?: { _data: string } } | undefined;
-    // The first step counts: a write whose time it is, rather than whoever has heard of it since.
+    // The first step counts: the write that has this time, not a later reply that repeats it.
     const learn = (value: unknown, name: string): void => {
       if (value !== undefined && !this.#references.has(keyOf(value)))
         this.#references.set(keyOf(value), { [name]: step });
@@ -104,7 +107,7 @@ export class Recording {
     learn(cursor?.id === undefined ? undefined : Long.fromString(String(cursor.id)), 'cursorOfStep');
   }
 
-  /** A command in which values of this run are named by the steps that gave them. */
+  /** A command in which values of this run are replaced by references to the steps that returned them. */
   #relative(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((each) => this.#relative(each));
     if (typeof value === 'string' && value.length > textCharactersMax)
@@ -122,7 +125,7 @@ export class Recording {
     );
   }
 
-  /** The id that a session has where the recording is played. */
+  /** The id that a session has when the recording is replayed. */
   #ownSession(id: Binary): Binary | undefined {
     const letter = this.#sessions.get(id.toString('hex'));
     return letter === undefined ? undefined : new Binary(Buffer.alloc(16, letter), Binary.SUBTYPE_UUID);
@@ -136,7 +139,7 @@ export class Recording {
   }
 }
 
-/** A refusal in the form of the corpus: what every one has comes first. */
+/** A refusal in the form of the corpus: the common fields come first. */
 function asError({
   ok,
   code = null,
@@ -156,7 +159,7 @@ function timeOfToken(token: string): Timestamp {
   return new Timestamp({ t: parseInt(token.slice(2, 10), 16), i: parseInt(token.slice(10, 18), 16) });
 }
 
-/** A reply without what tells about the user's cluster. */
+/** A reply without what reveals the user's cluster. */
 function masked(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(masked);
   if (

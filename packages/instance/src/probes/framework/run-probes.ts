@@ -7,49 +7,50 @@ import { makeScratch, newScratchName, removeLeftBehind, removeScratch } from './
 import { Fixture, type FixtureOptions } from './fixture.js';
 import { type Observer, plain } from './server.js';
 
-/** Each probe asks some ten commands; one that moves chunks takes some seconds of a busy cluster. */
+/** Each probe runs some ten commands; one that moves chunks takes some seconds on a busy cluster. */
 const probe_ms = 30_000;
-/** All of them take about a minute; on what is slower, the rest is not tried. */
+/** All of them take about a minute; on a slower cluster, the remaining ones are not tried. */
 const run_ms = 600_000;
 
-/** A router waits for the shard that is behind, which writes by itself every ten seconds. */
+/** A router waits for the shard that is behind, which writes a tick every ten seconds. */
 const patienceDefault_ms = 15_000;
 
 export interface ProbeRun {
   readonly reached: Reached;
   readonly probes: readonly Probe[];
-  /** Tries those that others notice, too. */
+  /** Also runs the probes that other users notice. */
   readonly allowsDisturbing?: boolean;
   readonly signal: AbortSignal;
-  /** How long a stream is read for what does not come. */
+  /** How long a probe reads a stream for an event that should not arrive. */
   readonly patience_ms?: number;
-  /** Sees what probes ask and are answered, and may answer otherwise. */
+  /** Sees the commands and replies of probes, and may change the replies. */
   readonly observe?: Observer;
-  /** Gets every reply as it came, with the types of its numbers. */
+  /** Receives every reply unchanged, with the types of its numbers. */
   readonly record?: FixtureOptions['record'];
   readonly onBegin?: (probe: Probe) => void;
   readonly onFinding?: (finding: Finding) => void;
 }
 
-/** What came of all probes. */
+/** The result of all probes. */
 export interface ProbeReport {
   readonly version: string;
   readonly topology: Reached['topology'];
   readonly hasUsers: boolean;
   readonly duration_ms: number;
-  /** False when a probe, or all of them, took longer than they may. */
+  /** False if a probe, or all of them, exceeded the time limit. */
   readonly isInTime: boolean;
   readonly findings: readonly Finding[];
-  /** Scratch databases of earlier runs: those that were removed, and those of runs that may still go on. */
+  /** Scratch databases of earlier runs: the removed ones, and those of runs that may still be active. */
   readonly removed: readonly string[];
   readonly kept: readonly string[];
-  /** The run's own scratch database, when it could not be removed. */
+  /** The run's own scratch database, if it could not be removed. */
   readonly left: string | null;
 }
 
 /**
- * Tries probes one after the other in a scratch database, which is removed however the run ends.
- * @throws ConvoyError `permissionMissing` when no scratch database can be made; the signal's reason; the driver's errors
+ * Runs probes one after the other in a scratch database, which it removes at the end in any case.
+ * @throws ConvoyError `permissionMissing` if no scratch database can be created; the signal's reason; the driver's
+ * errors
  */
 export async function runProbes(run: ProbeRun): Promise<ProbeReport> {
   const { reached, probes, signal, onFinding, onBegin, record = () => undefined } = run;
@@ -94,13 +95,14 @@ function refuse(reply: Document): void {
   if (Number(reply['ok']) === 1) return;
   throw new ConvoyError(
     'permissionMissing',
-    `The login may not make and remove a scratch database: ${shownReply(plain(reply))}; it needs the roles readWriteAnyDatabase, dbAdminAnyDatabase, clusterManager and clusterMonitor, or root.`,
+    `The login may not create and remove a scratch database: ${shownReply(plain(reply))}. Grant it the roles ` +
+      'readWriteAnyDatabase, dbAdminAnyDatabase, clusterManager and clusterMonitor, or root.',
   );
 }
 
 const late = `not within ${probe_ms / 1000} s, or not within ${run_ms / 1000} s with the others`;
 
-/** What the scenes of a run have in common. */
+/** What the fixtures of a run have in common. */
 interface Fixtures extends Pick<FixtureOptions, 'db' | 'shared' | 'patience_ms'> {
   readonly whole: AbortSignal;
 }
@@ -133,24 +135,25 @@ async function outcomeOf(run: ProbeRun, probe: Probe, { whole, ...common }: Fixt
     if (error instanceof NotTried) return { outcome: 'notTried', reason: error.message };
     if (signal.aborted) return { outcome: 'notTried', reason: late };
     if (error instanceof MongoError) return { outcome: 'notTried', reason: `no answer: ${error.name}` };
-    // An answer of another form than the probe could read.
+    // A reply of a form that the probe could not read.
     return { outcome: 'doesNotHold', expected: probe.sentence, answered: String(error) };
   } finally {
     await fixture.close();
   }
 }
 
-/** Why a probe cannot be tried on these servers; null when it can. */
+/** Why a probe cannot be tried on these servers; null if it can. */
 function obstacle({ reached, allowsDisturbing = false }: ProbeRun, probe: Probe): string | null {
   const { topology, needs = [] } = probe;
   if (!isFor(probe, reached.version)) return `it is about other releases: ${releasesText(probe)}`;
   if (topology !== undefined && topology !== reached.topology)
     return `it is about ${topology === 'sharded' ? 'sharded clusters' : 'replica sets'}`;
-  if (needs.includes('disturbing') && !allowsDisturbing) return 'it would disturb others: --allow-disturbing tries it';
+  if (needs.includes('disturbing') && !allowsDisturbing)
+    return 'it would disturb other users: --allow-disturbing tries it';
   if (needs.includes('users') && !reached.hasUsers) return 'the cluster has no access control';
   if (needs.includes('twoShards') && reached.shardIds.length < 2)
-    return reached.topology === 'sharded' ? 'the cluster has one shard only' : 'it is about sharded clusters';
+    return reached.topology === 'sharded' ? 'the cluster has only one shard' : 'it is about sharded clusters';
   if (needs.includes('direct') && reached.shards.length === 0)
-    return `the shards are not reached directly: ${reached.withoutShards}`;
+    return `the shards cannot be reached directly: ${reached.withoutShards}`;
   return null;
 }

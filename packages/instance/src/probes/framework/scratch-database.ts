@@ -4,14 +4,14 @@ import type { Document } from 'mongodb';
 import type { Reached } from './reach.js';
 import type { Asked } from './server.js';
 
-/** How the names of scratch databases begin; some probes have one beside it, whose name goes on. */
+/** Prefix of scratch databases; some probes use a second one, whose name has a suffix. */
 const namePattern = /^convoy_probe_[0-9a-f]{12}/;
-/** Says whose a scratch database is: the first that is written to it. */
+/** Identifies the owner of a scratch database: the first document written to it. */
 const ownerCollection = 'run';
-/** A drop waits for what a killed run has left open, for no longer than this. */
+/** A drop waits at most this long for what a killed run has left open. */
 const removal_ms = 60_000;
 
-/** A name that nobody has. */
+/** An unused name. */
 export function newScratchName(): string {
   return `convoy_probe_${randomBytes(6).toString('hex')}`;
 }
@@ -19,13 +19,13 @@ export function newScratchName(): string {
 export interface MakeOptions {
   /** How long the run may take. */
   readonly endsWithin_ms: number;
-  /** Gets what was asked for, and the reply. */
+  /** Receives each command and its reply. */
   readonly record: (asked: Asked, reply: Document) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Makes the scratch database; on a sharded cluster on the first shard. Who may not drop it does not get that far.
+ * Creates the scratch database; on a sharded cluster on the first shard. A login that may not drop it fails here.
  * @returns a reply: that of the first refusal, if there is one
  */
 export async function makeScratch(
@@ -51,7 +51,7 @@ export async function makeScratch(
   return front.answer(db, { insert: ownerCollection, documents: [owner] }, { signal });
 }
 
-/** Removes a scratch database, those beside it, and the users that were made in it. @returns whether it is gone */
+/** Removes a scratch database, its second one, and the users created in it. @returns whether it is gone */
 export async function removeScratch(reached: Reached, db: string): Promise<boolean> {
   const signal = AbortSignal.timeout(removal_ms);
   try {
@@ -70,7 +70,7 @@ export async function removeScratch(reached: Reached, db: string): Promise<boole
 
 /**
  * Removes what killed runs have left.
- * @returns names of what was removed, and of what belongs to a run that may still go on
+ * @returns names of what was removed, and of what belongs to a run that may still be active
  */
 export async function removeLeftBehind(
   reached: Reached,
@@ -106,7 +106,7 @@ function lives(pid: number): boolean {
   }
 }
 
-/** Null where databases may not be listed. */
+/** Null if databases may not be listed. */
 async function scratchNames({ front }: Reached, signal: AbortSignal): Promise<string[] | null> {
   const reply = await front.answer(
     'admin',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Binary, BSON, type ClientSession, type Document, MongoClient, MongoServerError } from 'mongodb';
 
-/** A command on its way. */
+/** A command before it is sent. */
 export interface Asked {
   /** `router`, or the id of a shard. */
   readonly on: string;
@@ -9,7 +9,7 @@ export interface Asked {
   readonly command: Document;
 }
 
-/** Sees every reply of a probe with values of plain JavaScript, and gives what the probe is to see. */
+/** Sees every reply of a probe as plain JavaScript values, and returns what the probe will see. */
 export type Observer = (asked: Asked, reply: Document) => Document;
 
 export interface AskOptions {
@@ -17,15 +17,15 @@ export interface AskOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A server that does not answer this long is not there. */
+/** A server that does not answer this long counts as absent. */
 const selection_ms = 10_000;
-/** Probes ask one after the other; a stream and a transaction are open beside. */
+/** Probes run one after the other; each may also have a stream and a transaction open. */
 const connectionsMax = 4;
 
-/** One server (or a router) that is asked plain commands through the driver. Nothing is repeated, and nothing is added. */
+/** One server (or a router) that runs plain commands through the driver. It repeats nothing and adds nothing. */
 export class Server {
   readonly #client: MongoClient;
-  /** Cursors belong to the session that has opened them. */
+  /** Cursors belong to the session that opened them. */
   #session: ClientSession | null = null;
 
   constructor(
@@ -41,7 +41,7 @@ export class Server {
     });
   }
 
-  /** A session for numbered writes and transactions. Its id is new: the driver would take one that another probe has had. */
+  /** A session for numbered writes and transactions. Its id is new: the driver would reuse one of another probe. */
   startSession(): ClientSession {
     const session = this.#client.startSession({ causalConsistency: false });
     session.serverSession.id = { id: new Binary(randomBytes(16), Binary.SUBTYPE_UUID) };
@@ -49,8 +49,8 @@ export class Server {
   }
 
   /**
-   * @returns the reply as it came, also of a refusal (`ok: 0`), every number with its type
-   * @throws the driver's errors when nothing came; the signal's reason
+   * @returns the reply unchanged, also of a refusal (`ok: 0`), every number with its type
+   * @throws the driver's errors if no reply arrived; the signal's reason
    */
   async ask(db: string, command: Document, { session, signal }: AskOptions = {}): Promise<Document> {
     this.#session ??= this.startSession();
@@ -68,7 +68,7 @@ export class Server {
     }
   }
 
-  /** The same with values of plain JavaScript. */
+  /** The same as plain JavaScript values. */
   async answer(db: string, command: Document, options?: AskOptions): Promise<Document> {
     return plain(await this.ask(db, command, options));
   }
@@ -78,7 +78,7 @@ export class Server {
   }
 }
 
-/** Numbers and the like as values of JavaScript. */
+/** Converts numbers and similar types to JavaScript values. */
 export function plain(reply: Document): Document {
   return BSON.deserialize(BSON.serialize(reply));
 }

@@ -2,7 +2,7 @@ import { Binary, Double, type Document, Long, MaxKey, MinKey, ObjectId, Timestam
 import { expectRefused, expectSame } from '../framework/expectation.js';
 import type { Probe } from '../framework/probe.js';
 
-/** One value of each type, in the order of the index. */
+/** One value of each type, in index order. */
 const inOrder: readonly unknown[] = [
   new MinKey(),
   null,
@@ -39,9 +39,9 @@ function range(from: number, to: number): number[] {
 export const orderAndBounds: readonly Probe[] = [
   {
     name: 'order-of-all-types',
-    sentence: 'The index of _ids has one order over values of all types, in which a sorted find brings them.',
+    sentence: 'The _id index has one order over values of all types, and a sorted find returns them in it.',
     source: 'corpus 03-crud; manual: BSON comparison order',
-    otherwise: 'Partitions may lack documents, or hold some twice.',
+    otherwise: 'Partitions may lack documents, or contain some twice.',
     async run(fixture) {
       const name = await fixture.collection([...documents].reverse());
       for (const on of fixture.everywhere)
@@ -54,7 +54,7 @@ export const orderAndBounds: readonly Probe[] = [
   },
   {
     name: 'bounds-go-over-types',
-    sentence: 'min and max bound the index of _ids over all types: from the one, included, to the other, excluded.',
+    sentence: 'min and max bound the _id index over all types: min is inclusive, max is exclusive.',
     source: 'corpus 08-reads-at-a-time',
     otherwise: 'Partitions may lack documents of other types than their bounds.',
     async run(fixture) {
@@ -67,7 +67,7 @@ export const orderAndBounds: readonly Probe[] = [
         const bounds = { min: { _id: inOrder[from] }, max: { _id: inOrder[to] } };
         for (const on of fixture.everywhere)
           expectSame(
-            `what lies between, on ${on.name}`,
+            `what is between, on ${on.name}`,
             places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, ...bounds }, on)),
             range(from, to),
           );
@@ -103,7 +103,7 @@ export const orderAndBounds: readonly Probe[] = [
   },
   {
     name: 'equal-numbers-are-one-id',
-    sentence: 'Numbers of all types with one value are one _id, also inside of documents.',
+    sentence: 'Numbers of all types with one value are one _id, also inside documents.',
     source: 'corpus 03-crud',
     otherwise: 'Events of one document may be applied in another order.',
     async run(fixture) {
@@ -119,7 +119,7 @@ export const orderAndBounds: readonly Probe[] = [
   },
   {
     name: 'collation-makes-ids-equal',
-    sentence: 'Under the collation of a collection, texts that it takes for equal are one _id.',
+    sentence: 'Under the collation of a collection, texts that it treats as equal are one _id.',
     source: 'manual: collation',
     otherwise: 'Events of one document may be applied in another order.',
     async run(fixture) {
@@ -134,7 +134,7 @@ export const orderAndBounds: readonly Probe[] = [
   },
   {
     name: 'capped-order',
-    sentence: 'A capped collection is read in the order of its insertions, also after documents were changed.',
+    sentence: 'A capped collection is read in insertion order, even after documents were changed.',
     source: 'manual: capped collections',
     otherwise: 'Documents of capped collections may arrive in another order.',
     async run(fixture) {
@@ -163,7 +163,7 @@ export const orderAndBounds: readonly Probe[] = [
       for (const [_id, [k, hash]] of knownHashes.entries()) {
         const bounds = { min: { k: Long.fromString(hash) }, max: { k: Long.fromString(hash).add(1) } };
         expectSame(
-          `what lies at ${hash}`,
+          `what has the hash ${hash}`,
           await fixture.rows({ find: name, hint: { k: 'hashed' }, ...bounds }, fixture.shard),
           [{ _id, k }],
         );
@@ -172,9 +172,9 @@ export const orderAndBounds: readonly Probe[] = [
   },
   {
     name: 'single-batch-has-101',
-    sentence: 'A find with singleBatch and no batchSize brings 101 documents at most; with a batchSize, so many.',
+    sentence: 'A find with singleBatch returns at most 101 documents without batchSize; with batchSize, that many.',
     source: 'measured on 5.0.7',
-    otherwise: 'Convoy may overlook parts of its state.',
+    otherwise: 'Convoy may miss parts of its metadata.',
     async run(fixture) {
       const name = await fixture.collection(range(0, 150).map((_id) => ({ _id })));
       expectSame(

@@ -11,12 +11,12 @@ const two = [
   { _id: 2, v: 'old' },
 ];
 
-/** A read concern that reads at one time. */
+/** A snapshot read concern at one time. */
 export function at(atClusterTime: Timestamp): Document {
   return { readConcern: { level: 'snapshot', atClusterTime } };
 }
 
-/** A collection, the time of its two documents, and changes after that. */
+/** A collection, the time of its two documents, and later changes. */
 async function changedSince(fixture: Fixture): Promise<{ name: string; time: Timestamp }> {
   const name = await fixture.collection();
   const time = await fixture.insert(name, two);
@@ -26,13 +26,13 @@ async function changedSince(fixture: Fixture): Promise<{ name: string; time: Tim
   return { name, time };
 }
 
-/** Reads the first of several documents at a time. @returns the command that reads on */
+/** Reads the first of several documents at a time. @returns the command that reads the rest */
 async function firstOf(fixture: Fixture, name: string, time: Timestamp, on: Server): Promise<Document> {
   const { id = 0 } = cursorIn(await fixture.done({ find: name, sort: { _id: 1 }, batchSize: 1, ...at(time) }, on));
   return { getMore: asLong(id), collection: name };
 }
 
-/** Reads at one time. */
+/** Snapshot reads at one time. */
 export const readsAtATime: readonly Probe[] = [
   {
     name: 'find-at-a-time',
@@ -67,7 +67,7 @@ export const readsAtATime: readonly Probe[] = [
   },
   {
     name: 'cursor-keeps-its-time',
-    sentence: 'A cursor that reads at a time keeps it over all its batches.',
+    sentence: 'A cursor that reads at a time keeps it for all its batches.',
     source: corpus,
     otherwise: 'A partition may hold documents of several times.',
     async run(fixture) {
@@ -86,9 +86,9 @@ export const readsAtATime: readonly Probe[] = [
   },
   {
     name: 'read-states-its-time',
-    sentence: 'The reply to a find at a time states that time.',
+    sentence: 'The reply to a find at a time contains that time.',
     source: corpus,
-    otherwise: 'Convoy cannot tell a collection that is empty from one that is not there.',
+    otherwise: 'Convoy cannot tell an empty collection from a missing one.',
     async run(fixture) {
       const name = await fixture.collection();
       const time = await fixture.insert(name, two);
@@ -102,8 +102,7 @@ export const readsAtATime: readonly Probe[] = [
   },
   {
     name: 'shard-states-no-time-for-absent',
-    sentence:
-      'A shard answers a find at a time, of a collection that is not there, with an empty batch and without the time.',
+    sentence: 'A shard answers a find at a time of a missing collection with an empty batch and without the time.',
     needs: ['direct'],
     source: corpus,
     otherwise: 'A collection that was renamed or dropped is copied as an empty one.',
@@ -117,10 +116,11 @@ export const readsAtATime: readonly Probe[] = [
   {
     name: 'router-states-time-for-absent',
     sentence:
-      'A router states the time of a find also where there is no such collection: behind it, empty and absent look the same.',
+      'A router returns the time of a find even if the collection is missing: through it, empty and missing look ' +
+      'the same.',
     topology: 'sharded',
     source: 'measured on 5.0.7',
-    otherwise: 'Nothing is lost: Convoy waits for the definition changes anyway.',
+    otherwise: 'Nothing is lost: Convoy waits for the DDL changes anyway.',
     async run(fixture) {
       const time = await fixture.now();
       const cursor = cursorIn(await fixture.done({ find: fixture.newName(), ...at(time) }));
@@ -131,7 +131,8 @@ export const readsAtATime: readonly Probe[] = [
   {
     name: 'time-too-old-is-refused',
     sentence:
-      'A find at a time before the history that is kept is refused with SnapshotTooOld (239), SnapshotUnavailable (246) or StaleChunkHistory (250).',
+      'A find at a time before the available history is refused with SnapshotTooOld (239), SnapshotUnavailable ' +
+      '(246) or StaleChunkHistory (250).',
     source: corpus,
     otherwise: 'Partitions whose time has become too old may hold documents of another time.',
     async run(fixture) {
@@ -149,9 +150,9 @@ export const readsAtATime: readonly Probe[] = [
   },
   {
     name: 'time-to-come-is-refused',
-    sentence: 'A find at a time that is still to come is refused with InvalidOptions (72).',
+    sentence: 'A find at a future time is refused with InvalidOptions (72).',
     source: corpus,
-    otherwise: 'A read may wait without end.',
+    otherwise: 'A read may wait forever.',
     async run(fixture) {
       const name = await fixture.collection(two);
       const now = await fixture.now();
@@ -165,7 +166,7 @@ export const readsAtATime: readonly Probe[] = [
     sentence: 'A find at a time of a capped collection is refused with SnapshotUnavailable (246).',
     below: [6, 0, 0],
     source: corpus,
-    otherwise: 'Nothing is lost: Convoy reads capped collections as they are.',
+    otherwise: 'Nothing is lost: Convoy reads the current state of capped collections.',
     async run(fixture) {
       const name = await fixture.collection([], { capped: true, size: 4096 });
       const time = await fixture.insert(name, two);
@@ -176,7 +177,8 @@ export const readsAtATime: readonly Probe[] = [
   {
     name: 'rename-ends-older-times',
     sentence:
-      'Before 7.0, a find by UUID at a time before the rename of its collection is refused with 246; from 7.0 on it shows the documents of that time.',
+      'Before 7.0, a find by UUID at a time before the rename of its collection is refused with 246; from 7.0 on ' +
+      'it shows the documents of that time.',
     needs: ['direct'],
     source: `${corpus}; SERVER-73679`,
     otherwise: 'A partition that is read across a rename may lack documents.',
@@ -193,7 +195,8 @@ export const readsAtATime: readonly Probe[] = [
   {
     name: 'rename-ends-cursors',
     sentence:
-      'Before 7.0, an open cursor ends with QueryPlanKilled (175) when its collection is renamed; from 7.0 on one that reads at a time goes on.',
+      'Before 7.0, an open cursor ends with QueryPlanKilled (175) when its collection is renamed; from 7.0 on, a ' +
+      'cursor that reads at a time continues.',
     needs: ['direct'],
     source: `${corpus}; SERVER-73679`,
     otherwise: 'A partition that is read across a rename may lack documents.',
@@ -226,7 +229,7 @@ export const readsAtATime: readonly Probe[] = [
     name: 'own-writes-at-majority',
     sentence: 'A find at majority with afterClusterTime of a write shows that write.',
     source: 'manual: causal consistency',
-    otherwise: 'Convoy may not find its own state again.',
+    otherwise: 'Convoy may not find its own metadata again.',
     async run(fixture) {
       const name = await fixture.collection();
       for (const _id of [1, 2, 3]) {
@@ -242,10 +245,11 @@ export const readsAtATime: readonly Probe[] = [
   {
     name: 'old-name-shows-older-times',
     sentence:
-      'From 7.0 on, a find at a time before the rename of its collection finds it under its old name; before, the name is gone.',
+      'From 7.0 on, a find at a time before the rename of its collection finds it under its old name; before, ' +
+      'the name is gone.',
     needs: ['direct'],
     source: `${corpus}; SERVER-73679`,
-    otherwise: 'A name may stand for another collection than Convoy takes it for.',
+    otherwise: 'A name may denote another collection than Convoy assumes.',
     async run(fixture) {
       const name = await fixture.collection();
       const time = await fixture.insert(name, two);

@@ -7,14 +7,14 @@ import { at } from './reads-at-a-time.js';
 const corpus = 'corpus 08-reads-at-a-time';
 const two = [{ _id: 1 }, { _id: 2 }];
 
-/** What UUIDs of collections stand for. */
+/** What UUIDs of collections identify. */
 export const readsByUuid: readonly Probe[] = [
   {
     name: 'find-by-uuid',
-    sentence: 'A shard takes the UUID of a collection in place of its name, at a time too.',
+    sentence: 'A shard accepts the UUID of a collection instead of its name, at a time too.',
     needs: ['direct'],
     source: corpus,
-    otherwise: 'What is copied may be of another collection of the same name.',
+    otherwise: 'The copy may read another collection of the same name.',
     async run(fixture) {
       const name = await fixture.collection();
       const time = await fixture.insert(name, two);
@@ -29,7 +29,7 @@ export const readsByUuid: readonly Probe[] = [
   },
   {
     name: 'unknown-uuid-is-not-found',
-    sentence: 'A find by a UUID that no collection has is refused with NamespaceNotFound (26).',
+    sentence: 'A find by an unknown UUID is refused with NamespaceNotFound (26).',
     needs: ['direct'],
     source: corpus,
     otherwise: 'A collection that is gone may be copied as an empty one.',
@@ -41,10 +41,10 @@ export const readsByUuid: readonly Probe[] = [
   },
   {
     name: 'rename-keeps-uuid',
-    sentence: 'A collection keeps its UUID when it is renamed, and is read by it.',
+    sentence: 'A renamed collection keeps its UUID and can be read by it.',
     needs: ['direct'],
     source: corpus,
-    otherwise: 'A renamed collection may be taken for a new one.',
+    otherwise: 'A renamed collection may be mistaken for a new one.',
     async run(fixture) {
       const name = await fixture.collection(two);
       const uuid = await fixture.uuid(name);
@@ -56,7 +56,7 @@ export const readsByUuid: readonly Probe[] = [
   },
   {
     name: 'made-again-has-new-uuid',
-    sentence: 'A collection that is dropped and made again under its name has another UUID.',
+    sentence: 'A collection that is dropped and recreated under its name has another UUID.',
     source: 'corpus 02-catalog',
     otherwise: 'Changes of the former collection may be applied to the new one.',
     async run(fixture) {
@@ -73,7 +73,7 @@ export const readsByUuid: readonly Probe[] = [
     sentence: 'A sharded collection has one UUID on its shards, behind the router and in the config database.',
     needs: ['direct', 'twoShards'],
     source: 'corpus 02-catalog',
-    otherwise: 'Convoy may read a shard under a UUID that it does not know.',
+    otherwise: 'Convoy may read a shard under an unknown UUID.',
     async run(fixture) {
       const name = await fixture.split([
         { _id: 1, sk: -1 },
@@ -91,10 +91,11 @@ export const readsByUuid: readonly Probe[] = [
   {
     name: 'wrong-uuid-is-refused',
     sentence:
-      'A write with collectionUUID is refused with CollectionUUIDMismatch (361) when the name has another one, and says whose it is.',
+      'A write with collectionUUID is refused with CollectionUUIDMismatch (361) if the collection has another ' +
+      'UUID; the error names the actual collection.',
     from: [6, 0, 0],
     source: 'manual: collectionUUID',
-    otherwise: 'A slow leader may write to a collection that has taken the place of another.',
+    otherwise: 'A slow leader may write to a collection that has replaced another.',
     async run(fixture) {
       const [name, other] = [await fixture.collection(), await fixture.collection()];
       const reply = await fixture.ask({
@@ -110,10 +111,11 @@ export const readsByUuid: readonly Probe[] = [
   {
     name: 'wrong-uuid-of-a-read-is-refused',
     sentence:
-      'A find with collectionUUID, at a time too, is refused with CollectionUUIDMismatch (361) when the name has another one, and where there is none.',
+      'A find with collectionUUID, at a time too, is refused with CollectionUUIDMismatch (361) if the collection ' +
+      'has another UUID or is missing.',
     from: [6, 0, 0],
     source: 'manual: collectionUUID',
-    otherwise: 'Behind a router a collection that is gone may be copied as an empty one.',
+    otherwise: 'Through a router a collection that is gone may be copied as an empty one.',
     async run(fixture) {
       const [name, other] = [await fixture.collection(), await fixture.collection()];
       const time = await fixture.insert(name, two);

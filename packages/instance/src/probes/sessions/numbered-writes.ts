@@ -5,7 +5,7 @@ import type { Probe } from '../framework/probe.js';
 import type { Fixture } from '../framework/fixture.js';
 
 const corpus = 'corpus 12-fencing';
-const lost = 'A process that was frozen may still write after another one has taken over.';
+const lost = 'A frozen process may still write after another one has taken over.';
 
 /** Keys of a document on the first shard and of one on the other. */
 const onBothShards = [
@@ -13,12 +13,12 @@ const onBothShards = [
   { sk: 1, _id: 2 },
 ];
 
-/** Counts the document up. */
+/** Increments the document's counter. */
 function count(name: string, q: Record<string, unknown> = { _id: 1 }): Record<string, unknown> {
   return { update: name, updates: [{ q, u: { $inc: { n: 1 } } }], ordered: false };
 }
 
-/** Counts one document of each shard up. */
+/** Increments the counter of one document on each shard. */
 function countBoth(name: string): Record<string, unknown> {
   return { update: name, updates: onBothShards.map((q) => ({ q, u: { $inc: { n: 1 } } })), ordered: false };
 }
@@ -27,11 +27,11 @@ async function counted(fixture: Fixture, name: string): Promise<unknown[]> {
   return (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ n }) => n as unknown);
 }
 
-/** What numbers of retryable writes do. */
+/** Effects of retryable write numbers. */
 export const numberedWrites: readonly Probe[] = [
   {
     name: 'repeated-number-takes-effect-once',
-    sentence: 'A bulk that is sent again under its number answers the same counts and changes nothing.',
+    sentence: 'A bulk that is repeated under its number returns the same counts and changes nothing.',
     source: corpus,
     otherwise: 'A write whose answer was lost may take effect twice.',
     async run(fixture) {
@@ -42,14 +42,14 @@ export const numberedWrites: readonly Probe[] = [
         await session.write(count(name), numberOf(1, 1)),
       ];
       for (const reply of replies) expectSame('n and nModified', [reply['n'], reply['nModified']], [1, 1]);
-      expectSame('what was counted', await counted(fixture, name), [1]);
+      expectSame('the counter', await counted(fixture, name), [1]);
     },
   },
   {
-    name: 'repeated-duplicates-are-told-again',
-    sentence: 'An insert that is sent again under its number tells the same duplicate keys.',
+    name: 'repeated-duplicates-are-reported-again',
+    sentence: 'An insert that is repeated under its number reports the same duplicate keys.',
     source: corpus,
-    otherwise: 'A key in doubt may be forgotten.',
+    otherwise: 'Convoy may forget to read a document again.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 2 }]);
       const session = fixture.session();
@@ -66,7 +66,8 @@ export const numberedWrites: readonly Probe[] = [
   {
     name: 'lower-number-is-refused',
     sentence:
-      'After a write with a higher number, one with a lower number in the same session is refused with TransactionTooOld (225).',
+      'After a write with a higher number, one with a lower number in the same session is refused with ' +
+      'TransactionTooOld (225).',
     source: corpus,
     otherwise: lost,
     async run(fixture) {
@@ -74,13 +75,13 @@ export const numberedWrites: readonly Probe[] = [
       const session = fixture.session();
       expectDone('the write with the higher number', await session.write(count(name), numberOf(2, 0)));
       expectRefused('the write with the lower number', await session.write(count(name), numberOf(1, 7)), 225);
-      expectSame('what was counted', await counted(fixture, name), [1]);
+      expectSame('the counter', await counted(fixture, name), [1]);
     },
   },
   {
     name: 'lower-number-is-refused-on-each-shard',
     sentence:
-      'A router passes TransactionTooOld (225) on for each shard that has seen the higher number, and carries out the rest.',
+      'A router returns TransactionTooOld (225) for each shard that has seen the higher number, and executes the rest.',
     needs: ['twoShards'],
     source: corpus,
     otherwise: lost,
@@ -100,7 +101,7 @@ export const numberedWrites: readonly Probe[] = [
         ]),
         [[0, 225]],
       );
-      expectSame('what was counted', await counted(fixture, name), [1, 1]);
+      expectSame('the counter', await counted(fixture, name), [1, 1]);
     },
   },
   {
@@ -133,7 +134,7 @@ export const numberedWrites: readonly Probe[] = [
   },
   {
     name: 'fence-outlives-a-refresh',
-    sentence: 'refreshSessions and killSessions leave a raised number in place.',
+    sentence: 'refreshSessions and killSessions do not reset a raised number.',
     source: corpus,
     otherwise: lost,
     async run(fixture) {
@@ -146,9 +147,10 @@ export const numberedWrites: readonly Probe[] = [
     },
   },
   {
-    name: 'lost-record-is-told',
+    name: 'lost-record-is-reported',
     sentence:
-      'A numbered statement whose record tells too little, as that of one that has moved its document, is refused with IncompleteTransactionHistory (217) when it is sent again.',
+      'A repeated statement whose record is incomplete, for example of one that moved its document, is refused ' +
+      'with IncompleteTransactionHistory (217).',
     needs: ['twoShards'],
     source: 'measured on 5.0.7; server tests',
     otherwise: 'A write whose answer was lost may take effect twice.',
@@ -156,14 +158,14 @@ export const numberedWrites: readonly Probe[] = [
       const name = await fixture.split([{ _id: 1, sk: -1 }]);
       const session = fixture.session();
       const move = { update: name, updates: [{ q: { sk: -1, _id: 1 }, u: { $set: { sk: 1 } } }], ordered: false };
-      // It may fail as other transactions do: its number is used up all the same.
+      // It may fail like other transactions: its number is used up anyway.
       await session.write(move, numberOf(1, 1));
       expectRefused('the repeated statement', await session.write(move, numberOf(1, 1)), 217);
     },
   },
   {
     name: 'numbers-have-64-bits',
-    sentence: 'Numbers are 64-bit integers: epoch × 2^32 + n is taken, and an int is refused (14).',
+    sentence: 'Numbers are 64-bit integers: epoch × 2^32 + n is accepted, and an int is refused (14).',
     source: corpus,
     otherwise: lost,
     async run(fixture) {
@@ -176,7 +178,7 @@ export const numberedWrites: readonly Probe[] = [
   },
   {
     name: 'numbered-delete-of-many-is-refused',
-    sentence: 'Several documents cannot be deleted by one numbered statement (72).',
+    sentence: 'One numbered statement cannot delete several documents (72).',
     source: corpus,
     otherwise: 'Nothing is lost: Convoy deletes one document with each statement.',
     async run(fixture) {

@@ -10,13 +10,13 @@ async function ids(fixture: Fixture, name: string): Promise<unknown[]> {
   return (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ _id }) => _id as unknown);
 }
 
-/** What transactions do, and how they are seen. */
+/** Effects and visibility of transactions. */
 export const transactions: readonly Probe[] = [
   {
     name: 'transaction-is-all-or-nothing',
-    sentence: 'What a transaction writes is there after its commit, and none of it after its abort.',
+    sentence: "A transaction's writes are visible after its commit, and none of them after its abort.",
     source: corpus,
-    otherwise: 'A repair of several documents may be left in the middle.',
+    otherwise: 'A re-read of several documents may stop halfway.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1 }]);
       for (const [number, ends] of [
@@ -29,7 +29,7 @@ export const transactions: readonly Probe[] = [
         expectSame('what others see', await ids(fixture, name), [1]);
         expectDone(`the ${ends}`, await session[ends](n));
       }
-      expectSame('what is there', await ids(fixture, name), [2]);
+      expectSame('what is visible', await ids(fixture, name), [2]);
     },
   },
   {
@@ -37,7 +37,7 @@ export const transactions: readonly Probe[] = [
     sentence: 'A transaction over two shards is committed on both.',
     needs: ['twoShards'],
     source: corpus,
-    otherwise: 'A repair of several documents may be left in the middle.',
+    otherwise: 'A re-read of several documents may stop halfway.',
     async run(fixture) {
       const name = await fixture.split();
       const session = fixture.session();
@@ -56,10 +56,11 @@ export const transactions: readonly Probe[] = [
       );
       const committed = await session.commit(one);
       expectDone('the commit', committed);
-      // It is answered once it is decided: a read after its time waits for the shards that have not carried it out.
+      // The reply comes once the commit is decided: a read after its time waits for the shards that have not executed
+      // it.
       const readConcern = { level: 'majority', afterClusterTime: timeOf(committed) };
       expectSame(
-        'what is there',
+        'what is visible',
         (await fixture.rows({ find: name, sort: { _id: 1 }, readConcern })).map(({ _id }) => _id as unknown),
         [1, 2],
       );
@@ -68,9 +69,10 @@ export const transactions: readonly Probe[] = [
   {
     name: 'unknown-transaction',
     sentence:
-      'A statement of a transaction that nobody has begun is refused with NoSuchTransaction (251), labelled TransientTransactionError.',
+      'A statement of a transaction that was not started is refused with NoSuchTransaction (251), labelled ' +
+      'TransientTransactionError.',
     source: corpus,
-    otherwise: 'A repair may end the migration instead of being repeated.',
+    otherwise: 'A re-read may end the migration instead of being repeated.',
     async run(fixture) {
       const name = await fixture.collection();
       const reply = await fixture.session().go({ find: name }, one);
@@ -85,9 +87,10 @@ export const transactions: readonly Probe[] = [
   {
     name: 'conflict-is-transient',
     sentence:
-      'Of two transactions that write one document the later is refused with WriteConflict (112), labelled TransientTransactionError.',
+      'If two transactions write one document, the later is refused with WriteConflict (112), labelled ' +
+      'TransientTransactionError.',
     source: corpus,
-    otherwise: 'A repair may end the migration instead of being repeated.',
+    otherwise: 'A re-read may end the migration instead of being repeated.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, v: 0 }]);
       const write = (v: number): Record<string, unknown> => ({
@@ -110,7 +113,7 @@ export const transactions: readonly Probe[] = [
     name: 'open-transactions-are-listed',
     sentence: '$currentOp with idleSessions lists an open transaction with its session and number, until it has ended.',
     source: 'manual: $currentOp',
-    otherwise: 'The commit time may be taken while a transaction is still open.',
+    otherwise: 'Convoy may take the commit time while a transaction is still open.',
     async run(fixture) {
       const name = await fixture.collection();
       const session = fixture.session();
@@ -132,10 +135,10 @@ export const transactions: readonly Probe[] = [
   },
   {
     name: 'collection-of-a-transaction',
-    sentence: 'A collection that a transaction makes is not listed before the commit.',
+    sentence: 'A collection that a transaction creates is not listed before the commit.',
     topology: 'replicaSet',
     source: 'measured on 5.0.7',
-    otherwise: 'Convoy may copy a collection that is taken back.',
+    otherwise: 'Convoy may copy a collection whose creation is rolled back.',
     async run(fixture) {
       const name = fixture.newName();
       const session = fixture.session();

@@ -6,7 +6,7 @@ import { after, type Fixture } from '../framework/fixture.js';
 
 const corpus = 'corpus 04-events-documents';
 
-/** What updates of one document show. */
+/** Events of updates to one document. */
 async function updatesOf(
   fixture: Fixture,
   document: Document,
@@ -28,14 +28,14 @@ async function splitStreams(fixture: Fixture, name: string, at: Timestamp): Prom
   return opened;
 }
 
-/** A document that is small beside what changes in it is shown as replaced. */
+/** The server shows a replacement if the document is small compared with its changes. */
 const rest = 'x'.repeat(1_000);
 
-/** What changes of documents show. */
+/** Events of document changes. */
 export const documentEvents: readonly Probe[] = [
   {
     name: 'insert-and-replace-bring-the-document',
-    sentence: 'Events of inserts and replacements bring the whole document, with its fields in order.',
+    sentence: 'Events of inserts and replacements contain the whole document, with its fields in order.',
     source: corpus,
     otherwise: 'Documents arrive changed.',
     async run(fixture) {
@@ -60,9 +60,10 @@ export const documentEvents: readonly Probe[] = [
   {
     name: 'update-description',
     sentence:
-      'An update shows the values of what it has set, the names of what it has taken out, and the new lengths of arrays that it has cut.',
+      'An update event shows the values of set fields, the names of unset fields, and the new lengths of ' +
+      'truncated arrays.',
     source: corpus,
-    otherwise: 'Updates cannot be replayed.',
+    otherwise: 'Convoy cannot replay updates.',
     async run(fixture) {
       const [event] = await updatesOf(fixture, { a: 1, b: 1, list: [1, 2, 3, 4], inner: { x: 1, y: 1, rest }, rest }, [
         [{ $set: { a: 2, 'inner.x': 2, list: [1, 2] } }, { $unset: ['b', 'inner.y'] }],
@@ -75,9 +76,9 @@ export const documentEvents: readonly Probe[] = [
   },
   {
     name: 'array-elements-by-index',
-    sentence: 'What an update changes inside of an array is shown under the index.',
+    sentence: 'A change inside an array is shown under the array index.',
     source: corpus,
-    otherwise: 'Updates of arrays cannot be replayed.',
+    otherwise: 'Convoy cannot replay updates of arrays.',
     async run(fixture) {
       const events = await updatesOf(fixture, { list: [1, { x: 1 }] }, [
         { $set: { 'list.1.x': 2 } },
@@ -93,7 +94,8 @@ export const documentEvents: readonly Probe[] = [
   {
     name: 'ambiguous-paths',
     sentence:
-      'Where a path may mean a name with dots, a field of digits or an array, disambiguatedPaths tells from 6.1 on; before, nothing does.',
+      'If a path may mean a name with dots, a field of digits or an array, disambiguatedPaths resolves it from ' +
+      '6.1 on; before, nothing does.',
     source: `${corpus}; manual: showExpandedEvents`,
     otherwise: 'Such updates may be applied to other fields.',
     async run(fixture) {
@@ -113,7 +115,7 @@ export const documentEvents: readonly Probe[] = [
     name: 'nothing-changed-shows-nothing',
     sentence: 'An update that changes nothing shows no event.',
     source: corpus,
-    otherwise: 'Nothing is lost: Convoy reads such a key anew.',
+    otherwise: 'Nothing is lost: Convoy reads such a document again.',
     async run(fixture) {
       const events = await updatesOf(fixture, { a: 1, rest }, [
         { $set: { a: 1 } },
@@ -130,7 +132,8 @@ export const documentEvents: readonly Probe[] = [
   {
     name: 'keys-hold-the-shard-key',
     sentence:
-      'Events of updates, replacements and deletes hold the whole document key, shard key first, on shards and through the router.',
+      'Events of updates, replacements and deletes contain the whole document key, shard key first, on shards ' +
+      'and through the router.',
     needs: ['direct', 'twoShards'],
     source: corpus,
     otherwise: 'A write may reach no document, or that of another shard.',
@@ -154,7 +157,8 @@ export const documentEvents: readonly Probe[] = [
   {
     name: 'insert-keys-on-shards',
     sentence:
-      'Before 6.0 an insert shows its _id alone as its key on a shard, later the whole key; the document has it all the same.',
+      'Before 6.0, the event of an insert on a shard has only _id as its key, later the whole key; its document ' +
+      'contains the key in any case.',
     needs: ['direct', 'twoShards'],
     source: `${corpus}; manual: change events`,
     otherwise: 'Nothing is lost: Convoy takes the key from the document.',
@@ -181,7 +185,7 @@ export const documentEvents: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.split();
       const at = await fixture.insert(name, [{ _id: 1, sk: -1 }]);
-      expectThat('the change is carried out', (await changeKey(fixture, name, -1, -2))['n'] === 1, null);
+      expectThat('the change succeeds', (await changeKey(fixture, name, -1, -2))['n'] === 1, null);
       const {
         events: [, event],
       } = await fixture.read({ on: fixture.shard, collection: name, at }, { sk: -1 });
@@ -194,18 +198,19 @@ export const documentEvents: readonly Probe[] = [
   },
   {
     name: 'new-shard-key-on-another-shard',
-    sentence: 'A shard-key change to another shard is a delete there and an insert here, with one session and number.',
+    sentence:
+      'A shard-key change to another shard is a delete there and an insert here, with the same session and number.',
     needs: ['direct', 'twoShards'],
     source: corpus,
     otherwise: 'Documents whose shard key changes may be lost.',
     async run(fixture) {
       const name = await fixture.split();
       const at = await fixture.insert(name, [{ _id: 1, sk: -1 }]);
-      expectThat('the change is carried out', (await changeKey(fixture, name, -1, 1))['n'] === 1, null);
+      expectThat('the change succeeds', (await changeKey(fixture, name, -1, 1))['n'] === 1, null);
       await fixture.insert(name, [{ _id: 'other end', sk: 2 }]);
       const [, shard, other] = await splitStreams(fixture, name, at);
       await shard?.until(({ events }) => events.some(({ operationType }) => operationType === 'delete'));
-      // The commit is answered once it is decided: a shard may carry its part out later.
+      // The reply comes once the commit is decided: a shard may execute its part later.
       await other?.until(({ events }) => events.some(isFirst));
       const left = shard?.events.find(({ operationType }) => operationType === 'delete');
       const arrived = other?.events.find(isFirst);
@@ -224,10 +229,10 @@ export const documentEvents: readonly Probe[] = [
   },
   {
     name: 'moved-chunks-show-nothing',
-    sentence: 'Documents that a chunk migration moves show no events on either shard.',
+    sentence: 'Documents that a chunk migration moves have no events on either shard.',
     needs: ['direct', 'twoShards'],
     source: corpus,
-    otherwise: 'Documents that the balancer moves count as changed.',
+    otherwise: 'Documents that the balancer moves may count as changed.',
     async run(fixture) {
       const name = await fixture.ownSplit([{ _id: 1, sk: -1 }]);
       const at = after(await fixture.now());
@@ -249,7 +254,7 @@ export const documentEvents: readonly Probe[] = [
     sentence: 'After a chunk migration the router shows each document once, from the shard that owns it.',
     needs: ['direct', 'twoShards'],
     source: 'corpus 13-orphans',
-    otherwise: 'Orphans may be copied, or documents that were moved be left out.',
+    otherwise: 'Orphans may be copied, or moved documents left out.',
     async run(fixture) {
       const name = await fixture.ownSplit([{ _id: 1, sk: -1 }]);
       await moveFirst(fixture, name);
@@ -259,7 +264,7 @@ export const documentEvents: readonly Probe[] = [
   },
 ];
 
-/** Moves the document with `sk` -1 to the other shard. What is left behind keeps the shards in balance. */
+/** Moves the document with `sk` -1 to the other shard. The remaining chunks keep the shards in balance. */
 async function moveFirst(fixture: Fixture, name: string): Promise<void> {
   await fixture.adminDone({ split: `${fixture.db}.${name}`, middle: { sk: -10 } });
   await fixture.adminDone({ moveChunk: `${fixture.db}.${name}`, find: { sk: -1 }, to: fixture.shardIds[1] ?? '' });
@@ -269,7 +274,7 @@ function isFirst({ documentKey }: Document): boolean {
   return (documentKey as Document)['_id'] === 1;
 }
 
-/** A shard key is changed in a transaction, as drivers do. */
+/** Changes a shard key in a transaction, as drivers do. */
 async function changeKey(fixture: Fixture, name: string, from: number, to: number): Promise<Document> {
   const session = fixture.session();
   const reply = await session.begin(

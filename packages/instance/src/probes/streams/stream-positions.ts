@@ -6,7 +6,7 @@ import { after, type Fixture, timeOf } from '../framework/fixture.js';
 
 const corpus = 'corpus 06-resume-and-errors';
 
-/** Seconds and increment of a token, as it bears them behind its first two digits. */
+/** Seconds and increment of a token, after its first two digits. */
 function timeIn(token: string): string {
   return token.slice(2, 18);
 }
@@ -26,11 +26,11 @@ function idsOf(events: readonly Document[]): unknown[] {
   return events.map(({ documentKey }) => (documentKey as Document)['_id'] as unknown);
 }
 
-/** Where streams begin, go on and end. */
+/** Where streams start, resume and end. */
 export const streamPositions: readonly Probe[] = [
   {
     name: 'start-time-is-inclusive',
-    sentence: 'A stream that starts at a time shows the events of that very time, and none before it.',
+    sentence: 'A stream that starts at a time shows the events of exactly that time, and none before it.',
     source: corpus,
     otherwise: 'Changes may be lost when a stream is opened again.',
     async run(fixture) {
@@ -45,9 +45,9 @@ export const streamPositions: readonly Probe[] = [
   {
     name: 'tokens-begin-with-the-time',
     sentence:
-      'A resume token begins with 82 and the seconds and the increment of its cluster time, and so sorts by time.',
+      'A resume token starts with 82 and the seconds and the increment of its cluster time, and so sorts by time.',
     source: corpus,
-    otherwise: 'Convoy cannot tell how far a stream was read.',
+    otherwise: 'Convoy cannot determine how far a stream was read.',
     async run(fixture) {
       const name = await fixture.collection();
       const at = await fixture.insert(name, [{ _id: 1 }]);
@@ -56,20 +56,20 @@ export const streamPositions: readonly Probe[] = [
         const stream = await fixture.read({ on, collection: name, at });
         for (const event of stream.events) {
           expectThat(
-            `the token of an event begins with 82 and ${digits(event['clusterTime'] as Timestamp)}`,
+            `the token of an event starts with 82 and ${digits(event['clusterTime'] as Timestamp)}`,
             tokenOf(event).startsWith(`82${digits(event['clusterTime'] as Timestamp)}`),
             tokenOf(event),
           );
         }
         const times = stream.tokens.map(timeIn);
         expectSame(`the tokens of batches, on ${on.name}`, times, [...times].sort());
-        expectThat('the first batch begins at the time', (times[0] ?? '') <= digits(at), times[0]);
+        expectThat('the first batch starts at the time', (times[0] ?? '') <= digits(at), times[0]);
       }
     },
   },
   {
     name: 'tokens-name-the-uuid',
-    sentence: 'The token of an event holds the UUID of its collection behind 5A1004.',
+    sentence: 'The token of an event contains the UUID of its collection after 5A1004.',
     source: corpus,
     otherwise: 'Changes may be applied to another collection of the same name.',
     async run(fixture) {
@@ -92,10 +92,9 @@ export const streamPositions: readonly Probe[] = [
   },
   {
     name: 'empty-batches-move-on',
-    sentence:
-      'The token of an empty batch moves on to what was written elsewhere, also where a stage leaves all events out.',
+    sentence: 'The token of an empty batch advances with writes elsewhere, even if a stage filters all events out.',
     source: corpus,
-    otherwise: 'Streams of idle shards stand still, and the commit with them.',
+    otherwise: 'Streams of idle shards do not advance, and neither does the commit.',
     async run(fixture) {
       const [name, other] = [await fixture.collection(), await fixture.collection()];
       const at = await fixture.now();
@@ -113,8 +112,7 @@ export const streamPositions: readonly Probe[] = [
   },
   {
     name: 'token-is-a-lower-bound',
-    sentence:
-      "A stream that starts at the time of a batch's token shows everything that the batch and those before it did not.",
+    sentence: "A stream that starts at the time of a batch's token shows everything after that batch.",
     source: corpus,
     otherwise: 'Changes may be lost when a stream is opened again.',
     async run(fixture) {
@@ -134,18 +132,19 @@ export const streamPositions: readonly Probe[] = [
     },
   },
   {
-    name: 'lost-history-is-told',
+    name: 'lost-history-is-reported',
     sentence:
-      'A stream that starts before the oplog does is refused with ChangeStreamHistoryLost (286), at its first batch at the latest.',
+      'A stream that starts before the oplog does is refused with ChangeStreamHistoryLost (286), at its first ' +
+      'batch at the latest.',
     needs: ['direct'],
     source: corpus,
-    otherwise: 'Changes that the oplog has forgotten may be passed over silently.',
+    otherwise: 'A stream may silently skip changes that the oplog no longer has.',
     async run(fixture) {
       const name = await fixture.collection();
       const at = new Timestamp({ t: 1_000, i: 1 });
       const opened = await fixture.ask({ ...EventStream.command({ collection: name, at }), cursor: {} }, fixture.shard);
       if (codeIn(opened) !== 0) expectRefused('the stream', opened, 286);
-      // A young oplog still begins with the first entry of the set, before which there was nothing to forget.
+      // A young oplog still starts with the first entry of the set: nothing before it was lost.
       else
         expectThat(
           'no event is left out',
@@ -156,7 +155,7 @@ export const streamPositions: readonly Probe[] = [
               'local',
             )
           ).some(isFirstEntry),
-          'a stream from the beginning, though the oplog has forgotten it',
+          'a stream from the beginning, although the oplog no longer has it',
         );
     },
   },
@@ -177,7 +176,7 @@ export const streamPositions: readonly Probe[] = [
   },
   {
     name: 'router-brings-time-order',
-    sentence: 'A router brings the events of all shards in the order of their times.',
+    sentence: 'A router returns the events of all shards in the order of their times.',
     needs: ['twoShards'],
     source: corpus,
     otherwise: 'Changes of one document that moves between shards may be applied in another order.',
@@ -195,7 +194,7 @@ export const streamPositions: readonly Probe[] = [
   },
   {
     name: 'transaction-has-one-time',
-    sentence: 'The events of a transaction come in the order of its statements, with one time, session and number.',
+    sentence: 'The events of a transaction arrive in the order of its statements, with one time, session and number.',
     source: 'corpus 11-transactions',
     otherwise: 'A transaction may be applied in part.',
     async run(fixture) {
@@ -271,7 +270,8 @@ export const streamPositions: readonly Probe[] = [
   {
     name: 'large-events-are-split',
     sentence:
-      'With $changeStreamSplitLargeEvent an event of more than 16 MB comes in fragments; before 6.0.9 it ends the stream with BSONObjectTooLarge (10334).',
+      'With $changeStreamSplitLargeEvent an event of more than 16 MB arrives in fragments; before 6.0.9 it ends ' +
+      'the stream with BSONObjectTooLarge (10334).',
     source: 'measured on 5.0.7; manual: $changeStreamSplitLargeEvent',
     otherwise: 'A stream may end at a large event, or lose it.',
     async run(fixture) {
@@ -282,7 +282,7 @@ export const streamPositions: readonly Probe[] = [
   {
     name: 'one-stream-shows-all',
     sentence:
-      'A stream of the whole cluster shows documents of every database, and goes on behind the drop of a collection.',
+      'A stream of the whole cluster shows documents of every database, and continues after the drop of a collection.',
     source: corpus,
     otherwise: 'Changes may be lost, or the stream may end.',
     async run(fixture) {
@@ -302,9 +302,9 @@ export const streamPositions: readonly Probe[] = [
   },
   {
     name: 'streams-are-filtered-by-kind',
-    sentence: 'A stream with a stage that leaves kinds of events out shows the others alone.',
+    sentence: 'A stream with a stage that filters out kinds of events shows only the others.',
     source: corpus,
-    otherwise: 'Definition changes may be missed.',
+    otherwise: 'Convoy may miss DDL changes.',
     async run(fixture) {
       const name = await fixture.collection();
       const at = await fixture.insert(name, [{ _id: 1 }]);
@@ -344,7 +344,7 @@ async function expectFragments(fixture: Fixture): Promise<void> {
   expectThat('more than one', fragments.length > 1, fragments.length);
 }
 
-/** An event whose document has 16 MB, and whose key comes three times. */
+/** An event whose document has 16 MB, and which contains the key three times. */
 async function expectEndOfStream(fixture: Fixture): Promise<void> {
   const name = await fixture.collection();
   const at = await fixture.insert(name, [{ _id: 'k'.repeat(40_000), large: 'x'.repeat(16_730_000) }]);
@@ -360,7 +360,7 @@ function isLastFragment({ splitEvent }: Document): boolean {
   return fragment !== undefined && fragment === of;
 }
 
-/** What a replica set writes when it is made. */
+/** What a replica set writes when it is initiated. */
 function isFirstEntry({ op, o }: Document): boolean {
   return op === 'n' && (o as Document | undefined)?.['msg'] === 'initiating set';
 }

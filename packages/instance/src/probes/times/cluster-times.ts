@@ -6,13 +6,13 @@ import { timeOf } from '../framework/fixture.js';
 
 const unauthorized = 13;
 
-/** What cluster times say. */
+/** Properties of cluster times. */
 export const clusterTimes: readonly Probe[] = [
   {
     name: 'writes-have-rising-times',
-    sentence: 'The operation time of a write lies above that of every write before it on its shard.',
+    sentence: 'The operation time of a write is after that of every earlier write on its shard.',
     source: 'corpus 03-crud',
-    otherwise: 'A time that is taken as the present may lie below earlier writes.',
+    otherwise: 'A time taken as the current one may be before earlier writes.',
     async run(fixture) {
       const name = await fixture.collection();
       let last: Timestamp | null = null;
@@ -25,9 +25,9 @@ export const clusterTimes: readonly Probe[] = [
   },
   {
     name: 'events-bear-the-time-of-their-write',
-    sentence: 'An event bears the operation time that its write was answered with.',
+    sentence: 'An event has the operation time that its write returned.',
     source: 'corpus 04-events-documents',
-    otherwise: 'Changes may count as older or younger than a read.',
+    otherwise: 'Changes may count as older or newer than a read.',
     async run(fixture) {
       const name = await fixture.collection();
       const at = await fixture.insert(name, [{ _id: 1 }]);
@@ -45,10 +45,10 @@ export const clusterTimes: readonly Probe[] = [
   },
   {
     name: 'notes-lie-above-all',
-    sentence: 'appendOplogNote answers a time above everything written before on that shard.',
+    sentence: 'appendOplogNote returns a time after everything written before on that shard.',
     needs: ['direct'],
     source: 'corpus 08-reads-at-a-time',
-    otherwise: 'The start time may lie above a write that is still to come.',
+    otherwise: 'The start time may be after a later write.',
     async run(fixture) {
       const name = await fixture.collection();
       const written = await fixture.insert(name, [{ _id: 1 }]);
@@ -60,10 +60,10 @@ export const clusterTimes: readonly Probe[] = [
   },
   {
     name: 'routers-and-notes',
-    sentence: 'Routers take appendOplogNote from 6.0 on, and do not know it (59) before.',
+    sentence: 'Routers support appendOplogNote from 6.0 on, and refuse it as unknown (59) before.',
     topology: 'sharded',
     source: 'measured on 5.0.7; server sources',
-    otherwise: 'Idle shards may hold a commit back for ten seconds.',
+    otherwise: 'Idle shards may delay a commit by ten seconds.',
     async run(fixture) {
       const reply = await fixture.ask({ appendOplogNote: 1, data: { convoy: 'probe' } }, fixture.front, 'admin');
       if (codeIn(reply) === unauthorized) throw new NotTried('the login may not appendOplogNote');
@@ -73,10 +73,10 @@ export const clusterTimes: readonly Probe[] = [
   },
   {
     name: 'reading-after-a-time-moves-idle-shards',
-    sentence: 'A router that opens a stream after a time has every shard reach that time, idle ones too.',
+    sentence: 'A router that opens a stream after a time makes every shard reach that time, even idle ones.',
     needs: ['direct', 'twoShards'],
     source: 'measured on 5.0.7',
-    otherwise: 'Idle shards may hold a commit back for ten seconds.',
+    otherwise: 'Idle shards may delay a commit by ten seconds.',
     async run(fixture) {
       const name = await fixture.collection();
       const afterClusterTime = await fixture.insert(name, [{ _id: 1 }]);

@@ -3,7 +3,7 @@ import { expectSame, expectThat, shown } from '../framework/expectation.js';
 import type { Probe } from '../framework/probe.js';
 import type { Fixture } from '../framework/fixture.js';
 
-/** The only document of a collection of the config database that fits. */
+/** The only matching document of a collection of the config database. */
 async function configured(fixture: Fixture, find: string, filter: Document = {}): Promise<Document> {
   const [found] = await fixture.rows({ find, filter, limit: 1, singleBatch: true }, fixture.front, 'config');
   return found ?? {};
@@ -16,24 +16,24 @@ async function clusterId(fixture: Fixture): Promise<string> {
   return shown(((config as Document)['settings'] as Document | undefined)?.['replicaSetId']);
 }
 
-/** What clusters tell of themselves. */
+/** What clusters report about themselves. */
 export const clusters: readonly Probe[] = [
   {
-    name: 'kind-is-told',
-    sentence: 'hello tells routers by isdbgrid, and members of replica sets by the name of their set.',
+    name: 'kind-is-shown',
+    sentence: 'hello identifies routers by isdbgrid, and members of replica sets by the name of their set.',
     source: 'corpus 01-handshake',
-    otherwise: 'Convoy takes a cluster for one of another kind.',
+    otherwise: 'Convoy mistakes the kind of a cluster.',
     async run(fixture) {
       const { msg, setName } = await fixture.adminDone({ hello: 1 });
       expectSame('isdbgrid', msg, fixture.isSharded ? 'isdbgrid' : undefined);
-      expectThat('a set name where it is no router', (typeof setName === 'string') !== fixture.isSharded, setName);
+      expectThat('a set name unless it is a router', (typeof setName === 'string') !== fixture.isSharded, setName);
     },
   },
   {
     name: 'cluster-has-an-id',
     sentence: 'A sharded cluster has an id in config.version, and a replica set in its configuration.',
     source: 'corpus 02-catalog',
-    otherwise: 'A migration may go on with another cluster than it has begun with.',
+    otherwise: 'A migration may continue with another cluster than it started with.',
     async run(fixture) {
       const id = await clusterId(fixture);
       expectThat('an ObjectId of 24 digits', /^\{"\$oid":"[0-9a-f]{24}"\}$/.test(id), id);
@@ -61,7 +61,7 @@ export const clusters: readonly Probe[] = [
     sentence: 'config.databases has the primary shard of each database.',
     topology: 'sharded',
     source: 'corpus 02-catalog',
-    otherwise: 'Convoy cannot tell which shard owns what is not sharded.',
+    otherwise: 'Convoy cannot determine which shard owns unsharded collections.',
     async run(fixture) {
       await fixture.collection();
       const { primary } = await configured(fixture, 'databases', { _id: fixture.db });
@@ -74,8 +74,8 @@ export const clusters: readonly Probe[] = [
     },
   },
   {
-    name: 'balancer-tells-its-state',
-    sentence: 'balancerStatus tells whether the balancer is on, and whether it is in a round.',
+    name: 'balancer-reports-its-state',
+    sentence: 'balancerStatus reports whether the balancer is on, and whether it is in a round.',
     topology: 'sharded',
     source: 'corpus 02-catalog; manual: balancerStatus',
     otherwise: 'Chunks may move while Convoy copies.',
@@ -87,9 +87,9 @@ export const clusters: readonly Probe[] = [
   },
   {
     name: 'condition-has-one-winner',
-    sentence: 'Of two updates at once with one condition, which each of them ends, exactly one matches.',
+    sentence: 'If two concurrent updates have the same condition, and each makes it false, exactly one matches.',
     source: 'manual: atomicity; corpus 03-crud',
-    otherwise: 'Two processes may take themselves for the owner of one part.',
+    otherwise: 'Two processes may both act as the owner of one part.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, epoch: 1 }]);
       const take = {

@@ -9,13 +9,14 @@ function failures(reply: Document): unknown[] {
   return ((reply['writeErrors'] as Document[] | undefined) ?? []).map(({ index, code }) => [index, code] as unknown);
 }
 
-/** What bulk writes do and answer. */
+/** Effects and replies of bulk writes. */
 export const bulkWrites: readonly Probe[] = [
   {
     name: 'unordered-goes-on',
-    sentence: 'An unordered insert carries out all statements but those that fail, and names these by index and code.',
+    sentence:
+      'An unordered insert executes all statements except those that fail, and reports these by index and code.',
     source: corpus,
-    otherwise: 'Documents behind a duplicate key may not arrive, or the wrong key is read anew.',
+    otherwise: 'Documents after a duplicate key may not arrive, or Convoy reads the wrong document again.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 2 }, { _id: 4 }]);
       const reply = await fixture.ask({
@@ -53,10 +54,10 @@ export const bulkWrites: readonly Probe[] = [
   },
   {
     name: 'unordered-over-shards',
-    sentence: 'An unordered bulk over shards names failed statements by their index in the whole bulk.',
+    sentence: 'An unordered bulk over shards reports failed statements by their index in the whole bulk.',
     needs: ['twoShards'],
     source: corpus,
-    otherwise: 'The wrong keys are read anew.',
+    otherwise: 'Convoy reads the wrong documents again.',
     async run(fixture) {
       const name = await fixture.split([
         { _id: 1, sk: -1 },
@@ -79,7 +80,7 @@ export const bulkWrites: readonly Probe[] = [
   },
   {
     name: 'duplicate-names-its-index',
-    sentence: 'A duplicate key is told with the pattern and the values of the index that refuses it.',
+    sentence: 'A duplicate key is reported with the pattern and the values of the index that refuses it.',
     source: corpus,
     otherwise: 'Convoy cannot tell a duplicate _id from one of another unique index.',
     async run(fixture) {
@@ -102,10 +103,9 @@ export const bulkWrites: readonly Probe[] = [
   },
   {
     name: 'update-counts',
-    sentence:
-      'An update answers how many documents it has matched (n) and changed (nModified), and which it has made (upserted).',
+    sentence: 'An update returns how many documents it matched (n), changed (nModified) and inserted (upserted).',
     source: corpus,
-    otherwise: 'A delta that matched nothing may be overlooked.',
+    otherwise: 'A delta that matched nothing may go unnoticed.',
     async run(fixture) {
       const name = await fixture.collection([
         { _id: 1, v: 1 },
@@ -127,9 +127,9 @@ export const bulkWrites: readonly Probe[] = [
   },
   {
     name: 'delete-counts',
-    sentence: 'A delete answers how many documents it has removed; one that is not there is no failure.',
+    sentence: 'A delete returns how many documents it removed; a missing one is no failure.',
     source: corpus,
-    otherwise: 'A delete that is repeated may end the migration.',
+    otherwise: 'A repeated delete may end the migration.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1 }]);
       const deletes = [1, 2].map((_id) => ({ q: { _id }, limit: 1 }));
@@ -139,7 +139,7 @@ export const bulkWrites: readonly Probe[] = [
   },
   {
     name: 'validation-is-bypassed',
-    sentence: 'bypassDocumentValidation lets a document in that the validator refuses.',
+    sentence: 'bypassDocumentValidation allows a document that the validator refuses.',
     source: 'manual: bypassDocumentValidation',
     otherwise: 'Old documents that a validator refuses do not arrive.',
     async run(fixture) {
@@ -153,7 +153,7 @@ export const bulkWrites: readonly Probe[] = [
   },
   {
     name: 'largest-document',
-    sentence: 'A document of 16,777,216 bytes is taken, and one of a byte more is refused.',
+    sentence: 'A document of 16,777,216 bytes is accepted, and one of a byte more is refused.',
     source: 'manual: limits',
     otherwise: 'The largest documents do not arrive.',
     async run(fixture) {
@@ -168,11 +168,11 @@ export const bulkWrites: readonly Probe[] = [
     },
   },
   {
-    name: 'limits-are-told',
+    name: 'limits-are-reported',
     sentence:
-      'hello tells 16,777,216 bytes for a document, 48,000,000 for a message and 100,000 statements for a bulk.',
+      'hello reports 16,777,216 bytes for a document, 48,000,000 for a message and 100,000 statements for a bulk.',
     source: 'corpus 01-handshake',
-    otherwise: 'Commands that Convoy sends may be too large.',
+    otherwise: "Convoy's commands may be too large.",
     async run(fixture) {
       const { maxBsonObjectSize, maxMessageSizeBytes, maxWriteBatchSize } = await fixture.adminDone({ hello: 1 });
       expectSame(

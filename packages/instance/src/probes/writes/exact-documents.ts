@@ -11,16 +11,16 @@ async function first(fixture: Fixture, name: string, _id: unknown = 1): Promise<
   return document;
 }
 
-/** Puts a whole document, as Convoy does where there may be one already. */
+/** Upserts a whole document, as Convoy does if it may exist already. */
 function upsert(name: string, document: Document, q: Document = { _id: document['_id'] as unknown }): Document {
   return { update: name, updates: [{ q, u: [{ $replaceWith: { $literal: document } }], upsert: true }] };
 }
 
-/** That what is written is what is stored. */
+/** What is written is what is stored. */
 export const exactDocuments: readonly Probe[] = [
   {
     name: 'insert-keeps-fields',
-    sentence: 'An insert stores fields in their order, also those whose names begin with $ or contain dots.',
+    sentence: 'An insert stores fields in order, even those whose names start with $ or contain dots.',
     source: 'corpus 03-crud',
     otherwise: 'Documents with such fields arrive changed, or not at all.',
     async run(fixture) {
@@ -31,31 +31,30 @@ export const exactDocuments: readonly Probe[] = [
     },
   },
   {
-    name: 'put-keeps-fields',
-    sentence:
-      'An upserting update by [{$replaceWith: {$literal: …}}] stores exactly that document, whether there was one or not.',
+    name: 'upsert-keeps-fields',
+    sentence: 'An upsert by [{$replaceWith: {$literal: …}}] stores exactly that document, whether it existed or not.',
     source: 'corpus 03-crud',
-    otherwise: 'Documents that are read anew arrive changed.',
+    otherwise: 'Documents that Convoy reads again arrive changed.',
     async run(fixture) {
       const name = await fixture.collection();
       for (const document of [
         { _id: 1, b: 1, $a: 1, 'c.d': 2 },
         { _id: 1, z: { $e: 1 }, 'f.g': '$b', t: zero },
       ]) {
-        expectDone('the put', await fixture.ask(upsert(name, document)));
+        expectDone('the upsert', await fixture.ask(upsert(name, document)));
         expectSame('what is stored', await first(fixture, name), document);
       }
     },
   },
   {
     name: 'insert-replaces-zero-timestamps',
-    sentence: 'An insert replaces Timestamp(0, 0) in a field of the top level, and keeps it elsewhere.',
+    sentence: 'An insert replaces Timestamp(0, 0) in a top-level field, and keeps it elsewhere.',
     source: 'corpus 03-crud',
-    otherwise: 'Nothing is lost: Convoy puts such documents.',
+    otherwise: 'Nothing is lost: Convoy upserts such documents.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, t: zero, inner: { t: zero } }]);
       const stored = await first(fixture, name);
-      expectThat('the top level has the present time', !zero.equals(stored?.['t'] as Timestamp), stored);
+      expectThat('the top level has the current time', !zero.equals(stored?.['t'] as Timestamp), stored);
       expectSame('the inner field', stored?.['inner'], { t: zero });
     },
   },
@@ -69,7 +68,7 @@ export const exactDocuments: readonly Probe[] = [
       [5, 0, 29],
     ],
     source: 'manual: bypassEmptyTsReplacement; SERVER-88750',
-    otherwise: 'Nothing is lost: Convoy puts such documents.',
+    otherwise: 'Nothing is lost: Convoy upserts such documents.',
     async run(fixture) {
       const name = await fixture.collection();
       expectDone(
@@ -81,9 +80,9 @@ export const exactDocuments: readonly Probe[] = [
   },
   {
     name: 'stage-adds-in-order',
-    sentence: 'A $set stage adds new fields at the end in the order given, and leaves others where they are.',
+    sentence: 'A $set stage adds new fields at the end in the given order, and leaves others in place.',
     source: 'corpus 16-found-data',
-    otherwise: 'Fields of updated documents may come in another order than on the source.',
+    otherwise: 'Fields of updated documents may be in another order than on the source.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, m: 0, k: 0 }]);
       await fixture.update(name, { _id: 1 }, [
@@ -106,9 +105,10 @@ export const exactDocuments: readonly Probe[] = [
   {
     name: 'set-again-in-one-pipeline',
     sentence:
-      'A field that one stage of a pipeline unsets and a later one sets keeps its place; two updates put it at the end.',
+      'A field that one stage of a pipeline unsets and a later one sets keeps its place; two updates put it at ' +
+      'the end.',
     source: 'measured on 5.0.7',
-    otherwise: 'Updates that are folded into one may give another order of fields.',
+    otherwise: 'Merged updates may result in another order of fields.',
     async run(fixture) {
       const name = await fixture.collection([
         { _id: 1, a: 1, b: 1 },
@@ -123,10 +123,9 @@ export const exactDocuments: readonly Probe[] = [
   },
   {
     name: 'unset-of-what-is-not-there',
-    sentence:
-      'A stage that unsets what is not there, or sets what is there already, changes nothing and shows no event.',
+    sentence: 'A stage that unsets a missing field, or sets an equal value, changes nothing and shows no event.',
     source: 'corpus 04-events-documents',
-    otherwise: 'The comparison may see changes that nobody made.',
+    otherwise: 'The comparison may see changes that never happened.',
     async run(fixture) {
       const name = await fixture.collection();
       const at = await fixture.insert(name, [{ _id: 1, a: 1 }]);
@@ -145,7 +144,7 @@ export const exactDocuments: readonly Probe[] = [
   },
   {
     name: 'set-field-takes-any-name',
-    sentence: '$setField and $unsetField take a field by its very name, with dots and dollars.',
+    sentence: '$setField and $unsetField treat a field name literally, with dots and dollars.',
     source: 'corpus 04-events-documents',
     otherwise: 'Updates of such fields may change others.',
     async run(fixture) {
@@ -160,7 +159,8 @@ export const exactDocuments: readonly Probe[] = [
   {
     name: 'full-key-reaches-one-shard',
     sentence:
-      'A put by the whole shard key is carried out on the shard that owns it; a missing field of the key is matched by null.',
+      'An upsert by the whole shard key runs on the shard that owns the document; null matches a missing field ' +
+      'of the key.',
     needs: ['twoShards'],
     source: 'corpus 03-crud',
     otherwise: 'Documents without a field of their shard key do not arrive.',
@@ -176,15 +176,15 @@ export const exactDocuments: readonly Probe[] = [
           { sk: null, _id: 2 },
         ],
       ] as const) {
-        expectDone('the put', await fixture.ask(upsert(name, document, q)));
-        expectDone('the repeated put', await fixture.ask(upsert(name, document, q)));
+        expectDone('the upsert', await fixture.ask(upsert(name, document, q)));
+        expectDone('the repeated upsert', await fixture.ask(upsert(name, document, q)));
         expectSame('what is stored', await first(fixture, name, document._id), document);
       }
     },
   },
   {
     name: 'wrong-key-matches-nothing',
-    sentence: 'A write with another shard-key value than the document has matches nothing.',
+    sentence: "A write with another shard-key value than the document's matches nothing.",
     needs: ['twoShards'],
     source: 'corpus 03-crud',
     otherwise: 'A write may touch a document that another instance owns.',
@@ -200,8 +200,7 @@ export const exactDocuments: readonly Probe[] = [
   },
   {
     name: 'id-is-unique-per-shard',
-    sentence:
-      'One _id under two shard keys is refused (11000) where both lie on one shard, and taken where they do not.',
+    sentence: 'One _id under two shard keys is refused (11000) if both are on one shard, and accepted if they are not.',
     needs: ['twoShards'],
     source: 'corpus 03-crud',
     otherwise: 'Documents with equal _ids may be lost.',
@@ -217,7 +216,7 @@ export const exactDocuments: readonly Probe[] = [
   },
   {
     name: 'max-key-in-shard-key-is-refused',
-    sentence: 'A ranged shard key cannot take MaxKey (61).',
+    sentence: 'A ranged shard key cannot be MaxKey (61).',
     topology: 'sharded',
     source: 'measured on 5.0.7',
     otherwise: 'Documents at MaxKey may belong to no range.',

@@ -58,7 +58,7 @@ describe('the preflight report', () => {
     });
     const halfRight = requestOf({ includeNamespaces: [{ database: 'app' }, { database: 'ap' }] });
     expect((await item(fixture, 'matched', halfRight)).description).toContain(
-      'match nothing on the source that is not excluded: ap;',
+      'match nothing on the source that is not excluded: ap.',
     );
   });
 

@@ -28,11 +28,11 @@ const findAccepted = on('find', accepted);
 
 /** Servers that read, order and date otherwise. */
 export const readingDistortions: Readonly<Record<string, Distortion>> = {
-  'kind-is-told': on('hello', fields({ msg: undefined })),
+  'kind-is-shown': on('hello', fields({ msg: undefined })),
   'cluster-has-an-id': where((command) => command['find'] === 'version', none),
   'shards-are-listed': on('listShards', fields({ shards: [{ _id: 'shard0' }] })),
   'databases-have-a-primary': where((command) => command['find'] === 'databases', none),
-  'balancer-tells-its-state': on('balancerStatus', fields({ mode: undefined })),
+  'balancer-reports-its-state': on('balancerStatus', fields({ mode: undefined })),
   'condition-has-one-winner': on('update', fields({ n: 1 })),
 
   'writes-have-rising-times': on('insert', fields({ operationTime: longAgo })),

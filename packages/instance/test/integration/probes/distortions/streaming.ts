@@ -83,7 +83,7 @@ export const streamingDistortions: Readonly<Record<string, Distortion>> = {
     without('update'),
     events((event) => ((event['documentKey'] as Document)['_id'] === 2 ? [] : [event])),
   ),
-  'lost-history-is-told': both(on('aggregate', accepted), on('find', each({ op: 'u' }))),
+  'lost-history-is-reported': both(on('aggregate', accepted), on('find', each({ op: 'u' }))),
   'unknown-options-are-refused': on('aggregate', accepted),
   'router-brings-time-order': events((event) => ((event['documentKey'] as Document)['_id'] === 5 ? [] : [event])),
   'transaction-has-one-time': eventsWith({ lsid: { id: oneUuid } }),
@@ -124,7 +124,7 @@ export const streamingDistortions: Readonly<Record<string, Distortion>> = {
   'options-come-back': on('listCollections', each({ options: {} })),
   'index-options-come-back': on('listIndexes', each({ unique: false })),
   'capped-sizes-come-back': on('listCollections', each({ options: { size: 131_072 } })),
-  'time-series-are-told': on('listCollections', each({ type: 'collection' })),
-  'clustered-index-is-told': on('listIndexes', each({ clustered: false })),
+  'time-series-are-shown': on('listCollections', each({ type: 'collection' })),
+  'clustered-index-is-shown': on('listIndexes', each({ clustered: false })),
   'wrong-uuid-of-a-definition-is-refused': where((command) => command['collMod'] !== undefined, accepted),
 };

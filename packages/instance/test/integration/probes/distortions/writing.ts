@@ -50,10 +50,10 @@ export const writingDistortions: Readonly<Record<string, Distortion>> = {
   'delete-counts': on('delete', fields({ n: 2 })),
   'validation-is-bypassed': where((command) => command['bypassDocumentValidation'] === true, refused(121)),
   'largest-document': where(isSecond, accepted),
-  'limits-are-told': on('hello', fields({ maxWriteBatchSize: 1_000 })),
+  'limits-are-reported': on('hello', fields({ maxWriteBatchSize: 1_000 })),
 
   'insert-keeps-fields': turnedFields,
-  'put-keeps-fields': turnedFields,
+  'upsert-keeps-fields': turnedFields,
   'insert-replaces-zero-timestamps': on('find', each({ t: new Timestamp(0n) })),
   'bypass-keeps-zero-timestamps': on('find', each({ t: new Timestamp(5n) })),
   'stage-adds-in-order': turnedFields,
@@ -70,14 +70,14 @@ export const writingDistortions: Readonly<Record<string, Distortion>> = {
   'max-key-in-shard-key-is-refused': on('insert', accepted),
 
   'repeated-number-takes-effect-once': on('find', each({ n: 2 })),
-  'repeated-duplicates-are-told-again': where((command) => command['txnNumber'] !== undefined, accepted),
+  'repeated-duplicates-are-reported-again': where((command) => command['txnNumber'] !== undefined, accepted),
   'lower-number-is-refused': acceptedCode(225),
   'lower-number-is-refused-on-each-shard': acceptedCode(225),
   'one-write-fences-all-shards': acceptedCode(225),
   'fence-is-of-its-session': where((command) => String(command['txnNumber']) === String(2 ** 32), refused(225)),
   'fence-outlives-a-refresh': acceptedCode(225),
   'numbers-have-64-bits': acceptedCode(225),
-  'lost-record-is-told': acceptedCode(217),
+  'lost-record-is-reported': acceptedCode(217),
   'numbered-delete-of-many-is-refused': acceptedCode(72),
 
   'transaction-is-all-or-nothing': aborted,
@@ -93,7 +93,7 @@ export const writingDistortions: Readonly<Record<string, Distortion>> = {
   'use-uuid-is-needed': unlimited,
   'backup-may-append-notes': unlimited,
   'streams-need-their-actions': unlimited,
-  'status-tells-privileges': on('connectionStatus', fields({ authInfo: { authenticatedUserPrivileges: [] } })),
+  'status-shows-privileges': on('connectionStatus', fields({ authInfo: { authenticatedUserPrivileges: [] } })),
   'users-of-the-cluster-are-not-of-its-shards': acceptedCode(18),
   'direct-reads-need-their-role': unlimited,
 
@@ -104,6 +104,6 @@ export const writingDistortions: Readonly<Record<string, Distortion>> = {
     refused(8),
   ),
   'block-lets-reads-through': on('find', refused(371)),
-  'block-is-told': on('serverStatus', fields({ repl: { userWriteBlockMode: 1 } })),
+  'block-is-shown': on('serverStatus', fields({ repl: { userWriteBlockMode: 1 } })),
   'block-lets-the-privileged-through': where((command) => isSecond(command), refused(371)),
 };
