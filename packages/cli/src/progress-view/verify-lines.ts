@@ -25,7 +25,7 @@ export function comparisonLine(
   const percent =
     estimatedDocuments === 0 ? '' : ` (${Math.min(100, (100 * compared) / estimatedDocuments).toFixed(1)} %)`;
   const parts = [
-    phase === 'looking again' ? `${phase}, generation ${generation}` : phase,
+    phase === 'checking again' ? `${phase}, generation ${generation}` : phase,
     `${formatCount(compared)} of about ${formatCount(estimatedDocuments)} documents${percent}`,
     ...(phase === 'comparing' ? [`${formatBytes(bytesPerSecond)}/s`] : []),
     `${formatCount(totals.suspects)} to look at again`,

@@ -71,8 +71,8 @@ test('progress says what is done and how far it is', () => {
   expect(comparisonLine(progress, 5_000_000)).toBe(
     'comparing · 1,000 of about 4,000 documents (25.0 %) · 5.0 MB/s · 0 to look at again · 1 proven different',
   );
-  expect(comparisonLine({ ...progress, phase: 'looking again', generation: 2 }, 0)).toContain(
-    'looking again, generation 2',
+  expect(comparisonLine({ ...progress, phase: 'checking again', generation: 2 }, 0)).toContain(
+    'checking again, generation 2',
   );
 });
 

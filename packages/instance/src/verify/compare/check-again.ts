@@ -3,14 +3,14 @@ import { differingPaths, type PathDifference } from './differing-paths.js';
 import { findDocuments, type FindDependencies, type FoundDocuments, lookupName } from './find-documents.js';
 import { ownedValue, type RawValue } from '../../bson/scan.js';
 
-/** An `_id` that differed when it was last looked at. */
+/** An `_id` that differed at the last check. */
 export interface Suspect {
   id: RawValue;
   kind: MismatchKind;
-  /** State of its documents on each side at the last look (see `digestOf`). */
+  /** State of its documents on each side at the last check (see `digestOf`). */
   source: string;
   destination: string;
-  /** Since when neither side has changed, and how often they were found in this state; milliseconds since 1970. */
+  /** Since when neither side has changed, and how often this state was found; milliseconds since 1970. */
   unchangedSince_ms: number;
   unchangedLooks: number;
   firstSeen_ms: number;
@@ -19,13 +19,13 @@ export interface Suspect {
 
 /** When a difference counts as proven. */
 export interface ProofRule {
-  /** Neither side has changed for so long: what would still be on its way has arrived by then. */
+  /** Neither side has changed for this long: any delayed change would have arrived. */
   settle_ms: number;
-  /** And was found in the same state so often, so that a value that goes back and forth is not taken for one that stands still. */
+  /** And it was found in the same state this often, so that an oscillating value does not count as stable. */
   looksMin: number;
 }
 
-/** A document of which it is proven, or which was found to the end, that it is not on both sides as it should be. */
+/** A document that differs between both sides: either proven, or found at every check to the end. */
 export interface Mismatch {
   kind: MismatchKind;
   id: RawValue;
@@ -37,16 +37,16 @@ export interface Mismatch {
   looks: number;
 }
 
-/** What another look at some suspects has shown. */
+/** The result of another check of some suspects. */
 export interface SecondLook {
-  /** Differ still, and are not proven. */
+  /** Still different, but not proven. */
   suspects: Suspect[];
   proven: Mismatch[];
-  /** Are equal now. */
+  /** Equal now. */
   agreed: number;
 }
 
-/** Both sides of a look. */
+/** Both sides of a check. */
 export interface LookDependencies {
   source: FindDependencies;
   destination: FindDependencies;
@@ -55,8 +55,8 @@ export interface LookDependencies {
 }
 
 /**
- * Looks at some suspects of one collection again: first at the source, so that the destination has the time in between.
- * @throws what the doors throw
+ * Checks some suspects of one collection again: first on the source, so that the destination has that time to catch up.
+ * @throws what the clients throw
  */
 export async function checkAgain(suspects: readonly Suspect[], deps: LookDependencies): Promise<SecondLook> {
   const ids = suspects.map(({ id }) => id);
@@ -104,7 +104,10 @@ function isProven({ unchangedLooks, unchangedSince_ms }: Suspect, { rule, now_ms
   return unchangedLooks >= rule.looksMin && now_ms - unchangedSince_ms >= rule.settle_ms;
 }
 
-/** What is wrong with a suspect's documents, read once more where they were too large to be kept; none when they agree now. */
+/**
+ * What is wrong with a suspect's documents; reads them once more if they were too large to hold in memory. None if they
+ * agree now.
+ */
 async function mismatchesOf(suspect: Suspect, sides: Sides, deps: LookDependencies): Promise<Mismatch[]> {
   const here = sides.source.documents ?? (await readSingle(deps.source, suspect));
   const there = sides.destination.documents ?? (await readSingle(deps.destination, suspect));

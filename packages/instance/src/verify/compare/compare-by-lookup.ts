@@ -3,20 +3,20 @@ import { digestOf, idOf } from './compare-group.js';
 import type { Finding } from './compare-range.js';
 import { findCommand, type FindDependencies, findDocuments, lookupName } from './find-documents.js';
 
-/** Documents that are looked up on the other side at once. */
+/** Documents looked up on the other side at once. */
 const lookupsMax = 500;
 
-/** What a comparison by lookups tells while it goes on. */
+/** Progress callbacks of a comparison by lookups. */
 export interface LookupObserver {
   found(findings: Finding[]): Promise<void>;
-  /** Of every batch that was compared; `bytes` of both sides together, as far as they were read as a whole. */
+  /** Called for every compared batch; `bytes` of both sides together, as far as they were read whole. */
   compared(stats: { sourceDocuments: number; destinationDocuments: number; bytes: number }): void;
 }
 
 /**
- * Compares a collection whose order of `_id`s only the servers know: the documents of the source are looked up on the
+ * Compares a collection whose `_id` order only the servers know. It looks up the documents of the source on the
  * destination, and the `_id`s of the destination on the source.
- * @throws what the doors and the observer throw; the whole may be repeated
+ * @throws what the clients and the observer throw; the whole may be repeated
  */
 export async function compareByLookup(
   source: FindDependencies,

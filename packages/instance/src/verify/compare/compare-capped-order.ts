@@ -4,9 +4,9 @@ import { idOf } from './compare-group.js';
 import { findCommand, type FindDependencies, findDocuments, lookupName } from './find-documents.js';
 
 /**
- * Whether the documents of a capped collection were inserted in one order on both sides. Those that only one side has are passed over:
- * it may have dropped fewer of its oldest ones, or be ahead at the end.
- * @throws what the doors throw
+ * Whether the documents of a capped collection were inserted in the same order on both sides. It ignores documents that
+ * only one side has: that side may have dropped fewer of its oldest ones, or may be ahead at the end.
+ * @throws what the clients throw
  */
 export async function inSameInsertionOrder(source: FindDependencies, destination: FindDependencies): Promise<boolean> {
   await using here = new IdSequence(source);
@@ -33,7 +33,7 @@ function same(a: RawValue, b: RawValue): boolean {
   return a.type === b.type && bufferOf(a.bytes).equals(b.bytes);
 }
 
-/** The `_id`s of a capped collection in the order of insertion. */
+/** The `_id`s of a capped collection in insertion order. */
 class IdSequence implements AsyncDisposable {
   readonly #ids: AsyncGenerator<RawValue>;
 

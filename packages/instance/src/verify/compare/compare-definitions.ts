@@ -6,8 +6,8 @@ import type { CatalogReport } from '../../catalog/read/read-catalog.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 
 /**
- * A difference between two namespaces; `ranges`: the chunks of the destination's shard key do not cover it once; `order`: the documents
- * of a capped collection were inserted in another order.
+ * A difference between two namespaces. `ranges`: the chunks of the destination's shard key do not cover it exactly
+ * once. `order`: the documents of a capped collection were inserted in another order.
  */
 export interface NamespaceDifference extends Omit<CatalogDifference, 'kind'> {
   kind: CatalogDifference['kind'] | 'ranges' | 'order';
@@ -16,14 +16,14 @@ export interface NamespaceDifference extends Omit<CatalogDifference, 'kind'> {
 export interface DdlDependencies {
   source: Pick<ClusterClient, 'kind'>;
   destination: Pick<ClusterClient, 'kind' | 'version'>;
-  /** False: the destination is meant to have other shard keys. */
+  /** False: the destination intentionally has other shard keys. */
   shardKeys: boolean;
 }
 
 /**
- * Compares all definitions in their final form: which collections and views there are, their options, validators, pipelines
- * and indexes, shard keys, and whether the destination's ranges are whole. Between a replica set and a sharded cluster shard
- * keys are nothing to compare.
+ * Compares all definitions in their final form: collections and views, their options, validators, pipelines and
+ * indexes, shard keys, and whether the destination's ranges are complete. Between a replica set and a sharded cluster
+ * shard keys are not compared.
  * @returns differences in order of namespace
  */
 export function compareDefinitions(
@@ -44,7 +44,7 @@ export function compareDefinitions(
     ...destination.inconsistentIndexes.map(({ namespace, index }): NamespaceDifference => ({
       kind: 'index',
       namespace,
-      detail: `${index} is not the same on all shards of the destination`,
+      detail: `${index} differs between shards of the destination`,
     })),
     ...destination.catalog.flatMap(wrongRanges),
   ];
@@ -56,7 +56,7 @@ export function comparesShardKeys({ source, destination, shardKeys }: DdlDepende
   return shardKeys && source.kind === 'sharded' && destination.kind === 'sharded';
 }
 
-/** The source's catalog as it is expected where the destination is sharded in its own way. */
+/** The source's catalog as expected on a destination with its own shard keys. */
 function withShardKeysOf(source: Catalog, destination: Catalog): Catalog {
   const found = new Map(destination.map((entry) => [namespaceOf(entry), entry.sharding]));
   return source.map((entry) => ({ ...entry, sharding: found.get(namespaceOf(entry)) ?? null }));
@@ -78,11 +78,11 @@ function compareTimeSeries(source: readonly string[], destination: readonly stri
 function wrongRanges(entry: CatalogEntry): NamespaceDifference[] {
   if (entry.sharding === null || isWhole(entry.sharding)) return [];
   return [
-    { kind: 'ranges', namespace: namespaceOf(entry), detail: 'the ranges of its shard key leave gaps or overlap' },
+    { kind: 'ranges', namespace: namespaceOf(entry), detail: 'the ranges of its shard key have gaps or overlaps' },
   ];
 }
 
-/** From MinKey to MaxKey, each range beginning where the one before ends. */
+/** From MinKey to MaxKey, each range starting where the previous one ends. */
 function isWhole({ chunks }: Sharding): boolean {
   const [first] = chunks;
   const last = chunks.at(-1);

@@ -4,22 +4,22 @@ import { bufferOf, findValue, nullValue, type RawValue } from '../../bson/scan.j
 /** What can be wrong with a document of the destination. */
 export type MismatchKind = 'missingOnDestination' | 'extraOnDestination' | 'different';
 
-/** A document that is not on both sides as it should be. */
+/** A document that differs between both sides. */
 export interface DocumentDifference {
   kind: MismatchKind;
   source: Uint8Array | null;
   destination: Uint8Array | null;
 }
 
-/** The `_id` of a document as a view; null where there is none. */
+/** The `_id` of a document as a view; null if there is none. */
 export function idOf(document: Uint8Array): RawValue {
   return findValue(document, '_id') ?? nullValue;
 }
 
 /**
- * Compares all documents of one `_id` as bytes. There may be several: sharded collections keep `_id`s unique on each shard
- * alone. Equal ones go together, then those whose `_id`s have the same bytes, then the others in their order.
- * @returns what is left; empty when both sides are equal
+ * Compares all documents of one `_id` as bytes. There may be several: sharded collections keep `_id`s unique on each
+ * shard only. Equal documents are paired first, then those whose `_id`s have the same bytes, then the others in order.
+ * @returns what remains; empty if both sides are equal
  */
 export function compareGroup(source: readonly Uint8Array[], destination: readonly Uint8Array[]): DocumentDifference[] {
   const here = [...source];
@@ -41,7 +41,7 @@ export function compareGroup(source: readonly Uint8Array[], destination: readonl
   ];
 }
 
-/** Takes out of both lists what goes together. */
+/** Removes the pairs from both lists. */
 function takePairs(
   here: Uint8Array[],
   there: Uint8Array[],
@@ -65,20 +65,20 @@ function sameId(a: Uint8Array, b: Uint8Array): boolean {
   return idA.type === idB.type && bufferOf(idA.bytes).equals(idB.bytes);
 }
 
-/** Bytes of a digest: two states of one document are never taken for one by chance. */
+/** Bytes of a digest: two states of one document never collide by chance. */
 const digestBytes = 16;
 
-/** A short name for the state of all documents of one `_id`, whatever their order; empty when there is none. */
+/** A digest of the state of all documents of one `_id`, independent of their order; empty if there is none. */
 export function digestOf(documents: readonly Uint8Array[]): string {
   return joinedDigest(documents.map(documentDigest));
 }
 
-/** A short name for the state of one document. */
+/** A digest of the state of one document. */
 export function documentDigest(document: Uint8Array): string {
   return createHash('sha256').update(document).digest().subarray(0, digestBytes).toString('base64url');
 }
 
-/** What `digestOf` gives for several documents, from the digest of each. */
+/** Combines the digests of several documents into what `digestOf` returns. */
 export function joinedDigest(digests: readonly string[]): string {
   return digests.length < 2 ? (digests[0] ?? '') : documentDigest(Buffer.from([...digests].sort().join()));
 }

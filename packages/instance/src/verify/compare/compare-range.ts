@@ -4,7 +4,7 @@ import { bufferOf, ownedValue, type RawValue } from '../../bson/scan.js';
 import { compareGroup, digestOf, idOf, type MismatchKind } from './compare-group.js';
 import type { OrderedDocuments } from './ordered-documents.js';
 
-/** An `_id` whose documents were found to differ at one look; whether they really do is for later looks to say. */
+/** An `_id` whose documents differed at one check; later checks decide whether they really differ. */
 export interface Finding {
   id: RawValue;
   kind: MismatchKind;
@@ -13,23 +13,23 @@ export interface Finding {
   destination: string;
 }
 
-/** What a comparison of a range tells while it goes on. */
+/** Progress callbacks of the comparison of a range. */
 export interface RangeObserver {
-  /** Some findings, in the order of the range; they are the observer's. */
+  /** Receives findings in the order of the range, and owns them. */
   found(findings: Finding[]): Promise<void>;
   /**
-   * Asked now and then; from `next` on nothing has been told yet, and everything below it has.
+   * Called now and then; everything below `next` has been reported, nothing from `next` on.
    * @param next the next `_id` of either side
    */
   reached(next: RawValue): Promise<void>;
 }
 
-/** Findings are handed on in such portions, so that there is no number of them that fills the memory. */
+/** Findings are reported in portions of this size, so that they never fill the memory. */
 const findingsMax = 256;
 
 /**
- * Compares two ordered readings of one range to their end, as bytes; only where bytes differ are `_id`s looked at.
- * @throws what the readings and the observer throw
+ * Compares two ordered reads of one range to their end, as bytes; it parses `_id`s only where bytes differ.
+ * @throws what the reads and the observer throw
  */
 export async function compareRange(
   source: OrderedDocuments,
@@ -59,7 +59,7 @@ export async function compareRange(
   }
 }
 
-/** Goes on over all documents of the batches at hand whose bytes are the same. */
+/** Skips all documents of the current batches whose bytes are equal. */
 function passEqual(source: OrderedDocuments, destination: OrderedDocuments): void {
   while (sameAtHand(source, destination)) {
     source.at += 1;
@@ -78,7 +78,7 @@ function lowestId(here: Uint8Array | undefined, there: Uint8Array | undefined): 
   return compareRaw(a, b) <= 0 ? a : b;
 }
 
-/** Takes and compares everything of the lowest `_id` at hand. */
+/** Takes and compares all documents of the lowest current `_id`. */
 async function compareNext(
   source: OrderedDocuments,
   destination: OrderedDocuments,

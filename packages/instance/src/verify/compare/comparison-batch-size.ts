@@ -1,17 +1,20 @@
 import type { RawBatch } from '../../cluster/node-client.js';
 
-/** Bytes of one batch: large enough that round trips do not count, small enough that two batches of both sides of every partition fit. */
+/**
+ * Bytes of one batch: large enough to make round trips negligible, small enough that two batches of both sides of every
+ * partition fit.
+ */
 const batchBytes = 2 ** 20;
-/** Documents of one batch at most. */
+/** Maximum documents of one batch. */
 const batchDocumentsMax = 5_000;
-/** As long as nothing is known of the documents: a reply ends at 16 MB by itself. */
+/** Before the size of documents is known: a reply ends at 16 MB anyway. */
 const firstBatchDocuments = 100;
 
-/** How many documents a reader asks for, so that its batches stay about the same number of bytes. */
+/** Chooses how many documents a reader requests, so that its batches keep about the same number of bytes. */
 export class ComparisonBatchSize {
   #documents = firstBatchDocuments;
 
-  /** Documents of the next batch at most. */
+  /** Maximum documents of the next batch. */
   get documents(): number {
     return this.#documents;
   }

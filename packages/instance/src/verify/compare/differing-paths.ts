@@ -6,21 +6,21 @@ import { isWellFormed } from '../../bson/utf8.js';
 /** One place in which two documents differ; names and types, never values. */
 export interface PathDifference {
   /**
-   * Names on the way to the field, joined by dots; a name with a dot, a quote or nothing in it, or bytes that are no UTF-8, is quoted as
-   * JSON. Empty: the whole document.
+   * Names on the path to the field, joined by dots. A name is quoted as JSON if it is empty, contains a dot or a quote,
+   * or is not valid UTF-8. Empty: the whole document.
    */
   path: string;
   kind: 'changed' | 'missingOnDestination' | 'extraOnDestination' | 'order';
-  /** As `$type` names them; absent where there is no value, and for `order`. */
+  /** As `$type` names them; absent if there is no value, and for `order`. */
   sourceType?: string;
   destinationType?: string;
 }
 
-/** As many as a person reads; the first of them say what is wrong. */
+/** As many as a person reads; the first ones show what is wrong. */
 export const differencesMax = 20;
 
 /**
- * Where two documents differ, field by field. Arrays go by position; of a repeated name the first goes with the first.
+ * Where two documents differ, field by field. Array elements are paired by position, repeated names in order.
  * @param source,destination BSON documents whose bytes differ
  * @returns at least one difference, and `differencesMax` at most
  */
@@ -80,19 +80,19 @@ function valueOf({ bytes, element }: Place): Uint8Array {
   return bytes.subarray(element.start, element.end);
 }
 
-/** Fields by name, repeated ones by name and number. */
+/** Fields by name; repeated ones by name and number. */
 function fieldsByName(bytes: Uint8Array): Map<string, NamedElement> {
   const fields = new Map<string, NamedElement>();
   for (const element of elementsOf(bytes)) {
     let key = element.name;
-    // Names cannot contain a zero byte: no other name reads like this.
+    // Names cannot contain a zero byte, so no other name has this form.
     for (let number = 2; fields.has(key); number += 1) key = `${element.name}\0${number}`;
     fields.set(key, element);
   }
   return fields;
 }
 
-/** Whether the fields that both have come in one order. */
+/** Whether the common fields are in the same order. */
 function inSameOrder(here: ReadonlyMap<string, unknown>, there: ReadonlyMap<string, unknown>): boolean {
   const others = [...there.keys()].filter((name) => here.has(name));
   const own = [...here.keys()].filter((name) => there.has(name));

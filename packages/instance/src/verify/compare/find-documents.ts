@@ -8,35 +8,35 @@ import { documentDigest, idOf, joinedDigest } from './compare-group.js';
 
 /** What one side has of an `_id`. */
 export interface FoundDocuments {
-  /** See `digestOf`; empty when there is none. */
+  /** See `digestOf`; empty if there is none. */
   digest: string;
-  /** Null when they were not kept, because all of them together were too large. */
+  /** Null if all of them together were too large to hold in memory. */
   documents: Uint8Array[] | null;
 }
 
-/** Where to look. */
+/** Where to look documents up. */
 export interface FindDependencies {
   client: NodeClient;
   database: string;
   collection: string;
-  /** Everything that was written up to this cluster time is read. */
+  /** The read sees everything written up to this cluster time. */
   after: bigint;
-  /** Only the `_id`s are read: whether documents exist is all that counts. */
+  /** Reads only the `_id`s, if only existence matters. */
   idsOnly?: boolean;
   signal: AbortSignal;
 }
 
-/** Bytes of the replies whose documents are kept; the documents of a single `_id` are kept whatever they take. */
+/** Bytes of the replies whose documents stay in memory; the documents of a single `_id` always do. */
 const keptBytesMax = 8 * 2 ** 20;
 
-/** The name under which an `_id` is looked up: what the `_id` index takes for equal has the same one. */
+/** The name under which an `_id` is looked up; `_id`s that the `_id` index treats as equal have the same one. */
 export function lookupName(id: RawValue): string {
   return idClass(id, false);
 }
 
 /**
- * Reads the documents of some `_id`s at majority, through a router, which leaves out orphans.
- * @returns by `lookupName`; every `_id` that was asked for has its entry
+ * Reads the documents of some `_id`s at majority, through a router, which filters out orphans.
+ * @returns by `lookupName`; every requested `_id` has an entry
  */
 export async function findDocuments(
   deps: FindDependencies,
@@ -59,7 +59,7 @@ export async function findDocuments(
   return new Map([...groups].map(([name, group]) => [name, group.found()]));
 }
 
-/** A reading of one side without a filter. */
+/** A read of one side without a filter. */
 export function findCommand({ collection, after, idsOnly }: FindDependencies): Document {
   return {
     find: collection,
@@ -68,7 +68,7 @@ export function findCommand({ collection, after, idsOnly }: FindDependencies): D
   };
 }
 
-/** Finds the documents of some `_id`s; in place of values that cannot be sent, all of their type. */
+/** Finds the documents of some `_id`s. For values that cannot be sent it reads all documents of their type. */
 function idFilter(ids: readonly RawValue[]): Document {
   const byValue = { _id: { $in: ids.filter(isLossless).map(losslessValue) } };
   const types = new Set(ids.filter((id) => !isLossless(id)).map(({ type }) => type));

@@ -13,29 +13,32 @@ import { ComparisonBatchSize } from './comparison-batch-size.js';
 export interface OrderedRead {
   database: string;
   collection: string;
-  /** The range of `_id` in the order of the index: from `lower` (inclusive) to `upper` (exclusive); null: no bound. Values that can be sent. */
+  /**
+   * The `_id` range in index order: from `lower` (inclusive) to `upper` (exclusive); null: unbounded. Values must be
+   * sendable.
+   */
   lower: RawValue | null;
   upper: RawValue | null;
-  /** Everything that was written up to this cluster time is read. */
+  /** The read sees everything written up to this cluster time. */
   after: bigint;
 }
 
 /**
- * The documents of a range in `_id` order, read at majority through a router, which leaves out orphans. The next batch is
- * fetched while one is compared. A lost cursor is opened again behind the last document.
+ * The documents of a range in `_id` order, read at majority through a router, which filters out orphans. It fetches the
+ * next batch while one is compared, and reopens a lost cursor after the last document.
  */
 export class OrderedDocuments {
-  /** The batch at hand, and how far it has been taken. */
+  /** The current batch, and the position in it. */
   documents: readonly Uint8Array[] = [];
   at = 0;
-  /** Bytes of all documents that were read. */
+  /** Bytes of all documents read. */
   bytes = 0;
   #documentCount = 0;
   readonly #cursor = new ResumableCursor(() => this.#open());
   #ahead: Promise<RawBatch> | null = null;
   #ended = false;
   #last: RawValue | null = null;
-  /** Documents that were read with the last `_id`; a cursor that is opened again brings them once more. */
+  /** Documents read with the last `_id`; a reopened cursor returns them once more. */
   #lastGroup: Buffer[] = [];
   #reopened = false;
   readonly #size = new ComparisonBatchSize();
@@ -47,22 +50,22 @@ export class OrderedDocuments {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** The document at hand; undefined when a batch has to be fetched, or nothing is left. */
+  /** The current document; undefined if a batch must be fetched, or nothing is left. */
   get current(): Uint8Array | undefined {
     return this.documents[this.at];
   }
 
-  /** Documents that were taken; those at hand are not. */
+  /** Number of documents taken, without those in the current batch. */
   get takenDocuments(): number {
     return this.#documentCount - (this.documents.length - this.at);
   }
 
-  /** Whether the batch at hand is used up and more may come. */
+  /** Whether the current batch is used up and more may follow. */
   get wantsBatch(): boolean {
     return this.at >= this.documents.length && !this.#ended;
   }
 
-  /** Fetches a batch if none is at hand. Afterwards there is a document, or the range has ended. */
+  /** Fetches a batch if there is none. Afterwards there is a document, or the range has ended. */
   async fill(): Promise<void> {
     while (this.wantsBatch) {
       const batch = await (this.#ahead ?? this.#fetch());
@@ -74,7 +77,7 @@ export class OrderedDocuments {
     }
   }
 
-  /** All documents of an `_id` which the document at hand has. */
+  /** All documents with the `_id` of the current document. */
   async takeGroup(id: RawValue): Promise<Uint8Array[]> {
     const group: Uint8Array[] = [];
     const wanted = ownedValue(id);
@@ -124,7 +127,7 @@ export class OrderedDocuments {
 
   #fetchAhead(): void {
     const ahead = this.#fetch();
-    // Whoever waits for the batch meets its failure; one that nobody waits for is not unhandled.
+    // Waiting for the batch throws its failure; this keeps it from being an unhandled rejection.
     ahead.catch(() => undefined);
     this.#ahead = ahead;
   }

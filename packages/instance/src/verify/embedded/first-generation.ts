@@ -9,28 +9,28 @@ import type { BookedCollection, VerificationStore } from './verification-store.j
 import type { VerifiedPart } from './verified-collection.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 
-/** What was compared is stored this often. */
+/** Interval at which the progress of comparing is stored. */
 const record_ms = 2_000;
-/** While applying is behind or comes first, or too many documents differ, it is looked this often whether that has passed. */
+/** Interval of checks whether a pause may end: applying is behind or has priority, or too many documents differ. */
 const pause_ms = 250;
 
-/** The collection that was being compared is no longer followed as it was. */
+/** The collection that was being compared is no longer followed in the same form. */
 export class CollectionLeftError extends Error {
   override readonly name = 'CollectionLeftError';
 }
 
-/** What comparing a part needs beside the context. */
+/** What comparing a part needs besides the dependencies. */
 export interface FirstGenerationHooks {
   store: VerificationStore;
   /** Resolves while there is room for documents that differ. */
   untilRoom(signal: AbortSignal): Promise<void>;
-  /** Documents that differ were stored. */
+  /** Called once documents that differ were stored. */
   found(count: number): void;
 }
 
 /**
- * Compares a part of a collection from where it was left. Whatever differs is stored before what was compared is.
- * @throws CollectionLeftError; what the doors throw beyond their retries
+ * Compares a part of a collection from where it stopped. It stores differences before it stores progress.
+ * @throws CollectionLeftError; what the clients throw after their retries
  */
 export async function comparePart(
   deps: VerifierDependencies,
@@ -88,7 +88,7 @@ async function compareOrdered(
   }
 }
 
-/** A collection in no known order is compared as a whole, and from the beginning when that fails. */
+/** Compares a collection without a known order as a whole; a failure restarts it from the beginning. */
 async function compareUnordered(
   deps: VerifierDependencies,
   hooks: FirstGenerationHooks,

@@ -6,22 +6,23 @@ import { type FindDependencies, findDocuments, lookupName } from '../compare/fin
 import type { VerifierDependencies } from './verifier-dependencies.js';
 import type { VerifiedCollection } from './verified-collection.js';
 
-/** Keys that are looked up by one command. */
+/** Keys looked up by one command. */
 export const lookupsMax = 500;
 
 /** How the documents of a key differ. */
 export interface Difference {
   kind: MismatchKind;
   paths: PathDifference[];
-  /** Names the state of both sides. */
+  /** Identifies the state of both sides. */
   state: string;
 }
 
 /**
- * Looks at some keys of a collection on both sides, first at the source, so that the destination has the time in between.
- * @param times everything that was written up to them is seen
- * @returns the differences by `lookupName`; keys that agree have none
- * @throws what the doors throw
+ * Checks some keys of a collection on both sides: first on the source, so that the destination has that time to catch
+ * up.
+ * @param times the reads see everything written up to them
+ * @returns the differences by `lookupName`; equal keys have none
+ * @throws what the clients throw
  */
 export async function lookAt(
   deps: Pick<VerifierDependencies, 'source' | 'destination'>,
@@ -55,7 +56,7 @@ export async function lookAt(
   return differences;
 }
 
-/** Where documents were too large to be kept there are no paths. */
+/** Documents that were too large to hold in memory have no paths. */
 function differenceOf(
   kind: MismatchKind,
   source: Uint8Array[] | null,

@@ -8,14 +8,17 @@ import { storedPlan, type VerifiedCollection } from './verified-collection.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 
-/** Copies that are asked about at once, one for each share that takes part; the streams are opened anew for all collections of a turn together. */
+/**
+ * Copies checked at once, one for each participating sync task; the streams are reopened for all collections of a turn
+ * together.
+ */
 const copiesMax = 1_000;
 /** Collections whose plans are read at once. */
 const readMax = 1_000;
-/** Of those, looked through at the same time. */
+/** Of those, processed concurrently. */
 const parallelMax = 8;
 
-/** The cluster times of both sides: what was written before is read by whatever reads after them. */
+/** The cluster times of both sides: a read after them sees everything written before. */
 export async function presentTimes(
   { source, destination, retrying }: VerifierDependencies,
   signal: AbortSignal,
@@ -30,7 +33,7 @@ export async function presentTimes(
   return { source: here, destination: there };
 }
 
-/** Plans the comparison of the share's own collections, and takes the plans that other shares have made. */
+/** Plans the comparison of the sync task's own collections, and reads the plans that other sync tasks made. */
 export class Planner {
   readonly #own = new Turns<BookedCollection>(({ collection }) => collection.key);
   readonly #others = new Turns<BookedCollection>(({ collection }) => collection.key);
@@ -41,7 +44,7 @@ export class Planner {
     private readonly followers: readonly SideFollower[],
   ) {}
 
-  /** Plans some of those that are copied by now, and lets the streams follow them from the times of their plans on. */
+  /** Plans some of the collections that are copied by now; the streams follow them from the times of their plans on. */
   async planCopied(signal: AbortSignal): Promise<void> {
     const { deps, store, followers } = this;
     const waiting = this.#own.next(store.unplanned, copiesMax, ({ collection }) => collection.copiers.length);
@@ -68,7 +71,7 @@ export class Planner {
     for (const follower of followers) follower.follow();
   }
 
-  /** Reads some of the plans that others have made by now. */
+  /** Reads some of the plans that other sync tasks have made by now. */
   async takePlans(): Promise<void> {
     await this.store.takePlans(this.#others.next(this.store.unknown, readMax));
   }

@@ -10,31 +10,33 @@ import { sides, type TouchedKey } from './touched-keys.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 
-/** A key that differs so often, each time after its change was applied, is stored as one that differs. */
+/** A key that differs this often, each time after its change was applied, is stored as a mismatch. */
 const looksMax = 3;
-/** Between two looks at a key that differs, or was written to meanwhile: its next change is likely on its way. */
+/**
+ * Pause between two checks of a key that differs or was written meanwhile: its next change is likely to arrive soon.
+ */
 const again_ms = 1_000;
 
-/** What looks at documents that differ go by while changes are applied. */
+/** Progress of applying, for checks of documents that differ. */
 export interface Repairing {
-  /** The source's time now. */
+  /** The source's current time. */
   present: bigint;
 }
 
 type IsAllowed = (entry_: BookedCollection, kind: string) => boolean;
 
-/** How the documents that differed are looked at. */
+/** How documents that differed are checked again. */
 interface MismatchLook {
   times: KnownTimes;
   isAllowed: IsAllowed;
-  /** Null at a last look. */
+  /** Null at a final check. */
   repairing: Repairing | null;
 }
 
-/** Looks again at keys that were written to and at documents that differed; what agrees is done with. */
+/** Rechecks keys that were written and documents that differed; equal ones are done. */
 export class Rechecks {
   #mismatches = 0;
-  /** Of those, the ones that were found since all of them were begun to be looked at. */
+  /** Of those, the ones found since the last pass over all of them started. */
   #foundSince = 0;
   #lasting = noLastingDifferences;
 
@@ -43,36 +45,36 @@ export class Rechecks {
     private readonly store: VerificationStore,
   ) {}
 
-  /** What differed with nothing on its way when all were looked at last. */
+  /** What differed with nothing in flight at the last pass over all of them. */
   get lasting(): LastingDifferences {
     return this.#lasting;
   }
 
-  /** Counts what earlier processes have stored. */
+  /** Counts what earlier processes stored. */
   async open(): Promise<void> {
     this.#mismatches = await this.deps.storage.countMismatches();
   }
 
-  /** Documents that differed when they were looked at last; one that is found in two ways may count twice until it is looked at again. */
+  /** Documents that differed at the last check. One found in two ways may count twice until the next check. */
   get mismatches(): number {
     return this.#mismatches;
   }
 
-  /** Counts documents that differ and were stored. */
+  /** Counts stored documents that differ. */
   found(count: number): void {
     this.#mismatches += count;
     this.#foundSince += count;
   }
 
   /**
-   * Looks at some keys that were written to.
-   * @param sourceTime the source's time now: what differs is looked at again when that is applied
-   * @returns false when none was due
+   * Checks some keys that were written.
+   * @param sourceTime the source's current time: what differs is checked again once that is applied
+   * @returns false if none was due
    */
   async lookAtDue(sourceTime: bigint, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.deps;
     const [now_ms, applied] = [clock.monotonic_ms(), this.deps.appliedTime()];
-    // Where no more keys find room nothing is read: some have to leave, as stored differences that are looked at again.
+    // Without room for more keys the streams stop: some keys must leave, as stored mismatches that are checked again.
     const { isFull } = this.store.keys;
     const due = this.store.keys.some(
       lookupsMax,
@@ -92,7 +94,7 @@ export class Rechecks {
     return true;
   }
 
-  /** Looks at all keys that were written to up to some times; what differs is stored. */
+  /** Checks all keys that were written up to some times, and stores those that differ. */
   async lookAtAll(times: KnownTimes, signal: AbortSignal): Promise<void> {
     const isTouched = ({ first }: TouchedKey): boolean =>
       sides.some((side) => first[side] !== null && first[side] <= times[side]);
@@ -104,15 +106,15 @@ export class Rechecks {
   }
 
   /**
-   * Looks once at every document that differed.
+   * Checks every document that differed once.
    * @param isAllowed differences that do not count
-   * @returns how many differ still
+   * @returns how many still differ
    */
   async lookAtMismatches(times: KnownTimes, isAllowed: IsAllowed, signal: AbortSignal): Promise<number> {
     return (await this.#lookAtAllStored({ times, isAllowed, repairing: null }, signal)).differing;
   }
 
-  /** Looks once at every document that differed, and gives those that differ for good to be read anew. */
+  /** Checks every document that differed once, and hands those that differ permanently over for a re-read. */
   async rereadMismatches(repairing: Repairing, signal: AbortSignal): Promise<void> {
     const { lasting } = await this.#lookAtAllStored(
       { times: { source: 0n, destination: 0n }, isAllowed: () => false, repairing },
@@ -153,7 +155,7 @@ export class Rechecks {
     for (const key of keys) store.keys.begin(key);
     const times = latest([floor, ...planned(entry_), ...keys.map(({ last }) => last)]);
     const differences = await deps.retrying(
-      'look again',
+      'check again',
       () =>
         lookAt(
           deps,
@@ -199,7 +201,7 @@ export class Rechecks {
     if (entry_ === undefined) return this.#removeUnfollowed(group);
     const times = latest([floor, ...planned(entry_)]);
     const differences = await deps.retrying(
-      'look again',
+      'check again',
       () =>
         lookAt(
           deps,
@@ -240,7 +242,10 @@ export class Rechecks {
     return nextStanding(before, { state, present, applied: deps.appliedTime(), repairers });
   }
 
-  /** A collection that was followed when its mismatch was stored, and is not now, was dropped or renamed. @returns how many are left */
+  /**
+   * Drops mismatches of collections that are no longer followed, because they were dropped or renamed. @returns how
+   * many are left
+   */
   async #removeUnfollowed(group: readonly StoredMismatch[]): Promise<number> {
     const over = group.filter(({ ordinal }) => ordinal <= this.store.ordinal).map(({ name }) => name);
     if (over.length > 0) await this.deps.storage.removeMismatches(over);
@@ -260,7 +265,7 @@ function planned({ plan }: BookedCollection): KnownTimes[] {
   return plan === null ? [] : [plan.times];
 }
 
-/** The latest of some times, each side on its own. */
+/** The latest of some times, for each side. */
 export function latest(times: readonly KnownTimes[]): KnownTimes {
   return {
     source: highestTime(times.map(({ source }) => source)),
@@ -268,7 +273,7 @@ export function latest(times: readonly KnownTimes[]): KnownTimes {
   };
 }
 
-/** Those of one collection together; they come in the order of their collections. */
+/** Groups keys by collection; they arrive in the order of their collections. */
 function groupsOf(mismatches: readonly StoredMismatch[]): StoredMismatch[][] {
   const groups = new Map<string, StoredMismatch[]>();
   for (const mismatch of mismatches) {

@@ -6,12 +6,15 @@ import type { BookedCollection, VerificationStore } from './verification-store.j
 import type { VerifiedCollection } from './verified-collection.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 
-/** A key that was just written to is looked at a little later: others of its collection go with it, and the change is likely applied. */
+/**
+ * Delay before a key that was just written is checked: other keys of its collection join it, and the change is probably
+ * applied by then.
+ */
 const settle_ms = 300;
-/** While too many keys wait, it is looked this often whether there is room. */
+/** Interval of checks for room while too many keys wait. */
 const full_ms = 50;
 
-/** Follows what is written to the share's own collections on one side. */
+/** Follows the writes to the sync task's own collections on one side. */
 export class SideFollower {
   readonly moved = new Condition();
   #followed: ReadonlyMap<string, VerifiedCollection> = new Map();
@@ -21,7 +24,7 @@ export class SideFollower {
   #heard_ms: number;
   #reopen = new AbortController();
 
-  /** @param startAt where an earlier process has left off; null: nothing was followed yet */
+  /** @param startAt where an earlier process stopped; null: nothing was followed yet */
   constructor(
     readonly side: Side,
     private readonly deps: VerifierDependencies,
@@ -38,24 +41,24 @@ export class SideFollower {
     return this.#followed.size === 0 ? null : this.#position;
   }
 
-  /** Everything below was read and looked at: a process that goes on begins here. */
+  /** Everything below was read and checked: another process continues here. */
   get settledBelow(): bigint | null {
     const oldest = this.store.keys.oldest(this.side);
     if (this.#position === null || oldest === null) return this.#position;
     return oldest < this.#position ? oldest : this.#position;
   }
 
-  /** The cluster's time when it answered last. */
+  /** The cluster's time at its last reply. */
   get clusterTime(): bigint {
     return this.#clusterTime;
   }
 
-  /** How far what was looked at is behind the cluster; 0 while nothing is followed. */
+  /** How far checking is behind the cluster; 0 while nothing is followed. */
   get lag_seconds(): number {
     return this.#behind_seconds(this.position === null ? null : this.settledBelow);
   }
 
-  /** How far what was read is behind the cluster, keys that wait to be looked at left aside; 0 while nothing is followed. */
+  /** How far reading is behind the cluster, without the keys that wait for a check; 0 while nothing is followed. */
   get readLag_seconds(): number {
     return this.#behind_seconds(this.position);
   }
@@ -66,14 +69,16 @@ export class SideFollower {
     return Math.floor(Math.max(0, secondsOf(this.#clusterTime) - secondsOf(time)) + silent_seconds);
   }
 
-  /** Follows the collections that were planned when the share was taken over, from where that left off. */
+  /**
+   * Follows the collections that were planned when the sync task was taken over, from where the former owner stopped.
+   */
   begin(): void {
     const { streamed } = this.store;
     for (const { plan } of this.#startAt === null ? streamed : []) this.#reachBackTo(plan?.times[this.side] ?? 0n);
     this.#set(streamed);
   }
 
-  /** Follows the collections that are planned now, those that are new from the times of their plans on. */
+  /** Follows the currently planned collections, new ones from the times of their plans on. */
   follow(): void {
     const { streamed } = this.store;
     const fresh = streamed.filter(({ collection }) => !this.#followed.has(collection.key));
@@ -87,7 +92,7 @@ export class SideFollower {
   }
 
   #set(streamed: readonly BookedCollection[]): void {
-    // Whatever comes next is followed from the time of its plan on: how far others were read says nothing about it.
+    // Later collections are followed from the times of their plans on: the position of others does not apply to them.
     if (streamed.length === 0) this.#position = null;
     this.#followed = new Map(streamed.map(({ collection }) => [collection.key, collection]));
     this.#reopen.abort();
@@ -95,7 +100,7 @@ export class SideFollower {
     this.moved.changed();
   }
 
-  /** Begins anew at a time: what was touched before it no longer counts. */
+  /** Restarts at a time: earlier writes no longer count. */
   restartAt(time: bigint): void {
     this.#position = time;
     this.#reopen.abort();

@@ -2,42 +2,42 @@ import type { Document, Timestamp } from 'mongodb';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { LastingDifferences } from '../../store/task-record.js';
 
-/** A document that differs is read anew so often, until it is left to people. */
+/** Maximum number of re-reads of a document that differs; after that an operator must act. */
 export const rereadsMax = 3;
-/** Found so often in one state of both sides, with nothing on its way, a document differs for good. */
+/** A document found this often in one state of both sides, with nothing in flight, differs permanently. */
 const unchangedMin = 3;
-/** A document that is written to all the time has no state that lasts: it is read anew when it has differed at so many looks. */
+/** A document that is written all the time has no lasting state: it is re-read once it differed at this many checks. */
 const looksMax = 20;
 
-/** How a document that differs stands. */
+/** History of a document that differs. */
 export interface Standing {
-  /** The state of both sides when it was looked at last. */
+  /** The state of both sides at the last check. */
   state: string;
   /** The source's time at which this state was found. */
   since: bigint;
-  /** Later looks that found the same, once everything up to then was applied. */
+  /** Later checks that found the same state, once everything up to that time was applied. */
   unchanged: number;
-  /** Looks since it was found, or given to be read anew. */
+  /** Checks since it was found or last handed over for a re-read. */
   looks: number;
-  /** How often it was given to be read anew. */
+  /** How often it was handed over for a re-read. */
   rereads: number;
-  /** It has differed with nothing on its way, and has not agreed since. */
+  /** It has differed with nothing in flight, and has not been equal since. */
   proven: boolean;
-  /** Shares that have not taken it yet to read it anew. */
+  /** Sync tasks that have not yet accepted it for a re-read. */
   waiting: readonly string[];
 }
 
-/** What is known when a document is looked at once more. */
+/** What is known when a document is checked once more. */
 export interface LookedAgain {
   state: string;
-  /** The source's time now, and the time up to which all shares have applied everything. */
+  /** The source's current time, and the time up to which all sync tasks have applied everything. */
   present: bigint;
   applied: bigint;
-  /** Who is given what is to be read anew; none while nothing is to be. */
+  /** The sync tasks that receive documents to re-read; none while nothing is to be re-read. */
   repairers: readonly string[];
 }
 
-/** A difference that was found just now: the next look takes its state. */
+/** A new difference: the next check records its state. */
 export const foundStanding: Standing = {
   state: '',
   since: 0n,
@@ -48,9 +48,9 @@ export const foundStanding: Standing = {
   waiting: [],
 };
 
-/** How a document stands that differs still. */
+/** The new standing of a document that still differs. */
 export function nextStanding(before: Standing, { state, present, applied, repairers }: LookedAgain): Standing {
-  // What was given to be read anew, and was not taken, has had no chance.
+  // A re-read that was handed over but not accepted does not count as an attempt.
   if (before.waiting.length > 0) return before;
   const isSame = before.state === state;
   const counts = isSame && applied >= before.since;
@@ -70,7 +70,7 @@ export function nextStanding(before: Standing, { state, present, applied, repair
 
 export const noLastingDifferences: LastingDifferences = { documents: 0, givenUp: 0, namespaces: [] };
 
-/** Whether reading it anew has not helped. */
+/** Whether re-reading did not help. */
 export function isGivenUp({ proven, rereads, unchanged, looks, waiting }: Standing): boolean {
   return proven && rereads >= rereadsMax && waiting.length === 0 && (unchanged >= unchangedMin || looks >= looksMax);
 }
@@ -79,7 +79,7 @@ export function storedStanding({ since, ...standing }: Standing): Document {
   return { ...standing, since: timestampOf(since) };
 }
 
-/** @param stored undefined where an earlier release has stored the mismatch */
+/** @param stored undefined if an earlier release stored the mismatch */
 export function restoredStanding(stored: Document | undefined): Standing {
   if (stored === undefined) return foundStanding;
   return { ...(stored as Omit<Standing, 'since'>), since: timeOf(stored.since as Timestamp) };

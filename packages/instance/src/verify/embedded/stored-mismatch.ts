@@ -9,15 +9,15 @@ import type { Difference } from './look.js';
 import { restoredStanding, type Standing, storedStanding } from './standing.js';
 import type { VerifiedCollection } from './verified-collection.js';
 
-/** A document that differed when it was looked at last. */
+/** A document that differed at the last check. */
 export interface StoredMismatch {
-  /** Its name among the share's. */
+  /** The collection's name in the sync task. */
   name: string;
   key: string;
   id: RawValue;
   firstSeen: Date;
   looks: number;
-  /** Entries of the definition journal at which its collection was followed. */
+  /** Entries of the DDL journal at which its collection was followed. */
   ordinal: number;
   standing: Standing;
 }
@@ -56,7 +56,7 @@ export function restoredMismatch(stored: Document): StoredMismatch {
   };
 }
 
-/** One name for all `_id`s that the `_id` index takes for equal, of any length. */
+/** One name of bounded length for all `_id`s that the `_id` index treats as equal. */
 export function mismatchName(key: string, id: RawValue): string {
   return `${key}/${createHash('sha256')
     .update(encodeUtf8(lookupName(id)))

@@ -16,41 +16,47 @@ import { TouchesLostError } from './touched-stream.js';
 import { type BookedCollection, VerificationStore } from './verification-store.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 
-/** Collections that are new, or copied by now, are looked for this often. */
+/** Interval of checks for new or newly copied collections. */
 const plan_ms = 500;
-/** Without keys that are due it is looked again after this. */
+/** Pause when no keys are due. */
 const idle_ms = 100;
-/** Documents that differed are looked at again this often at most. */
+/** Minimum interval between checks of documents that differed. */
 const generation_ms = 2_000;
-/** What a change of definitions leaves for a moment passes within this; tried this often. */
+/** Temporary failures caused by DDL changes pass within this time; retried at this interval. */
 const disturbed_ms = 500;
 const disturbancesMax = 120;
-/** So many documents that differ are stored at most; comparing waits until some of them agree. */
+/** Maximum number of stored documents that differ; comparing waits until some of them agree. */
 export const mismatchesMax = 200_000;
-/** During the last look streams are asked this often whether they are there. */
+/** Poll interval of the streams during the final check. */
 const poll_ms = 20;
-/** Idle shards are moved on so often until they are. */
+/** Interval at which idle shards are advanced until they have reached the time. */
 const wake_ms = 400;
 
-/** What a last look is to do. */
+/** What a final check has to do. */
 export interface LastLook {
   /** Cluster times up to which both sides count. */
   times: KnownTimes;
-  /** Namespaces whose documents servers delete by themselves: the source at any time, the destination once its attributes are restored. */
+  /**
+   * Namespaces whose documents servers delete themselves: the source at any time, the destination once its attributes
+   * are restored.
+   */
   expiring: ReadonlySet<string>;
-  /** The first look, before attributes are restored: collections whose writes streams do not show completely are compared again. */
+  /**
+   * The first final check, before attributes are restored: it compares collections again whose writes streams do not
+   * show completely.
+   */
   whole: boolean;
 }
 
-/** Where an earlier process has left off. */
+/** Where an earlier process stopped. */
 export interface VerifierStart {
   source: bigint | null;
   destination: bigint | null;
 }
 
 /**
- * Verifies one share's part of a migration: compares its parts of all collections once, and every document again that is
- * written to on either side; before the commit, everything that is left up to the commit's times.
+ * Verifies one sync task's part of a migration. It compares its parts of all collections once, then every document that
+ * is written on either side. Before the commit, it checks everything that is left up to the commit's times.
  */
 export class TaskVerifier {
   readonly #store: VerificationStore;
@@ -66,7 +72,7 @@ export class TaskVerifier {
   constructor(
     private readonly deps: VerifierDependencies,
     start: VerifierStart,
-    /** Moves the streams of idle shards on. */
+    /** Advances the streams of idle shards. */
     private readonly wake: (signal: AbortSignal) => Promise<void>,
   ) {
     this.#store = new VerificationStore(deps);
@@ -82,43 +88,43 @@ export class TaskVerifier {
     return this.#store;
   }
 
-  /** Documents that differed when they were looked at last. */
+  /** Documents that differed at the last check. */
   get mismatches(): number {
     return this.#rechecks.mismatches;
   }
 
-  /** What differs with nothing on its way, as of the last look at all that differed. */
+  /** What differs with nothing in flight, as of the last pass over all that differed. */
   get lasting(): LastingDifferences {
     return this.mismatches === 0 ? noLastingDifferences : this.#rechecks.lasting;
   }
 
-  /** Entries of the definition journal up to which all own collections are planned; -1 while some are not. */
+  /** Entries of the DDL journal up to which all own collections are planned; -1 while some are not. */
   get plannedUpTo(): number {
     return this.#store.unplanned.length === 0 ? this.#store.ordinal : -1;
   }
 
-  /** Everything that was known at some time was compared; later collections may not be. */
+  /** Everything known at some time was compared; later collections may not be. */
   get hasCompared(): boolean {
     return this.#hasCompared;
   }
 
-  /** How far what was looked at on a side is behind. */
+  /** How far checking is behind on a side. */
   lag_seconds(side: Side): number {
     return this.#followers[side].lag_seconds;
   }
 
-  /** How far what was read on both sides is behind, whether it was looked at or not. */
+  /** How far reading is behind on both sides, checked or not. */
   get readLag_seconds(): number {
     return Math.max(...this.#all().map(({ readLag_seconds }) => readLag_seconds));
   }
 
-  /** Where another process would go on; null while plans are being made, or nothing is followed. */
+  /** Where another process would continue; null while plans are being made, or nothing is followed. */
   get settled(): VerifierStart | null {
     const { source, destination } = this.#followers;
     return this.#planning ? null : { source: source.settledBelow, destination: destination.settledBelow };
   }
 
-  /** Claims the durable state of the share. */
+  /** Takes over the durable state of the sync task. */
   async open(signal: AbortSignal): Promise<void> {
     await this.#store.open();
     await this.#rechecks.open();
@@ -139,8 +145,8 @@ export class TaskVerifier {
   }
 
   /**
-   * Finishes everything up to some times: reads both streams up to them, compares what was not compared yet, looks at every key that was
-   * written to and at every document that differed.
+   * Finishes everything up to some times: reads both streams up to them, compares the rest, and checks every key that
+   * was written and every document that differed.
    * @returns how many documents differ
    */
   async lastLook(look: LastLook, signal: AbortSignal): Promise<number> {
@@ -167,7 +173,7 @@ export class TaskVerifier {
     }
   }
 
-  /** Capped collections among the own ones whose documents were inserted in another order. */
+  /** Own capped collections whose documents were inserted in another order. */
   async outOfOrder(times: KnownTimes, signal: AbortSignal): Promise<string[]> {
     const found: string[] = [];
     for (const { collection, plan } of this.#store.streamed) {
@@ -181,7 +187,7 @@ export class TaskVerifier {
         signal,
       });
       const same = await this.deps.retrying(
-        'compare the order of insertion',
+        'compare the insertion order',
         () => inSameInsertionOrder(on('source'), on('destination')),
         signal,
       );
@@ -201,7 +207,7 @@ export class TaskVerifier {
     }
   }
 
-  /** Where an earlier process left off must not be moved beyond the times of plans that are not followed yet. */
+  /** The stored position must not pass the times of plans that are not followed yet. */
   async #planNow(signal: AbortSignal): Promise<void> {
     await this.#turn.run(async () => {
       this.#planning = true;
@@ -216,7 +222,10 @@ export class TaskVerifier {
     });
   }
 
-  /** Who asks for the last look has seen that all shares have planned their collections: what is left is to read of them. */
+  /**
+   * The caller of the final check knows that all sync tasks have planned their collections; what is left is to read
+   * those plans.
+   */
   async #untilPlanned(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.#undisturbed(() => this.#planNow(signal), signal);
@@ -273,7 +282,10 @@ export class TaskVerifier {
     }
   }
 
-  /** What was written to meanwhile is not known: every document of the collections whose changes this share reads is compared again, by it. */
+  /**
+   * The writes in the meantime are unknown: this sync task compares every document again of the collections whose
+   * changes it reads.
+   */
   async #beginAnew(side: Side, signal: AbortSignal): Promise<void> {
     await this.#turn.run(async () => {
       const present = await presentTimes(this.deps, signal);
@@ -286,7 +298,7 @@ export class TaskVerifier {
 
   async #lookAtKeys(signal: AbortSignal): Promise<void> {
     for (;;) {
-      // Keys that find no room would keep the streams from being read, which the last look waits for.
+      // Keys without room would stop the streams, for which the final check waits.
       while (this.deps.isDraining() && !this.#store.keys.isFull) await this.deps.clock.sleep(idle_ms, signal);
       const found = await this.#turn.run(() =>
         this.#undisturbed(() => this.#rechecks.lookAtDue(this.#followers.source.clusterTime, signal), signal),
@@ -295,7 +307,7 @@ export class TaskVerifier {
     }
   }
 
-  /** Generation by generation; half of the time at most is spent with it. */
+  /** One generation after the other, for at most half of the time. */
   async #lookAtMismatches(signal: AbortSignal): Promise<void> {
     let took_ms = 0;
     for (;;) {
@@ -319,7 +331,7 @@ export class TaskVerifier {
     });
   }
 
-  /** @returns times not before the given ones that both clusters have reached, and the streams have read */
+  /** @returns times at or after the given ones that both clusters have reached and the streams have read */
   async #untilRead(times: KnownTimes, signal: AbortSignal): Promise<KnownTimes> {
     const { clock } = this.deps;
     let woken_ms = -Infinity;
@@ -348,13 +360,16 @@ export class TaskVerifier {
     }
   }
 
-  /** Whether a failure is one that a change of definitions under way may cause. */
+  /** Whether a DDL change in progress may cause a failure. */
   #passes(error: unknown, disturbances: number, signal: AbortSignal): boolean {
     return !signal.aborted && codeOf(error) !== null && disturbances < disturbancesMax;
   }
 }
 
-/** The source may have deleted by now what was there at the commit time; so may the destination, once its attributes are restored. */
+/**
+ * The source may have deleted documents since the commit time; so may the destination, once its attributes are
+ * restored.
+ */
 function isExpired({ expiring, whole }: LastLook, { collection }: BookedCollection, kind: string): boolean {
   const isPassing = kind === 'extraOnDestination' || (!whole && kind === 'missingOnDestination');
   return isPassing && expiring.has(namespaceOf(collection));

@@ -5,27 +5,30 @@ import type { RawValue } from '../../bson/scan.js';
 export type Side = 'source' | 'destination';
 export const sides = ['source', 'destination'] as const;
 
-/** A key that was written to since it was compared. */
+/** A key that was written since it was compared. */
 export interface TouchedKey {
   readonly key: string;
   readonly id: RawValue;
   readonly idClass: string;
-  /** When it was written to on each side, the first and the last time since it was looked at; null: not at all. */
+  /** The first and the last write on each side since the last check; null: none. */
   first: Record<Side, bigint | null>;
   readonly last: Record<Side, bigint>;
-  /** Not looked at before this moment of the monotonic clock, nor before everything up to this time of the source is applied. */
+  /**
+   * Not checked before this moment of the monotonic clock, nor before everything up to this time of the source is
+   * applied.
+   */
   notBefore_ms: number;
   appliedFrom: bigint;
   looks: number;
-  /** When it was written to for the first time since the look under way began; null: no look is under way. */
+  /** The first write since the current check started; null: no check is running. */
   meanwhile: Record<Side, bigint | null> | null;
   bytes: number;
 }
 
-/** A key takes about so much beside its bytes. */
+/** Approximate memory of a key besides its bytes. */
 const entryBytes = 600;
 
-/** The keys that were written to and are still to be looked at, of some collections. Whoever adds them waits while there are too many. */
+/** The written keys of some collections that must still be checked. Adding waits while there are too many. */
 export class TouchedKeys {
   readonly #collections = new Map<string, Map<string, TouchedKey>>();
   #bytes = 0;
@@ -46,7 +49,7 @@ export class TouchedKeys {
     const keys = this.#keysOf(key);
     const known = keys.get(idClass);
     if (known !== undefined) {
-      // A key that is written to all the time would never be looked at if each write made it wait anew.
+      // A key that is written all the time would never be checked if each write delayed it again.
       if (side === 'source' && known.meanwhile === null && known.first.source === null && known.appliedFrom < time)
         known.appliedFrom = time;
       (known.meanwhile ?? known.first)[side] ??= time;
@@ -83,14 +86,14 @@ export class TouchedKeys {
     return [];
   }
 
-  /** A look at a key begins. */
+  /** Starts the check of a key. */
   begin(touched: TouchedKey): void {
-    // An earlier look may have been broken off.
+    // An earlier check may have been interrupted.
     for (const side of sides) touched.first[side] ??= touched.meanwhile?.[side] ?? null;
     touched.meanwhile = { source: null, destination: null };
   }
 
-  /** A look has not settled the key: it is looked at again. */
+  /** Returns a key for another check. */
   keep(touched: TouchedKey, notBefore_ms: number, appliedFrom: bigint): void {
     for (const side of sides) touched.first[side] ??= touched.meanwhile?.[side] ?? null;
     touched.meanwhile = null;
@@ -99,7 +102,7 @@ export class TouchedKeys {
     if (touched.appliedFrom < appliedFrom) touched.appliedFrom = appliedFrom;
   }
 
-  /** A look has settled the key; one that was written to meanwhile is looked at again. */
+  /** Removes a checked key, unless it was written in the meantime. */
   done(touched: TouchedKey, notBefore_ms: number): void {
     const { meanwhile } = touched;
     const keys = this.#collections.get(touched.key);
@@ -118,7 +121,7 @@ export class TouchedKeys {
     this.#size -= 1;
   }
 
-  /** Takes all keys of a collection out. */
+  /** Removes all keys of a collection. */
   forget(key: string): void {
     for (const touched of this.#collections.get(key)?.values() ?? []) {
       this.#bytes -= touched.bytes;
@@ -127,7 +130,7 @@ export class TouchedKeys {
     this.#collections.delete(key);
   }
 
-  /** When the first of all keys was written to on a side; null when none was. */
+  /** The earliest write of all keys on a side; null if there is none. */
   oldest(side: Side): bigint | null {
     let oldest: bigint | null = null;
     for (const keys of this.#collections.values()) {

@@ -8,19 +8,19 @@ import { classify, isEventTooLarge } from '../../cluster/failure.js';
 import { ResumableCursor } from '../../cluster/resumable-cursor.js';
 import type { Retrying } from '../../cluster/retry.js';
 
-/** How long the server waits for an event before it says how far it is. */
+/** How long the server waits for an event before it reports its position. */
 const awaitData_ms = 200;
 /**
- * The same while a commit waits for it, for each share: every share has two such streams, of all shards, so that the load of
- * all of them grows with the square.
+ * The same while a commit waits for it, per sync task: every sync task has two such streams of all shards, so their
+ * total load grows with the square.
  */
 const commitAwait_ms = 25;
-/** Events are small: only keys are left of them. */
+/** Events are small: only their keys remain. */
 const batchDocumentsMax = 2_000;
-/** Beyond this the server is given the databases alone, and the rest is left out here. */
+/** Above this number the server filters by databases only, and the client filters the rest. */
 const namesMax = 500;
 
-/** A document that was written to. */
+/** A document that was written. */
 export interface Touch {
   database: string;
   name: string;
@@ -29,20 +29,23 @@ export interface Touch {
   time: bigint;
 }
 
-/** Touches in order, and the time below which no other can come. */
+/** Writes in order, and the time below which no others can arrive. */
 export interface TouchStep {
   touches: Touch[];
   readBelow: bigint;
-  /** The cluster's own time when it answered; 0 when it did not say. */
+  /** The cluster's own time at its reply; 0 if it did not report one. */
   clusterTime: bigint;
 }
 
-/** The oplogs no longer reach back to where the stream has to go on, or an event there fits into no reply of a router: what was touched since is not known. */
+/**
+ * The oplogs no longer reach back to the stream's position, or an event there does not fit into any reply of a router:
+ * the writes since are unknown.
+ */
 export class TouchesLostError extends Error {
   override readonly name = 'TouchesLostError';
 }
 
-/** The keys of what is written to some collections of a cluster, read through the router, resumed by time. */
+/** The keys of the writes to some collections of a cluster, read through the router, resumed by time. */
 export class TouchedStream {
   readonly #cursor = new ResumableCursor((signal) => this.#open(signal));
 
@@ -50,14 +53,14 @@ export class TouchedStream {
     private readonly cluster: Pick<ClusterClient, 'router' | 'version' | 'name'>,
     private readonly names: readonly { database: string; name: string }[],
     private readonly retrying: Retrying,
-    /** Where the stream begins when it has to be opened. */
+    /** Where the stream starts if it must be opened again. */
     private readonly position: () => bigint,
     private readonly load: { tasks: number; isCommitAwaited(): boolean },
   ) {}
 
   /** @throws TouchesLostError */
   async next(signal: AbortSignal): Promise<TouchStep> {
-    const batch = await this.retrying(`read what is written to ${this.cluster.name}`, () => this.#read(signal), signal);
+    const batch = await this.retrying(`read the writes to ${this.cluster.name}`, () => this.#read(signal), signal);
     return {
       touches: batch.documents.flatMap((event) => parseTouch(event) ?? []),
       readBelow: batch.resumeToken === undefined ? 0n : tokenTime(batch.resumeToken),
@@ -104,7 +107,7 @@ export class TouchedStream {
   }
 }
 
-/** Reads the key of an event; null for what has none. */
+/** Reads the key of an event; null if it has none. */
 function parseTouch(event: Uint8Array): Touch | null {
   const key = findElement(event, 'documentKey');
   const namespace = findElement(event, 'ns');

@@ -1,12 +1,12 @@
-/** Gives out some of many things at a time, so that each has its turn before any has another. */
+/** Returns some of many items at a time, so that each gets its turn before any gets another. */
 export class Turns<Thing> {
   readonly #had = new Set<string>();
 
   constructor(private readonly nameOf: (thing: Thing) => string) {}
 
   /**
-   * Some of those that have not had their turn, at least one where there is any.
-   * @param weightMax they weigh so much together at most
+   * Some of those that have not had their turn, at least one if there is any.
+   * @param weightMax maximum total weight
    */
   next(things: readonly Thing[], weightMax: number, weightOf: (thing: Thing) => number = () => 1): Thing[] {
     let waiting = things.filter((thing) => !this.#had.has(this.nameOf(thing)));

@@ -12,16 +12,18 @@ import {
 } from './verified-collection.js';
 import type { VerifiedCatalog, VerifierDependencies } from './verifier-dependencies.js';
 
-/** A collection with how far its comparison is. */
+/** A collection with the progress of its comparison. */
 export interface BookedCollection {
   collection: VerifiedCollection;
   /** Null until it is planned. */
   plan: VerificationPlan | null;
-  /** This share's; empty before the plan. */
+  /** This sync task's parts; empty before the plan. */
   parts: VerifiedPart[];
 }
 
-/** What one share's verifier knows: the collections, their plans, the share's parts of them, and the keys that were written to. */
+/**
+ * What one sync task's verifier knows: the collections, their plans, its parts of them, and the keys that were written.
+ */
 export class VerificationStore {
   readonly #collections = new Map<string, BookedCollection>();
   readonly #names = new Map<string, string>();
@@ -33,7 +35,7 @@ export class VerificationStore {
     this.keys = new TouchedKeys(deps.keysBytesMax);
   }
 
-  /** Claims what earlier owners of the share have stored. */
+  /** Takes over what earlier owners of the sync task stored. */
   async open(): Promise<void> {
     const stored = await this.deps.storage.claim();
     this.#found = new Map(
@@ -41,7 +43,7 @@ export class VerificationStore {
     );
   }
 
-  /** Entries of the definition journal that the book has taken in; -1 before the first. */
+  /** Entries of the DDL journal that the store includes; -1 before the first. */
   get ordinal(): number {
     return this.#catalog?.ordinal ?? -1;
   }
@@ -64,27 +66,27 @@ export class VerificationStore {
     return collection.planner === this.deps.task;
   }
 
-  /** The plans of all collections are known, and so is every part that this share has. */
+  /** All collections have known plans, and so this sync task knows all its parts. */
   get isPlanned(): boolean {
     return this.#catalog !== null && [...this.#collections.values()].every(({ plan }) => plan !== null);
   }
 
-  /** Own collections that have no plan yet. */
+  /** Own collections without a plan. */
   get unplanned(): BookedCollection[] {
     return [...this.#collections.values()].filter((entry_) => entry_.plan === null && this.isOwn(entry_));
   }
 
-  /** Collections that other shares plan, and whose plans are not known here. */
+  /** Collections that other sync tasks plan, and whose plans are not known here. */
   get unknown(): BookedCollection[] {
     return [...this.#collections.values()].filter((entry_) => entry_.plan === null && !this.isOwn(entry_));
   }
 
-  /** Own collections whose changes have to be read. */
+  /** Own collections whose changes must be read. */
   get streamed(): BookedCollection[] {
     return [...this.#collections.values()].filter((entry_) => entry_.plan !== null && this.isOwn(entry_));
   }
 
-  /** The next part to compare; undefined when all that are known are done. */
+  /** The next part to compare; undefined when all known parts are done. */
   get nextPart(): { entry_: BookedCollection; part: VerifiedPart } | undefined {
     for (const entry_ of this.#collections.values()) {
       const part = entry_.parts.find(({ done }) => !done);
@@ -93,7 +95,7 @@ export class VerificationStore {
     return undefined;
   }
 
-  /** Takes the collections as they are now. @returns whether anything has changed */
+  /** Updates the collections to the current ones. @returns whether anything has changed */
   async takeCatalog(signal: AbortSignal): Promise<boolean> {
     const catalog = await this.deps.catalog(signal);
     if (catalog === this.#catalog) return false;
@@ -108,7 +110,7 @@ export class VerificationStore {
     return true;
   }
 
-  /** Takes a plan, and this share's parts of it. */
+  /** Adds a plan, and this sync task's parts of it. */
   setPlan(key: string, stored: Document, parts?: VerifiedPart[]): void {
     const entry_ = this.#collections.get(key);
     if (entry_ === undefined || entry_.plan !== null) return;
@@ -118,19 +120,22 @@ export class VerificationStore {
     if (this.isOwn(entry_)) this.#names.set(namespaceOf(entry_.collection), key);
   }
 
-  /** Reads the plans of some collections, as far as there are any. */
+  /** Reads the plans of some collections, if they exist. */
   async takePlans(collections: readonly BookedCollection[]): Promise<void> {
     if (collections.length === 0) return;
     const stored = await this.deps.storage.plansOf(collections.map(({ collection }) => collection.key));
     for (const plan of stored) this.setPlan(String(plan._id), plan);
   }
 
-  /** Makes the parts of a collection durable. */
+  /** Stores the parts of a collection durably. */
   async saveParts({ collection, parts }: BookedCollection): Promise<void> {
     await this.deps.storage.saveParts(collection.key, parts.map(storedPart));
   }
 
-  /** All parts of some collections, those of other shares too, are to be compared again from their beginnings, by this share. */
+  /**
+   * Restarts the comparison of all parts of some collections, including those of other sync tasks; this sync task
+   * compares them.
+   */
   async compareAllAgain(condition: (entry_: BookedCollection) => boolean): Promise<void> {
     for (const entry_ of this.#collections.values()) {
       if (entry_.plan === null || !condition(entry_)) continue;

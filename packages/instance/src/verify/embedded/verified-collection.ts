@@ -6,29 +6,29 @@ import type { KnownTimes } from '../standalone/comparison-dependencies.js';
 
 /** A collection of the migration as its verifier sees it. */
 export interface VerifiedCollection {
-  /** Names its comparison: a collection that comes under another name, or is copied anew, is compared anew. */
+  /** Identifies its comparison: a collection that is renamed or copied again is compared again. */
   key: string;
-  /** Name of its copy, and the shares that take part in it. */
+  /** Name of its copy, and the participating sync tasks. */
   copy: string;
   copiers: readonly string[];
   database: string;
   name: string;
-  /** Its documents cannot be read in an order that is known here. */
+  /** Convoy cannot read its documents in a known order. */
   unordered: boolean;
-  /** Servers drop its oldest documents without telling of it. */
+  /** Servers drop its oldest documents without events. */
   capped: boolean;
   /** Estimates. */
   sizeBytes: number;
   documentCount: number;
-  /** Number of the share that plans its comparison and reads its changes. */
+  /** Number of the sync task that plans its comparison and reads its changes. */
   planner: number;
 }
 
-/** How a collection is compared: parts of its `_id`s, dealt over the shares, read at these times or later. */
+/** How a collection is compared: parts of its `_id`s, assigned to sync tasks, read at these times or later. */
 export interface VerificationPlan {
   bounds: readonly RawValue[];
   times: KnownTimes;
-  /** Estimates of when it was made. */
+  /** Estimates at the time of planning. */
   documents: { source: number; destination: number };
 }
 
@@ -49,20 +49,20 @@ export function restoredPlan(stored: Document): VerificationPlan {
   };
 }
 
-/** A range of a collection that this share compares. */
+/** A range of a collection that this sync task compares. */
 export interface VerifiedPart {
-  /** Its place among all parts of the collection. */
+  /** Its position among all parts of the collection. */
   index: number;
-  /** From where on it is still to be compared; null: from the beginning. */
+  /** Where its comparison continues; null: at the beginning. */
   lower: RawValue | null;
   upper: RawValue | null;
   done: boolean;
-  /** Documents that were compared so far. */
+  /** Documents compared so far. */
   source: number;
   destination: number;
 }
 
-/** The parts of a plan that one of the shares compares. */
+/** The parts of a plan that one of the sync tasks compares. */
 export function partsOf({ bounds }: VerificationPlan, planner: number, task: number, tasks: number): VerifiedPart[] {
   const all = [null, ...bounds].map((lower, index): VerifiedPart => ({
     index,

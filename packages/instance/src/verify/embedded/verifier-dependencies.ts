@@ -5,36 +5,36 @@ import type { VerificationStorage } from '../../store/verification-storage.js';
 import type { Retrying } from '../../cluster/retry.js';
 import type { VerifiedCollection } from './verified-collection.js';
 
-/** What the migration follows: its collections, as of so many entries of the definition journal. */
+/** The collections that the migration follows after a number of entries of the DDL journal. */
 export interface VerifiedCatalog {
   ordinal: number;
   collections: readonly VerifiedCollection[];
 }
 
-/** What a share's verifier works with. */
+/** Dependencies of a sync task's verifier. */
 export interface VerifierDependencies {
   source: ClusterClient;
   destination: ClusterClient;
   storage: VerificationStorage;
   clock: Clock;
   retrying: Retrying;
-  /** The share's number, and how many there are. */
+  /** The sync task's number, and how many there are. */
   task: number;
   tasks: number;
-  /** Bytes of keys that wait to be looked at. */
+  /** Bytes of keys that wait for a check. */
   keysBytesMax: number;
-  /** The collections as they are followed now; the same object while they are the same. */
+  /** The collections that are currently followed; the same object while they are the same. */
   catalog(signal: AbortSignal): Promise<VerifiedCatalog>;
-  /** Those of some collections that all shares have copied. */
+  /** Those of some collections that all sync tasks have copied. */
   copied(collections: readonly VerifiedCollection[], signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** Time of the source below which all shares have applied everything. */
+  /** Time of the source below which all sync tasks have applied everything. */
   appliedTime(): bigint;
   /** Applying has fallen behind: reading documents waits for it. */
   isApplyBehind(): boolean;
-  /** The share applies the last changes before a commit, which waits for nothing else: whatever can be done later gives way. */
+  /** The sync task applies the last changes before a commit, which waits only for that: everything else yields. */
   isDraining(): boolean;
-  /** A commit waits for how far the streams are. */
+  /** A commit waits for the position of the streams. */
   isCommitAwaited(): boolean;
-  /** Cuts a collection into parts: the `_id`s at which they meet. */
+  /** Splits a collection into parts: returns the `_id`s between them. */
   boundsOf(collection: VerifiedCollection, signal: AbortSignal): Promise<RawValue[]>;
 }

@@ -15,8 +15,8 @@ import { laterGenerations } from './later-generations.js';
 export type ComparisonFilter = Pick<StartRequest, 'includeNamespaces' | 'excludeNamespaces'>;
 
 /**
- * `equal`: everything was compared and is the same. `different`: at least one difference is proven. `undecided`: some documents
- * changed each time they were looked at and never were the same. `incomplete`: something could not be compared.
+ * `equal`: everything was compared and is the same. `different`: at least one difference is proven. `undecided`: some
+ * documents changed before each check and were never equal. `incomplete`: something could not be compared.
  */
 export type ComparisonVerdict = 'equal' | 'different' | 'undecided' | 'incomplete';
 
@@ -25,9 +25,9 @@ export interface ComparisonOutcome extends DdlOutcome {
   verdict: ComparisonVerdict;
   totals: ComparisonTotals;
   collections: number;
-  /** Looks after the first one. */
+  /** Checks after the first one. */
   generations: number;
-  /** False: one side is a replica set, or the caller has said that shard keys may differ. */
+  /** False: one side is a replica set, or the caller allows different shard keys. */
   shardKeysCompared: boolean;
   started_ms: number;
   ended_ms: number;
@@ -35,7 +35,7 @@ export interface ComparisonOutcome extends DdlOutcome {
   runs: number;
 }
 
-/** Names a comparison: of two clusters, with a filter. */
+/** Identifies a comparison: two clusters and a filter. */
 export function comparisonIdentity(
   source: ClusterClient,
   destination: ClusterClient,
@@ -52,10 +52,11 @@ export function comparisonIdentity(
 }
 
 /**
- * Compares two clusters that may both be written to: first every document of every collection that is included, then whatever
- * differed again and again until it agrees or is proven different, then all definitions. Goes on where an earlier process ended.
- * @throws ConvoyError `invalidConfiguration` when the state is that of another comparison, `sourceEqualsDestination`; what the
- * doors throw beyond their retries
+ * Compares two clusters that may both be written to. First every document of every included collection, then repeatedly
+ * whatever differed until it is equal or proven different, then all definitions. Continues where an earlier process
+ * ended.
+ * @throws ConvoyError `invalidConfiguration` if the state is that of another comparison, `sourceEqualsDestination`;
+ * what the clients throw after their retries
  */
 export async function compareClusters(
   deps: ComparisonDependencies,
@@ -72,12 +73,12 @@ export async function compareClusters(
   } else if (state.identity !== identity) {
     throw new ConvoyError(
       'invalidConfiguration',
-      'The state is that of a comparison of other clusters or with another filter; give another folder.',
+      'The state belongs to a comparison of other clusters or with another filter. Choose another folder.',
     );
   }
   deps.entered('comparing');
   await comparePartitions(deps, await knownTimes(deps));
-  deps.entered('looking again');
+  deps.entered('checking again');
   await laterGenerations(deps);
   deps.entered('comparing definitions');
   const plan = state.plan ?? { collections: [], partitions: [] };

@@ -9,9 +9,9 @@ import type { PartStats } from './comparison-journal.js';
 import { OrderedDocuments } from '../compare/ordered-documents.js';
 
 /**
- * Compares everything that was not compared yet. Whatever differs at this first look is a suspect; what was compared is
- * recorded, so that a process that goes on after this one does not compare it again.
- * @throws what the doors throw beyond their retries, and what the state throws
+ * Compares everything that was not compared yet. Whatever differs at this first check is a suspect. It records what was
+ * compared, so that a later process does not repeat it.
+ * @throws what the clients throw after their retries, and what the state throws
  */
 export async function comparePartitions(deps: ComparisonDependencies, times: KnownTimes): Promise<void> {
   const partitions = [...deps.state.pending.values()];
@@ -96,7 +96,7 @@ class PartCount {
   }
 }
 
-/** A collection in no known order is compared as a whole, and from the beginning when that fails. */
+/** Compares a collection without a known order as a whole; a failure restarts it from the beginning. */
 async function compareUnordered(
   deps: ComparisonDependencies,
   collection: ComparedCollection,

@@ -3,20 +3,23 @@ import type { OrderedRead } from '../compare/ordered-documents.js';
 
 /** A collection that is on both sides. */
 export interface ComparedCollection {
-  /** Its place in the plan of the comparison. */
+  /** Its position in the plan of the comparison. */
   number: number;
   database: string;
   name: string;
   sourceUuid: string;
   destinationUuid: string;
-  /** Its documents cannot be read in an order that is known here: it has another collation than the simple one, or no index on `_id`. */
+  /**
+   * Convoy cannot read its documents in a known order: it has a collation other than the simple one, or no index on
+   * `_id`.
+   */
   unordered: boolean;
   /** Estimate of the larger side. */
   sizeBytes: number;
   documentCount: number;
 }
 
-/** A range of `_id` of one collection that is compared in one go. */
+/** An `_id` range of one collection that one reader compares. */
 export interface ComparisonPartition {
   number: number;
   /** `number` of its collection. */

@@ -7,23 +7,23 @@ import type { ComparisonState } from './comparison-state.js';
 import type { FindDependencies } from '../compare/find-documents.js';
 import type { Retrying } from '../../cluster/retry.js';
 
-/** What a comparison is doing. */
-export type ComparisonPhase = 'planning' | 'comparing' | 'looking again' | 'comparing definitions';
+/** The current phase of a comparison. */
+export type ComparisonPhase = 'planning' | 'comparing' | 'checking again' | 'comparing definitions';
 
-/** How a comparison is carried out. */
+/** Options of a comparison. */
 export interface ComparisonOptions {
   rule: ProofRule;
-  /** Later looks at most; what still differs then, and was changing all the time, stays undecided. */
+  /** Maximum number of later checks; a document that still differs then, and kept changing, stays undecided. */
   generationsMax: number;
-  /** Partitions that are compared at once. */
+  /** Partitions compared at once. */
   readers: number;
-  /** After this long what was compared of a partition is recorded. */
+  /** Interval at which the progress of a partition is recorded. */
   record_ms: number;
-  /** False: the destination is meant to have other shard keys. */
+  /** False: the destination intentionally has other shard keys. */
   shardKeys: boolean;
 }
 
-/** What the parts of a comparison work with. */
+/** Dependencies of the parts of a comparison. */
 export interface ComparisonDependencies {
   source: ClusterClient;
   destination: ClusterClient;
@@ -31,18 +31,18 @@ export interface ComparisonDependencies {
   options: ComparisonOptions;
   clock: Clock;
   retrying: Retrying;
-  /** Told when a phase begins. */
+  /** Called when a phase starts. */
   entered: (phase: ComparisonPhase) => void;
   signal: AbortSignal;
 }
 
-/** Cluster times of both sides; what was written before is read by whatever reads after them. */
+/** Cluster times of both sides; a read after them sees everything written before. */
 export interface KnownTimes {
   source: bigint;
   destination: bigint;
 }
 
-/** Times above everything that was acknowledged before. Nothing is written for it: a list of databases takes every shard's answer. */
+/** Times after everything acknowledged before. It writes nothing: a list of databases returns every shard's time. */
 export async function knownTimes({
   source,
   destination,

@@ -8,13 +8,13 @@ const partStats = z.object({ sourceDocuments: count, destinationDocuments: count
 /** What comparing a partition, or a part of it, has read and found. */
 export type PartStats = z.output<typeof partStats>;
 
-/** One step of a comparison that is never repeated once it stands in the journal. */
+/** One step of a comparison; once it is in the journal, it is never repeated. */
 const journalEntry = z.discriminatedUnion('step', [
-  /** A process has begun to work on the comparison, or goes on with it. */
+  /** A process started to work on the comparison, or continues it. */
   z.object({ step: z.literal('run'), run: count }),
-  /** A partition was compared to its end; of its suspects those of this attempt count. */
+  /** A partition was compared to its end; only the suspects of this attempt count. */
   z.object({ step: z.literal('done'), partition: count, attempt: count, stats: partStats }),
-  /** As `done` for everything below `bound`; the rest is a partition of its own. */
+  /** Like `done` for everything below `bound`; the rest is a partition of its own. */
   z.object({
     step: z.literal('split'),
     partition: count,
@@ -23,7 +23,10 @@ const journalEntry = z.discriminatedUnion('step', [
     bound: z.string(),
     rest: count,
   }),
-  /** Suspects of the generation before up to `offset` were looked at again; lengths of the files and numbers of `_id`s afterwards. */
+  /**
+   * Suspects of the previous generation up to `offset` were checked again; file lengths and numbers of `_id`s
+   * afterwards.
+   */
   z.object({
     step: z.literal('look'),
     generation: count,
@@ -34,14 +37,14 @@ const journalEntry = z.discriminatedUnion('step', [
     mismatches: count,
     agreed: count,
   }),
-  /** The suspects of this generation are all known; the next one begins. */
+  /** All suspects of this generation are known; the next one starts. */
   z.object({ step: z.literal('generation'), generation: count }),
 ]);
 
-/** One step of a comparison that is never repeated once it stands in the journal. */
+/** One step of a comparison; once it is in the journal, it is never repeated. */
 export type JournalEntry = z.output<typeof journalEntry>;
 
-/** @throws ZodError for a line that is none */
+/** @throws ZodError for a malformed line */
 export function parseJournalEntry(line: unknown): JournalEntry {
   return journalEntry.parse(line);
 }

@@ -9,24 +9,24 @@ import type { ClusterClient } from '../../cluster/node-client.js';
 import { sampleIdsIfGiven } from '../../cluster/sample-ids.js';
 import type { ComparedCollection, ComparisonPartition } from './compared-collection.js';
 
-/** What is to be compared: fixed at the begin of a comparison. */
+/** What to compare: fixed at the start of a comparison. */
 export interface ComparisonPlan {
   collections: ComparedCollection[];
-  /** Those of the largest collections first. */
+  /** Partitions of the largest collections first. */
   partitions: ComparisonPartition[];
 }
 
-/** Below this another partition costs more than it gains. */
+/** Below this size another partition costs more than it gains. */
 const partitionBytesMin = 16 * 2 ** 20;
-/** Samples per partition: evens out the ranges. */
+/** Samples per partition: makes the ranges even. */
 const samplesPerPartition = 16;
-/** Partitions per reader at the begin: whoever is done early takes over from the others. */
+/** Partitions per reader at the start: a reader that finishes early takes more. */
 const partitionsPerReader = 4;
 
 /**
  * Plans the comparison of all collections that both sides have.
- * @param readers partitions that are compared at once
- * @throws what the source's door throws
+ * @param readers partitions compared at once
+ * @throws what the source's client throws
  */
 export async function planComparison(
   source: ClusterClient,
@@ -77,7 +77,7 @@ function hasIdIndex({ indexes, options }: CatalogEntry): boolean {
   return options.clusteredIndex !== undefined || indexes.some(isIdIndex);
 }
 
-/** `_id`s that part a large collection, in order; sampling is for speed alone. */
+/** `_id`s that split a large collection, in order; sampling only saves time. */
 async function boundsOf(
   source: ClusterClient,
   collection: ComparedCollection,

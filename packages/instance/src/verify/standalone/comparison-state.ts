@@ -11,40 +11,40 @@ import { describeMismatch, type DescribedMismatch, describeSuspect } from './des
 import { readPlan, writePlan } from './stored-plan.js';
 import { restoreSuspect, storeSuspect, type SuspectOrigin, textOfValue, valueOfText } from './stored-suspect.js';
 
-/** Tries of one run are numbered within this. */
+/** Attempts of one run are numbered within this. */
 const attemptsPerRun = 2 ** 20;
 
-/** Names of the files that a state consists of. */
+/** Names of the files of a state. */
 const stateFiles = /^(?:plan\.json(?:\.new)?|(?:journal|mismatches|suspects-\d+)\.ndjson)$/;
 
-/** What all of a comparison has read and found so far, in this run and those before. */
+/** What a comparison has read and found so far, in this run and earlier ones. */
 export interface ComparisonTotals extends PartStats {
   mismatches: number;
-  /** Differed once and were equal at a later look. */
+  /** Differed once and were equal at a later check. */
   agreed: number;
 }
 
-/** What a look at some suspects has shown. */
+/** The result of checking some suspects. */
 export interface RecordedLook {
   /** Those that remain. */
   suspects: readonly (SuspectOrigin & Suspect)[];
   mismatches: readonly { collection: number; mismatch: Mismatch }[];
-  /** How many `_id`s agreed, and of how many it is proven that they do not. */
+  /** How many `_id`s were equal, and how many are proven different. */
   agreed: number;
   proven: number;
 }
 
-/** How far the later looks at suspects have come. */
+/** Progress of the later checks. */
 export interface GenerationState {
   number: number;
-  /** Position in the suspects of the generation before. */
+  /** Position in the suspects of the previous generation. */
   offset: number;
 }
 
 /**
- * The durable state of a comparison in a folder of its own: the plan, a journal of the steps, the suspects of each generation and
- * the mismatches. Nothing that grows with the number of documents or differences is kept in memory. A process that goes on
- * finds what was finished, and compares only the rest.
+ * The durable state of a comparison in its own folder: the plan, a journal of the steps, the suspects of each
+ * generation and the mismatches. Nothing that grows with the number of documents or differences is in memory. Another
+ * process finds what was finished, and compares only the rest.
  */
 export class ComparisonState implements AsyncDisposable {
   readonly pending = new Map<number, ComparisonPartition>();
@@ -77,8 +77,8 @@ export class ComparisonState implements AsyncDisposable {
   ) {}
 
   /**
-   * Opens the state in a folder, which is made when there is none.
-   * @throws ConvoyError `invalidConfiguration` when another process is using it
+   * Opens the state in a folder; creates the folder if it is missing.
+   * @throws ConvoyError `invalidConfiguration` if another process is using it
    */
   static async open(folder: string): Promise<ComparisonState> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -92,27 +92,27 @@ export class ComparisonState implements AsyncDisposable {
     return state;
   }
 
-  /** Null as long as nothing was planned. */
+  /** Null before the plan. */
   get plan(): ComparisonPlan | null {
     return this.#plan;
   }
 
-  /** What the plan was made for; null as long as there is none. */
+  /** What the plan was made for; null before the plan. */
   get identity(): string | null {
     return this.#identity;
   }
 
-  /** When the comparison was begun, milliseconds since 1970. */
+  /** When the comparison was started, milliseconds since 1970. */
   get started_ms(): number {
     return this.#started_ms;
   }
 
-  /** Processes that have worked on it, this one included. */
+  /** Processes that have worked on it, including this one. */
   get runs(): number {
     return this.#run;
   }
 
-  /** Records what is to be compared. */
+  /** Records what to compare. */
   async begin(identity: string, started_ms: number, plan: ComparisonPlan): Promise<void> {
     await writePlan(join(this.folder, 'plan.json'), { identity, started_ms, plan });
     this.#adopt(identity, started_ms, plan);
@@ -124,7 +124,7 @@ export class ComparisonState implements AsyncDisposable {
     return collection;
   }
 
-  /** A number for another try to compare a partition. */
+  /** A number for another attempt to compare a partition. */
   nextAttempt(): number {
     this.#attempts += 1;
     return this.#run * attemptsPerRun + this.#attempts;
@@ -136,13 +136,13 @@ export class ComparisonState implements AsyncDisposable {
     await file.append(suspects.map((suspect) => storeSuspect(origin, suspect)));
   }
 
-  /** A partition was compared to its end. */
+  /** Records that a partition was compared to its end. */
   async finish(partition: ComparisonPartition, attempt: number, stats: PartStats): Promise<void> {
     if (stats.suspects > 0) await (await this.#suspectFile(0)).sync();
     await this.#record({ step: 'done', partition: partition.number, attempt, stats });
   }
 
-  /** Everything of a partition below a bound was compared. @returns the rest */
+  /** Records that everything of a partition below a bound was compared. @returns the rest */
   async split(
     partition: ComparisonPartition,
     attempt: number,
@@ -162,7 +162,7 @@ export class ComparisonState implements AsyncDisposable {
     return rest;
   }
 
-  /** The suspects of a generation from a position on, with the position behind each. */
+  /** The suspects of a generation from a position on, each with the position after it. */
   async *suspects(generation: number, from: number): AsyncGenerator<{ suspect: SuspectOrigin & Suspect; end: number }> {
     const file = await this.#suspectFile(generation);
     for await (const { value, end } of file.lines(from)) {
@@ -171,7 +171,7 @@ export class ComparisonState implements AsyncDisposable {
     }
   }
 
-  /** Suspects of the generation before, up to a position, were looked at again. */
+  /** Records the check of the previous generation's suspects up to a position. */
   async recordLook(offset: number, look: RecordedLook): Promise<void> {
     const file = await this.#suspectFile(this.generation.number);
     await file.append(look.suspects.map((suspect) => storeSuspect(suspect, suspect)));
@@ -191,7 +191,7 @@ export class ComparisonState implements AsyncDisposable {
     });
   }
 
-  /** Begins the next generation; its suspects are those of the present one that remain. */
+  /** Starts the next generation; its suspects are those of the current one that remain. */
   async nextGeneration(): Promise<void> {
     await this.#record({ step: 'generation', generation: this.generation.number + 1 });
     await this.#forgetSuspects(this.generation.number - 2);
@@ -202,13 +202,13 @@ export class ComparisonState implements AsyncDisposable {
     for await (const { value } of this.mismatchFile.lines()) yield value as DescribedMismatch;
   }
 
-  /** What differed at the last look of the present generation, and is not proven. */
+  /** What differed at the last check of the current generation, and is not proven. */
   async *undecided(now_ms: number): AsyncGenerator<DescribedMismatch> {
     for await (const { suspect } of this.suspects(this.generation.number, 0))
       yield describeSuspect(this.collection(suspect.collection), suspect, now_ms);
   }
 
-  /** Removes the state from the disk: nothing goes on with it. Other files in the folder stay. */
+  /** Removes the state from the disk. Other files in the folder stay. */
   static async remove(folder: string): Promise<void> {
     const lock = await FolderLock.take(folder);
     for (const name of await readdir(folder)) if (stateFiles.test(name)) await rm(join(folder, name), { force: true });
@@ -218,7 +218,7 @@ export class ComparisonState implements AsyncDisposable {
     });
   }
 
-  /** Ends the use of the folder; what is in it stays. */
+  /** Releases the folder; its content stays. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const file of [this.journal, this.mismatchFile, ...(await Promise.all(this.suspectFiles.values()))])
       await file.close();
@@ -230,7 +230,7 @@ export class ComparisonState implements AsyncDisposable {
     if (recorded === null) await this.journal.truncate(0);
     else this.#adopt(recorded.identity, recorded.started_ms, recorded.plan);
     for await (const { value } of this.journal.lines()) this.#apply(parseJournalEntry(value));
-    // What was written after the last step that counts is written again.
+    // Whatever follows the last recorded step is written again.
     await this.mismatchFile.truncate(this.#lengths.mismatches);
     if (this.generation.number > 0)
       await (await this.#suspectFile(this.generation.number)).truncate(this.#lengths.suspects);
@@ -289,7 +289,7 @@ export class ComparisonState implements AsyncDisposable {
     totals.suspects += stats.suspects;
   }
 
-  /** Several readers ask at the same time: all get the one file. */
+  /** Several readers ask at the same time: all get the same file. */
   #suspectFile(generation: number): Promise<LineFile> {
     const known = this.suspectFiles.get(generation);
     if (known !== undefined) return known;

@@ -5,18 +5,18 @@ import type { Mismatch, Suspect } from '../compare/check-again.js';
 import type { MismatchKind } from '../compare/compare-group.js';
 import type { PathDifference } from '../compare/differing-paths.js';
 
-/** A mismatch as it is shown: namespaces, `_id`s, paths and types alone. */
+/** A mismatch as it is shown: only namespaces, `_id`s, paths and types. */
 export interface DescribedMismatch {
   namespace: string;
   kind: MismatchKind;
-  /** As canonical extended JSON; of values that it cannot hold, type byte and bytes. */
+  /** As canonical extended JSON; for values that it cannot represent, type byte and bytes. */
   _id: unknown;
   paths: PathDifference[];
   /** ISO 8601. */
   firstSeen: string;
   lastSeen: string;
   looks: number;
-  /** False: one side or the other changed each time it was looked at, to the end. */
+  /** False: one side or the other changed before each check, to the end. */
   proven: boolean;
 }
 

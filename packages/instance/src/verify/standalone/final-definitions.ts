@@ -6,13 +6,13 @@ import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
 import { type ComparisonDependencies, knownTimes, lookupSides } from './comparison-dependencies.js';
 import type { ComparisonPlan } from './comparison-plan.js';
 
-/** Something that both sides have, and whose documents were not compared. */
+/** An object that both sides have, and whose documents were not compared. */
 export interface NotCompared {
   namespace: string;
   reason: string;
 }
 
-/** What the definitions at the end of a comparison say. */
+/** The result of comparing the definitions at the end. */
 export interface DdlOutcome {
   differences: NamespaceDifference[];
   notCompared: NotCompared[];
@@ -20,7 +20,7 @@ export interface DdlOutcome {
   namespaces: number;
 }
 
-/** Readings of both catalogs at most: definitions that change each time are reported as they were found last. */
+/** Maximum reads of both catalogs: definitions that keep changing are reported as last found. */
 const readingsMax = 5;
 
 /** Reads both catalogs. */
@@ -36,9 +36,9 @@ export async function readReports(
 }
 
 /**
- * Compares the definitions of both sides after the documents. As with documents a difference counts once it has been there for
- * the rule's time; what a change of definitions leaves for a moment does not.
- * @throws what the doors throw
+ * Compares the definitions of both sides after the documents. As with documents, a difference counts once it has lasted
+ * for the rule's time; temporary effects of a DDL change do not.
+ * @throws what the clients throw
  */
 export async function finalDefinitions(
   deps: ComparisonDependencies,
@@ -66,7 +66,7 @@ export async function finalDefinitions(
   }
 }
 
-/** Capped collections whose documents come in another order. */
+/** Capped collections whose documents are in another order. */
 async function orderDifferences(
   deps: ComparisonDependencies,
   source: CatalogReport,
@@ -80,7 +80,7 @@ async function orderDifferences(
   for (const collection of collections) {
     const { source: here, destination: there } = lookupSides(deps, collection, times);
     const isSame = await deps.retrying(
-      'compare the order of insertion',
+      'compare the insertion order',
       () => inSameInsertionOrder(here, there),
       deps.signal,
     );
@@ -114,11 +114,11 @@ function notCompared(
   return [
     ...missed.map((entry) => ({
       namespace: namespaceOf(entry),
-      reason: 'it was made, or made anew, while the comparison ran; run it again',
+      reason: 'it was created or recreated while the comparison ran; run it again',
     })),
     ...series.map((namespace) => ({
       namespace,
-      reason: 'documents of a time series have no order and no _id that both sides must share',
+      reason: 'documents of a time series have no order and no _id in common on both sides',
     })),
   ];
 }

@@ -2,19 +2,22 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
-/** Tries to take a lock whose owner is gone: two processes may find that at the same time. */
+/** Attempts to take a lock whose owner is gone: two processes may find that at the same time. */
 const triesMax = 3;
 
-/** Folders that this process has. A lock with its own number on any other was left by an earlier one: in a container all of them are number 1. */
+/**
+ * Folders that this process has locked. A lock with its own process id on any other folder was left by an earlier
+ * process: in a container all of them have id 1.
+ */
 const taken = new Set<string>();
 
-/** Keeps two processes of one machine from using one folder. */
+/** Prevents two processes of one machine from using the same folder. */
 export class FolderLock {
   private constructor(private readonly path: string) {}
 
   /**
-   * Takes a folder; a lock that a killed process has left is taken over.
-   * @throws ConvoyError `invalidConfiguration` when a live process has it
+   * Locks a folder; takes over the lock of a killed process.
+   * @throws ConvoyError `invalidConfiguration` if a live process has it
    */
   static async take(folder: string): Promise<FolderLock> {
     const path = join(folder, 'lock');
@@ -29,7 +32,7 @@ export class FolderLock {
         if (owner === process.pid ? taken.has(path) : isAlive(owner)) {
           throw new ConvoyError(
             'invalidConfiguration',
-            `The state in ${folder} is used by process ${owner}; wait for it, or give another folder.`,
+            `Process ${owner} uses the state in ${folder}. Wait for it, or choose another folder.`,
             { cause: error },
           );
         }
@@ -44,7 +47,7 @@ export class FolderLock {
   }
 }
 
-/** Whether a process has a number. */
+/** Whether a process with this id exists. */
 function isAlive(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {

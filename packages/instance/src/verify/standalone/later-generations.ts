@@ -2,17 +2,18 @@ import { checkAgain, type Mismatch, type Suspect } from '../compare/check-again.
 import { type ComparisonDependencies, type KnownTimes, knownTimes, lookupSides } from './comparison-dependencies.js';
 import type { SuspectOrigin } from './stored-suspect.js';
 
-/** Suspects that are taken up at once; of each only its `_id` and two digests are in memory. */
+/** Suspects processed at once; of each only its `_id` and two digests are in memory. */
 const portionMax = 2_000;
-/** Suspects of one collection that are looked up by one command. */
+/** Suspects of one collection looked up by one command. */
 const lookupsMax = 500;
 
 type StoredSuspect = SuspectOrigin & Suspect;
 
 /**
- * Looks at all suspects again, generation by generation, until they agree, are proven different, or as many generations as
- * allowed have passed. Between two generations it waits, so that the rule's time passes over its number of looks.
- * @throws what the doors throw beyond their retries, and what the state throws
+ * Checks all suspects again, one generation after the other, until they agree, are proven different, or the maximum
+ * number of generations has passed. It waits between two generations, so that the rule's time passes over its number of
+ * checks.
+ * @throws what the clients throw after their retries, and what the state throws
  */
 export async function laterGenerations(deps: ComparisonDependencies): Promise<void> {
   const { state, options, clock, signal } = deps;
@@ -28,7 +29,7 @@ export async function laterGenerations(deps: ComparisonDependencies): Promise<vo
   }
 }
 
-/** Whether the present generation was left before its end, by a process that was ended. */
+/** Whether a process ended in the middle of the current generation. */
 async function hasMore({ state }: ComparisonDependencies): Promise<boolean> {
   const first = await state.suspects(state.generation.number - 1, state.generation.offset).next();
   return first.done !== true;
@@ -66,7 +67,7 @@ async function lookAtPortion(
     const collection = state.collection(group.collection);
     const sides = lookupSides(deps, collection, times);
     const looked = await retrying(
-      'look again',
+      'check again',
       () => checkAgain(group.suspects, { ...sides, rule: options.rule, now_ms: clock.now_ms() }),
       signal,
     );

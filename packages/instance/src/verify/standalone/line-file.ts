@@ -1,23 +1,23 @@
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** Read from the disk at a time. */
+/** Bytes read from the disk at a time. */
 const readBytes = 256 * 1024;
 const newline = 0x0a;
 
 /** A line of a `LineFile`, and where it ends. */
 export interface Line {
   value: unknown;
-  /** Position behind it, from which the next reading may go on. */
+  /** Position after it, from which the next read continues. */
   end: number;
 }
 
 /**
- * A file that grows by lines of JSON and is read from its beginning: more of them than fit into memory. What a killed
- * process has left of its last line does not count.
+ * An append-only file of JSON lines, read from its beginning: it may have more lines than fit into memory. An
+ * incomplete last line of a killed process does not count.
  */
 export class LineFile {
   #writing: Promise<unknown> = Promise.resolve();
-  /** Whether the last sync is of everything that was appended. */
+  /** Whether the last sync includes everything appended. */
   #synced = true;
   #syncing: Promise<void> = Promise.resolve();
 
@@ -26,7 +26,7 @@ export class LineFile {
     private size: number,
   ) {}
 
-  /** Opens a file, or makes it, readable by its owner alone. */
+  /** Opens or creates a file, readable only by its owner. */
   static async open(path: string): Promise<LineFile> {
     const handle = await open(path, 'a+', 0o600);
     const { size } = await handle.stat();
@@ -36,12 +36,12 @@ export class LineFile {
     return file;
   }
 
-  /** Bytes of all whole lines, those included that are being written. */
+  /** Bytes of all whole lines, including those being written. */
   get length(): number {
     return this.size;
   }
 
-  /** Writes lines behind all others, in the order of the calls. */
+  /** Appends lines, in the order of the calls. */
   async append(values: readonly object[]): Promise<void> {
     if (values.length === 0) return;
     const text = Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(''));
@@ -57,13 +57,13 @@ export class LineFile {
     return this.#syncing;
   }
 
-  /** Forgets everything behind a position. */
+  /** Truncates the file to a position. */
   async truncate(length: number): Promise<void> {
     await this.#after(() => this.handle.truncate(length));
     this.size = length;
   }
 
-  /** All lines from a position on, up to the end that the file has now. */
+  /** All lines from a position on, up to the current end of the file. */
   async *lines(from = 0): AsyncGenerator<Line> {
     await this.#after(() => Promise.resolve());
     const end = this.size;

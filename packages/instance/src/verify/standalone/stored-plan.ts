@@ -5,7 +5,7 @@ import { textOfValue, valueOfText } from './stored-suspect.js';
 
 const bound = z.string().nullable();
 const storedPlan = z.object({
-  /** Clusters and options that the plan was made for. */
+  /** Clusters and options of the plan. */
   identity: z.string(),
   started_ms: z.number(),
   collections: z.array(
@@ -23,14 +23,14 @@ const storedPlan = z.object({
   partitions: z.array(z.object({ number: z.number(), collection: z.number(), lower: bound, upper: bound })),
 });
 
-/** A plan with what it was made for and when. */
+/** A plan with its purpose and its time. */
 export interface RecordedPlan {
   identity: string;
   started_ms: number;
   plan: ComparisonPlan;
 }
 
-/** Writes a plan; after a crash there is the whole of it, or none. */
+/** Writes a plan atomically: after a crash the whole of it exists, or none. */
 export async function writePlan(path: string, { identity, started_ms, plan }: RecordedPlan): Promise<void> {
   const partitions = plan.partitions.map(({ lower, upper, ...rest }) => ({
     ...rest,
@@ -42,7 +42,7 @@ export async function writePlan(path: string, { identity, started_ms, plan }: Re
   await rename(`${path}.new`, path);
 }
 
-/** @returns null when there is none yet */
+/** @returns null if there is none yet */
 export async function readPlan(path: string): Promise<RecordedPlan | null> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;

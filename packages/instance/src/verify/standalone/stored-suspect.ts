@@ -7,7 +7,7 @@ export function textOfValue({ type, bytes }: RawValue): string {
   return Buffer.concat([Buffer.from([type]), bytes]).toString('base64');
 }
 
-/** What `textOfValue` has made text. */
+/** Restores what `textOfValue` encoded. */
 export function valueOfText(text: string): RawValue {
   const bytes = Buffer.from(text, 'base64');
   return new RawValue(bytes.readUInt8(0), bytes.subarray(1));
@@ -34,7 +34,7 @@ export type StoredSuspect = z.output<typeof storedSuspect>;
 export interface SuspectOrigin {
   collection: number;
   partition: number;
-  /** Of several tries to compare the partition, the one that found it. */
+  /** The attempt to compare the partition that found it. */
   attempt: number;
 }
 
@@ -42,7 +42,7 @@ export function storeSuspect(origin: SuspectOrigin, suspect: Suspect): StoredSus
   return { ...origin, ...suspect, id: textOfValue(suspect.id) };
 }
 
-/** @throws ZodError for a line that is no suspect */
+/** @throws ZodError for a malformed line */
 export function restoreSuspect(line: unknown): SuspectOrigin & Suspect {
   const stored = storedSuspect.parse(line);
   return { ...stored, id: valueOfText(stored.id) };
