@@ -46,6 +46,8 @@ function fixture() {
   const deps = {
     clock: { monotonic_ms: () => clock.now_ms },
     source: { router, version: [6, 0, 0], name: 'cluster0' },
+    tasks: 1,
+    isCommitAwaited: () => false,
     retrying: (_: string, run: () => unknown) => run(),
   } as unknown as VerifierDependencies;
   const store = { keys, streamed: [entry_], named: () => entry_ };
