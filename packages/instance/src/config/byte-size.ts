@@ -12,7 +12,7 @@ const unitBytes: Readonly<Record<string, number>> = {
 };
 const pattern = /^(\d{1,15})\s*([a-z]{0,3})$/i;
 
-/** Bytes of a text like `128MB` or `1GiB`; units are powers of 1024. Undefined when it is none. */
+/** Bytes of a text like `128MB` or `1GiB`; units are powers of 1024. Undefined for any other text. */
 export function bytesOf(text: string): number | undefined {
   const match = pattern.exec(text.trim());
   const unit = unitBytes[match?.[2]?.toLowerCase() ?? ''];

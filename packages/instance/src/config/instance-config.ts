@@ -4,19 +4,19 @@ import { checkAccessSettings } from '@convoy/api/http/access-guard';
 import { userOf } from '../cluster/driver/connection-string.js';
 import { instanceSchema, type InstanceConfig } from './instance-schema.js';
 
-/** Wrong values named in one description. */
+/** Number of wrong values that one description names. */
 const problemsNamedMax = 30;
 
-/** Where a configuration comes from. Flags stand above the environment, and that above the file. */
+/** Sources of a configuration. Flags override the environment, which overrides the file. */
 export interface InstanceConfigSources {
   /** The parsed content of the configuration file. */
   file?: unknown;
   env?: Readonly<Record<string, string | undefined>>;
-  /** Flags by the names of the settings; undefined ones were not given. */
+  /** Flags by the names of the settings; flags that were not given are undefined. */
   flags?: Readonly<Record<string, unknown>>;
 }
 
-/** How a text of the environment or of a flag becomes the type that its setting has. */
+/** How a text of the environment or of a flag becomes the type of its setting. */
 const textKinds: Partial<Record<keyof InstanceConfig, 'number' | 'boolean' | 'list' | 'json'>> = {
   port: 'number',
   readers: 'number',
@@ -36,7 +36,7 @@ export function environmentName(setting: string): string {
   return `CONVOY_${setting.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
-/** Texts that are not of the setting's type stay as they are, for the schema to refuse. */
+/** Leaves texts that do not fit the type of their setting; the schema refuses them. */
 function typedValue(setting: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   switch (textKinds[setting as keyof InstanceConfig]) {
@@ -63,7 +63,7 @@ function parsedJson(value: string): unknown {
 
 interface Merged {
   values: Map<string, unknown>;
-  /** How a setting is called where its value came from. */
+  /** The name of a setting in the source that its value came from. */
   origins: Map<string, string>;
 }
 
@@ -107,14 +107,15 @@ function checkSyncUser(config: InstanceConfig): void {
     if (userOf(config[name].reveal()) === config.syncUser) continue;
     throw new ConvoyError(
       'syncUserMismatch',
-      `${name}: the connection string has another user than syncUser; make them agree.`,
+      `${name}: the connection string has another user than syncUser. Use the same user in both.`,
     );
   }
 }
 
 /**
  * Merges file, environment and flags into one configuration, parsed once.
- * @throws ConvoyError `invalidConfiguration` that names every wrong value by its path and shows none; `syncUserMismatch`
+ * @throws ConvoyError `invalidConfiguration`, which names every wrong value by its path and shows none;
+ *   `syncUserMismatch`
  */
 export function parseInstanceConfig(sources: InstanceConfigSources): InstanceConfig {
   const { values, origins } = merge(sources);

@@ -3,18 +3,18 @@ import { connectionStringProblem } from '../cluster/driver/connection-string.js'
 import { byteSizeSchema } from './byte-size.js';
 import { Secret } from '@convoy/api/configuration/secret';
 
-/** Where an instance listens when nothing else is configured, as mongosync does. */
+/** Where an instance listens by default, as mongosync does. */
 export const INSTANCE_PORT_DEFAULT = 27_182;
 
 const mebibyte = 2 ** 20;
-/** One document, event or reply may be 16 MB, and source and destination each hold some at a time. */
+/** One document, event or reply may have 16 MB, and each cluster's side buffers some at a time. */
 const memoryBytesMin = 64 * mebibyte;
 const memoryBytesDefault = 128 * mebibyte;
 const memoryBytesLimit = 64 * 1024 * mebibyte;
-/** More in flight than this only lengthens the queues of the servers. */
+/** More in flight than this only lengthens the servers' queues. */
 const parallelMax = 64;
 
-/** Names as mongosync's users know them, from the most to the least talkative. */
+/** Names that users of mongosync know, from the most to the least verbose. */
 const verbosities = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as const;
 const readPreferences = ['primary', 'primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest'] as const;
 
@@ -39,12 +39,12 @@ const shardCredentials = z.strictObject({
 export const instanceSchema = z.strictObject({
   cluster0: connectionString,
   cluster1: connectionString,
-  /** Shard of the source that this instance is for; a lone instance has none. */
+  /** Shard of the source that this instance syncs; a lone instance has none. */
   id: z
     .string()
     .regex(/^[^\s:/]{1,64}$/, 'must be 1 to 64 characters without spaces, colons and slashes')
     .optional(),
-  /** As the coordinator's settings have it: a URL or an object, checked by whoever connects. */
+  /** A URL or an object, as in the coordinator's settings; whoever connects checks it. */
   redis: z.union([text.transform((value) => new Secret(value)), z.record(z.string(), z.unknown())]).optional(),
   fleet: z
     .string()
@@ -62,31 +62,33 @@ export const instanceSchema = z.strictObject({
   syncUser: text.optional(),
   /** Credentials for the shards themselves, by cluster. */
   shards: z.strictObject({ cluster0: shardCredentials.optional(), cluster1: shardCredentials.optional() }).default({}),
-  /** How the source is read: straight from its shards, through its router, or as a probe finds possible. */
+  /** How the instance reads the source: directly from its shards, through its router, or as a probe finds possible. */
   sourceAccess: z.enum(['auto', 'direct', 'router']).default('auto'),
   readPreference: z.enum(readPreferences).default('primary'),
   memoryBytesMax: byteSizeSchema(memoryBytesMin, memoryBytesLimit).default(memoryBytesDefault),
-  /** Limits: within them the copy finds by measuring how many reads and writes are in flight. */
+  /** Limits: within them, the copy measures how many reads and writes in flight are best. */
   readers: parallel.default(4),
   writers: parallel.default(4),
   applyWorkers: parallel.default(4),
-  /** After this long a reader closes its partition and goes on with the rest as a new one. */
+  /** After this time a reader closes its partition and continues with the rest as a new one. */
   partition_seconds: z.number().min(1).max(600).default(20),
   checkpoint_ms: z.int().min(100).max(60_000).default(1_000),
-  /** Indexes, options and views of both clusters are compared this often; from 6.0 on also when the source tells of a change. */
+  /**
+   * Interval between comparisons of indexes, options and views; from 6.0 on, a DDL event of the source also causes one.
+   */
   catalogInterval_seconds: z.number().min(1).max(3_600).default(30),
   retry_minutes: z
     .number()
     .min(0)
     .max(24 * 60)
     .default(30),
-  /** Upper bound of what is read from the source per second; none when left out. */
+  /** Maximum bytes read from the source per second; no limit when left out. */
   loadRateBytesPerSecond: byteSizeSchema(64 * 1024, 2 ** 40).optional(),
   logPath: text.optional(),
   verbosity: z.string().toUpperCase().pipe(z.enum(verbosities)).default('INFO'),
 });
 
-/** The settings of an instance process, frozen. Secrets in it do not show when it is logged. */
+/** The settings of an instance process, frozen. Its secrets do not show when it is logged. */
 export type InstanceConfig = Readonly<z.output<typeof instanceSchema>>;
 
 export type Verbosity = InstanceConfig['verbosity'];

@@ -37,14 +37,14 @@ import { homeOf } from '../store/reversal.js';
 import { requireState } from './commands/state-table.js';
 import { refuseUpgradedSource } from './commands/upgraded-source.js';
 
-/** One instance: the owner of its state, behind the contract's commands. */
+/** One instance: it owns its state and takes the contract's commands. */
 export class SyncInstance implements ContractService {
   readonly #ending = new AbortController();
   readonly #clusters: ConfiguredClusters;
   #source: ClusterClient | null = null;
   #run: MigrationRun | null = null;
   readonly #reporter: InstanceReporter;
-  /** The present destination as it is read once the clusters are swapped, from the command to reverse on. */
+  /** The present destination as the future source, from the command to reverse on. */
   #nextSource: ClusterClient | null = null;
   #turning: Promise<void> = Promise.resolve();
   #startFailure: Failure | null = null;
@@ -76,15 +76,18 @@ export class SyncInstance implements ContractService {
     return this.#isInitialized && this.#startFailure === null;
   }
 
-  /** Why it does not, in words that anybody may read. */
+  /** Why it takes none, in words that anybody may read. */
   get whyNotReady(): string {
     if (this.#startFailure !== null)
-      return `The instance cannot begin (${this.#startFailure.error}); progress and its log say more.`;
+      return `The instance cannot start (${this.#startFailure.error}); see its progress and its log.`;
     const { refusal, waitingFor } = this.#clusters;
     if (refusal !== null)
-      return `${refusal}, and the other cluster has not told yet whether the instance can do without it; the log says more.`;
+      return `${refusal}, and the other cluster has not yet shown whether the instance needs it; see the log.`;
     if (waitingFor !== '') return `${waitingFor} The instance tries again.`;
-    return 'The instance connects to both clusters and looks for the migration that it takes part in; try again shortly.';
+    return (
+      'The instance connects to both clusters and looks for the migration that it takes part in; ' +
+      'try again shortly.'
+    );
   }
 
   get state(): MigrationState {
@@ -92,7 +95,7 @@ export class SyncInstance implements ContractService {
     return this.#run?.state ?? 'IDLE';
   }
 
-  /** Connects, goes on with the migration that this instance takes part in, if there is one, and begins to report. */
+  /** Connects, resumes this instance's part in a recorded migration, and starts to report. */
   async open(): Promise<void> {
     this.#reporting = this.#reporter.run(this.#ending.signal).catch(() => undefined);
     const { signal } = this.#ending;
@@ -173,7 +176,7 @@ export class SyncInstance implements ContractService {
       );
   }
 
-  /** Ends cleanly: stations finish what is in flight, identity and connections are given back. */
+  /** Ends cleanly: stages finish what is in flight, and the instance releases its identity and connections. */
   async close(): Promise<void> {
     this.#ending.abort(new ConvoyError('shuttingDown'));
     await this.#run?.close();
@@ -187,7 +190,7 @@ export class SyncInstance implements ContractService {
     await this.#clusters.close();
   }
 
-  /** Commands follow each other; a failed migration takes none. */
+  /** Runs commands one after the other; a failed migration takes none. */
   #command(name: CommandName, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const timer = this.runtime.metrics.commandDuration.startTimer({ command: name });
     const result = this.#commands.then(async () => {
@@ -283,7 +286,7 @@ export class SyncInstance implements ContractService {
     });
   }
 
-  /** Once the clusters are swapped, the same shares are synced in the other direction. */
+  /** Once the clusters are swapped, the same tasks sync in the other direction. */
   async #followSwap(run: MigrationRun): Promise<void> {
     if (!(await run.untilSwapped())) return;
     const { signal } = this.#ending;
@@ -321,7 +324,7 @@ export class SyncInstance implements ContractService {
     return this.#startFailure ?? this.#run?.failure ?? null;
   }
 
-  /** Sets what ends the instance before it could take commands. */
+  /** Records a failure that keeps the instance from taking commands. */
   fail(failure: Failure): void {
     this.#startFailure = failure;
     this.#isInitialized = true;

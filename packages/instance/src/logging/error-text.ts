@@ -2,10 +2,12 @@ import { MongoServerError } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { className, failureName, isNetworkFailure, kindOfCode } from '../cluster/failure.js';
 
-/** An error as it is logged: without values of documents, which servers, parsers and drivers put into their messages. */
+/**
+ * An error as it is logged: without values of documents, which servers, parsers and drivers put into their messages.
+ */
 export interface LoggedError {
   readonly type: string;
-  /** Of errors that are known to hold no values. */
+  /** Of errors that are known to contain no values. */
   readonly message?: string;
   readonly code?: number | string;
   readonly codeName?: string;
@@ -18,16 +20,16 @@ export interface LoggedError {
   readonly cause?: LoggedError;
 }
 
-/** An error's causes are short chains; what goes deeper is left out. */
+/** Errors have short chains of causes; deeper causes are left out. */
 const CAUSES_MAX = 5;
 
-/** The head of a server's message about a duplicate key; the values of the key come after it. */
+/** The head of a server's message about a duplicate key; the key's values follow it. */
 const duplicateHead =
   /^E11000 duplicate key error collection: (?<namespace>.+?) index: (?<index>.+?)(?: +collation: .*?)? dup key: /;
 
 /**
- * The one place where a thrown value becomes something that is logged or shown. It takes over what is known to be free
- * of values (names, codes, namespaces, index names, places in the code), and nothing else.
+ * The only place that turns a thrown value into something to log or to show. It adopts nothing but what is known to be
+ * free of values: names, codes, namespaces, index names, places in the code.
  */
 export function loggedError(thrown: unknown, causesMax = CAUSES_MAX): LoggedError {
   if (!(thrown instanceof Error)) return { type: typeof thrown };
@@ -44,7 +46,7 @@ export function loggedError(thrown: unknown, causesMax = CAUSES_MAX): LoggedErro
   };
 }
 
-/** The same in one line: for terminals, and for a log line that has no message of its own. */
+/** The same in one line: for terminals, and for a log line without a message of its own. */
 export function errorText(thrown: unknown): string {
   const { type, message, namespace, index, stack } = loggedError(thrown);
   if (message !== undefined) return message;
@@ -54,8 +56,8 @@ export function errorText(thrown: unknown): string {
 }
 
 /**
- * Messages of our own (classes of ours and plain errors), of the system and about connections. Those of servers hold
- * keys, documents and commands, and those of the language hold what it could not parse or convert.
+ * Messages of Convoy's own errors (its classes, and plain errors), of the system and about connections. Messages of
+ * servers contain keys, documents and commands. Those of the language contain what it could not parse or convert.
  */
 function valueFreeMessage(error: Error): string | undefined {
   const isKnown = error instanceof ConvoyError || error.name === 'Error' || isNetworkFailure(error);
@@ -76,7 +78,7 @@ function duplicateOf(error: Error): Pick<LoggedError, 'namespace' | 'index'> {
   return namespace === undefined || index === undefined ? {} : { namespace, index };
 }
 
-/** The lines of a stack that name places; its first ones are the message. */
+/** The lines of a stack that name places; the lines before them are the message. */
 function placesIn({ stack, message }: Error): string {
   if (stack === undefined) return '';
   const at = stack.indexOf(message);

@@ -8,15 +8,15 @@ export type { Logger } from 'pino';
 
 export interface LoggerSettings {
   verbosity: Verbosity;
-  /** Folder of the log file, made when missing; standard output when left out. */
+  /** Folder of the log file, created when missing; standard output when left out. */
   logPath?: string | undefined;
-  /** Takes the lines instead; for tests. */
+  /** Receives the lines instead; for tests. */
   stream?: DestinationStream;
 }
 
 /**
- * The process's log: one JSON object per line. What looks like a connection string, a login or a password is
- * replaced in every line, whatever it came in by; of an error only what `loggedError` takes over is written.
+ * The process's log: one JSON object per line. In every line, whatever looks like a connection string, a login or a
+ * password is replaced. Of an error it contains only what `loggedError` returns.
  */
 export function createLogger(settings: LoggerSettings): Logger {
   const { logPath, verbosity } = settings;
@@ -39,14 +39,17 @@ export function createLogger(settings: LoggerSettings): Logger {
   );
 }
 
-/** An entry's fields, in which an error of whatever name is what may be logged of it. */
+/** An entry's fields; each error in them is reduced to what may be logged. */
 function withoutErrors(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? loggedError(value) : value]),
   );
 }
 
-/** Gives an error that is logged alone its message, and its text where a message names it: the logger would take its own. */
+/**
+ * Sets the message of an error that is logged alone, and its text in a message that contains it. Otherwise the logger
+ * would use the error's own.
+ */
 function withMessage(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
   const [first, ...rest] = (args as unknown[]).map((value, at) =>
     at > 0 && value instanceof Error ? errorText(value) : value,

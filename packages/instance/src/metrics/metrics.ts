@@ -1,11 +1,11 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** Gauges of Node.js whose names end as those of counters: left out, as Prometheus' conventions want it. */
+/** Gauges of Node.js whose names end like those of counters: left out, as Prometheus' conventions require. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 /** From an answer out of memory to the 30 s that a coordinator waits. */
 const commandBuckets_seconds = [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30];
 
-/** The figures of one instance under Prometheus' naming rules, in a registry of their own. */
+/** The metrics of one instance under Prometheus' naming rules, in a registry of their own. */
 export class Metrics {
   readonly registry = new Registry();
 
@@ -21,10 +21,10 @@ export class Metrics {
   readonly appliedEvents = this.counter('convoy_applied_events_total', 'Change events applied to the destination.');
   readonly rereads = this.counter(
     'convoy_repairs_total',
-    'Keys read anew from the source, by the reason of the doubt.',
+    'Documents read again from the source, by the reason of the re-read.',
     ['reason'],
   );
-  readonly retries = this.counter('convoy_retries_total', 'Operations tried again, by the kind of work.', ['what']);
+  readonly retries = this.counter('convoy_retries_total', 'Retried operations, by the kind of work.', ['what']);
   readonly commandDuration = new Histogram({
     name: 'convoy_command_duration_seconds',
     help: 'Time until a command was accepted or refused.',
@@ -35,7 +35,7 @@ export class Metrics {
 
   readonly overallLag = this.gauge(
     'convoy_overall_lag_seconds',
-    'The larger of the lags of documents and of definition changes; NaN while unknown.',
+    'The larger of the lags of documents and of DDL changes; NaN while unknown.',
   );
   readonly lag = this.gauge(
     'convoy_lag_seconds',
@@ -43,26 +43,26 @@ export class Metrics {
   );
   readonly readLag = this.gauge(
     'convoy_read_lag_seconds',
-    'Cluster time between the source and what was read of its changes.',
+    'Cluster time between the source and the last change that was read.',
   );
   readonly ddlLag = this.gauge(
     'convoy_definition_lag_seconds',
-    'Cluster time between the source and what is known and applied of its definition changes; NaN while unknown.',
+    'Cluster time between the source and its DDL changes that are known and applied; NaN while unknown.',
   );
   readonly oplogRemaining = this.gauge(
     'convoy_oplog_remaining_seconds',
-    'Time until an oplog of the source forgets what is still to be applied; NaN while unknown.',
+    'Time until an oplog of the source drops changes that are not applied yet; NaN while unknown.',
   );
   readonly pings = this.gauge('convoy_ping_seconds', 'Round trip to a cluster; NaN without an answer.', ['cluster']);
-  readonly rereadSet = this.gauge('convoy_repair_set_keys', 'Keys that wait for being read anew.');
+  readonly rereadSet = this.gauge('convoy_repair_set_keys', 'Documents that wait for a re-read.');
   readonly partitions = this.gauge('convoy_partitions', 'Partitions of the copy by state.', ['state']);
   readonly bufferedBytes = this.gauge(
     'convoy_buffered_bytes',
-    'Bytes of change events and documents that are held or on their way to the destination.',
+    'Bytes of change events and documents that are buffered or on their way to the destination.',
   );
   readonly bufferedEvents = this.gauge(
     'convoy_held_events',
-    'Change events that wait until the part of the copy that their document is in is done.',
+    'Change events that wait until the partition of their document is copied.',
   );
   readonly bufferBytesMax = this.gauge('convoy_buffer_limit_bytes', 'Upper bound of all buffers together.');
   readonly state = this.gauge('convoy_state', 'One for the present state of the instance, zero for the others.', [
@@ -75,9 +75,7 @@ export class Metrics {
     'convoy_copy_size_bytes',
     'Estimated bytes to copy, over all instances; NaN while unknown.',
   );
-  readonly indexes = this.gauge('convoy_indexes', 'Indexes that the destination gets, by what has become of them.', [
-    'state',
-  ]);
+  readonly indexes = this.gauge('convoy_indexes', 'Indexes to build on the destination, by their state.', ['state']);
   readonly warnings = this.gauge('convoy_warnings', 'Warnings that progress shows, by name.', ['name']);
   readonly isLeader = this.gauge('convoy_leader', 'One while this instance leads its fleet.');
   readonly epoch = this.gauge(
@@ -100,7 +98,10 @@ export class Metrics {
     ['cluster'],
   );
 
-  /** @param options `processMetrics`: also those of the process and of Node.js (memory, event loop); not in unit tests */
+  /**
+   * @param options `processMetrics`: also those of the process and of Node.js (memory, event loop); unit tests turn it
+   *   off
+   */
   constructor(options: { processMetrics: boolean }) {
     if (!options.processMetrics) return;
     collectDefaultMetrics({ register: this.registry });

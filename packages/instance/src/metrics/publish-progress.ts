@@ -1,7 +1,7 @@
 import type { Progress, VerificationSideProgress } from '@convoy/api/contract/progress';
 import type { Metrics } from './metrics.js';
 
-/** What an instance tells of itself beside its progress. */
+/** What an instance publishes beside its progress. */
 export interface Standing {
   hasFailed: boolean;
   leads: boolean;
@@ -9,7 +9,7 @@ export interface Standing {
   leaderEpoch: number | null;
 }
 
-/** Brings the metrics to what progress shows: one source for people, peers and Prometheus. */
+/** Sets the metrics to the values of progress: one source for people, peers and Prometheus. */
 export function publishProgress(metrics: Metrics, progress: Progress, standing: Standing): void {
   metrics.failed.set(Number(standing.hasFailed));
   metrics.isLeader.set(Number(standing.leads));
@@ -19,7 +19,7 @@ export function publishProgress(metrics: Metrics, progress: Progress, standing: 
   metrics.overallLag.set(progress.lag?.overallLagSeconds ?? NaN);
   metrics.copySize.set(progress.collectionCopy?.estimatedTotalBytes ?? NaN);
   publishIndexes(metrics, progress.indexBuilding);
-  // A warning that has gone must not keep its series.
+  // Removes the series of warnings that have ended.
   metrics.warnings.reset();
   for (const { name } of progress.warnings ?? []) metrics.warnings.inc({ name });
   publishVerification(metrics, progress.verification);
@@ -31,7 +31,7 @@ function publishIndexes(metrics: Metrics, building: Progress['indexBuilding']): 
   metrics.indexes.set({ state: 'waiting' }, Math.max(0, totalIndexesToBuild - indexesBuilt));
 }
 
-/** What the verifier does not tell has no series. */
+/** Values that the verifier does not report have no series. */
 function publishVerification(metrics: Metrics, verification: Progress['verification']): void {
   for (const gauge of [metrics.verifiedDocuments, metrics.verifiedCollections, metrics.verificationLag]) gauge.reset();
   for (const cluster of ['source', 'destination'] as const) {

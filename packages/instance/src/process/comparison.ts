@@ -20,16 +20,16 @@ import type { DescribedMismatch } from '../verify/standalone/described-mismatch.
 
 const minute_ms = 60_000;
 
-/** What is to be compared, and how. */
+/** What to compare, and how. */
 export interface ComparisonRequest {
   config: InstanceConfig;
   source: ClusterName;
   destination: ClusterName;
   filter: ComparisonFilter;
   options: ComparisonOptions;
-  /** Where the state is; null: a folder of the user's own that the clusters and the filter give its name. */
+  /** Folder of the state; null for a folder of the user's own, named after the clusters and the filter. */
   folder: string | null;
-  /** Forget what an earlier process has left. */
+  /** Discard the state of an earlier process. */
   restart: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface ComparisonProgress {
   resumed: boolean;
 }
 
-/** A cluster as a report names it. */
+/** A cluster, as a report names it. */
 export interface DescribedCluster {
   host: string;
   kind: ClusterClient['kind'];
@@ -55,23 +55,23 @@ export interface DescribedCluster {
   shards: number;
 }
 
-/** A comparison that has ended. */
+/** A finished comparison. */
 export interface EndedComparison extends ComparisonOutcome {
   source: DescribedCluster;
   destination: DescribedCluster;
 }
 
-/** What is told of a comparison. */
+/** Callbacks of a comparison. */
 export interface ComparisonObserver {
-  /** Told once the state is open; the figures can be read at any time from then on. */
+  /** Called once the state is open; the progress can be read at any time from then on. */
   began(progress: () => ComparisonProgress): void;
   retry(notice: RetryNotice): void;
-  /** Told at the end, while the mismatches can still be read; the state is removed afterwards. */
+  /** Called at the end, while the mismatches can still be read; the state is removed afterwards. */
   ended(comparison: EndedComparison, mismatches: () => AsyncIterable<DescribedMismatch>): Promise<void>;
 }
 
 /**
- * Compares two clusters without a migration; nothing is written to either.
+ * Compares two clusters without a migration, and writes to neither.
  * @throws ConvoyError `sourceUnavailable`, `destinationUnavailable` and as `compareClusters`; what connecting throws
  */
 export async function runComparison(
@@ -162,7 +162,7 @@ function describe(cluster: ClusterClient): DescribedCluster {
   return { host: displayHost, kind, version: binaryVersion(cluster).join('.'), clusterId, shards: shardIds.length };
 }
 
-/** Characters of a folder's name: enough that no two comparisons of one user meet. */
+/** Characters of a folder's name: enough that no two comparisons of one user collide. */
 const nameLength = 24;
 
 /** The user's folder for state that programs keep between runs (XDG Base Directory Specification). */
@@ -171,7 +171,7 @@ function stateFolder(identity: string): string {
   return join(base, 'convoy', `verify-${identity.slice(0, nameLength)}`);
 }
 
-/** Cursors that were lost, or whose collection was changed, are opened again. */
+/** Cursors that are lost, or whose collection was changed, are opened again. */
 function isRetryable(error: unknown): boolean {
   return ['retryable', 'cursorLost', 'catalogChanged'].includes(classify(error));
 }

@@ -20,13 +20,14 @@ export interface RunningInstance {
   close(): Promise<void>;
 }
 
-/** The id of an instance that has none configured. */
+/** The id of an instance without a configured one. */
 const loneId = 'single';
 
 /**
- * Starts an instance: takes its identity, listens, connects to both clusters and goes on with what it had begun.
- * @param fleet its way to its peers; closed with the instance
- * @throws ConvoyError `identityTaken` while another process with the same id lives, `addressTaken`; the identity is then given back
+ * Starts an instance: takes its identity, listens, connects to both clusters and resumes its part of a migration.
+ * @param fleet connects it to its peers; closed with the instance
+ * @throws ConvoyError `identityTaken` while another process with the same id lives, `addressTaken`; the identity is
+ *   then released
  */
 export async function runInstance(
   config: InstanceConfig,
@@ -61,7 +62,7 @@ export async function runInstance(
   void instance.open().catch((error: unknown) => {
     const { error: name, errorDescription } = toConvoyError(error);
     if (name === 'shuttingDown') return;
-    logger.error({ event: 'openFailed', error: name, err: error }, 'the instance cannot begin');
+    logger.error({ event: 'openFailed', error: name, err: error }, 'the instance cannot start');
     instance.fail({ error: name, errorDescription });
   });
   return {
@@ -73,7 +74,7 @@ export async function runInstance(
   };
 }
 
-/** A command that came through the fleet, which is believed no more than one over HTTP, and answered as there. */
+/** Executes a command that came through the fleet, with the same checks and answers as one over HTTP. */
 export async function carryOut(service: ContractService, { name, body }: FleetCommand): Promise<CommandResult> {
   try {
     await runCommand(service, name, body);

@@ -9,16 +9,16 @@ export interface InstanceServerOptions {
   service: ContractService;
   metrics: Metrics;
   access: AccessSettings;
-  /** Whether commands can be taken; before that `/readyz` answers 503. */
+  /** Whether the instance takes commands; before that `/readyz` answers 503. */
   isReady: () => boolean;
-  /** What `/readyz` says then; see `HttpAppOptions`. */
+  /** The answer of `/readyz` before that; see `HttpAppOptions`. */
   whyNotReady?: () => string;
   logger?: FastifyBaseLogger;
 }
 
 /**
  * The HTTP server of an instance: contract, health paths and `/metrics` behind the access guard. It does not listen
- * yet, and more routes may be added before it does.
+ * yet, so that callers can add routes.
  * @throws ConvoyError `invalidConfiguration` for access settings that would let anybody in
  */
 export async function createInstanceServer(options: InstanceServerOptions): Promise<FastifyInstance> {

@@ -13,15 +13,15 @@ import type { MigrationRun } from '../run/migration-run.js';
 import type { Runtime } from '../migration/runtime.js';
 import { bringBlock } from '../migration/write-blocks.js';
 
-/** A batch of the former source's changes; there should be none. */
+/** Batch size of the former source's changes; there should be none. */
 const batchDocumentsMax = 100;
-/** How long a server waits for changes before it says how far it is. */
+/** How long a server waits for changes before it answers with its position. */
 const awaitData_ms = 200;
-/** Where no oplog notes may be taken, streams move with the servers' ticks, every 10 s by default. */
+/** Without oplog notes, streams advance with the servers' periodic no-ops, every 10 s by default. */
 const lookWithin_ms = 60_000;
-/** The former source answers within this time, or counts as out of reach. */
+/** The former source answers within this time, or counts as unreachable. */
 const answer_ms = 12_000;
-/** Only who and what, not the documents themselves. */
+/** The user and the namespace, without the documents. */
 const dataAndCollections = [
   {
     $match: {
@@ -31,7 +31,7 @@ const dataAndCollections = [
   { $project: { operationType: 1, clusterTime: 1, collectionUUID: 1, ns: 1, to: 1 } },
 ];
 
-/** What a reversible migration has to know of its destination: how it can be read, and the shards that it has. */
+/** What a reversible migration records of its destination: its access and its shards. */
 export async function planReversal(
   runtime: Runtime,
   clusters: { source: ClusterClient; destination: ClusterClient },
@@ -63,7 +63,7 @@ function requireReversible(record: MigrationRecord): Reversal {
 }
 
 /**
- * What is recorded of a migration that is to be reversed.
+ * The record of a migration that is about to be reversed.
  * @throws ConvoyError `notReversible`
  */
 export async function readReversible(run: MigrationRun, signal: AbortSignal): Promise<MigrationRecord> {
@@ -77,8 +77,9 @@ export async function readReversible(run: MigrationRun, signal: AbortSignal): Pr
 }
 
 /**
- * A source that a committed migration no longer needs may be gone: an operator who waits for an answer is told at once.
- * @throws ConvoyError `sourceUnavailable`; `wrongCluster` when it is another cluster by now
+ * Fails at once when the source does not answer: a committed migration no longer needs it, so it may be gone, and an
+ * operator waits.
+ * @throws ConvoyError `sourceUnavailable`; `wrongCluster` when the name now leads to another cluster
  */
 export async function requireAnswer(
   { clock }: Pick<Runtime, 'clock'>,
@@ -95,15 +96,16 @@ export async function requireAnswer(
     if (error instanceof ConvoyError || codeOf(error) !== null) throw error;
     throw new ConvoyError(
       'sourceUnavailable',
-      `${former.name} cannot be reached (${failureName(error)}), so the migration cannot be reversed now: bring it back, and send reverse again. Nothing was begun.`,
+      `${former.name} cannot be reached (${failureName(error)}), so the migration cannot be reversed now. ` +
+        'Bring it back and send reverse again; nothing has changed.',
       { cause: error },
     );
   }
 }
 
 /**
- * Connects to the destination as the source that it is to become.
- * @throws ConvoyError `wrongCluster`, `reversibleNeedsEqualShardCounts` when it has got other shards since
+ * Connects to the destination as the future source.
+ * @throws ConvoyError `wrongCluster`, `reversibleNeedsEqualShardCounts` when its shards have changed since
  */
 export async function openNextSource(
   runtime: Runtime,
@@ -124,7 +126,7 @@ export async function openNextSource(
   );
 }
 
-/** The clusters of a reverse, and what is recorded of the migration. */
+/** The clusters of a reverse, and the migration's record. */
 export interface ReverseCheck {
   runtime: Pick<Runtime, 'retrying'>;
   records: Pick<MigrationRecords, 'read'>;
@@ -137,8 +139,8 @@ export interface ReverseCheck {
 }
 
 /**
- * Whether a committed migration can be reversed now: the changes since the opening are still there, and the former source is
- * as it was left. It is closed to users from then on, should an operator have opened it meanwhile.
+ * Checks that a committed migration can be reversed now: the changes since the opening are still there, and the former
+ * source is unchanged. It blocks user writes there, in case an operator has allowed them meanwhile.
  * @throws ConvoyError `notReversible`, `reverseHistoryLost`, `sourceChangedSinceCommit`
  */
 export async function checkReverse({ runtime, records, former, next, record, signal }: ReverseCheck): Promise<void> {
@@ -146,7 +148,7 @@ export async function checkReverse({ runtime, records, former, next, record, sig
   if (openedAt === null || record.commit === null)
     throw new ConvoyError(
       'notReversible',
-      'When the destination was opened is not recorded, so the migration cannot be reversed.',
+      'The opening time of the destination is not recorded, so the migration cannot be reversed.',
     );
   await runtime.retrying(
     'look for the history of the destination',
@@ -240,7 +242,8 @@ async function refuseWritesUpTo(
       const namespace = written.name === '' ? written.database : `${written.database}.${written.name}`;
       throw new ConvoyError(
         'sourceChangedSinceCommit',
-        `${former.name} was written to since the commit (${written.operation} in ${namespace}), so that a reverse would not make the clusters equal. Keep what was written there by other means, and start a new migration.`,
+        `${former.name} was written to since the commit (${written.operation} in ${namespace}), so a reverse ` +
+          'would not make the clusters equal. Save those writes by other means, and start a new migration.',
       );
     }
     if (batch.resumeToken !== undefined && tokenTime(batch.resumeToken) > end) return;

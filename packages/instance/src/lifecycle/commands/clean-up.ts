@@ -14,27 +14,27 @@ import { type ClusterName, connectConfigured } from '../migration/clusters.js';
 import { setOrExplain } from '../migration/write-blocks.js';
 import { type ConnectByName, findMigration, type FoundMigration, metadataOn } from './find-migration.js';
 
-/** An operator waits: what fails for longer is told. */
+/** An operator waits: a longer failure ends the command. */
 const retry_ms = 60_000;
-/** Processes look at the state once a second; a busy machine takes longer. */
+/** Processes read the state once a second; a busy machine takes longer. */
 const answerWithin_ms = 10_000;
 
-/** What is left of a migration, and what a cleanup would do about it. */
+/** What a migration has left, and how a cleanup would remove it. */
 export interface CleanupPlan {
   /** The migration in one sentence; null when there is nothing to clean up. */
   found: string | null;
   steps: readonly CleanupStep[];
-  /** What a cleanup leaves alone. */
+  /** What a cleanup leaves unchanged. */
   remarks: readonly string[];
 }
 
 /**
- * Looks at what a migration has left, has the plan agreed to, and carries it out.
+ * Plans the cleanup of a migration, has the plan confirmed, and carries it out.
  * @param destination the cluster that was migrated to
- * @param agree gets the plan before anything is done; nothing is done unless it returns true
+ * @param agree receives the plan first; only true lets the cleanup change anything
  * @returns whether everything was done
- * @throws ConvoyError `migrationLives` while processes of the migration are at work or have to finish it, `wrongCluster`,
- *   `writeBlockingFailed` when a cluster refuses to allow the writes of users: the plan can be carried out again
+ * @throws ConvoyError `migrationLives` while processes of the migration work or have to finish it, `wrongCluster`,
+ *   `writeBlockingFailed` when a cluster refuses to allow user writes: the cleanup can be repeated
  */
 export async function cleanUp(
   config: InstanceConfig,
@@ -85,7 +85,7 @@ export async function cleanUp(
   }
 }
 
-/** The clusters by their roles; without a migration, the one that was looked at is the destination. */
+/** The clusters by their roles; without a migration, the inspected cluster is the destination. */
 function sidesOf({ record, home, other }: FoundMigration): {
   source: ClusterClient | null;
   destination: ClusterClient;
@@ -94,7 +94,7 @@ function sidesOf({ record, home, other }: FoundMigration): {
   return isOfHome || other === null ? { source: other, destination: home } : { source: home, destination: other };
 }
 
-/** A migration that has come to its end has no work left, whatever its processes still answer. */
+/** A finished migration has no work left, whatever its processes still answer. */
 async function refuseLive(
   records: MigrationRecords,
   tasks: TaskRecords,
@@ -106,19 +106,19 @@ async function refuseLive(
   if (record.phase === 'opening') {
     throw new ConvoyError(
       'migrationLives',
-      'The commit is decided and only has to be finished: start the instances again, and clean up once they are COMMITTED.',
+      'The commit is decided and must finish: start the instances again, and clean up once they are COMMITTED.',
     );
   }
   const present = await checkMembers(records, tasks, within_ms, signal);
   if (present.length === 0) return;
   throw new ConvoyError(
     'migrationLives',
-    `The migration is at work (${present.join(', ')} answered): let it end, or stop all its instances first.`,
+    `The migration is at work (${present.join(', ')} answered): let it finish, or stop all its instances first.`,
   );
 }
 
 function describe(record: MigrationRecord | null): string {
-  if (record === null) return 'What is left of a migration that was cleaned up before.';
+  if (record === null) return 'Remains of a migration that was cleaned up before.';
   const way = `The migration from ${record.source.name} to ${record.destination.name}`;
   if (record.failure !== null) return `${way} has failed: ${record.failure.error}: ${record.failure.errorDescription}`;
   return record.phase === 'committed'
@@ -130,20 +130,23 @@ function remarksOn(record: MigrationRecord | null, destination: ClusterClient): 
   if (record === null) return [];
   if (record.phase !== 'committed' && turnsOf(record) > 0) {
     return [
-      `What was replayed to ${destination.name} stays there; it goes on refusing the writes of users. ${record.source.name} has everything.`,
+      `The changes replayed to ${destination.name} stay there; it keeps refusing user writes. ` +
+        `${record.source.name} has everything.`,
     ];
   }
   if (record.phase !== 'committed') {
     return [
-      `What was copied stays on ${destination.name}, with indexes and options in the form they have during a migration: drop it before the next start.`,
+      `The copied collections stay on ${destination.name}, with indexes and options in their temporary ` +
+        'form: drop them before the next start.',
     ];
   }
   const { enableUserWriteBlocking } = record.options;
-  const ended = record.reversal ? ['From then on the migration cannot be reversed any more.'] : [];
+  const ended = record.reversal ? ['The migration can then no longer be reversed.'] : [];
   return enableUserWriteBlocking
     ? [
         ...ended,
-        `The block of user writes on ${record.source.name} stays as it is; where they are still refused, allow them with: convoy unblock ${record.source.name}`,
+        `The block of user writes on ${record.source.name} stays as it is; to lift it, run: ` +
+          `convoy unblock ${record.source.name}`,
       ]
     : ended;
 }

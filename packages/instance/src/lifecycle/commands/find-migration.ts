@@ -9,13 +9,13 @@ import { homeOf, turnsOf } from '../../store/reversal.js';
 import type { ClusterName } from '../migration/clusters.js';
 import { refuseOtherRelease, release } from '../migration/release.js';
 
-/** A migration as it is found from outside, with the clusters that there is anything of it on. */
+/** A migration, as found from outside, with the clusters that hold anything of it. */
 export interface FoundMigration {
-  /** Null when there is none (any more). */
+  /** Null when there is none. */
   record: MigrationRecord | null;
-  /** Where its state is, or was looked for. */
+  /** The cluster with its state, or where it was searched for. */
   home: ClusterClient;
-  /** The other cluster; null where nothing is to be done there, or it is gone. */
+  /** The other cluster; null where nothing is to do there, or it is gone. */
   other: ClusterClient | null;
 }
 
@@ -23,8 +23,8 @@ export interface FoundMigration {
 export type ConnectByName = (name: ClusterName) => Promise<ClusterClient>;
 
 /**
- * Looks for the state of a migration on a cluster; where that has only what a reverse needs there, on the other one.
- * Nothing of the source of a committed migration is to be done, unless it was reversed: it may be gone for good.
+ * Finds the state of a migration on a cluster, or on the other one where the first only holds what a reverse needs. A
+ * committed migration that was not reversed needs nothing of its source, which may be gone for good.
  * @throws ConvoyError `wrongCluster`, `metadataFromNewerRelease`, `metadataFromOlderRelease`; what connecting throws
  */
 export async function findMigration(
@@ -56,12 +56,12 @@ export async function findMigration(
   }
 }
 
-/** Names of the collections of Convoy's database. */
+/** Names of the collections in Convoy's database. */
 export async function metadataOn(cluster: ClusterClient, signal: AbortSignal): Promise<string[]> {
   return (await listCollections(cluster.router, metadataDatabase, signal)).map(({ name }) => name);
 }
 
-/** A state that was copied here from another cluster, or that a later release has written, is not understood. */
+/** Refuses a state that was copied from another cluster, or that a later release has written. */
 async function recordOn(
   cluster: ClusterClient,
   retrying: Retrying,
@@ -95,6 +95,6 @@ async function otherOf(
   if (other === null || isAbout(record, other)) return other;
   throw new ConvoyError(
     'wrongCluster',
-    `${other.name} is another cluster than the one that the migration was begun with; correct its connection string.`,
+    `${other.name} is not the cluster that the migration began with. Correct its connection string.`,
   );
 }

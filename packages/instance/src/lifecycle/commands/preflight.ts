@@ -7,7 +7,8 @@ import type { PreflightReport } from '../../preflight/report.js';
 import { type ClusterName, connectConfigured, connectSource, requireClusterName } from '../migration/clusters.js';
 
 /**
- * Checks whether a migration could start with these settings and options, without an instance that runs, and changes nothing.
+ * Checks whether a migration could start with these settings and options. It needs no running instance and changes
+ * nothing.
  * @throws ConvoyError `clusterUnknown`, what connecting throws, `sourceUnavailable` and `destinationUnavailable`
  */
 export async function preflight(

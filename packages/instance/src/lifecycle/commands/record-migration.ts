@@ -25,7 +25,7 @@ export interface RequestedMigration {
 }
 
 /**
- * Checks that the migration may begin, and records it or joins the one that a peer has recorded with the same options.
+ * Checks that the migration may start, and records it, or joins the one that a peer has recorded with the same options.
  * @throws ConvoyError with what `checkStart` refuses, `optionsDiffer`
  */
 export async function recordMigration(requested: RequestedMigration): Promise<MigrationRecord> {
@@ -45,7 +45,7 @@ export async function recordMigration(requested: RequestedMigration): Promise<Mi
     ...(syncUser === undefined ? {} : { syncUser }),
   };
   const check = await checkStart({ ...input, alreadyRecorded: recorded !== null }).catch(async (error: unknown) => {
-    // A peer that was started at the same moment may have recorded the migration meanwhile: this instance then joins it.
+    // A peer that started at the same moment may have recorded the migration meanwhile: this instance then joins it.
     if (recorded !== null || (await records.read(signal)) === null) throw error;
     return checkStart({ ...input, alreadyRecorded: true });
   });

@@ -12,16 +12,16 @@ import { isRetryable } from '../../store/retryable.js';
 import { type ClusterName, type Connect, connectConfigured, sparesOther } from '../migration/clusters.js';
 import { setOrExplain, sideOf, wantedBlocks } from '../migration/write-blocks.js';
 
-/** An operator waits: what fails for longer is told. */
+/** An operator waits: a longer failure ends the command. */
 const retry_ms = 30_000;
-/** A cluster that may be gone for good is looked for during this time. */
+/** Time for a cluster to answer that may be gone for good. */
 const gone_ms = 5_000;
 
 /**
- * Allows the writes of users on a cluster again, unless a migration that is under way needs them blocked.
- * @throws ConvoyError `migrationLives` in that case, `writeBlockingFailed` when the cluster refuses or is older than such
- *   blocks, what connecting to either cluster throws; once the cluster was opened as a destination, its source is done without
- *   where it does not answer: it may be gone
+ * Allows user writes on a cluster again, unless a running migration needs them blocked. After the opening of the
+ * destination, an unreachable source is ignored: it may be gone.
+ * @throws ConvoyError `migrationLives` in that case, `writeBlockingFailed` when the cluster refuses or its version has
+ *   no such blocks, what connecting to either cluster throws
  */
 export async function unblock(
   config: InstanceConfig,
@@ -48,7 +48,7 @@ export async function unblock(
   }
 }
 
-/** A cluster that answers, although nothing needs it any more: another migration may have been started towards it. */
+/** A cluster that answers although nothing needs it any more: another migration may have started towards it. */
 async function unlessGone(
   open: (signal: AbortSignal) => Promise<ClusterClient>,
   retry: Retrying,
@@ -75,7 +75,7 @@ async function unlessGone(
 }
 
 /**
- * Looks once more afterwards: a migration may have closed the cluster just before the command reached it.
+ * Checks once more afterwards: a migration may have blocked the cluster just before the command reached it.
  * @param other null when it is gone
  * @throws ConvoyError `migrationLives`, `writeBlockingFailed`
  */
@@ -88,7 +88,8 @@ export async function lift(
   if (cluster.version[0] < writeBlockVersion) {
     throw new ConvoyError(
       'writeBlockingFailed',
-      `${cluster.name} runs ${cluster.version.join('.')}: servers before ${writeBlockVersion}.0 have no block of user writes, so there is none to lift. What refuses the writes is something else.`,
+      `${cluster.name} runs ${cluster.version.join('.')}: servers before ${writeBlockVersion}.0 have no ` +
+        'block of user writes, so there is none to lift. Something else refuses the writes.',
     );
   }
   const set = (blocked: boolean) =>
@@ -104,7 +105,8 @@ export async function lift(
     if (needed !== null) {
       throw new ConvoyError(
         'migrationLives',
-        `${cluster.name} is the ${needed} of a migration that is under way and needs its users' writes blocked. Let it end, or stop its instances and run convoy cleanup.`,
+        `${cluster.name} is the ${needed} of a running migration that needs user writes blocked. ` +
+          'Let it finish, or stop its instances and run convoy cleanup.',
       );
     }
     await set(false);
@@ -113,7 +115,7 @@ export async function lift(
   }
 }
 
-/** As what the migration whose state the destination holds needs the cluster closed; null when it does not. */
+/** The role for which the migration on the destination needs this cluster blocked; null when it does not. */
 async function neededAs(
   cluster: ClusterClient,
   destination: ClusterClient,

@@ -4,13 +4,13 @@ import { isOlder, readFeatureVersion, releaseText } from '../../cluster/topology
 import { within } from '../../cluster/within.js';
 import type { Runtime } from '../migration/runtime.js';
 
-/** The clusters tell within this time, or are not asked: a commit does not wait for it. */
+/** Time for the clusters to answer; a commit does not wait longer. */
 const answer_ms = 5_000;
 
 /**
- * Refuses to commit to a destination whose feature compatibility version was lowered under this process: what a commit asks of it
- * goes by the version before. Refuses one, too, that the source was upgraded beyond during the migration: its users may have begun
- * to use what the destination does not know. A reverse goes back to where the migration came from, of whatever release.
+ * Refuses a commit when the destination's feature compatibility version was lowered under this process, which sends
+ * commands of the version before. Refuses it, too, when the source was upgraded beyond the destination meanwhile: users
+ * may use features that the destination lacks. A reverse may go back to any release.
  * @throws ConvoyError `unsupportedServerVersion`
  */
 export async function refuseUpgradedSource(
@@ -27,13 +27,15 @@ export async function refuseUpgradedSource(
   if (to && isOlder(to.version, destination.version)) {
     throw new ConvoyError(
       'unsupportedServerVersion',
-      `The featureCompatibilityVersion of ${destination.name} was lowered to ${releaseText(to.version)} during the migration; raise it again, and send the command again.`,
+      `The featureCompatibilityVersion of ${destination.name} was lowered to ${releaseText(to.version)} ` +
+        'during the migration; raise it again, and send the command again.',
     );
   }
   if (destination !== home || !from || !to || !isOlder(to.version, from.version)) return;
   const [above, below] = [releaseText(from.version), releaseText(to.version)];
   throw new ConvoyError(
     'unsupportedServerVersion',
-    `The source was upgraded to featureCompatibilityVersion ${above} since the start, above the destination's ${below}; raise it there, and send the command again.`,
+    `The source's featureCompatibilityVersion ${above} is now above the destination's ${below}; ` +
+      'raise it there, and send the command again.',
   );
 }

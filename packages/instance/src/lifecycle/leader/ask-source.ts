@@ -5,36 +5,39 @@ import type { MigrationDependencies } from '../migration/migration-dependencies.
 import { bringBlock } from '../migration/write-blocks.js';
 import { balancersAfter, restoreBalancer } from './initialise.js';
 
-/** The source refuses its users' writes already: being sure of it once more must not keep the destination closed for long. */
+/** The source already refuses user writes: confirming it must not keep the destination closed for long. */
 const block_ms = 10_000;
-/** The destination is open: a fail-over of the source has its time. */
+/** The destination is open: there is time for a failover of the source. */
 const balancer_ms = 30_000;
 
-/** What the end of a commit asks of the source, and what is told when the source does not do it. */
+/** What the end of a commit asks of the source, and the warning when the source does not do it. */
 interface Wish {
   warning: string;
   describe: (name: string, reason: string) => string;
 }
 
-/** Null for a wish that was granted. */
+/** Null for a wish that the source has granted. */
 type Outcome = { error: unknown } | null;
 
 const closed: Wish = {
   warning: 'sourceNotClosedAgain',
   describe: (name, reason) =>
-    `When the destination was opened ${name} could not be asked to go on refusing the writes of users (${reason}); it refused them before. See to it that nobody writes there, and close it by hand should it take writes: setUserWriteBlockMode with global true.`,
+    `${name} could not be asked to keep refusing user writes when the destination opened (${reason}); ` +
+    'it refused them before. Make sure that nobody writes there. If it takes writes, block them: ' +
+    'setUserWriteBlockMode with global true.',
 };
 
 const balanced: Wish = {
   warning: 'sourceBalancerLeftOff',
   describe: (name, reason) =>
-    `The balancer of ${name}, which was on before the migration, could not be started again (${reason}). Should the cluster live on, start it by hand: sh.startBalancer().`,
+    `The balancer of ${name} was on before the migration and could not be started again (${reason}). ` +
+    'If the cluster stays in use, start it: sh.startBalancer().',
 };
 
 /**
- * Has the source go on refusing the writes of users, where they are to be refused, before the destination takes them. Once the
- * opening is decided the source may be gone for good: it is asked for a bounded time, and what it has not done is told in a
- * warning.
+ * Asks the source to keep refusing user writes, where it should, before the destination takes them. Once the opening is
+ * decided, the source may be gone for good. So the leader asks for a bounded time, and warns of what the source has not
+ * done.
  */
 export async function keepSourceClosed(
   deps: MigrationDependencies,
@@ -91,7 +94,7 @@ async function reportOutcome(
   );
 }
 
-/** @param description null when there is nothing to be told, also where a leader before this one has told of it */
+/** @param description null when there is no warning, also where an earlier leader has recorded it */
 async function report(
   { records, watch }: MigrationDependencies,
   leaderEpoch: number,

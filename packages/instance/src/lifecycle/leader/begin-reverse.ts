@@ -7,9 +7,8 @@ import { stepDone } from '../migration/steps.js';
 import { bringBlock } from '../migration/write-blocks.js';
 
 /**
- * The leader's first work after the clusters were swapped: the former source closed to users, both balancers at rest, the
- * fence made there, and its indexes brought into the form that they have while changes are applied. Every step may be
- * repeated by a later leader.
+ * The leader's first work after the swap: it blocks user writes on the former source, stops both balancers, creates the
+ * fence there, and defers its indexes. A later leader may repeat every step.
  */
 export async function beginReverse(
   deps: MigrationDependencies,
@@ -24,7 +23,7 @@ export async function beginReverse(
   await stopBalancers(deps, leaderEpoch, signal);
   stepDone('reverseBalancersStopped');
   await runtime.retrying(
-    'make the fence',
+    'create the fence',
     () => createFence(destination.router, destination.kind, destination.shardIds, { signal }),
     signal,
   );

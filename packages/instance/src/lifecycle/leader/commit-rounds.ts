@@ -18,24 +18,24 @@ import { stepDone } from '../migration/steps.js';
 import { untilTransactionsEnd } from './source-transactions.js';
 import { noteDifferences } from './verification-leader.js';
 
-/** Writers that bypass the end of writing are given this many chances. */
+/** Rounds before the leader gives up on writers that do not stop. */
 const roundsMax = 5;
 /**
- * After this time undrained a commit time is replaced by a later one. Servers can be read at a time of the last five
- * minutes only (minSnapshotHistoryWindowInSeconds), and a share that was away may have keys in doubt.
+ * A commit time that is undrained for this long is replaced by a later one. Servers read at a time of the last five
+ * minutes only (minSnapshotHistoryWindowInSeconds), and a task that was away may have pending re-reads.
  */
 const roundAgeMax_ms = 120_000;
-/** Idle shards are given a note this often while their streams have to pass the commit time. */
+/** The leader writes a note on idle shards this often while their streams have to pass the commit time. */
 const poke_ms = 500;
-/** Writers that go on are given so long to stop before the next commit time is taken. */
+/** Time for writers to stop before the leader takes the next commit time. */
 const roundPause_ms = 500;
 
 /**
- * Takes a commit time and lets all shares drain past it, anew while the source shows later writes or definition changes,
- * and when it has become too old for a share that was away.
- * None is taken while a transaction that was begun before has not ended on every shard. Sealed, the commit time stays, with the
- * catalog that belongs to it.
- * @throws ConvoyError `transactionsNotEnded`, `catalogDiffers` when definitions cannot be brought into line, `commitRoundsExceeded`
+ * Takes a commit time and waits until all tasks drain past it. Repeats this while the source shows later writes or DDL
+ * changes, and when the time becomes too old for a task that was away. Takes no time while an earlier transaction has
+ * not ended on every shard. Once sealed, the commit time stays, with its catalog.
+ * @throws ConvoyError `transactionsNotEnded`, `catalogDiffers` when definitions cannot be aligned,
+ *   `commitRoundsExceeded`
  */
 export async function drainRounds(
   deps: MigrationDependencies,
@@ -75,13 +75,13 @@ export async function drainRounds(
   refuseDifferences(differences);
   throw new ConvoyError(
     'commitRoundsExceeded',
-    `The source was written to in each of ${roundsMax} rounds of the commit. Stop its writers and commit a new migration.`,
+    `The source received writes in each of ${roundsMax} commit rounds. Stop its writers and commit a new migration.`,
   );
 }
 
 /**
- * The round that an earlier leader has begun: its time was taken after the same waiting, and shares may have drained it already.
- * A leader that is replaced again and again gets on in this way.
+ * The round that an earlier leader has begun. It waited in the same way before taking the time, and tasks may have
+ * drained it already. So leaders that replace each other still make progress.
  * @returns null when there is none, or when its time is too old
  */
 async function startedRound(
@@ -119,7 +119,7 @@ async function seal(
   signal: AbortSignal,
 ): Promise<void> {
   await storeEntries(deps.metadata, leaderEpoch, catalog.map(storedEntry), signal, 'committedCollections');
-  // A commit that came right after the copy may have been told before the last shares had stored what they copied.
+  // A commit right after the copy may arrive before the last tasks have stored their totals.
   const total = finalTotal(deps.watch.view);
   await deps.records.updateAsLeader(
     leaderEpoch,
@@ -140,7 +140,7 @@ function readDestination(
   );
 }
 
-/** What of the destination's definitions is not as it should be before attributes are restored. */
+/** Differences in the destination's definitions before attributes are restored. */
 function differencesOf(
   { destination, watch }: MigrationDependencies,
   catalog: Catalog,
@@ -151,9 +151,9 @@ function differencesOf(
 }
 
 /**
- * Waits until every share has drained the round, with notes on the source so that idle streams move on: those of the shares,
- * and that of definition changes, which the shares wait for.
- * @returns false when the round grew too old before
+ * Waits until every task has drained the round. Notes on the source advance idle streams: those of the tasks, and the
+ * DDL stream that the tasks wait for.
+ * @returns false when the round became too old before
  */
 async function drained(deps: MigrationDependencies, round: number, signal: AbortSignal): Promise<boolean> {
   const { watch, runtime } = deps;

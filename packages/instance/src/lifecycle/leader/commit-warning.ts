@@ -1,6 +1,9 @@
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 
-/** Tells, in the migration's record, why a commit waits. @param description null when it does not any more */
+/**
+ * Records in the migration why a commit waits.
+ * @param description null when it no longer waits
+ */
 export async function warnOfCommit(
   { records, watch }: Pick<MigrationDependencies, 'records' | 'watch'>,
   leaderEpoch: number,

@@ -19,17 +19,17 @@ import { bringBlock } from '../migration/write-blocks.js';
 const differencesNamedMax = 5;
 
 /**
- * The leader's way from the sealed commit time to COMMITTED. May be repeated by a later leader at every step: every
- * attribute is looked at before it is changed. From the decision to open on nothing depends on the source any more.
+ * The leader's steps from the sealed commit time to COMMITTED. A later leader may repeat every step: it reads each
+ * attribute before it changes it. After the decision to open, nothing depends on the source.
  */
 export async function commit(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   const { records, watch, fleet, runtime } = deps;
   const { phase, attributesRestoring } = await refreshed(deps, signal);
   if (phase === 'committing') {
-    // Once attributes are being restored, the look after that is the one that counts.
+    // Once the leader restores attributes, only the later look counts.
     if (attributesRestoring !== true) await verifyDocuments(deps, leaderEpoch, false, signal);
     stepDone('documentsVerified');
-    // From then on the destination may expire documents by itself, which a later leader's look must allow for.
+    // From here on the destination may expire documents by itself; a later leader's look must allow for that.
     if (isVerified(watch.view.record)) await records.updateAsLeader(leaderEpoch, { attributesRestoring: true }, signal);
     const catalog = await readCommittedCatalog(deps, signal);
     await finishCatalog(deps, catalog, leaderEpoch, signal);
@@ -68,7 +68,7 @@ async function refreshed(
   return (await deps.watch.refresh(signal)).record;
 }
 
-/** Compares what is there, restores the deferred attributes, and compares again in the final form. */
+/** Compares the definitions, restores the deferred attributes, and compares again in the final form. */
 async function finishCatalog(
   deps: MigrationDependencies,
   catalog: Catalog,
@@ -105,20 +105,23 @@ async function finishCatalog(
   await records.noteOpening(leaderEpoch, { openedCatalogEpoch: leaderEpoch }, signal);
 }
 
-/** From this time on a reverse replays the destination's changes: nothing of Convoy's own comes after it, and nothing of users before. */
+/**
+ * A reverse replays the destination's changes from this time on: every write of Convoy is below it, every user write
+ * above.
+ */
 async function storeOpening(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   const { runtime, destination, records } = deps;
   const { reversal } = await refreshed(deps, signal);
   if (!reversal || reversal.openedAt !== null) return;
   const time = await runtime.retrying(
-    'take a time of the destination',
+    'take a cluster time of the destination',
     () => timeAboveAll(destination, { signal }),
     signal,
   );
   await records.noteOpening(leaderEpoch, { openedAt: timestampOf(time) }, signal);
 }
 
-/** @throws ConvoyError `catalogDiffers`, naming some of the differences */
+/** @throws ConvoyError `catalogDiffers`, which names some of the differences */
 export function refuseDifferences(differences: readonly CatalogDifference[]): void {
   if (differences.length === 0) return;
   const named = differences

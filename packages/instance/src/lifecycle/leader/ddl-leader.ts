@@ -23,25 +23,27 @@ import { allTasks } from '../migration/migration-watch.js';
 import { ShardWaker } from './shard-waker.js';
 import { planNewCollection, readFollowedCatalog, readSourceCollection } from './source-ddl.js';
 
-/** The horizon is stored no more often than this, though the stream says more often how far it is while a commit waits for it. */
+/** The leader stores the DDL watermark at most this often, though streams advance faster while a commit waits. */
 const storeDdlWatermark_ms = 40;
-/** Idle shards hold the horizon up: when it has not moved for this long, it is looked whether they have to be woken. */
+/**
+ * Idle shards hold the DDL watermark back. After this long without progress, the leader checks whether to wake them.
+ */
 const wake_ms = 500;
-/** The same while no share has anything to do. */
+/** The same while no task has anything to do. */
 const idleWake_ms = 1_000;
-/** The shares' records are looked through for unknown collections this often; news of them come by the fleet. */
+/** The leader reads the tasks' records for unknown collections this often; the fleet also announces them. */
 const unknown_ms = 200;
-/** Catalogs are not compared more often than this, however much changes. */
+/** Minimum interval between comparisons of the catalogs, however much changes. */
 const compareMin_ms = 500;
-/** A build of indexes under way, or a router that has not heard of a change, passes within moments. */
+/** A running index build, or a router that does not know of a change yet, resolves within moments. */
 const applyAgain_ms = 500;
-/** From this release on one shard shows a drop or rename for all (SERVER-71085, SERVER-71365). */
+/** From this release on, one shard reports a drop or rename for all (SERVER-71085, SERVER-71365). */
 const oneCopyRelease = 7;
 
-/** The server does not rename a collection while it builds its indexes (BackgroundOperationInProgressForNamespace). */
+/** The server refuses to rename a collection while it builds indexes (BackgroundOperationInProgressForNamespace). */
 const indexBuildRunningCode = 12_587;
 
-/** The leader's part in following definition changes: finds them, has them agreed upon, and carries them out. */
+/** The leader's part in DDL changes: it finds them, has all tasks acknowledge them, and applies them. */
 export class DdlLeader {
   readonly #ledger: DdlLedger;
   readonly #ddlWatcher: DdlWatcher;
@@ -83,7 +85,7 @@ export class DdlLeader {
     );
   }
 
-  /** Takes the journal over from earlier leaders; none of them can say anything more in it. */
+  /** Takes the journal over from earlier leaders, which can no longer write to it. */
   static async take(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<DdlLeader> {
     const { metadata, records, watch, journal } = deps;
     await journal.claim(leaderEpoch, signal);
@@ -101,7 +103,7 @@ export class DdlLeader {
     });
   }
 
-  /** Follows until the signal; rejects with the first failure. */
+  /** Follows DDL changes until the signal aborts; rejects with the first failure. */
   async run(stop: AbortSignal): Promise<void> {
     await runTogether(stop, [
       (signal) => this.#ddlWatcher.run(signal),
@@ -114,16 +116,16 @@ export class DdlLeader {
   }
 
   /**
-   * From here on no later horizon is stored, until shares may hear of the commit time that is about to be taken: what
-   * comes after it would be routed by those that have not heard of it yet.
+   * Stores no later DDL watermark until tasks can know of the commit time that is about to be taken. Otherwise tasks
+   * that do not know of it yet would dispatch events above it.
    */
   holdDdlWatermark(): void {
     this.#commitTime ??= this.#ddlWatcher.ddlWatermark;
   }
 
   /**
-   * Resolves once all changes up to a commit time are known and everything in the journal is applied, and the stored horizon
-   * lies above it. None beyond is stored until a later one counts.
+   * Resolves once all DDL changes up to a commit time are known, the journal is applied, and the stored DDL watermark
+   * is above it. Stores no later watermark until a later one counts.
    */
   async untilApplied(time: bigint, signal: AbortSignal): Promise<void> {
     this.#commitTime = time;
@@ -133,7 +135,7 @@ export class DdlLeader {
     await this.#store(signal);
   }
 
-  /** Whether the journal has anything above a time, or anything that is not applied. */
+  /** Whether the journal has an entry above a time, or one that is not applied. */
   changedAfter(time: bigint): boolean {
     return this.#ledger.next !== undefined || this.#ledger.latest > time;
   }
@@ -149,7 +151,7 @@ export class DdlLeader {
     return catalog;
   }
 
-  /** Looks at both catalogs now and brings the destination into line. */
+  /** Compares both catalogs now and brings the destination into line. */
   async compare(signal: AbortSignal): Promise<void> {
     const { runtime, source, destination, watch } = this.deps;
     const { record } = watch.view;
@@ -166,7 +168,7 @@ export class DdlLeader {
     const judged = (): ReturnType<typeof judgeCatalog> =>
       judgeCatalog({ now, found, time, isSettled: wasSettled && before === ledger.known, ledger, pairs: this.#pairs });
     if (judged().length > 0) {
-      // What the stream tells of the time before comes first: a name that looks taken over may belong to what was renamed.
+      // Reads the stream up to now first: a name that seems reused may belong to a renamed collection.
       await this.#ddlWatcher.moved.until(() => this.#ddlWatcher.ddlWatermark > time, signal);
       for (const judge of judged()) await this.#add(judge, signal);
     }
@@ -185,11 +187,11 @@ export class DdlLeader {
         signal,
       );
     } catch (error) {
-      // What was changed by the journal meanwhile is looked at again; so is what the source, or somebody on the destination, has changed since.
+      // Compares again where the journal, the source or an operator has changed a definition meanwhile.
       if (signal.aborted || (codeOf(error) === null && before === ledger.known && !isReplacedIndex(error))) throw error;
       runtime.logger.warn(
         { event: 'comparisonBrokenOff', failure: failureName(error) },
-        'definitions could not be brought into line; they are looked at again',
+        'definitions could not be brought into line; the leader compares them again',
       );
       this.#compareSoon = true;
     }
@@ -197,7 +199,7 @@ export class DdlLeader {
 
   #destination() {
     const { destination, records } = this.deps;
-    // Also says so to a leader that was frozen: nothing is changed by one whose epoch is old.
+    // Also stops a leader that was frozen: one with an old epoch changes nothing.
     const confirm = (signal: AbortSignal): Promise<void> =>
       records.raiseDdlChanges(this.leaderEpoch, { done: this.#ledger.done }, signal);
     return { destination, pairs: this.#pairs, confirm };
@@ -208,7 +210,7 @@ export class DdlLeader {
     this.deps.fleet.wake();
   }
 
-  /** Carries out what all shares have consented to, in order. */
+  /** Applies the entries that all tasks have acknowledged, in order. */
   async #apply(signal: AbortSignal): Promise<void> {
     const { runtime, watch, fleet } = this.deps;
     const ledger = this.#ledger;
@@ -261,7 +263,7 @@ export class DdlLeader {
     await turn;
   }
 
-  /** As shares may know it. */
+  /** As tasks may know it. */
   get #ddlWatermark(): bigint {
     const { ddlWatermark } = this.#ddlWatcher;
     return this.#commitTime !== null && ddlWatermark > this.#commitTime ? this.#commitTime + 1n : ddlWatermark;
@@ -284,7 +286,7 @@ export class DdlLeader {
     }
   }
 
-  /** What lies below it counts in the journal already. The fleet is told where to look, and not what is to be seen there. */
+  /** Lower changes are already in the journal. The message to the fleet says where to read, not what is there. */
   #store(signal: AbortSignal): Promise<void> {
     return this.#storing.run(async () => {
       const ddlWatermark = this.#ddlWatermark;
@@ -350,7 +352,7 @@ export class DdlLeader {
       const since_ms = clock.monotonic_ms();
       const isDue = (): boolean =>
         this.#compareSoon || clock.monotonic_ms() - since_ms >= config.catalogInterval_seconds * 1000;
-      // Large catalogs take long to read: at most half of the time is spent with it.
+      // Large catalogs take long to read: reading may take at most half of the time.
       await clock.sleep(Math.max(compareMin_ms, took_ms), signal);
       while (!isDue()) await clock.sleep(compareMin_ms, signal);
       const began_ms = clock.monotonic_ms();
@@ -361,7 +363,10 @@ export class DdlLeader {
   }
 }
 
-/** An index is built only where none has its name: another one that has it all the same has come since the destination was read. */
+/**
+ * Builds an index only if no index has its name. An index that has it anyway was created after the destination was
+ * read.
+ */
 function isReplacedIndex(error: unknown): boolean {
   return error instanceof ConvoyError && error.error === 'catalogDiffers';
 }

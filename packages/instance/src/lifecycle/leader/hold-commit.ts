@@ -4,14 +4,17 @@ import { heldWarning, isHeld } from '../migration/commit-awaited.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import { warnOfCommit } from './commit-warning.js';
 
-/** Indexes are tried again this often: before 6.0 each try builds one anew, up to the first duplicate. */
+/**
+ * Interval between attempts to make indexes unique: before 6.0 each attempt builds the index again, up to the first
+ * duplicate.
+ */
 const again_ms = 5_000;
 const minute_ms = 60_000;
 
 /**
- * Restores attributes. Documents on the destination that share a key of a unique index hold the commit: they are told in a
- * warning and listed among the mismatches, and the commit goes on by itself once they are gone.
- * @param restore may be called again and again
+ * Restores attributes. Documents on the destination with the same key of a unique index hold the commit. A warning and
+ * the list of mismatches name them, and the commit continues once they are gone.
+ * @param restore can be called repeatedly
  * @throws UniqueIndexViolated when they are still there after `retry_minutes`
  */
 export async function holdWhileViolated(
@@ -22,7 +25,7 @@ export async function holdWhileViolated(
 ): Promise<void> {
   const violated = await violatedBy(restore);
   if (violated !== null) await hold(deps, leaderEpoch, violated, restore, signal);
-  // A leader before this one may have told of it.
+  // An earlier leader may have recorded the warning.
   if (isHeld(deps.watch.view.record)) await report(deps, leaderEpoch, null, signal);
 }
 
@@ -38,7 +41,7 @@ async function hold(
   const end_ms = clock.monotonic_ms() + config.retry_minutes * minute_ms;
   logger.warn(
     { event: 'commitHeld', description: first.errorDescription },
-    'the commit waits until documents that share a key are removed',
+    'the commit waits until documents with the same unique key are removed',
   );
   let violated: UniqueIndexViolated | null = first;
   for (let looks = 1; violated !== null; looks += 1) {
@@ -50,7 +53,7 @@ async function hold(
   }
 }
 
-/** @returns null when nothing is violated */
+/** @returns null when no index is violated */
 async function violatedBy(restore: () => Promise<void>): Promise<UniqueIndexViolated | null> {
   try {
     await restore();
@@ -68,12 +71,17 @@ async function report(
   error: UniqueIndexViolated | null,
   signal: AbortSignal,
 ): Promise<void> {
-  const description = `The commit waits: ${error?.errorDescription ?? ''} Remove those that the source does not have; GET /api/v1/verification/mismatches names them. Then it goes on by itself.`;
+  const description =
+    `The commit waits: ${error?.errorDescription ?? ''} Remove those that the source does not have; ` +
+    'GET /api/v1/verification/mismatches names them. The commit then continues by itself.';
   if (error === null) await deps.metadata.deleteMany('mismatches', { kind: 'duplicate' }, signal);
   await warnOfCommit(deps, leaderEpoch, heldWarning, error === null ? null : description, signal);
 }
 
-/** Lists what is violated now in the place of what was listed before; who reads meanwhile finds no less than what is violated still. */
+/**
+ * Replaces the listed violations with the present ones. A concurrent reader always finds at least those that still
+ * exist.
+ */
 async function list(
   { metadata, runtime }: MigrationDependencies,
   { violations }: UniqueIndexViolated,

@@ -1,21 +1,21 @@
 import type { Clock } from '../../cluster/clock.js';
 import type { MigrationWatch } from '../migration/migration-watch.js';
 
-/** When nothing was to be done for so long, it is looked less often how far the source is. */
+/** After this long without work, the leader checks the source's position less often. */
 const idle_ms = 10_000;
 
-/** Tells whether something that is looked at again and again has been the same for long. */
+/** Detects that a value, observed repeatedly, has not changed for some time. */
 export class IdleDetector {
   #seen: string | null = null;
   #since_ms = 0;
 
-  /** @param after_ms how long it has to be the same */
+  /** @param after_ms how long it has to be unchanged */
   constructor(
     private readonly clock: Clock,
     private readonly after_ms: number,
   ) {}
 
-  /** @param seen as it is now */
+  /** @param seen the present value */
   isIdle(seen: string): boolean {
     const now_ms = this.clock.monotonic_ms();
     if (seen !== this.#seen) [this.#seen, this.#since_ms] = [seen, now_ms];
@@ -23,7 +23,7 @@ export class IdleDetector {
   }
 }
 
-/** Tells whether no share of a migration has had anything to do for long, as far as their records tell. */
+/** Detects, from the tasks' records, that no task of a migration has had work for some time. */
 export class IdleTasks {
   readonly #idle: IdleDetector;
 

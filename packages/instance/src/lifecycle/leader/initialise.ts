@@ -19,8 +19,9 @@ import { stepDone } from '../migration/steps.js';
 import { bringBlock } from '../migration/write-blocks.js';
 
 /**
- * The leader's first work: the destination closed to users where that was asked for, both balancers at rest, the start time taken above every shard's running operations, the
- * catalog as it is after that stored, collections and indexes made. Every step may be repeated by a later leader.
+ * The leader's first work. It blocks user writes on the destination where requested and stops both balancers. It takes
+ * a start time above all running operations, stores the catalog read after that, and creates collections and indexes. A
+ * later leader may repeat every step.
  */
 export async function initialise(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   const { runtime, destination, records } = deps;
@@ -29,7 +30,7 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
   await stopBalancers(deps, leaderEpoch, signal);
   stepDone('balancersStopped');
   await runtime.retrying(
-    'make the fence',
+    'create the fence',
     () => createFence(destination.router, destination.kind, destination.shardIds, { signal }),
     signal,
   );
@@ -69,15 +70,15 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
   stepDone('syncStarted');
 }
 
-/** What is to be made on the destination for a catalog. */
+/** What to create on the destination for a catalog. */
 export function planOf(deps: MigrationDependencies, catalog: Catalog): DestinationPlan {
   const { buildIndexes } = deps.watch.view.record.options;
   return planDestination(catalog, { source: deps.source, destination: deps.destination, buildIndexes });
 }
 
 /**
- * The balancers' states are recorded before they are stopped, once: a later leader finds them off. The record is looked at
- * once more afterwards, for a leader that comes too late.
+ * Records the balancers' states once, before it stops them: a later leader finds them off. It reads the record again
+ * afterwards, for a leader that comes too late.
  */
 export async function stopBalancers(
   deps: MigrationDependencies,
@@ -88,7 +89,8 @@ export async function stopBalancers(
   let { balancers } = watch.view.record;
   if (balancers === null) {
     const isOn = async (cluster: ClusterClient) =>
-      (await runtime.retrying('look at a balancer', () => readBalancer(cluster, { signal }), signal))?.enabled === true;
+      (await runtime.retrying('read the state of a balancer', () => readBalancer(cluster, { signal }), signal))
+        ?.enabled === true;
     balancers = { source: await isOn(source), destination: await isOn(destination) };
     await records.updateAsLeader(leaderEpoch, { balancers }, signal);
   }
@@ -106,7 +108,10 @@ export async function stopBalancers(
   await records.confirmLeader(leaderEpoch, signal);
 }
 
-/** What is to become of the balancers once the migration is committed: while it can be reversed, the new cluster's chunks stay where they are. */
+/**
+ * The balancers' states after the commit. While the migration can be reversed, the chunks of the new cluster stay where
+ * they are.
+ */
 export function balancersAfter({
   balancers,
   reversal,
@@ -115,7 +120,9 @@ export function balancersAfter({
   return { source, destination: destination && !reversal };
 }
 
-/** Starts a balancer that was on; also behind a leader that was frozen before it stopped it, and thaws when it has been started again. */
+/**
+ * Starts a balancer that was on. This also corrects a frozen leader that thaws and stops a balancer after its restart.
+ */
 export async function restoreBalancer(
   deps: Pick<MigrationDependencies, 'runtime' | 'source' | 'destination'>,
   side: 'source' | 'destination',
@@ -130,11 +137,11 @@ export async function restoreBalancer(
   );
 }
 
-/** Collections sampled at the same time. */
+/** Collections sampled concurrently. */
 const samplesParallel = 8;
 
 /**
- * Through a router every instance reads a range of the large collections, which all have to agree about.
+ * Through a router, every instance reads a range of the large collections, and all have to use the same ranges.
  * @param side whose catalog it is; the destination's is read as it will be once it is the source
  */
 export async function withTaskBounds(

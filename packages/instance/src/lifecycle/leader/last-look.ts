@@ -7,13 +7,13 @@ import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
 import { lateWrites } from './late-writes.js';
 import { untilTransactionsEnd } from './source-transactions.js';
 
-/** Idle shards are given a note this often while their streams have to pass the time of the look. */
+/** The leader writes a note on idle shards this often while their streams have to pass the time of the look. */
 const wake_ms = 500;
 
 /**
- * The last look before the destination is opened: every transaction that has begun by now has ended on all shards, and
- * every share has read its stream past a time above that. So nothing that was acknowledged before the look is opened over.
- * A share that is away is waited for, as everywhere in a commit.
+ * The last look before the destination opens. Every transaction that has begun by now has ended on all shards, and
+ * every task has read its stream past a later time. So the look sees every write acknowledged before it. It waits for a
+ * task that is away, like every step of a commit.
  * @throws ConvoyError `sourceWritesAfterCommit`, `transactionsNotEnded`
  */
 export async function refuseLateWrites(
@@ -37,6 +37,7 @@ export async function refuseLateWrites(
   if (late > 0)
     throw new ConvoyError(
       'sourceWritesAfterCommit',
-      `The source saw ${late} or more writes after the commit time, which the destination does not have. The destination stays closed.`,
+      `The source saw ${late} or more writes after the commit time, which the destination does not have. ` +
+        'The destination stays closed.',
     );
 }

@@ -9,10 +9,10 @@ import { readCatalog } from '../../catalog/read/read-catalog.js';
 import { drop } from '../../ddl/destination-collections.js';
 import { filterOf, type MigrationDependencies } from '../migration/migration-dependencies.js';
 
-/** A former leader that still goes on ends at the first thing that it finds in its way. */
+/** A former leader that still runs stops at the first conflict. */
 const clearingsMax = 5;
 
-/** What says that something else than the planned stands on the destination. */
+/** Errors that mean that something else than planned exists on the destination. */
 const inTheWay: readonly string[] = [
   'destinationNotEmpty',
   'catalogDiffers',
@@ -21,8 +21,8 @@ const inTheWay: readonly string[] = [
 ];
 
 /**
- * Makes everything planned on the destination for the first time. The source may have changed since an earlier leader began
- * with it: what that one has left in another form, empty, is cleared away.
+ * Creates everything planned on the destination for the first time. The source may have changed since an earlier leader
+ * began. So it drops empty collections that the earlier leader created in another form.
  * @param catalog that was planned
  * @throws as `createCollections`; `staleEpoch` when another leader has taken over
  */
@@ -47,7 +47,11 @@ export async function makeCollections(
     } catch (error) {
       const isLeft = leaderEpoch > 1 && error instanceof ConvoyError && inTheWay.includes(error.error);
       if (!isLeft || clearings === clearingsMax) throw error;
-      await runtime.retrying('clear leavings away', () => clearLeavings(deps, leaderEpoch, catalog, signal), signal);
+      await runtime.retrying(
+        'drop collections of an earlier leader',
+        () => clearLeavings(deps, leaderEpoch, catalog, signal),
+        signal,
+      );
     }
   }
 }

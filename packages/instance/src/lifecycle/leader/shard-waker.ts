@@ -2,21 +2,22 @@ import { highestTime, noteEachShard, operationTimes, wakeStreams } from '../../c
 import type { CallOptions, ClusterClient } from '../../cluster/node-client.js';
 
 /**
- * Moves the streams of idle shards on. A stream of the whole cluster is as far as its slowest shard, which by itself moves
- * with the server's ticks alone, every 10 s by default. Where nothing is new, nothing is written.
+ * Advances the streams of idle shards. A stream of the whole cluster is as far as its slowest shard. An idle shard
+ * advances only with the server's periodic no-op writes, every 10 s by default. The waker writes nothing where nothing
+ * is new.
  */
 export class ShardWaker {
-  /** The time of every shard's last note by this waker: a shard that is still there has nothing new. */
+  /** The time of this waker's last note on each shard: a shard that is still at it has nothing new. */
   #noted: ReadonlyMap<string, bigint> = new Map();
-  /** Everything new that was seen lies at or below it. */
+  /** Every known change is at or below it. */
   #newest = 0n;
 
   constructor(private readonly source: ClusterClient) {}
 
   /**
-   * Writes a note on every shard when there is anything at or above the horizon but such notes. Where shards cannot be asked
-   * (through a router), or take no notes, it moves them every time.
-   * @param horizon everything below has been seen
+   * Writes a note on every shard if anything but such notes is at or above the watermark. It wakes every time where
+   * shards cannot be read directly, or take no notes.
+   * @param ddlWatermark the stream has shown everything below it
    */
   async wake(ddlWatermark: bigint, options: CallOptions): Promise<void> {
     const sawNew = this.source.access === 'direct' && (await this.#lookForNew(options));
@@ -27,7 +28,7 @@ export class ShardWaker {
       return;
     }
     this.#noted = noted;
-    // What a shard has written between the look and its note lies below that note, but not below all of them.
+    // A write between the read and the note is below that shard's note, but not below the notes of all shards.
     if (sawNew) this.#newest = highestTime(noted.values());
   }
 

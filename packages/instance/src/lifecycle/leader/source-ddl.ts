@@ -6,7 +6,7 @@ import { sampleTaskBounds } from '../../catalog/task-bounds.js';
 import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
 import { filterOf, type MigrationDependencies, withRequestedSharding } from '../migration/migration-dependencies.js';
 
-/** One collection of the source as it is now, with requested shard key and shares' bounds; null when it is gone. */
+/** One collection of the source as it is now, with its requested shard key and task bounds; null when it is gone. */
 export async function readSourceCollection(
   deps: MigrationDependencies,
   database: string,
@@ -22,9 +22,8 @@ export async function readSourceCollection(
 }
 
 /**
- * The source's catalog as it is now. A collection that is followed keeps the shard key that was requested for it,
- * whatever it is called by now.
- * @throws ConvoyError for collections of kinds that cannot be followed
+ * The source's catalog as it is now. A collection keeps its requested shard key, even after a rename.
+ * @throws ConvoyError for collections of kinds that cannot be migrated
  */
 export async function readFollowedCatalog(
   deps: MigrationDependencies,
@@ -40,7 +39,7 @@ export async function readFollowedCatalog(
   });
 }
 
-/** What is to be made for one collection that appeared during the migration. */
+/** What to create for one collection that appeared during the migration. */
 export function planNewCollection(
   deps: MigrationDependencies,
   entry: CatalogEntry,

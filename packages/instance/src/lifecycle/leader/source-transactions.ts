@@ -3,21 +3,24 @@ import { openTransactions } from '../../cluster/open-transactions.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import { warnOfCommit } from './commit-warning.js';
 
-/** Transactions that have not ended are looked for this often. */
+/** Interval between checks for open transactions. */
 const transactionsPoll_ms = 200;
-/** Transactions mostly end within milliseconds: a longer wait is told. */
+/** Transactions mostly end within milliseconds: a longer wait is worth a warning. */
 const quietFor_ms = 2_000;
-/** Servers end a transaction after `transactionLifetimeLimitSeconds`, 60 s by default; a prepared one waits for its shards. */
+/**
+ * Servers end a transaction after `transactionLifetimeLimitSeconds`, 60 s by default; a prepared one waits for its
+ * shards.
+ */
 const transactionsWithin_ms = 10 * 60_000;
 
-/** Tells that transactions of the source hold a commit. */
+/** Name of the warning while transactions of the source hold a commit. */
 export const transactionsWarning = 'commitHeldByTransactions';
 
 /**
- * Resolves once every transaction that had not ended on all shards of the source has done so. Servers acknowledge a
- * transaction over shards before all of them have committed: a commit time in between would tear it. Transactions that begin
- * later are not waited for.
- * @throws ConvoyError `transactionsNotEnded` when one stays for too long
+ * Resolves once every transaction that was open on a shard of the source has ended. Servers acknowledge a cross-shard
+ * transaction before all shards have committed: a commit time in between would tear it. It does not wait for later
+ * transactions.
+ * @throws ConvoyError `transactionsNotEnded` when one stays open for too long
  */
 export async function untilTransactionsEnd(
   deps: MigrationDependencies,
@@ -43,7 +46,7 @@ export async function untilTransactionsEnd(
     const stillOpen = await look();
     open = new Set([...open].filter((transaction) => stillOpen.has(transaction)));
   }
-  // A leader before this one may have told of it.
+  // An earlier leader may have recorded the warning.
   if (isRequested(deps)) await warnOfCommit(deps, leaderEpoch, transactionsWarning, null, signal);
 }
 

@@ -10,16 +10,16 @@ import { type MigrationDependencies, readCommittedCatalog } from '../migration/m
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
 
-/** A process that is not the leader looks this often whether it has become so. */
+/** Interval at which a process that is not the leader checks whether it is now. */
 const leadershipInterval_ms = 500;
 
-/** Whether a share was told to reverse the migration as it stands now. */
+/** Whether a task has taken the command to reverse the migration in its present direction. */
 export function isReverseRequested(record: MigrationRecord, task: { reverseRequested?: number } | undefined): boolean {
   return record.phase === 'committed' && task?.reverseRequested === turnsOf(record);
 }
 
 /**
- * Waits until every share of a committed migration was told to reverse; whoever leads then swaps the clusters.
+ * Waits until every task of a committed migration has taken the command to reverse; the leader then swaps the clusters.
  * Resolves once they are swapped.
  */
 export async function swapWhenRequested(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
@@ -48,8 +48,8 @@ async function swapUnlessDeposed(deps: MigrationDependencies, signal: AbortSigna
 }
 
 /**
- * Everything of the new direction is written before the one conditional write that swaps the clusters: until then the
- * migration is committed as it was, and may be again and again.
+ * Writes everything of the new direction before the one conditional write that swaps the clusters. Until then the
+ * migration stays committed, and the preparation can be repeated.
  */
 async function swapAsLeader(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
   const { records, watch, metadata, fleet } = deps;
@@ -82,7 +82,7 @@ async function swapAsLeader(deps: MigrationDependencies, signal: AbortSignal): P
   fleet.wake();
 }
 
-/** Both catalogs were compared before the destination was opened: a name means the same collection in both. */
+/** Both catalogs were compared before the destination opened: a name means the same collection in both. */
 function reversedPairs(committed: Catalog, opened: Catalog): UuidPair[] {
   const former = new Map(committed.map((entry) => [namespaceOf(entry), entry.uuid]));
   return opened.flatMap((entry) => {
@@ -91,10 +91,10 @@ function reversedPairs(committed: Catalog, opened: Catalog): UuidPair[] {
   });
 }
 
-/** The destination's catalog right before it was opened to users. */
+/** The destination's catalog right before it opened to users. */
 async function readOpenedCatalog({ metadata, watch }: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
   const epoch = watch.view.record.reversal?.openedCatalogEpoch ?? null;
   if (epoch === null)
-    throw new ConvoyError('internalError', 'What the destination was when it was opened is not recorded.');
+    throw new ConvoyError('internalError', 'The destination's catalog at its opening is not recorded.');
   return (await readStoredEntries(metadata, epoch, signal, 'openedCollections')).map(restoredEntry);
 }

@@ -8,17 +8,17 @@ import type { MigrationDependencies } from '../migration/migration-dependencies.
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
 import { nameOfMismatch } from './verification-mismatches.js';
 
-/** What differs about a namespace; `order`: the documents of a capped collection were inserted in another one. */
+/** A difference in a namespace; `order`: the documents of a capped collection were inserted in another order. */
 type NotedDifference = Omit<CatalogDifference, 'kind'> & { kind: CatalogDifference['kind'] | 'order' };
 
-/** Of the mismatches so many are looked through for the namespaces that a failure names. */
+/** Mismatches that are read for the namespaces in a failure's description. */
 const namedFromMax = 1_000;
 
 /**
- * The leader's word before it goes on with a sealed commit: all shares look at everything that was not compared, or was written to
- * since, up to the commit time on the source and the present time on the destination. What an earlier leader has asked for
- * in the same step is waited for, and not asked for anew: nobody writes to the destination between the two.
- * @param restored the attributes that were deferred are restored: the destination expires documents by itself again
+ * Asks all tasks for a look before a sealed commit continues. They look at everything uncompared or written since, up
+ * to the commit time on the source and the present time on the destination. If an earlier leader has asked in the same
+ * step, it waits for that look: nobody writes to the destination in between.
+ * @param restored the deferred attributes are restored: the destination expires documents by itself again
  * @throws ConvoyError `verificationFailed` when anything differs, `staleEpoch` when another leader has asked meanwhile
  */
 export async function verifyDocuments(
@@ -46,7 +46,7 @@ export async function verifyDocuments(
   if (mismatches > 0) throw await verificationFailed(deps, mismatches, signal);
 }
 
-/** The number of the same look, where an earlier leader has asked for it; null otherwise. */
+/** The number of the same look, if an earlier leader has asked for it; null otherwise. */
 function askedBefore({ commit, verification }: MigrationRecord, restored: boolean): number | null {
   const isSame = verification?.restored === restored && commit !== null && verification.source.equals(commit.time);
   return isSame ? verification.number : null;
@@ -60,7 +60,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<number> {
   const time = await runtime.retrying(
-    'take a time of the destination',
+    'take a cluster time of the destination',
     () => timeAboveAll(destination, { signal }),
     signal,
   );
@@ -74,7 +74,7 @@ async function ask(
   return number;
 }
 
-/** @param mismatches of all shares; two of them may have found the same, which is told as long as they are few */
+/** @param mismatches of all tasks; a mismatch that two tasks found counts once, as long as there are few */
 async function verificationFailed(
   { metadata }: MigrationDependencies,
   mismatches: number,
@@ -85,11 +85,12 @@ async function verificationFailed(
   const count = found.length < namedFromMax ? new Set(found.map(nameOfMismatch)).size : mismatches;
   return new ConvoyError(
     'verificationFailed',
-    `${count} differences between source and destination, in: ${nameSome(namespaces)}. GET /api/v1/verification/mismatches names them. The destination stays closed.`,
+    `${count} differences between source and destination, in: ${nameSome(namespaces)}. ` +
+      'GET /api/v1/verification/mismatches names them. The destination stays closed.',
   );
 }
 
-/** Notes namespaces that differ among the mismatches, where the migration is verified. */
+/** Notes namespaces that differ among the mismatches, if the migration is verified. */
 export async function noteDifferences(
   { metadata, watch, runtime }: Pick<MigrationDependencies, 'metadata' | 'watch' | 'runtime'>,
   differences: readonly NotedDifference[],

@@ -7,15 +7,17 @@ import { idJson } from '../../verify/standalone/described-mismatch.js';
 import { isHeld } from '../migration/commit-awaited.js';
 import type { MigrationView } from '../migration/migration-watch.js';
 
-/** Read at once. */
+/** Documents in one read. */
 const pageMax = 1_000;
-/** So many are told to the fleet, of so many characters together; each process can read all of them. */
+/** Bounds of the mismatches in a report, in number and in characters; each process can read all of them. */
 const reportedMax = 100;
 const reportedCharactersMax = 64 * 1024;
-/** They are read anew for the report this often at most. */
+/** Minimum interval between reads for the report. */
 const reported_ms = 2_000;
 
-/** What the verifiers of all shares have found, in order of collection; nothing once the destination was opened. */
+/**
+ * The mismatches that the verifiers of all tasks have found, ordered by collection; none once the destination is open.
+ */
 export async function* readMismatches(
   metadata: Metadata,
   { phase }: MigrationRecord,
@@ -33,7 +35,7 @@ export async function* readMismatches(
     const page = await metadata.findSome('mismatches', { ...filter, _id: { $gt: after } }, pageMax, signal);
     for (const stored of page) {
       const name = nameOfMismatch(stored);
-      // Two shares may have found the same.
+      // Two tasks may have found the same mismatch.
       if (name === before) continue;
       before = name;
       yield described(stored, isFailed);
@@ -46,7 +48,7 @@ export async function* readMismatches(
   }
 }
 
-/** What differs, whichever share has found it. */
+/** The name of a difference, whichever task has found it. */
 export function nameOfMismatch({ _id, task }: Document): string {
   const name = String(_id);
   return task === undefined ? name : name.slice(0, -String(task).length - 1);
@@ -67,13 +69,13 @@ function described(stored: Document, isFailed: boolean): Mismatch {
   };
 }
 
-/** The first mismatches, as the instance's reports hold them for the fleet. */
+/** The first mismatches, as an instance reports them to the fleet. */
 export class ReportedMismatches {
   mismatches: readonly Mismatch[] = [];
   #read_ms = -Infinity;
   #reading = false;
 
-  /** Reads them anew when it is time and there may be any; what cannot be read stays as it was. */
+  /** Reads them again when due and when there may be any; after a failed read the former ones stay. */
   refresh(view: MigrationView | null, now_ms: number, read: (query: MismatchQuery) => AsyncIterable<Mismatch>): void {
     const differs =
       view !== null &&
@@ -98,7 +100,7 @@ export class ReportedMismatches {
       }
       this.mismatches = taken;
     } catch {
-      // The destination cannot be reached: said elsewhere, and tried again.
+      // Other warnings report an unreachable destination; the next refresh tries again.
     }
   }
 }

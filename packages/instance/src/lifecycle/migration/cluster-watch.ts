@@ -3,22 +3,24 @@ import type { Clock } from '../../cluster/clock.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { type OplogWindow, readOplogWindow } from '../../cluster/oplog-window.js';
 
-/** Both clusters are asked this often: a ping each, and from time to time two small reads of the own shards' oplogs. */
+/**
+ * Interval between measurements: a ping to each cluster, and now and then two small reads of the own shards' oplogs.
+ */
 const ping_ms = 5_000;
 const pingsPerOplogRead = 6;
-/** An answer that takes longer counts as none. */
+/** A slower answer counts as none. */
 const answerMax_ms = 4_000;
-/** Weight of a new round trip in the average that is shown. */
+/** Weight of a new round trip in the displayed average. */
 const pingWeight = 0.3;
 
-/** Round trips to both clusters and how far the own shards' oplogs reach back, measured again and again. */
+/** Measures round trips to both clusters, and how far the oplogs of this process's shards reach back. */
 export class ClusterWatch {
-  /** Milliseconds of a round trip; null while there is no answer. */
+  /** Milliseconds of a round trip; null without an answer. */
   sourcePing_ms: number | null = null;
   destinationPing_ms: number | null = null;
   /** The source's time in its last answer, in seconds since 1970. */
   sourceTime_seconds: number | null = null;
-  /** By shard; none of those whose oplog may not be read, or is read through a router. */
+  /** By shard. Shards whose oplog this process may not read, or reads through a router, are absent. */
   readonly oplogs = new Map<string, OplogWindow>();
 
   /** @param ownIds the source's shards that this process syncs */
@@ -29,12 +31,15 @@ export class ClusterWatch {
     private readonly clock: Clock,
   ) {}
 
-  /** False when the oplogs of the source's shards are out of reach. */
+  /** False when this process cannot read the oplogs of the source's shards. */
   get seesOplogs(): boolean {
     return this.source.access === 'direct';
   }
 
-  /** Measures until it is over, or until the signal. What cannot be measured is not known: it fails nothing. */
+  /**
+   * Measures until `isOver`, or until the signal aborts. A failed measurement makes the value unknown and fails
+   * nothing.
+   */
   async run(isOver: () => boolean, signal: AbortSignal): Promise<void> {
     for (let turn = 0; !isOver(); turn += 1) {
       await Promise.all([this.#pingSource(signal), this.#pingDestination(signal)]);
@@ -54,7 +59,7 @@ export class ClusterWatch {
     this.destinationPing_ms = await this.#ping(this.destination, this.destinationPing_ms, signal, () => undefined);
   }
 
-  /** @returns the average with the new round trip in it; null without an answer */
+  /** @returns the average including the new round trip; null without an answer */
   async #ping(
     cluster: ClusterClient,
     before: number | null,

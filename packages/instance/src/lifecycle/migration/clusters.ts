@@ -8,10 +8,10 @@ import { isOpeningDecided, type MigrationRecord } from '../../store/migration-re
 import { homeOf, sourceShardOf } from '../../store/reversal.js';
 import type { Runtime } from './runtime.js';
 
-/** Names under which the two clusters are configured. */
+/** Names of the two configured clusters. */
 export type ClusterName = 'cluster0' | 'cluster1';
 
-/** Whether a name of the contract's `source` and `destination` is a configured cluster's. */
+/** Checks that a name in the contract's `source` or `destination` is a configured cluster. */
 export function isClusterName(name: string): name is ClusterName {
   return name === 'cluster0' || name === 'cluster1';
 }
@@ -25,10 +25,10 @@ export function requireClusterName(name: string): ClusterName {
   );
 }
 
-/** How a source is read. */
+/** How the instance reads the source. */
 export type SourceAccess = ClusterClient['access'];
 
-/** How a cluster is connected to, once: by its configured connection string, unless a test puts its own way in place. */
+/** Connects to a cluster once, by its configured connection string; tests pass their own function. */
 export type Connect = (
   config: InstanceConfig,
   name: ClusterName,
@@ -36,7 +36,7 @@ export type Connect = (
   signal: AbortSignal,
 ) => Promise<ClusterClient>;
 
-/** Connects to a configured cluster for its router, retrying while it cannot be reached. */
+/** Connects to a configured cluster through its router, and retries while it is unreachable. */
 export function openDestination(
   runtime: Runtime,
   name: ClusterName,
@@ -47,11 +47,11 @@ export function openDestination(
 }
 
 /**
- * Connects to a configured cluster as a source, retrying while it cannot be reached: straight to its shards or through
- * its router, as a migration that was begun does or the configuration says; left to itself, straight where every shard
- * lets itself be read.
- * @param recorded how the migration reads its source; null when none was begun
- * @throws ConvoyError as `connectConfigured`; `optionsDiffer` when the configuration forces the other way
+ * Connects to a configured cluster as a source, and retries while it is unreachable. A recorded migration or the
+ * configuration decides between direct access and the router. With `auto`, access is direct where every shard allows
+ * it.
+ * @param recorded how the migration reads its source; null before a migration is recorded
+ * @throws ConvoyError as `connectConfigured`; `optionsDiffer` when the configuration forces the other access
  */
 export async function openSource(
   runtime: Runtime,
@@ -75,8 +75,8 @@ export async function openSource(
 }
 
 /**
- * Connects to the source of a recorded migration, in the way that is recorded.
- * @throws ConvoyError as `openSource`; `wrongCluster` when it is another cluster by now
+ * Connects to the source of a recorded migration, by the recorded access.
+ * @throws ConvoyError as `openSource`; `wrongCluster` when the name now leads to another cluster
  */
 export async function openRecordedSource(
   runtime: Runtime,
@@ -90,7 +90,7 @@ export async function openRecordedSource(
   throw new ConvoyError('wrongCluster');
 }
 
-/** Whether a migration goes on without its source: the opening is decided, and its state is on the destination. */
+/** Whether a migration continues without its source: the opening is decided, and its state is on the destination. */
 export function mayLackSource(record: MigrationRecord): boolean {
   return (
     record.failure === null && isOpeningDecided(record) && homeOf(record).clusterId === record.destination.clusterId
@@ -98,7 +98,8 @@ export function mayLackSource(record: MigrationRecord): boolean {
 }
 
 /**
- * Whether a cluster holds the state of a migration that goes on without the other one, which may be gone for good then.
+ * Whether a cluster holds the state of a migration that continues without the other cluster, which may be gone for
+ * good.
  */
 export function sparesOther(
   record: MigrationRecord | null,
@@ -112,7 +113,7 @@ export function sparesOther(
   );
 }
 
-/** The source of a recorded migration that may lack it: connected to when it is first asked something, as `openRecordedSource` does. */
+/** The source of a recorded migration that may lack it. The first command connects, as `openRecordedSource` does. */
 export function deferredSource(
   runtime: Runtime,
   record: MigrationRecord,
@@ -134,7 +135,10 @@ export function deferredSource(
   return new DeferredCluster(known, (signal) => openRecordedSource(once, record, signal, connect));
 }
 
-/** Connects to a configured cluster as a source, once. Left to itself, through the router where the shards cannot be read directly: `directRefusal` says why. */
+/**
+ * Connects to a configured cluster as a source, once. With `auto`, it uses the router when the shards cannot be read
+ * directly; `directRefusal` gives the reason.
+ */
 export async function connectSource(
   config: InstanceConfig,
   name: ClusterName,
@@ -153,7 +157,7 @@ export async function connectSource(
 
 /**
  * Connects to a configured cluster, once.
- * @param access `direct` also opens a door to every shard
+ * @param access `direct` also connects a `NodeClient` to every shard
  * @throws ConvoyError as `openCluster`
  */
 export async function connectConfigured(
@@ -171,7 +175,7 @@ export async function connectConfigured(
   return openCluster(name, config[name].reveal(), options);
 }
 
-/** Connections for state, streams and cursors beside those of readers, writers and lanes. */
+/** Connections for state, streams and cursors, in addition to those of readers, writers and apply workers. */
 const otherConnections = 8;
 
 function poolSize(config: InstanceConfig): number {

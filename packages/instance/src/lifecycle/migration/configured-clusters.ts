@@ -10,10 +10,10 @@ import { type ClusterName, type Connect, openDestination, sparesOther } from './
 import { clusterIdsOf } from './fleet-clusters.js';
 import type { Runtime } from './runtime.js';
 
-/** In the order in which a migration is looked for on them. */
+/** In the order in which an instance looks for a migration on them. */
 const names: readonly ClusterName[] = ['cluster1', 'cluster0'];
 
-/** Both clusters that an instance is configured with, each connected to once, for its router. */
+/** Both configured clusters, with one connection each, through the router. */
 export class ConfiguredClusters {
   readonly #connected = new Map<ClusterName, ClusterClient>();
   readonly #unreachable = new Map<ClusterName, ConnectionFailure>();
@@ -24,7 +24,7 @@ export class ConfiguredClusters {
     private readonly connect: Connect,
   ) {}
 
-  /** Those that are connected to. */
+  /** The connected clusters. */
   get connected(): (readonly [ClusterName, ClusterClient])[] {
     return names.flatMap((name) => {
       const cluster = this.#connected.get(name);
@@ -32,31 +32,34 @@ export class ConfiguredClusters {
     });
   }
 
-  /** Null until both were reached. */
+  /** Null until both are reached. */
   get ids(): InstanceReport['clusterIds'] {
     return clusterIdsOf(this.#connected);
   }
 
-  /** Which clusters are tried again at present, and why, for those who may see hosts. */
+  /** Which clusters the instance retries, and why, for users who may see hosts. */
   get warnings(): Warning[] {
     return [...this.#unreachable].map(([name, failure]) => ({
       name: 'waitingForCluster',
-      description: `${unreachable(name, failure)} It is tried again.`,
+      description: `${unreachable(name, failure)} The instance tries again.`,
     }));
   }
 
-  /** The same without hosts; empty when both are reached, or nothing has failed yet. Anybody may read it. */
+  /** The same without hosts, so anybody may read it. Empty when both are reached, or nothing has failed yet. */
   get waitingFor(): string {
     return [...this.#unreachable].map(([name, failure]) => unreachable(name, { ...failure, host: null })).join(' ');
   }
 
-  /** What keeps one from being connected to for good while the other one has not told whether it can be done without; anybody may read it. */
+  /**
+   * What makes one cluster refuse the connection permanently, while the other has not shown whether it can be spared.
+   * Anybody may read it.
+   */
   get refusal(): string | null {
     return this.#refusal;
   }
 
   /**
-   * Connects to both; without the source when the destination tells of a migration that needs it no more.
+   * Connects to both; without the source when the destination's record shows that the migration no longer needs it.
    * @throws what connecting throws
    */
   async open(signal: AbortSignal): Promise<void> {
@@ -84,14 +87,14 @@ export class ConfiguredClusters {
     } else await Promise.all(connecting);
   }
 
-  /** @throws ConvoyError `notReady` while it is not connected to */
+  /** @throws ConvoyError `notReady` until it is connected */
   get(name: ClusterName): ClusterClient {
     const cluster = this.#connected.get(name);
     if (cluster === undefined) throw new ConvoyError('notReady');
     return cluster;
   }
 
-  /** Connects to one that was left out. */
+  /** Connects to a cluster that `open` spared. */
   async reach(name: ClusterName, signal: AbortSignal): Promise<ClusterClient> {
     return this.#connected.get(name) ?? this.#open(name, signal);
   }
@@ -118,10 +121,10 @@ export class ConfiguredClusters {
   }
 
   #reportRefusal(name: ClusterName, error: unknown): void {
-    this.#refusal = `${name} cannot be connected to (${error instanceof ConvoyError ? error.error : failureName(error)})`;
+    this.#refusal = `${name} refuses the connection (${error instanceof ConvoyError ? error.error : failureName(error)})`;
     this.runtime.logger.error(
       { event: 'clusterRefused', cluster: name, err: error },
-      'a cluster cannot be connected to; the instance begins only if the other one needs it no more',
+      'a cluster refuses the connection; the instance starts only if the other cluster no longer needs it',
     );
   }
 

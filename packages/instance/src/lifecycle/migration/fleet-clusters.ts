@@ -3,7 +3,7 @@ import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { ClusterName } from './clusters.js';
 
-/** The ids of both configured clusters; null until both were reached. */
+/** The ids of both configured clusters; null until both are reached. */
 export function clusterIdsOf(
   clusters: ReadonlyMap<ClusterName, Pick<ClusterClient, 'clusterId'>>,
 ): InstanceReport['clusterIds'] {
@@ -14,7 +14,7 @@ export function clusterIdsOf(
 }
 
 /**
- * A migration is between the same two clusters for all of its instances: those that live and were started already tell which.
+ * All instances of a migration must use the same two clusters. The live instances that are already started define them.
  * @throws ConvoyError `wrongCluster` that names an instance with other clusters
  */
 export function refuseOtherClusters(own: InstanceReport['clusterIds'], reports: ReadonlyMap<string, SeenReport>): void {
@@ -24,7 +24,8 @@ export function refuseOtherClusters(own: InstanceReport['clusterIds'], reports: 
     if (clusterIds.cluster0 === own.cluster0 && clusterIds.cluster1 === own.cluster1) continue;
     throw new ConvoyError(
       'wrongCluster',
-      `This instance is configured with other clusters than ${identity.id}, which was started already; give all the same cluster0 and cluster1.`,
+      `This instance is configured with other clusters than ${identity.id}, which was started already; ` +
+        'give all the same cluster0 and cluster1.',
     );
   }
 }

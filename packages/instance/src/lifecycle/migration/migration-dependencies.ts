@@ -18,7 +18,7 @@ import { readStoredEntries } from '../../store/task-storage.js';
 import type { MigrationWatch } from './migration-watch.js';
 import type { Runtime } from './runtime.js';
 
-/** Everything that one process's part in a migration works with. */
+/** What the parts of one migration share within a process. */
 export interface MigrationDependencies {
   runtime: Runtime;
   fleet: Fleet;
@@ -29,7 +29,7 @@ export interface MigrationDependencies {
   taskRecords: TaskRecords;
   journal: DdlJournal;
   watch: MigrationWatch;
-  /** Set by the leader's process while it makes collections and indexes. */
+  /** The leader's process calls it while it creates collections and indexes. */
   onIndexProgress(progress: IndexBuildProgress): void;
 }
 
@@ -39,8 +39,8 @@ export function filterOf(record: MigrationRecord): NamespaceFilter {
 }
 
 /**
- * The source's catalog as it is now, with the requested shard keys laid over it.
- * @throws ConvoyError for collections of kinds that cannot be followed
+ * The source's catalog as it is now, with the requested shard keys.
+ * @throws ConvoyError for collections of kinds that cannot be migrated
  */
 export async function readSourceCatalog(deps: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
   const report = await readCatalogReport(deps.source, filterOf(deps.watch.view.record), signal);
@@ -48,7 +48,7 @@ export async function readSourceCatalog(deps: MigrationDependencies, signal: Abo
   return withRequestedSharding(deps, report.catalog);
 }
 
-/** Lays the requested shard keys over collections; requests for others do not matter here. */
+/** Adds the requested shard keys to a catalog; requests for other collections are ignored. */
 export function withRequestedSharding(deps: MigrationDependencies, catalog: Catalog): Catalog {
   const { record } = deps.watch.view;
   const { sharding } = record.options;
@@ -60,7 +60,7 @@ export function withRequestedSharding(deps: MigrationDependencies, catalog: Cata
   return applyShardingEntries(catalog, { ...sharding, shardingEntries }, filterOf(record));
 }
 
-/** A warning of collections that were to be sharded and are gone under their names since the start was checked. */
+/** Warns of collections in `shardingEntries` that are gone under their names since the start was checked. */
 export function absentRequests(deps: MigrationDependencies, catalog: Catalog): Warning[] {
   const requested = deps.watch.view.record.options.sharding?.shardingEntries ?? [];
   const names = new Set(catalog.map(namespaceOf));
@@ -71,12 +71,14 @@ export function absentRequests(deps: MigrationDependencies, catalog: Catalog): W
   return [
     {
       name: 'shardingEntryAbsent',
-      description: `Renamed or dropped right after the start, before they were read: ${nameSome(absent)} of shardingEntries. Under another name they are migrated unsharded; start anew if they are to be sharded.`,
+      description:
+        'Users renamed or dropped these collections of shardingEntries right after the start: ' +
+        `${nameSome(absent)}. Renamed ones stay unsharded; to shard them, clean up and start again.`,
     },
   ];
 }
 
-/** The source's catalog as it was when the migration began, once it is initialised. */
+/** The source's catalog as it was when the migration began, once initialized. */
 export async function readStartCatalog(
   deps: Pick<MigrationDependencies, 'watch' | 'metadata'>,
   signal: AbortSignal,
@@ -86,7 +88,7 @@ export async function readStartCatalog(
   return (await readStoredEntries(deps.metadata, catalogEpoch, signal)).map(restoredEntry);
 }
 
-/** The source's catalog as it is committed, once the commit time is sealed. */
+/** The source's catalog at the commit, once the commit time is sealed. */
 export async function readCommittedCatalog(deps: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
   const catalogEpoch = deps.watch.view.record.commit?.catalogEpoch ?? null;
   if (catalogEpoch === null) throw new ConvoyError('internalError', 'The commit time is not sealed.');

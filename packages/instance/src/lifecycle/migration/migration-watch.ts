@@ -6,18 +6,18 @@ import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import { Condition } from '../../store/condition.js';
 import type { Runtime } from './runtime.js';
 
-/** The durable state of the whole migration as it was read last. */
+/** The durable state of the whole migration, as last read. */
 export interface MigrationView {
   record: MigrationRecord;
   tasks: ReadonlyMap<string, TaskRecord>;
 }
 
-/** What tells a migration from others of the same fleet: the time of the source at which it began. */
+/** Distinguishes migrations of the same fleet: the source's cluster time at which this one starts. */
 export function migrationName({ startTime }: MigrationRecord): string {
   return startTime === null ? '' : timeOf(startTime).toString();
 }
 
-/** Whether every share of the migration has a record for which the condition holds. */
+/** Whether every sync task of the migration has a record, and the condition holds for each record. */
 export function allTasks(view: MigrationView, condition: (task: TaskRecord) => boolean): boolean {
   return view.record.taskIds.every((id) => {
     const task = view.tasks.get(id);
@@ -25,7 +25,7 @@ export function allTasks(view: MigrationView, condition: (task: TaskRecord) => b
   });
 }
 
-/** Waits until a condition holds for the state, or for a time. Rejects when the signal is aborted. */
+/** Waits until a condition holds for the state, or until the time has passed. Rejects when the signal aborts. */
 export async function untilOrFor(
   { watch, runtime }: { watch: Pick<MigrationWatch, 'until'>; runtime: Pick<Runtime, 'clock'> },
   condition: (view: MigrationView) => boolean,
@@ -45,36 +45,36 @@ export async function untilOrFor(
   signal.throwIfAborted();
 }
 
-/** How far the source's definition changes are known and applied, as the record says. */
+/** How far the leader knows and has applied the source's DDL changes, from the migration's record. */
 export interface Journalled {
-  /** Entries of the journal that count, and those of them that are done: the largest ordinals. */
+  /** Largest ordinals: of the journal entries that count, and of those among them that are done. */
   known: number;
   done: number;
-  /** All definition changes below this cluster time are among the entries that count; null before the first word of it. */
+  /** The entries that count include all DDL changes below this cluster time; null before the first DDL watermark. */
   ddlWatermark: bigint | null;
 }
 
-/** Without news from peers the state is read this often: two small reads. */
+/** Without news from peers, the watch reads the state this often: two small reads. */
 const poll_ms = 1000;
-/** Nudges may come dozens of times a second; reading more often than this gains nothing. */
+/** Notifications may come dozens of times a second; reading more often than this gains nothing. */
 const pollMin_ms = 150;
 /**
- * The same while a commit goes from hand to hand, for each share of the migration: a fleet of any size then reads as often,
- * and a small one, whose steps take no longer than this, at once.
+ * The same while a commit is passing between instances, for each sync task. A fleet of any size then causes the same
+ * read load. A small fleet, whose steps take no longer than this, reads at once.
  */
 const commitPollMin_ms = 10;
 
 /**
- * Keeps the durable state of the migration in view. Barriers of the fleet are conditions on it: the metadata database
- * decides, and the fleet's messages only say when to look, which no number of them makes happen more often than the pauses allow.
+ * Keeps the migration's durable state in memory. Barriers of the fleet are conditions on this state. Only the metadata
+ * database decides. Messages of the fleet say when to read, and the pauses bound how often that happens.
  */
 export class MigrationWatch {
   readonly #changed = new Condition();
   #view: MigrationView;
-  /** Of the migration of this start time; nothing of it goes back. */
+  /** State of the migration with this start time; the view never goes back. */
   #journalled: { migration: string } & Journalled;
   #wake: () => void = () => undefined;
-  /** The state, or only how far definition changes are known, may have changed since the last reading of it began. */
+  /** The state, or only the DDL watermark and ordinals, may have changed since the last read began. */
   #hasNews = false;
   #hasDdlWatermarkNews = false;
   #refreshesStarted = 0;
@@ -95,18 +95,18 @@ export class MigrationWatch {
     return this.#view;
   }
 
-  /** How far definition changes are known and applied: read anew more often than the view. */
+  /** How far DDL changes are known and applied; read more often than the view. */
   get journalled(): Journalled {
     return this.#journalled;
   }
 
-  /** Resolves with the view once the condition holds for it, or for what is journalled. */
+  /** Resolves with the view once the condition holds for it, or for `journalled`. */
   async until(condition: (view: MigrationView) => boolean, signal: AbortSignal): Promise<MigrationView> {
     await this.#changed.until(() => condition(this.#view), signal);
     return this.#view;
   }
 
-  /** Reads the state now. Of several reads at once the one that began last counts: the view never goes back. */
+  /** Reads the state now. Of several concurrent reads, the one that began last wins: the view never goes back. */
   async refresh(signal: AbortSignal): Promise<MigrationView> {
     const turn = (this.#refreshesStarted += 1);
     const [record, tasks] = await Promise.all([this.records.read(signal), this.tasks.readAll(signal)]);
@@ -119,10 +119,10 @@ export class MigrationWatch {
     return this.#view;
   }
 
-  /** Looks again and again until the signal. */
+  /** Reads repeatedly until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const unwatch = this.fleet.watch((news) => {
-      // Who has changed the state says so by a nudge. Reports come all the time and tell nothing of it.
+      // An instance that changes the state sends `wake`. Reports arrive all the time and do not announce a change.
       if (news.has('wake') || news.has('leader')) this.#hasNews = true;
       if (news.has('ddlWatermark')) this.#hasDdlWatermarkNews = true;
       if (this.#hasNews || this.#hasDdlWatermarkNews) this.#wake();
@@ -134,7 +134,9 @@ export class MigrationWatch {
     }
   }
 
-  /** Horizon news come several times a second, to all instances: of a large fleet they cost one small read. */
+  /**
+   * DDL watermarks arrive several times a second at all instances: one small read keeps them cheap in a large fleet.
+   */
   async #look(signal: AbortSignal): Promise<never> {
     const { clock } = this.runtime;
     for (let refreshed_ms = clock.monotonic_ms(); ;) {
@@ -159,7 +161,7 @@ export class MigrationWatch {
   #takeJournalled(record: MigrationRecord): void {
     const found = journalledBy(record);
     const before = this.#journalled;
-    // Of a migration whose clusters were swapped in between everything begins anew, for whoever follows it from then on.
+    // If the clusters were swapped in between, the follower of the other direction starts over.
     if (found.migration !== before.migration && before.migration !== '') return;
     this.#journalled = {
       migration: found.migration,
@@ -180,7 +182,7 @@ export class MigrationWatch {
     return isCommitting ? Math.min(pollMin_ms, commitPollMin_ms * tasks.size) : pollMin_ms;
   }
 
-  /** Resolves at the next news, or when it is time; rejects when the signal is aborted. */
+  /** Resolves at the next notification, or when the pause is over; rejects when the signal aborts. */
   async #newsOrTime(signal: AbortSignal): Promise<void> {
     const waiting = new AbortController();
     const wake = (): void => waiting.abort();
@@ -203,5 +205,5 @@ function journalledBy(record: MigrationRecord): { migration: string } & Journall
 }
 
 function stateVanished(): ConvoyError {
-  return new ConvoyError('destinationChanged', 'The state of the migration has vanished from the destination.');
+  return new ConvoyError('destinationChanged', 'The state of the migration is missing on the destination.');
 }

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
-/** Release of this software; metadata carries it. */
+/** Release of this software, as stored in the metadata. */
 export const release = '2.0.0';
 
 /** The first release whose metadata has today's names. */
@@ -17,7 +17,8 @@ export function refuseNewerRelease(recorded: string, own: string): void {
   if (!isEarlier(own, recorded)) return;
   throw new ConvoyError(
     'metadataFromNewerRelease',
-    `Release ${recorded} has taken part in the migration, and this is ${own}. Continue with ${recorded} or a later release.`,
+    `Release ${recorded} has taken part in the migration, and this is ${own}. ` +
+      `Continue with ${recorded} or a later release.`,
   );
 }
 
@@ -31,7 +32,8 @@ export function refuseOtherRelease(recorded: string, own: string): void {
   if (!hasFormerNames(recorded)) return;
   throw new ConvoyError(
     'metadataFromOlderRelease',
-    `Release ${recorded} has stored the migration, and this is ${own}. Start an instance of ${own} to take it over, or use ${recorded}.`,
+    `Release ${recorded} has stored the migration, and this is ${own}. ` +
+      `Start an instance of ${own} to take it over, or use ${recorded}.`,
   );
 }
 
@@ -40,7 +42,7 @@ export function hasFormerNames(recorded: string): boolean {
   return isEarlier(recorded, namesRelease);
 }
 
-/** Whether the copied bytes and documents of a migration that a release has begun are to be counted anew. */
+/** Whether the totals of a copy that this release began must be recounted. */
 export function countsCopyAnew(recorded: string): boolean {
   return isEarlier(recorded, copyStatsRelease);
 }

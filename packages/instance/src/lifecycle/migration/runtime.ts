@@ -5,20 +5,20 @@ import type { Logger } from '../../logging/logger.js';
 import type { Metrics } from '../../metrics/metrics.js';
 import { isRetryable } from '../../store/retryable.js';
 
-/** What one process has: its settings, its clock, where it writes what happens. */
+/** What a process has: its settings, clock, logger, metrics and retry policy. */
 export interface Runtime {
   config: InstanceConfig;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
   retrying: Retrying;
-  /** Operations that are being retried now, for warnings. */
+  /** Operations in retry now, for warnings. */
   retries: Map<string, RetryNotice>;
 }
 
 const minute_ms = 60_000;
 
-/** Puts a process's parts together. */
+/** Creates a process's runtime. */
 export function createRuntime(config: InstanceConfig, clock: Clock, logger: Logger, metrics: Metrics): Runtime {
   const retries = new Map<string, RetryNotice>();
   const policy = retryPolicy({
@@ -29,7 +29,7 @@ export function createRuntime(config: InstanceConfig, clock: Clock, logger: Logg
     onRetry: (notice) => {
       retries.set(notice.what, notice);
       metrics.retries.inc({ what: notice.what });
-      logger.warn({ event: 'retry', ...notice }, 'an operation failed and is tried again');
+      logger.warn({ event: 'retry', ...notice }, 'an operation failed and is retried');
     },
   });
   const run: Retrying = async (label, operation, signal) => {
@@ -42,7 +42,7 @@ export function createRuntime(config: InstanceConfig, clock: Clock, logger: Logg
   return { config, clock, logger, metrics, retrying: run, retries };
 }
 
-/** Server sessions of a share: one per write that may be in flight, and one for repairs. */
+/** Server sessions of a sync task: one for each write that may be in flight, and one for re-reads. */
 export function writeSessionsMax({ applyWorkers, writers }: InstanceConfig): number {
   return applyWorkers + writers + 1;
 }

@@ -1,12 +1,12 @@
 import { timeAboveAll, wakeStreams } from '../../cluster/cluster-time.js';
 import type { MigrationDependencies } from './migration-dependencies.js';
 
-/** A time above everything that was written to the source before. */
+/** A cluster time above every earlier write on the source. */
 export function sourceTimeAboveAll({ runtime, source }: MigrationDependencies, signal: AbortSignal): Promise<bigint> {
   return runtime.retrying('take a time of the source', () => timeAboveAll(source, { signal }), signal);
 }
 
-/** Moves the streams of idle shards of the source on. */
+/** Advances the streams of the source's idle shards. */
 export function wakeSource({ runtime, source }: MigrationDependencies, signal: AbortSignal): Promise<void> {
   return runtime.retrying('wake idle shards', () => wakeStreams(source, { signal }), signal);
 }

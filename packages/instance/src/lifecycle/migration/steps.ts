@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 
-/** The steps in which the leader begins a migration; those of write blocking are passed without it, too. */
+/** The steps in which the leader starts a migration. Without write blocking it passes those of blocking, too. */
 export const beginningSteps = [
   'destinationClosed',
   'balancersRecorded',
@@ -12,7 +12,7 @@ export const beginningSteps = [
   'syncStarted',
 ] as const;
 
-/** The steps in which it commits one. */
+/** The steps in which the leader commits a migration. */
 export const commitSteps = [
   'commitStarted',
   'sourceClosed',
@@ -34,7 +34,7 @@ export const commitSteps = [
   'committed',
 ] as const;
 
-/** The steps in which it reverses one, until changes are followed in the other direction. */
+/** The steps in which the leader reverses a migration, until the fleet follows changes in the other direction. */
 export const reverseSteps = [
   'reverseStarted',
   'reverseCatalogStored',
@@ -48,17 +48,17 @@ export const reverseSteps = [
   'reverseFollowed',
 ] as const;
 
-/** All steps of the leader, in the order in which a migration passes them. */
+/** All steps of the leader, in order. */
 export const leaderSteps = [...beginningSteps, ...commitSteps, ...reverseSteps] as const;
 
 export type LeaderStep = (typeof leaderSteps)[number];
 
-/** Node's diagnostics channel of this name tells what is done, `{step}`, before anything else is begun. */
+/** Node's diagnostics channel of this name publishes `{step}` before the leader begins anything else. */
 export const stepChannel = 'convoy:step';
 
 const steps = channel(stepChannel);
 
-/** Tells that a step of this process, as the leader, is done; whoever leads after it need not do it again, and may. */
+/** Publishes that this process, as the leader, has done a step. A later leader may repeat the step but need not. */
 export function stepDone(step: LeaderStep): void {
   steps.publish({ step });
 }

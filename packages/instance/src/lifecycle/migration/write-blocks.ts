@@ -7,7 +7,7 @@ import type { MigrationRecord, MigrationRecords } from '../../store/migration-re
 import type { MigrationDependencies } from './migration-dependencies.js';
 import type { Runtime } from './runtime.js';
 
-/** What the clusters' blocks of user writes have to be; null for one that is not Convoy's to decide. */
+/** The wanted state of each cluster's block of user writes; null where Convoy does not decide. */
 export interface WantedBlocks {
   source: boolean | null;
   destination: boolean | null;
@@ -15,19 +15,22 @@ export interface WantedBlocks {
 
 const undecided: WantedBlocks = { source: null, destination: null };
 
-/** The end of the work leaves so long for looking whether what was sent is still wanted: a state that cannot be reached must not hold a stop up. */
+/**
+ * How long an ending process may still check whether its command is wanted. An unreachable state must not delay a stop.
+ */
 const lookAfterEnd_ms = 10_000;
 /**
- * A block that is set, or lifted, is asked to be so for this long before it is asked anew. Servers set it once no transaction is
- * open: these live for a minute (`transactionLifetimeLimitSeconds`), and are looked for every half. Who asks anew stands in line anew.
+ * Time for one command that sets or lifts a block. Servers block once no transaction is open. Transactions live for a
+ * minute (`transactionLifetimeLimitSeconds`), and servers look for expired ones every 30 s. A new command waits from
+ * the start again.
  */
 const attempt_ms = 120_000;
-/** What servers answer when a block stands for another reason, among others (IllegalOperation). */
+/** Servers answer this (IllegalOperation), among other cases, when a block with another reason is active. */
 const illegalOperation = 20;
 
 /**
- * Which cluster refuses the writes of users, by what is recorded of the migration: the destination until it is opened,
- * the source from the commit on. A failure before the opening gives the source back and leaves the destination closed.
+ * Which cluster refuses user writes, by the migration's record. The destination does until it opens, the source from
+ * the commit on. A failure before the opening releases the source and leaves the destination closed.
  */
 export function wantedBlocks({
   options,
@@ -41,7 +44,7 @@ export function wantedBlocks({
   return { source: isCommitting ? true : null, destination: true };
 }
 
-/** As what a migration has a cluster now: its clusters swap their roles when it is reversed. */
+/** The role of a cluster in the migration now: a reverse swaps the roles. */
 export function sideOf(
   { source, destination }: Pick<MigrationRecord, 'source' | 'destination'>,
   clusterId: string,
@@ -50,26 +53,26 @@ export function sideOf(
   return destination.clusterId === clusterId ? 'destination' : null;
 }
 
-/** What the block of the source, or the destination, of one direction is brought in line with. */
+/** Dependencies for setting the block of one direction's source or destination. */
 export interface BlockDependencies extends Pick<MigrationDependencies, 'source' | 'destination'> {
   runtime: Pick<Runtime, 'retrying'>;
   records: Pick<MigrationRecords, 'read'>;
 }
 
-/** A block that is asked for during a bounded time, and whose failure ends nothing. */
+/** A block that a caller asks for during a bounded time, and whose failure ends nothing. */
 export interface BlockWish {
   clock: Pick<Runtime['clock'], 'sleep'>;
   within_ms: number;
-  /** @param failure null when the cluster has done it */
+  /** @param failure null when the cluster has carried it out */
   onOutcome: (failure: { error: unknown } | null) => void;
 }
 
 /**
- * Brings a cluster's block to what the record wants of that cluster, and looks at the record once more: a process that was
- * frozen before its command went out, and thaws when others have gone on, takes it back. So does one whose migration was
- * cleaned up meanwhile: nobody is left who would lift its block.
- * @param wish null for a block that is needed, and asked for as long as the retry policy says; its time is that of the command
- *   alone, not of reading the record
+ * Brings a cluster's block to what the record wants, then reads the record again. A process that was frozen before its
+ * command went out thus takes it back, if others have continued meanwhile. So does a process whose migration was
+ * cleaned up meanwhile: nobody else would lift its block.
+ * @param wish null for a required block, which is retried as long as the retry policy says. A wish's time covers the
+ *   command alone, not the read of the record.
  * @throws ConvoyError `writeBlockingFailed` when the cluster refuses, unless it is a wish
  */
 export async function bringBlock(
@@ -87,7 +90,7 @@ export async function bringBlock(
   let isBlocked = false;
   let decided = await read(signal);
   signal.throwIfAborted();
-  // What was sent is looked at also by a process whose work ends meanwhile, as that of a leader that thaws does.
+  // A process that is ending, such as a leader that thaws, checks what it has sent as well.
   for (;;) {
     const wanted: boolean | null = decided ?? (isBlocked ? false : null);
     if (wanted === null) break;
@@ -118,7 +121,7 @@ async function send(
   );
 }
 
-/** Gives work a signal that ends a while after another one, from now on where that one has ended already. */
+/** Gives work a signal that aborts a while after another one; counted from now if that one is already aborted. */
 async function outlasting<T>(signal: AbortSignal, work: (lasting: AbortSignal) => Promise<T>): Promise<T> {
   const ended = new AbortController();
   const end = (): void => void setTimeout(() => ended.abort(signal.reason), lookAfterEnd_ms).unref();
@@ -132,9 +135,9 @@ async function outlasting<T>(signal: AbortSignal, work: (lasting: AbortSignal) =
 }
 
 /**
- * Sets or lifts a cluster's block. Not cut short by the end of the work: a block must not take effect after somebody else
- * has lifted it.
- * @param attempt ends it when it takes too long
+ * Sets or lifts a cluster's block. The end of the work does not cut it short: a block must not take effect after
+ * somebody else has lifted it.
+ * @param attempt aborts it when it takes too long
  * @throws ConvoyError `writeBlockingFailed` when the cluster refuses
  */
 export async function setOrExplain(
@@ -159,19 +162,24 @@ async function remedyOf(error: unknown, cluster: ClusterClient, signal: AbortSig
   const code = codeOf(error);
   if (code === illegalOperation) return heldByAnother(cluster, signal);
   return code === unauthorizedCode
-    ? ' Give the user of its connection string the action setUserWriteBlockMode, which the roles backup and restore have, and repeat this.'
+    ? ' Give the user of its connection string the action setUserWriteBlockMode, which the roles backup ' +
+        'and restore have, and repeat this.'
     : '';
 }
 
-/** Somebody else may lift a block at any time: it is no substitute for Convoy's own. */
+/** Anybody may lift another block at any time, so it cannot replace Convoy's own. */
 async function heldByAnother(cluster: ClusterClient, signal: AbortSignal): Promise<string> {
   const reason = (await standingBlock(cluster, { signal }))?.foreignReason ?? null;
   return reason === null
     ? ''
-    : ` They are blocked for the reason ${reason}, and not by Convoy: have that block lifted by who has set it, with setUserWriteBlockMode and this reason.`;
+    : ` They are blocked for the reason ${reason}, and not by Convoy: ` +
+        'have that block lifted by who has set it, with setUserWriteBlockMode and this reason.';
 }
 
-/** What a failed migration has left of the blocks, or what one has that goes on without a failed process; for the failure's description. */
+/**
+ * The state of the blocks, as an appendix to a failure's description. An instance may also have failed alone while the
+ * migration continues.
+ */
 export function blocksAfterFailure({ options, phase, failure, sourceReleased }: MigrationRecord): string {
   if (phase === 'opening') return ' The commit is decided and only has to be finished: start the instances again.';
   if (!options.enableUserWriteBlocking) return '';
@@ -184,5 +192,6 @@ export function blocksAfterFailure({ options, phase, failure, sourceReleased }: 
   if (phase !== 'committing') return closed;
   return sourceReleased
     ? ` The source takes writes again.${closed}`
-    : ` The source still refuses the writes of users: Convoy allows them as soon as it reaches it, and convoy unblock does so at once.${closed}`;
+    : ' The source still refuses the writes of users: Convoy allows them as soon as it reaches it, and ' +
+        `convoy unblock does so at once.${closed}`;
 }

@@ -19,19 +19,19 @@ type OfferedRun = Pick<
   'failure' | 'state' | 'verification' | 'liveStats' | 'view' | 'isCommitRequested'
 > & { readonly deps: Pick<MigrationRun['deps'], 'ownIds'> };
 
-/** What progress has offered is kept for so long: peers hear of each other about a second late, and a request is on its way for a while. */
+/** How long progress vouches for an offer: peers see each other about a second late, and a request takes a while. */
 const offeredFor_ms = 10_000;
-/** How long a command to commit waits for an offer that was taken back just before. */
+/** How long a command to commit waits for an offer that was just withdrawn. */
 const patience_ms = 12_000;
 const poll_ms = 100;
-/** After the copy a commit is offered within seconds: what keeps it from being offered for longer is worth a warning. */
+/** After the copy, an instance offers a commit within seconds; a longer delay is worth a warning. */
 const unoffered_ms = 15_000;
 
-/** Whether a commit would be taken, as this instance sees its fleet, and what is missing otherwise. */
+/** Whether a commit would be accepted, as this instance sees its fleet, and what is missing otherwise. */
 export class CommitOffer {
   readonly #readiness = new CommitReadiness();
   #offeredAt_ms = Number.NEGATIVE_INFINITY;
-  /** Since when a commit could be offered but for what is missing; null while it is, or the copy is not done. */
+  /** Since when something missing has prevented an offer; null while it is offered, or the copy is not done. */
   #unofferedSince_ms: number | null = null;
 
   /** @param id the own instance */
@@ -41,12 +41,12 @@ export class CommitOffer {
     private readonly clock: Clock,
   ) {}
 
-  /** Whether the own shares are ready. */
+  /** Whether the own tasks are ready. */
   isOwnReady(run: OfferedRun | null): boolean {
     return this.#missingHere(run).length === 0;
   }
 
-  /** What keeps a commit from being taken, as this instance sees its fleet; null unless it runs or is paused. */
+  /** What prevents a commit, as this instance sees its fleet; null unless it runs or is paused. */
   blockers(run: OfferedRun): CommitBlocker[] | null {
     return run.state === 'RUNNING' || run.state === 'PAUSED' ? [...this.#missing(run)] : null;
   }
@@ -58,7 +58,7 @@ export class CommitOffer {
     return true;
   }
 
-  /** Why no commit has been offered for a while, although all is copied; to be called several times a second. */
+  /** Why no commit has been offered for a while, although everything is copied; call it several times a second. */
   warnings(run: OfferedRun): readonly Warning[] {
     const isDue =
       run.state === 'RUNNING' && run.liveStats.length > 0 && run.liveStats.every(({ copyDone }) => copyDone);
@@ -70,13 +70,13 @@ export class CommitOffer {
     const now_ms = this.clock.monotonic_ms();
     this.#unofferedSince_ms ??= now_ms;
     if (now_ms - this.#unofferedSince_ms < unoffered_ms) return [];
-    const description = `No commit is offered at present, as ${run.deps.ownIds.join(', ')} sees it: ${textOf(missing)}.`;
+    const description = `${run.deps.ownIds.join(', ')} does not offer a commit: ${textOf(missing)}.`;
     return [{ name: 'commitNotOffered', description }];
   }
 
   /**
-   * Resolves when a commit may be taken: it is offered, or another instance has taken it. What was offered a moment ago is
-   * waited for, since what progress has said must hold: the word of a peer that was paused or away may come late.
+   * Resolves when a commit may be taken: it is offered, or another instance has taken it. Waits for an offer that stood
+   * a moment ago, since progress has promised it: the report of a paused or disconnected peer may come late.
    * @throws ConvoyError `cannotCommit`, which names what is missing
    */
   async untilItStands(run: OfferedRun, signal: AbortSignal): Promise<void> {
@@ -108,7 +108,7 @@ export class CommitOffer {
     return blockers.length > 0 ? blockers : this.#readiness.judge(run.liveStats, run.deps.ownIds.length);
   }
 
-  /** A peer's word that it is ready counts only where its record says that its copy is done. */
+  /** A peer's report of readiness counts only where its record says that its copy is done. */
   #missingElsewhere({ view, deps }: OfferedRun): readonly CommitBlocker[] {
     const reports = this.fleet.reports();
     return view.record.taskIds.flatMap((instance): readonly CommitBlocker[] => {
@@ -134,7 +134,7 @@ function textOf(blockers: readonly CommitBlocker[]): string {
   return blockers.map(blockerText).join('; ');
 }
 
-/** What a share's verifier waits for; figures that an older release has stored do not tell. */
+/** What a task's verifier waits for; stats of an older release do not contain it. */
 function verifierBlocker(stats: VerificationStats | null): OwnBlocker | null {
   if (stats?.blocker === null) return null;
   return stats?.blocker ?? blockedBy('verifying', 'the verifier has not compared everything');

@@ -7,11 +7,11 @@ import type { HistoryRecord, StoredHistory } from '../../store/history-record.js
 import type { MigrationView } from '../migration/migration-watch.js';
 import type { Runtime } from '../migration/runtime.js';
 
-/** How often the fleet is looked at. */
+/** Interval of looking at the fleet. */
 const look_ms = 1_000;
-/** What has changed is stored this often at most. */
+/** Minimum interval between stores of what has changed. */
 const store_ms = 5_000;
-/** Posted this often, since Redis may have lost it. */
+/** Interval of publishing, since Redis may have lost it. */
 const publishInterval_ms = 2_000;
 
 export interface HistoryKeeperDependencies {
@@ -24,8 +24,8 @@ export interface HistoryKeeperDependencies {
 }
 
 /**
- * Keeps the course of the migration: every instance looks, the leader stores and posts it. Nothing waits for it and
- * nothing fails because of it.
+ * Keeps the history of the migration: every instance looks, the leader stores and publishes it. Nothing waits for it,
+ * and its failures fail nothing.
  */
 export class HistoryKeeper {
   #look: FleetLook | null = null;
@@ -45,7 +45,7 @@ export class HistoryKeeper {
         if (!signal.aborted)
           logger.debug(
             { event: 'historyNotStored', err: error },
-            'the history could not be kept, the next look tries again',
+            'the history could not be stored; the next look retries',
           );
       });
       await clock.sleep(look_ms, signal);
@@ -57,7 +57,7 @@ export class HistoryKeeper {
     const reports = fleet.reports();
     const before = this.#look;
     const look = lookAt(reports, expectedIds(), fleet.leader());
-    // What differs from instance to instance is as it was until all have it alike.
+    // A value on which instances disagree stays as it was until all agree.
     this.#look = {
       ...look,
       state: look.state ?? before?.state ?? null,
@@ -83,7 +83,7 @@ export class HistoryKeeper {
     this.#publish(at_ms, { ...history, points: withLatest(history, point) });
   }
 
-  /** After a restart the first look is compared with what the time line has last said of the same thing. */
+  /** After a restart, compares the first look with the latest entries of the time line. */
   #isNews(text: string): boolean {
     return !(this.#cached?.history.timeline ?? []).slice(-20).some((entry) => entry.text === text);
   }
@@ -124,7 +124,7 @@ const unseen: FleetLook = {
   warnings: new Map(),
 };
 
-/** Once it is over, only changes are news. */
+/** Once the migration is over, only changes are news. */
 function isOver({ state, failure }: FleetLook): boolean {
   return state === 'COMMITTED' || failure !== null;
 }
@@ -139,10 +139,10 @@ function differs({ points }: History, point: History['points'][number]): boolean
   );
 }
 
-/** What is shown ends at the present, and not up to an interval before. */
+/** The published history ends at the present, not up to an interval before. */
 function withLatest({ points }: History, point: History['points'][number]): History['points'] {
   return points.at(-1)?.at_ms === point.at_ms ? points : [...points.slice(-(pointsShownMax - 1)), point];
 }
 
-/** As many as are kept. */
+/** As many as are stored. */
 const pointsShownMax = 720;

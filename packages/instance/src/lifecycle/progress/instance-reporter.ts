@@ -41,7 +41,7 @@ export interface InstanceReporterDependencies {
   mismatches: (query: MismatchQuery) => AsyncIterable<Mismatch>;
 }
 
-/** Reports one instance: its progress to users, its report to peers, its metrics, and the details that watchers read. */
+/** Reports one instance: its progress to users, reports to peers, metrics, and details that watchers read. */
 export class InstanceReporter {
   readonly offer: CommitOffer;
   readonly #rates: Rates;

@@ -1,10 +1,10 @@
 import type { InstanceStats } from '@convoy/api/fleet/instance-stats';
 import type { MigrationRun } from '../run/migration-run.js';
 
-/** Shards named at most. */
+/** Bound of the shards that are named. */
 const shardsNamedMax = 1_000;
 
-/** The figures of a process's part in a migration, for those who watch. */
+/** The stats of a process's part in a migration, for watchers. */
 export function instanceStatsOf({ stats, deps, view }: MigrationRun, bufferBytesMax: number): InstanceStats {
   const sum = (stat: (one: (typeof stats)[number]) => number): number =>
     stats.reduce((total, one) => total + stat(one), 0);

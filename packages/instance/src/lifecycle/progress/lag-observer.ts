@@ -6,7 +6,7 @@ import { sourceShardOf } from '../../store/reversal.js';
 import type { MigrationRun } from '../run/migration-run.js';
 import { oplogRemaining, oplogTimeInWords } from '../stats/oplog-time.js';
 
-/** What is seen of the way from the source to the destination; null where something is not known. */
+/** What is observed between the source and the destination; null where a value is unknown. */
 export interface Observed extends LagStats {
   /** Milliseconds of a round trip. */
   sourcePing_ms: number | null;
@@ -32,7 +32,7 @@ export class LagObserver {
     this.#seen = this.#look();
   }
 
-  /** As it was observed last. */
+  /** The last observation. */
   get seen(): Observed {
     return this.#seen;
   }
@@ -42,7 +42,7 @@ export class LagObserver {
     await this.#watch.run(() => this.run.state === 'COMMITTED' || this.run.failure !== null, signal);
   }
 
-  /** Takes the present figures in; to be called several times a second. */
+  /** Observes the present stats; call it several times a second. */
   observe(): void {
     this.#seen = this.#look();
   }
@@ -53,7 +53,7 @@ export class LagObserver {
     const oplogRemaining_seconds = this.#oplogRemaining();
     const { ddlWatermark } = run.watch.journalled;
     const { ddlChanges, commit } = run.view.record;
-    // Nobody is told of a horizon beyond the commit time: it stands still there, and nothing is behind.
+    // Beyond the commit time the leader publishes no DDL watermark, so its apparent lag is none.
     const isPassed = commit !== null && ddlWatermark !== null && ddlWatermark > timeOf(commit.time);
     const ddlWatermark_seconds = ddlWatermark === null ? null : isPassed ? sourceTime_seconds : secondsOf(ddlWatermark);
     const stats = run.liveStats;
@@ -69,7 +69,7 @@ export class LagObserver {
     return { ...lag, sourcePing_ms, destinationPing_ms, oplogTime, oplogRemaining_seconds };
   }
 
-  /** The shortest of the own shards'; a checkpoint in a pause stands still, while the oplog goes on. */
+  /** The shortest of the own shards. A checkpoint does not move in a pause, while the oplog keeps rolling. */
   #oplogRemaining(): number | null {
     const { view, deps } = this.run;
     const remaining = deps.ownIds.flatMap((id) => {

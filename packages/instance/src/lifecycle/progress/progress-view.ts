@@ -19,9 +19,9 @@ export interface ProgressSource {
   state: MigrationState;
   view: MigrationView;
   ownIds: readonly string[];
-  /** Of each own share; empty while none runs. */
+  /** Of each own task; empty while none runs. */
   stats: readonly TaskStats[];
-  /** Of each own share's verifier; null when the migration is not verified. */
+  /** Of each own task's verifier; null when the migration is not verified. */
   verification: readonly (VerificationStats | null)[] | null;
   syncID: string;
   leader: Leader | null;
@@ -62,18 +62,19 @@ export function progressOf(source: ProgressSource): Progress {
   };
 }
 
-/** 0 of 1 before the copy, never more than the total, and equal to it when all is copied. */
+/** 0 of 1 before the copy, never more than the total, and equal to it when everything is copied. */
 function collectionCopyOf(source: ProgressSource): NonNullable<Progress['collectionCopy']> {
   const { record } = source.view;
   if (record.phase === 'starting') return { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 };
   const copied = Math.max(copiedBytes(source), emptySourceByte(source));
-  // The leader sets the total to what all have copied a moment after the last one is done; a lone instance knows it at once.
+  // The leader sets the total to the copied bytes a moment after the last task is done; a lone instance knows it at
+  // once.
   const ownsAll = record.taskIds.every((id) => source.ownIds.includes(id));
   const total = ownsAll && copyIsDone(source) ? copied : Math.max(1, record.estimatedTotalBytes ?? copied);
   return { estimatedTotalBytes: total, estimatedCopiedBytes: Math.min(copied, total) };
 }
 
-/** A source without documents counts as one byte, which the owner of its first share has copied in the end. */
+/** A source without documents counts as one byte, which the owner of its first task has copied in the end. */
 function emptySourceByte(source: ProgressSource): number {
   const { record } = source.view;
   const [first] = record.taskIds;
@@ -85,7 +86,7 @@ function ownTasks({ view, ownIds }: ProgressSource) {
   return ownIds.flatMap((id) => view.tasks.get(id) ?? []);
 }
 
-/** Live figures; the durable ones until the stations run. */
+/** Live stats; the stored ones until the stages run. */
 function copiedBytes(source: ProgressSource): number {
   const { stats } = source;
   if (stats.length > 0) return stats.reduce((sum, one) => sum + one.copiedBytes, 0);

@@ -6,21 +6,24 @@ import {
 import { HistoryKeeper } from './history-keeper.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
-/** How often what is copied of each collection is looked at. */
+/** Interval of publishing the copy progress of each collection. */
 const namespaces_ms = 2_000;
-/** Posted this often even when nothing is new: Redis may have lost it. */
+/** Published this often even when nothing is new: Redis may have lost it. */
 const republish_ms = 30_000;
 
-/** Posts, for those who watch, what is too large for reports. */
+/** Publishes, for watchers, the details that are too large for reports. */
 export class DetailsPublisher {
   #end = new AbortController();
-  /** Settles when nothing is posted any more. */
+  /** Settles when nothing is published any more. */
   ended: Promise<unknown> = Promise.resolve();
 
   /** @param expectedIds ids of the instances that make up the fleet */
   constructor(private readonly expectedIds: () => readonly string[]) {}
 
-  /** Posts for a run, in the place of the one before, until the signal; also after a failure, of which the time line tells. */
+  /**
+   * Publishes for a run, in the place of the one before, until the signal; also after a failure, which the time line
+   * shows.
+   */
   follow(run: MigrationRun, signal: AbortSignal): void {
     this.#end.abort();
     this.#end = new AbortController();
@@ -57,7 +60,7 @@ async function publishNamespaces(run: MigrationRun, signal: AbortSignal): Promis
   }
 }
 
-/** The collections that are being copied first, then the largest; what is beyond the bound is summed up. */
+/** The collections that are being copied first, then the largest; those beyond the bound are added up. */
 export function namespacesDetails(
   parts: readonly NamespacePart[],
   max = NAMESPACES_PUBLISHED_MAX,

@@ -3,13 +3,13 @@ import type { Metrics } from '../../metrics/metrics.js';
 import type { Observed } from './lag-observer.js';
 import type { TaskStats } from '../stats/task-stats.js';
 
-/** Counters that only grow, as they were published last. */
+/** Counters that only grow, as last published. */
 export interface PublishedTotals {
   copiedBytes: number;
   copiedDocuments: number;
 }
 
-/** Brings the metrics to the present figures. Returns the totals to be given back next time. */
+/** Sets the metrics to the present stats. Returns the totals to pass next time. */
 export function publishMetrics(
   metrics: Metrics,
   state: MigrationState,
@@ -35,7 +35,7 @@ export function publishMetrics(
   return now;
 }
 
-/** Brings the metrics to what was observed of the way between the clusters. */
+/** Sets the metrics to what was observed between the clusters. */
 export function publishObserved(
   metrics: Metrics,
   { ddlLag_seconds, oplogRemaining_seconds, sourcePing_ms, destinationPing_ms }: Observed,

@@ -2,7 +2,8 @@ import { type MigrationWatch, untilOrFor } from '../migration/migration-watch.js
 import type { Runtime } from '../migration/runtime.js';
 
 /**
- * Waits until the next report is due: for a time, and no longer than until the permission to write changes, which users wait for.
+ * Waits until the next report is due: for a time, but not beyond a change of the permission to write, which users wait
+ * for.
  * @param watch of the migration; null while there is none
  */
 export async function reportPause(

@@ -5,7 +5,7 @@ import type { Runtime } from '../migration/runtime.js';
 /** Servers forget sessions, and with them the fence against former owners, after 30 minutes without use. */
 const sessionRefresh_ms = 5 * 60_000;
 
-/** Refreshes the write sessions of tasks, paused ones too, until the migration is committed. */
+/** Refreshes the write sessions of tasks, also of paused ones, until the migration is committed. */
 export async function keepSessions(
   runtime: Pick<Runtime, 'clock' | 'retrying'>,
   destination: Pick<ClusterClient, 'router'>,

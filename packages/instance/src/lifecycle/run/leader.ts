@@ -11,10 +11,12 @@ import { allTasks, type MigrationView } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
 import { bringBlock } from '../migration/write-blocks.js';
 
-/** A process that is not the leader looks this often whether it has become so; changes of the fleet wake it as well. */
+/**
+ * Interval at which a process that is not the leader checks whether it is now; changes of the fleet wake it as well.
+ */
 const leadershipInterval_ms = 500;
 
-/** Leads whenever the fleet says so, until the migration is committed; a deposed leader goes back to waiting. */
+/** Leads whenever the fleet elects this process, until the migration is committed; a deposed leader waits again. */
 export async function leadWhenElected(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
   const { runtime, watch } = deps;
   for (;;) {
@@ -31,7 +33,7 @@ export async function leadWhenElected(deps: MigrationDependencies, signal: Abort
   }
 }
 
-/** Resolves with true once this process leads; with false once the migration is committed, after which nothing is left to be led. */
+/** Resolves with true once this process leads; with false once the migration is committed, when no leader is needed. */
 async function isElected({ runtime, fleet, watch }: MigrationDependencies, signal: AbortSignal): Promise<boolean> {
   while (watch.view.record.phase !== 'committed') {
     if (fleet.isLeader()) return true;
@@ -48,16 +50,16 @@ async function lead(deps: MigrationDependencies, signal: AbortSignal): Promise<v
   try {
     await leadWith(deps, leaderEpoch, signal);
   } catch (error) {
-    // What a leader meets that was deposed is the work of its successor, and fails nobody.
+    // A failure of a deposed leader does not fail the migration: its successor does the work.
     if (!signal.aborted) await records.confirmLeader(leaderEpoch, signal);
     throw error;
   }
 }
 
 /**
- * A process that was frozen before it took the epoch would have the latest one, and lead while another has its lease. One that
- * was slow and gets its lease back goes on with the epoch that it has: nothing is begun anew for it.
- * @throws ConvoyError `staleEpoch` once another has taken a later epoch
+ * Waits for the lease. Otherwise a process that was frozen before it took the epoch would lead while another has the
+ * lease. A slow process that gets its lease back continues with its epoch.
+ * @throws ConvoyError `staleEpoch` once another process has taken a later epoch
  */
 async function untilLeaseIsHeld(
   { runtime, fleet, watch }: MigrationDependencies,
@@ -67,15 +69,14 @@ async function untilLeaseIsHeld(
   while (!fleet.isLeader()) {
     await runtime.clock.sleep(leadershipInterval_ms, signal);
     const { record } = await watch.refresh(signal);
-    if (record.leaderEpoch !== leaderEpoch)
-      throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
+    if (record.leaderEpoch !== leaderEpoch) throw new ConvoyError('staleEpoch', 'Another instance now leads.');
   }
 }
 
 async function leadWith(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   const { watch } = deps;
   const view = await watch.refresh(signal);
-  // The former leader may have committed since: what operators have changed after that stays as it is.
+  // The former leader may have committed since: later changes of operators stay.
   if (view.record.phase === 'committed') return;
   if (view.record.phase === 'starting') {
     await initialise(deps, leaderEpoch, signal);
@@ -91,7 +92,7 @@ async function leadWith(deps: MigrationDependencies, leaderEpoch: number, signal
   await commit(deps, leaderEpoch, signal);
 }
 
-/** Until the commit time is sealed, definition changes are followed. */
+/** The leader follows DDL changes until the commit time is sealed. */
 function isFollowing({ watch }: MigrationDependencies): boolean {
   const { phase, commit: round } = watch.view.record;
   return phase === 'syncing' || (phase === 'committing' && round?.sealed !== true);
@@ -112,7 +113,7 @@ async function leadSync(deps: MigrationDependencies, leaderEpoch: number, stop: 
   });
 }
 
-/** From here on the migration commits: the source refuses the writes of users, where that was asked for. */
+/** The migration commits from here on: the source refuses user writes, where requested. */
 async function stopWriters(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   await deps.records.updateAsLeader(leaderEpoch, { phase: 'committing' }, signal);
   stepDone('commitStarted');
@@ -121,8 +122,8 @@ async function stopWriters(deps: MigrationDependencies, leaderEpoch: number, sig
 }
 
 /**
- * While all sync, keeps the total at the sum of what was copied whenever all have copied everything: collections that come
- * later, and those that are copied anew or dropped, change it again. Ends when every share has been told to commit.
+ * Keeps the total at the sum of all copied bytes, whenever all tasks have copied everything. Later collections,
+ * repeated copies and drops change it again. Ends when every task has taken the command to commit.
  */
 export async function supervise(
   deps: Pick<MigrationDependencies, 'records' | 'watch'>,

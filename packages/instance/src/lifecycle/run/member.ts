@@ -23,14 +23,14 @@ import { SyncPipeline } from '../task/sync-pipeline.js';
 import { isOpeningDecided, isVerified } from '../../store/migration-record.js';
 import { VerifiedTask } from '../task/verification-task.js';
 
-/** How often a share that waits for the end of the commit looks whether it has later source writes to tell of. */
+/** Interval at which a task that waits for the end of the commit looks for later source writes. */
 const lateWrites_ms = 100;
-/** The same while the leader waits for its last look: a stream is a few round trips away from its time. */
+/** The same while the leader waits for its last look: a stream reaches its time within a few round trips. */
 const lastLook_ms = 20;
 
 /**
- * Syncs this process's shares from where they are until the opening of the destination is decided.
- * @param onSyncs gets the shares' syncs and verifiers as soon as they exist, for progress
+ * Syncs this process's tasks until the opening of the destination is decided.
+ * @param onSyncs receives the tasks' pipelines and verifiers as soon as they exist, for progress
  * @param stop ends the work cleanly (pause, end of the process)
  * @param hard ends it at once
  */
@@ -92,7 +92,7 @@ export async function syncTasks(
   });
 }
 
-/** Once the opening is decided, what a share meets on a source that goes away ends nothing. */
+/** Once the opening is decided, failures of a source that goes away do not matter. */
 export async function isOfNoMatter(
   error: unknown,
   watch: Pick<MigrationDependencies['watch'], 'refresh'>,
@@ -102,7 +102,7 @@ export async function isOfNoMatter(
   return isOpeningDecided((await watch.refresh(signal)).record);
 }
 
-/** The definition journal as a share's process finds it, after its predecessor can write no more. */
+/** The DDL journal as a task's process finds it, after its predecessor can no longer write. */
 interface FoundJournal {
   done: DdlChange[];
   undone: DdlChange[];
@@ -168,7 +168,7 @@ function syncPipeline(
       patience: { isAwaited: () => isStreamAwaited(watch.view), isIdle: () => idle.isIdle() },
       recreate: async (entry, confirm, signal) => {
         const [plan] = planOf(deps, [entry]).collections;
-        if (plan === undefined) throw new ConvoyError('internalError', 'A capped collection cannot be made anew.');
+        if (plan === undefined) throw new ConvoyError('internalError', 'A capped collection cannot be recreated.');
         await recreateCapped({ destination, retrying: runtime.retrying, confirm }, plan, signal);
       },
     },
@@ -176,7 +176,7 @@ function syncPipeline(
   );
 }
 
-/** A share that had an owner before: its late writes are refused by the servers from here on. */
+/** A task that had an owner before: from here on the servers refuse that owner's late writes. */
 async function fenceFormerOwner(deps: MigrationDependencies, record: TaskRecord, signal: AbortSignal): Promise<void> {
   if (record.epoch <= 1) return;
   const { destination, runtime } = deps;
@@ -185,8 +185,8 @@ async function fenceFormerOwner(deps: MigrationDependencies, record: TaskRecord,
 }
 
 /**
- * Drains every commit round as it comes; afterwards tells of writes that come too late, until the opening is decided.
- * @param before what an earlier process has told: late writes that it has seen are not taken back while they are read again
+ * Drains every commit round; afterwards reports writes that come too late, until the opening is decided.
+ * @param before what an earlier process has reported: its late writes stay reported while they are read again
  */
 export async function followCommit(
   deps: Pick<MigrationDependencies, 'watch' | 'fleet' | 'runtime' | 'taskRecords'>,
@@ -221,7 +221,7 @@ export async function followCommit(
   }
 }
 
-/** How many writes there are above the commit time does not matter, only that there are. */
+/** The number of writes above the commit time does not matter, only whether there are any. */
 function isNews(found: DrainedRound, reported: DrainedRound | null): boolean {
   const isLater = reported?.round !== found.round || (reported.eventsAbove === 0 && found.eventsAbove > 0);
   return isLater || !isDeepStrictEqual([reported.deletedIn, reported.lookedTo], [found.deletedIn, found.lookedTo]);

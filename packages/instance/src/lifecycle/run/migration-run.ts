@@ -29,10 +29,10 @@ import type { VerifiedTask } from '../task/verification-task.js';
 import type { VerificationStats } from '../stats/verification-stats.js';
 import { blocksAfterFailure } from '../migration/write-blocks.js';
 
-/** Writes in flight when everything is to end are given this long; then their connections are cut. */
+/** Time for writes in flight at the end; then their connections are cut. */
 const hardStop_ms = 4000;
 
-/** An answer that could not be given is given again after this time: a cleanup takes who is silent for gone. */
+/** Delay before a failed answer is given again: a cleanup takes a silent process for gone. */
 const answerAgain_ms = 500;
 
 /** What a run is made of. */
@@ -41,15 +41,18 @@ export interface MigrationRunDependencies {
   fleet: Fleet;
   source: ClusterClient;
   destination: ClusterClient;
-  /** The one of both that holds the migration's state. */
+  /** The cluster with the migration's state. */
   home: ClusterClient;
-  /** The shares of this process. */
+  /** The sync tasks of this process. */
   ownIds: readonly string[];
   owner: TaskRecord['owner'];
   initial: MigrationView;
 }
 
-/** One process's part in one direction of a migration, from its begin (or the process's own restart) to COMMITTED, a failure, or the swap of the clusters. */
+/**
+ * One process's part in one direction of a migration: from its start, or the process's restart, to COMMITTED, a
+ * failure, or the swap of the clusters.
+ */
 export class MigrationRun {
   readonly #records: MigrationRecords;
   readonly #tasks: TaskRecords;
@@ -68,7 +71,7 @@ export class MigrationRun {
   #work: Promise<void> = Promise.resolve();
   #member: Promise<void> = Promise.resolve();
   #afterFailure: Promise<void> = Promise.resolve();
-  /** The shares as this process has taken them; empty while it has not, or could not. */
+  /** The tasks as this process has taken them; empty before that, and after a failure to take them. */
   #taken: Promise<readonly TaskRecord[]> = Promise.resolve([]);
   #hasTaken = false;
   readonly #reported = new Condition();
@@ -91,7 +94,7 @@ export class MigrationRun {
     return this.#watch.view;
   }
 
-  /** The migration's failure, or what ended this process's own part. */
+  /** The migration's failure, or the failure that ended this process's part. */
   get failure(): Failure | null {
     const { record } = this.view;
     const failure = this.#failure ?? record.failure;
@@ -100,7 +103,7 @@ export class MigrationRun {
       : { error: failure.error, errorDescription: failure.errorDescription + blocksAfterFailure(record) };
   }
 
-  /** Where the course of the migration is kept. */
+  /** The stored history of the migration. */
   get historyRecord(): HistoryRecord {
     return new HistoryRecord(this.#metadata);
   }
@@ -109,18 +112,18 @@ export class MigrationRun {
     return this.#indexBuilding;
   }
 
-  /** Figures of the own shares, the last known ones while none runs. */
+  /** Stats of the own tasks; the last known ones while none runs. */
   get stats(): readonly TaskStats[] {
     if (this.#syncs.length > 0) this.#stats = this.liveStats;
     return this.#stats;
   }
 
-  /** Figures of the own shares that run just now. */
+  /** Stats of the own tasks that run now. */
   get liveStats(): readonly TaskStats[] {
     return this.#syncs.map((sync) => sync.stats());
   }
 
-  /** Figures of the own shares' verifiers, the last stored ones while they do not run; null without verification. */
+  /** Stats of the own tasks' verifiers, the last stored ones while they do not run; null without verification. */
   get verification(): readonly (VerificationStats | null)[] | null {
     const { record, tasks } = this.view;
     if (!isVerified(record)) return null;
@@ -129,7 +132,7 @@ export class MigrationRun {
     );
   }
 
-  /** What is copied of each collection by the own shares, the last known while none runs. */
+  /** What the own tasks have copied of each collection; the last known while none runs. */
   namespaceParts(): readonly NamespacePart[] {
     if (this.#syncs.length > 0) this.#namespaceParts = this.#syncs.flatMap((sync) => sync.namespaceParts());
     return this.#namespaceParts;
@@ -145,12 +148,12 @@ export class MigrationRun {
     return 'RUNNING';
   }
 
-  /** Aborted once the run ends, by itself or not. */
+  /** Aborted once the run ends, for any reason. */
   get ended(): AbortSignal {
     return this.#end.signal;
   }
 
-  /** Begins the work in the background. */
+  /** Starts the work in the background. */
   begin(): void {
     if (this.failure !== null) {
       if (!this.view.record.sourceReleased) this.#afterFailure = this.#releaseSource();
@@ -169,21 +172,21 @@ export class MigrationRun {
     this.#afterFailure = this.#work.then(() => this.#releaseSource());
   }
 
-  /** Stops the stations after what is in flight, durably. */
+  /** Stops the stages once what is in flight is durable. */
   async pause(): Promise<void> {
     await this.#setOwn({ paused: true });
     this.#pause.abort(new ConvoyError('notReady', 'paused'));
     await this.#member;
   }
 
-  /** Lets the stations go on where they stopped. */
+  /** Continues the stages where they stopped. */
   async resume(): Promise<void> {
     await this.#setOwn({ paused: false });
     this.#pause = new AbortController();
     this.#member = this.#guarded(AbortSignal.any([this.#end.signal, this.#pause.signal]), (stop) => this.#follow(stop));
   }
 
-  /** Records that this process's shares are to be committed; the leader begins when all of the fleet's are. */
+  /** Records that this process's tasks should commit; the leader starts once all tasks of the fleet should. */
   async requestCommit(): Promise<void> {
     await this.#setOwn({ commitRequested: true });
     this.deps.fleet.wake();
@@ -195,21 +198,26 @@ export class MigrationRun {
     return [...tasks.values()].some((task) => task.commitRequested);
   }
 
-  /** Records that this process's shares are to be synced in the other direction; the leader swaps the clusters when all of the fleet's are. */
+  /**
+   * Records that this process's tasks should sync in the other direction; the leader swaps the clusters once all tasks
+   * of the fleet should.
+   */
   async requestReverse(): Promise<void> {
-    // What it still writes is of the direction that ends.
+    // Its remaining writes belong to the direction that ends.
     await this.#member;
     await this.#setOwn({ reverseRequested: turnsOf(this.view.record) });
     this.deps.fleet.wake();
     this.#reported.changed();
   }
 
-  /** The migration as it is recorded now. */
+  /** Reads the migration's record now. */
   async refresh(signal: AbortSignal): Promise<MigrationView> {
     return this.#watch.refresh(signal);
   }
 
-  /** Resolves with true once the clusters were swapped after this process was told to reverse; with false when it ends before. */
+  /**
+   * Resolves with true once the clusters are swapped after a command to reverse; with false when the run ends before.
+   */
   async untilSwapped(): Promise<boolean> {
     const { signal } = this.#end;
     await this.#reported.until(() => this.#isReported, signal).catch(() => undefined);
@@ -241,13 +249,13 @@ export class MigrationRun {
 
   async #follow(stop: AbortSignal): Promise<void> {
     if (this.view.record.phase === 'committed') return;
-    // What was recorded of the shares is of the other direction until the leader lets them begin anew.
+    // The tasks' records describe the other direction until the leader starts this one.
     await this.#watch.until(({ record }) => record.phase !== 'reversing', stop);
-    // Paused shares, too: a former owner that thaws must not let them go on behind this process's back.
+    // Takes paused tasks too: a former owner that thaws must not resume them unnoticed.
     const taking = this.#take(stop);
     this.#taken = taking.catch(() => []);
     const owned = await taking;
-    // Once the opening is decided there is nothing left to sync; who was replaced learns of it all the same.
+    // Once the opening is decided there is nothing left to sync; taking the tasks still deposes a former owner.
     if (owned.every(({ paused }) => paused) || isOpeningDecided(this.view.record)) return;
     try {
       await syncTasks(
@@ -275,8 +283,8 @@ export class MigrationRun {
   }
 
   /**
-   * Ends this process once another has taken its shares, also while it writes nothing that would be refused: before the copy, and
-   * paused. Otherwise it would take the identity back when the other one is silent for a while.
+   * Ends this process once another has taken its tasks. This matters where no write would be refused: before the copy,
+   * and paused. Otherwise this process would take the identity back when the other one is silent for a while.
    * @throws ConvoyError `staleEpoch` then
    */
   async #endWhenReplaced(signal: AbortSignal): Promise<void> {
@@ -308,7 +316,7 @@ export class MigrationRun {
   async #setOwn(set: Partial<TaskRecord>): Promise<void> {
     const taken = await this.#taken;
     for (const id of this.deps.ownIds) {
-      // Under the epoch of this process: one that has been replaced must not speak for its successor.
+      // Uses the epoch of this process: a replaced process must not speak for its successor.
       const own = taken.find((task) => task._id === id) ?? this.view.tasks.get(id);
       const epoch = own?.epoch ?? 0;
       await this.#tasks.update(id, epoch, set, this.#end.signal);
@@ -317,19 +325,19 @@ export class MigrationRun {
   }
 
   /**
-   * A failure that came before the destination was opened gives the source back to its users. Every process sees to it once
-   * its own work has ended: the leader among them may just have blocked it.
+   * After a failure before the opening, user writes on the source are allowed again. Every process does this once its
+   * own work has ended, because the leader among them may just have blocked them.
    */
   async #releaseSource(): Promise<void> {
     if (this.failure !== null) await releaseSource(this.#deps(), this.#hard.signal);
   }
 
-  /** What is left on the destination after the commit is nobody's business here: a cleanup may remove it. */
+  /** The metadata left after the commit does not concern this process: a cleanup may remove it. */
   async #watchUntilCommitted(stop: AbortSignal): Promise<void> {
     await this.#watchWhile(stop, (signal) => this.#watch.until(({ record }) => record.phase === 'committed', signal));
   }
 
-  /** Keeps the state in view for as long as some work lasts. */
+  /** Keeps the view current while some work lasts. */
   async #watchWhile(stop: AbortSignal, work: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const over = new AbortController();
     const watching = this.#watch.run(AbortSignal.any([stop, over.signal])).catch((error: unknown) => {
@@ -338,7 +346,7 @@ export class MigrationRun {
     await Promise.race([work(stop).finally(() => over.abort()), watching]);
   }
 
-  /** Tells a cleanup that this process is at work. */
+  /** Shows a cleanup that this process is at work. */
   async #answerMemberChecks(): Promise<void> {
     const { signal } = this.#end;
     for (let answered: string | undefined; !signal.aborted;) {
@@ -363,7 +371,7 @@ export class MigrationRun {
     this.#end.abort(new ConvoyError(failure.error, failure.errorDescription));
   }
 
-  /** Runs work until its signal; what else ends it is a failure of the migration. */
+  /** Runs work until its signal; any other end is a failure of the migration. */
   async #guarded(stop: AbortSignal, work: (stop: AbortSignal) => Promise<void>): Promise<void> {
     try {
       await work(stop);
@@ -383,7 +391,7 @@ export class MigrationRun {
     this.#failure = await recordFailure({ records: this.#records, isReplaced }, thrown, this.#hard.signal);
     fleet.wake();
     this.#end.abort(this.#failure);
-    // Another process has the share: its identity must not come back to this one when that is silent for a while.
+    // Another process owns the task: this one must not take the identity back when that process is silent for a while.
     if (this.#failure.error === 'staleEpoch') await fleet.leave();
   }
 }

@@ -1,17 +1,17 @@
 import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { MigrationRecords } from '../../store/migration-record.js';
 
-/** Where a process's failure is recorded. */
+/** Where a process records its failure. */
 export interface FailureRecord {
   records: Pick<MigrationRecords, 'fail'>;
-  /** Reads the durable state: whether another process has taken the shares over. */
+  /** Reads the durable state: whether another process has taken the tasks. */
   isReplaced: () => Promise<boolean>;
 }
 
 /**
- * Records a process's failure for the whole migration. One that another process has replaced speaks for nobody: what it meets
- * after a freeze (a stream that it comes too late for, retries that have lasted too long) its successor need not meet.
- * @returns what ends this process: the failure as it is recorded, or `staleEpoch`, which is not
+ * Records a process's failure for the whole migration. A replaced process records nothing: its successor need not meet
+ * the same failure. Examples after a freeze are a stream that can no longer be resumed, and exhausted retries.
+ * @returns what ends this process: the recorded failure, or `staleEpoch`, which is not recorded
  */
 export async function recordFailure(
   { records, isReplaced }: FailureRecord,
@@ -20,7 +20,7 @@ export async function recordFailure(
 ): Promise<ConvoyError> {
   const failure = toConvoyError(thrown);
   if (failure.error === 'staleEpoch') return failure;
-  // Where the state cannot be read a failure cannot be recorded either.
+  // A failure cannot be recorded either where the state cannot be read.
   if (await isReplaced().catch(() => false)) return new ConvoyError('staleEpoch', undefined, { cause: thrown });
   const { error, errorDescription } = failure;
   await records.fail({ error, errorDescription }, signal).catch(() => undefined);

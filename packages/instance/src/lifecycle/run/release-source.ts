@@ -2,12 +2,12 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import { bringBlock, wantedBlocks } from '../migration/write-blocks.js';
 
-/** A source that could not be reached within the retry policy, or has refused, is tried again this much later. */
+/** Delay before the next attempt, after a source was unreachable within the retry policy, or has refused. */
 const again_ms = 60_000;
 
 /**
- * After a failure that came before the destination was opened: gives the source back to its users, and tries until it has
- * succeeded, since nobody else does. Does nothing where the migration has not failed, or was cleaned up.
+ * After a failure before the opening: allows user writes on the source again. It retries until it succeeds, since
+ * nobody else does it. Does nothing where the migration has not failed, or was cleaned up.
  */
 export async function releaseSource(
   deps: Pick<MigrationDependencies, 'runtime' | 'source' | 'destination' | 'records' | 'watch'>,
@@ -19,7 +19,10 @@ export async function releaseSource(
       await release(deps, signal);
       return;
     } catch (error) {
-      logger.error({ event: 'sourceNotReleased', err: error }, 'the source could not be given back to its users');
+      logger.error(
+        { event: 'sourceNotReleased', err: error },
+        'the block of user writes on the source could not be lifted',
+      );
       if (error instanceof ConvoyError && error.error === 'destinationChanged') return;
     }
     await clock.sleep(again_ms, signal).catch(() => undefined);

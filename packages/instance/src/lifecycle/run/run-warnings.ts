@@ -17,20 +17,20 @@ export function runWarnings(
   if (unstarted.length > 0) {
     warnings.push({
       name: 'waitingForInstances',
-      description: `Waiting until these instances are started too: ${unstarted.join(', ')}.`,
+      description: `Waiting for a start of these instances: ${unstarted.join(', ')}.`,
     });
   }
   const unreversed = isReversing ? record.taskIds.filter((id) => !isReverseRequested(record, tasks.get(id))) : [];
   if (unreversed.length > 0) {
     warnings.push({
       name: 'waitingForInstances',
-      description: `Waiting until these instances are told to reverse, too: ${unreversed.join(', ')}.`,
+      description: `Waiting for a reverse of these instances: ${unreversed.join(', ')}.`,
     });
   }
   for (const { what, attempt, failure } of retries.values()) {
     warnings.push({
       name: 'retrying',
-      description: `${what} has failed ${attempt} times (${failure}) and is tried again.`,
+      description: `${what} has failed ${attempt} times (${failure}) and is retried.`,
     });
   }
   return warnings;

@@ -1,10 +1,10 @@
-/** How far behind the source a moment was. */
+/** The lag at one moment. */
 interface LagSample {
   readonly at_ms: number;
   readonly lag_seconds: number;
 }
 
-/** An estimate of when what is applied will have caught up with the source, and what the next one needs. */
+/** An estimate of when the lag reaches its steady limit, with the state that the next estimate needs. */
 export interface CatchUp {
   /** Null while the lag does not shrink. */
   readonly seconds: number | null;
@@ -12,21 +12,22 @@ export interface CatchUp {
   readonly samples: readonly LagSample[];
 }
 
-/** A lag that is called steady: periodic writes of the source keep it a few seconds above zero, and a commit succeeds. */
 export const steadyLagMax_seconds = 30;
-/** The speed is an average over so long; lags are whole seconds. */
+/** The speed is an average over this window; lags are whole seconds. */
 const window_ms = 30_000;
 const sample_ms = 1_000;
-/** Of a shorter time nothing is said. */
+/** Shorter windows give no estimate. */
 const judgedMin_ms = 5_000;
-/** Seconds of lag per second below which nothing is said: it would take more than a hundred times as long as the lag. */
+/**
+ * Seconds of lag per second. Below this speed there is no estimate: catching up would take more than 100 times the lag.
+ */
 const speedMin = 0.01;
-/** After this time a new speed has replaced 63 % of the old estimate. */
+/** After this time, a new speed replaces 63 % of the old estimate. */
 const smoothing_seconds = 15;
 
 /**
- * The next estimate: the one before, counted down by the time that has passed and drawn towards what the present speed
- * says, so that a speed that jumps does not make the estimate jump.
+ * The next estimate. It counts the previous one down by the elapsed time and moves it towards the estimate of the
+ * present speed. So a jump in speed does not make the estimate jump.
  * @param lag_seconds the present lag
  * @param at_ms the present moment of a monotonic clock
  */

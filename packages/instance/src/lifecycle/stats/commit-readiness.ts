@@ -2,16 +2,22 @@ import { blockedBy, type OwnBlocker } from '@convoy/api/contract/commit-blocker'
 import { steadyLagMax_seconds } from './catch-up.js';
 import type { TaskStats } from './task-stats.js';
 
-/** A commit that was offered is not taken back for a lag below this: a lag that swings about the limit of the offer would change it every second. */
+/**
+ * Limit that withdraws an offered commit. It is higher than the limit of the offer: otherwise a lag that swings around
+ * that limit would change the offer every second.
+ */
 export const offeredLagMax_seconds = 2 * steadyLagMax_seconds;
 
-/** Whether the own shares are ready for a commit: copied, following, near the source. Once ready, they stay it a good way above the limit. */
+/**
+ * Judges whether the own tasks are ready to commit: copied, following their streams, near the source. Ready tasks stay
+ * so until the lag exceeds the higher limit.
+ */
 export class CommitReadiness {
   #offered = false;
 
   /**
-   * @param shares so many have to be ready
-   * @returns what is missing; nothing when they are ready
+   * @param tasks how many tasks have to be ready
+   * @returns what is missing; empty when they are ready
    */
   judge(stats: readonly TaskStats[], tasks: number): readonly OwnBlocker[] {
     const missing = missingOf(stats, tasks, this.#offered ? offeredLagMax_seconds : steadyLagMax_seconds);
@@ -19,7 +25,7 @@ export class CommitReadiness {
     return missing;
   }
 
-  /** What was offered counts no longer. */
+  /** Withdraws the offer. */
   withdraw(): void {
     this.#offered = false;
   }

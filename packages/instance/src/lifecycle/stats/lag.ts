@@ -2,40 +2,40 @@ import type { Warning } from '@convoy/api/contract/progress';
 import { type CatchUp, nextCatchUp, steadyLagMax_seconds } from './catch-up.js';
 import type { TaskStats } from './task-stats.js';
 
-/** A new partition waits while the stream is read further behind the source than this. */
+/** A new partition waits while the stream reader is further behind the source than this. */
 export const readBehindMax_seconds = 60;
 
-/** What the lag figures of an instance are made of, at one moment. */
+/** What an instance's lag stats are computed from, at one moment. */
 export interface LagInput {
   /** Of a monotonic clock. */
   at_ms: number;
-  /** Of each own share; empty while none runs, as in a pause. */
+  /** Of each own task; empty while none runs, as in a pause. */
   stats: readonly Pick<TaskStats, 'lag_seconds' | 'readLag_seconds' | 'followsStream' | 'copyDone'>[];
-  /** Time of the source, and time below which all its definition changes are known, in seconds since 1970; null while unknown. */
+  /** Time of the source, and its DDL watermark, in seconds since 1970; null while unknown. */
   sourceTime_seconds: number | null;
   ddlWatermark_seconds: number | null;
-  /** Definition changes that are known, and those that are applied: largest ordinals. */
+  /** Largest ordinals of the known and of the applied DDL changes. */
   ddlChanges: { known: number; done: number };
-  /** Seconds until what is still to be applied would be lost from an oplog; null when that cannot be told. */
+  /** Seconds until an oplog drops changes that are not applied yet; null while unknown. */
   oplogRemaining_seconds: number | null;
 }
 
-/** The lag figures of an instance; null where something is not known. */
+/** An instance's lag stats; null where a value is unknown. */
 export interface LagStats {
-  /** Behind by what is not looked through for changes of definitions yet, or by the change that waits to be applied. */
+  /** Lag of the DDL watcher, or of the change that waits to be applied. */
   ddlLag_seconds: number | null;
-  /** Whole seconds until what is applied will have caught up; null during the copy and while the lag does not shrink. */
+  /** Whole seconds until the lag reaches its steady limit; null during the copy and while the lag does not shrink. */
   catchUp_seconds: number | null;
   warnings: Warning[];
 }
 
 const oplogShort_seconds = 3600;
-/** A lag that has not shrunk for so long is worth a warning. */
+/** A lag that has not shrunk for this long causes a warning. */
 const standing_ms = 60_000;
-/** A warning ends only when its figure is so many times better than where it began: it does not come and go. */
+/** A warning ends only when its value is this many times better than its limit, so that it does not flap. */
 const idle = 2;
 
-/** Follows the lag of one instance: what is said of it at one moment depends on the moments before. */
+/** Follows the lag of one instance; the result at one moment depends on earlier ones. */
 export class LagTracker {
   #catchUp: CatchUp | null = null;
   #undone: { done: number; since_seconds: number } | null = null;
@@ -43,7 +43,7 @@ export class LagTracker {
   #isReadBehind = false;
   #isOplogShort = false;
 
-  /** Takes the present state of things and says what follows from it and from those before. */
+  /** Takes the present input and returns the stats and warnings. */
   take(input: LagInput): LagStats {
     const { stats } = input;
     const follows = stats.length > 0 && stats.every(({ followsStream }) => followsStream);
@@ -78,12 +78,15 @@ export class LagTracker {
     return [
       {
         name: 'streamFarBehind',
-        description: `The change stream is read more than ${readBehindMax_seconds} s behind the source: no new part of a collection is copied until it is near. Give the destination more room, or write less to the source.`,
+        description:
+          `Reading of the change stream is more than ${readBehindMax_seconds} s behind the source. ` +
+          'No new partition is copied until it catches up. Give the destination more capacity, or reduce ' +
+          'writes on the source.',
       },
     ];
   }
 
-  /** Once a lag that does not shrink was told of, it is until it shrinks or is gone. */
+  /** Once a lag that does not shrink has caused a warning, the warning stays until the lag shrinks or is gone. */
   #standingWarning({ at_ms }: LagInput, lag_seconds: number | null): Warning[] {
     const stands =
       this.#catchUp !== null && this.#catchUp.seconds === null && (lag_seconds ?? 0) > steadyLagMax_seconds;
@@ -93,7 +96,8 @@ export class LagTracker {
       {
         name: 'notCatchingUp',
         description:
-          'Changes of the source come as fast as they can be applied, or faster: the lag does not shrink. Give the destination more room, raise lanes, or write less to the source.',
+          'The lag does not shrink: the source changes at least as fast as the instance applies. ' +
+          'Give the destination more capacity, raise applyWorkers, or reduce writes on the source.',
       },
     ];
   }
@@ -105,7 +109,10 @@ export class LagTracker {
     return [
       {
         name: 'oplogRunningOut',
-        description: `Less than ${oplogShort_seconds / 60} minutes are left until an oplog of the source forgets what is still to be applied, if nothing were applied meanwhile. Resume or relieve the migration, or enlarge the oplog with replSetResizeOplog.`,
+        description:
+          'An oplog of the source will drop changes that are not applied yet in less than ' +
+          `${oplogShort_seconds / 60} minutes. Resume the migration, reduce its load, or enlarge the oplog ` +
+          'with replSetResizeOplog.',
       },
     ];
   }

@@ -8,10 +8,9 @@ const hoursShownMax = 72;
 const minutesShownMin = 15;
 
 /**
- * Seconds until the oldest entry of an oplog would be younger than where the stream has to go on, if nothing were applied
- * from now on.
- * @param checkpoint_seconds where the stream would go on, in seconds since 1970; null before the first checkpoint
- * @returns null when that cannot be told yet; never negative
+ * Seconds until an oplog drops the entry at which the stream resumes, if nothing were applied from now on.
+ * @param checkpoint_seconds where the stream resumes, in seconds since 1970; null before the first checkpoint
+ * @returns null while unknown; never negative
  */
 export function oplogRemaining(window: OplogWindow, checkpoint_seconds: number | null): number | null {
   const reach_seconds = reachOf(window);

@@ -4,7 +4,7 @@ import type { Failure, InstanceIdentity, InstanceReport } from '@convoy/api/flee
 import type { InstanceStats } from '@convoy/api/fleet/instance-stats';
 import type { Clock } from '../../cluster/clock.js';
 
-/** Rates are averages over about this long. */
+/** Rates are averages over about this time. */
 const window_ms = 5000;
 
 interface Sample {
@@ -13,13 +13,13 @@ interface Sample {
   events: number;
 }
 
-/** Bytes and events per second over the last seconds, from figures that only grow. */
+/** Bytes and events per second over the last seconds, from totals that only grow. */
 export class Rates {
   readonly #samples: Sample[] = [];
 
   constructor(private readonly clock: Clock) {}
 
-  /** Takes the present figures and returns the rates. */
+  /** Takes the present totals and returns the rates. */
   take(copiedBytes: number, events: number): InstanceReport['rates'] {
     const at_ms = this.clock.monotonic_ms();
     this.#samples.push({ at_ms, copiedBytes, events });

@@ -1,34 +1,34 @@
 import type { Partition, PartitionState } from '../../store/partition.js';
 
-/** The figures of a share for progress. */
+/** The stats of a sync task, for progress. */
 export interface TaskStats {
   copiedBytes: number;
   copiedDocuments: number;
   copyDone: boolean;
   eventsApplied: number;
-  /** The stream has said where it is since this process follows it: only then the lag means something. */
+  /** The stream has shown its position since this process follows it; the lag means nothing before. */
   followsStream: boolean;
   /** Cluster time between the source and what is durable on the destination. */
   lag_seconds: number;
-  /** Cluster time between the source and what was read of its changes. */
+  /** Cluster time between the source and what the stream reader has read. */
   readLag_seconds: number;
   pendingRereads: number;
   bufferedBytes: number;
   /** Events that wait until the partition of their document is copied. */
   bufferedEvents: number;
   partitions: Record<PartitionState, number>;
-  /** Everything below was read of the source's changes. */
+  /** The stream reader has read all changes below this cluster time. */
   readBelow: bigint;
-  /** Changes seen above the commit time, deletes left out. */
+  /** Changes above the commit time, without deletes. */
   writesAboveCeiling: number;
-  /** UUIDs of the collections of which documents were deleted above the commit time. */
+  /** UUIDs of the collections with deletes above the commit time. */
   deletedAboveCeiling: ReadonlySet<string>;
 }
 
-/** The figures of the copy alone. */
+/** The stats of the copy alone. */
 export type CopyStats = Pick<TaskStats, 'copiedBytes' | 'copiedDocuments' | 'bufferedEvents' | 'partitions'>;
 
-/** Sums up the partitions of all collections. */
+/** Adds up the partitions of all collections. */
 export function copyStats(tables: Iterable<{ readonly partitions: readonly Partition[] }>): CopyStats {
   const stats: CopyStats = {
     copiedBytes: 0,

@@ -5,21 +5,24 @@ import { rereadsMax } from '../../verify/embedded/standing.js';
 import { steadyLagMax_seconds } from './catch-up.js';
 import { offeredLagMax_seconds } from './commit-readiness.js';
 
-/** So many documents of collections that came later are compared within a few seconds: a commit can wait for them. */
+/** The verifier compares this many documents of later collections within a few seconds: a commit can wait for them. */
 export const leftDocumentsMax = 100_000;
 
-/** How far the verifier of a share is. */
+/** How far the verifier of a sync task is. */
 export interface VerifierProgress {
   hasCompared: boolean;
-  /** Documents that are known of and were not compared yet. */
+  /** Documents that are known and not compared yet. */
   leftDocuments: number;
-  /** Of reading what is written to; keys that are written to all the time are left aside, which wait for a look again and again. */
+  /** Lag of reading the change streams. Keys that users write all the time wait for another look, and do not count. */
   readLag_seconds: number;
-  /** What differs with nothing on its way: a commit would fail. */
+  /** Differences with no change on its way: a commit would fail. */
   lasting: LastingDifferences;
 }
 
-/** Whether a last look would be short. Collections that come and go do not take back what was offered, nor does a lag that swings about the limit. */
+/**
+ * Whether a last look would be short. Collections that come and go do not withdraw an offer, nor does a lag that swings
+ * around the limit.
+ */
 export class VerificationReadiness {
   #offered = false;
 
@@ -52,9 +55,12 @@ function blockerOf(
   return blockedBy('verifierLag', description, { value: readLag_seconds, limit: lagMax_seconds });
 }
 
-/** What differs for good, and what has become of it. */
+/** What differs permanently, and how far reading it again has come. */
 function lastingText({ documents, namespaces, givenUp }: LastingDifferences): string {
   const outcome =
-    givenUp === 0 ? 'and are read anew' : `${givenUp} of them although they were read anew ${rereadsMax} times`;
-  return `${documents} documents differ, in: ${nameSome([...namespaces].sort())}, ${outcome} (GET /api/v1/verification/mismatches names them)`;
+    givenUp === 0 ? 'and are being read again' : `${givenUp} of them although they were read again ${rereadsMax} times`;
+  return (
+    `${documents} documents differ, in: ${nameSome([...namespaces].sort())}, ${outcome} (GET ` +
+    '/api/v1/verification/mismatches names them)'
+  );
 }

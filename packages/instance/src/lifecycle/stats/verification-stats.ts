@@ -4,10 +4,10 @@ import type { TaskVerifier } from '../../verify/embedded/task-verifier.js';
 import type { Side } from '../../verify/embedded/touched-keys.js';
 import type { VerificationReadiness } from './verification-readiness.js';
 
-/** Figures of one share's verifier. */
+/** The stats of one sync task's verifier. */
 export type VerificationStats = TaskVerification['stats'];
 
-/** The figures of a verifier as they are now. */
+/** The present stats of a verifier. */
 export function verificationStats(verifier: TaskVerifier, readiness: VerificationReadiness): VerificationStats {
   const { hasCompared, readLag_seconds, lasting } = verifier;
   const [source, destination] = [sideOf(verifier, 'source'), sideOf(verifier, 'destination')];
@@ -50,7 +50,6 @@ function sideOf(verifier: TaskVerifier, side: Side): VerificationSideProgress {
   };
 }
 
-/** Nothing is known yet. */
 const notStarted: VerificationSideProgress = {
   estimatedDocumentCount: 0,
   hashedDocumentCount: 0,
@@ -61,8 +60,8 @@ const notStarted: VerificationSideProgress = {
 };
 
 /**
- * Both sides of the contract's `verification`, for one instance's shares together.
- * @param isOver nothing is behind any more
+ * Both sides of the contract's `verification`, for one instance's tasks together.
+ * @param isOver the migration is committed: no side lags any more
  */
 export function verificationOf(
   tasks: readonly (VerificationStats | null)[],

@@ -4,31 +4,32 @@ import { Condition } from '../../store/condition.js';
 import type { Journalled } from '../migration/migration-watch.js';
 import type { SyncPipeline } from './sync-pipeline.js';
 
-/** Where a share hears of definition changes. */
+/** Where a sync task learns of DDL changes. */
 export interface DdlSource {
-  /** As the record says, which is all that a share believes. */
+  /** From the migration's record: a task trusts no other source. */
   news(): Journalled;
-  /** Resolves once the news are such as the condition asks for. */
+  /** Resolves once the known state fulfills the condition. */
   until(condition: (news: Journalled) => boolean, signal: AbortSignal): Promise<void>;
   /** The entries after an ordinal, up to another one, in order. */
   readAfter(ordinal: number, known: number, signal: AbortSignal): Promise<DdlChange[]>;
-  /** Tells the leader to look at the shares' records. */
+  /** Wakes the leader to read the tasks' records. */
   wake(): void;
 }
 
-/** Where a share's process begins in the journal. */
+/** Where a task's process starts in the journal. */
 export interface JournalPosition {
-  /** All entries up to here are known to the share. */
+  /** The task knows all entries up to this ordinal. */
   read: number;
-  /** The results of all entries up to here are taken over. */
+  /** The task has adopted the results of all entries up to this ordinal. */
   taken: number;
-  /** Up to here the share's record consents. */
+  /** The task's record acknowledges all entries up to this ordinal. */
   acknowledged: number;
 }
 
 /**
- * Follows the definition journal for one share: lets go of what new entries are about before the horizon passes them,
- * consents once nothing of it is under way, and takes over what came of entries that are done.
+ * Follows the DDL journal for one sync task. It suspends the collections of new entries before the DDL watermark passes
+ * them. It acknowledges an entry once nothing of those collections is in flight. It adopts the results of entries that
+ * are done.
  */
 export class DdlFollower {
   #read: number;
@@ -55,7 +56,7 @@ export class DdlFollower {
     ]);
   }
 
-  /** The horizon counts only once the entries below it are heeded. */
+  /** The DDL watermark counts only once the task has suspended the collections of the entries below it. */
   async #readJournal(stop: AbortSignal): Promise<void> {
     let ddlWatermark = 0n;
     for (;;) {
@@ -72,7 +73,7 @@ export class DdlFollower {
     }
   }
 
-  /** One consent stands for all entries up to it. */
+  /** One acknowledgement stands for all entries up to it. */
   async #answer(stop: AbortSignal): Promise<void> {
     for (;;) {
       await this.#readOn.until(() => this.#read > this.#acknowledged, stop);

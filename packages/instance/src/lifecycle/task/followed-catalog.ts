@@ -4,33 +4,36 @@ import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
 
-/** A collection or view of the source as the migration follows it. */
+/** A collection or view of the source, as the migration follows it. */
 export interface FollowedEntry {
   entry: CatalogEntry;
-  /** Name of its copy: a collection that is made anew under its UUID is copied anew, and what is stored of earlier copies does not count. */
+  /**
+   * Name of its copy. A collection recreated under its UUID is copied again under another name, and stored state of
+   * earlier copies does not count.
+   */
   copy: string;
-  /** Time of the last definition change that its present name or copy comes from; 0 when there was none. */
+  /** Time of the last DDL change that gave it its present name or copy; 0 for none. */
   notBefore: bigint;
 }
 
-/** What is followed after some entries of the journal. */
+/** The followed collections after some entries of the journal. */
 export interface FollowedCatalog {
   entries: FollowedEntry[];
   /** UUIDs of all collections that are or were in the catalog. */
   known: Set<string>;
 }
 
-/** What came of a definition change. */
+/** The result of a DDL change. */
 export interface DdlResult {
-  /** Collections that are no longer followed, or not as they were. */
+  /** Collections that are no longer followed, or have changed. */
   ended: string[];
-  /** A collection that is new, or made anew. */
+  /** A new or recreated collection. */
   started: FollowedEntry | null;
   /** The new namespace of a collection. */
   renamed: { uuid: string; database: string; name: string; notBefore: bigint } | null;
 }
 
-/** What a done entry of the journal means for those who follow the collections. */
+/** The result of a done entry of the journal for the followed collections. */
 export function resultOf(ddlChange: DdlChange): DdlResult {
   const { operation, uuid, droppedUuid, ordinal } = ddlChange;
   const notBefore = timeOf(ddlChange.time);
@@ -45,8 +48,8 @@ export function resultOf(ddlChange: DdlChange): DdlResult {
 }
 
 /**
- * The catalog that a migration follows: as it was when the migration began, with the results of definition changes.
- * @param done entries of the journal that are applied, in order
+ * The catalog that a migration follows: the catalog of its start, with the results of DDL changes.
+ * @param done applied entries of the journal, in order
  */
 export function followedCatalog(started: Catalog, done: readonly DdlChange[]): FollowedCatalog {
   const known = new Set(started.flatMap(({ uuid }) => (uuid === '' ? [] : uuid)));
@@ -62,7 +65,7 @@ export function followedCatalog(started: Catalog, done: readonly DdlChange[]): F
   return { entries, known };
 }
 
-/** What else the catalog said of a renamed collection, its shares' bounds included, stays as it was. */
+/** Everything else about a renamed collection, its task bounds included, stays. */
 function renamedEntry(
   followed: FollowedEntry,
   { database, name, notBefore }: NonNullable<DdlResult['renamed']>,

@@ -8,7 +8,7 @@ import type { FollowedEntry } from './followed-catalog.js';
 import type { Runtime } from '../migration/runtime.js';
 import type { TaskCollection } from './task-collections.js';
 
-/** What a share's sync needs to begin or to go on. */
+/** What a sync pipeline needs to start or to continue. */
 export interface SyncPipelineDependencies {
   runtime: Runtime;
   source: ClusterClient;
@@ -16,33 +16,35 @@ export interface SyncPipelineDependencies {
   metadata: Metadata;
   records: TaskRecords;
   record: TaskRecord;
-  /** The source's shard that the share reads. */
+  /** The source shard that the task reads. */
   shardId: string;
-  /** The share's collections as they are after all done definition changes, in the order in which they are to be copied. */
+  /** The task's collections after all done DDL changes, in the order of their copy. */
   collections: TaskCollection[];
   /** UUIDs of all collections that are or were in the catalog. */
   known: ReadonlySet<string>;
-  /** Entries of the definition journal that are not done yet: the share begins with their collections let go of. */
+  /** Entries of the DDL journal that are not done yet: the task starts with their collections suspended. */
   undone: readonly DdlChange[];
   startTime: bigint;
-  /** The destination has the collections that the migration began with as they were at the start time. */
+  /** The destination already has the initial collections as they were at the start time. */
   beginsCopied: boolean;
-  /** Bytes that the buffers of this share may hold. */
+  /** Bound of the bytes in this task's buffers. */
   bytesMax: number;
-  /** Beyond so many doubtful keys a range of them is copied anew; the repair set's own bound when left out. */
+  /**
+   * Above this number of pending re-reads, a range of them is copied again. The default is the re-read set's own bound.
+   */
   rereadRequestsMax?: number;
   includes: (database: string, name: string) => boolean;
-  /** The share's part in a collection that is new on the source; null when it has none. */
+  /** The task's part of a new collection on the source; null when it has none. */
   taskOf: (followed: FollowedEntry) => TaskCollection | null;
-  /** Told of a station's failure at once, while what others have in flight is still being finished. */
+  /** Called immediately when a stage fails, while writes in flight still finish. */
   onFailure: (error: unknown) => void;
-  /** Tells the leader to look at the share's record. */
+  /** Wakes the leader to read the task's record. */
   wake: () => void;
-  /** Who waits for how far the share's stream is. */
+  /** Waits for the position of the task's stream. */
   patience: StreamPatience;
   /**
-   * Makes an empty capped collection on the destination in place of one that was partly copied.
-   * @param confirm rejects when another process works on the share
+   * Replaces a partly copied capped collection on the destination with an empty one.
+   * @param confirm rejects when another process owns the task
    */
   recreate: (entry: CatalogEntry, confirm: () => Promise<void>, signal: AbortSignal) => Promise<void>;
 }

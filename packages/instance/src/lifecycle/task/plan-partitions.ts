@@ -5,7 +5,7 @@ import { PartitionTable, type SavePartitions } from '../../store/partition-table
 import type { Runtime } from '../migration/runtime.js';
 import type { TaskCollection } from './task-collections.js';
 
-/** The partitions of a collection whose copy begins: one for each of the readers that begin on it at once. */
+/** The partitions of a collection whose copy begins: one for each reader that starts on it at once. */
 export async function freshTable(
   task: TaskCollection,
   client: NodeClient,
@@ -21,7 +21,7 @@ export async function freshTable(
   return PartitionTable.fresh(collection, starts, save, range);
 }
 
-/** The partitions of a collection that needs no copy: what it held at a time is on the destination. */
+/** The partitions of a collection that needs no copy: the destination has its content at a known time. */
 export function copiedTable(
   { collection, range }: TaskCollection,
   readTime: bigint,
@@ -30,7 +30,7 @@ export function copiedTable(
   return PartitionTable.copied(collection, readTime, save, range);
 }
 
-/** The partitions of a collection as an earlier owner has stored them. */
+/** The partitions of a collection, as an earlier owner has stored them. */
 export function storedTable(
   { collection }: TaskCollection,
   stored: readonly Document[],

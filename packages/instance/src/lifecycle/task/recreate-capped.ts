@@ -5,18 +5,18 @@ import type { ClusterClient } from '../../cluster/node-client.js';
 import type { Retrying } from '../../cluster/retry.js';
 import { drop } from '../../ddl/destination-collections.js';
 
-/** What making a capped collection anew needs. */
+/** What recreating a capped collection needs. */
 export interface RecreateDependencies {
   destination: ClusterClient;
   retrying: Retrying;
-  /** Rejects when another process works on the share; asked right before the collection is taken away, and before anything is made. */
+  /** Rejects when another process owns the task; called right before the drop and right before the create. */
   confirm(signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Puts an empty capped collection in place of one that was partly copied: documents cannot be deleted from it. Sessions
- * fence no drops: what another process may have made and copied since is told by the epoch, and by its UUID.
- * @throws ConvoyError `staleEpoch` when another process works on the share; as `createCollection`
+ * Replaces a partly copied capped collection with an empty one, since its documents cannot be deleted. Sessions do not
+ * fence drops: the epoch and the UUID show what another process may have created and copied since.
+ * @throws ConvoyError `staleEpoch` when another process owns the task; as `createCollection`
  */
 export async function recreateCapped(
   deps: RecreateDependencies,
@@ -31,5 +31,5 @@ export async function recreateCapped(
   };
   await retrying('empty a capped collection', empty, signal);
   const making = { destination, signal, confirm: () => deps.confirm(signal) };
-  await retrying('make a capped collection', () => createCollection(making, plan), signal);
+  await retrying('create a capped collection', () => createCollection(making, plan), signal);
 }

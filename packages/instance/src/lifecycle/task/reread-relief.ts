@@ -4,48 +4,48 @@ import type { Partition } from '../../store/partition.js';
 import type { PartitionTable } from '../../store/partition-table.js';
 import type { RereadEntry, RereadSet } from '../../store/reread-set.js';
 
-/** What the relief of a repair set needs of a share. */
+/** What the relief of a re-read set needs of a sync task. */
 export interface ReliefStages {
   rereads: RereadSet;
   clock: Clock;
   /** Partitions by the UUID of their collection. */
   tables: ReadonlyMap<string, PartitionTable>;
-  /** Time of the latest event that was routed. */
+  /** Time of the latest dispatched event. */
   latest(): bigint;
-  /** Whether nothing of a collection may be sent for now. */
+  /** Whether writes to a collection are suspended. */
   isSuspended: (uuid: string) => boolean;
-  /** Whether the copy has taken a partition up; it may wait between two attempts. */
+  /** Whether the copy has taken a partition; it may be waiting between two attempts. */
   isTaken: (partition: Partition) => boolean;
-  /** Called when a partition is to be copied anew. */
+  /** Called when a partition is to be copied again. */
   onReopened: () => void;
 }
 
 interface Range {
   table: PartitionTable;
   partition: Partition;
-  /** Keys of it; those that have left the set are dropped from the end. */
+  /** Its keys; keys that have left the re-read set are dropped from the end. */
   entries: RereadEntry[];
 }
 
-/** Keys that are handed out at a time: as many as are read at once. */
+/** Keys that are removed at a time: as many as one read takes. */
 const handedOutMax = 500;
-/** A full set of which no range could be given up is not looked through for one all the time. */
+/** A full set without a range to give up is not searched again before this time. */
 const lookAgain_ms = 5_000;
 
 /**
- * Keeps a repair set within its bound: when it is full, the partition that most of its keys lie in waits again, dirty, and is copied anew
- * once the documents of its keys are gone.
+ * Bounds a re-read set. When it is full, the partition with most of its keys goes back to waiting, dirty. That
+ * partition is copied again once the documents of those keys are deleted.
  */
 export class RereadRelief {
-  /** The range that is given up, until none of its keys is left in the set. */
+  /** The range that is given up, until the set has none of its keys. */
   #present: Range | null = null;
   #notBefore_ms = -Infinity;
 
   constructor(private readonly stages: ReliefStages) {}
 
   /**
-   * The range whose keys are to leave the set now. That its partition waits, dirty, is durable by then: a process that dies here leaves a
-   * partition that is copied anew and keys that are read after that.
+   * The range whose keys should leave the set now. By then the waiting, dirty partition is durable. A crash at this
+   * point leaves a partition to copy again, and keys to read after that.
    */
   async next(): Promise<GivenUpRange | null> {
     if (this.#present === null && !(await this.#begin())) return null;
@@ -59,7 +59,7 @@ export class RereadRelief {
     };
   }
 
-  /** @returns false when the set is not full, or has nothing that could be given up */
+  /** @returns false when the set is not full, or has no range to give up */
   async #begin(): Promise<boolean> {
     const { rereads, clock } = this.stages;
     if (!rereads.isFull || clock.monotonic_ms() < this.#notBefore_ms) return false;
@@ -69,23 +69,23 @@ export class RereadRelief {
       return false;
     }
     const { table, partition } = range;
-    // Stored first: events that are dropped from here on are in the copy to come, and nowhere else.
+    // Stored first: events dropped from here on are only in the copy to come.
     partition.startReopening();
     await table.persist();
-    // Events beyond the routed position may have been applied: a copy that is read earlier would take them back.
+    // Events beyond the dispatched position may have been applied: an earlier read would revert them.
     partition.reopen(this.stages.latest());
     this.#present = range;
     return true;
   }
 
-  /** Ends with the range when none of its keys is left: the partition may be copied. */
+  /** Finishes the range when the set has none of its keys: the partition may be copied. */
   #isOver(range: Range): boolean {
     const { rereads, tables, onReopened } = this.stages;
     const { table, partition, entries } = range;
     const isFollowed = tables.get(table.collection.uuid) === table;
     if (isFollowed) {
       dropGone(entries, rereads);
-      // Statements that were under way have brought more of them.
+      // Statements in flight have added more of its keys.
       if (entries.length === 0) entries.push(...this.#keysOf(table, partition));
       if (entries.length > 0) return false;
     }
@@ -102,7 +102,10 @@ export class RereadRelief {
     return keys;
   }
 
-  /** Of all partitions that are not being copied the one with most keys. Documents cannot be deleted from capped collections. */
+  /**
+   * The partition with most keys, of those that are not being copied. Capped collections are excluded, since their
+   * documents cannot be deleted.
+   */
   #densest(): Range | null {
     const { rereads, tables, isSuspended, isTaken } = this.stages;
     const ranges = new Map<Partition, Range>();
@@ -123,7 +126,7 @@ export class RereadRelief {
   }
 }
 
-/** From the end on, where keys are handed out. */
+/** From the end, where keys are removed. */
 function dropGone(entries: RereadEntry[], rereads: RereadSet): void {
   for (let last = entries.at(-1); last !== undefined && !rereads.has(last); last = entries.at(-1)) entries.pop();
 }

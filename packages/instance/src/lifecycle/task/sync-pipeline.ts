@@ -34,10 +34,13 @@ import { TaskTables } from './task-tables.js';
 import { type TaskWriters, taskWriters } from './task-writers.js';
 import { UnknownCollections } from './unknown-collections.js';
 
-/** How often it is looked whether a share is drained: what it waits for is a few round trips away. */
+/** Interval of the check for a drained task, which waits for a few round trips. */
 const drainPoll_ms = 20;
 
-/** Composes the stations of one share: stream and lanes, copy, repair, definition changes, and the checkpoint under them all. */
+/**
+ * Composes the stages of one sync task: change stream and apply workers, copy, re-read, DDL changes, and the
+ * checkpoint.
+ */
 export class SyncPipeline {
   readonly ddlChanges: TaskDdl;
   readonly #rereads: RereadSet;
@@ -58,7 +61,7 @@ export class SyncPipeline {
   #eventsApplied: number;
   #commitTime: bigint | null = null;
 
-  /** @param hard ends everything at once, writes in flight included */
+  /** @param hard aborts everything at once, writes in flight included */
   constructor(
     private readonly deps: SyncPipelineDependencies,
     private readonly hard: AbortSignal,
@@ -96,7 +99,7 @@ export class SyncPipeline {
     return this.deps.record.epoch;
   }
 
-  /** Claims the durable state of the share; partitions are planned the first time. */
+  /** Claims the durable state of the task; the first owner plans its partitions. */
   async prepare(signal: AbortSignal): Promise<void> {
     const { collections, undone } = this.deps;
     const { partitions, rereads } = await this.#storage.claim(collections.map(({ copy }) => copy));
@@ -111,7 +114,7 @@ export class SyncPipeline {
     this.ddlChanges.learn(undone);
   }
 
-  /** Runs all stations until the stop signal; rejects with the first failure. What is in flight is finished. */
+  /** Runs all stages until the stop signal, and finishes what is in flight; rejects with the first failure. */
   async run(stop: AbortSignal): Promise<void> {
     try {
       const stages = [
@@ -129,17 +132,20 @@ export class SyncPipeline {
     await this.#checkpoint.save();
   }
 
-  /** What is copied of each collection. */
+  /** Copy progress of each collection. */
   namespaceParts(): NamespacePart[] {
     return this.#followed.namespaceParts();
   }
 
-  /** Sets the time below which all definition changes are known and heeded; a smaller one changes nothing. */
+  /**
+   * Sets the time below which the task knows all DDL changes and has suspended their collections; a smaller time
+   * changes nothing.
+   */
   setDdlWatermark(time: bigint): void {
     this.#dispatcher.setDdlWatermark(time);
   }
 
-  /** Sets the commit time: nothing later is applied unless a later one is set. */
+  /** Sets the commit time: the task applies nothing later, unless a later commit time follows. */
   setCeiling(time: bigint): void {
     this.#commitTime = time;
     this.#dispatcher.setCeiling(time);
@@ -147,9 +153,9 @@ export class SyncPipeline {
   }
 
   /**
-   * Has documents read anew that differ, as far as the share has a part in their collection.
+   * Requests re-reads of documents that differ, if the task has a part in their collection.
    * @param copy name of the collection's copy
-   * @returns false once a commit time is set: up to it all shares drain
+   * @returns false once a commit time is set: up to it all tasks drain
    */
   async readAnew(copy: string, ids: readonly RawValue[], signal: AbortSignal): Promise<boolean> {
     if (this.#commitTime !== null) return false;
@@ -160,17 +166,18 @@ export class SyncPipeline {
     return true;
   }
 
-  /** Stores that the share has let go of what all entries of the journal up to an ordinal are about. */
+  /** Stores that the task acknowledges all entries of the journal up to an ordinal: nothing of them is in flight. */
   async acknowledge(ordinal: number): Promise<void> {
     await this.#checkpoint.update({ acknowledged: ordinal });
   }
 
   /**
-   * Resolves once everything up to the commit time is durable on the destination, nothing is in doubt, all definition
-   * changes up to it are done, and the checkpoint lies past it. What a later definition change lets nobody read at the
-   * commit time is not waited for: another one follows.
-   * @param isSuperseded whether this commit time counts no more: it may be too old for the source to be read at, or the source gone
-   * @returns false when it is not drained because it counts no more
+   * Resolves once everything up to the commit time is durable on the destination and no re-read is pending. The DDL
+   * changes up to it are done, and the checkpoint is past it. Documents that a later DDL change makes unreadable at the
+   * commit time do not hold it: another commit time follows.
+   * @param isSuperseded whether this commit time no longer counts: it may be too old to read the source at, or the
+   *   source is gone
+   * @returns false when it is not drained because it no longer counts
    */
   async drain(time: bigint, isSuperseded: () => boolean, signal: AbortSignal): Promise<boolean> {
     this.setCeiling(time);
@@ -339,7 +346,10 @@ export class SyncPipeline {
     });
   }
 
-  /** Begins to copy a collection. What was routed so far is not known of it, so that no reading may be earlier. */
+  /**
+   * Starts to copy a collection. Its earlier events were not dispatched, so no read may be earlier than the dispatched
+   * position.
+   */
   async #follow(followed: FollowedEntry, signal: AbortSignal): Promise<void> {
     const task = this.deps.taskOf(followed);
     if (task === null) return;
@@ -350,7 +360,7 @@ export class SyncPipeline {
     this.#copier.add(table);
   }
 
-  /** A collection that the migration began with is followed under its UUID; one that was made anew since has another name for its copy. */
+  /** The copy of an initial collection has its UUID as name; the copy of a recreated one has another name. */
   async #planFirst(task: TaskCollection, signal: AbortSignal): Promise<PartitionTable> {
     const isCopied = this.deps.beginsCopied && task.copy === task.entry.uuid;
     return isCopied
@@ -373,22 +383,22 @@ export class SyncPipeline {
     if (task !== null) await this.deps.recreate(task.entry, () => this.#checkpoint.save(), signal);
   }
 
-  /** Beyond the commit time nobody is told of definition changes: there the name itself is asked for once more. */
+  /** Beyond the commit time no DDL change is published, so the task resolves the name once more. */
   async #untilNamed({ database, name, uuid }: SyncedCollection, signal: AbortSignal): Promise<void> {
     if (await this.#stream.untilKnown(signal)) return;
     const { runtime, source } = this.deps;
     const listed = await runtime.retrying(
-      'look a name up',
+      'resolve a name',
       () => listCollections(source.router, database, signal, name),
       signal,
     );
     if (!listed.some((one) => one.uuid === uuid))
-      throw new CollectionAbsentError(`${database}.${name} is another collection by now, or none`);
+      throw new CollectionAbsentError(`${database}.${name} now names another collection, or none`);
   }
 
   /**
-   * Only what is copied can be repaired, not while it is let go of, and not at a time before that copy, before its present
-   * name, or before what an earlier process had applied.
+   * Only copied documents can be re-read. Not while their collection is suspended, and not at a time before that copy,
+   * its present name, or what an earlier process has applied.
    */
   #mayRead({ collection, id }: RereadEntry): boolean {
     const partition = this.#followed.tables.get(collection.uuid)?.find(id);

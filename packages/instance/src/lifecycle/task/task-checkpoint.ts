@@ -10,19 +10,25 @@ import type { Runtime } from '../migration/runtime.js';
 import type { TaskStats } from '../stats/task-stats.js';
 import type { UnknownCollections } from './unknown-collections.js';
 
-/** Even when nothing has changed, the owner confirms its epoch this often. */
+/** The owner confirms its epoch at least this often, even when nothing changes. */
 const confirm_ms = 10_000;
-/** After so long without an event of the stream, all applied, the checkpoint only follows the source's ticks: nothing would be applied again. */
+/**
+ * After this long without an event, and with all events applied, the checkpoint only follows periodic no-ops of the
+ * source: a restart would apply nothing again.
+ */
 const idle_ms = 10_000;
-/** How often it is stored then. */
+/** Interval of storing it then. */
 const idleSave_ms = 5_000;
-/** Nothing is sent when the ownership was not confirmed for this long: servers forget sessions, and with them the fence, after 30 minutes. */
+/**
+ * Sends nothing when the ownership is unconfirmed for this long: servers forget sessions, and with them the fence,
+ * after 30 minutes.
+ */
 const ownerUnconfirmedMax_ms = 10 * 60_000;
 
-/** Stores fields of the share's record under its epoch. */
+/** Stores fields of the task's record under its epoch. */
 export type UpdateTask = (set: Partial<TaskRecord>) => Promise<void>;
 
-/** What the checkpoint lies under. */
+/** Upper bounds of the checkpoint. */
 export interface CheckpointStages {
   runtime: Runtime;
   dispatcher: EventDispatcher;
@@ -36,12 +42,12 @@ export interface CheckpointStages {
   update: UpdateTask;
 }
 
-/** Keeps the durable checkpoint of a share: everything below it is durable on the destination. */
+/** Keeps the durable checkpoint of a sync task: everything below it is durable on the destination. */
 export class TaskCheckpoint {
   #saved: bigint;
-  /** When the share's epoch was last found to be the own one. */
+  /** When the task's epoch was last confirmed. */
   #confirmed_ms: number;
-  /** The latest event that was routed, and when it was first seen. */
+  /** The latest dispatched event, and when it was first seen. */
   #latest = 0n;
   #latestAt_ms: number;
 
@@ -55,7 +61,7 @@ export class TaskCheckpoint {
     this.#latestAt_ms = this.#confirmed_ms;
   }
 
-  /** The smallest of: the first event not yet durable, and the reading time of every partition being copied. */
+  /** The smallest of the first event that is not durable yet, and the read time of every partition being copied. */
   time(): bigint {
     const { followed, unknown } = this.stages;
     let lowest = this.#appliedBelow();
@@ -70,7 +76,7 @@ export class TaskCheckpoint {
     return lowest;
   }
 
-  /** Below it every event of what is copied is durable: a copy that takes long does not keep it back. */
+  /** Below it every event of the copied documents is durable; a long copy does not hold it back. */
   #appliedBelow(): bigint {
     const { dispatcher, applyWorkers, rereads } = this.stages;
     const next = dispatcher.position + 1n;
@@ -78,7 +84,7 @@ export class TaskCheckpoint {
     return waiting !== null && waiting < next ? waiting : next;
   }
 
-  /** Stores the checkpoint at intervals, and confirms the ownership, until the stop signal. */
+  /** Stores the checkpoint and confirms the ownership at intervals, until the stop signal. */
   async keep(stop: AbortSignal): Promise<void> {
     const { clock, config } = this.stages.runtime;
     for (;;) {
@@ -98,7 +104,7 @@ export class TaskCheckpoint {
     return now_ms - this.#latestAt_ms >= idle_ms;
   }
 
-  /** Stores the present checkpoint and the figures with it. */
+  /** Stores the present checkpoint and the stats with it. */
   async save(): Promise<void> {
     const { dispatcher, rereads, progressed } = this.stages;
     const applied = this.#appliedBelow();
@@ -113,7 +119,7 @@ export class TaskCheckpoint {
     progressed.changed();
   }
 
-  /** A process that was frozen for long finds out here that it has been replaced, before it sends anything. */
+  /** A process that was frozen for long finds out here that it was replaced, before it sends anything. */
   async confirmOwner(): Promise<void> {
     if (this.stages.runtime.clock.monotonic_ms() - this.#confirmed_ms < ownerUnconfirmedMax_ms) return;
     await this.save();

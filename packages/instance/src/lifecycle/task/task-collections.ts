@@ -9,22 +9,22 @@ import { type IdRange, wholeRange } from '../../store/partition.js';
 import type { SyncedCollection } from '../../store/synced-collection.js';
 import type { FollowedEntry } from './followed-catalog.js';
 
-/** A collection of a share with what planning its copy needs. */
+/** A collection of a sync task, with what its copy plan needs. */
 export interface TaskCollection {
   collection: SyncedCollection;
-  /** The catalog's entry it comes from, under the name it had then. */
+  /** The catalog entry that it comes from, with its name at that time. */
   entry: CatalogEntry;
   /** Name of its copy among the stored partitions. */
   copy: string;
-  /** The `_id`s that the share reads. */
+  /** The range of `_id`s that the task reads. */
   range: IdRange;
-  /** Estimated size of the share's part. */
+  /** Estimated size of the task's part. */
   sizeBytes: number;
-  /** Of so many documents that the share's door shows, one is the share's. */
+  /** Visible documents per owned document. */
   seenPerOwned: number;
 }
 
-/** The collections that a share takes part in, largest first. */
+/** The collections in which a sync task takes part, largest first. */
 export function taskCollections(
   followed: readonly FollowedEntry[],
   taskId: string,
@@ -36,9 +36,10 @@ export function taskCollections(
 }
 
 /**
- * A share's part in a collection, or null when it has none. With direct access it takes part when its shard holds documents
- * of it (sharded ones with a chunk there, unsharded ones that it is the primary shard of); through the router it has a range
- * of the `_id`s of every large collection, and its part of the small ones.
+ * A task's part in a collection; null when it has none.
+ * With direct access the task takes part if its shard holds documents of the collection: it has a chunk of it, or is
+ * the primary shard of an unsharded one.
+ * Through the router the task has a range of the `_id`s of every large collection, and its share of the small ones.
  */
 export function taskCollection(
   followed: FollowedEntry,
@@ -82,9 +83,9 @@ function ofShard(
   };
 }
 
-/** First release whose writes to many documents leave the orphans alone. */
+/** First release whose multi-document writes skip orphans. */
 const sparesOrphansRelease = 6;
-/** First release whose reads say which UUID a name has to stand for. */
+/** First release whose reads accept the UUID that a name must have. */
 const readsNameOfUuidRelease = 6;
 
 function ofRouterTask(
@@ -104,7 +105,7 @@ function ofRouterTask(
   return { entry, copy, range, sizeBytes: entry.sizeBytes / parts, seenPerOwned: parts, collection };
 }
 
-/** Null when the share has no part of the collection. */
+/** Null when the task has no part in the collection. */
 function rangeOfTask(entry: CatalogEntry, task: number, tasks: number): IdRange | null {
   const bounds = taskBoundsOf(entry);
   if (bounds.length === 0) return taskOfWhole(entry, tasks) === task ? wholeRange : null;
@@ -112,7 +113,7 @@ function rangeOfTask(entry: CatalogEntry, task: number, tasks: number): IdRange 
   return { lower: bounds[task - 1] ?? minKey, upper: bounds[task] ?? maxKey };
 }
 
-/** Small collections are dealt out by their UUID, whose last digits are random. */
+/** The UUID, whose last digits are random, assigns each small collection to a task. */
 function taskOfWhole(entry: CatalogEntry, tasks: number): number {
   return Number.parseInt(entry.uuid.slice(-8), 16) % tasks;
 }

@@ -9,7 +9,7 @@ import { type FollowedEntry, resultOf } from './followed-catalog.js';
 import type { TaskTables } from './task-tables.js';
 import type { UnknownCollections } from './unknown-collections.js';
 
-/** The stations of a share as far as definition changes concern them. */
+/** The stages of a sync task that DDL changes concern. */
 export interface DdlStages {
   followed: TaskTables;
   unknown: UnknownCollections;
@@ -18,20 +18,20 @@ export interface DdlStages {
   rereader: Rereader;
   rereads: RereadSet;
   storage: TaskStorage;
-  /** Begins to follow a collection, if the share has a part in it. */
+  /** Starts to follow a collection, if the task has a part in it. */
   begin(entry: FollowedEntry, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * What a share does with the entries of the definition journal: it lets go of the collections that an undone one is about,
- * says when nothing of them is under way any more, and takes over what came of it. Other collections go on meanwhile.
+ * Handles the entries of the DDL journal for a sync task. It suspends the collections of an undone entry, reports when
+ * nothing of them is in flight, and adopts the entry's result. Other collections continue meanwhile.
  */
 export class TaskDdl {
   #undone: readonly DdlChange[] = [];
 
   constructor(private readonly stages: DdlStages) {}
 
-  /** Whether nothing is sent of a collection until an entry about it is done. */
+  /** Whether writes to a collection are suspended until an entry about it is done. */
   isSuspended(uuid: string): boolean {
     return this.#undone.some((ddlChange) => isAbout(ddlChange, uuid));
   }
@@ -41,13 +41,13 @@ export class TaskDdl {
     return this.#undone.every((ddlChange) => timeOf(ddlChange.time) > time);
   }
 
-  /** Lets go, in the same moment, of what new entries are about. */
+  /** Suspends the collections of new entries, synchronously. */
   learn(ddlChanges: readonly DdlChange[]): void {
     this.#undone = [...this.#undone, ...ddlChanges];
     for (const uuid of ddlChanges.flatMap(uuidsOf)) this.#suspend(uuid);
   }
 
-  /** Resolves once nothing is under way of all that was let go of before the call. */
+  /** Resolves once nothing is in flight of the collections that were suspended before the call. */
   async quiet(signal: AbortSignal): Promise<void> {
     const { copier, applyWorkers, rereader } = this.stages;
     for (const uuid of new Set(this.#undone.flatMap(uuidsOf))) {
@@ -57,7 +57,7 @@ export class TaskDdl {
     }
   }
 
-  /** Takes over what came of an entry that is done. Entries are taken over in order. */
+  /** Adopts the result of an entry that is done. Entries are adopted in order. */
   async takeOver(ddlChange: DdlChange, signal: AbortSignal): Promise<void> {
     const { followed, unknown } = this.stages;
     const { ended, started, renamed } = resultOf(ddlChange);
@@ -81,7 +81,7 @@ export class TaskDdl {
     this.stages.copier.resume(uuid);
   }
 
-  /** From the first moment on its events find no collection; what is stored of it goes last. */
+  /** Its events find no collection from here on; its stored state is deleted last. */
   async #forget(uuid: string): Promise<void> {
     const { followed, applyWorkers, copier, rereads, storage } = this.stages;
     const task = followed.taskOf(uuid);
@@ -91,7 +91,7 @@ export class TaskDdl {
     applyWorkers.forget(uuid);
     if (table !== undefined) copier.remove(table);
     await rereads.forget(uuid);
-    // One that is under way, as of a range that was just given up, would not find what it writes to.
+    // A removal in flight, as of a range that was just given up, would not find what it writes to.
     await table?.saved();
     if (task !== null) await storage.forgetCopy(task.copy);
   }

@@ -3,15 +3,21 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Logger } from '../../logging/logger.js';
 import { listenersMax } from '../../store/run-together.js';
 
-/** How a process ends its work on shares that another one has taken over. */
+/** How a process ends its work on sync tasks that another process has taken. */
 export interface Replacement {
-  /** To be told of every failure of the work. */
+  /** Receives every failure of the work. */
   onFailure: (error: unknown) => void;
-  /** Aborted with `hard`, and once another process works on the shares: writes in flight are then not waited for, because the servers refuse them. */
+  /**
+   * Aborted with `hard`, and once another process owns the tasks. Writes in flight are then abandoned, because the
+   * servers refuse them.
+   */
   signal: AbortSignal;
 }
 
-/** Ends what is in flight, and says so, when the epoch of the shares is found to be no longer the own one: as after a long freeze. */
+/**
+ * Aborts everything in flight, and logs it, when another process has raised the epoch of the tasks, for example during
+ * a long freeze.
+ */
 export function endWhenReplaced(taskIds: readonly string[], logger: Logger, hard: AbortSignal): Replacement {
   const replaced = new AbortController();
   const signal = AbortSignal.any([hard, replaced.signal]);
@@ -21,7 +27,7 @@ export function endWhenReplaced(taskIds: readonly string[], logger: Logger, hard
       if (replaced.signal.aborted || !(error instanceof ConvoyError) || error.error !== 'staleEpoch') return;
       logger.warn(
         { event: 'sharesTakenOver', tasks: taskIds },
-        'another process works on the shares; this one ends its work on them at once',
+        'another process owns the sync tasks; this one stops work on them at once',
       );
       replaced.abort(error);
     },

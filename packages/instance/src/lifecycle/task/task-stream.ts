@@ -5,27 +5,27 @@ import type { ByteBudget } from '../../store/byte-budget.js';
 import { readBehindMax_seconds } from '../stats/lag.js';
 import type { SyncPipelineDependencies } from './pipeline-dependencies.js';
 
-/** Reads the stream of a share for its router, as far ahead as the budget allows. */
+/** Reads the stream of a sync task for its dispatcher, as far ahead as the budget allows. */
 export class TaskStream {
-  /** @param startAt the first time to be read */
+  /** @param startAt the first cluster time to read */
   constructor(
     private readonly input: Pick<SyncPipelineDependencies, 'runtime' | 'source' | 'shardId' | 'patience'>,
     private readonly stages: { dispatcher: EventDispatcher; budget: ByteBudget },
     private readonly startAt: bigint,
   ) {}
 
-  /** The stream has said where it is. */
+  /** The stream has shown its position. */
   get isFollowed(): boolean {
     return this.stages.dispatcher.heard;
   }
 
-  /** The stream has said where it is, and that is not far behind the source. */
+  /** The stream has shown its position, and it is not far behind the source. */
   get isNear(): boolean {
     const { sourceTime, readBelow } = this.stages.dispatcher;
     return this.isFollowed && secondsOf(sourceTime) - secondsOf(readBelow) <= readBehindMax_seconds;
   }
 
-  /** Reads and routes until the stop signal. */
+  /** Reads and dispatches until the stop signal. */
   async run(stop: AbortSignal): Promise<void> {
     const { runtime, source, shardId, patience } = this.input;
     const { dispatcher, budget } = this.stages;
@@ -49,12 +49,15 @@ export class TaskStream {
     }
   }
 
-  /** The last event of a shard that falls idle is passed by the position only with the next tick: a note brings it at once. */
+  /**
+   * When a shard becomes idle, the position passes its last event only with the next periodic no-op. A note advances it
+   * at once.
+   */
   async untilRouted(time: bigint, signal: AbortSignal): Promise<void> {
     await this.#untilRoutedOr(() => false, time, signal);
   }
 
-  /** The same, or until the bound of what is held is reached and the stream is not read. @returns whether it was routed */
+  /** The same, or until the buffer bound is reached and reading stops. @returns whether the time was reached */
   async untilRoutedOrFull(time: bigint, signal: AbortSignal): Promise<boolean> {
     const { dispatcher, budget } = this.stages;
     await this.#untilRoutedOr(() => budget.isFull, time, signal);
@@ -62,13 +65,14 @@ export class TaskStream {
   }
 
   /**
-   * Resolves once all definition changes are known and heeded that an answer so far may have shown, or all up to the commit time.
-   * @returns false when later ones may have been shown, of which nobody is told before a later commit time is set
+   * Resolves once the task knows all DDL changes that an answer so far may have shown, or all up to the commit time,
+   * and has suspended their collections.
+   * @returns false when the stream may have shown later ones, which nobody publishes before a later commit time
    */
   async untilKnown(signal: AbortSignal): Promise<boolean> {
     const { runtime, source } = this.input;
     const { dispatcher } = this.stages;
-    const time = await runtime.retrying('ask for the time', () => currentTime(source.router, { signal }), signal);
+    const time = await runtime.retrying('read the cluster time', () => currentTime(source.router, { signal }), signal);
     await this.#wake(signal);
     await dispatcher.moved.until(() => dispatcher.knows(time) || dispatcher.knowsAllToCommit, signal);
     return dispatcher.knows(time);
@@ -81,7 +85,7 @@ export class TaskStream {
     await dispatcher.moved.until(() => dispatcher.position >= time || other(), signal);
   }
 
-  /** An idle shard would say where its stream is only with the server's next tick. */
+  /** An idle shard would show its position only with the server's next periodic no-op. */
   async #wake(signal: AbortSignal): Promise<void> {
     const { runtime, source, shardId } = this.input;
     await runtime.retrying('append an oplog note', () => wakeStream(source, shardId, { signal }), signal);

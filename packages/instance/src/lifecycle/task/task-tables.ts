@@ -6,7 +6,7 @@ import type { DdlResult } from './followed-catalog.js';
 import type { TaskCollection } from './task-collections.js';
 import { copyStats } from '../stats/task-stats.js';
 
-/** The collections that a share follows just now, with their partitions. */
+/** The collections that a sync task follows now, with their partitions. */
 export class TaskTables {
   readonly collections = new Map<string, SyncedCollection>();
   readonly tables = new Map<string, PartitionTable>();
@@ -24,8 +24,8 @@ export class TaskTables {
   }
 
   /**
-   * Whether all is copied that can be done with what is known up to a time: some collections have got their name, or come
-   * to be, later, and of some a reading that is not at one time has ended later.
+   * Whether everything is copied that can be, given what is known up to a time. Some collections get their name, or are
+   * created, later. Some reads that are not at one time end later.
    */
   copyDoneUpTo(time: bigint): boolean {
     for (const { collection, partitions } of this.tables.values()) {
@@ -38,7 +38,7 @@ export class TaskTables {
     return true;
   }
 
-  /** Partitions of which a reading that is not at one time has ended above a time: they are done only after that. */
+  /** Partitions whose read is not at one time and ended above the given time: they are done only after that. */
   readingsAbove(time: bigint): number {
     let readings = 0;
     for (const { collection, partitions } of this.tables.values())
@@ -46,7 +46,7 @@ export class TaskTables {
     return readings;
   }
 
-  /** Whether events of this UUID need not be told of: the share has no part in it, or it is gone. */
+  /** Whether events of this UUID need no report: the task has no part in it, or it is gone. */
   isKnown(uuid: string): boolean {
     return this.#known.has(uuid);
   }
@@ -59,7 +59,7 @@ export class TaskTables {
     return this.#tasks.get(uuid) ?? null;
   }
 
-  /** The collection whose copy has a name; null where the share has no part in it. */
+  /** The collection whose copy has this name; null where the task has no part in it. */
   collectionOf(copy: string): SyncedCollection | null {
     for (const task of this.#tasks.values()) if (task.copy === copy) return task.collection;
     return null;
@@ -72,7 +72,7 @@ export class TaskTables {
     this.tables.set(uuid, table);
   }
 
-  /** What is copied of each collection, by its present name. */
+  /** Copy progress of each collection, by its present name. */
   namespaceParts(): NamespacePart[] {
     return [...this.#tasks.values()].map(({ collection, sizeBytes }) =>
       namespacePart(collection, sizeBytes, this.tables.get(collection.uuid)?.partitions ?? []),

@@ -4,14 +4,14 @@ import type { Retrying } from '../../cluster/retry.js';
 import { SessionFence } from '../../store/session-fence.js';
 import type { TaskRecord } from '../../store/task-record.js';
 
-/** The share's ways to the destination. Each station has sessions of its own, so that none waits for another's writes. */
+/** The writers of a sync task. Each stage has its own sessions, so that none waits for another's writes. */
 export interface TaskWriters {
   copy: FencedWriter;
   apply: FencedWriter;
   reread: FencedWriter;
 }
 
-/** Shares out the sessions of a share: one for repairs, one per lane, the rest for the copy. */
+/** Assigns the sessions of a task: one for re-reads, one to each apply worker, the rest to the copy. */
 export function taskWriters(
   destination: Pick<ClusterClient, 'router' | 'shardIds'>,
   retrying: Retrying,

@@ -5,27 +5,29 @@ import { Condition } from '../../store/condition.js';
 
 type UnknownCollection = TaskRecord['unknown'][number];
 
-/** Of one record: it stays far below 16 MB, and the leader makes an entry of each within moments. */
+/** Bound within one record, which stays far below 16 MB; the leader makes an entry of each within moments. */
 const reportedMax = 1_000;
-/** So many new collections at once are no ordinary use. */
+/** More new collections at once are not an ordinary use. */
 const waitingMax = 100_000;
 
-/** Collections that a server fills and renames: aggregations with `$out`, `convertToCapped`, renames across databases. */
+/**
+ * Collections that a server fills and renames: aggregations with `$out`, `convertToCapped`, renames across databases.
+ */
 const temporaryNames = /^tmp\.(agg_out|mr)\.|^tmp[^.]*\.(convertToCapped|renameCollection)/;
 
 /**
- * Collections of included namespaces that the stream shows changes of and that are not followed. They are told of in the
- * share's record until the journal knows them. The checkpoint does not pass an event of one before that is durable: after
- * a restart nobody would hear of it.
+ * Collections of included namespaces that the stream shows and nobody follows yet. The task's record names them until
+ * the journal has them. Only once that is durable does the checkpoint pass an event of one: after a restart the stream
+ * would not show it again.
  */
 export class UnknownCollections {
   readonly #reported = new Map<string, UnknownCollection>();
-  /** Not yet told of, with the time of the first event. */
+  /** Not reported yet, with the time of the first event. */
   readonly #waiting = new Map<string, UnknownCollection & { time: bigint }>();
   readonly #changed = new Condition();
 
   /**
-   * @param reported what the record tells already
+   * @param reported the names already in the record
    * @param save stores the whole list in the record, durably
    */
   constructor(
@@ -35,12 +37,12 @@ export class UnknownCollections {
     for (const one of reported) this.#reported.set(one.uuid, one);
   }
 
-  /** How many are not followed yet. */
+  /** Number of collections that are not followed yet. */
   get size(): number {
     return this.#reported.size + this.#waiting.size;
   }
 
-  /** Time of the earliest event of those that are not told of yet. */
+  /** Time of the earliest event of an unreported collection. */
   get oldestWaiting(): bigint | null {
     for (const { time } of this.#waiting.values()) return time;
     return null;
@@ -58,14 +60,14 @@ export class UnknownCollections {
     this.#changed.changed();
   }
 
-  /** The journal says what becomes of the collection. */
+  /** The journal now has the collection. */
   resolve(uuid: string): void {
     this.#waiting.delete(uuid);
     this.#reported.delete(uuid);
     this.#changed.changed();
   }
 
-  /** Tells of what is new until the stop signal; several at once are one write. */
+  /** Reports new collections until the stop signal; several at once are one write. */
   async run(stop: AbortSignal): Promise<void> {
     for (;;) {
       await this.#changed.until(() => this.#waiting.size > 0 && this.#reported.size < reportedMax, stop);

@@ -7,10 +7,10 @@ import { followedCatalog, type FollowedEntry } from './followed-catalog.js';
 import { type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
 import { taskCollection } from './task-collections.js';
 
-/** The last digits of a UUID are random: by them collections are dealt over the shares. */
+/** The last digits of a UUID are random: they assign collections to tasks. */
 const dealtDigits = 8;
 
-/** The collections that a migration follows, as its verifiers see them. */
+/** The collections of a migration, as its verifiers see them. */
 export class VerificationCatalog {
   #atStart: Catalog | null = null;
   #last: VerifiedCatalog | null = null;
@@ -19,7 +19,7 @@ export class VerificationCatalog {
     private readonly deps: Pick<MigrationDependencies, 'watch' | 'journal' | 'metadata' | 'source' | 'destination'>,
   ) {}
 
-  /** As of the definition changes that are applied now. */
+  /** After the DDL changes that are applied now. */
   async read(signal: AbortSignal): Promise<VerifiedCatalog> {
     const { watch, journal } = this.deps;
     const { done } = watch.view.record.ddlChanges;
@@ -54,7 +54,7 @@ export class VerificationCatalog {
   }
 }
 
-/** The copy that a comparison, by its key, is of. */
+/** The copy that a comparison is of, by its key. */
 export function copyOfKey(key: string): string {
   return key.slice(0, key.lastIndexOf('@'));
 }

@@ -26,19 +26,19 @@ import { wakeSource } from '../migration/source-time.js';
 import type { SyncPipeline } from './sync-pipeline.js';
 import { copyOfKey, VerificationCatalog } from './verification-catalog.js';
 
-/** Where a share's verifier is, is stored this often; what has changed beyond figures at once. */
+/** Interval of storing a verifier's stats; other changes are stored at once. */
 const save_ms = 1_000;
-/** Below this another part of a collection costs more than it gains. */
+/** A part with fewer documents costs more than it gains. */
 const partBytesMin = 32 * 2 ** 20;
-/** What is to be read anew is looked for this often while anything differs, and so many are taken at once. */
+/** While anything differs, the task looks for documents to re-read at this interval, this many at once. */
 const reread_ms = 1_000;
 const takenMax = 500;
 const partsPerTaskMax = 8;
 const samplesPerPart = 16;
-/** Of the memory bound of a process, what keys that wait may take. */
+/** Fraction of a process's memory bound for pending keys. */
 const keysPart = 16;
 
-/** Verifies one share from where it is until the destination is opened, and answers the leader's last looks. */
+/** Verifies one sync task until the destination opens, and performs the leader's last looks. */
 export class VerifiedTask {
   readonly #verifier: TaskVerifier;
   readonly #storage: VerificationStorage;
@@ -48,7 +48,7 @@ export class VerifiedTask {
   readonly #saving = new SerialQueue();
   readonly #readiness = new VerificationReadiness();
 
-  /** @param shares of this process, which share its memory */
+  /** @param tasks of this process, which share its memory */
   constructor(
     private readonly deps: MigrationDependencies,
     private readonly sync: Pick<SyncPipeline, 'taskId' | 'epoch' | 'stats' | 'readAnew'>,
@@ -72,12 +72,12 @@ export class VerifiedTask {
     return this.sync.taskId;
   }
 
-  /** The figures as they are now. */
+  /** The present stats. */
   stats(): VerificationStats {
     return verificationStats(this.#verifier, this.#readiness);
   }
 
-  /** Runs until the destination is to be opened; what its users write from then on is theirs. */
+  /** Runs until the destination is about to open; what users write from then on is theirs. */
   async run(stop: AbortSignal): Promise<void> {
     const { watch } = this.deps;
     const opened = new AbortController();
@@ -107,7 +107,7 @@ export class VerifiedTask {
     }
   }
 
-  /** Has what differs for good, and lies on the own shard, read anew: whichever share has found it, and wherever it lies. */
+  /** Requests re-reads of permanent differences on the own shard, whichever task has found them. */
   async #reread(signal: AbortSignal): Promise<void> {
     const { watch, runtime } = this.deps;
     const anyDiffers = (): boolean =>
@@ -162,7 +162,9 @@ export class VerifiedTask {
     }
   }
 
-  /** Collections whose documents servers delete by themselves, once for both last looks: what was sealed stays. */
+  /**
+   * Collections whose documents servers delete by themselves, read once for both last looks: the sealed catalog stays.
+   */
   async #expiring(signal: AbortSignal): Promise<ReadonlySet<string>> {
     const epoch = this.deps.watch.view.record.commit?.catalogEpoch ?? null;
     if (this.#sealed === null || this.#sealed.epoch !== epoch) {
@@ -172,7 +174,7 @@ export class VerifiedTask {
     return this.#sealed.expiring;
   }
 
-  /** Stores how far the share is, after what is being stored: an earlier answer never comes after a later one. */
+  /** Stores the progress of the task, after the store in flight: an earlier answer never follows a later one. */
   #save(): Promise<void> {
     return this.#saving.run(() => this.#saveNow());
   }
@@ -219,7 +221,7 @@ function verifierDependencies(
         (lowest, { checkpoint }) => lower(lowest, checkpoint?.toBigInt() ?? 0n),
         null,
       ) ?? 0n,
-    // A commit time holds the position back: what looks like lag from then on is none.
+    // A commit time holds the position back: an apparent lag from then on is none.
     isCommitAwaited: () => isCommitAwaited(watch.view),
     isDraining: () => isDraining(watch.view, sync.taskId),
     isApplyBehind: () => watch.view.record.phase === 'syncing' && sync.stats().lag_seconds > steadyLagMax_seconds,
@@ -231,7 +233,7 @@ function lower(a: bigint | null, b: bigint): bigint {
   return a === null || b < a ? b : a;
 }
 
-/** Collections of which all shares that take part in the copy have stored it as done. */
+/** Collections whose copy every participating task has stored as done. */
 async function copied(
   { metadata }: MigrationDependencies,
   collections: readonly VerifiedCollection[],
@@ -252,7 +254,7 @@ async function copied(
   );
 }
 
-/** `_id`s that part a large collection, in order; sampling is for speed alone. */
+/** `_id`s that divide a large collection, in order; sampling serves speed alone. */
 async function boundsOf(
   { runtime, source }: MigrationDependencies,
   { database, name, sizeBytes }: VerifiedCollection,
