@@ -130,7 +130,7 @@ export const phases = {
     ...moving,
     settings: slowCopy,
     reach: () => Promise.resolve(),
-    untilInstant: onceAbove('convoy_held_events', heldMax, copies),
+    untilInstant: onceAbove('convoy_buffered_events', heldMax, copies),
   },
   /** The copy is done, and changes are applied, hundreds at a time. */
   apply: {

@@ -34,7 +34,7 @@ const metrics: readonly Metric[] = [
     ({ progress }) => progress.lag?.overallLagSeconds ?? null,
   ),
   single(
-    'convoy_fleet_definition_lag_seconds',
+    'convoy_fleet_ddl_lag_seconds',
     'Largest DDL lag of any instance.',
     ({ progress }) => progress.lag?.ddlLagSeconds ?? null,
   ),

@@ -20,7 +20,7 @@ export class Metrics {
   readonly readEvents = this.counter('convoy_read_events_total', 'Change events read from the source.');
   readonly appliedEvents = this.counter('convoy_applied_events_total', 'Change events applied to the destination.');
   readonly rereads = this.counter(
-    'convoy_repairs_total',
+    'convoy_rereads_total',
     'Documents read again from the source, by the reason of the re-read.',
     ['reason'],
   );
@@ -46,7 +46,7 @@ export class Metrics {
     'Cluster time between the source and the last change that was read.',
   );
   readonly ddlLag = this.gauge(
-    'convoy_definition_lag_seconds',
+    'convoy_ddl_lag_seconds',
     'Cluster time between the source and its DDL changes that are known and applied; NaN while unknown.',
   );
   readonly oplogRemaining = this.gauge(
@@ -54,14 +54,14 @@ export class Metrics {
     'Time until an oplog of the source drops changes that are not applied yet; NaN while unknown.',
   );
   readonly pings = this.gauge('convoy_ping_seconds', 'Round trip to a cluster; NaN without an answer.', ['cluster']);
-  readonly rereadSet = this.gauge('convoy_repair_set_keys', 'Documents that wait for a re-read.');
+  readonly rereadSet = this.gauge('convoy_pending_rereads', 'Documents that wait for a re-read.');
   readonly partitions = this.gauge('convoy_partitions', 'Partitions of the copy by state.', ['state']);
   readonly bufferedBytes = this.gauge(
     'convoy_buffered_bytes',
     'Bytes of change events and documents that are buffered or on their way to the destination.',
   );
   readonly bufferedEvents = this.gauge(
-    'convoy_held_events',
+    'convoy_buffered_events',
     'Change events that wait until the partition of their document is copied.',
   );
   readonly bufferBytesMax = this.gauge('convoy_buffer_limit_bytes', 'Upper bound of all buffers together.');
@@ -75,7 +75,7 @@ export class Metrics {
     'convoy_copy_size_bytes',
     'Estimated bytes to copy, over all instances; NaN while unknown.',
   );
-  readonly indexes = this.gauge('convoy_indexes', 'Indexes to build on the destination, by their state.', ['state']);
+  readonly indexes = this.gauge('convoy_indexes', 'Indexes to build on the destination, by state.', ['state']);
   readonly warnings = this.gauge('convoy_warnings', 'Warnings that progress shows, by name.', ['name']);
   readonly isLeader = this.gauge('convoy_leader', 'One while this instance leads its fleet.');
   readonly epoch = this.gauge(

@@ -165,7 +165,7 @@ export class MigrationRecords {
       { $set: set },
       signal,
     );
-    if (!written) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
+    if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads.');
   }
 
   /**
@@ -179,7 +179,7 @@ export class MigrationRecords {
   ): Promise<void> {
     const set = Object.fromEntries(Object.entries(noted).map(([field, value]) => [`reversal.${field}`, value]));
     const written = await this.metadata.updateOne('migration', { _id: recordId, leaderEpoch }, { $set: set }, signal);
-    if (!written) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
+    if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads.');
   }
 
   /**
@@ -206,7 +206,7 @@ export class MigrationRecords {
       { $max: raised },
       signal,
     );
-    if (!written) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
+    if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads.');
   }
 
   /**
@@ -219,7 +219,7 @@ export class MigrationRecords {
     if (await this.metadata.updateOne('migration', undecided, { $set: { phase: 'opening' } }, signal)) return true;
     const stored = await this.read(signal);
     if (stored !== null && stored.failure !== null) return false;
-    throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
+    throw new ConvoyError('staleEpoch', 'Another instance now leads.');
   }
 
   /**
@@ -241,11 +241,7 @@ export class MigrationRecords {
       'reversal.isOver': false,
     };
     const written = await this.metadata.updateOne('migration', committed, { $set: set }, signal);
-    if (!written)
-      throw new ConvoyError(
-        'staleEpoch',
-        'Another instance has become the coordinator instance, or the migration was cleaned up.',
-      );
+    if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads, or the migration was cleaned up.');
   }
 
   /** Rules out a reverse of a committed migration. Returns false when it is being reversed. */

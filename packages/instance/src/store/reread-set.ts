@@ -281,7 +281,7 @@ function tooManyEntries(): ConvoyError {
   return new ConvoyError(
     'memoryBoundExceeded',
     `More than ${entriesMax} documents would have to be re-read. ` +
-      'Look at convoy_repairs_total for the reasons, then start a new migration.',
+      'Look at convoy_rereads_total for the reasons, then start a new migration.',
   );
 }
 

@@ -95,6 +95,6 @@ function reversedPairs(committed: Catalog, opened: Catalog): UuidPair[] {
 async function readOpenedCatalog({ metadata, watch }: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
   const epoch = watch.view.record.reversal?.openedCatalogEpoch ?? null;
   if (epoch === null)
-    throw new ConvoyError('internalError', 'The destination's catalog at its opening is not recorded.');
+    throw new ConvoyError('internalError', "The destination's catalog at its opening is not recorded.");
   return (await readStoredEntries(metadata, epoch, signal, 'openedCollections')).map(restoredEntry);
 }

@@ -92,9 +92,7 @@ describe('a cleanup', () => {
     expect({ ...plan, steps: plan?.steps.map(({ description }) => description), done }).toEqual({
       found: 'The migration from cluster0 to cluster1 is committed.',
       steps: ['Drop all collections of convoy_metadata on cluster1.'],
-      remarks: [
-        'The block of user writes on cluster0 stays as it is; where they are still refused, allow them with: convoy unblock cluster0',
-      ],
+      remarks: ['The block of user writes on cluster0 stays as it is; to lift it, run: convoy unblock cluster0'],
       done: true,
     });
     expect(await fixture.cluster1.databases()).toEqual(['shop']);
@@ -225,7 +223,7 @@ describe('a cleanup', () => {
   it('goes on where one before was cut short', async () => {
     await fixture.cluster1.client.db('convoy_metadata').collection('tasks').insertOne({ n: 1 });
     const { plan, done } = await clean();
-    expect([plan?.found, done]).toEqual(['What is left of a migration that was cleaned up before.', true]);
+    expect([plan?.found, done]).toEqual(['Remains of a migration that was cleaned up before.', true]);
     expect(await fixture.cluster1.databases()).toEqual([]);
   });
 });

@@ -24,7 +24,7 @@ async function rereadsOf(url: string, reason: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const line = text
     .split('\n')
-    .find((each) => each.startsWith('convoy_repairs_total') && each.includes(`reason="${reason}"`));
+    .find((each) => each.startsWith('convoy_rereads_total') && each.includes(`reason="${reason}"`));
   return Number(line?.split(' ').at(-1) ?? 0);
 }
 

@@ -132,7 +132,7 @@ test(
       (await migration.progress()).warnings?.map(({ description }) => description).join() ?? '';
     await expect
       .poll(warnings, patience)
-      .toContain('1 documents differ, in: shop.log, 1 of them although they were read anew 3 times');
+      .toContain('1 documents differ, in: shop.log, 1 of them although they were read again 3 times');
     expect((await migration.progress()).canCommit).toBe(false);
     expect(await migration.mismatches()).toMatchObject([
       { namespace: 'shop.log', kind: 'missingOnDestination', proven: true },

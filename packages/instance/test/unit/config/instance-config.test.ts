@@ -129,7 +129,8 @@ describe('the configuration', () => {
   ])('hints at percent-encoding for %s, without a word of it', (cluster0) => {
     const { errorDescription } = failureOf({ file: { ...file, cluster0 } });
     expect(errorDescription).toBe(
-      'cluster0: has special characters in user or password: percent-encode them, as %40 for @, %3A for :, %2F for / and %25 for %',
+      'cluster0: has special characters in user or password: percent-encode them, as %40 for @, %3A for :, ' +
+        '%2F for / and %25 for %',
     );
   });
 

@@ -20,7 +20,9 @@ const replies = [
   },
   {
     code: 11000,
-    errmsg: `E11000 duplicate key error collection: shop.customers index: email_1 collation: { locale: "en" } dup key: { email: " index: ${SECRET} dup key: " }`,
+    errmsg:
+      'E11000 duplicate key error collection: shop.customers index: email_1 collation: { locale: ' +
+      `"en" } dup key: { email: " index: ${SECRET} dup key: " }`,
   },
   { code: 61, codeName: 'ShardKeyNotFound', errmsg: `Cannot target single shard using key { email: "${SECRET}" }` },
   {

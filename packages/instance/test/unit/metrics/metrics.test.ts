@@ -17,7 +17,7 @@ test('figures are those of one instance', async () => {
   one.state.set({ state: 'RUNNING' }, 1);
   const text = await one.registry.metrics();
   expect(text).toContain('convoy_copied_bytes_total 1000');
-  expect(text).toContain('convoy_repairs_total{reason="duplicateKey"} 1');
+  expect(text).toContain('convoy_rereads_total{reason="duplicateKey"} 1');
   expect(text).not.toContain('process_resident_memory_bytes');
   const others = await other.registry.metrics();
   expect(others).toContain('convoy_copied_bytes_total 0');

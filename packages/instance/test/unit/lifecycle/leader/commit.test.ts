@@ -285,7 +285,7 @@ describe('once the opening is decided', () => {
       },
       {
         name: 'sourceBalancerLeftOff',
-        description: expect.stringMatching(/balancer of cluster0, .*MongoNetworkError.*sh\.startBalancer/) as unknown,
+        description: expect.stringMatching(/balancer of cluster0 .*MongoNetworkError.*sh\.startBalancer/) as unknown,
       },
     ]);
   });

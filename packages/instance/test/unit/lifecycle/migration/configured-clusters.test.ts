@@ -115,7 +115,7 @@ it('tells what it waits for until it is there, its host only to those who may se
     {
       name: 'waitingForCluster',
       description:
-        'cluster0 cannot be reached: db.example:27017: the connection was refused (ECONNREFUSED). Check the port, and that the server runs and listens on this address. It is tried again.',
+        'cluster0 cannot be reached: db.example:27017: the connection was refused (ECONNREFUSED). Check the port, and that the server runs and listens on this address. The instance tries again.',
     },
   ]);
   expect(waiting.waitingFor).toContain('cluster0 cannot be reached: the connection was refused (ECONNREFUSED)');
@@ -138,7 +138,7 @@ describe('one that refuses while the other one is away', () => {
   });
 
   it('is told of at once, and ends the begin when the other one needs it', async () => {
-    expect(clusters.refusal).toBe('cluster0 cannot be connected to (AuthenticationFailed (18))');
+    expect(clusters.refusal).toBe('cluster0 refuses the connection (AuthenticationFailed (18))');
     expect(logged).toEqual([['clusterRefused', 'cluster0']]);
     comeBack();
     await expect(opened).rejects.toBe(refused);

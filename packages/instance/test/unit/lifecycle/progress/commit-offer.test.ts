@@ -136,13 +136,13 @@ describe('a commit', () => {
       'documents differ',
       (fixture: Fixture) =>
         (fixture.run.verification = differing({ documents: 2, givenUp: 0, namespaces: ['shop.b', 'shop.a'] })),
-      '2 documents differ, in: shop.a, shop.b, and are read anew',
+      '2 documents differ, in: shop.a, shop.b, and are being read again',
     ],
     [
       'documents stay different',
       (fixture: Fixture) =>
         (fixture.run.verification = differing({ documents: 2, givenUp: 1, namespaces: ['shop.a'] })),
-      '1 of them although they were read anew 3 times',
+      '1 of them although they were read again 3 times',
     ],
     ['a peer is not ready', (fixture: Fixture) => (fixture.peer.canCommit = false), 'shard1: it is not ready'],
     ['a peer is silent', (fixture: Fixture) => (fixture.peer.fresh = false), 'shard1: it does not answer'],
@@ -241,7 +241,7 @@ describe('a commit that progress has offered', () => {
 });
 
 describe('a commit that is not offered although all is copied', () => {
-  const reported = 'commitNotOffered: No commit is offered at present, as shard0 sees it: shard1: it does not answer.';
+  const reported = 'commitNotOffered: shard0 does not offer a commit: shard1: it does not answer.';
 
   it('has its reason told after a while, as long as it stays so', async () => {
     const fixture = new Fixture();
