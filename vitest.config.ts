@@ -31,12 +31,15 @@ const cores = availableParallelism();
 /** So many processes at once are enough on large machines; each takes up to half a gigabyte. */
 const waitingWorkersMax = 16;
 
-/** Whoever waits twice as long as it computes leaves room for two others; real servers of a test take what room there is. */
+/**
+ * Whoever waits twice as long as it computes leaves room for two others; real servers of a test take what room there
+ * is.
+ */
 const waitingWorkers = process.env['MONGO_BIN'] ? cores : Math.min(3 * cores, waitingWorkersMax);
 
 /**
- * A process runs one file after the other without loading and warming up the sources anew: no test replaces modules, or leaves
- * anything behind that another could meet.
+ * A process runs one file after the other without loading and warming up the sources anew: no test replaces modules, or
+ * leaves anything behind that another could meet.
  */
 const isolate = false;
 

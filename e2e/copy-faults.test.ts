@@ -60,7 +60,10 @@ const faults: Fault[] = [
   },
 ];
 
-/** Of the destination alone, one after the other in one copy; with CONVOY_TEST_FULL=1 each in its own, and those of the source. */
+/**
+ * Of the destination alone, one after the other in one copy; with CONVOY_TEST_FULL=1 each in its own, and those of the
+ * source.
+ */
 const sampled = faults.slice(-2);
 const sample: Fault[] = [
   {
@@ -119,7 +122,8 @@ test(
 );
 
 test(
-  'a disk of the destination that stays full ends the migration with its name, and what the disk took is untouched (servers from 5.0)',
+  'a disk of the destination that stays full ends the migration with its name, and what the disk took is untouched ' +
+    '(servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
     await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });

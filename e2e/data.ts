@@ -35,8 +35,8 @@ export interface Order {
 export const largeCollection = { database: 'e2e', name: 'orders' } as const;
 
 /**
- * Collections of every kind: sharded by range and by hash, unsharded with `_id`s of all types, capped, a view, secondary, unique,
- * sparse, partial and TTL indexes, a validator and a collation.
+ * Collections of every kind: sharded by range and by hash, unsharded with `_id`s of all types, capped, a view,
+ * secondary, unique, sparse, partial and TTL indexes, a validator and a collation.
  * @param orders documents of the large collection
  */
 export async function loadEverything(client: MongoClient, cluster: TestCluster, orders: number): Promise<void> {

@@ -115,7 +115,10 @@ export class DdlWorkload implements AsyncDisposable {
   }
 }
 
-/** The driver takes IllegalOperation (20), as a server answers to a rename of a collection to itself, for one without retryable writes, and wraps it. */
+/**
+ * The driver takes IllegalOperation (20), as a server answers to a rename of a collection to itself, for one without
+ * retryable writes, and wraps it.
+ */
 function codeOf(error: unknown): unknown {
   const { code, originalError } = error as { code?: unknown; originalError?: { code?: unknown } };
   return code ?? originalError?.code;

@@ -15,7 +15,8 @@ async function untilChanged(workload: DdlWorkload, changes: number): Promise<voi
 }
 
 test.each(accesses)(
-  'a fleet follows definition changes of all kinds, during the copy and after it, and when its leader is killed: %s (servers from 5.0)',
+  'a fleet follows definition changes of all kinds, during the copy and after it, and when its leader is killed: %s ' +
+    '(servers from 5.0)',
   { timeout: 560_000, ...needs({ version: [5, 0] }) },
   async (sourceAccess) => {
     await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
@@ -40,7 +41,8 @@ test.each(accesses)(
     await workload.stop();
     const { client } = fleet.coordinator;
     await untilCanCommit(client);
-    // A collection that nobody has known of so far is copied first; the fleet then says that it cannot be committed yet.
+    // A collection that nobody has known of so far is copied first; the fleet then says that it cannot be committed
+    // yet.
     await untilTaken(() => client.commit());
     await untilCommitted(client);
     await clusters.expectEqual();

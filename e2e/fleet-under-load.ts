@@ -15,7 +15,9 @@ interface FleetUnderLoadOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
-/** A fleet between a loaded cluster of two shards, to which users write, and an empty one. Its migration is not started. */
+/**
+ * A fleet between a loaded cluster of two shards, to which users write, and an empty one. Its migration is not started.
+ */
 export class FleetUnderLoad implements AsyncDisposable {
   private constructor(
     readonly clusters: Clusters,

@@ -135,8 +135,8 @@ export class Clusters implements AsyncDisposable {
   }
 
   /**
-   * Brings a migration to its end as operators do: waits until a commit would be accepted, stops the writes, commits, and expects
-   * equal clusters.
+   * Brings a migration to its end as operators do: waits until a commit would be accepted, stops the writes, commits,
+   * and expects equal clusters.
    * @param client the coordinator's, or a lone instance's
    */
   async cutOver(client: ContractClient, workload?: { stop(): Promise<void> }): Promise<Comparison> {
@@ -195,8 +195,8 @@ export function untilCanCommit(client: ContractClient, limit_ms?: number): Promi
 }
 
 /**
- * Sends a command until it is taken. An instance that was killed, or answered late, may have taken it all the same: it then
- * stands where the command leads.
+ * Sends a command until it is taken. An instance that was killed, or answered late, may have taken it all the same: it
+ * then stands where the command leads.
  */
 export async function untilTaken(command: () => Promise<unknown>): Promise<void> {
   const send = () =>

@@ -1,7 +1,10 @@
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import { backendVersion } from '@convoy/testbed/cluster/backend-version';
 
-/** Clusters with what came after 5.0, where servers can be asked to be newer, and with users whose writes can be blocked. */
+/**
+ * Clusters with what came after 5.0, where servers can be asked to be newer, and with users whose writes can be
+ * blocked.
+ */
 export const guarded = { release: '7.0', withUsers: true } as const;
 
 type Version = readonly [number, number];

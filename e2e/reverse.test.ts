@@ -22,7 +22,8 @@ const directions = [
 const accesses = isFullRun ? ['direct', 'router'] : ['direct'];
 
 test.each(accesses)(
-  'a fleet migrates, goes back and once more forward, under writes until they are refused: access %s (servers from 6.0)',
+  'a fleet migrates, goes back and once more forward, under writes until they are refused: access %s (servers from ' +
+    '6.0)',
   needs({ version: [6, 0], guarded: true }),
   async (sourceAccess) => {
     await using clusters = await Clusters.start({ ...twoShards, ...guarded });

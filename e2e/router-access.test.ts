@@ -83,7 +83,9 @@ test.each(['direct', 'router'])(
   },
 );
 
-/** Moves a chunk whose range deletion is suspended, and changes the moved documents: the orphans keep their old state. */
+/**
+ * Moves a chunk whose range deletion is suspended, and changes the moved documents: the orphans keep their old state.
+ */
 async function plantOrphans(client: MongoClient, cluster: TestCluster): Promise<void> {
   const [from = '', to = ''] = cluster.shardIds;
   const admin = client.db('admin');

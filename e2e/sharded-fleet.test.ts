@@ -7,7 +7,8 @@ import { needs } from './requirements.js';
 const orders = 4_000;
 
 test(
-  'a fleet moves a cluster of two shards to one of three under load through the coordinator; pause stops the work, resume goes on with it (servers from 5.0)',
+  'a fleet moves a cluster of two shards to one of three under load through the coordinator; pause stops the work, ' +
+    'resume goes on with it (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
     await using underLoad = await FleetUnderLoad.start({ orders, destinationShards: 3 });
@@ -36,7 +37,8 @@ test(
 );
 
 test(
-  'two instances work by hand, called strictly one after the other, as mongosync users do; the first waits for its peer and says so (servers from 5.0)',
+  'two instances work by hand, called strictly one after the other, as mongosync users do; the first waits for its ' +
+    'peer and says so (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
     await using underLoad = await FleetUnderLoad.start({ orders });

@@ -17,7 +17,8 @@ async function mismatchesOf(url: string, query = ''): Promise<unknown[]> {
 }
 
 test(
-  'a commit with one wrong document fails the migration: each instance and the fleet name it, and nothing is opened (servers from 5.0)',
+  'a commit with one wrong document fails the migration: each instance and the fleet name it, and nothing is opened ' +
+    '(servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
     await using underLoad = await FleetUnderLoad.start({ orders: 500 });

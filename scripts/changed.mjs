@@ -13,8 +13,10 @@ const ofAll = /^(package(-lock)?\.json|vitest\.config\.ts|tsconfig[^/]*\.json|te
 /**
  * What the changes since a commit, committed or not, can touch.
  * @param {string} since
- * @param {boolean} all with the tests of all levels; otherwise those of integration and end-to-end tests that were changed themselves
- * @returns {{ tests: string[], left: number, linted: string[] }} test files to run, how many more the changes can touch, and what the linter has to see
+ * @param {boolean} all with the tests of all levels; otherwise those of integration and end-to-end tests that were
+ * changed themselves
+ * @returns {{ tests: string[], left: number, linted: string[] }} test files to run, how many more the changes can
+ * touch, and what the linter has to see
  */
 export function touchedBy(since, all) {
   const changed = git('diff', '--name-only', '-z', since)

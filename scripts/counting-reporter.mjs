@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { failureStory } from './failure-story.mjs';
 
-/** A vitest reporter that writes `{passed, failed, failures: [stories], skipped: [names]}` to the file that CONVOY_TEST_COUNTS names. */
+/**
+ * A vitest reporter that writes `{passed, failed, failures: [stories], skipped: [names]}` to the file that
+ * CONVOY_TEST_COUNTS names.
+ */
 export default class CountingReporter {
   /**
    * Files that cannot be loaded and errors outside of tests count as failures.

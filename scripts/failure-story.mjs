@@ -16,8 +16,8 @@ const errorCharsMax = 2_000;
 const isError = (line) => /^\{"level":[56]0,/.test(line);
 
 /**
- * What is known of a failed test: its message, the logs' folder with the first failures and the last lines of each process, and
- * the command that repeats the test alone, with its seed.
+ * What is known of a failed test: its message, the logs' folder with the first failures and the last lines of each
+ * process, and the command that repeats the test alone, with its seed.
  * @param {{ file: string, name?: string, message: unknown, meta?: { seed?: number, logs?: string } }} failure
  * @returns {string} lines; those behind the first are indented
  */
@@ -54,8 +54,8 @@ function logsIn(folder) {
 }
 
 /**
- * A seed in the name is that of this very case. A name is a pattern for vitest, and joins its parts by a space: everything in
- * it but letters and digits stands for any characters.
+ * A seed in the name is that of this very case. A name is a pattern for vitest, and joins its parts by a space:
+ * everything in it but letters and digits stands for any characters.
  */
 function commandOf(file, name, seedOfProcess) {
   if (name === undefined) return `npm test -- ${file}`;

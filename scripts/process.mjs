@@ -12,7 +12,8 @@ const forwardedSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
  * Runs a program in the repository's folder with this process's input and output, and forwards signals to it.
  * @param {string} command
  * @param {string[]} args
- * @param {{ env?: Record<string, string>, limit_ms?: number }} [options] `env` is added to this process's own; after `limit_ms` the program is killed
+ * @param {{ env?: Record<string, string>, limit_ms?: number }} [options] `env` is added to this process's own; after
+ * `limit_ms` the program is killed
  * @returns {Promise<number>} its exit code; 128 + signal number when a signal ended it, as shells have it
  */
 export function run(command, args, options = {}) {

@@ -6,7 +6,10 @@ import { runConformance } from './conformance.mjs';
 import { runDifferential } from './differential.mjs';
 import { runSabotage } from './sabotage.mjs';
 
-/** What `npm run NAME` starts, and the TypeScript projects it needs compiled (none: all). Each answers with the exit code. */
+/**
+ * What `npm run NAME` starts, and the TypeScript projects it needs compiled (none: all). Each answers with the exit
+ * code.
+ */
 const tasks = {
   demo: { projects: ['packages/cli'], start: (args) => runNode('packages/cli/dist/convoy.js', ['demo', ...args]) },
   bench: { projects: ['packages/cli'], start: (args) => runNode('packages/cli/dist/bench/run.js', args) },

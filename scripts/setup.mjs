@@ -25,11 +25,14 @@ function checkNode() {
   const [majorMin, minorMin] = nodeVersionMin;
   if (major > majorMin || (major === majorMin && minor >= minorMin)) return;
   throw new Error(
-    `Convoy needs Node.js ${majorMin}.${minorMin} or later; this is ${process.versions.node}. Install a newer Node.js and run the command again.`,
+    `Convoy needs Node.js ${majorMin}.${minorMin} or later; this is ${process.versions.node}. ` +
+      'Install a newer Node.js and run the command again.',
   );
 }
 
-/** True when every package of the lock file lies in node_modules in the locked version, as npm's own record there says. */
+/**
+ * True when every package of the lock file lies in node_modules in the locked version, as npm's own record there says.
+ */
 function isInstalled() {
   const record = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(record)) return false;
@@ -46,7 +49,8 @@ async function installPackages() {
   const exit = npm?.endsWith('.js') ? await runNode(npm, ['ci']) : await run('npm', ['ci']);
   if (exit !== 0)
     throw new Error(
-      'The packages could not be installed: npm ci failed, its output is above. Check the connection to the package registry and run the command again.',
+      'The packages could not be installed: npm ci failed, its output is above. Check the connection to the package ' +
+        'registry and run the command again.',
     );
 }
 

@@ -6,7 +6,8 @@ import { touchedBy } from './changed.mjs';
 import { runNode } from './process.mjs';
 
 /**
- * Runs all tests and prints `N passed, N failed` as the last line (and the skipped ones' names before it, when there are any).
+ * Runs all tests and prints `N passed, N failed` as the last line (and the skipped ones' names before it, when there
+ * are any).
  * @param {string[]} args for vitest, for example a file; or `--changed`, and what `runChanged` takes
  * @returns {Promise<number>} exit code: 0 when at least one test ran and none failed
  */
@@ -20,7 +21,8 @@ export async function runTests(args) {
 
 /**
  * The linter and those tests that changes can touch: unit tests, and whichever other tests were changed themselves.
- * @param {string[]} args a commit from which on changes count, HEAD when there is none; `--all` for the tests of all levels
+ * @param {string[]} args a commit from which on changes count, HEAD when there is none; `--all` for the tests of all
+ * levels
  */
 async function runChanged(args) {
   const { values, positionals } = parseArgs({
@@ -67,7 +69,8 @@ export async function provideRedis() {
  * One vitest run.
  * @param {string[]} args
  * @param {{ env?: Record<string, string>, limit_ms?: number }} [options]
- * @returns {Promise<{ passed: number, failed: number, skipped: string[] }>} a run that ends without counts is one failure
+ * @returns {Promise<{ passed: number, failed: number, skipped: string[] }>} a run that ends without counts is one
+ * failure
  */
 export async function runVitest(args, options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'convoy-tests-'));

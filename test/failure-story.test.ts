@@ -12,7 +12,7 @@ interface Failure {
 const script = new URL('../scripts/failure-story.mjs', import.meta.url).href;
 const { failureStory } = (await import(script)) as { failureStory: (failure: Failure) => string };
 
-test('a failed test is told with what an instance in its process logged: its first failure, however long ago, and its last lines', () => {
+test('the report of a failed test has the first failure and the last lines of each log of its process', () => {
   const logs = new ProcessLogs();
   const log = logs.open('instance shard0');
   log.write('{"level":30,"msg":"of another test"}\n');

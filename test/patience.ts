@@ -16,8 +16,8 @@ export function endPatience(): void {
 }
 
 /**
- * How long may be waited for something now, in milliseconds: until shortly before the test's own limit, the only one that there
- * is. A machine under load takes many times as long for each step as one that rests.
+ * How long may be waited for something now, in milliseconds: until shortly before the test's own limit, the only one
+ * that there is. A machine under load takes many times as long for each step as one that rests.
  */
 export function patience_ms(): number {
   return end_ms === undefined ? withoutTest_ms : Math.max(0, end_ms - performance.now());

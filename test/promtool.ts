@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
 
-/** Whether promtool is on the PATH (Debian's package prometheus has it); tests that need it are skipped by name otherwise. */
+/**
+ * Whether promtool is on the PATH (Debian's package prometheus has it); tests that need it are skipped by name
+ * otherwise.
+ */
 export const hasPromtool = ((): boolean => {
   try {
     execFileSync('promtool', ['--version'], { stdio: 'ignore' });

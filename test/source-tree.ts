@@ -10,7 +10,10 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 export interface Module {
   /** Path from the repository's folder, with slashes. */
   path: string;
-  /** Whom it imports: paths of the project's modules (`loaded`: those that exist at run time too, not for types alone), and packages. */
+  /**
+   * Whom it imports: paths of the project's modules (`loaded`: those that exist at run time too, not for types alone),
+   * and packages.
+   */
   imports: { path: string[]; loaded: string[]; external: string[] };
   lines: number;
   /** Line numbers where the type `any` is written. */

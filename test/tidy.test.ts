@@ -21,7 +21,10 @@ const foundations = ['store', 'cluster', 'catalog', 'bson'];
 /** Who may put stations together. */
 const composers = ['lifecycle', 'process'];
 
-/** The floors of lifecycle, from the ground up: a file imports its own and those below; the instance itself is above them all. */
+/**
+ * The floors of lifecycle, from the ground up: a file imports its own and those below; the instance itself is above
+ * them all.
+ */
 const lifecycleLayers = ['migration', 'stats', 'leader', 'task', 'run', 'commands', 'progress', ''];
 
 const linesMax = 400;

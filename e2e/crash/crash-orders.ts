@@ -27,7 +27,10 @@ export class CrashOrders implements Disposable {
     renameSync(`${this.file}.new`, this.file);
   }
 
-  /** Waits until it is done, and lets all others follow a leader with whom they are to die. @returns those that are dead now */
+  /**
+   * Waits until it is done, and lets all others follow a leader with whom they are to die. @returns those that are dead
+   * now
+   */
   async untilDone(step: LeaderStep, kill: Kill, instances: readonly InstanceProcess[]): Promise<InstanceProcess[]> {
     await expect
       .poll(() => this.isDone, { timeout: within_ms, interval: poll_ms, message: `the leader has done "${step}"` })

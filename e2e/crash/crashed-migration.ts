@@ -29,10 +29,11 @@ interface Fixture {
 type Side = 'source' | 'destination';
 
 /**
- * Migrates two clusters under writes, and kills at the end of each of the given steps; who was killed is started again at
- * once. In the end no acknowledged write is missing, the source is closed and the destination open. With steps of a reverse
- * among them, the migration is reversed after that, under writes to the destination, and committed back. Servers before 6.0
- * can neither be closed nor reversed: there the writers stop before the commit, and there are no steps of a reverse.
+ * Migrates two clusters under writes, and kills at the end of each of the given steps; who was killed is started again
+ * at once. In the end no acknowledged write is missing, the source is closed and the destination open. With steps of a
+ * reverse among them, the migration is reversed after that, under writes to the destination, and committed back.
+ * Servers before 6.0 can neither be closed nor reversed: there the writers stop before the commit, and there are no
+ * steps of a reverse.
  * @param isFleet one instance for each shard; otherwise one alone
  */
 export async function migrateThroughCrashes(steps: readonly LeaderStep[], kill: Kill, isFleet: boolean): Promise<void> {

@@ -2,7 +2,10 @@ import type { MongoClient } from 'mongodb';
 
 const systemDatabases = new Set(['admin', 'config', 'local', 'convoy_metadata']);
 
-/** All collections of users with their UUIDs, options and indexes, as text: two are the same when nothing was changed, dropped or made. */
+/**
+ * All collections of users with their UUIDs, options and indexes, as text: two are the same when nothing was changed,
+ * dropped or made.
+ */
 export async function catalogOf(client: MongoClient): Promise<string[]> {
   const { databases } = await client.db('admin').admin().listDatabases();
   const rows: string[] = [];

@@ -110,7 +110,10 @@ export class FaultyFleet implements AsyncDisposable {
     return hold;
   }
 
-  /** Keeps one instance from ending its copy: one that does not lead, so that the leader can still come to a step of the copy. Resolves once it copies. */
+  /**
+   * Keeps one instance from ending its copy: one that does not lead, so that the leader can still come to a step of the
+   * copy. Resolves once it copies.
+   */
   async holdCopy(): Promise<Hold> {
     await this.untilNextLeader(0);
     const { leader } = this;
@@ -131,8 +134,8 @@ export class FaultyFleet implements AsyncDisposable {
   }
 
   /**
-   * Starts the instances by hand, one after the other. The last one is first sent another option than the rest, and refuses it;
-   * until it is started the others wait, and say for whom.
+   * Starts the instances by hand, one after the other. The last one is first sent another option than the rest, and
+   * refuses it; until it is started the others wait, and say for whom.
    */
   async startByHand(): Promise<void> {
     const last = this.members.at(-1);
@@ -174,7 +177,10 @@ export class FaultyFleet implements AsyncDisposable {
     return record?.phase === 'committed';
   }
 
-  /** Starts another process in the place of a member that does not answer any more, and waits until it has the share, or there is nothing left to share. */
+  /**
+   * Starts another process in the place of a member that does not answer any more, and waits until it has the share, or
+   * there is nothing left to share.
+   */
   async succeed(former: Member): Promise<void> {
     const { destination } = this.clusters;
     const metadata = this.clusters.clients.destination.db('convoy_metadata');
@@ -196,8 +202,8 @@ export class FaultyFleet implements AsyncDisposable {
   }
 
   /**
-   * Waits for the end of the migration, and expects equal clusters, the balancer as it was, one leader for each epoch, and a step
-   * in the list for all that leaders have sent.
+   * Waits for the end of the migration, and expects equal clusters, the balancer as it was, one leader for each epoch,
+   * and a step in the list for all that leaders have sent.
    */
   async expectEnd(): Promise<void> {
     await untilCommitted(this.client);

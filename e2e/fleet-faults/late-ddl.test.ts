@@ -10,7 +10,8 @@ import { within_ms } from './step-hold.js';
 const { skip } = needs({ version: [5, 0], inFull: true });
 
 test(
-  "a frozen leader's drop that arrives when the name bears a new collection: nothing of that is missing in the end (servers from 5.0)",
+  "a frozen leader's drop that arrives when the name bears a new collection: nothing of that is missing in the end " +
+    '(servers from 5.0)',
   { skip, timeout: 400_000 },
   async () => {
     await using fleet = await FaultyFleet.start();

@@ -45,13 +45,17 @@ export async function strikeLeaderIn(
       })
       .toBe(true);
     console.log(
-      `${inStep.leader.id} was struck where it ${step.name}; the next one leads after ${Math.round(performance.now() - struckAt_ms)} ms`,
+      `${inStep.leader.id} was struck where it ${step.name}; ` +
+        `the next one leads after ${Math.round(performance.now() - struckAt_ms)} ms`,
     );
     await fault.bringBack(fleet, inStep, step, random);
   }
 }
 
-/** Steps that a leader comes to by itself after one another are all held: work that is done side by side does not run ahead. */
+/**
+ * Steps that a leader comes to by itself after one another are all held: work that is done side by side does not run
+ * ahead.
+ */
 class StepsAhead {
   readonly #holds: StepHold[] = [];
   #done = 0;

@@ -66,7 +66,10 @@ const answersLastLook: LeaderStep['matches'] = ({ database, target, body }) =>
   target === 'tasks' &&
   fieldsOf(body).some(([path, value]) => path === 'verification' && Number((value as Document)['answered']) > 0);
 
-/** Everything that a leader sends, in the order of a migration. What is added here is killed, stalled and counted by itself. */
+/**
+ * Everything that a leader sends, in the order of a migration. What is added here is killed, stalled and counted by
+ * itself.
+ */
 export const leaderSteps = {
   initialisation: [
     { name: 'takes its epoch', matches: writes('migration', 'leaderEpoch') },

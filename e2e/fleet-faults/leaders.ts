@@ -21,7 +21,8 @@ export function readElections(logFiles: readonly string[]): string[] {
 
 /**
  * Whether a process has found out that another works in its place, and ended its own work.
- * @param isOver once the migration is committed there is no work to be ended: it hears of the other by its identity alone
+ * @param isOver once the migration is committed there is no work to be ended: it hears of the other by its identity
+ * alone
  */
 export function knowsReplaced(logFile: string, isOver: boolean): boolean {
   const lines = linesOf(logFile);

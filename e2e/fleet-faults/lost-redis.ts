@@ -10,7 +10,10 @@ import { visitPhases } from './visit-phases.js';
 const testWithin_ms = 560_000;
 const phases = Object.keys(leaderSteps) as FaultPhase[];
 
-/** Takes Redis away from a fleet in a phase, and waits until all instances are heard, one leads and the migration goes on. */
+/**
+ * Takes Redis away from a fleet in a phase, and waits until all instances are heard, one leads and the migration goes
+ * on.
+ */
 export async function loseRedis(
   fleet: FaultyFleet,
   phase: FaultPhase,
@@ -28,7 +31,8 @@ export async function loseRedis(
   const whole_ms = since_ms();
   await expect.poll(goesOn, { timeout: within_ms }).toBe(true);
   console.log(
-    `Redis ${name} in the phase "${phase}": all are heard and one leads ${whole_ms} ms after it is back, the migration goes on after ${since_ms()} ms`,
+    `Redis ${name} in the phase "${phase}": all are fresh and one leads ${whole_ms} ms after its return, ` +
+      `the migration continues after ${since_ms()} ms`,
   );
 }
 

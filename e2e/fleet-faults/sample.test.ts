@@ -16,7 +16,7 @@ const testWithin_ms = 560_000;
 const absence_ms = 7_000;
 
 test(
-  `one fleet is started by hand, loses its leader in three steps and its Redis once: seed ${testSeed} (servers from 5.0)`,
+  `a fleet, started by hand, loses its leader in three steps and Redis once: seed ${testSeed} (servers from 5.0)`,
   { timeout: testWithin_ms, ...needs({ version: [5, 0] }) },
   async () => {
     const random = new Random(testSeed);

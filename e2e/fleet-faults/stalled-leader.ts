@@ -73,7 +73,10 @@ export class StalledLeaders {
   }
 }
 
-/** The destination's definitions once nothing is under way, or what is waits at a gate: in the next step of the list, which is held already. */
+/**
+ * The destination's definitions once nothing is under way, or what is waits at a gate: in the next step of the list,
+ * which is held already.
+ */
 async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
   const { destination } = fleet.clusters.clients;
   const look = async (): Promise<Settling> => {

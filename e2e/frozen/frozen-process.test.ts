@@ -22,7 +22,8 @@ const variants = [
 ] as const;
 
 test.each(isFullRun ? variants : variants.slice(0, 1))(
-  'a process is frozen in the middle of a wave and replaced; its writes, which arrive $when, are refused: access $sourceAccess (servers from 5.0)',
+  'a process is frozen in the middle of a wave and replaced; its writes, which arrive $when, are refused: access ' +
+    '$sourceAccess (servers from 5.0)',
   needs({ version: [5, 0] }),
   async ({ sourceAccess, isThawedFirst }) => {
     await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
@@ -47,7 +48,8 @@ test.each(isFullRun ? variants : variants.slice(0, 1))(
     await changeOnce(collection, orders);
     await expect.poll(() => hold.waiting.length, { timeout: 100_000 }).toBeGreaterThan(1);
     frozen.freeze();
-    // The successor's first write is held up too: what is refused is refused because it has taken over, not because of later writes.
+    // The successor's first write is held up too: what is refused is refused because it has taken over, not because of
+    // later writes.
     const nextHold = nextGate.hold(writesDocuments);
     const successor = await fleet.startSuccessor(frozenId, nextGate.way(clusters.destination));
     await expect.poll(() => nextHold.waiting.length, { timeout: 100_000 }).toBeGreaterThan(0);

@@ -26,7 +26,8 @@ export function testKilledCopies({ sourceAccess, victims, sample }: KilledCopies
   const count = isFullRun ? seedsOfFull : sample;
   const skip = needs({ version: [5, 0] }).skip || count === 0;
   test.each(testSeeds(Math.max(1, count)))(
-    `a copy under deletes, inserts of the same _ids and moves between shards is killed: access ${sourceAccess}, ${victims} instance(s), seed %i (servers from 5.0)`,
+    'a copy under deletes, inserts of the same _ids and moves between shards is killed: ' +
+      `access ${sourceAccess}, ${victims} instance(s), seed %i (servers from 5.0)`,
     { skip },
     async (seed) => {
       const random = new Random(seed);

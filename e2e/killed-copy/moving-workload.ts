@@ -8,7 +8,10 @@ const database = 'moving';
 const names = ['placed', 'hashed', 'whole'] as const;
 const padding = 'x'.repeat(150);
 const batchDocuments = 4_000;
-/** Half of the changes meet these few documents, so that one is deleted, inserted and moved many times during one partition. */
+/**
+ * Half of the changes meet these few documents, so that one is deleted, inserted and moved many times during one
+ * partition.
+ */
 const hotDocuments = 200;
 /** Between two changes: hundreds a second come in each collection, and leave the machine room for the migration. */
 const pause_ms = 2;
@@ -29,8 +32,8 @@ function placed(_id: number, place: number, version: number): Placed {
 }
 
 /**
- * Deletes documents, inserts the same `_id`s again (often on another shard), moves shard keys between shards and pushes into arrays,
- * never two documents under one `_id` at a time, until it is stopped or disposed. A copy meets all of it.
+ * Deletes documents, inserts the same `_id`s again (often on another shard), moves shard keys between shards and pushes
+ * into arrays, never two documents under one `_id` at a time, until it is stopped or disposed. A copy meets all of it.
  */
 export class MovingWorkload implements AsyncDisposable {
   operations = 0;

@@ -13,8 +13,8 @@ const writesBetween = 50;
 const testWithin_ms = 540_000;
 
 /**
- * Migrations under writes, each killed several times in one phase, at instants and with victims that the seed decides; they end with
- * equal clusters. CONVOY_TEST_SEED repeats one.
+ * Migrations under writes, each killed several times in one phase, at instants and with victims that the seed decides;
+ * they end with equal clusters. CONVOY_TEST_SEED repeats one.
  * @param options `isSampled`: one of them runs without CONVOY_TEST_FULL=1, too
  */
 export function testKilledPhase({

@@ -14,7 +14,10 @@ import { readMetric } from './instance-metrics.js';
 
 /** A usual run has one kill for each phase. */
 const documents = isFullRun ? 8_000 : 3_000;
-/** Partitions are copied for seconds, and there are many of them: each kill finds one, however much was lost by the one before, and however long a restart takes. */
+/**
+ * Partitions are copied for seconds, and there are many of them: each kill finds one, however much was lost by the one
+ * before, and however long a restart takes.
+ */
 const slowCopy = { partition_seconds: 3, loadRateBytesPerSecond: 125_000 };
 /** An instance has so many events to hold within seconds, also where the machine lets users write little. */
 const heldMax = 20;
@@ -53,7 +56,10 @@ export interface Phase {
   readonly finish: (clusters: Clusters, fleet: Fleet, workload: PhaseWorkload) => Promise<void>;
 }
 
-/** Ends the writes and the migration. A commit is asked for until it is taken: a lag near its limit, and a collection that is found late, take canCommit back for a while. */
+/**
+ * Ends the writes and the migration. A commit is asked for until it is taken: a lag near its limit, and a collection
+ * that is found late, take canCommit back for a while.
+ */
 async function finish(clusters: Clusters, { instances, coordinator }: Fleet, workload: PhaseWorkload): Promise<void> {
   await workload.stop();
   for (const { client } of instances)
@@ -74,7 +80,9 @@ function pickVictims({ instances }: Fleet, random: Random): readonly InstancePro
   return random.pick([instances, ...instances.map((instance) => [instance])]);
 }
 
-/** An instant after a figure of every victim has reached a value below `limit`. Who is not in the phase is no victim. */
+/**
+ * An instant after a figure of every victim has reached a value below `limit`. Who is not in the phase is no victim.
+ */
 function onceAbove(
   series: string,
   limit: number,
@@ -101,7 +109,10 @@ function onceAbove(
   };
 }
 
-/** Through a router an instance may have none of the collections, as they are dealt by their UUIDs: it copies and applies nothing. */
+/**
+ * Through a router an instance may have none of the collections, as they are dealt by their UUIDs: it copies and
+ * applies nothing.
+ */
 async function hasPartitions(instance: InstanceProcess, states: readonly string[]): Promise<boolean> {
   const counts = await Promise.all(states.map((state) => readMetric(instance, `convoy_partitions{state="${state}"}`)));
   return counts.some((count) => (count ?? 0) > 0);

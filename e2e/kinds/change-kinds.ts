@@ -4,8 +4,9 @@ import { idsUnder, kindsDatabase, type KeyKind } from './key-kinds.js';
 import type { RawConnection } from './raw-connection.js';
 
 /**
- * Changes the document under every `_id` of a collection in a way that its number and the round decide: sets a field, sets one in the
- * depth and takes one away, deletes it, deletes it and inserts it again with other fields, or leaves it.
+ * Changes the document under every `_id` of a collection in a way that its number and the round decide: sets a field,
+ * sets one in the depth and takes one away, deletes it, deletes it and inserts it again with other fields, or leaves
+ * it.
  */
 export async function changeKinds(
   raw: RawConnection,

@@ -31,8 +31,8 @@ export function idOf(value: unknown): RawId {
 }
 
 /**
- * Values of every type that an `_id` may have, no two of them equal to the index, among them many that the driver cannot write or
- * would change.
+ * Values of every type that an `_id` may have, no two of them equal to the index, among them many that the driver
+ * cannot write or would change.
  * @param copies how many of each type, beside those that exist only once
  */
 export function idsOfEveryType(copies: number): RawId[] {

@@ -53,13 +53,19 @@ export const keyKinds: readonly KeyKind[] = [
   { name: 'missingFields', key: { region: 1, number: 1 }, middle: { region: 'north', number: 0 }, fields: withGaps },
 ];
 
-/** Those of the `_id`s that the kind takes, with their numbers: under a ranged key a document under MaxKey is no shard's, and refused (61). */
+/**
+ * Those of the `_id`s that the kind takes, with their numbers: under a ranged key a document under MaxKey is no
+ * shard's, and refused (61).
+ */
 export function idsUnder({ key }: KeyKind, ids: readonly RawId[]): { id: RawId; number: number }[] {
   const numbered = ids.map((id, number) => ({ id, number }));
   return key?.['_id'] === 1 ? numbered.filter(({ id }) => id.type !== maxKeyType) : numbered;
 }
 
-/** Makes a collection of each kind with one document under every `_id`, over both shards, orphans on the one that a chunk was moved from. */
+/**
+ * Makes a collection of each kind with one document under every `_id`, over both shards, orphans on the one that a
+ * chunk was moved from.
+ */
 export async function loadKinds(client: MongoClient, cluster: TestCluster, ids: readonly RawId[]): Promise<void> {
   const admin = client.db('admin');
   await admin.command({ balancerStop: 1 });
@@ -81,7 +87,10 @@ export async function loadKinds(client: MongoClient, cluster: TestCluster, ids: 
   }
 }
 
-/** Moves the last chunk, whose range deletion is suspended: the documents stay where they were, and later changes do not all reach them. */
+/**
+ * Moves the last chunk, whose range deletion is suspended: the documents stay where they were, and later changes do not
+ * all reach them.
+ */
 async function plantOrphans(client: MongoClient, cluster: TestCluster, name: string): Promise<void> {
   const config = client.db('config');
   const row = await config

@@ -7,8 +7,8 @@ const opMsg = 2013;
 const statementsMax = 1_000;
 
 /**
- * A connection that sends statements as they are, byte for byte: the driver can neither write values of deprecated types nor keep
- * every bit of the others. One command at a time.
+ * A connection that sends statements as they are, byte for byte: the driver can neither write values of deprecated
+ * types nor keep every bit of the others. One command at a time.
  */
 export class RawConnection implements AsyncDisposable {
   private received = Buffer.alloc(0);

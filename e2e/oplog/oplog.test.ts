@@ -11,8 +11,8 @@ import { oplogEdges } from './oplog-edges.js';
 
 const megabyte = 2 ** 20;
 /**
- * With CONVOY_TEST_FULL=1 the copy takes minutes, and the oplog holds half a minute of writes. Otherwise the copy takes one, and the
- * oplog holds some seconds, for which an instance may be kept from reading on a busy machine.
+ * With CONVOY_TEST_FULL=1 the copy takes minutes, and the oplog holds half a minute of writes. Otherwise the copy takes
+ * one, and the oplog holds some seconds, for which an instance may be kept from reading on a busy machine.
  */
 const size = isFullRun
   ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000 }

@@ -61,7 +61,10 @@ async function shardOverBoth(client: MongoClient, cluster: TestCluster, name: st
   await admin.command({ moveChunk: namespace, find: { [shardKeyField]: middle }, to: primary === low ? high : low });
 }
 
-/** Documents whose shard key is missing, null and undefined; three of each, one of which is changed and one deleted later. */
+/**
+ * Documents whose shard key is missing, null and undefined; three of each, one of which is changed and one deleted
+ * later.
+ */
 async function insertGaps(client: MongoClient, cluster: TestCluster): Promise<void> {
   const kinds = ['missing', 'null', 'undefined'] as const;
   const documents = (kind: string): Item[] =>
@@ -78,7 +81,10 @@ async function insertGaps(client: MongoClient, cluster: TestCluster): Promise<vo
       .insertMany(documents(kind));
 }
 
-/** Changes documents of every collection that is still there, and one at a zero time, which only an update leaves as it is. */
+/**
+ * Changes documents of every collection that is still there, and one at a zero time, which only an update leaves as it
+ * is.
+ */
 export async function changeDocuments(client: MongoClient): Promise<void> {
   const shop = client.db(database);
   await shop.collection('gaps').updateMany({ fate: 'changes' }, { $set: { changed: 1 } });
@@ -92,7 +98,9 @@ export async function changeDocuments(client: MongoClient): Promise<void> {
   await client.db(movedDatabase).collection<Item>('items').insertOne({ _id: smallDocuments });
 }
 
-/** A sharded collection is dropped, one is renamed, a view comes and one goes, and a database moves to the other shard. */
+/**
+ * A sharded collection is dropped, one is renamed, a view comes and one goes, and a database moves to the other shard.
+ */
 export async function runDdl(client: MongoClient, cluster: TestCluster): Promise<void> {
   const shop = client.db(database);
   await shop.collection('dropped').drop();

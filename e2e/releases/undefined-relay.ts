@@ -6,8 +6,8 @@ import { Closers } from '@convoy/testbed/closers';
 const [nullType, undefinedType] = [0x0a, 0x06];
 
 /**
- * A client whose documents have `undefined`, the deprecated type, wherever a field of one name is null: the driver can no longer write it.
- * What it sends passes through a relay that changes the byte of the type.
+ * A client whose documents have `undefined`, the deprecated type, wherever a field of one name is null: the driver can
+ * no longer write it. What it sends passes through a relay that changes the byte of the type.
  */
 export class UndefinedRelay implements AsyncDisposable {
   private constructor(

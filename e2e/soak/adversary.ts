@@ -43,7 +43,10 @@ export interface CallFate {
 const usual_ms = 1.5;
 /** Fenced writes may wait in a router for long. */
 const lateRequestMax_ms = 40_000;
-/** NotWritablePrimary, PrimarySteppedDown, ShutdownInProgress, InterruptedDueToReplStateChange, NetworkTimeout, StaleConfig. */
+/**
+ * NotWritablePrimary, PrimarySteppedDown, ShutdownInProgress, InterruptedDueToReplStateChange, NetworkTimeout,
+ * StaleConfig.
+ */
 const passingCodes = [10107, 189, 91, 11602, 89, 13388] as const;
 /** CursorNotFound. */
 const lostCursorCodes = [43] as const;

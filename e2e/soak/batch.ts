@@ -29,8 +29,8 @@ export interface Played {
 const silence_ms = 900_000;
 
 /**
- * Plays histories in a process of their own: instances that are killed in one never end, so what they hold is only given back
- * with the process. What is said there is printed here.
+ * Plays histories in a process of their own: instances that are killed in one never end, so what they hold is only
+ * given back with the process. What is said there is printed here.
  * @returns what was played; a history at which the process ended, or got stuck, has failed
  */
 export async function playBatch(batch: Batch): Promise<Played[]> {

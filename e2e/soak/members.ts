@@ -126,7 +126,9 @@ export class Members {
     }
   }
 
-  /** What an instance says; one whose share a predecessor took when it thawed is started again, as a supervisor does. */
+  /**
+   * What an instance says; one whose share a predecessor took when it thawed is started again, as a supervisor does.
+   */
   async #progressOf(place: number): Promise<Progress> {
     const instance = this.#current[place];
     if (instance === undefined) throw new RangeError('no such instance');

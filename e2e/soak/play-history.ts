@@ -5,7 +5,9 @@ import type { SoakLog } from './soak-instance.js';
 
 /** How histories are played. */
 export interface PlayOptions {
-  /** Whether definitions change in the histories; null: in some. Another choice makes other histories of the same seed. */
+  /**
+   * Whether definitions change in the histories; null: in some. Another choice makes other histories of the same seed.
+   */
   readonly ddlChanges: boolean | null;
   /** Prints the log of the instances. */
   readonly verbose: boolean;
@@ -37,7 +39,8 @@ export async function playHistory(
     const took_ms = performance.now() - started_ms;
     if (verbose || took_ms > slow_ms)
       console.log(
-        `seed ${choice.seed}: ${(stats.simulated_ms / 1000).toFixed(0)} s, ${stats.steps} steps in ${took_ms.toFixed(0)} ms`,
+        `seed ${choice.seed}: ${(stats.simulated_ms / 1000).toFixed(0)} s, ${stats.steps} steps ` +
+          `in ${took_ms.toFixed(0)} ms`,
       );
     return stats;
   } catch (error) {
@@ -81,7 +84,9 @@ async function shrink(choice: HistoryChoice): Promise<void> {
   }
   const [history] = counterexample;
   console.log(
-    `smallest of ${tried} histories that were tried: ${history.actions.length} actions, ${history.incidents.length + history.incidentsAtCommit.length} incidents; it fails with: ${errorInstance instanceof Error ? errorInstance.message : String(errorInstance)}`,
+    `smallest of ${tried} histories that were tried: ${history.actions.length} actions, ` +
+      `${history.incidents.length + history.incidentsAtCommit.length} incidents; it fails with: ` +
+      (errorInstance instanceof Error ? errorInstance.message : String(errorInstance)),
   );
   console.log(JSON.stringify(history, null, 1));
   const ddlChanges = choice.ddlChanges === null ? '' : ` --definitions ${choice.ddlChanges ? 'yes' : 'no'}`;

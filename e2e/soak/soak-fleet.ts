@@ -9,7 +9,9 @@ const lease_ms = 10_000;
 /** Messages take so long at most while nothing is wrong. */
 const message_ms = 20;
 
-/** The fleet of several instances in one process: messages are late and get lost, and leaders change as they are told. */
+/**
+ * The fleet of several instances in one process: messages are late and get lost, and leaders change as they are told.
+ */
 export class SoakFleet {
   readonly #seats = new Set<Seat>();
   #leader: Seat | null = null;

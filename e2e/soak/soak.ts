@@ -9,7 +9,8 @@ export interface SoakOptions extends Omit<Batch, 'histories'> {
 const batchHistories = 25;
 
 /**
- * Plays histories until the time or the number is reached, in a process for each processor, and prints how many have passed.
+ * Plays histories until the time or the number is reached, in a process for each processor, and prints how many have
+ * passed.
  * @returns exit code: 0 when all have passed
  */
 export async function soak(options: SoakOptions): Promise<number> {
@@ -53,7 +54,8 @@ class SoakRun {
     const seconds = ((performance.now() - this.#started_ms) / 1000).toFixed(0);
     const names = this.failed.length === 0 ? '' : ` (seeds ${this.failed.slice(0, 20).join(', ')})`;
     console.log(
-      `${this.passed} histories passed, ${this.failed.length} failed${names}; ${(this.#simulated_ms / 3_600_000).toFixed(1)} simulated hours in ${seconds} s`,
+      `${this.passed} histories passed, ${this.failed.length} failed${names}; ` +
+        `${(this.#simulated_ms / 3_600_000).toFixed(1)} simulated hours in ${seconds} s`,
     );
   }
 }

@@ -8,7 +8,10 @@ export interface SourceCollection {
   readonly name: string;
   /** Null: not sharded. */
   readonly key: Document | null;
-  /** Values of the first key field at which it is cut into chunks, one after the other on the shards; only of ranged keys. */
+  /**
+   * Values of the first key field at which it is cut into chunks, one after the other on the shards; only of ranged
+   * keys.
+   */
   readonly cuts: readonly unknown[];
   readonly options: Document;
   readonly indexes: readonly Document[];

@@ -11,7 +11,9 @@ import {
   Timestamp,
 } from 'mongodb';
 
-/** `_id`s that are special to an index: of several types, equal though different in bytes, or at the ends of the order. */
+/**
+ * `_id`s that are special to an index: of several types, equal though different in bytes, or at the ends of the order.
+ */
 const specialIds: readonly unknown[] = [
   new Int32(1),
   new Double(1),

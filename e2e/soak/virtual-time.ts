@@ -18,8 +18,8 @@ interface Replaced {
 }
 
 /**
- * Time that passes only when nobody has anything to do. While it is installed every timer, clock and random source of the
- * process is its own: what a server would take minutes to do is over at once, and takes the same course every time.
+ * Time that passes only when nobody has anything to do. While it is installed every timer, clock and random source of
+ * the process is its own: what a server would take minutes to do is over at once, and takes the same course every time.
  */
 export class VirtualTime {
   readonly #queue = new TimerQueue();

@@ -17,8 +17,8 @@ interface CpuFraction {
 const growing = 4;
 
 /**
- * Gives processes a share of their processor, as a machine at many times its load does: each is stopped (SIGSTOP) and let go
- * on (SIGCONT) again and again, on its own and irregularly.
+ * Gives processes a share of their processor, as a machine at many times its load does: each is stopped (SIGSTOP) and
+ * let go on (SIGCONT) again and again, on its own and irregularly.
  */
 export class SlowProcesses implements AsyncDisposable {
   readonly #ending = new AbortController();

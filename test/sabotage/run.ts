@@ -26,8 +26,8 @@ type Verdict = 'noticed' | 'NOT NOTICED' | 'stale' | 'failing before' | 'not jud
 /**
  * Takes the handling of every hazard out of a copy of the sources, one after the other, and runs the tests that have to
  * notice. Prints a line for each.
- * @param args `--only 3,12` takes some hazards, `--part 2/6` every sixth sabotage from the second on, `--document` writes
- * docs/hazards.md instead
+ * @param args `--only 3,12` takes some hazards, `--part 2/6` every sixth sabotage from the second on, `--document`
+ * writes docs/hazards.md instead
  * @returns exit code: 0 when every sabotage was noticed
  */
 export async function runSabotage(args: string[]): Promise<number> {
@@ -49,7 +49,8 @@ export async function runSabotage(args: string[]): Promise<number> {
     try {
       for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
         const { verdict, detail } = await judged(task, sandbox);
-        const line = `${verdict}: ${task.hazard.number} ${task.sabotage.takesOut}${detail === '' ? '' : ` (${detail})`}`;
+        const because = detail === '' ? '' : ` (${detail})`;
+        const line = `${verdict}: ${task.hazard.number} ${task.sabotage.takesOut}${because}`;
         console.log(line);
         if (verdict !== 'noticed') findings.push(line);
       }

@@ -5,8 +5,8 @@ export interface Place {
 }
 
 /**
- * Where a snippet of code stands in a source, however either is broken into lines: white space and trailing commas, which
- * a formatter adds and removes, do not count.
+ * Where a snippet of code stands in a source, however either is broken into lines: white space and trailing commas,
+ * which a formatter adds and removes, do not count.
  */
 export function snippetPlaces(text: string, snippet: string): Place[] {
   const { bare, positions } = withoutLayout(text);

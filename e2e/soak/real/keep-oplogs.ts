@@ -4,7 +4,9 @@ import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { database } from '../source-collections.js';
 import { type RealClusters, realSides } from './real-clusters.js';
 
-/** Puts what the oplogs of all shards say about the users' database beside the logs: who wrote what, and in which order. */
+/**
+ * Puts what the oplogs of all shards say about the users' database beside the logs: who wrote what, and in which order.
+ */
 export async function keepOplogs(clusters: RealClusters, folder: ScratchFolder): Promise<void> {
   const isOfUsers = {
     $or: [{ ns: { $regex: `^${database}\\.` } }, { 'o.applyOps.ns': { $regex: `^${database}\\.` } }],

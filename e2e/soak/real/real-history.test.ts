@@ -9,7 +9,8 @@ import { runRealHistory } from './run-real-history.js';
 const seeds = [3, 6];
 
 test.for(seeds)(
-  'the destination of the random history of seed %i equals its source, with processes and in real time (servers from 5.0)',
+  'the destination of the random history of seed %i equals its source, with processes and in real time (servers ' +
+    'from 5.0)',
   needs({ version: [5, 0], inFull: true }),
   async (seed) => {
     using folder = ScratchFolder.create('soak');

@@ -95,7 +95,10 @@ export class RealMembers implements AsyncDisposable {
     }
   }
 
-  /** What the service says. A pause may be stored by a process that died before the resume came: operators send it again, as the warning asks. */
+  /**
+   * What the service says. A pause may be stored by a process that died before the resume came: operators send it
+   * again, as the warning asks.
+   */
   async #progress(): Promise<Progress> {
     const { progress } = await this.client.progress();
     if (progress.warnings?.some(({ name }) => name === 'mixedStates') === true)
@@ -119,7 +122,10 @@ export class RealMembers implements AsyncDisposable {
     }
   }
 
-  /** Whether the migration does what commands ask for already. Right after a restart a process does not know its state yet. */
+  /**
+   * Whether the migration does what commands ask for already. Right after a restart a process does not know its state
+   * yet.
+   */
   async #isOn(): Promise<boolean> {
     const progress = await this.client.progress().catch(() => null);
     return progress !== null && !['INITIALIZING', 'IDLE', 'PAUSED'].includes(progress.progress.state);
@@ -155,7 +161,10 @@ export class RealMembers implements AsyncDisposable {
     this.#struck.delete(instance);
   }
 
-  /** Of a pause that is refused, during a restart for example, some instances may have taken their part: all are resumed. */
+  /**
+   * Of a pause that is refused, during a restart for example, some instances may have taken their part: all are
+   * resumed.
+   */
   async #pause(lasts_ms: number): Promise<void> {
     if (this.#paused) return;
     this.#paused = true;

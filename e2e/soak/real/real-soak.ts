@@ -9,8 +9,8 @@ import { runRealHistory } from './run-real-history.js';
 const historiesOfClusters = 20;
 
 /**
- * Plays histories with processes on servers, one for each processor at a time, until the time or the number is reached, and
- * prints how many have passed.
+ * Plays histories with processes on servers, one for each processor at a time, until the time or the number is reached,
+ * and prints how many have passed.
  * @returns exit code: 0 when all have passed
  */
 export async function realSoak(options: SoakOptions): Promise<number> {

@@ -4,7 +4,10 @@ import { documentsOf, RefusedByServer, type User } from '../user.js';
 /** Documents keep their types and bytes. */
 const asStored = { promoteValues: false, bsonRegExp: true } as const;
 
-/** A user's session on a cluster, over the network. What is lost with a connection is refused: the user does not do it again. */
+/**
+ * A user's session on a cluster, over the network. What is lost with a connection is refused: the user does not do it
+ * again.
+ */
 export class RealUser implements User, AsyncDisposable {
   readonly #session: ClientSession;
 

@@ -71,7 +71,9 @@ export const checkpointHazards: readonly Hazard[] = [
         takesOut: 'events in flight, in the first event that is not durable',
         file: instance('apply/apply-worker.ts'),
         symbol: 'oldestUnparked',
-        find: 'const inFlight = this.#inFlight === null || this.#inFlight.events.length === 0 ? null : this.#inFlight.first;',
+        find:
+          'const inFlight = this.#inFlight === null || this.#inFlight.events.length === 0 ? null : ' +
+          'this.#inFlight.first;',
         replace: 'const inFlight = null as bigint | null;',
         tests: [
           instanceTest(
@@ -94,7 +96,8 @@ export const checkpointHazards: readonly Hazard[] = [
         symbol: 'oldest',
         find: 'return this.#workers.map((worker) => worker.oldest()).reduce(earlier, null);',
         replace:
-          'return this.#workers.map((worker) => worker.oldest()).reduce((a, b) => (earlier(a, b) === a ? b : a), null);',
+          'return this.#workers.map((worker) => worker.oldest()).reduce((a, b) => (earlier(a, b) === a ? b : a), ' +
+          'null);',
         tests: [
           instanceTest(
             'apply/apply-worker.test.ts',

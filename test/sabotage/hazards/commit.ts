@@ -118,11 +118,13 @@ export const commitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'verify/embedded/standing.test.ts',
-            'is proven, and given to all shares to be read anew, when it has stood still in three looks after the first',
+            'is proven, and given to all shares to be read anew, when it has stood still in three looks after the ' +
+              'first',
           ),
           integrationTest(
             'verify/embedded.test.ts',
-            'documents that are made different while changes are applied keep the commit from being offered until they were read anew',
+            'documents that are made different while changes are applied keep the commit from being offered until ' +
+              'they were read anew',
           ),
         ],
       },
@@ -300,7 +302,8 @@ export const commitHazards: readonly Hazard[] = [
         symbol: 'cleanUp',
         find: 'setOrExplain(cluster, false, attempt);',
         replace:
-          "cluster.router.command('admin', { setUserWriteBlockMode: 1, global: false }, { signal: attempt }).then(() => undefined);",
+          "cluster.router.command('admin', { setUserWriteBlockMode: 1, global: false }, { signal: attempt " +
+          '}).then(() => undefined);',
         tests: [
           integrationTest(
             'cleanup/cleanup.test.ts',

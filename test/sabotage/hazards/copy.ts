@@ -205,7 +205,9 @@ export const copyHazards: readonly Hazard[] = [
         takesOut: 'the re-read for changes that may be those of orphans',
         file: instance('apply/action.ts'),
         symbol: 'actionOf',
-        find: "if (collection.showsOrphans && event.operation !== 'insert') return { kind: 'reread', reason: 'orphanEvent' };",
+        find:
+          "if (collection.showsOrphans && event.operation !== 'insert') return { kind: 'reread', reason: " +
+          "'orphanEvent' };",
         replace: '',
         tests: [
           instanceTest(
@@ -223,7 +225,8 @@ export const copyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/task/task-collections.test.ts',
-            'read by name, from 6.0 on only of their UUID; events of orphans are doubted before 6.0 where chunks were moved',
+            'read by name, from 6.0 on only of their UUID; events of orphans are doubted before 6.0 where chunks ' +
+              'were moved',
           ),
         ],
       },

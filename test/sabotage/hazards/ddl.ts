@@ -202,7 +202,9 @@ export const ddlHazards: readonly Hazard[] = [
         takesOut: 'the drop of the target',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'complete',
-        find: "return { ...found, operation: 'rename', to, droppedUuid: followed.at(to.database, to.name)?.uuid ?? null };",
+        find:
+          "return { ...found, operation: 'rename', to, droppedUuid: followed.at(to.database, to.name)?.uuid ?? null " +
+          '};',
         replace: "return { ...found, operation: 'rename', to };",
         tests: [instanceTest('ddl/ddl-tracker.test.ts', 'over a followed collection drops that')],
       },
@@ -260,7 +262,9 @@ export const ddlHazards: readonly Hazard[] = [
         takesOut: 'the provenance of a resharding',
         file: instance('ddl/ddl-stream.ts'),
         symbol: 'movedTo',
-        find: "return operation === 'reshardCollection' && provenance === 'moveCollection' ? uuidHex(reshardUUID) || null : null;",
+        find:
+          "return operation === 'reshardCollection' && provenance === 'moveCollection' ? uuidHex(reshardUUID) || " +
+          'null : null;',
         replace: 'return provenance === operation ? uuidHex(reshardUUID) : null;',
         tests: [
           instanceTest('ddl/ddl-stream.test.ts', 'tells by its provenance whether a collection was only moved: %s'),
@@ -275,7 +279,8 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'ddl/ddl-tracker.test.ts',
-            'by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its place before or after',
+            'by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its ' +
+              'place before or after',
           ),
         ],
       },

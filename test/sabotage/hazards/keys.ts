@@ -268,7 +268,7 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'next',
         find: 'const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
         replace:
-          'throw error;\n      const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
+          'throw error;\n const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
         tests: [
           integrationTest(
             'cluster/reading.test.ts',

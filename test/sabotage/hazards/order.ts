@@ -26,7 +26,8 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'sendPart',
         find: 'const rereadRequests = outcome.failures.map((failure) => rereadOf(bulk, failure));',
         replace:
-          'const rereadRequests = outcome.failures.filter(({ code }) => code !== 11000).map((failure) => rereadOf(bulk, failure));',
+          'const rereadRequests = outcome.failures.filter(({ code }) => code !== 11000).map((failure) => ' +
+          'rereadOf(bulk, failure));',
         tests: [
           instanceTest('apply/apply-worker.test.ts', 'from a duplicate key is durable before the wave counts as done'),
         ],
@@ -234,7 +235,9 @@ export const orderHazards: readonly Hazard[] = [
         takesOut: 'the rest of an ordered command',
         file: instance('apply/send-batch.ts'),
         symbol: 'sendPart',
-        find: 'return bulk.collection.capped ? await restOfOrdered(bulk, outcome, destination, signal, rereadRequests) : rereadRequests;',
+        find:
+          'return bulk.collection.capped ? await restOfOrdered(bulk, outcome, destination, signal, rereadRequests) ' +
+          ': rereadRequests;',
         replace: 'void restOfOrdered;\n  return rereadRequests;',
         tests: [
           instanceTest(

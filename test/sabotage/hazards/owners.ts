@@ -90,7 +90,8 @@ export const ownerHazards: readonly Hazard[] = [
           ),
           integrationTest(
             'contract/fenced-sessions.test.ts',
-            'a copy of a repeated write that a router still holds overwrites nothing newer, where the answered one changed nothing',
+            'a copy of a repeated write that a router still holds overwrites nothing newer, where the answered one ' +
+              'changed nothing',
           ),
         ],
       },

@@ -151,7 +151,8 @@ export const retryHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'store/fencing.test.ts',
-            'that was sent again, of which the server no longer knows whether it was carried out, says so of each statement, and is fenced: %s',
+            'that was sent again, of which the server no longer knows whether it was carried out, says so of each ' +
+              'statement, and is fenced: %s',
           ),
         ],
       },
@@ -159,7 +160,9 @@ export const retryHazards: readonly Hazard[] = [
         takesOut: 'the other number within a re-read',
         file: instance('reread/reread-batch.ts'),
         symbol: 'writeKnown',
-        find: 'if (outcome.failures.some(({ code }) => code === historyIncompleteCode)) throw new RetryableStatement(historyIncompleteCode);',
+        find:
+          'if (outcome.failures.some(({ code }) => code === historyIncompleteCode)) throw new ' +
+          'RetryableStatement(historyIncompleteCode);',
         replace: '',
         tests: [
           instanceTest(
@@ -230,7 +233,8 @@ export const retryHazards: readonly Hazard[] = [
         tests: [
           integrationTest(
             'releases/rolling-upgrade.test.ts',
-            'a commit is refused by name while the feature compatibility version of the destination is lower than Convoy found it',
+            'a commit is refused by name while the feature compatibility version of the destination is lower than ' +
+              'Convoy found it',
           ),
         ],
       },

@@ -3,7 +3,8 @@ import { instance, instanceTest, integrationTest } from '../places.js';
 
 const movedAndBack = instanceTest(
   'catalog/plan/compare-catalogs.test.ts',
-  'tells what has moved there and back by versions and times, and not splits, merges, renames and what was stored without them',
+  'tells what has moved there and back by versions and times, and not splits, merges, renames and what was stored ' +
+    'without them',
 );
 const thereAndBack = integrationTest(
   'lifecycle/returned-chunk.test.ts',
@@ -65,7 +66,8 @@ export const shardingHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/batch-limits.test.ts',
-            'a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by the type of its value',
+            'a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by ' +
+              'the type of its value',
           ),
         ],
       },
@@ -78,7 +80,8 @@ export const shardingHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/batch-limits.test.ts',
-            'a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by the type of its value',
+            'a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by ' +
+              'the type of its value',
           ),
           instanceTest(
             'copy/copy-limits.test.ts',
@@ -96,7 +99,8 @@ export const shardingHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'reread/rereader.test.ts',
-            'whose shard key no upsert can name is inserted, once what was there is removed, and its zero timestamp put back',
+            'whose shard key no upsert can name is inserted, once what was there is removed, and its zero timestamp ' +
+              'put back',
           ),
         ],
       },
@@ -120,11 +124,13 @@ export const shardingHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'ddl/ddl-tracker.test.ts',
-            'by movePrimary is on its way while the old one stands: its creation is shown before its documents come, which are not',
+            'by movePrimary is on its way while the old one stands: its creation is shown before its documents ' +
+              'come, which are not',
           ),
           instanceTest(
             'ddl/ddl-tracker.test.ts',
-            'by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its place before or after',
+            'by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its ' +
+              'place before or after',
           ),
         ],
       },
@@ -212,7 +218,9 @@ export const shardingHazards: readonly Hazard[] = [
         takesOut: 'the order of keys',
         file: instance('catalog/read/decode-catalog.ts'),
         symbol: 'decodeKey',
-        find: 'return new Map([...elementsOf(bytes)].map((element) => [element.name, plainValue(rawValue(bytes, element))]));',
+        find:
+          'return new Map([...elementsOf(bytes)].map((element) => [element.name, plainValue(rawValue(bytes, ' +
+          'element))]));',
         replace: 'return new Map(Object.entries(BSON.deserialize(bytes)));',
         tests: [
           keepsOrder,
@@ -243,7 +251,8 @@ export const shardingHazards: readonly Hazard[] = [
         symbol: 'sendableRanges',
         find: 'if (last === undefined || isLossless(new RawValue(elementType.document, chunk.min))) ranges',
         replace:
-          'if (last === undefined || isLossless(new RawValue(elementType.document, chunk.min)) || ranges.length > 0) ranges',
+          'if (last === undefined || isLossless(new RawValue(elementType.document, chunk.min)) || ranges.length > ' +
+          '0) ranges',
         tests: [
           instanceTest(
             'catalog/plan/distribution.test.ts',

@@ -169,7 +169,8 @@ export const streamHazards: readonly Hazard[] = [
           ),
           integrationTest(
             'kinds/large-events.test.ts',
-            'between sharded clusters a document whose event fits into no reply arrives, and what comes behind it is verified',
+            'between sharded clusters a document whose event fits into no reply arrives, and what comes behind it ' +
+              'is verified',
           ),
         ],
       },
@@ -195,7 +196,8 @@ export const streamHazards: readonly Hazard[] = [
         tests: [
           integrationTest(
             'kinds/large-events.test.ts',
-            'between sharded clusters a document whose event fits into no reply arrives, and what comes behind it is verified',
+            'between sharded clusters a document whose event fits into no reply arrives, and what comes behind it ' +
+              'is verified',
           ),
         ],
       },

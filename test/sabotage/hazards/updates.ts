@@ -55,7 +55,8 @@ export const updateHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/apply-worker.test.ts',
-            'events that the reading of their key has included do nothing when they come to be applied after the repair',
+            'events that the reading of their key has included do nothing when they come to be applied after the ' +
+              'repair',
           ),
         ],
       },
@@ -288,7 +289,9 @@ export const updateHazards: readonly Hazard[] = [
         takesOut: 'the check for fields that are set again',
         file: instance('apply/delta.ts'),
         symbol: 'mergeDeltas',
-        find: 'if (earlier.removed.size > 0 && later.steps.some((step) => setsAnyOf(step, earlier.removed))) return null;',
+        find:
+          'if (earlier.removed.size > 0 && later.steps.some((step) => setsAnyOf(step, earlier.removed))) return ' +
+          'null;',
         replace: '',
         tests: [
           instanceTest(
@@ -301,7 +304,9 @@ export const updateHazards: readonly Hazard[] = [
         takesOut: 'the fields that updates in between left alone',
         file: instance('apply/delta.ts'),
         symbol: 'mergeDeltas',
-        find: 'const removed = later.removed.size === 0 ? earlier.removed : new Set([...earlier.removed, ...later.removed]);',
+        find:
+          'const removed = later.removed.size === 0 ? earlier.removed : new Set([...earlier.removed, ' +
+          '...later.removed]);',
         replace: 'const { removed } = later;',
         tests: [
           instanceTest(
