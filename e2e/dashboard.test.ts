@@ -122,6 +122,19 @@ async function expectAccessible(page: Page): Promise<void> {
   }
 }
 
+/** The button saves a report with the verdict and the end of the migration, which shows as a page of its own. */
+async function expectReport(page: Page): Promise<void> {
+  const [saved] = await Promise.all([page.waitForEvent('download', shownWithin), page.locator('#report').click()]);
+  expect(saved.suggestedFilename()).toBe('convoy-report.html');
+  const shown = await page.context().newPage();
+  await shown.setContent(readFileSync(await saved.path(), 'utf8'));
+  expect(await shown.locator('.verdict').textContent()).toMatch(/^Verified: [\d,]+ documents, 0 mismatches\.$/);
+  expect(await shown.locator('dl div', { hasText: 'Ended' }).locator('dd').textContent()).toMatch(/ UTC$/);
+  expect(await seriousFindings(shown)).toEqual([]);
+  expect(await overflow(shown)).toBeLessThanOrEqual(0);
+  await shown.close();
+}
+
 /** The page says that what it shows is old, and finds its way back by itself. */
 async function expectRecovery(page: Page, { coordinator }: Fleet): Promise<void> {
   await coordinator.stop();
@@ -187,6 +200,7 @@ test(
     await untilRefusal(page, 'reverse', 'Not started with reversible');
     await page.locator('#mismatches summary').click(shownWithin);
     await page.locator('#mismatches').filter({ hasText: '✓ No known mismatches.' }).waitFor(shownWithin);
+    await expectReport(page);
     expect(complaints).toEqual([]);
     await clusters.expectEqual();
   },

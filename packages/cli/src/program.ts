@@ -7,6 +7,7 @@ import { addDemoCommand } from './commands/demo-command.js';
 import { exitCodeTexts } from './commands/exit-code.js';
 import { addProbeCommand } from './commands/probe-command.js';
 import { addProcessCommands } from './commands/process-commands.js';
+import { addReportCommand } from './commands/report-command.js';
 import { addServiceCommands } from './commands/service-commands.js';
 import { addStartCommand } from './commands/start-command.js';
 import { addVerifyCommand } from './commands/verify-command.js';
@@ -26,6 +27,7 @@ export function convoyCommand(): Command {
   addProbeCommand(program);
   addStartCommand(program);
   addServiceCommands(program);
+  addReportCommand(program);
   addVerifyCommand(program);
   addCleanupCommands(program);
   addDemoCommand(program);

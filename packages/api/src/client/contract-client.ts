@@ -6,7 +6,8 @@ import { progressSchema } from '../contract/progress.js';
 import { successReplySchema } from '../contract/reply.js';
 import type { ProgressReply, SuccessReply } from '../contract/reply.js';
 import type { StartRequestBody } from '../contract/start-request.js';
-import { PROGRESS_PATH, commandPath } from '../http/operations.js';
+import { PROGRESS_PATH, REPORT_PATH, commandPath } from '../http/operations.js';
+import { type MigrationReport, reportReplySchema } from '../contract/migration-report.js';
 import { exchangeJson } from './exchange-json.js';
 import { failureOf, progressReplySchema, readReply } from './read-reply.js';
 
@@ -80,6 +81,11 @@ export class ContractClient {
   /** Progress of a fleet; only coordinators serve it. */
   fleetProgress(call?: CallOptions): Promise<ProgressReply<FleetProgress>> {
     return this.#call('GET', PROGRESS_PATH, undefined, progressReplySchema(fleetProgressSchema), call);
+  }
+
+  /** The report of the migration; only coordinators serve it. */
+  async report(call?: CallOptions): Promise<MigrationReport> {
+    return (await this.#call('GET', REPORT_PATH, undefined, reportReplySchema, call)).report;
   }
 
   #command(command: CommandName, body: unknown, call: CallOptions | undefined): Promise<SuccessReply> {

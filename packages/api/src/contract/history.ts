@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { migrationStates } from './progress.js';
 
 /** Maximum points of a history. At the bound neighbouring points merge and the interval doubles. */
 export const HISTORY_POINTS_MAX = 720;
@@ -25,6 +26,8 @@ export const timelineEntrySchema = z.object({
   /** Severity, from `info` to `bad`. */
   level: z.enum(['info', 'good', 'warning', 'bad']),
   text: z.string().max(1_000),
+  /** The state that the fleet is in from then on, where the entry is about that. */
+  state: z.enum(migrationStates).optional(),
 });
 
 /** The history of a migration since its start, with a bounded number of points. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { commandBodySchema } from '../contract/commands.js';
 import { namespaceSelectorSchema, patternSchema } from '../contract/filter.js';
 import { fleetInstanceSchema, fleetProgressSchema, instancesReplySchema } from '../contract/fleet-progress.js';
+import { reportReplySchema } from '../contract/migration-report.js';
 import { mismatchSchema } from '../contract/mismatch.js';
 import { progressSchema, verificationSideSchema, warningSchema } from '../contract/progress.js';
 import { failureReplySchema, successReplySchema } from '../contract/reply.js';
@@ -39,6 +40,7 @@ const watchingSchemas = {
   PreflightReply: preflightReplySchema,
   CommandsReply: commandsReplySchema,
   AccessReply: accessReplySchema,
+  ReportReply: reportReplySchema,
 };
 
 function replySchemas(scope: ProgressScope): Record<string, z.ZodType> {

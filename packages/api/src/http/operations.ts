@@ -26,6 +26,10 @@ export const LINES_TYPE = 'application/x-ndjson';
 export const INSTANCES_PATH = '/api/v1/instances';
 /** Path of the stream of global progress, on a coordinator. */
 export const EVENTS_PATH = '/api/v1/events';
+/** Path of the report as JSON, on a coordinator. */
+export const REPORT_PATH = '/api/v1/report';
+/** Path of the report as one HTML file, on a coordinator. */
+export const REPORT_PAGE_PATH = '/api/v1/report.html';
 
 /** One operation of the API, for the OpenAPI document. */
 export interface Operation {
@@ -48,6 +52,7 @@ export interface Operation {
     | 'PreflightReply'
     | 'CommandsReply'
     | 'AccessReply'
+    | 'ReportReply'
     | 'OpenApiDocument'
     | 'Text';
   /** Media type of the success body, unless it is JSON. */
@@ -85,6 +90,12 @@ const watchingOperations: readonly Operation[] = (
     ['preflight', 'PreflightReply', 'Results of the last preflight checks, by instance.', [503]],
     ['commands', 'CommandsReply', "The last commands sent through this process, with each instance's reply.", []],
     ['access', 'AccessReply', "Whether the request's token may send commands.", []],
+    [
+      'report',
+      'ReportReply',
+      'The migration from its start to now: verdict, times, rates, collections, timeline.',
+      [503],
+    ],
   ] as const
 ).map(([name, reply, summary, failures]) => ({
   scope: 'fleet',
@@ -147,6 +158,16 @@ const operations: readonly Operation[] = [
     failures: [503, ...accessFailures],
   },
   ...watchingOperations,
+  {
+    scope: 'fleet',
+    method: 'get',
+    path: REPORT_PAGE_PATH,
+    operationId: 'reportPage',
+    summary: 'The same report as one HTML file, which loads nothing.',
+    reply: 'Text',
+    mediaType: 'text/html',
+    failures: [503, ...accessFailures],
+  },
   {
     method: 'get',
     path: METRICS_PATH,

@@ -14,6 +14,7 @@ import { Announcer } from './page/announcer.js';
 import { byId, setAttribute, setText } from './page/dom.js';
 import { type ApiFailure, FleetApi } from './page/fleet-api.js';
 import { FleetStream } from './page/fleet-stream.js';
+import { offerReport } from './page/report-download.js';
 import { useTheme } from './page/theme.js';
 import { cutOverView, type ActionView } from './views/cut-over-view.js';
 import { durationText } from './views/quantity.js';
@@ -168,6 +169,7 @@ byId('token-form').addEventListener('submit', (event) => {
     input.value = '';
   }
 });
+offerReport(byId('report'), api);
 useTheme(byId('theme'), () => charts.rebuild());
 setInterval(showLink, 1_000);
 setInterval(refresh, refresh_ms);

@@ -8,6 +8,7 @@ import { METRICS_PATH, metricsReply } from '@convoy/api/http/metrics-reply';
 import { EVENTS_PATH, INSTANCES_PATH } from '@convoy/api/http/operations';
 import { DirectorService } from '../director/director-service.js';
 import type { FleetDirector } from '../director/fleet-director.js';
+import { serveReport } from '../report/report-routes.js';
 import { DASHBOARD_PREFIXES, serveDashboard } from '../watching/dashboard-files.js';
 import { serveWatching } from '../watching/watching-routes.js';
 import { CoordinatorMetrics } from './fleet-metrics.js';
@@ -64,6 +65,7 @@ export async function createCoordinatorApp({
     return { success: true, instances: [...director.instances()] };
   });
   serveWatching(app, director, guarded);
+  serveReport(app, director);
   await serveDashboard(app);
   app.get(METRICS_PATH, async (request, reply): Promise<string> => {
     const { contentType, body } = metricsReply(request.headers.accept, await metrics.scrape(director.progress()));

@@ -125,6 +125,19 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     });
   });
 
+  it('makes a report once instances are registered, as JSON and as a file', async () => {
+    const client = new ContractClient(coordinator.url);
+    await expect(client.report()).rejects.toMatchObject({ error: 'fleetIncomplete' });
+    await joinTwo();
+    await expect
+      .poll(async () => (await client.report().catch(() => null))?.instances.map(({ id }) => id))
+      .toEqual(['shard0', 'shard1']);
+    const page = await fetch(`${coordinator.url}/api/v1/report.html`);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(await page.text()).toContain('No migration runs.');
+  });
+
   it('validates a start before sending it', async () => {
     await joinTwo();
     const refused = await call('/api/v1/start', { method: 'POST', body: '{"source": "cluster0"}' });

@@ -43,6 +43,7 @@ function ofState(before: FleetLook, now: FleetLook): Happened[] {
       kind: 'state',
       level: now.state === 'COMMITTED' ? 'good' : 'info',
       text: `The fleet is ${now.state}.`,
+      state: now.state,
     });
   }
   if (now.info !== null && now.info !== before.info && now.info !== 'paused')

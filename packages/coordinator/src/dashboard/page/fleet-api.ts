@@ -55,6 +55,16 @@ export class FleetApi {
       .map((line) => JSON.parse(line) as Line);
   }
 
+  /**
+   * Reads a file.
+   * @throws ApiFailure when the service refuses; TypeError when it does not answer
+   */
+  async readFile(path: string): Promise<Blob> {
+    const response = await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(readLimit_ms) });
+    if (!response.ok) await this.#answer(response);
+    return response.blob();
+  }
+
   /** @throws ApiFailure the service's failure; TypeError when it does not respond */
   async command(name: string, body: unknown): Promise<void> {
     const headers = { ...this.headers(), 'content-type': 'application/json' };

@@ -1,0 +1,92 @@
+import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
+import type { History } from '@convoy/api/contract/history';
+import type { MigrationReport } from '@convoy/api/contract/migration-report';
+import type { Failure } from '@convoy/api/fleet/fleet';
+import type { MergedNamespaces } from '../watching/namespaces.js';
+import { nextStepOf, verdictOf } from './verdict.js';
+
+/** Collections with a row of their own; the smaller ones are summed up. */
+export const REPORT_ROWS_MAX = 1_000;
+
+/** What a report is made from. */
+export interface ReportFacts {
+  readonly now_ms: number;
+  readonly failure: Failure | null;
+  readonly progress: FleetProgress;
+  readonly instances: readonly FleetInstance[];
+  /** Null until the leader has published it. */
+  readonly history: History | null;
+  readonly namespaces: MergedNamespaces;
+}
+
+/** Puts a report together; everything that nobody knows is null or empty. */
+export function migrationReport(facts: ReportFacts): MigrationReport {
+  const { now_ms, failure, progress, instances, history } = facts;
+  const startedAt_ms = startOf(history);
+  const endedAt_ms = endOf(history);
+  const { collectionCopy, indexBuilding, directionMapping } = progress;
+  return {
+    madeAt_ms: now_ms,
+    releases: [...new Set(instances.flatMap(({ release }) => release ?? []))].sort(),
+    source: directionMapping?.Source ?? null,
+    destination: directionMapping?.Destination ?? null,
+    state: failure === null ? progress.state : 'FAILED',
+    verdict: verdictOf(facts),
+    nextStep: nextStepOf(facts),
+    startedAt_ms,
+    endedAt_ms,
+    elapsed_seconds: startedAt_ms === null ? null : Math.max(0, (endedAt_ms ?? now_ms) - startedAt_ms) / 1000,
+    copied: {
+      bytes: collectionCopy?.estimatedCopiedBytes ?? null,
+      totalBytes: collectionCopy?.estimatedTotalBytes ?? null,
+      documents: largestOf(history, 'copiedDocuments'),
+    },
+    eventsApplied: progress.totalEventsApplied ?? largestOf(history, 'eventsApplied'),
+    longestLag_seconds: largestOf(history, 'lagSeconds'),
+    indexes:
+      indexBuilding === null ? null : { built: indexBuilding.indexesBuilt, total: indexBuilding.totalIndexesToBuild },
+    collections: collectionsOf(facts.namespaces),
+    instances: instances.map(({ id, state, error }) => ({ id, state, error })),
+    warnings: progress.warnings ?? [],
+    commitBlockers: progress.commitBlockers ?? [],
+    history,
+  };
+}
+
+function startOf(history: History | null): number | null {
+  const first = [history?.points[0]?.at_ms, history?.timeline[0]?.at_ms].filter((at_ms) => at_ms !== undefined);
+  return first.length === 0 ? null : Math.min(...first);
+}
+
+/** The end of the present direction: a reverse after a commit makes it run again. */
+function endOf(history: History | null): number | null {
+  const last = (history?.timeline ?? []).filter(({ state, kind }) => state !== undefined || kind === 'failure').at(-1);
+  return last?.state === 'COMMITTED' || last?.kind === 'failure' ? last.at_ms : null;
+}
+
+function largestOf(history: History | null, stat: 'copiedDocuments' | 'eventsApplied' | 'lagSeconds'): number | null {
+  const known = (history?.points ?? []).flatMap((point) => point[stat] ?? []);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+function collectionsOf({ rows, unnamed }: MergedNamespaces): MigrationReport['collections'] {
+  const bySize = [...rows].sort((a, b) => b.totalBytes - a.totalBytes || (a.namespace < b.namespace ? -1 : 1));
+  const others = bySize.slice(REPORT_ROWS_MAX).reduce(
+    (sums, row) => ({
+      collections: sums.collections + 1,
+      totalBytes: sums.totalBytes + row.totalBytes,
+      copiedBytes: sums.copiedBytes + row.copiedBytes,
+      copiedDocuments: sums.copiedDocuments + row.copiedDocuments,
+    }),
+    unnamed,
+  );
+  return {
+    rows: bySize.slice(0, REPORT_ROWS_MAX).map(({ namespace, totalBytes, copiedBytes, copiedDocuments }) => ({
+      namespace,
+      totalBytes,
+      copiedBytes,
+      copiedDocuments,
+    })),
+    others,
+  };
+}
