@@ -34,7 +34,7 @@ export const checkpointHazards: readonly Hazard[] = [
         find: 'highestTime([deps.position(), partition.dropped, ',
         replace: 'highestTime([deps.position(), ',
         tests: [
-          instanceTest('copy/partitions.test.ts', 'is at least %s, and reached by the stream before anything is read'),
+          instanceTest('copy/partitions.test.ts', 'is at least %s, and the stream is routed up to it before the read'),
         ],
       },
     ],
@@ -78,7 +78,7 @@ export const checkpointHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/apply-worker.test.ts',
-            'keeps its bytes and its earliest time until everything in it is durable',
+            'keeps its bytes and its earliest time until all its events are durable',
           ),
         ],
       },
@@ -99,10 +99,7 @@ export const checkpointHazards: readonly Hazard[] = [
           'return this.#workers.map((worker) => worker.oldest()).reduce((a, b) => (earlier(a, b) === a ? b : a), ' +
           'null);',
         tests: [
-          instanceTest(
-            'apply/apply-worker.test.ts',
-            'are flushed up to a time once nothing earlier is left in any of them',
-          ),
+          instanceTest('apply/apply-worker.test.ts', 'are flushed up to a time once none has an earlier event'),
           instanceTest('lifecycle/task/checkpoint.test.ts', 'stays at the event of a stalled lane while others go on'),
         ],
       },
@@ -133,7 +130,7 @@ export const checkpointHazards: readonly Hazard[] = [
         find: "if (!sameClusters) throw new ConvoyError('migrationExists');",
         replace: 'void sameClusters;',
         tests: [
-          instanceTest('store/metadata.test.ts', 'is joined by instances with the same options and clusters only'),
+          instanceTest('store/metadata.test.ts', 'is joined only by instances with the same options and clusters'),
         ],
       },
     ],

@@ -166,7 +166,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'store/reread-set.test.ts',
-            'absorbs its events at once, and is not read before those are answered',
+            'absorbs its events at once, and is not read before these are answered',
           ),
         ],
       },

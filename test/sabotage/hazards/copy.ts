@@ -14,7 +14,7 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'next',
         find: "fresh.filter((document) => this.collection.owns(document, 'document'))",
         replace: 'fresh',
-        tests: [instanceTest('copy/partitions.test.ts', 'leaves out what its shard does not own')],
+        tests: [instanceTest('copy/partitions.test.ts', 'skips documents that its shard does not own')],
       },
       {
         takesOut: 'the hash',
@@ -53,7 +53,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'copy/reading-by-uuid.test.ts',
-            'a shard is read by the UUID of the collection, a router by its name, from 6.0 on of that UUID',
+            'a shard is read by collection UUID, a router by name, from 6.0 with a check of the UUID',
           ),
         ],
       },
@@ -63,12 +63,7 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'beginReading',
         find: ', table.collection.notBefore]',
         replace: ']',
-        tests: [
-          instanceTest(
-            'copy/reading-after-ddl.test.ts',
-            'a collection is read above the last definition change that concerns it',
-          ),
-        ],
+        tests: [instanceTest('copy/reading-after-ddl.test.ts', 'a collection is read at or after its last DDL change')],
       },
       {
         takesOut: 'the check that a read has a time',
@@ -84,12 +79,7 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'readByIds',
         find: 'const open = hasTime ? openAtTime : openPresent;',
         replace: 'const open = hasTime ? openPresent : openPresent;',
-        tests: [
-          instanceTest(
-            'reread/absent-collection.test.ts',
-            'a reading of a collection that was not there decides nothing',
-          ),
-        ],
+        tests: [instanceTest('reread/absent-collection.test.ts', 'a read of an absent collection is no result')],
       },
     ],
   },
@@ -106,7 +96,7 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'documents',
         find: 'if (this.#documentBytes <= 0) return documentsUnknown;',
         replace: 'void documentsUnknown;',
-        tests: [instanceTest('copy/batch-size.test.ts', 'follows the documents that come')],
+        tests: [instanceTest('copy/batch-size.test.ts', 'adapts to the documents read')],
       },
       {
         takesOut: 'the check for a count of 0',
@@ -149,7 +139,10 @@ export const copyHazards: readonly Hazard[] = [
         find: 'sort: { $natural: 1 },',
         replace: 'sort: { _id: 1 },',
         tests: [
-          instanceTest('copy/capped.test.ts', 'is read in natural order and written in order, one insert at a time'),
+          instanceTest(
+            'copy/capped.test.ts',
+            'a capped collection is read in natural order and written in that order, one insert at a time',
+          ),
         ],
       },
       {
@@ -159,7 +152,10 @@ export const copyHazards: readonly Hazard[] = [
         find: 'await insertInOrder(table, batch.documents, deps, hard);',
         replace: 'void insertInOrder(table, batch.documents, deps, hard);',
         tests: [
-          instanceTest('copy/capped.test.ts', 'is read in natural order and written in order, one insert at a time'),
+          instanceTest(
+            'copy/capped.test.ts',
+            'a capped collection is read in natural order and written in that order, one insert at a time',
+          ),
         ],
       },
       {
@@ -169,7 +165,10 @@ export const copyHazards: readonly Hazard[] = [
         find: 'ordered: true }',
         replace: 'ordered: false }',
         tests: [
-          instanceTest('copy/capped.test.ts', 'is read in natural order and written in order, one insert at a time'),
+          instanceTest(
+            'copy/capped.test.ts',
+            'a capped collection is read in natural order and written in that order, one insert at a time',
+          ),
         ],
       },
       {
@@ -179,7 +178,10 @@ export const copyHazards: readonly Hazard[] = [
         find: 'collection.capped ? collection.uuid : workerClass',
         replace: 'workerClass',
         tests: [
-          instanceTest('apply/capped-worker.test.ts', 'all events of a capped collection go to one lane, in order'),
+          instanceTest(
+            'apply/capped-worker.test.ts',
+            'one worker applies all events of a capped collection, in their order',
+          ),
         ],
       },
     ],
@@ -212,7 +214,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/action.test.ts',
-            'is in doubt where the stream shows changes of orphans, but for inserts',
+            'is a re-read where the stream shows changes of orphans, except for inserts',
           ),
         ],
       },
@@ -276,7 +278,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'copy/reading-by-uuid.test.ts',
-            'a shard is read by the UUID of the collection, a router by its name, from 6.0 on of that UUID',
+            'a shard is read by collection UUID, a router by name, from 6.0 with a check of the UUID',
           ),
         ],
       },
@@ -356,7 +358,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'copy/copy-partition.test.ts',
-            'what was read by a name counts only once its changes are known, and is read again when there is one: %s',
+            'a read by name counts only once all DDL changes are known, and is repeated after one: %s',
           ),
         ],
       },

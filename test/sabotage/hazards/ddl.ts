@@ -58,7 +58,7 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/dispatch-limits.test.ts',
-            'keeps events at and above it, which count in the budget, until it has moved on',
+            'holds events at and above it, which count in the budget, until it advances',
           ),
         ],
       },

@@ -29,7 +29,7 @@ export const failureHazards: readonly Hazard[] = [
         symbol: 'throwWriteError',
         find: 'failures?.[0] ?? concern',
         replace: 'failures?.[0] ?? (concern === undefined ? concern : undefined)',
-        tests: [instanceTest('store/metadata.test.ts', 'that %s failed for is not written')],
+        tests: [instanceTest('store/metadata.test.ts', 'is not written when %s failed')],
       },
     ],
   },
@@ -81,7 +81,7 @@ export const failureHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'copy/partitions.test.ts',
-            'stays the same when a lost cursor is opened again after the last document',
+            'stays the same when a lost cursor is reopened after the last document',
           ),
         ],
       },
@@ -94,7 +94,7 @@ export const failureHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'copy/partitions.test.ts',
-            'that is too old is taken anew, and what the attempt had written is replaced',
+            'is chosen again when it is too old, and the next attempt replaces the documents of the first',
           ),
         ],
       },

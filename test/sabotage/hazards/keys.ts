@@ -60,7 +60,7 @@ export const keyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/batch-sending.test.ts',
-            'filters of a sharded collection with a collation say the simple one',
+            'filters of a sharded collection with a collation name the simple one',
           ),
         ],
       },
@@ -73,7 +73,7 @@ export const keyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'copy/partition-writer.test.ts',
-            'filters of a sharded collection with a collation say the simple one',
+            'filters of a sharded collection with a collation name the simple one',
           ),
         ],
       },
@@ -83,7 +83,7 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'update',
         find: "if (touched) return { kind: 'reread', reason: 'shardKeyChange' };",
         replace: 'void touched;',
-        tests: [instanceTest('apply/action.test.ts', 'is a doubt: %s')],
+        tests: [instanceTest('apply/action.test.ts', 'is a re-read: %s')],
       },
       {
         takesOut: "the re-read for updates of the destination's shard key",
@@ -91,7 +91,7 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'update',
         find: 'touchesKey(delta, collection.sourceKey) || touchesKey(delta, collection.destinationKey)',
         replace: 'touchesKey(delta, collection.sourceKey)',
-        tests: [instanceTest('apply/action.test.ts', 'doubts an update of the shard key where %s')],
+        tests: [instanceTest('apply/action.test.ts', 're-reads an update of the shard key where %s')],
       },
       {
         takesOut: "the re-read for updates of the source's shard key",
@@ -99,7 +99,7 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'update',
         find: 'touchesKey(delta, collection.sourceKey) || touchesKey(delta, collection.destinationKey)',
         replace: 'touchesKey(delta, collection.destinationKey)',
-        tests: [instanceTest('apply/action.test.ts', 'doubts an update of the shard key where %s')],
+        tests: [instanceTest('apply/action.test.ts', 're-reads an update of the shard key where %s')],
       },
     ],
   },
@@ -119,7 +119,7 @@ export const keyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'copy/starting-points.test.ts',
-            'starting points lie inside the range, and a share of a range samples enough for as many readers',
+            'starting points lie inside the range, and the sample of a range is large enough for all readers',
           ),
         ],
       },
@@ -160,7 +160,7 @@ export const keyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/batch-sending.test.ts',
-            "is read anew when the collection's collation finds a document with another _id",
+            "is re-read when the collection's collation matches a document with another _id",
           ),
         ],
       },
@@ -174,7 +174,7 @@ export const keyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/apply-worker.test.ts',
-            'holds at most one statement per id class; the next one waits for all answers',
+            'has at most one statement per id class; the next batch waits for all answers',
           ),
         ],
       },
@@ -187,7 +187,7 @@ export const keyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'copy/closing-between-classes.test.ts',
-            'a partition is not closed between documents that the index finds equal',
+            'a partition is not split between documents of one id class',
           ),
         ],
       },
@@ -197,7 +197,7 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'newEntry',
         find: 'idClass: idClass(id, false), dropped: time',
         replace: "idClass: Buffer.from(id.bytes).toString('hex'), dropped: time",
-        tests: [instanceTest('store/reread-set.test.ts', 'stands for everything that the index takes for equal')],
+        tests: [instanceTest('store/reread-set.test.ts', 'stands for all _ids of its id class')],
       },
     ],
   },
@@ -217,7 +217,10 @@ export const keyHazards: readonly Hazard[] = [
         find: "return 'min' in lower && !('max' in upper) ?",
         replace: "return 'min' in lower && 'max' in upper ?",
         tests: [
-          instanceTest('copy/partition-reader.test.ts', 'a partition is read once, cursors lost or not: %s'),
+          instanceTest(
+            'copy/partition-reader.test.ts',
+            'every document of a partition is read once, with lost cursors too: %s',
+          ),
           integrationTest('cluster/last-id.test.ts', 'a range is read to its last _id, MaxKey included'),
         ],
       },
@@ -227,7 +230,12 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'openIdRange',
         find: 'max === undefined || max.type === elementType.maxKey ?',
         replace: 'max === undefined ?',
-        tests: [instanceTest('copy/partition-reader.test.ts', 'a partition is read once, cursors lost or not: %s')],
+        tests: [
+          instanceTest(
+            'copy/partition-reader.test.ts',
+            'every document of a partition is read once, with lost cursors too: %s',
+          ),
+        ],
       },
       {
         takesOut: 'the inner bounds below MaxKey',
@@ -235,7 +243,7 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'isBoundary',
         find: ' && id.type !== elementType.maxKey',
         replace: '',
-        tests: [instanceTest('copy/partitions.test.ts', 'is not divided at MaxKey, with which its last range ends')],
+        tests: [instanceTest('copy/partitions.test.ts', 'is not split at MaxKey, where its last range ends')],
       },
     ],
   },

@@ -14,7 +14,7 @@ export const limitHazards: readonly Hazard[] = [
         symbol: 'composeBatch',
         find: 'items.size >= batchItemsMax || ',
         replace: '',
-        tests: [instanceTest('apply/apply-worker.test.ts', 'a wave is bounded in statements')],
+        tests: [instanceTest('apply/apply-worker.test.ts', 'a batch is bounded in statements')],
       },
       {
         takesOut: 'the bound of a write batch in bytes',
@@ -22,7 +22,7 @@ export const limitHazards: readonly Hazard[] = [
         symbol: 'composeBatch',
         find: ' || bytes >= batchBytesMax',
         replace: '',
-        tests: [instanceTest('apply/batch-sending.test.ts', 'a wave is bounded in bytes')],
+        tests: [instanceTest('apply/batch-sending.test.ts', 'a batch is bounded in bytes')],
       },
       {
         takesOut: 'the bound of copied batches in bytes',
@@ -33,7 +33,7 @@ export const limitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'copy/batch-size.test.ts',
-            'is bounded in bytes from the first batch on where the size of the documents is known',
+            'is bounded in bytes from the first batch when the document size is known',
           ),
         ],
       },
@@ -54,10 +54,7 @@ export const limitHazards: readonly Hazard[] = [
         find: 'if (!isEventTooLarge(error) || this.#passing !== null) throw error;',
         replace: 'if (!isEventTooLarge(error) || this.#passing === null) throw error;',
         tests: [
-          instanceTest(
-            'apply/large-event.test.ts',
-            'comes without its document, and documents come again behind its time',
-          ),
+          instanceTest('apply/large-event.test.ts', 'comes without its document; later events have theirs again'),
           integrationTest(
             'kinds/large-events.test.ts',
             'a document whose event fits into no reply arrives, and the stream goes on behind it: from %s',
@@ -73,7 +70,7 @@ export const limitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/large-event.test.ts',
-            'comes in parts where the server splits it, and is put together, also from several batches',
+            'is assembled where the server splits it, also from several batches',
           ),
         ],
       },
@@ -84,7 +81,10 @@ export const limitHazards: readonly Hazard[] = [
         find: "collection.readBy === 'uuid' || collection.owns(",
         replace: 'collection.owns(',
         tests: [
-          instanceTest('apply/large-event.test.ts', "is the shard's own when it is an insert, whose key does not tell"),
+          instanceTest(
+            'apply/large-event.test.ts',
+            'belongs to the shard when it is an insert, whose key does not show its owner',
+          ),
         ],
       },
     ],
@@ -147,7 +147,7 @@ export const limitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/batch-limits.test.ts',
-            'waves of updates that grow to many times their events meet no limit of the servers',
+            'batches of updates that are many times larger than their events are within the limits of servers',
           ),
         ],
       },
@@ -160,7 +160,7 @@ export const limitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/batch-limits.test.ts',
-            'a statement that is larger than a command may be is not sent: its key is read anew',
+            'a statement larger than a command is not sent, its document is re-read',
           ),
         ],
       },
@@ -171,10 +171,7 @@ export const limitHazards: readonly Hazard[] = [
         find: 'if (statement.length > statementBytesMax)',
         replace: 'if (statement.length > 4 * statementBytesMax)',
         tests: [
-          instanceTest(
-            'copy/copy-limits.test.ts',
-            'a document that fits into no statement beside its key is not put, but read anew',
-          ),
+          instanceTest('copy/copy-limits.test.ts', 'a document that fits into no statement beside its key is re-read'),
         ],
       },
       {
@@ -186,7 +183,7 @@ export const limitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'reread/rereader.test.ts',
-            'whose document fits into no statement beside its key is inserted, once what was there is removed',
+            'is inserted, after a delete, when it fits into no statement beside its key',
           ),
         ],
       },
@@ -206,10 +203,7 @@ export const limitHazards: readonly Hazard[] = [
         find: 'filter, Infinity, signal,',
         replace: 'filter, 1, signal,',
         tests: [
-          instanceTest(
-            'store/metadata.test.ts',
-            'has the names of all copies, also where there are more than one reply holds',
-          ),
+          instanceTest('store/metadata.test.ts', 'has the names of all copies, even when they need several replies'),
         ],
       },
     ],

@@ -29,7 +29,10 @@ export const orderHazards: readonly Hazard[] = [
           'const rereadRequests = outcome.failures.filter(({ code }) => code !== 11000).map((failure) => ' +
           'rereadOf(bulk, failure));',
         tests: [
-          instanceTest('apply/apply-worker.test.ts', 'from a duplicate key is durable before the wave counts as done'),
+          instanceTest(
+            'apply/apply-worker.test.ts',
+            'of a duplicate key is durable before the batch counts as applied',
+          ),
         ],
       },
       {
@@ -38,7 +41,7 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'replacement',
         find: 'return sameBytes(before, action.filter) ? action :',
         replace: 'return before.length > 0 ? action :',
-        tests: [instanceTest('apply/action.test.ts', 'is a doubt: %s')],
+        tests: [instanceTest('apply/action.test.ts', 'is a re-read: %s')],
       },
       {
         takesOut: 'the deletion of a document whose shard key has changed',
@@ -46,7 +49,7 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'removals',
         find: '.filter((key) => !wanted.some((upsert) => upsert.key.equals(key)))',
         replace: '.filter(() => wanted.length === 0)',
-        tests: [instanceTest('reread/rereader.test.ts', 'whose document has another shard key now is deleted first')],
+        tests: [instanceTest('reread/rereader.test.ts', 'is deleted first when its shard key has changed')],
       },
       {
         takesOut: 'the rule that only the owner touches a document',
@@ -54,7 +57,7 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'ownDocuments',
         find: ".filter((document) => collection.owns(document, 'document'))",
         replace: '.filter(() => true)',
-        tests: [instanceTest('reread/rereader.test.ts', "that is another share's on either side is left to it")],
+        tests: [instanceTest('reread/rereader.test.ts', 'is left alone on the side where another task owns it')],
       },
     ],
   },
@@ -126,7 +129,7 @@ export const orderHazards: readonly Hazard[] = [
         find: 'if (!(await this.#areAllLive(blocked, stop))) return;',
         replace: 'if (!(await this.#areAllLive(blocked, stop)) || entry.attempts > 0) return;',
         tests: [
-          instanceTest('reread/refused-rereads.test.ts', 'ends the migration when the source holds both documents'),
+          instanceTest('reread/refused-rereads.test.ts', 'ends the migration when the source has both documents'),
         ],
       },
       {
@@ -135,7 +138,7 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'areAllLive',
         find: 'others.length > 0 && others.every(isLive)',
         replace: 'others.length > 0',
-        tests: [instanceTest('reread/refused-rereads.test.ts', 'is tried again as long as %s')],
+        tests: [instanceTest('reread/refused-rereads.test.ts', 'is tried again while %s')],
       },
     ],
   },
@@ -153,7 +156,7 @@ export const orderHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/event-dispatcher.test.ts',
-            'events of one id class go to one lane, whatever the bytes of their _id',
+            'events of one id class go to one worker, whatever the bytes of their _id',
           ),
         ],
       },
@@ -239,12 +242,7 @@ export const orderHazards: readonly Hazard[] = [
           'return bulk.collection.capped ? await restOfOrdered(bulk, outcome, destination, signal, rereadRequests) ' +
           ': rereadRequests;',
         replace: 'void restOfOrdered;\n  return rereadRequests;',
-        tests: [
-          instanceTest(
-            'apply/batch-sending.test.ts',
-            'that met a duplicate key of a capped collection is gone on with behind it',
-          ),
-        ],
+        tests: [instanceTest('apply/batch-sending.test.ts', 'of a capped collection continues behind a duplicate key')],
       },
     ],
   },
@@ -263,7 +261,7 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'update',
         find: "if (event.inTransaction) return { kind: 'reread', reason: 'preparedTransaction' };",
         replace: '',
-        tests: [instanceTest('apply/action.test.ts', 'is a doubt: %s')],
+        tests: [instanceTest('apply/action.test.ts', 'is a re-read: %s')],
       },
       {
         takesOut: "the upper bound of a re-read's reading time",
@@ -274,7 +272,7 @@ export const orderHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/apply-worker.test.ts',
-            "concerns transactions up to the end of a repair's reading, also when the key left the set meanwhile",
+            'covers transactions up to the end of the read, even after the entry has left the set',
           ),
         ],
       },
@@ -285,10 +283,7 @@ export const orderHazards: readonly Hazard[] = [
         find: 'return this.#ceiling !== null && this.#ceiling < below ? this.#ceiling : below;',
         replace: 'return below;',
         tests: [
-          instanceTest(
-            'apply/dispatch-limits.test.ts',
-            'keeps later events and the position below it, until a later one is set',
-          ),
+          instanceTest('apply/dispatch-limits.test.ts', 'holds later events and the position until a later one is set'),
         ],
       },
     ],

@@ -29,7 +29,7 @@ export const ownerHazards: readonly Hazard[] = [
         symbol: 'updateAsLeader',
         find: '{ _id: recordId, leaderEpoch, ...notBeyond(set) }',
         replace: '{ _id: recordId, ...notBeyond(set) }',
-        tests: [instanceTest('store/metadata.test.ts', 'takes writes of the present leader only')],
+        tests: [instanceTest('store/metadata.test.ts', 'accepts only writes of the present leader')],
       },
     ],
   },
@@ -59,7 +59,7 @@ export const ownerHazards: readonly Hazard[] = [
         symbol: 'FencedWriter',
         find: 'const first = BigInt(epoch) * numbersPerEpoch + 1n;',
         replace: 'const first = BigInt(epoch) * 0n + numbersPerEpoch + 1n;',
-        tests: [instanceTest('store/fencing.test.ts', 'has a number of its epoch that is never used again')],
+        tests: [instanceTest('store/fencing.test.ts', 'has a number of its epoch that is used only once')],
       },
       {
         takesOut: 'the check that every shard has the fence',
@@ -67,7 +67,7 @@ export const ownerHazards: readonly Hazard[] = [
         symbol: 'send',
         find: 'if (n + stored < this.#write.statements.length) {',
         replace: 'if (outcome.n < 0) {',
-        tests: [instanceTest('store/fencing.test.ts', 'that did not change a document on every shard is none')],
+        tests: [instanceTest('store/fencing.test.ts', 'that did not change a document on every shard fails')],
       },
       {
         takesOut: 'the check of the owner before a write',
@@ -86,7 +86,7 @@ export const ownerHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'store/fencing.test.ts',
-            'that was sent more than once is over when its session is fenced on every shard, under a number of its own',
+            'that was repeated ends once its session is fenced on every shard, under a new number',
           ),
           integrationTest(
             'contract/fenced-sessions.test.ts',

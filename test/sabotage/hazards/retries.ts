@@ -19,7 +19,7 @@ export const retryHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'store/fencing.test.ts',
-            'whose outcome is unknown, or with a statement that may succeed later, is sent again under its number',
+            'is sent again under its number when its outcome is unknown or a statement may succeed later',
           ),
         ],
       },
@@ -29,7 +29,7 @@ export const retryHazards: readonly Hazard[] = [
         symbol: 'update',
         find: "if (event.time <= bounds.watermark) return { kind: 'reread', reason: 'replayedDelta' };",
         replace: '',
-        tests: [instanceTest('apply/action.test.ts', 'is a doubt: %s')],
+        tests: [instanceTest('apply/action.test.ts', 'is a re-read: %s')],
       },
       {
         takesOut: 'the apply watermark',
@@ -37,7 +37,7 @@ export const retryHazards: readonly Hazard[] = [
         symbol: 'send',
         find: 'await this.deps.applyWatermark.cover(batch.last);',
         replace: '',
-        tests: [instanceTest('apply/apply-worker.test.ts', 'is covered by begun before it is sent')],
+        tests: [instanceTest('apply/apply-worker.test.ts', 'is covered by the apply watermark before it is sent')],
       },
       {
         takesOut: 'the mark of a partition before its first write',
@@ -46,10 +46,7 @@ export const retryHazards: readonly Hazard[] = [
         find: 'await marked;',
         replace: '',
         tests: [
-          instanceTest(
-            'copy/marked-before-writing.test.ts',
-            'nothing of a partition is written before it is durably marked as dirty',
-          ),
+          instanceTest('copy/marked-before-writing.test.ts', 'a partition is durably dirty before its first write'),
         ],
       },
       {
@@ -61,7 +58,7 @@ export const retryHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/event-dispatcher.test.ts',
-            'that waits dirty removes its document, unless it is an insert',
+            'that waits dirty removes its document unless it is an insert',
           ),
         ],
       },
@@ -132,14 +129,8 @@ export const retryHazards: readonly Hazard[] = [
         find: "if (code === historyIncompleteCode) return 'unknownOutcome';",
         replace: '',
         tests: [
-          instanceTest(
-            'apply/batch-sending.test.ts',
-            'is read anew when the server no longer knows whether it was carried out',
-          ),
-          instanceTest(
-            'copy/partition-writer.test.ts',
-            'a document of which the server no longer knows whether it was written is read anew',
-          ),
+          instanceTest('apply/batch-sending.test.ts', 'is re-read when its outcome is unknown'),
+          instanceTest('copy/partition-writer.test.ts', 'a document with an unknown write outcome is re-read'),
         ],
       },
       {
@@ -151,8 +142,7 @@ export const retryHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'store/fencing.test.ts',
-            'that was sent again, of which the server no longer knows whether it was carried out, says so of each ' +
-              'statement, and is fenced: %s',
+            'that was repeated and has an unknown outcome reports it for each statement, and is fenced: %s',
           ),
         ],
       },
@@ -164,12 +154,7 @@ export const retryHazards: readonly Hazard[] = [
           'if (outcome.failures.some(({ code }) => code === historyIncompleteCode)) throw new ' +
           'RetryableStatement(historyIncompleteCode);',
         replace: '',
-        tests: [
-          instanceTest(
-            'reread/refused-rereads.test.ts',
-            'a document that is to be %s, of which nobody knows whether it was, is so again',
-          ),
-        ],
+        tests: [instanceTest('reread/refused-rereads.test.ts', 'a document with an unknown write outcome is %s again')],
       },
       {
         takesOut: 'the restart of a capped copy',
@@ -177,7 +162,7 @@ export const retryHazards: readonly Hazard[] = [
         symbol: 'insertInOrder',
         find: ' || failure?.code === historyIncompleteCode',
         replace: '',
-        tests: [instanceTest('copy/capped.test.ts', 'is begun again when nobody knows whether a document was written')],
+        tests: [instanceTest('copy/capped.test.ts', 'the copy restarts when the outcome of a write is unknown')],
       },
       {
         takesOut: 'the fence that counts as taken',
@@ -188,7 +173,7 @@ export const retryHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'store/fencing.test.ts',
-            'whose repetition a shard cannot judge any more stands there: it has stored the number',
+            'counts on a shard that no longer knows the outcome: it has stored the number',
           ),
         ],
       },

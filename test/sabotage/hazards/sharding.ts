@@ -66,8 +66,7 @@ export const shardingHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/batch-limits.test.ts',
-            'a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by ' +
-              'the type of its value',
+            'a document whose shard key no upsert can name is re-read; others match it by the type of its value',
           ),
         ],
       },
@@ -80,13 +79,9 @@ export const shardingHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/batch-limits.test.ts',
-            'a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by ' +
-              'the type of its value',
+            'a document whose shard key no upsert can name is re-read; others match it by the type of its value',
           ),
-          instanceTest(
-            'copy/copy-limits.test.ts',
-            'a document whose shard key no upsert can name is not put, but read anew',
-          ),
+          instanceTest('copy/copy-limits.test.ts', 'a document whose shard key no upsert can name is re-read'),
           ...undefinedKeys,
         ],
       },
@@ -99,8 +94,7 @@ export const shardingHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'reread/rereader.test.ts',
-            'whose shard key no upsert can name is inserted, once what was there is removed, and its zero timestamp ' +
-              'put back',
+            'is inserted, after a delete, when no upsert can name its shard key, and gets its zero timestamp',
           ),
         ],
       },

@@ -19,7 +19,7 @@ export const streamHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/action.test.ts',
-            'inserts what is new, and puts what may have been applied before a restart',
+            'inserts new documents, and upserts those that may have been applied before a restart',
           ),
         ],
       },
@@ -30,8 +30,8 @@ export const streamHazards: readonly Hazard[] = [
         find: 'if (step.reopened) this.#expectAgain(this.#readBelow);',
         replace: '',
         tests: [
-          instanceTest('apply/event-dispatcher.test.ts', 'puts the deltas of the times that come again in doubt'),
-          instanceTest('apply/event-dispatcher.test.ts', 'does not keep events above the ceiling twice'),
+          instanceTest('apply/event-dispatcher.test.ts', 're-reads the deltas of repeated times'),
+          instanceTest('apply/event-dispatcher.test.ts', 'does not hold events above the ceiling twice'),
         ],
       },
     ],
@@ -47,7 +47,7 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'next',
         find: 'if (time > this.#readBelow) this.#readBelow = time;',
         replace: 'if (time > this.#readBelow && batch.documents.length > 0) this.#readBelow = time;',
-        tests: [instanceTest('apply/change-stream-reader.test.ts', 'goes on with the tokens of empty batches')],
+        tests: [instanceTest('apply/change-stream-reader.test.ts', 'advances with the tokens of empty batches')],
       },
       {
         takesOut: 'the note for a wait until the stream has passed a time',
@@ -83,7 +83,7 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'sourceTime',
         find: 'return this.#sourceTime > this.#readBelow ? this.#sourceTime : this.#readBelow;',
         replace: 'return this.#sourceTime;',
-        tests: [instanceTest('apply/source-time.test.ts', 'is not earlier than the token of what was read')],
+        tests: [instanceTest('apply/source-time.test.ts', 'is not earlier than the latest token')],
       },
     ],
   },
@@ -130,7 +130,7 @@ export const streamHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/change-stream-reader.test.ts',
-            'never goes back, and goes on by time after a lost cursor, saying that events come again',
+            'never goes back; resumes by time after a lost cursor and reports that events repeat',
           ),
         ],
       },

@@ -42,9 +42,7 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'place',
         find: 'const seen = partition.readTime !== null && event.time <= partition.readTime;',
         replace: 'const seen = partition.readTime !== null && event.time < partition.readTime;',
-        tests: [
-          instanceTest('apply/event-dispatcher.test.ts', 'at or below the reading time is dropped while it is %s'),
-        ],
+        tests: [instanceTest('apply/event-dispatcher.test.ts', 'at or below the read time is dropped while it is %s')],
       },
       {
         takesOut: 'the reading time of a re-read',
@@ -55,8 +53,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/apply-worker.test.ts',
-            'events that the reading of their key has included do nothing when they come to be applied after the ' +
-              'repair',
+            'events that a re-read has included are dropped when they arrive after it',
           ),
         ],
       },
@@ -66,7 +63,7 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'rereadOf',
         find: "if (bulk.kind === 'delta') return rereadRequest(item, 'inexactDelta');",
         replace: '',
-        tests: [instanceTest('apply/batch-sending.test.ts', 'is read anew: code %i')],
+        tests: [instanceTest('apply/batch-sending.test.ts', 'is re-read: code %i')],
       },
     ],
   },
@@ -92,7 +89,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/delta.test.ts',
-            'with a truncated array inside of something cannot be replayed exactly where paths are not told apart',
+            'with an embedded truncated array cannot be replayed exactly without disambiguatedPaths',
           ),
         ],
       },
@@ -109,7 +106,7 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'exactDelta',
         find: 'if (bytes > deltaBytesMax) return null;',
         replace: '',
-        tests: [instanceTest('apply/delta.test.ts', 'of more than 4 MB is read anew instead')],
+        tests: [instanceTest('apply/delta.test.ts', 'of more than 4 MB is not replayed')],
       },
       {
         takesOut: 'the bound in stages',
@@ -117,7 +114,7 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'mergeDeltas',
         find: ' || stages > deltaStagesMax) return null;',
         replace: ') return null;',
-        tests: [instanceTest('apply/delta.test.ts', 'wait for each other when they are too much for one update')],
+        tests: [instanceTest('apply/delta.test.ts', 'stay two updates when they are too large for one')],
       },
     ],
   },
@@ -142,7 +139,7 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'pathOf',
         find: 'const stated = findElement(disambiguated, text);',
         replace: "const stated = findElement(disambiguated, '');",
-        tests: [instanceTest('apply/delta.test.ts', 'is read by the parts of its paths where the server tells them')],
+        tests: [instanceTest('apply/delta.test.ts', 'uses disambiguatedPaths where the server reports them')],
       },
       {
         takesOut: 'dollars, in the names that need literals',
@@ -151,10 +148,7 @@ export const updateHazards: readonly Hazard[] = [
         find: "!name.startsWith('$') && ",
         replace: '',
         tests: [
-          instanceTest(
-            'apply/delta.test.ts',
-            'with a name that %s is replayed by an expression that names it literally',
-          ),
+          instanceTest('apply/delta.test.ts', 'with a name that %s is replayed by an expression with the literal name'),
         ],
       },
       {
@@ -174,10 +168,7 @@ export const updateHazards: readonly Hazard[] = [
         find: "builder.begin(name).raw('$literal', value).end();",
         replace: 'builder.raw(name, value);',
         tests: [
-          instanceTest(
-            'apply/delta.test.ts',
-            'with a name that %s is replayed by an expression that names it literally',
-          ),
+          instanceTest('apply/delta.test.ts', 'with a name that %s is replayed by an expression with the literal name'),
         ],
       },
     ],
@@ -193,7 +184,7 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'wholeDocument',
         find: "if (document === null) return { kind: 'reread', reason: 'inexactDelta' };",
         replace: "if (document === null) throw new RangeError('an event without document');",
-        tests: [instanceTest('apply/action.test.ts', 'is a doubt: %s')],
+        tests: [instanceTest('apply/action.test.ts', 'is a re-read: %s')],
       },
       {
         takesOut: 'the deletion of a document that is gone',
@@ -204,7 +195,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'reread/rereader.test.ts',
-            'whose document is gone is deleted under the key that it has on the destination',
+            'is deleted under its key on the destination when the source no longer has it',
           ),
         ],
       },
@@ -226,7 +217,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/delta.test.ts',
-            'are folded into one set and one unset, each field at the place of its first value',
+            'fold into one set and one unset, each field at the position of its first value',
           ),
         ],
       },
@@ -236,7 +227,7 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'fieldsChanged',
         find: 'if (change === undefined || updated === null) builder',
         replace: 'if (change !== undefined) continue;\n    else if (change === undefined || updated === null) builder',
-        tests: [instanceTest('apply/changed-document.test.ts', 'fields keep their place, and new ones come last')],
+        tests: [instanceTest('apply/changed-document.test.ts', 'keeps the position of fields and adds new ones last')],
       },
     ],
   },
@@ -252,7 +243,7 @@ export const updateHazards: readonly Hazard[] = [
         find: "hasZeroTimestamp(document) ? 'upsert' : kind",
         replace: 'kind',
         tests: [
-          instanceTest('apply/action.test.ts', 'puts a document with Timestamp(0,0), which an insert would change'),
+          instanceTest('apply/action.test.ts', 'upserts a document with Timestamp(0,0), which an insert would change'),
         ],
       },
       {
@@ -272,7 +263,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'copy/partition-writer.test.ts',
-            'puts documents with Timestamp(0,0), which an insert would change',
+            'documents with Timestamp(0,0), which an insert would change, are upserted',
           ),
         ],
       },
@@ -296,7 +287,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/delta.test.ts',
-            'are two updates when the later one sets %s that the earlier one takes out',
+            'stay two updates when the later one sets %s that the earlier one removes',
           ),
         ],
       },
@@ -311,7 +302,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/delta.test.ts',
-            'are two updates when the later one sets %s that the earlier one takes out',
+            'stay two updates when the later one sets %s that the earlier one removes',
           ),
         ],
       },
@@ -333,12 +324,9 @@ export const updateHazards: readonly Hazard[] = [
           instanceTest('bson/utf8.test.ts', 'any bytes come back from their text'),
           instanceTest(
             'apply/changed-document.test.ts',
-            'keeps the bytes of names that are no UTF-8, and tells them apart',
+            'keeps the bytes of names that are not UTF-8, and distinguishes them',
           ),
-          instanceTest(
-            'apply/delta.test.ts',
-            'keep the bytes of names that are no UTF-8, whatever has to be written anew',
-          ),
+          instanceTest('apply/delta.test.ts', 'keep the bytes of names that are not UTF-8'),
         ],
       },
       {
@@ -350,12 +338,9 @@ export const updateHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'apply/changed-document.test.ts',
-            'keeps the bytes of names that are no UTF-8, and tells them apart',
+            'keeps the bytes of names that are not UTF-8, and distinguishes them',
           ),
-          instanceTest(
-            'apply/delta.test.ts',
-            'keep the bytes of names that are no UTF-8, whatever has to be written anew',
-          ),
+          instanceTest('apply/delta.test.ts', 'keep the bytes of names that are not UTF-8'),
         ],
       },
       {

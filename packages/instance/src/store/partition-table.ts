@@ -20,9 +20,7 @@ export class PartitionTable {
     private readonly save: SavePartitions,
   ) {}
 
-  /**
-   * A table of waiting partitions that begin at the given `_id`s of the share's range, the first at its lower bound.
-   */
+  /** Waiting partitions of a task's range: the first starts at its lower bound, the others at `starts`. */
   static fresh(
     collection: SyncedCollection,
     starts: readonly RawValue[],
@@ -36,7 +34,7 @@ export class PartitionTable {
     return new PartitionTable(collection, partitions, save);
   }
 
-  /** A table of one partition that needs no copy: everything up to a time is on the destination. */
+  /** One partition that needs no copy: everything up to `readTime` is on the destination. */
   static copied(
     collection: SyncedCollection,
     readTime: bigint,

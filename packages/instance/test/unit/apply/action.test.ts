@@ -32,17 +32,17 @@ describe('the action of an event', () => {
     ['delete', changeOf(1, 5n, { operation: 'delete' }), sharded, ['sk', '_id']],
     ['delete', changeOf(1, 5n, { operation: 'delete' }), unsharded, ['_id']],
     [
-      'delete of a collection that is sharded on the way',
+      'delete of a collection that is sharded only on the destination',
       changeOf(1, 5n, { operation: 'delete', documentKey: bytesOf({ _id: 1 }) }),
       newlySharded,
       ['_id'],
     ],
-    ['insert into a collection that is sharded on the way', insertOf(1, 5n), newlySharded, ['sk', '_id']],
+    ['insert into a collection that is sharded only on the destination', insertOf(1, 5n), newlySharded, ['sk', '_id']],
   ])('%s carries the full key', (_what, event, collection, fields) => {
     expect(filterOf(actionOf(event, collection, fresh))).toEqual(fields);
   });
 
-  it('is in doubt where the stream shows changes of orphans, but for inserts', () => {
+  it('is a re-read where the stream shows changes of orphans, except for inserts', () => {
     const moved = collectionOf({ readBy: 'name', showsOrphans: true });
     const changes = [
       updateOf(1, 5n, { a: 1 }),
@@ -56,12 +56,12 @@ describe('the action of an event', () => {
     expect(actionOf(insertOf(1, 6n), moved, fresh).kind).toBe('insert');
   });
 
-  it('inserts what is new, and puts what may have been applied before a restart', () => {
+  it('inserts new documents, and upserts those that may have been applied before a restart', () => {
     expect(actionOf(insertOf(1, 6n), sharded, { watermark: 5n, readEnd: null }).kind).toBe('insert');
     expect(actionOf(insertOf(1, 5n), sharded, { watermark: 5n, readEnd: null }).kind).toBe('upsert');
   });
 
-  it('puts a document with Timestamp(0,0), which an insert would change', () => {
+  it('upserts a document with Timestamp(0,0), which an insert would change', () => {
     expect(actionOf(insertOf(1, 6n, { at: zeroTimestamp }), sharded, fresh).kind).toBe('upsert');
     expect(actionOf(insertOf(1, 6n, { at: new Timestamp({ t: 1, i: 0 }) }), sharded, fresh).kind).toBe('insert');
   });
@@ -74,27 +74,27 @@ describe('the action of an event', () => {
     ['shardKeyChange', updateOf(1, 5n, { sk: 2 }), fresh],
     ['shardKeyChange', changeOf(1, 5n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 2 }) }), fresh],
     ['inexactDelta', changeOf(1, 5n, { operation: 'replace' }), fresh],
-  ])('is a doubt: %s', (reason, event, bounds) => {
+  ])('is a re-read: %s', (reason, event, bounds) => {
     expect(actionOf(event, sharded, bounds)).toEqual({ kind: 'reread', reason });
   });
 
-  it('is exact for deltas after the doubtful times', () => {
+  it('is exact for deltas after the replay bounds', () => {
     expect(
       actionOf(updateOf(1, 6n, { a: 1 }, { inTransaction: true }), sharded, { watermark: 5n, readEnd: 5n }).kind,
     ).toBe('delta');
     expect(actionOf(updateOf(1, 5n, { a: 1 }), sharded, { watermark: 0n, readEnd: 5n }).kind).toBe('delta');
   });
 
-  it('is a doubt for deltas during the reading of a capped collection, which is not read at one time', () => {
+  it('is a re-read for deltas during the read of a capped collection, which has no single read time', () => {
     expect(
       actionOf(updateOf(1, 5n, { a: 1 }), collectionOf({ capped: true }), { watermark: 0n, readEnd: 5n }).kind,
     ).toBe('reread');
   });
 
   it.each([
-    ['the destination is sharded on the way', newlySharded],
+    ['only the destination is sharded', newlySharded],
     ['only the source is sharded', collectionOf({ destinationKey: [] })],
-  ])('doubts an update of the shard key where %s', (_what, collection) => {
+  ])('re-reads an update of the shard key where %s', (_what, collection) => {
     expect(actionOf(updateOf(1, 5n, { sk: 2 }), collection, fresh)).toEqual({
       kind: 'reread',
       reason: 'shardKeyChange',
@@ -102,7 +102,7 @@ describe('the action of an event', () => {
     expect(actionOf(updateOf(1, 5n, { a: 2 }), collection, fresh).kind).toBe('delta');
   });
 
-  it('puts a replacement where the destination is sharded by _id alone on the way', () => {
+  it('upserts a replacement where the destination alone is sharded, by _id', () => {
     const byId = collectionOf({ sourceKey: [], destinationKey: [{ field: '_id', hashed: true }] });
     const event = changeOf(1, 5n, {
       operation: 'replace',
@@ -113,7 +113,7 @@ describe('the action of an event', () => {
     expect(filterOf(actionOf(event, byId, fresh))).toEqual(['_id']);
   });
 
-  it('doubts a replacement whose shard key the source does not know', () => {
+  it('re-reads a replacement whose old shard key the source does not report', () => {
     const event = changeOf(1, 5n, {
       operation: 'replace',
       fullDocument: bytesOf({ _id: 1, sk: 1 }),
@@ -161,16 +161,16 @@ describe('a later action folded into an earlier one', () => {
     expect(BSON.deserialize(folded.document)).toMatchObject({ _id: 1, a: 1 });
   });
 
-  it('insert, then a delta that sets Timestamp(0,0) become a put', () => {
+  it('insert, then a delta that sets Timestamp(0,0) become an upsert', () => {
     const stamped = exact(actionOf(updateOf(1, 4n, { at: zeroTimestamp }), sharded, fresh));
     expect(foldActions(insert, stamped)?.kind).toBe('upsert');
   });
 
-  it('delete, then a delta wait for the next wave', () => {
+  it('delete, then a delta: the delta waits for the next batch', () => {
     expect(foldActions(remove, delta)).toBeNull();
   });
 
-  it('of another document of the id class waits for the next wave', () => {
+  it('of another document of the id class waits for the next batch', () => {
     const other = exact(actionOf(insertOf(1, 5n, { sk: 2 }), sharded, fresh));
     expect(foldActions(remove, other)).toBeNull();
   });

@@ -85,8 +85,8 @@ async function running(...events: ChangeEvent[]): Promise<ApplyWorker> {
   return worker;
 }
 
-describe('a wave', () => {
-  it('holds at most one statement per id class; the next one waits for all answers', async () => {
+describe('a write batch', () => {
+  it('has at most one statement per id class; the next batch waits for all answers', async () => {
     await running(insertOf(1, 1n), insertOf(2, 2n), insertOf(1, 3n, { sk: 2 }));
     expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([['insert', 2]]);
     await answer();
@@ -105,7 +105,7 @@ describe('a wave', () => {
     ]);
   });
 
-  it('is covered by begun before it is sent', async () => {
+  it('is covered by the apply watermark before it is sent', async () => {
     let save: () => void = () => undefined;
     deps.applyWatermark = new ApplyWatermark(
       0n,
@@ -119,14 +119,14 @@ describe('a wave', () => {
     expect(writes).toHaveLength(1);
   });
 
-  it('keeps its bytes and its earliest time until everything in it is durable', async () => {
+  it('keeps its bytes and its earliest time until all its events are durable', async () => {
     const worker = await running(insertOf(1, 1n), insertOf(2, 2n));
     expect([worker.oldest(), budget.used]).toEqual([1n, 200]);
     await answer();
     expect([worker.oldest(), budget.used, applied]).toEqual([null, 0, 2]);
   });
 
-  it('is one statement for what can be folded', async () => {
+  it('has one statement for actions that fold', async () => {
     await running(updateOf(1, 1n, { a: 1 }), updateOf(1, 2n, { a: 2, b: 1 }));
     const [statement] = writes[0]?.statements ?? [];
     expect(statement === undefined ? null : BSON.deserialize(statement)).toMatchObject({
@@ -136,8 +136,8 @@ describe('a wave', () => {
   });
 });
 
-describe('a doubt', () => {
-  it('from a duplicate key is durable before the wave counts as done', async () => {
+describe('a re-read request', () => {
+  it('of a duplicate key is durable before the batch counts as applied', async () => {
     const worker = await running(insertOf(1, 1n), insertOf(2, 2n));
     await answer({ n: 1, failures: [{ index: 1, code: 11000, message: '' }] });
     expect(stored).toEqual(['duplicateKey']);
@@ -145,27 +145,27 @@ describe('a doubt', () => {
     expect([...rereads.entries()].map(({ dropped }) => dropped)).toEqual([2n]);
   });
 
-  it('from a delta that matches nothing puts all deltas of the bulk in the set when nobody can tell which', async () => {
+  it('of an unmatched delta covers all deltas of the bulk when it is unknown which one', async () => {
     await running(updateOf(1, 1n, { a: 1 }), updateOf(2, 2n, { a: 1 }));
     await answer({ n: 1 });
     expect(stored).toEqual(['unmatchedDelta', 'unmatchedDelta']);
   });
 
-  it('from an inexact delta takes later events of its key with it', async () => {
+  it('of an inexact delta absorbs later events of its document', async () => {
     await running(updateOf(1, 1n, { 'a.b': 1 }), updateOf(1, 2n, { a: 1 }), insertOf(2, 3n));
     expect(stored).toEqual(['inexactDelta']);
     expect(writes.map(({ kind }) => kind)).toEqual(['insert']);
     expect([...rereads.entries()].map(({ dropped }) => dropped)).toEqual([2n]);
   });
 
-  it('waits for the statements of its key that come before it', async () => {
+  it('waits for earlier statements of its document', async () => {
     await running(updateOf(1, 1n, { a: 1 }), updateOf(1, 2n, { 'a.b': 1 }));
     expect(stored).toEqual([]);
     await answer();
     expect(stored).toEqual(['inexactDelta']);
   });
 
-  it("concerns transactions up to the end of a repair's reading, also when the key left the set meanwhile", async () => {
+  it('covers transactions up to the end of the read, even after the entry has left the set', async () => {
     await rereads.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 5n }]);
     await rereads.remove([...rereads.entries()], 9n, () => undefined);
     await running(
@@ -176,7 +176,7 @@ describe('a doubt', () => {
     expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
   });
 
-  it('concerns every change of a capped collection up to that end, because it is not read at one time', async () => {
+  it('covers every change of a capped collection up to that end, because it has no single read time', async () => {
     const capped = collectionOf({ capped: true });
     await rereads.add([{ collection: capped, id: rawOf(1), reason: 'duplicateKey', time: 5n }]);
     for (const entry of rereads.entries()) entry.readTime = 7n;
@@ -191,7 +191,7 @@ describe('a doubt', () => {
     expect(stored).toEqual(['duplicateKey', 'replayedDelta']);
   });
 
-  it('no longer concerns them once everything up to that time is done', async () => {
+  it('no longer covers them once everything up to that time is applied', async () => {
     await rereads.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 5n }]);
     await rereads.remove([...rereads.entries()], 9n, () => undefined);
     rereads.forgetReadings(10n);
@@ -200,7 +200,7 @@ describe('a doubt', () => {
   });
 });
 
-it('events that the reading of their key has included do nothing when they come to be applied after the repair', async () => {
+it('events that a re-read has included are dropped when they arrive after it', async () => {
   await rereads.add([{ collection, id: rawOf(1), reason: 'inexactDelta', time: 5n }]);
   for (const entry of rereads.entries()) entry.readTime = 8n;
   await rereads.remove([...rereads.entries()], 9n, () => undefined);
@@ -215,7 +215,7 @@ it('events that the reading of their key has included do nothing when they come 
   expect(writes.map(({ statements }) => statements.length)).toEqual([2]);
 });
 
-it('a failure that repeating cannot mend ends the lane, with namespace and code and without values', async () => {
+it('a failure that no repetition mends ends the worker, with namespace and code and without values', async () => {
   const worker = new ApplyWorker(deps);
   worker.push(routedOf(insertOf(1, 1n)));
   const run = worker.run(never, never);
@@ -230,7 +230,7 @@ it('a failure that repeating cannot mend ends the lane, with namespace and code 
   expect(worker.oldest()).toBe(1n);
 });
 
-it('events that a repair has held go before everything that came later, however many they are', () => {
+it('buffered events of a re-read precede all later ones, however many they are', () => {
   const worker = new ApplyWorker(deps);
   worker.push(routedOf(updateOf(1, 1_000_000n, { a: 2 })));
   const buffered = routedOf(updateOf(1, 1n, { a: 1 }));
@@ -238,15 +238,15 @@ it('events that a repair has held go before everything that came later, however 
   expect(worker.oldest()).toBe(1n);
 });
 
-it('a wave is bounded in statements', () => {
+it('a batch is bounded in statements', () => {
   const queue = new EventQueue();
   for (let id = 0; id < 1500; id += 1) queue.push(routedOf(insertOf(id, BigInt(id + 1))));
   const batch = composeBatch(queue, deps);
   expect([batch.items.length, queue.length, batch.first, batch.last]).toEqual([1000, 500, 1n, 1000n]);
 });
 
-describe('applyWorkers', () => {
-  it('are flushed up to a time once nothing earlier is left in any of them', async () => {
+describe('apply workers', () => {
+  it('are flushed up to a time once none has an earlier event', async () => {
     const applyWorkers = new ApplyWorkers(2, deps);
     for (let id = 1; id <= 4; id += 1) applyWorkers.push(routedOf(insertOf(id, BigInt(id))));
     let flushed = false;
@@ -258,7 +258,7 @@ describe('applyWorkers', () => {
     expect([flushed, applyWorkers.oldest()]).toEqual([true, null]);
   });
 
-  it('end after the wave in flight when they are stopped', async () => {
+  it('finish the batch in flight when they are stopped', async () => {
     const stop = new AbortController();
     const applyWorkers = new ApplyWorkers(1, deps);
     applyWorkers.push(routedOf(insertOf(1, 1n)));

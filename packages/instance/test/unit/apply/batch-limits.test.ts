@@ -16,7 +16,7 @@ const collection = collectionOf();
 
 let rereadRequests: RereadRequest[];
 
-/** The bulk writes that events become, in waves one after the other. */
+/** The bulk writes of some events, batch by batch. */
 async function writesOf(events: readonly ChangeEvent[]): Promise<RawWrite[]> {
   const writes = new NotedWrites();
   const budget = new ByteBudget(1);
@@ -42,11 +42,11 @@ async function writesOf(events: readonly ChangeEvent[]): Promise<RawWrite[]> {
   return writes.sent;
 }
 
-/** A document of the largest size that servers take. */
+/** A document of the maximal size. */
 const largest = bytesOf({ _id: 0, sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 33)) });
 
 it.each(['insert', 'replace'] as const)(
-  'waves of documents of 16 MB, each by %s, meet no limit of the servers',
+  'batches of documents of 16 MB, each by %s, are within the limits of servers',
   async (operation) => {
     expect(largest.length).toBe(16 * 2 ** 20);
     const small = Array.from({ length: 50 }, (_, n) => insertOf(`small ${n}`, BigInt(n + 1)));
@@ -59,7 +59,7 @@ it.each(['insert', 'replace'] as const)(
   },
 );
 
-it('waves of large updates meet no limit of the servers', async () => {
+it('batches of large updates are within the limits of servers', async () => {
   const text = 'x'.repeat(3_900_000);
   const events = Array.from({ length: 20 }, (_, n) =>
     updateOf(n, BigInt(n + 1), { text }, { bytes: text.length + 400 }),
@@ -69,8 +69,8 @@ it('waves of large updates meet no limit of the servers', async () => {
   expect(writes.length).toBeGreaterThan(1);
 });
 
-it('waves of updates that grow to many times their events meet no limit of the servers', async () => {
-  // `$inc` of `items.$[].quantity`, as servers from 6.1 on show it.
+it('batches of updates that are many times larger than their events are within the limits of servers', async () => {
+  // `$inc` of `items.$[].quantity`, as servers report it from 6.1.
   const changed = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`items.${n}.quantity`, 1]));
   const updateDescription = bytesOf({
     updatedFields: changed,
@@ -89,7 +89,7 @@ it('waves of updates that grow to many times their events meet no limit of the s
   expect(writes.flatMap(({ statements }) => statements)).toHaveLength(events.length);
 });
 
-it('a statement that is larger than a command may be is not sent: its key is read anew', async () => {
+it('a statement larger than a command is not sent, its document is re-read', async () => {
   const update = updateOf('i'.repeat(13_000_000), 1n, { text: 'x'.repeat(3_900_000) });
   const key = 'i'.repeat(20_000);
   const upsert = changeOf(key, 2n, {
@@ -101,7 +101,7 @@ it('a statement that is larger than a command may be is not sent: its key is rea
   expect(rereadRequests.map(({ reason }) => reason)).toEqual(['largeStatement', 'largeStatement']);
 });
 
-it('a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by the type of its value', async () => {
+it('a document whose shard key no upsert can name is re-read; others match it by the type of its value', async () => {
   const fullDocument = withUndefined({ _id: 1, sk: null });
   const documentKey = withUndefined({ sk: null, _id: 2 });
   const writes = await writesOf([
@@ -114,7 +114,7 @@ it('a document whose shard key no upsert can name is not put, but read anew; it 
   ]);
 });
 
-it('waves of many small changes stay far below 100,000 statements', async () => {
+it('batches of many small changes have far fewer than 100,000 statements', async () => {
   const writes = await writesOf(Array.from({ length: 30_000 }, (_, n) => insertOf(n, BigInt(n + 1))));
   for (const { statements } of writes) expect(statements.length).toBeLessThanOrEqual(10_000);
 });

@@ -16,7 +16,7 @@ const capped = collectionOf({ capped: true, sourceKey: [], destinationKey: [] })
 let queue: EventQueue;
 let sent: RawWrite[];
 let answers: Partial<WriteOutcome>[];
-/** `_id`s of the documents that the destination has; null when it cannot be asked. */
+/** `_id`s of the documents on the destination; null when a query cannot find out. */
 let present: number[] | null;
 
 beforeEach(() => {
@@ -66,15 +66,15 @@ function statementsOf(write: RawWrite | undefined): Document[] {
   return (write?.statements ?? []).map((bytes) => BSON.deserialize(bytes));
 }
 
-describe('a delta that the server refuses', () => {
-  it.each([28, 29])('is read anew: code %i', async (code) => {
+describe('a refused delta', () => {
+  it.each([28, 29])('is re-read: code %i', async (code) => {
     route(collectionOf(), updateOf(1, 1n, { a: 1 }), updateOf(2, 2n, { a: 1 }));
     answers = [{ n: 1, failures: [{ index: 1, code, message: '' }] }];
     expect(await send(compose())).toMatchObject([{ reason: 'inexactDelta', time: 2n }]);
   });
 });
 
-describe('a statement that is refused for what the destination has', () => {
+describe("a statement that the destination's state refuses", () => {
   const unsharded = { sourceKey: [], destinationKey: [] };
   const refused = async (changes: Partial<SyncedCollection>, code: number): Promise<unknown[]> => {
     route(collectionOf(changes), insertOf('a', 1n));
@@ -82,35 +82,28 @@ describe('a statement that is refused for what the destination has', () => {
     return (await send(compose())).map(({ reason, time }) => [reason, time]);
   };
 
-  it.each([16755, 171, 16766, 13027])(
-    'is read anew when an index does not take the document: code %i',
-    async (code) => {
-      expect(await refused({}, code)).toEqual([['indexKeys', 1n]]);
-    },
-  );
+  it.each([16755, 171, 16766, 13027])('is re-read when an index refuses the document: code %i', async (code) => {
+    expect(await refused({}, code)).toEqual([['indexKeys', 1n]]);
+  });
 
-  it('is read anew when the server no longer knows whether it was carried out', async () => {
+  it('is re-read when its outcome is unknown', async () => {
     expect(await refused({}, 217)).toEqual([['unknownOutcome', 1n]]);
   });
 
-  it("is read anew when the collection's collation finds a document with another _id", async () => {
+  it("is re-read when the collection's collation matches a document with another _id", async () => {
     expect(await refused({ ...unsharded, collated: true }, 66)).toEqual([['duplicateKey', 1n]]);
   });
 
   it.each([
     ['no collation finds another _id', unsharded, 66],
-    [
-      'the collection is capped, whose documents are not repaired into their place',
-      { ...unsharded, capped: true },
-      171,
-    ],
+    ['the collection is capped, where no re-read restores a position', { ...unsharded, capped: true }, 171],
     ['the collection is capped and nobody knows whether it was carried out', { ...unsharded, capped: true }, 217],
   ])('ends the migration when %s', async (_why, changes, code) => {
     await expect(refused(changes, code)).rejects.toMatchObject({ error: 'writeRefused' });
   });
 });
 
-describe('a bulk of deltas of which some have matched nothing', () => {
+describe('a bulk with unmatched deltas', () => {
   const requested = async (changes: Partial<SyncedCollection> = {}): Promise<unknown[]> => {
     route(collectionOf(changes), updateOf(1, 1n, { a: 1 }), updateOf(2, 2n, { a: 1 }), updateOf(3, 3n, { a: 1 }));
     return (await send(compose())).map(({ id, reason, time }) => [Number(decodeValue(id)), reason, time]);
@@ -121,29 +114,29 @@ describe('a bulk of deltas of which some have matched nothing', () => {
     [3, 'unmatchedDelta', 3n],
   ];
 
-  it('puts those in doubt whose documents are not there', async () => {
+  it('re-reads those whose documents are missing', async () => {
     answers = [{ n: 2 }];
     present = [1, 3];
     expect(await requested()).toEqual([all[1]]);
   });
 
-  it('keeps the doubt about a failed one beside it', async () => {
+  it('re-reads a failed one as well', async () => {
     answers = [{ n: 1, failures: [{ index: 0, code: 28, message: '' }] }];
     present = [3];
     expect(await requested()).toEqual([[1, 'inexactDelta', 1n], all[1]]);
   });
 
   it.each([
-    ['more are missing than have matched nothing', [1]],
+    ['more are missing than are unmatched', [1]],
     ['fewer are missing', [1, 2, 3]],
-    ['the destination cannot be asked', null],
-  ])('puts all of them in doubt when %s', async (_what, ids) => {
+    ['a query cannot find out', null],
+  ])('re-reads all of them when %s', async (_what, ids) => {
     answers = [{ n: 2 }];
     present = ids;
     expect(await requested()).toEqual(all);
   });
 
-  it('puts all of a capped collection in doubt', async () => {
+  it('re-reads all of a capped collection', async () => {
     answers = [{ n: 2 }];
     present = [1, 3];
     expect(await requested({ capped: true })).toEqual(all);
@@ -151,7 +144,7 @@ describe('a bulk of deltas of which some have matched nothing', () => {
 });
 
 describe('an ordered command', () => {
-  it('that met a duplicate key of a capped collection is gone on with behind it', async () => {
+  it('of a capped collection continues behind a duplicate key', async () => {
     route(capped, insertOf(1, 1n), insertOf(2, 2n), insertOf(3, 3n));
     answers = [{ n: 1, failures: [{ index: 1, code: 11000, message: '' }] }];
     expect(await send(compose())).toMatchObject([{ reason: 'duplicateKey', time: 2n }]);
@@ -162,14 +155,14 @@ describe('an ordered command', () => {
   });
 });
 
-it('a wave is bounded in bytes', () => {
+it('a batch is bounded in bytes', () => {
   const large = 3 * 2 ** 20;
   route(collectionOf(), ...[1, 2, 3, 4, 5].map((id) => ({ ...insertOf(id, BigInt(id)), bytes: large })));
   expect(compose().items).toHaveLength(3);
   expect(compose().items).toHaveLength(2);
 });
 
-it('filters of a sharded collection with a collation say the simple one', async () => {
+it('filters of a sharded collection with a collation name the simple one', async () => {
   const collated = collectionOf({ collated: true });
   route(collated, updateOf('a', 1n, { x: 1 }));
   await send(compose());

@@ -27,7 +27,7 @@ const collection: SyncedCollection = {
   owns: () => true,
 };
 
-/** A capped collection of a few documents, as a server that deletes from it (5.0.7) or one that does not (5.0.6) keeps it. */
+/** A small capped collection of a server that allows deletes (5.0.7) or refuses them (5.0.6). */
 class CappedClient implements NodeClient {
   readonly label = 'destination';
   readonly writes: RawWrite['kind'][] = [];
@@ -51,7 +51,7 @@ class CappedClient implements NodeClient {
   openCursor = (): Promise<never> => Promise.reject(new Error('no cursor is expected'));
   close = (): Promise<void> => Promise.resolve();
 
-  /** Of updates only the question whether documents are there is expected. */
+  /** Expects only updates that probe for documents. */
   private matched(statements: readonly Uint8Array[]): number {
     return statements.filter((bytes) => this.ids.includes(idOfFilter(BSON.deserialize(bytes)))).length;
   }
@@ -101,7 +101,7 @@ function idOf(document: Uint8Array): RawValue {
   return id;
 }
 
-/** Applies events wave by wave as a lane does; returns how many waves it took. */
+/** Applies events batch by batch as a worker does. @returns the number of batches */
 async function apply(client: NodeClient, events: readonly RoutedEvent[]): Promise<number> {
   const queue = new EventQueue();
   for (const event of events) queue.push(event);
@@ -128,7 +128,7 @@ async function apply(client: NodeClient, events: readonly RoutedEvent[]): Promis
   return batches;
 }
 
-/** What the stream of a full collection of 5.0 shows: every insert with the delete of the oldest document. */
+/** The stream of a full collection from 5.0: every insert with the delete of the oldest document. */
 function overflow(first: number, count: number, documentsMax: number): RoutedEvent[] {
   return Array.from({ length: count }, (_, step) => [
     routed('insert', first + step, 10 + 2 * step),
@@ -140,26 +140,26 @@ describe.each([
   ['a destination that deletes from capped collections', true],
   ['a destination that deletes nothing from capped collections', false],
 ])('%s', (_name, deletes) => {
-  test('takes the inserts of an overflowing collection and their deletes in one wave', async () => {
+  test('applies the inserts of a full collection and their deletes in one batch', async () => {
     const client = new CappedClient([1, 2, 3, 4], 4, deletes);
     expect(await apply(client, overflow(5, 3, 4))).toBe(1);
     expect(client.ids).toEqual([4, 5, 6, 7]);
   });
 
-  test('stays exact when a wave is longer than the collection', async () => {
+  test('stays exact when a batch is longer than the collection', async () => {
     const client = new CappedClient([1, 2, 3, 4], 4, deletes);
     await apply(client, overflow(5, 30, 4));
     expect(client.ids).toEqual([31, 32, 33, 34]);
   });
 });
 
-test('a delete by a user makes room, so that nothing else is dropped', async () => {
+test('a delete by a user makes room, so that no other document is dropped', async () => {
   const client = new CappedClient([1, 2, 3, 4], 4, true);
   await apply(client, [routed('delete', 3, 10), routed('insert', 5, 11)]);
   expect(client.ids).toEqual([1, 2, 4, 5]);
 });
 
-test('a delete by a user that the destination cannot follow fails by name', async () => {
+test('a delete by a user that the destination refuses fails by name', async () => {
   const client = new CappedClient([1, 2, 3], 4, false);
   await expect(apply(client, [routed('delete', 2, 10)])).rejects.toMatchObject({ error: 'writeRefused' });
 });

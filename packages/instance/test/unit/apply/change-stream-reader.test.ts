@@ -12,7 +12,7 @@ const unawaited: StreamPatience = { isAwaited: () => false, isIdle: () => false 
 const opened: Document[] = [];
 const waits_ms: (number | undefined)[] = [];
 
-/** A door whose cursors answer from the list: a batch, or an error. */
+/** A client whose cursors answer from the list: a batch, or an error. */
 function clientOf(answers: (Partial<RawBatch> | Error)[]): NodeClient {
   opened.length = 0;
   waits_ms.length = 0;
@@ -36,8 +36,8 @@ function startOf(command: Document | undefined): bigint {
   return stage?.$changeStream.startAtOperationTime.toBigInt() ?? 0n;
 }
 
-describe("a shard's stream", () => {
-  it("hands out batches with the time of their token and the source's own time", async () => {
+describe("a shard's change stream", () => {
+  it("returns batches with the time of their token and the source's operation time", async () => {
     const document = bytesOf({ a: 1 });
     const stream = new ChangeStreamReader(
       clientOf([{ documents: [document], resumeToken: tokenOf(20n), operationTime: timestampOf(25n) }]),
@@ -51,7 +51,7 @@ describe("a shard's stream", () => {
     expect(startOf(opened[0])).toBe(10n);
   });
 
-  it('never goes back, and goes on by time after a lost cursor, saying that events come again', async () => {
+  it('never goes back; resumes by time after a lost cursor and reports that events repeat', async () => {
     const stream = new ChangeStreamReader(
       clientOf([{ resumeToken: tokenOf(20n) }, { resumeToken: tokenOf(15n) }, serverError(43)]),
       [5, 0, 7],
@@ -67,13 +67,13 @@ describe("a shard's stream", () => {
     expect(opened.map(startOf)).toEqual([10n, 20n]);
   });
 
-  it('goes on with the tokens of empty batches', async () => {
+  it('advances with the tokens of empty batches', async () => {
     const stream = new ChangeStreamReader(clientOf([{ resumeToken: tokenOf(20n) }]), [5, 0, 7], once, 10n, unawaited);
     await stream.next(never);
     expect(await stream.next(never)).toMatchObject({ events: [], readBelow: 20n });
   });
 
-  it('waits for events only for a moment until it has passed its start, which the copy waits for', async () => {
+  it('waits briefly for events until it has passed its start, which the copy needs', async () => {
     const stream = new ChangeStreamReader(
       clientOf([{}, { resumeToken: tokenOf(20n) }, {}]),
       [5, 0, 7],
@@ -85,7 +85,7 @@ describe("a shard's stream", () => {
     expect(waits_ms).toEqual([100, 100, 200]);
   });
 
-  it('waits for events longer while nobody has anything to do, and only for a moment while a commit waits for the shard', async () => {
+  it('waits longer for events while all tasks are idle, and briefly while a commit waits for the shard', async () => {
     let [isAwaited, isIdle] = [false, false];
     const stream = new ChangeStreamReader(clientOf([{ resumeToken: tokenOf(20n) }]), [5, 0, 7], once, 10n, {
       isAwaited: () => isAwaited,

@@ -16,8 +16,8 @@ function changed(
   return after === null ? null : (Object.entries(BSON.deserialize(after)) as [string, unknown][]);
 }
 
-describe('a document on its way that is changed', () => {
-  it('fields keep their place, and new ones come last', () => {
+describe('a delta on a whole document', () => {
+  it('keeps the position of fields and adds new ones last', () => {
     expect(changed({ _id: 1, z: 1, a: 2 }, { b: 4, z: 3 })).toEqual([
       ['_id', 1],
       ['z', 3],
@@ -26,14 +26,14 @@ describe('a document on its way that is changed', () => {
     ]);
   });
 
-  it('fields that are removed are gone, and inner ones change where they are', () => {
+  it('removes fields and changes embedded ones in place', () => {
     expect(changed({ _id: 1, z: 1, n: { x: 1, y: 2 } }, { 'n.x': 5 }, ['z'])).toEqual([
       ['_id', 1],
       ['n', { x: 5, y: 2 }],
     ]);
   });
 
-  it('keeps the bytes of names that are no UTF-8, and tells them apart', () => {
+  it('keeps the bytes of names that are not UTF-8, and distinguishes them', () => {
     const [first, second] = ['a\udcff', 'a\udcfe'] as const;
     const before = new DocumentBuilder().int32('_id', 1).int32(first, 1).int32(second, 1).finish();
     const delta = exactDelta(new DocumentBuilder().begin('updatedFields').int32(second, 2).end().finish());
@@ -42,7 +42,7 @@ describe('a document on its way that is changed', () => {
     expect(Buffer.from(after ?? []).includes(Buffer.of(0x61, 0xfe, 0))).toBe(true);
   });
 
-  it('changes elements by their place, whatever their names are', () => {
+  it('changes array elements by position, whatever their names', () => {
     const list = (third: number): Buffer => new DocumentBuilder().int32('x', 1).int32('', 2).int32('x', third).finish();
     const delta = exactDelta(bytesOf({ updatedFields: { 'list.2': 7 }, disambiguatedPaths: {} }));
     const before = new DocumentBuilder().document('list', list(3), elementType.array).finish();
@@ -51,7 +51,7 @@ describe('a document on its way that is changed', () => {
     );
   });
 
-  it('is left alone when a path leads nowhere in it', () => {
+  it('does not apply when a path leads nowhere', () => {
     expect(changed({ _id: 1, n: 7 }, { 'n.x': 5 })).toBeNull();
   });
 });

@@ -46,8 +46,8 @@ function documents(fieldNames: readonly string[]): fc.Arbitrary<Doc> {
 }
 
 /**
- * A document that has much in common with another. Fields do not change places: a pipeline may do that, and no server's stream shows it, so
- * that only a comparison finds it.
+ * A document that has much in common with another. Fields keep their order: a pipeline may change it, but no change
+ * stream reports that, so that only a comparison finds it.
  */
 function changed(before: Doc, by: Doc, keep: readonly boolean[]): Doc {
   const after: Doc = new Map(
@@ -78,7 +78,7 @@ const style = (version: string): EventStyle =>
     rawUpdateDescription: false,
   }) as EventStyle;
 
-/** What the stream of a server says about the update; undefined when it shows a replacement. */
+/** The update description in a server's stream; undefined when it reports a replacement. */
 function descriptionOf({ before, after, operators }: Step, version: string): Uint8Array | undefined {
   const operation = {
     before: encodeDocument(before),
@@ -91,8 +91,8 @@ function descriptionOf({ before, after, operators }: Step, version: string): Uin
 }
 
 /**
- * Whether one text is the path of two places, such as the field `b.0` and `0` in `b`. What a server then tells is not known, and the simulated
- * one tells of one of them.
+ * Whether two fields have the same path text, such as the field `b.0` and `0` in `b`. What a server reports then is
+ * unknown; the simulated one reports one of them.
  */
 function namesTwoPlacesAlike(...all: readonly Doc[]): boolean {
   const places = new Map<string, string>();
@@ -109,7 +109,7 @@ function namesTwoPlacesAlike(...all: readonly Doc[]): boolean {
   return all.some((document) => isAlike(document, []));
 }
 
-/** What a destination makes of the document. */
+/** The document after the update on a destination. */
 function replayed(before: Doc, delta: Delta): string {
   const stages = decodeDocument(deltaPipeline(delta));
   return hexOf(encodeDocument(applyUpdate(before, [...stages.values()] as Doc[]).after));
@@ -125,7 +125,7 @@ function expectSame(step: Step, delta: Delta): void {
   expect(hexOf(changedDocument(encodeDocument(step.before), delta) ?? new Uint8Array())).toBe(wanted);
 }
 
-/** By operators, as applications send them; undefined when the server refuses it. */
+/** The document after an update by operators; undefined when the server refuses it. */
 const operatorSteps = fc
   .tuple(
     documents(plainNames),
@@ -164,7 +164,7 @@ const pipelineSteps = (fieldNames: readonly string[]): fc.Arbitrary<Step> =>
     .map(([before, by, keep]) => ({ before, after: changed(before, by, keep) }));
 
 describe.each(['5.0', '7.0'])('an update as the stream of %s describes it', (version) => {
-  /** How many were exact, of those that the stream shows as updates. */
+  /** How many were exact, of those that the stream reports as updates. */
   function replayAll(steps: fc.Arbitrary<Step | undefined>): { updates: number; exact: number } {
     const seen = { updates: 0, exact: 0 };
     fc.assert(
@@ -182,20 +182,20 @@ describe.each(['5.0', '7.0'])('an update as the stream of %s describes it', (ver
     return seen;
   }
 
-  it('is replayed to the same bytes when it was made by operators', () => {
+  it('by operators is replayed to the same bytes', () => {
     const { updates, exact } = replayAll(operatorSteps);
     expect(exact).toBeGreaterThan(0);
     if (version === '7.0') expect(exact).toBe(updates);
   });
 
-  it('is replayed to the same bytes when it was made by a pipeline, whatever the names', () => {
+  it('by a pipeline is replayed to the same bytes, whatever the names', () => {
     const { updates, exact } = replayAll(pipelineSteps(names));
     expect(exact).toBeGreaterThan(0);
     if (version === '7.0') expect(exact).toBe(updates);
   });
 });
 
-it('several updates of one document are replayed by one pipeline, and inside of a whole document', () => {
+it('is replayed together with others by one pipeline, and on a whole document', () => {
   fc.assert(
     fc.property(
       documents(names),

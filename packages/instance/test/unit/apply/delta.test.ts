@@ -33,7 +33,7 @@ describe('an update description', () => {
     expect(deltaOf(updated, removed)).toBeNull();
   });
 
-  it('with a truncated array inside of something cannot be replayed exactly where paths are not told apart', () => {
+  it('with an embedded truncated array cannot be replayed exactly without disambiguatedPaths', () => {
     expect(deltaOf({}, [], [{ field: 'a.list', newSize: 1 }])).toBeNull();
   });
 
@@ -48,20 +48,20 @@ describe('an update description', () => {
   it.each([
     ['begins with $', '$a'],
     ['is empty', ''],
-  ])('with a name that %s is replayed by an expression that names it literally', (_what, name) => {
+  ])('with a name that %s is replayed by an expression with the literal name', (_what, name) => {
     const stages = BSON.deserialize(deltaPipeline(exact({ [name]: 1 }))) as { 0: { $replaceWith: unknown } };
     expect(stages['0'].$replaceWith).toEqual({
       $setField: { field: { $literal: name }, input: '$$ROOT', value: { $literal: 1 } },
     });
   });
 
-  it('in which a path stands for two places cannot be replayed exactly', () => {
+  it('with a path that fits two fields cannot be replayed exactly', () => {
     const parts = { updatedFields: {}, truncatedArrays: [], disambiguatedPaths: { 'b.0': ['b.0'] } };
     expect(exactDelta(bytesOf({ ...parts, removedFields: ['b.0'] }))).not.toBeNull();
     expect(exactDelta(bytesOf({ ...parts, removedFields: ['b.0', 'b.0'] }))).toBeNull();
   });
 
-  it('is read by the parts of its paths where the server tells them', () => {
+  it('uses disambiguatedPaths where the server reports them', () => {
     const description = {
       updatedFields: { 'a.b': 1, 'c.d': 2, 'e.0': 3, 'f.1': 4 },
       removedFields: [],
@@ -74,7 +74,7 @@ describe('an update description', () => {
     );
   });
 
-  it('of more than 4 MB is read anew instead', () => {
+  it('of more than 4 MB is not replayed', () => {
     expect(deltaOf({ a: 'x'.repeat(4 * 1024 * 1024) })).toBeNull();
   });
 
@@ -87,7 +87,7 @@ describe('an update description', () => {
     expect(Object.keys((pipeline['0'] as { $set: object }).$set)).toEqual(['z', 'a']);
   });
 
-  it('that touches the shard key is found by the top of its path', () => {
+  it('that touches the shard key is detected by the first part of its path', () => {
     expect(touchesKey(exact({ a: 1 }), [{ field: 'a.b', hashed: false }])).toBe(true);
     expect(touchesKey(exact({}, ['a']), [{ field: 'a', hashed: true }])).toBe(true);
     expect(
@@ -100,7 +100,7 @@ describe('an update description', () => {
 });
 
 describe('a path that nests the pipeline deeper with every part', () => {
-  /** What a server counts: the levels of documents and arrays. */
+  /** The levels of documents and arrays, as a server counts them. */
   const levelsOf = (value: unknown): number =>
     typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(levelsOf)) : 0;
   const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
@@ -119,30 +119,27 @@ describe('a path that nests the pipeline deeper with every part', () => {
       }),
     );
   };
-  /** Beside the stages: the statement in a command of a router, and the array of stages, which is decoded as a document. */
+  /** Levels around the stages: the statement in a command of a router, and the array of stages. */
   const levelsAround = 3;
 
-  it.each(['set', 'unset', 'truncate'] as const)(
-    'is replayed as far as servers take the stage, and read anew beyond: %s',
-    (kind) => {
-      const part = fc.oneof(fc.constant('items'), fc.constant('odd.name'), fc.nat({ max: 9 }));
-      fc.assert(
-        fc.property(
-          fc.array(part, { minLength: 1, maxLength: 60, size: 'max' }),
-          fc.nat({ max: 170 }),
-          (inner, levels) => {
-            const path = ['list', ...inner, ...(kind === 'unset' ? ['last'] : [])];
-            const delta = exactAt(path, nested(levels), kind);
-            if (delta !== null)
-              expect(levelsOf(BSON.deserialize(deltaPipeline(delta))) + levelsAround).toBeLessThanOrEqual(190);
-            else expect(path.length * 5 + (kind === 'set' ? levels : 0)).toBeGreaterThan(165);
-          },
-        ),
-      );
-    },
-  );
+  it.each(['set', 'unset', 'truncate'] as const)('is replayed up to the depth that servers accept: %s', (kind) => {
+    const part = fc.oneof(fc.constant('items'), fc.constant('odd.name'), fc.nat({ max: 9 }));
+    fc.assert(
+      fc.property(
+        fc.array(part, { minLength: 1, maxLength: 60, size: 'max' }),
+        fc.nat({ max: 170 }),
+        (inner, levels) => {
+          const path = ['list', ...inner, ...(kind === 'unset' ? ['last'] : [])];
+          const delta = exactAt(path, nested(levels), kind);
+          if (delta !== null)
+            expect(levelsOf(BSON.deserialize(deltaPipeline(delta))) + levelsAround).toBeLessThanOrEqual(190);
+          else expect(path.length * 5 + (kind === 'set' ? levels : 0)).toBeGreaterThan(165);
+        },
+      ),
+    );
+  });
 
-  it('is replayed at any depth when all of its names are plain', () => {
+  it('is replayed at any depth when all its names are plain', () => {
     expect(
       exactAt(
         Array.from({ length: 100 }, () => 'plain'),
@@ -165,7 +162,7 @@ describe('two deltas of one document', () => {
     return delta;
   };
 
-  it('are folded into one set and one unset, each field at the place of its first value', () => {
+  it('fold into one set and one unset, each field at the position of its first value', () => {
     const merged = mergeDeltas(exact({ a: 1, b: 1, d: 1 }, ['c']), exact({ e: 2, b: 2 }, ['d']));
     const pipeline = merged === null ? null : BSON.deserialize(deltaPipeline(merged));
     expect(pipeline).toEqual({
@@ -178,7 +175,7 @@ describe('two deltas of one document', () => {
   it.each<[string, Delta, Delta]>([
     ['a field', at({}, ['a']), at({ b: 1, a: 2 }, [])],
     [
-      'a field that an update between them has left alone',
+      'a field that an update between them did not change',
       mergeDeltas(at({}, ['a']), at({ b: 1 }, [])) ?? at({}, []),
       at({ a: 2 }, []),
     ],
@@ -186,7 +183,7 @@ describe('two deltas of one document', () => {
     ['something inside of what was taken out', at({}, ['o']), at({ 'o.a': 1 }, [])],
     ['a field of an element', at({}, ['l.3.a']), at({ 'l.3.a': 1 }, [])],
     ['a name with a dot', at({}, ['o.a'], { 'o.a': ['o.a'] }), at({ 'o.a': 1 }, [], { 'o.a': ['o.a'] })],
-  ])('are two updates when the later one sets %s that the earlier one takes out', (_what, earlier, later) => {
+  ])('stay two updates when the later one sets %s that the earlier one removes', (_what, earlier, later) => {
     expect(mergeDeltas(earlier, later)).toBeNull();
   });
 
@@ -194,11 +191,11 @@ describe('two deltas of one document', () => {
     ['its whole document', at({}, ['o.a']), at({ o: { a: 1 } }, [])],
     ['another field', at({}, ['a']), at({ b: 1, 'o.a': 1 }, [])],
     ['nothing, and takes out what the earlier one sets', at({ a: 1 }, []), at({}, ['a'])],
-  ])('are one update when the later one sets %s', (_what, earlier, later) => {
+  ])('become one update when the later one sets %s', (_what, earlier, later) => {
     expect(mergeDeltas(earlier, later)).not.toBeNull();
   });
 
-  it('keep the bytes of names that are no UTF-8, whatever has to be written anew', () => {
+  it('keep the bytes of names that are not UTF-8', () => {
     const [odd, other] = [Uint8Array.of(0x61, 0xff), Uint8Array.of(0x61, 0xfe)].map((bytes) =>
       decodeUtf8(Buffer.from(bytes), 0, bytes.length),
     ) as [string, string];
@@ -227,7 +224,7 @@ describe('two deltas of one document', () => {
     }
   });
 
-  it('wait for each other when they are too much for one update', () => {
+  it('stay two updates when they are too large for one', () => {
     const large = exact({ a: 'x'.repeat(3 * 1024 * 1024) });
     expect(mergeDeltas(large, large)).toBeNull();
     let delta: Delta | null = exact({ a: 1 });

@@ -10,14 +10,14 @@ beforeEach(() => {
   fixture = new DispatcherFixture();
 });
 
-/** What an event counts in the budget, its objects included. */
+/** What an event counts in the budget. */
 function sizeOf(bytes: Uint8Array): number {
   const parsed = parseEvent(bytes);
   return parsed.kind === 'data' ? parsed.event.bytes : bytes.length;
 }
 
 describe('the ceiling', () => {
-  it('keeps later events and the position below it, until a later one is set', () => {
+  it('holds later events and the position until a later one is set', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
     dispatcher.setCeiling(20n);
@@ -29,7 +29,7 @@ describe('the ceiling', () => {
     expect([dispatcher.position, dispatcher.writesAboveCeiling.writes]).toEqual([25n, 0]);
   });
 
-  it('below what a predecessor had reached does not keep the stream from being heard', () => {
+  it('below the position of an earlier process does not stop the stream', () => {
     const dispatcher = fixture.dispatcherOf();
     dispatcher.setCeiling(5n);
     expect(dispatcher.heard).toBe(false);
@@ -37,7 +37,7 @@ describe('the ceiling', () => {
     expect([dispatcher.heard, dispatcher.position]).toEqual([true, 9n]);
   });
 
-  it('is no earlier for having been set before', () => {
+  it('never decreases', () => {
     const dispatcher = fixture.dispatcherOf();
     dispatcher.setCeiling(20n);
     dispatcher.setCeiling(15n);
@@ -45,7 +45,7 @@ describe('the ceiling', () => {
     expect(dispatcher.position).toBe(20n);
   });
 
-  it('counts what was routed before it was known as written above it', () => {
+  it('counts later events that were routed before it was known as above it', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
     dispatcher.route(step([event(25n)], 26n));
@@ -54,7 +54,7 @@ describe('the ceiling', () => {
     expect(dispatcher.lastWrite).toBe(25n);
   });
 
-  it('is not below what was routed already, so that a repair which needs it can be read', () => {
+  it('is not below the latest routed event, so that a re-read that needs it can start', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
     dispatcher.route(step([event(25n)], 25n));
@@ -64,7 +64,7 @@ describe('the ceiling', () => {
     expect(dispatcher.writesAboveCeiling.writes).toBe(3);
   });
 
-  it('names the collections of which documents were deleted above it, and does not count the deletes', () => {
+  it('lists the collections with deletes above it, without counting the deletes', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
     dispatcher.setCeiling(20n);
@@ -74,13 +74,13 @@ describe('the ceiling', () => {
     expect(dispatcher.writesAboveCeiling).toEqual({ writes: 0, deletedIn: new Set() });
   });
 
-  it('counts writes that an earlier process had routed above it', () => {
+  it('counts writes above it that an earlier process routed', () => {
     const dispatcher = fixture.dispatcherOf({}, collectionOf(), 25n);
     dispatcher.setCeiling(20n);
     expect(dispatcher.writesAboveCeiling.writes).toBe(1);
   });
 
-  it('keeps nothing that the filter leaves out, so that users who write it do not fill the budget', () => {
+  it('holds no events of excluded namespaces, which would fill the budget', () => {
     const dispatcher = fixture.dispatcherOf({ collections: new Map(), includes: () => false });
     dispatcher.setCeiling(20n);
     dispatcher.route(step([event(21n)], 30n));
@@ -88,7 +88,7 @@ describe('the ceiling', () => {
     expect([fixture.budget.used, fixture.found]).toEqual([0, []]);
   });
 
-  it('leaves out what the filter leaves out', () => {
+  it('does not count writes to excluded namespaces', () => {
     const dispatcher = fixture.dispatcherOf({ includes: () => false });
     dispatcher.setCeiling(20n);
     dispatcher.route(step([event(21n)], 30n));
@@ -96,8 +96,8 @@ describe('the ceiling', () => {
   });
 });
 
-describe('the horizon', () => {
-  it('keeps events at and above it, which count in the budget, until it has moved on', () => {
+describe('the DDL watermark', () => {
+  it('holds events at and above it, which count in the budget, until it advances', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
     const events = [event(ddlWatermark - 1n), event(ddlWatermark), event(ddlWatermark + 5n)];
@@ -115,7 +115,7 @@ describe('the horizon', () => {
     ]);
   });
 
-  it('is no reason to read what is kept twice when the stream is opened again', () => {
+  it('does not hold events twice when the stream is reopened', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
     dispatcher.route(step([event(ddlWatermark), event(ddlWatermark + 2n)], ddlWatermark + 2n));
@@ -126,7 +126,7 @@ describe('the horizon', () => {
     expect(fixture.routed.every(({ bounds }) => bounds.watermark === 0n)).toBe(true);
   });
 
-  it('below the commit time limits what is fixture.routed, and above it does not', () => {
+  it('limits routing below the commit time, and not above it', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
     dispatcher.setCeiling(ddlWatermark + 2n);
@@ -142,7 +142,7 @@ describe('the horizon', () => {
 });
 
 describe('after a restart', () => {
-  it('everything up to begun has to be read again before anything counts as drained', () => {
+  it('everything up to the apply watermark must be read again before the task counts as drained', () => {
     const dispatcher = fixture.dispatcherOf({ watermark: 30n });
     dispatcher.setCeiling(20n);
     dispatcher.route(step([], 30n));
@@ -151,7 +151,7 @@ describe('after a restart', () => {
     expect(dispatcher.readAgain).toBe(true);
   });
 
-  it('repairs wait until what may have been applied was routed again, or until the ceiling', () => {
+  it('re-reads wait until events that may have been applied are routed again, or until the ceiling', () => {
     const dispatcher = fixture.dispatcherOf({ watermark: 30n });
     dispatcher.route(step([], 30n));
     expect(dispatcher.replayed).toBe(false);

@@ -10,10 +10,10 @@ import { eventOf, type SeenChange } from '../model/change-events.js';
 import { collectionOf, rawOf } from '../model/parts.js';
 
 const startAt = 10n;
-/** Below it a dispatcher of the fixture routes. */
+/** The DDL watermark of the dispatchers. */
 export const ddlWatermark = 1000n;
 
-/** A dispatcher over a collection of one partition, whose workers only record what they get. */
+/** A dispatcher over a collection with one partition, whose workers only record their events. */
 export class DispatcherFixture {
   readonly routed: RoutedEvent[] = [];
   readonly found: string[] = [];
@@ -62,7 +62,7 @@ class RecordingWorkers extends ApplyWorkers {
   }
 }
 
-/** The event of a change of the document with `_id` 1; an update unless `changes` says otherwise. */
+/** An event of the document with `_id` 1; an update by default. */
 export function event(time: bigint, changes: Partial<SeenChange> = {}): Uint8Array {
   const key: SeenChange['key'] = [
     ['sk', rawOf(1)],
@@ -71,7 +71,7 @@ export function event(time: bigint, changes: Partial<SeenChange> = {}): Uint8Arr
   return eventOf({ operation: 'update', updated: [['v', rawOf(1)]], key, inTransaction: false, ...changes }, time);
 }
 
-/** What the stream shows at once: everything below `readBelow`. */
+/** A step of the stream that reads everything below `readBelow`. */
 export function step(events: Uint8Array[], readBelow: bigint, changes: Partial<StreamStep> = {}): StreamStep {
   return { events, readBelow, sourceTime: readBelow, reopened: false, ...changes };
 }

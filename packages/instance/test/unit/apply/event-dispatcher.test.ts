@@ -31,7 +31,7 @@ describe('the routed position', () => {
 });
 
 describe('an event of a partition', () => {
-  it('that waits is dropped, and no reading may be earlier', () => {
+  it('that waits is dropped, and no read may be earlier', () => {
     const dispatcher = fixture.dispatcherOf();
     dispatcher.route(step([event(20n)], 20n));
     expect(fixture.routed).toEqual([]);
@@ -39,7 +39,7 @@ describe('an event of a partition', () => {
     expect(fixture.budget.used).toBe(0);
   });
 
-  it('that waits dirty removes its document, unless it is an insert', () => {
+  it('that waits dirty removes its document unless it is an insert', () => {
     const dispatcher = fixture.dispatcherOf();
     fixture.partition.markDirty();
     const document = documentOf([
@@ -50,19 +50,16 @@ describe('an event of a partition', () => {
     expect(fixture.routed.map(({ removes, event: { time } }) => [time, removes])).toEqual([[20n, true]]);
   });
 
-  it.each(['starting', 'copying', 'done'] as const)(
-    'at or below the reading time is dropped while it is %s',
-    (state) => {
-      const dispatcher = fixture.dispatcherOf();
-      bringTo(fixture.partition, state, 20n);
-      dispatcher.route(step([event(19n), event(20n)], 20n));
-      expect(fixture.routed).toEqual([]);
-      expect(fixture.partition.buffered).toEqual([]);
-    },
-  );
+  it.each(['starting', 'copying', 'done'] as const)('at or below the read time is dropped while it is %s', (state) => {
+    const dispatcher = fixture.dispatcherOf();
+    bringTo(fixture.partition, state, 20n);
+    dispatcher.route(step([event(19n), event(20n)], 20n));
+    expect(fixture.routed).toEqual([]);
+    expect(fixture.partition.buffered).toEqual([]);
+  });
 
   it.each(['starting', 'copying'] as const)(
-    'above the reading time is held while it is %s, and goes on in order',
+    'above the read time is buffered while it is %s, and applied in order afterwards',
     (state) => {
       const dispatcher = fixture.dispatcherOf();
       bringTo(fixture.partition, state, 20n);
@@ -78,7 +75,7 @@ describe('an event of a partition', () => {
     },
   );
 
-  it('that starts dirty still removes documents up to its reading time', () => {
+  it('that starts dirty removes documents up to its read time', () => {
     const dispatcher = fixture.dispatcherOf();
     fixture.partition.markDirty();
     bringTo(fixture.partition, 'starting', 20n);
@@ -86,7 +83,7 @@ describe('an event of a partition', () => {
     expect(fixture.routed.map(({ removes }) => removes)).toEqual([true]);
   });
 
-  it('that is done and above its reading time goes to a lane, with the end of its reading', () => {
+  it('that is done, above its read time, goes to a worker with the end of the read', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done', 20n, 25n);
     dispatcher.route(step([event(21n)], 30n));
@@ -94,7 +91,7 @@ describe('an event of a partition', () => {
     expect(fixture.routed[0]?.removes).toBe(false);
   });
 
-  it('holds events with bytes of their own: the reply they came in may go', () => {
+  it('is buffered with a copy of its bytes, so that its reply can be freed', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'copying', 20n);
     const bytes = event(21n, { operation: 'update', updated: [['f', rawOf(1)]] });
@@ -105,7 +102,7 @@ describe('an event of a partition', () => {
     expect(fixture.partition.buffered[0]?.documentKey.buffer.byteLength).toBeLessThan(bytes.length);
   });
 
-  it('that is given back without result drops what it held, or removes it when dirty', () => {
+  it('that is abandoned drops its buffered events, or removes their documents when dirty', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'copying', 20n);
     dispatcher.route(step([event(21n)], 30n));
@@ -116,7 +113,7 @@ describe('an event of a partition', () => {
   });
 });
 
-describe("an event that is not the share's", () => {
+describe('an event that another task owns', () => {
   it('is dropped when another shard owns the document', () => {
     const dispatcher = fixture.dispatcherOf({}, collectionOf({ owns: () => false }));
     bringTo(fixture.partition, 'done');
@@ -125,7 +122,7 @@ describe("an event that is not the share's", () => {
     expect(dispatcher.lastWrite).toBe(0n);
   });
 
-  it('asks the document of an insert, whose key on a shard is _id alone', () => {
+  it('uses the document of an insert, whose document key on a shard is _id alone', () => {
     const asked: string[] = [];
     const owns: SyncedCollection['owns'] = (_bytes, source) => asked.push(source) > 0;
     const dispatcher = fixture.dispatcherOf({}, collectionOf({ owns }));
@@ -147,15 +144,15 @@ describe("an event that is not the share's", () => {
     expect(asked).toEqual(['document', 'documentKey']);
   });
 
-  it('of an unknown collection is told, unless the filter leaves it out', () => {
+  it('of an unknown collection is reported, unless its namespace is excluded', () => {
     fixture.dispatcherOf({ collections: new Map() }).route(step([event(20n)], 30n));
     fixture.dispatcherOf({ collections: new Map(), includes: () => false }).route(step([event(20n)], 30n));
     expect(fixture.found).toEqual(['orders']);
   });
 });
 
-describe('a stream that was opened again', () => {
-  it('puts the deltas of the times that come again in doubt', () => {
+describe('a reopened stream', () => {
+  it('re-reads the deltas of repeated times', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
     dispatcher.route(step([event(20n)], 20n));
@@ -164,7 +161,7 @@ describe('a stream that was opened again', () => {
     expect(fixture.routed.map(({ bounds }) => bounds.watermark)).toEqual([0n, 20n, 20n]);
   });
 
-  it('does not keep events above the ceiling twice', () => {
+  it('does not hold events above the ceiling twice', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
     dispatcher.setCeiling(15n);
@@ -178,7 +175,7 @@ describe('a stream that was opened again', () => {
   });
 });
 
-it('events of one id class go to one lane, whatever the bytes of their _id', () => {
+it('events of one id class go to one worker, whatever the bytes of their _id', () => {
   const dispatcher = fixture.dispatcherOf();
   bringTo(fixture.partition, 'done');
   const ids = [1, Long.ONE, 1.5];

@@ -17,8 +17,8 @@ const steps = fc.array(
   { maxLength: 60 },
 );
 
-describe('the queue of a lane', () => {
-  it('is first in first out and knows its earliest time, as a list does', () => {
+describe('the queue of an apply worker', () => {
+  it('behaves as a first-in first-out list with an earliest time', () => {
     fc.assert(
       fc.property(steps, (taken) => {
         const queue = new EventQueue();
@@ -44,7 +44,7 @@ describe('the queue of a lane', () => {
     );
   });
 
-  it('stays whole over many more events than it keeps before it cuts', () => {
+  it('loses no event when it is cut', () => {
     const queue = new EventQueue();
     for (let pushed = 0; pushed < 30_000; pushed += 1) {
       queue.push(routedAt(pushed));

@@ -11,7 +11,7 @@ interface Recorded {
   event: Document;
 }
 
-/** Every change event that a real 5.0.7 showed in these scenarios. */
+/** Every change event of a real 5.0.7 in these scenarios. */
 function recordedEvents(file: string): Recorded[] {
   const lines = readFileSync(new URL(`../../../../simulator/corpus/${file}.jsonl`, import.meta.url), 'utf8')
     .trim()
@@ -47,13 +47,13 @@ function parsedData(event: Document) {
 }
 
 describe('a recorded event', () => {
-  it('is there in every kind', () => {
+  it('exists for every operation', () => {
     const kinds = new Set(events.map(({ event }) => String(event.operationType)));
     expect([...kinds].sort()).toEqual(['delete', 'drop', 'dropDatabase', 'insert', 'rename', 'replace', 'update']);
   });
 
   it.each(events.filter(({ event }) => dataOperations.includes(String(event.operationType))))(
-    'of a document is read without loss: $file step $step on $on',
+    'of a document is parsed without loss: $file step $step on $on',
     ({ event }) => {
       const { database, name, event: change } = parsedData(event);
       const { db, coll } = event.ns as { db: string; coll: string };
@@ -74,7 +74,7 @@ describe('a recorded event', () => {
   );
 
   it.each(events.filter(({ event }) => !dataOperations.includes(String(event.operationType))))(
-    'of a definition names its namespaces: $file step $step on $on',
+    'of DDL names its namespaces: $file step $step on $on',
     ({ event }) => {
       const parsed = parseEvent(BSON.serialize(event));
       const { db, coll } = event.ns as { db: string; coll?: string };
@@ -96,7 +96,7 @@ describe('a recorded event', () => {
 describe('an event of later servers', () => {
   const insert = events.find(({ event }) => event.operationType === 'insert')?.event ?? {};
 
-  it('says the UUID itself', () => {
+  it('has the UUID in a field', () => {
     const collectionUUID = new BSON.UUID('aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee');
     expect(parsedData({ ...insert, collectionUUID }).event.uuid).toBe('aaaaaaaabbbb4ccc8dddeeeeeeeeeeee');
   });
@@ -106,7 +106,7 @@ describe('an event of later servers', () => {
     { operationType: 'endOfTransaction', lsid: {}, txnNumber: 5 },
     { operationType: 'reshardBegin', ns: { db: 'shop', coll: 'orders' }, operationDescription: {} },
     { operationType: 'create', ns: { db: 'shop', coll: 'orders' }, nsType: 'view' },
-  ])('is no change of a document when it is of another kind: %o', (event) => {
+  ])('is a DDL event when its operation is another: %o', (event) => {
     expect(
       parseEvent(
         BSON.serialize({ _id: insert['_id'] as unknown, clusterTime: insert['clusterTime'] as unknown, ...event }),

@@ -19,8 +19,8 @@ function clientOf(...documents: BSON.Document[]): FakeNodeClient {
   return new FakeNodeClient('destination', { find: () => ({ cursor: { firstBatch: documents } }) });
 }
 
-describe('documents of the destination', () => {
-  it('are asked for by _id, keys only, and told apart by their full keys', async () => {
+describe('the query for documents on the destination', () => {
+  it('is by _id, reads only keys, and distinguishes documents by their full keys', async () => {
     const client = clientOf({ _id: 1, sk: 1 }, { _id: 2, sk: 7 }, { _id: 3, sk: 1 });
     const items = [itemOf(1, 1), itemOf(2, 1), itemOf(3, 1), itemOf(4, 1)];
     const present = await presentOn(client, (_what, run) => run())(collection, items, never);
@@ -38,14 +38,14 @@ describe('documents of the destination', () => {
     ]);
   });
 
-  it('are none when another type of number stands there: the caller finds that it does not add up', async () => {
+  it('does not find an _id of another numeric type: the caller sees that the counts differ', async () => {
     const items = [itemOf(1, 1)];
     expect(
       (await presentOn(clientOf({ _id: new Double(1), sk: 1 }), (_what, run) => run())(collection, items, never))?.size,
     ).toBe(0);
   });
 
-  it('cannot be asked for by what the driver cannot write', async () => {
+  it('is impossible for an _id that the driver cannot send', async () => {
     const pointer = { ...itemOf(1, 1), id: new RawValue(elementType.dbPointer, new Uint8Array(17)) };
     expect(await presentOn(clientOf(), (_what, run) => run())(collection, [pointer], never)).toBeNull();
   });

@@ -22,7 +22,7 @@ beforeEach(() => {
   stream = new ChangeStreamReader(clientOf(), [5, 0, 7], once, 10n, { isAwaited: () => false, isIdle: () => false });
 });
 
-/** A door whose cursors answer from the list. */
+/** A client whose cursors answer from the list. */
 function clientOf(): NodeClient {
   const next = (): Promise<RawBatch> => {
     const answer = answers.shift() ?? {};
@@ -35,7 +35,7 @@ function clientOf(): NodeClient {
   return { label: 'shard', openCursor } as unknown as NodeClient;
 }
 
-/** Without the parts that are large. */
+/** The event without its large parts. */
 const unlessLarge = (part: string): Document => ({
   $cond: [{ $gt: [{ $bsonSize: part }, 4 * 1024 * 1024] }, '$$REMOVE', part],
 });
@@ -43,8 +43,8 @@ const stripped = [
   { $addFields: { fullDocument: unlessLarge('$fullDocument'), updateDescription: unlessLarge('$updateDescription') } },
 ];
 
-describe('an event that fits into no reply', () => {
-  it('comes without its document, and documents come again behind its time', async () => {
+describe('an event that is too large for a reply', () => {
+  it('comes without its document; later events have theirs again', async () => {
     answers = [
       tooLarge,
       {},
@@ -69,7 +69,7 @@ describe('an event that fits into no reply', () => {
     await expect(stream.next(never)).rejects.toBe(tooLarge);
   });
 
-  it('comes in parts where the server splits it, and is put together, also from several batches', async () => {
+  it('is assembled where the server splits it, also from several batches', async () => {
     const part = (fragment: number, fields: Document): Uint8Array =>
       bytesOf({ _id: { _data: `token ${fragment}` }, splitEvent: { fragment, of: 3 }, ...fields });
     answers = [
@@ -86,7 +86,7 @@ describe('an event that fits into no reply', () => {
     expect(stages).toEqual([[{ $changeStreamSplitLargeEvent: {} }]]);
   });
 
-  it('comes once more from its first part when the cursor is lost in between', async () => {
+  it('restarts with its first part when the cursor is lost in between', async () => {
     const part = (fragment: number): Uint8Array =>
       bytesOf({ _id: 1, splitEvent: { fragment, of: 2 }, [`part${fragment}`]: 1 });
     answers = [{ documents: [part(1)] }, serverError(43), { documents: [part(1), part(2)] }];
@@ -102,7 +102,7 @@ describe('an event that fits into no reply', () => {
     ]);
   });
 
-  it("is the shard's own when it is an insert, whose key does not tell", () => {
+  it('belongs to the shard when it is an insert, whose key does not show its owner', () => {
     const routed: RoutedEvent[] = [];
     const collection = collectionOf({ owns: () => false });
     const table = PartitionTable.fresh(collection, [], () => Promise.resolve());

@@ -73,8 +73,8 @@ async function answerAll(): Promise<void> {
 
 const written = (): string[] => writes.map(({ collection }) => collection).sort();
 
-describe('a collection that is let go of', () => {
-  it('has nothing sent of it, what waits and what comes, while others go on', async () => {
+describe('a parked collection', () => {
+  it('has no event sent, neither queued nor later ones, while others are', async () => {
     push(orders, 1, 5n);
     applyWorkers.park(orders.uuid);
     push(orders, 2, 6n);
@@ -85,7 +85,7 @@ describe('a collection that is let go of', () => {
     expect(applyWorkers.oldest()).toBe(5n);
   });
 
-  it('is quiet once the statements under way are answered', async () => {
+  it('is answered once no statement is in flight', async () => {
     push(orders, 1, 5n);
     await run();
     applyWorkers.park(orders.uuid);
@@ -97,13 +97,13 @@ describe('a collection that is let go of', () => {
     expect(quiet).toBe(true);
   });
 
-  it('does not hold up those who wait until the lanes are flushed', async () => {
+  it('does not delay a flush of the workers', async () => {
     push(orders, 1, 5n);
     applyWorkers.park(orders.uuid);
     await expect(applyWorkers.flushed(10n, never)).resolves.toBeUndefined();
   });
 
-  it('goes on in order under its new name', async () => {
+  it('resumes in order under its new name', async () => {
     push(orders, 1, 5n);
     applyWorkers.park(orders.uuid);
     const reread = [push(orders, 1, 9n)].map((routed) => ({ ...routed, event: { ...routed.event, time: 4n } }));
@@ -116,7 +116,7 @@ describe('a collection that is let go of', () => {
     expect(applyWorkers.oldest()).toBeNull();
   });
 
-  it('keeps its events with bytes of their own: the replies they came in may go', async () => {
+  it('copies the bytes of its events, so that their replies can be freed', async () => {
     const before = push(orders, 1, 5n);
     applyWorkers.park(orders.uuid);
     const documents = [before, push(orders, 2, 6n)].flatMap(({ event }) => event.fullDocument ?? []);
@@ -128,7 +128,7 @@ describe('a collection that is let go of', () => {
     expect(writes.flatMap(({ statements }) => statements)).toEqual(expect.arrayContaining(expected));
   });
 
-  it('gives its bytes back when it is forgotten, and what still comes waits', async () => {
+  it('frees its bytes when it is forgotten; later events stay parked', async () => {
     push(orders, 1, 5n);
     applyWorkers.park(orders.uuid);
     applyWorkers.forget(orders.uuid);

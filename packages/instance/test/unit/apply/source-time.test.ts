@@ -19,7 +19,7 @@ function routerAt(startAt: bigint): EventDispatcher {
 }
 
 describe("the source's time", () => {
-  it('is not earlier than the token of what was read', () => {
+  it('is not earlier than the latest token', () => {
     const dispatcher = routerAt(10n);
     dispatcher.route({ events: [], readBelow: 30n, sourceTime: 20n, reopened: false });
     expect(dispatcher.sourceTime).toBe(30n);

@@ -6,8 +6,8 @@ const batch = (documents: number, documentBytes: number) => ({
   bytes: documents * documentBytes,
 });
 
-describe('the size of batches', () => {
-  it('is bounded in bytes from the first batch on where the size of the documents is known', () => {
+describe('the batch size', () => {
+  it('is bounded in bytes from the first batch when the document size is known', () => {
     expect(new BatchSize(500_000).documents).toBe(2);
     expect(new BatchSize(16_000_000).documents).toBe(1);
     expect(new BatchSize(10_000).documents).toBe(104);
@@ -17,7 +17,7 @@ describe('the size of batches', () => {
     expect(new BatchSize(50).documents).toBe(batchDocumentsMax);
   });
 
-  it('follows the documents that come', () => {
+  it('adapts to the documents read', () => {
     const size = new BatchSize(0);
     expect(size.documents).toBe(100);
     size.received(batch(100, 200));

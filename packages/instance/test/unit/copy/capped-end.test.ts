@@ -6,7 +6,7 @@ import type { Partition } from '../../../src/store/partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { changeOf, collectionOf, never, rawOf } from '../model/parts.js';
 
-/** Ten events of the tests fill the bound. */
+/** Events that fill the budget. */
 const eventsMax = 10;
 const event_bytes = 100;
 const end = 1000n;
@@ -26,7 +26,7 @@ beforeEach(() => {
   budget = new ByteBudget(eventsMax * event_bytes);
   partition = cappedPartition();
   stream = [];
-  // Reads on while the budget allows it, as the stream of a share does.
+  // Reads while the budget has room, as the stream of a task does.
   const untilRoutedOrFull = async (): Promise<boolean> => {
     await Promise.resolve();
     while (!budget.isFull) {
@@ -40,7 +40,7 @@ beforeEach(() => {
   ends = new CappedEnds({ budget, untilRoutedOrFull });
 });
 
-/** Inserts of the `_id`s `from` to `to`, one at each time. */
+/** Inserts of the `_id`s `from` to `to`; the time is the `_id`. */
 function inserts(from: number, to: number, of = partition): void {
   for (let id = from; id <= to; id += 1) stream.push({ partition: of, event: changeOf(id, BigInt(id)) });
 }
@@ -53,8 +53,8 @@ function settle(last: number, of = partition): Promise<void> {
   return ends.settle(of, { last: rawOf(last), end }, never);
 }
 
-describe('a capped copy whose events fill the bound', () => {
-  it('forgets inserts that it includes, keeps what came after them, and ends', async () => {
+describe('a capped copy whose events fill the budget', () => {
+  it('drops the inserts that it includes, keeps later events, and ends', async () => {
     inserts(1, 50);
     change('update', 7, 51n);
     inserts(52, 100);
@@ -71,26 +71,26 @@ describe('a capped copy whose events fill the bound', () => {
     expect(partition.dropped).toBe(100n);
   });
 
-  it('forgets what came of an _id before its insert', async () => {
+  it('drops the events of an _id before its insert', async () => {
     change('delete', 5, 1n);
     inserts(2, 30);
     await settle(30);
     expect(partition.buffered).toEqual([]);
   });
 
-  it('is begun again when its last document was there before: what was inserted after it was forgotten', async () => {
+  it('fails when its last document is older than the dropped inserts', async () => {
     inserts(1, 30);
     await expect(settle(0)).rejects.toThrow(UncertainEnd);
     expect(partition.dropped).toBe(30n);
   });
 
-  it('is begun again when its documents change more than can be held', async () => {
+  it('fails when the changes of its documents exceed the budget', async () => {
     inserts(1, 5);
     for (let time = 6n; time < 30n; time += 1n) change('update', 1, time);
     await expect(settle(5)).rejects.toThrow(UncertainEnd);
   });
 
-  it('forgets nothing when other events fill it', async () => {
+  it('drops nothing when other events fill the budget', async () => {
     budget.take(eventsMax * event_bytes - event_bytes);
     inserts(1, 3);
     const settling = settle(0);
@@ -101,7 +101,7 @@ describe('a capped copy whose events fill the bound', () => {
   });
 });
 
-it('two copies that fill the bound together both end', async () => {
+it('two copies that fill the budget together both end', async () => {
   const other = cappedPartition();
   for (let id = 1; id <= 40; id += 1) inserts(id, id, id % 2 === 0 ? partition : other);
   await Promise.all([settle(40), settle(39, other)]);

@@ -13,7 +13,7 @@ import { copyDeps, cursorClient, wholeTable } from './copy-fixture.js';
 
 const batchDocuments = 2;
 
-/** Copies a capped collection of these documents; tells how it was read and written. */
+/** Copies a capped collection with these documents. @returns its reads, writes and released events */
 async function copyOf(
   documents: readonly Document[],
   events: ChangeEvent[] = [],
@@ -49,7 +49,7 @@ async function copyOf(
   return { finds, writes, inFlightMost, state: partition.state, released };
 }
 
-test('is read in natural order and written in order, one insert at a time', async () => {
+test('a capped collection is read in natural order and written in that order, one insert at a time', async () => {
   const { finds, writes, inFlightMost, state } = await copyOf([5, 3, 4, 1, 2].map((_id) => ({ _id })));
   expect(finds).toMatchObject([{ sort: { $natural: 1 } }]);
   expect(
@@ -66,7 +66,7 @@ test('is read in natural order and written in order, one insert at a time', asyn
   expect(state).toBe('done');
 });
 
-test('puts documents with Timestamp(0,0), which an insert would change, in their place', async () => {
+test('documents with Timestamp(0,0), which an insert would change, are upserted in their order', async () => {
   const { writes } = await copyOf([{ _id: 1 }, { _id: 2, at: new Timestamp({ t: 0, i: 0 }) }, { _id: 3 }]);
   const ids = writes.map(({ kind, statements }) => {
     const [statement] = statements.map((bytes) => BSON.deserialize(bytes));
@@ -79,7 +79,7 @@ test('puts documents with Timestamp(0,0), which an insert would change, in their
   ]);
 });
 
-test('lets go what it has not copied: changes of copied documents, and inserts after the last one or after its end', async () => {
+test('the copy releases changes of copied documents, and inserts after its last one or its end', async () => {
   const late = changeOf(3, 10n);
   const change = changeOf(1, 7n, { operation: 'update' });
   const { released } = await copyOf(
@@ -89,7 +89,7 @@ test('lets go what it has not copied: changes of copied documents, and inserts a
   expect(released.map(({ time }) => time)).toEqual([7n, 9n, 10n]);
 });
 
-test('does not remove a document that was inserted anew, under the _id of one removed before, and copied', async () => {
+test('a copied document stays when an older one with its _id was deleted before its insert', async () => {
   const { released } = await copyOf(
     [{ _id: 1 }, { _id: 'A' }, { _id: 3 }],
     [
@@ -102,7 +102,7 @@ test('does not remove a document that was inserted anew, under the _id of one re
   expect(released.map(({ time }) => time)).toEqual([9n]);
 });
 
-test('is begun again when its last document was removed and inserted anew while it was read', async () => {
+test('the copy restarts when its last document was deleted and inserted again during the read', async () => {
   const { finds } = await copyOf(
     [{ _id: 1 }, { _id: 3 }],
     [changeOf(3, 6n), changeOf(3, 7n, { operation: 'delete' }), changeOf(3, 8n)],
@@ -110,7 +110,7 @@ test('is begun again when its last document was removed and inserted anew while 
   expect(finds).toHaveLength(2);
 });
 
-test('is begun again when nobody knows whether a document was written', async () => {
+test('the copy restarts when the outcome of a write is unknown', async () => {
   const { finds, state } = await copyOf(
     [{ _id: 1 }, { _id: 2 }, { _id: 3 }],
     [],

@@ -13,7 +13,7 @@ import { bytesOf, collectionOf, never, rawOf } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
 import { copyDeps, cursorClient, stillClock, wholeTable } from './copy-fixture.js';
 
-/** Copies a partition with these `_id`s in the server's order, where every batch has one and takes longer than a partition may. */
+/** Copies a partition with these `_id`s in the server's order. Every batch has one and exceeds `partition_seconds`. */
 async function copyOf(
   ids: readonly unknown[],
   changes: Partial<SyncedCollection>,
@@ -38,8 +38,8 @@ async function copyOf(
   return { table, partition };
 }
 
-test('a partition is not closed between documents that the index finds equal', async () => {
-  // Through a router documents of different shards whose `_id`s the index finds equal stand beside each other.
+test('a partition is not split between documents of one id class', async () => {
+  // Through a router, documents of different shards with `_id`s of one class are neighbours.
   const { table, partition } = await copyOf([new Int32(1), new Double(1), new Long(1), new Int32(2)], {
     readBy: 'name',
   });
@@ -47,18 +47,18 @@ test('a partition is not closed between documents that the index finds equal', a
   expect(table.partitions[1]?.lower).toEqual(rawOf(new Int32(2)));
 });
 
-describe('a partition of a collection with a collation, in whose order strings stand as only the server knows', () => {
+describe('a partition under a collation, for which only the server knows the order of strings', () => {
   const text = { a: 'text' };
   const objectId = new ObjectId();
 
-  it('is closed before an _id without a string', async () => {
+  it('is split before an _id without a string', async () => {
     const { table, partition } = await copyOf(['b', 'A', text, objectId], { collated: true });
     expect(partition.documents).toBe(3);
     expect(table.partitions.map(({ lower }) => lower)).toEqual([minKey, rawOf(objectId)]);
     for (const id of ['Z', { a: 'zebra' }, 1]) expect(table.find(rawOf(id))).toBe(partition);
   });
 
-  it('is not closed before one with a string, wherever it stands in it', async () => {
+  it('is not split before an _id that contains a string', async () => {
     const { table, partition } = await copyOf([1, 'b', 'A', text, { a: { b: ['text'] } }, ['text']], {
       collated: true,
     });

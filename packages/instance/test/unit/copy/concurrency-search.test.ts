@@ -3,7 +3,7 @@ import { type Concurrency, ConcurrencySearch } from '../../../src/copy/concurren
 
 const limits = { readers: 8, writers: 8 };
 
-/** Widths of so many windows in which a width has the throughput that `rateOf` says. */
+/** The concurrency of each window, when a concurrency has the throughput `rateOf`. */
 function climb(
   search: ConcurrencySearch,
   windows: number,
@@ -16,7 +16,7 @@ function climb(
   });
 }
 
-/** What most of the windows had. */
+/** The most frequent concurrency. */
 function usual(concurrencies: readonly Concurrency[]): Concurrency {
   const counts = new Map<string, number>();
   for (const concurrency of concurrencies)
@@ -24,12 +24,12 @@ function usual(concurrencies: readonly Concurrency[]): Concurrency {
   return JSON.parse([...counts].reduce((most, one) => (one[1] > most[1] ? one : most))[0]) as Concurrency;
 }
 
-describe('the search for the width of the copy', () => {
+describe('the search for the best concurrency', () => {
   it.each([
     ['few are best', { readers: 1, writers: 1 }],
     ['many writers are best', { readers: 2, writers: 6 }],
     ['many of both are best', { readers: 7, writers: 5 }],
-  ])('finds the hill where %s', (_what, best) => {
+  ])('finds the best concurrency where %s', (_what, best) => {
     const search = new ConcurrencySearch(limits);
     const rate = ({ readers, writers }: Concurrency) =>
       100 / (1 + Math.abs(readers - best.readers) + Math.abs(writers - best.writers));
@@ -37,14 +37,14 @@ describe('the search for the width of the copy', () => {
     expect(usual(climb(search, 60, rate))).toEqual(best);
   });
 
-  it('takes no step for a gain that is noise', () => {
+  it('ignores gains that are noise', () => {
     const search = new ConcurrencySearch(limits);
     const concurrencies = climb(search, 200, (_, window) => 100 + (window % 3));
     expect(usual(concurrencies)).toEqual(limits);
     expect(concurrencies.every(({ readers, writers }) => 16 - readers - writers <= 1)).toBe(true);
   });
 
-  it('spends most of its time at the best width once it was found', () => {
+  it('stays mostly at the best concurrency once found', () => {
     const search = new ConcurrencySearch(limits);
     const concurrencies = climb(search, 400, () => 100).slice(100);
     expect(
@@ -52,14 +52,14 @@ describe('the search for the width of the copy', () => {
     ).toBeGreaterThan(0.85);
   });
 
-  it('takes long steps from high limits', () => {
+  it('takes large steps from high limits', () => {
     const search = new ConcurrencySearch({ readers: 64, writers: 64 });
     const rate = ({ readers, writers }: Concurrency) => 1000 / (readers + writers);
     climb(search, 40, rate);
     expect(search.concurrency.readers + search.concurrency.writers).toBeLessThan(40);
   });
 
-  it('looks again when the load has changed', () => {
+  it('searches again when the load changes', () => {
     const search = new ConcurrencySearch(limits);
     climb(search, 100, ({ writers }) => 100 / writers);
     expect(search.concurrency.writers).toBeLessThanOrEqual(2);

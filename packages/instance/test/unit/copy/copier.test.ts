@@ -26,7 +26,7 @@ async function run(tables: PartitionTable[]): Promise<void> {
 beforeEach(() => {
   started = [];
   failure = null;
-  // Copies until it is ended; then the partition waits, dirty.
+  // Copies until the signal; then the partition waits, dirty.
   copy = (table, partition, _deps, stop) => {
     started.push(table.collection.uuid);
     bringTo(partition, 'copying');
@@ -40,8 +40,8 @@ beforeEach(() => {
   };
 });
 
-describe('a collection that is let go of', () => {
-  it('is copied no longer, while others go on, until it is taken up again', async () => {
+describe('a suspended collection', () => {
+  it('is not copied until it is resumed, while others are', async () => {
     await run([tableOf(orders), tableOf(items)]);
     copier.suspend(orders);
     await expect(copier.quiet(orders, never)).resolves.toBeUndefined();
@@ -52,7 +52,7 @@ describe('a collection that is let go of', () => {
     expect(started).toEqual([orders, items, orders]);
   });
 
-  it('does not begin, and is quiet at once', async () => {
+  it('does not start, and is quiet at once', async () => {
     await run([]);
     copier.suspend(orders);
     copier.add(tableOf(orders));
@@ -61,7 +61,7 @@ describe('a collection that is let go of', () => {
     expect(started).toEqual([]);
   });
 
-  it('is forgotten when it is removed', async () => {
+  it('does not restart once removed', async () => {
     const table = tableOf(orders);
     await run([table]);
     copier.suspend(orders);
@@ -72,7 +72,7 @@ describe('a collection that is let go of', () => {
     expect(started).toEqual([orders]);
   });
 
-  it('fails all the same when its copying failed by itself', async () => {
+  it('still fails with a failure of its own', async () => {
     const refused = new ConvoyError('writeRefused', 'code 1');
     const untilSuspended = copy;
     copy = (...given) => untilSuspended(...given).catch(() => Promise.reject(refused));
@@ -82,7 +82,7 @@ describe('a collection that is let go of', () => {
     expect(failure).toBe(refused);
   });
 
-  it('whose last write is under way is not broken off as if nothing had been closed', async () => {
+  it('fails when its closing write is in flight, whose outcome is unknown', async () => {
     const lost = new Error('the answer was lost');
     copy = (_table, partition, _deps, stop) => {
       partition.close();
@@ -95,7 +95,7 @@ describe('a collection that is let go of', () => {
   });
 });
 
-it('a collection that is added is copied', async () => {
+it('an added collection is copied', async () => {
   await run([]);
   copier.add(tableOf(items));
   await settled();
@@ -103,7 +103,7 @@ it('a collection that is added is copied', async () => {
 });
 
 describe('a collection that can only be read after the commit time', () => {
-  it('keeps no reader from the others, and begins with a later commit time', async () => {
+  it('does not block a reader, and starts with a later commit time', async () => {
     await run([]);
     copier.limitTo(10n);
     const renamed = ['cc', 'dd'].map((digits) =>

@@ -11,7 +11,7 @@ const clock: Clock = {
 };
 beforeEach(() => (now_ms = 0));
 
-/** Acknowledges at a steady rate for so many windows of a second. */
+/** Acknowledges at a steady rate for a number of one-second windows. */
 function copy(concurrency: CopyConcurrency, seconds: number, bytesPerSecond: () => number): void {
   for (let step = 0; step < seconds * 20; step += 1) {
     now_ms += 50;
@@ -19,11 +19,11 @@ function copy(concurrency: CopyConcurrency, seconds: number, bytesPerSecond: () 
   }
 }
 
-it('begins with the limits', () => {
+it('starts with the limits', () => {
   expect(new CopyConcurrency(clock, { readers: 1, writers: 3 }).present).toEqual({ readers: 1, writers: 3 });
 });
 
-it('goes where more bytes are acknowledged, and lets as many calls be in flight', async () => {
+it('follows the acknowledged bytes and bounds the calls in flight', async () => {
   const concurrency = new CopyConcurrency(clock, { readers: 4, writers: 4 });
   copy(concurrency, 40, () => 1_000_000 / concurrency.present.writers);
   expect(concurrency.present.writers).toBeLessThanOrEqual(2);
@@ -40,7 +40,7 @@ it('goes where more bytes are acknowledged, and lets as many calls be in flight'
   expect(most).toBe(concurrency.present.writers);
 });
 
-it('does not count a pause as a lower throughput', () => {
+it('ignores pauses', () => {
   const concurrency = new CopyConcurrency(clock, { readers: 4, writers: 4 });
   const seen = new Set<string>();
   for (let pause = 0; pause < 50; pause += 1) {

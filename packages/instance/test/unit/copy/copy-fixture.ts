@@ -12,7 +12,7 @@ import { RereadSet } from '../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { once } from '../model/parts.js';
 
-/** A clock that stands still. */
+/** A stopped clock. */
 export const stillClock: Clock = {
   now_ms: () => 0,
   monotonic_ms: () => 0,
@@ -31,7 +31,7 @@ export function wholeTable(
   return { table, partition };
 }
 
-/** A door that has nothing but cursors: `take` makes their batches while `isOpen` says that there are more. */
+/** A client with cursors only: `take` returns their batches, `isOpen` whether there are more. */
 export function cursorClient(
   take: () => RawBatch,
   isOpen: () => boolean,
@@ -51,7 +51,7 @@ export function cursorClient(
   return { label: 'source', openCursor } as unknown as NodeClient;
 }
 
-/** Surroundings in which the copy never waits: the stream is at 5, and what has to be stored is stored. */
+/** Dependencies with which the copy never waits: the stream is at 5, and every write of state succeeds. */
 export function copyDeps({
   write,
   ...others

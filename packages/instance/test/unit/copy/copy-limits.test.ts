@@ -12,12 +12,12 @@ import { bytesOf, collectionOf, never, withUndefined } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
 import { wholeTable } from './copy-fixture.js';
 
-/** Bytes of one reply's documents at most. */
+/** Upper bound of the bytes in one reply. */
 const replyBytesMax = 16 * 2 ** 20;
 
 let rereads: RereadSet;
 
-/** What a partition's writer sends for one batch of a reader. */
+/** The writes of a partition's writer for one batch. */
 async function writesOf(documents: readonly Uint8Array[], replaces: boolean): Promise<RawWrite[]> {
   const writes = new NotedWrites();
   const budget = new ByteBudget(1);
@@ -35,7 +35,7 @@ async function writesOf(documents: readonly Uint8Array[], replaces: boolean): Pr
 }
 
 it.each([true, false])(
-  'a batch of one document of 16 MB is within the limits of the servers (replaced: %s)',
+  'a batch with one document of 16 MB meets the limits of servers (replaced: %s)',
   async (replaces) => {
     const document = bytesOf({ _id: 0, sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 33)) });
     expect(document.length).toBe(replyBytesMax);
@@ -45,7 +45,7 @@ it.each([true, false])(
   },
 );
 
-it('a document that fits into no statement beside its key is not put, but read anew', async () => {
+it('a document that fits into no statement beside its key is re-read', async () => {
   const large = bytesOf({ _id: 'i'.repeat(20_000), sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) });
   const writes = await writesOf([large, bytesOf({ _id: 2, sk: 1 })], true);
   expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
@@ -54,14 +54,14 @@ it('a document that fits into no statement beside its key is not put, but read a
   ]);
 });
 
-it('a document whose shard key no upsert can name is not put, but read anew', async () => {
+it('a document whose shard key no upsert can name is re-read', async () => {
   const writes = await writesOf([withUndefined({ _id: 1, sk: null }), bytesOf({ _id: 2, sk: null })], true);
   expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
   expect([...rereads.entries()].map(({ reason }) => reason)).toEqual(['undefinedShardKey']);
 });
 
 it.each([true, false])(
-  'the largest batch of small documents is within the limits of the servers (replaced: %s)',
+  'the largest batch of small documents meets the limits of servers (replaced: %s)',
   async (replaces) => {
     const document = bytesOf({
       _id: 0,
@@ -77,7 +77,7 @@ it.each([true, false])(
   },
 );
 
-it('a reader never asks for more documents than one command takes', () => {
+it('a reader never requests more documents than one command holds', () => {
   const size = new BatchSize(0);
   size.received({ documents: [new Uint8Array(0)], bytes: 1 });
   expect(size.documents).toBeLessThanOrEqual(10_000);

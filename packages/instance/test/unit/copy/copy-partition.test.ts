@@ -10,7 +10,7 @@ import { bytesOf, collectionOf, never } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
 import { copyDeps, cursorClient, wholeTable } from './copy-fixture.js';
 
-/** A clock on which nothing but sleeping takes time, and all of it is noted. */
+/** A clock that only sleeps advance, with their record. */
 class NotedClock implements Clock {
   readonly slept: number[] = [];
   now_ms = (): number => 0;
@@ -26,7 +26,7 @@ test.each([
   { what: 'a time that cannot be read', capped: false, code: 246, error: 'retriesExhausted' },
   { what: 'a capped collection that overtakes its reader', capped: true, code: 136, error: 'cappedCollectionBusy' },
 ])(
-  '$what is tried again after growing pauses that outlast the tick of an idle shard',
+  '$what is retried after growing pauses, longer than the no-op interval of an idle shard',
   async ({ capped, code, error }) => {
     const clock = new NotedClock();
     const shard = new FakeNodeClient('shard', {
@@ -47,7 +47,7 @@ test.each([
   },
 );
 
-test('a write that was given up ends the copy, also when its reading had failed in a way that passes', async () => {
+test('an unanswered write ends the copy, even when its read failed in a retryable way', async () => {
   const givenUp = new ConvoyError('retriesExhausted', 'insert documents failed');
   const document = bytesOf({ _id: 1 });
   let batches = 0;
@@ -66,9 +66,9 @@ test('a write that was given up ends the copy, also when its reading had failed 
   expect(batches).toBe(2);
 });
 
-// At a time below a rename a router of 7.0 shows a sharded collection under its old name as far as one shard has it.
+// At a time before a rename, a router of 7.0 shows a sharded collection under its old name if one shard still has it.
 test.each(['name', 'nameOfUuid'] as const)(
-  'what was read by a name counts only once its changes are known, and is read again when there is one: %s',
+  'a read by name counts only once all DDL changes are known, and is repeated after one: %s',
   async (readBy) => {
     let [readings, isKnown] = [0, false];
     const take = () => {

@@ -6,7 +6,7 @@ import { bytesOf, collectionOf, never, settled } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
 import { copyDeps, cursorClient, wholeTable } from './copy-fixture.js';
 
-test('nothing of a partition is written before it is durably marked as dirty', async () => {
+test('a partition is durably dirty before its first write', async () => {
   const saves: (() => void)[] = [];
   const { table, partition } = wholeTable(collectionOf(), () => new Promise((resolve) => saves.push(resolve)));
   const shard = cursorClient(

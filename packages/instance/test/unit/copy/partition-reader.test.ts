@@ -59,7 +59,7 @@ function openCursor(_database: string, command: Document) {
   });
 }
 
-/** Tries again whatever fails, as the instance does with lost cursors. */
+/** Retries every failure, as the instance does for lost cursors. */
 async function retrying<T>(_what: string, run: () => Promise<T>): Promise<T> {
   return run().catch(() => run());
 }
@@ -96,10 +96,13 @@ test.each([
   ['from MaxKey', maxKey, maxKey, 10, 11],
   ['between values that cannot be sent', pointer(2), pointer(5), 5, 8],
   ['from a number to a value that cannot be sent', encodeValue(3), pointer(4), 2, 7],
-] as const)('a partition is read once, cursors lost or not: %s', async (_what, lower, upper, from, to) => {
-  expect(await readAll(lower, upper)).toEqual(idsOf(from, to));
-  for (const lost of [[1], [2], [1, 1], [2, 1], [1, 2, 1]]) {
-    loseCursorAfter = lost;
+] as const)(
+  'every document of a partition is read once, with lost cursors too: %s',
+  async (_what, lower, upper, from, to) => {
     expect(await readAll(lower, upper)).toEqual(idsOf(from, to));
-  }
-});
+    for (const lost of [[1], [2], [1, 1], [2, 1], [1, 2, 1]]) {
+      loseCursorAfter = lost;
+      expect(await readAll(lower, upper)).toEqual(idsOf(from, to));
+    }
+  },
+);

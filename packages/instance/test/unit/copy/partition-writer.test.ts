@@ -18,7 +18,7 @@ beforeEach(() => {
   [sent, failures] = [[], []];
 });
 
-/** @returns the keys that are in doubt */
+/** @returns the re-read requests */
 async function write(
   collection: SyncedCollection,
   replaces: boolean,
@@ -49,7 +49,7 @@ function statementsOf(kind: RawWrite['kind']): Document[] {
     .flatMap(({ statements }) => statements.map((bytes) => BSON.deserialize(bytes)));
 }
 
-test('puts documents with Timestamp(0,0), which an insert would change', async () => {
+test('documents with Timestamp(0,0), which an insert would change, are upserted', async () => {
   await write(collectionOf(), false, [
     { _id: 1, sk: 1 },
     { _id: 2, sk: 1, at: zeroTimestamp },
@@ -61,7 +61,7 @@ test('puts documents with Timestamp(0,0), which an insert would change', async (
   ]);
 });
 
-test('filters of a sharded collection with a collation say the simple one', async () => {
+test('filters of a sharded collection with a collation name the simple one', async () => {
   await write(collectionOf({ collated: true }), true, [{ _id: 'a', sk: 1 }]);
   await write(collectionOf({ collated: true, sourceKey: [], destinationKey: [] }), true, [{ _id: 'a' }]);
   expect(statementsOf('update').map(({ collation }) => collation as unknown)).toEqual([
@@ -70,7 +70,7 @@ test('filters of a sharded collection with a collation say the simple one', asyn
   ]);
 });
 
-test('a document that an index built ahead does not take is read anew; the others go on', async () => {
+test('a document that an index refuses is re-read; the others are written', async () => {
   failures = [{ index: 1, code: 16755, message: '' }];
   expect(
     await write(collectionOf(), false, [
@@ -80,7 +80,7 @@ test('a document that an index built ahead does not take is read anew; the other
   ).toEqual([['b', 'indexKeys']]);
 });
 
-test('a document of which the server no longer knows whether it was written is read anew', async () => {
+test('a document with an unknown write outcome is re-read', async () => {
   failures = [{ index: 0, code: 217, message: '' }];
   expect(
     await write(collectionOf(), false, [

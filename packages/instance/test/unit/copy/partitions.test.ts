@@ -46,7 +46,7 @@ function find(command: Document): Uint8Array[] {
   return documents.filter((document) => isInRange(findValue(document, '_id') ?? rawOf(null), command));
 }
 
-/** Every batch takes a second; `failNext` is what later batches answer instead. */
+/** Every batch takes a second; `failNext` has the failures of the next ones. */
 function openCursor(_database: string, command: Document) {
   const rest = find(command);
   const { atClusterTime } = command.readConcern as { atClusterTime: Timestamp };
@@ -132,34 +132,34 @@ function timesRead(): bigint[] {
   return finds.map((command) => (command.readConcern as { atClusterTime: Timestamp }).atClusterTime.toBigInt());
 }
 
-describe('the reading time of a partition', () => {
+describe('the read time of a partition', () => {
   it.each([
     ['the routed position', () => undefined, 20n],
-    ['every event of the range that was dropped', () => partition().raiseDropped(25n), 25n],
+    ['every dropped event of the range', () => partition().raiseDropped(25n), 25n],
     [
-      'every earlier reading of the range',
+      'every earlier read of the range',
       () => {
         partition().start(30n);
         partition().abandon();
       },
       30n,
     ],
-  ])('is at least %s, and reached by the stream before anything is read', async (_what, prepared, expected) => {
+  ])('is at least %s, and the stream is routed up to it before the read', async (_what, prepared, expected) => {
     prepared();
     await copy();
     expect(new Set(timesRead())).toEqual(new Set([expected]));
     expect(log[0]).toBe(`routed ${expected}`);
   });
 
-  it('stays the same when a lost cursor is opened again after the last document', async () => {
+  it('stays the same when a lost cursor is reopened after the last document', async () => {
     failNext = [serverError(43)];
     await copy();
-    // The second find goes on, and a third one looks for MaxKey.
+    // The second find continues, and the third one looks for MaxKey.
     expect(timesRead()).toEqual([20n, 20n, 20n]);
     expect(writes.flatMap(({ ids }) => ids)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  it('that is too old is taken anew, and what the attempt had written is replaced', async () => {
+  it('is chosen again when it is too old, and the next attempt replaces the documents of the first', async () => {
     deps.retrying = once;
     deps.position = () => BigInt(20 + finds.length);
     failNext = [serverError(239)];
@@ -171,34 +171,34 @@ describe('the reading time of a partition', () => {
 });
 
 describe('a partition', () => {
-  it('is durably dirty before its first write, and done and clean only when all is acknowledged', async () => {
+  it('is durably dirty before its first write, and done and clean only once all writes are acknowledged', async () => {
     await copy();
     expect(writes.every((one) => one.durable === 'copying dirty')).toBe(true);
     expect(log.at(-1)).toBe('save closing dirty');
     expect(partition()).toMatchObject({ state: 'done', dirty: false, closing: false, readEnd: 99n, documents: 6 });
   });
 
-  it('that was dirty waits for the deletes of its earlier attempt, and puts', async () => {
+  it('that is dirty waits for the deletes of its earlier attempt, and upserts', async () => {
     partition().markDirty();
     await copy();
     expect(log.slice(0, 3)).toEqual(['routed 20', 'flushed 20', 'save copying dirty']);
     expect(writes.every(({ kind }) => kind === 'update')).toBe(true);
   });
 
-  it('has its doubtful keys durable before it is done', async () => {
+  it('is done only once its re-read requests are durable', async () => {
     answers = [{ n: 1, failures: [{ index: 0, code: 11000, message: '' }] }];
     await copy();
     expect(stored).toEqual(['duplicateKey']);
     expect(log.indexOf('rereads')).toBeLessThan(log.indexOf('save closing dirty'));
   });
 
-  it('leaves out what its shard does not own', async () => {
+  it('skips documents that its shard does not own', async () => {
     prepare(collectionOf({ owns: (document) => findValue(document, '_id')?.bytes[0] !== 3 }));
     await copy();
     expect(writes.flatMap(({ ids }) => ids).sort()).toEqual([1, 2, 4, 5, 6]);
   });
 
-  it('lets held events go on once it is done', async () => {
+  it('releases its buffered events once it is done', async () => {
     const buffered: ChangeEvent = changeOf(1, 25n, { operation: 'delete' });
     const persist = table.persist.bind(table);
     let saves = 0;
@@ -211,7 +211,7 @@ describe('a partition', () => {
     expect(released).toEqual([{ event: 25n, states: ['done'] }]);
   });
 
-  it('whose closing write has an unknown outcome keeps what it held, which would remove documents', async () => {
+  it('does not release its buffered events when the outcome of its closing write is unknown', async () => {
     const persist = table.persist.bind(table);
     let saves = 0;
     table.persist = () => {
@@ -224,19 +224,19 @@ describe('a partition', () => {
     expect(partition().state).toBe('copying');
   });
 
-  it('ends with the write that fails for good, and waits dirty', async () => {
+  it('waits dirty after a write that no repetition mends', async () => {
     answers = [{ n: 0, failures: [{ index: 0, code: 121, message: '' }] }];
     await expect(copy()).rejects.toMatchObject({ error: 'writeRefused' });
     expect(partition()).toMatchObject({ state: 'waiting', dirty: true });
   });
 });
 
-describe('a partition that takes long', () => {
+describe('a partition that exceeds partition_seconds', () => {
   beforeEach(() => {
     deps.partition_seconds = 1.5;
   });
 
-  it('closes after acknowledged documents, and its rest becomes a partition in the same write', async () => {
+  it('closes once its documents are acknowledged; the same write stores its rest', async () => {
     await copy();
     expect(writes.flatMap(({ ids }) => ids)).toEqual([1, 2]);
     expect(log.at(-1)).toBe('save closing dirty, waiting');
@@ -248,20 +248,20 @@ describe('a partition that takes long', () => {
     expect(partition(1).readTime).toBe(20n);
   });
 
-  it('is not divided at MaxKey, with which its last range ends', async () => {
+  it('is not split at MaxKey, where its last range ends', async () => {
     documents = [1, 2, new MaxKey()].map((_id) => bytesOf({ _id, sk: 1 }));
     await copy();
     expect(writes.flatMap(({ ids }) => ids)).toHaveLength(3);
     expect(table.partitions).toHaveLength(1);
   });
 
-  it('leaves its rest dirty when it was so before', async () => {
+  it('leaves its rest dirty when it was dirty before', async () => {
     partition().markDirty();
     await copy();
     expect(partition(1)).toMatchObject({ state: 'waiting', dirty: true });
   });
 
-  it('gives its rest the events that were held for it before anybody can start it', async () => {
+  it('releases the buffered events of its rest before a reader can start it', async () => {
     const splitAt = table.splitAt.bind(table);
     table.splitAt = (...parts) => {
       partition().buffer(changeOf(5, 25n, { operation: 'delete' }));

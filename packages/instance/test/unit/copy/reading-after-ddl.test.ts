@@ -4,7 +4,7 @@ import { beginReading } from '../../../src/copy/copy-partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { collectionOf, never } from '../model/parts.js';
 
-test('a collection is read above the last definition change that concerns it', async () => {
+test('a collection is read at or after its last DDL change', async () => {
   const table = PartitionTable.fresh(collectionOf({ notBefore: 35n }), [], () => Promise.resolve());
   const [partition] = table.partitions;
   if (partition === undefined) throw new Error('a table has a partition');

@@ -13,7 +13,7 @@ import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { batchOf } from '../model/calls.js';
 import { collectionOf, never, once, rawOf } from '../model/parts.js';
 
-/** A door that notes the commands of its cursors, which find nothing. */
+/** A client that records the commands of its cursors, which are empty. */
 function clientNoting(finds: Document[]): NodeClient {
   const openCursor = (_database: string, command: Document) => {
     finds.push(command);
@@ -56,7 +56,7 @@ async function entriesOf(collection: SyncedCollection): Promise<RereadEntry[]> {
   return [...rereads.entries()];
 }
 
-test('a shard is read by the UUID of the collection, a router by its name, from 6.0 on of that UUID', async () => {
+test('a shard is read by collection UUID, a router by name, from 6.0 with a check of the UUID', async () => {
   const collection = collectionOf();
   const uuid = new Binary(Buffer.from(collection.uuid, 'hex'), Binary.SUBTYPE_UUID);
   expect(await targetsOf(collection)).toEqual([uuid, uuid]);

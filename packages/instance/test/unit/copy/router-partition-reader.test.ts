@@ -24,7 +24,7 @@ const documents = [
 /** Operation times of the replies: those of a router come from one shard and another. */
 const replyTimes = [30n, 60n, 40n, 50n];
 
-/** A router whose cursor is lost after so many batches; reopened, it shows equal `_id`s in the other order. */
+/** A router whose cursor is lost after a number of batches; a reopened one returns equal `_id`s in the other order. */
 function routerLosing(batchDocuments: number, batchesBefore: number) {
   const finds: Document[] = [];
   const openCursor = (_database: string, command: Document): Promise<RawCursor> => {
@@ -80,21 +80,21 @@ test.each([
   [3, 0],
   [4, 0],
 ])(
-  'batches of %i and a cursor lost after %i more: no document of two with one _id is lost, whichever comes first',
+  'batches of %i, cursor lost after %i more: both documents of one _id are read, whichever comes first',
   async (batchDocuments, batchesBefore) => {
     const { client, finds } = routerLosing(batchDocuments, batchesBefore);
     const { seen, readEnd } = await readAll(client);
-    // The lost one, the one that goes on, and the one for MaxKey.
+    // The lost cursor, the reopened one, and the one for MaxKey.
     expect(finds).toHaveLength(3);
     expect(finds.every(({ find }) => find === 'orders')).toBe(true);
     expect(new Set(seen)).toEqual(new Set(documents.map((document) => Buffer.from(document).toString('hex'))));
-    // Of a reply that is repeated only the documents of the last _id come again.
+    // Only the documents of the last _id come twice.
     expect(seen.length - documents.length).toBeLessThanOrEqual(2);
     expect(readEnd).toBeGreaterThanOrEqual(30n);
   },
 );
 
-test('a reading ends at the highest time of any reply', async () => {
+test('a read ends at the highest time of any reply', async () => {
   const { client } = routerLosing(2, 99);
   expect((await readAll(client)).readEnd).toBe(60n);
 });

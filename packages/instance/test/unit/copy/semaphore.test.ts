@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Semaphore } from '../../../src/copy/semaphore.js';
 
-/** Calls that end when they are told to. */
+/** Calls that the test ends. */
 class Calls {
   readonly started: number[] = [];
   readonly #ends = new Map<number, () => void>();
@@ -18,7 +18,7 @@ class Calls {
 
 const { signal } = new AbortController();
 
-test('no more calls than the bound are in flight, and they have their turn in order', async () => {
+test('no more calls than the bound are in flight, and the others run in order', async () => {
   const semaphore = new Semaphore(2);
   const calls = new Calls();
   const all = [1, 2, 3, 4].map((name) => semaphore.run(calls.make(name), signal));
@@ -34,7 +34,7 @@ test('no more calls than the bound are in flight, and they have their turn in or
   expect(await Promise.all(all)).toEqual([1, 2, 3, 4]);
 });
 
-test('a higher bound lets the next ones go at once, a lower one waits for calls to end', async () => {
+test('a higher bound admits the next calls at once, a lower one waits for calls to end', async () => {
   const semaphore = new Semaphore(1);
   const calls = new Calls();
   const all = [1, 2, 3, 4].map((name) => semaphore.run(calls.make(name), signal));
@@ -51,13 +51,13 @@ test('a higher bound lets the next ones go at once, a lower one waits for calls 
   await all[3];
 });
 
-test('a call that fails gives its turn back', async () => {
+test('a failed call releases its turn', async () => {
   const semaphore = new Semaphore(1);
   await expect(semaphore.run(() => Promise.reject(new Error('lost')), signal)).rejects.toThrow('lost');
   expect(await semaphore.run(() => Promise.resolve('done'), signal)).toBe('done');
 });
 
-test("who no longer wants to wait takes nobody's turn", async () => {
+test('an aborted call takes no turn', async () => {
   const semaphore = new Semaphore(1);
   const calls = new Calls();
   const first = semaphore.run(calls.make(1), signal);

@@ -23,7 +23,7 @@ const collection: SyncedCollection = {
 const plan = { sizeBytes: 64 * 1024 * 1024, seenPerOwned: 1, range: wholeRange, startsMax: 4 };
 const { signal } = new AbortController();
 
-test('one reader begins when the random cursor of $sample fails, as real servers say it sporadically does', async () => {
+test('there are none when the random cursor of $sample finds duplicates, as real servers sporadically do', async () => {
   const shard = new FakeNodeClient('shard', {
     aggregate: () => {
       throw serverError(28_799, 'Location28799');
@@ -32,7 +32,7 @@ test('one reader begins when the random cursor of $sample fails, as real servers
   expect(await startingPoints(shard, collection, plan, signal)).toEqual([]);
 });
 
-test("other failures of the sample are the caller's", async () => {
+test('other failures of the sample are thrown', async () => {
   const shard = new FakeNodeClient('shard', {
     aggregate: () => {
       throw serverError(13, 'Unauthorized');
@@ -52,7 +52,7 @@ class SamplingClient extends FakeNodeClient {
     super('router', {});
   }
 
-  /** All in one batch, as a server answers when the batch may be as large as the sample. */
+  /** All in one batch, as servers reply when the batch size is at least the sample. */
   override openCursor(database: string, command: Document): Promise<RawCursor> {
     this.sent.push({ database, command });
     const documents = this.ids.map((_id) => BSON.serialize({ _id }));
@@ -67,7 +67,7 @@ class SamplingClient extends FakeNodeClient {
 
 const valueOf = (id: RawValue): unknown => decodeValue(id);
 
-test('starting points lie inside the range, and a share of a range samples enough for as many readers', async () => {
+test('starting points lie inside the range, and the sample of a range is large enough for all readers', async () => {
   const range = { lower: encodeValue(new Int32(64)), upper: encodeValue(new Int32(128)) };
   const shard = sampling(256);
   const starts = await startingPoints(shard, collection, { ...plan, range, seenPerOwned: 4 }, signal);
@@ -75,18 +75,18 @@ test('starting points lie inside the range, and a share of a range samples enoug
     pipeline: [{ $sample: { size: 256 } }, { $project: { _id: 1 } }],
     cursor: { batchSize: 256 },
   });
-  // 63 of the sample lie inside: the bound itself, at which the first partition begins, is none.
+  // 63 of the sample are inside: the lower bound is the start of the first partition.
   expect(starts.map(valueOf)).toEqual([81, 97, 113].map((id) => new Int32(id)));
 });
 
-test('starting points of equal _ids are one, and a sample that lies outside the range gives none', async () => {
+test('starting points are distinct, and a sample outside the range gives none', async () => {
   const equal = new SamplingClient(Array.from({ length: 64 }, () => 7));
   expect((await startingPoints(equal, collection, plan, signal)).map(valueOf)).toEqual([new Int32(7)]);
   const range = { lower: encodeValue(new Int32(500)), upper: encodeValue(new Int32(600)) };
   expect(await startingPoints(sampling(64), collection, { ...plan, range }, signal)).toEqual([]);
 });
 
-test('one reader is enough for a small part, a capped collection and one whose order only the server knows', async () => {
+test('there are none for a small part, a capped collection and a collation', async () => {
   const shard = sampling(64);
   expect(await startingPoints(shard, collection, { ...plan, sizeBytes: 16 * 1024 * 1024 - 1 }, signal)).toEqual([]);
   expect(await startingPoints(shard, { ...collection, capped: true }, plan, signal)).toEqual([]);

@@ -7,14 +7,14 @@ import { RereadSet } from '../../../src/store/reread-set.js';
 import { batchOf } from '../model/calls.js';
 import { collectionOf, never, rawOf } from '../model/parts.js';
 
-test('a reading of a collection that was not there decides nothing', async () => {
+test('a read of an absent collection is no result', async () => {
   const collection = collectionOf();
   const rereads = new RereadSet(
     { upsert: () => Promise.resolve(), remove: () => Promise.resolve() },
     new ByteBudget(1000),
   );
   await rereads.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 1n }]);
-  // A server answers an empty batch without a time.
+  // A server returns an empty batch without a time.
   const openCursor = () =>
     Promise.resolve({
       first: batchOf([], {}),

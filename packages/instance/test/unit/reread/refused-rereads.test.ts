@@ -9,10 +9,10 @@ beforeEach(() => {
   fixture = new RereadFixture();
 });
 
-describe('a key that another document blocks', () => {
+describe('a document that another one blocks', () => {
   const blocked = { n: 0, failures: [{ index: 0, code: 11000, message: '' }] };
 
-  it('stays in the set, and the others of its batch leave', async () => {
+  it('stays in the set; the others of its batch leave it', async () => {
     fixture.source = [bytesOf({ _id: 1, sk: 3 }), bytesOf({ _id: 2, sk: 3 })];
     fixture.answers = [{ ...blocked, n: 1 }];
     await fixture.reread(1, 2);
@@ -30,7 +30,7 @@ describe('a key that another document blocks', () => {
     return { ended };
   }
 
-  it('ends the migration when the source holds both documents', async () => {
+  it('ends the migration when the source has both documents', async () => {
     fixture.collection = collectionOf({ owns: (document) => BSON.deserialize(document).sk === 3 });
     [fixture.source, fixture.destination, fixture.everywhere] = [[own], [other], [own, other]];
     fixture.answers = Array.from({ length: 9 }, () => blocked);
@@ -38,18 +38,18 @@ describe('a key that another document blocks', () => {
     expect(fixture.writes).toHaveLength(5);
   });
 
-  it('ends the migration when the share owns both documents, as through a router', async () => {
+  it('ends the migration when the task owns both documents, as through a router', async () => {
     [fixture.source, fixture.destination, fixture.everywhere] = [[own, other], [own], [own, other]];
     fixture.answers = Array.from({ length: 9 }, () => ({ n: 1, failures: [{ index: 1, code: 11000, message: '' }] }));
     expect((await tryMany()).ended).toMatchObject({ error: 'duplicateIdAcrossShards' });
   });
 
   it.each([
-    ['the other is gone from the source', [other], [own]],
-    ['its own is gone by now', [other], [other]],
-    ['both live, and a third that is outdated is in the way', [other, outdated], [own, other]],
+    ['the source no longer has the other one', [other], [own]],
+    ['the source no longer has it', [other], [other]],
+    ['the source has both, and an outdated third one is in the way', [other, outdated], [own, other]],
     ['nothing is in the way any more', [], [own, other]],
-  ])('is tried again as long as %s', async (_why, onDestination, onSource) => {
+  ])('is tried again while %s', async (_why, onDestination, onSource) => {
     fixture.collection = collectionOf({ owns: (document) => BSON.deserialize(document).sk === 3 });
     [fixture.source, fixture.destination, fixture.everywhere] = [[own], onDestination, onSource];
     fixture.answers = Array.from({ length: 7 }, () => blocked);
@@ -58,11 +58,11 @@ describe('a key that another document blocks', () => {
   });
 });
 
-describe('a key whose document the destination does not take yet', () => {
+describe('a document that the destination does not accept yet', () => {
   const refusedBy = (code: number) => ({ n: 0, failures: [{ index: 0, code, message: '' }] });
   const [bad, fixed] = [bytesOf({ _id: 1, sk: 3, place: 'nowhere' }), bytesOf({ _id: 1, sk: 3, place: [1, 2] })];
 
-  /** Repairs until the key has left the set or so many attempts were made. */
+  /** Re-reads until the document has left the set, or until `attempts` writes. */
   async function tryAgain(attempts: number): Promise<{ ended: unknown }> {
     let ended: unknown = null;
     const { run } = await fixture.reread(1);
@@ -73,7 +73,7 @@ describe('a key whose document the destination does not take yet', () => {
     return { ended };
   }
 
-  it('because an index is ahead of it is read again until the source has mended it', async () => {
+  it('is re-read until the source has a version that the index accepts', async () => {
     fixture.source = [bad];
     fixture.answers = Array.from({ length: 20 }, () => refusedBy(16755));
     fixture.duringRead = () => {
@@ -83,14 +83,14 @@ describe('a key whose document the destination does not take yet', () => {
     expect([fixture.writes.length, fixture.rereads.size]).toEqual([21, 0]);
   });
 
-  it('because an index is ahead of it waits however far the readings are behind what the source has', async () => {
+  it('waits for an index however far the reads are behind the source', async () => {
     [fixture.source, fixture.everywhere] = [[bad], [fixed]];
     fixture.answers = Array.from({ length: 400 }, () => refusedBy(171));
     expect((await tryAgain(400)).ended).toBeNull();
     expect(fixture.rereads.size).toBe(1);
   });
 
-  it('because of an index ends the migration when the source has the very document after half an hour', async () => {
+  it('ends the migration when the source still has it after half an hour', async () => {
     [fixture.source, fixture.everywhere] = [[bad], [bad]];
     fixture.answers = Array.from({ length: 400 }, () => refusedBy(16755));
     const started_ms = fixture.scheduler.monotonic_ms();
@@ -101,7 +101,7 @@ describe('a key whose document the destination does not take yet', () => {
     expect(fixture.scheduler.monotonic_ms() - started_ms).toBeGreaterThanOrEqual(25 * 60_000);
   });
 
-  it('because of an index says nothing of documents with the same _id on several shards', async () => {
+  it('refused by an index is no duplicate _id across shards', async () => {
     const twin = bytesOf({ _id: 1, sk: 7 });
     [fixture.source, fixture.destination, fixture.everywhere] = [[fixed, twin], [twin], [fixed, twin]];
     fixture.answers = Array.from({ length: 8 }, () => ({ ...refusedBy(16755), n: 1 }));
@@ -109,7 +109,7 @@ describe('a key whose document the destination does not take yet', () => {
     expect(fixture.rereads.size).toBe(0);
   });
 
-  it("because the collection's collation finds one that is still to be deleted is written after that", async () => {
+  it('refused because the collation matches a document to delete is written after the delete', async () => {
     fixture.collection = collectionOf({ collated: true, sourceKey: [], destinationKey: [] });
     fixture.source = [bytesOf({ _id: 1 })];
     fixture.answers = Array.from({ length: 7 }, () => refusedBy(66));
@@ -121,18 +121,15 @@ describe('a key whose document the destination does not take yet', () => {
 it.each([
   ['written', [bytesOf({ _id: 1, sk: 3 })], [], 'update'],
   ['deleted', [], [bytesOf({ _id: 1, sk: 3 })], 'delete'],
-] as const)(
-  'a document that is to be %s, of which nobody knows whether it was, is so again',
-  async (_how, onSource, onDestination, kind) => {
-    [fixture.source, fixture.destination, fixture.retrying] = [[...onSource], [...onDestination], times(2)];
-    fixture.answers = [{ n: 0, failures: [{ index: 0, code: 217, message: '' }] }];
-    await fixture.reread(1);
-    expect(fixture.writes.map((one) => one.kind)).toEqual([kind, kind]);
-    expect(fixture.rereads.size).toBe(0);
-  },
-);
+] as const)('a document with an unknown write outcome is %s again', async (_how, onSource, onDestination, kind) => {
+  [fixture.source, fixture.destination, fixture.retrying] = [[...onSource], [...onDestination], times(2)];
+  fixture.answers = [{ n: 0, failures: [{ index: 0, code: 217, message: '' }] }];
+  await fixture.reread(1);
+  expect(fixture.writes.map((one) => one.kind)).toEqual([kind, kind]);
+  expect(fixture.rereads.size).toBe(0);
+});
 
-it('a refused repair ends the migration by namespace and code', async () => {
+it('a refused re-read ends the migration with namespace and code', async () => {
   fixture.source = [bytesOf({ _id: 1, sk: 3 })];
   fixture.answers = [{ n: 0, failures: [{ index: 0, code: 10334, message: 'secret' }] }];
   const { run } = await fixture.reread(1);

@@ -10,19 +10,19 @@ import { batchOf } from '../model/calls.js';
 import { collectionOf, never, once, rawOf, settled } from '../model/parts.js';
 import { randomOf, Scheduler } from '../model/scheduler.js';
 
-/** The operation time of every reading from the source. */
+/** The operation time of every read from the source. */
 export const readEnd = 40n;
 
-/** A rereader over documents in memory, with what it read and wrote. */
+/** A rereader over documents in memory, which records its reads and writes. */
 export class RereadFixture {
   collection = collectionOf();
   source: Uint8Array[] = [];
   destination: Uint8Array[] = [];
-  /** What the source has on all its shards. */
+  /** The documents on all shards of the source. */
   everywhere: Uint8Array[] = [];
   readonly reads: Document[] = [];
   readonly writes: { kind: string; statements: Document[] }[] = [];
-  /** What the destination answers, write by write; success when there is none left. */
+  /** The answers of the destination, write by write; success by default. */
   answers: Partial<WriteOutcome>[] = [];
   readonly watermarks: bigint[] = [];
   readonly released: { buffered: number; size: number }[] = [];
@@ -32,7 +32,7 @@ export class RereadFixture {
   );
   readonly scheduler = new Scheduler(randomOf(1));
   readonly stop = new AbortController();
-  /** Lets readings begin; null where nothing waits for the dispatcher. */
+  /** Resolves `untilRouted`; null when that resolves at once. */
   routed: (() => void) | null = null;
   givenUp: () => GivenUpRange | null = () => null;
   failRead: Error | null = null;
@@ -41,7 +41,7 @@ export class RereadFixture {
   untilNamed: RereadDependencies['untilNamed'] = () => Promise.resolve();
   retrying: RereadDependencies['retrying'] = once;
 
-  /** Begins to re-read the keys and lets everything happen that waits for nothing. */
+  /** Starts a re-read of the documents and runs everything that waits for nothing. */
   async reread(...ids: unknown[]): Promise<{ rereader: Rereader; run: Promise<unknown> }> {
     const { collection, scheduler, rereads } = this;
     await rereads.add(ids.map((id) => ({ collection, id: rawOf(id), reason: 'duplicateKey' as const, time: 25n })));

@@ -12,8 +12,8 @@ beforeEach(() => {
   fixture = new RereadFixture();
 });
 
-describe('a doubtful key', () => {
-  it('is read at a time that includes every event that was dropped for it, once all of that was routed', async () => {
+describe('a document to re-read', () => {
+  it('is read at a time that includes every dropped event, once the stream is routed up to it', async () => {
     fixture.routed = () => undefined;
     await fixture.reread(1);
     expect(fixture.reads).toEqual([]);
@@ -40,7 +40,7 @@ describe('a doubtful key', () => {
     expect(fixture.rereads.size).toBe(0);
   });
 
-  it('whose document fits into no statement beside its key is inserted, once what was there is removed', async () => {
+  it('is inserted, after a delete, when it fits into no statement beside its key', async () => {
     const id = 'i'.repeat(20_000);
     [fixture.source, fixture.destination] = [
       [bytesOf({ _id: id, sk: 3, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) })],
@@ -54,7 +54,7 @@ describe('a doubtful key', () => {
     ]);
   });
 
-  it('whose shard key no upsert can name is inserted, once what was there is removed, and its zero timestamp put back', async () => {
+  it('is inserted, after a delete, when no upsert can name its shard key, and gets its zero timestamp', async () => {
     [fixture.source, fixture.destination] = [
       [withUndefined({ _id: 1, sk: null, at: new Timestamp(0n) })],
       [bytesOf({ _id: 1, sk: 3 })],
@@ -67,20 +67,20 @@ describe('a doubtful key', () => {
     ]);
   });
 
-  it('whose document is gone is deleted under the key that it has on the destination', async () => {
+  it('is deleted under its key on the destination when the source no longer has it', async () => {
     fixture.destination = [bytesOf({ _id: 1, sk: 7 })];
     await fixture.reread(1);
     expect(fixture.writes.map(({ kind }) => kind)).toEqual(['delete']);
     expect(fixture.filtersOf('delete')).toEqual([{ sk: new Int32(7), _id: new Int32(1) }]);
   });
 
-  it('whose document has another shard key now is deleted first', async () => {
+  it('is deleted first when its shard key has changed', async () => {
     [fixture.source, fixture.destination] = [[bytesOf({ _id: 1, sk: 3 })], [bytesOf({ _id: 1, sk: 7 })]];
     await fixture.reread(1);
     expect(fixture.writes.map(({ kind }) => kind)).toEqual(['delete', 'update']);
   });
 
-  it('whose _id has another type now is deleted first: no update changes an _id', async () => {
+  it('is deleted first when its _id has another type: no update changes an _id', async () => {
     [fixture.source, fixture.destination] = [
       [bytesOf({ _id: new Double(1), sk: 3 })],
       [bytesOf({ _id: new Int32(1), sk: 3 })],
@@ -92,7 +92,7 @@ describe('a doubtful key', () => {
     ]);
   });
 
-  it("that is another share's on either side is left to it", async () => {
+  it('is left alone on the side where another task owns it', async () => {
     fixture.collection = collectionOf({ owns: (document) => BSON.deserialize(document).sk === 3 });
     fixture.source = [bytesOf({ _id: 1, sk: 4 })];
     fixture.destination = [bytesOf({ _id: 1, sk: 7 })];
@@ -101,20 +101,20 @@ describe('a doubtful key', () => {
     expect(fixture.rereads.size).toBe(0);
   });
 
-  it('is covered by begun up to the end of its reading, before anything is written', async () => {
+  it('is covered by the apply watermark up to the end of the read, before any write', async () => {
     fixture.source = [bytesOf({ _id: 1, sk: 3 })];
     await fixture.reread(1);
     expect(fixture.watermarks).toEqual([25n, readEnd]);
   });
 
-  it('lets held events go on in the moment in which it leaves the set', async () => {
+  it('releases its buffered events in the same tick in which it leaves the set', async () => {
     fixture.duringRead = () => void fixture.rereads.absorb(updateOf(1, 30n, { a: 1 }), fixture.collection);
     await fixture.reread(1);
     expect(fixture.released).toEqual([{ buffered: 2, size: 0 }]);
     expect(fixture.rereads.readEndOf(fixture.collection, rawOf(1))).toBe(readEnd);
   });
 
-  it('whose time became unreadable is read again later, with what was held in it', async () => {
+  it('is read again later when its time becomes unreadable; that read includes the buffered events', async () => {
     fixture.failRead = serverError(246);
     fixture.duringRead = () => void fixture.rereads.absorb(updateOf(1, 30n, { a: 1 }), fixture.collection);
     await fixture.reread(1);
@@ -122,8 +122,8 @@ describe('a doubtful key', () => {
   });
 });
 
-describe('a doubtful key of a collection that is let go of', () => {
-  it('is read again later: what its reading waits for may wait for the change itself', async () => {
+describe('a document of a suspended collection', () => {
+  it('is read again later: its read may wait for the DDL change itself', async () => {
     fixture.collection = collectionOf({ readBy: 'name' });
     fixture.source = [bytesOf({ _id: 1, sk: 3 })];
     fixture.untilNamed = (_collection, signal) => new Condition().until(() => false, signal);
@@ -135,7 +135,7 @@ describe('a doubtful key of a collection that is let go of', () => {
     expect([...fixture.rereads.entries()]).toMatchObject([{ readTime: null, attempts: 1 }]);
   });
 
-  it('of another one is repaired all the same', async () => {
+  it('does not stop re-reads of other collections', async () => {
     let named = (): void => undefined;
     fixture.collection = collectionOf({ readBy: 'name' });
     fixture.source = [bytesOf({ _id: 1, sk: 3 })];
@@ -148,8 +148,8 @@ describe('a doubtful key of a collection that is let go of', () => {
   });
 });
 
-describe('a doubtful key of a capped collection, which is not read at one time', () => {
-  it('is read by its UUID on a shard, whatever the collection is called by then', async () => {
+describe('a document of a capped collection, which is not read at one time', () => {
+  it('is read by collection UUID on a shard, also after a rename', async () => {
     fixture.collection = collectionOf({ capped: true, sourceKey: [], destinationKey: [] });
     [fixture.source, fixture.destination] = [[bytesOf({ _id: 1, a: 2 })], [bytesOf({ _id: 1, a: 1 })]];
     await fixture.reread(1);
@@ -160,14 +160,14 @@ describe('a doubtful key of a capped collection, which is not read at one time',
     expect([fixture.writes.length, fixture.rereads.size]).toEqual([1, 0]);
   });
 
-  it('stays when the collection is gone', async () => {
+  it('stays in the set when the collection is gone', async () => {
     fixture.collection = collectionOf({ capped: true, sourceKey: [], destinationKey: [] });
     fixture.failRead = serverError(26);
     await fixture.reread(1);
     expect([...fixture.rereads.entries()]).toMatchObject([{ readTime: null, attempts: 1 }]);
   });
 
-  it("stays when the name it was read under may have been another collection's by then", async () => {
+  it('stays in the set when its read by name may have reached another collection', async () => {
     fixture.collection = collectionOf({ capped: true, sourceKey: [], destinationKey: [], readBy: 'name' });
     [fixture.source, fixture.destination] = [[bytesOf({ _id: 1, a: 2 })], [bytesOf({ _id: 1, a: 1 })]];
     fixture.duringRead = () => void (fixture.mayRead = false);
@@ -179,12 +179,12 @@ describe('a doubtful key of a capped collection, which is not read at one time',
   });
 });
 
-describe('keys with large documents', () => {
-  /** Of the largest size that servers take. */
+describe('large documents', () => {
+  /** A document of the maximal size. */
   const largest = (_id: number): Uint8Array =>
     bytesOf({ _id, sk: 3, text: new Binary(new Uint8Array(16 * 2 ** 20 - 33)) });
 
-  it('are written in bulks that the server takes', async () => {
+  it('are written in bulks that the server accepts', async () => {
     const size = 5 * 2 ** 20;
     fixture.source = [1, 2, 3].map((_id) => bytesOf({ _id, sk: 3, text: new Binary(new Uint8Array(size)) }));
     fixture.destination = [1, 2, 3].map((_id) => bytesOf({ _id, sk: 7 }));
@@ -193,7 +193,7 @@ describe('keys with large documents', () => {
     expect(fixture.filtersOf('update').map(({ _id }) => String(_id))).toEqual(['1', '2', '3']);
   });
 
-  it('are read fewer at a time when all of them together are too much, and the largest alone', async () => {
+  it('are read in smaller batches when they are too large together, and the largest alone', async () => {
     const documents = new Map([1, 2, 3].map((_id) => [_id, largest(_id)]));
     fixture.duringRead = () => {
       const { filter } = fixture.reads.at(-1) as { filter: { _id: { $in: Int32[] } } };
@@ -212,7 +212,7 @@ describe('keys with large documents', () => {
   });
 });
 
-it('keys with large _ids are read fewer at a time: their filter has to fit into a command', async () => {
+it('documents with large _ids are read in smaller batches: the filter has to fit into a command', async () => {
   const ids = ['a', 'b', 'c'].map((letter) => letter.repeat(4 * 2 ** 20));
   await fixture.reread(...ids);
   for (let moment = 0; moment < 400; moment += 1) await fixture.scheduler.step();
@@ -221,8 +221,8 @@ it('keys with large _ids are read fewer at a time: their filter has to fit into 
   expect(asked.every((count) => count <= 1)).toBe(true);
 });
 
-describe('a range of keys that is given up', () => {
-  it('loses its own documents, whatever the source has, and its keys', async () => {
+describe('a range that is given up', () => {
+  it('loses its own documents, whatever the source has, and its entries', async () => {
     fixture.collection = collectionOf({ owns: (document) => BSON.deserialize(document).sk === 1 });
     [fixture.source, fixture.destination] = [
       [bytesOf({ _id: 1, sk: 1 })],
@@ -244,7 +244,7 @@ describe('a range of keys that is given up', () => {
     expect([fixture.rereads.size, left]).toEqual([0, [25n]]);
   });
 
-  it('keeps its keys as long as the destination cannot be read', async () => {
+  it('keeps its entries while the destination cannot be read', async () => {
     fixture.failRead = serverError(175);
     fixture.givenUp = () => ({
       collection: fixture.collection,

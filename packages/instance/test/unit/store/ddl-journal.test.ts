@@ -14,7 +14,7 @@ let records: MigrationRecords;
 let journal: DdlJournal;
 let former: number;
 let present: number;
-/** Commands that a frozen leader is about to send wait here, by what they write. */
+/** Commands that a frozen leader is about to send, by what they write. */
 let frozen: (() => void) | null;
 let freeze: string | null;
 
@@ -62,8 +62,8 @@ async function replaceLeader(): Promise<void> {
   await journal.claim(present, never);
 }
 
-describe('the definition journal', () => {
-  it('has its entries in order, and says which are done', async () => {
+describe('the DDL journal', () => {
+  it('has its entries in order, with their state', async () => {
     for (let ordinal = 1; ordinal <= 12; ordinal += 1) await journal.append(former, ordinal, found('a'), never);
     await journal.finish(former, 1, new Binary(Buffer.from('x')), never);
     await journal.finish(former, 1, null, never);
@@ -78,7 +78,7 @@ describe('the definition journal', () => {
     expect((await records.read(never))?.ddlChanges).toEqual({ known: 12, done: 1 });
   });
 
-  it('does not count what a leader wrote that thawed before its successor had an entry there', async () => {
+  it('does not count the entry of a former leader that resumes before its successor writes there', async () => {
     await replaceLeader();
     await expect(journal.append(former, 1, found('a'), never)).rejects.toMatchObject({ error: 'staleEpoch' });
     expect(await read()).toEqual([]);
@@ -86,7 +86,7 @@ describe('the definition journal', () => {
     expect(await read()).toEqual([[1, 'b', 'undone']]);
   });
 
-  it('is not overwritten by a leader that thaws after its successor has an entry there', async () => {
+  it('is not overwritten by a former leader that resumes after its successor has written there', async () => {
     freeze = 'ddlChanges';
     const thawing = journal.append(former, 1, found('a'), never);
     await replaceLeader();
@@ -96,7 +96,7 @@ describe('the definition journal', () => {
     expect(await read()).toEqual([[1, 'b', 'undone']]);
   });
 
-  it('counts an entry that its leader was about to count under the epoch of then no more', async () => {
+  it('does not count an entry under the epoch of a former leader', async () => {
     freeze = 'migration';
     const thawing = journal.append(former, 1, found('a'), never);
     await expect.poll(() => frozen).not.toBeNull();
@@ -107,7 +107,7 @@ describe('the definition journal', () => {
     expect(await read()).toEqual([[1, 'b', 'undone']]);
   });
 
-  it('takes no result of a leader that was replaced', async () => {
+  it('accepts no result of a former leader', async () => {
     await journal.append(former, 1, found('a'), never);
     await replaceLeader();
     await expect(journal.finish(former, 1, new Binary(Buffer.from('old')), never)).rejects.toMatchObject({

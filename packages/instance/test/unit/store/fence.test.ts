@@ -4,7 +4,7 @@ import { FakeNodeClient } from '../fake-node-client.js';
 
 const { signal } = new AbortController();
 
-test('a document of the fence that a router could not write is a failure, though the reply says ok', async () => {
+test('a fence document that a router could not write is a failure, even when the reply is ok', async () => {
   const refused = { index: 1, code: 82, errmsg: 'no progress was made executing batch write op' };
   const client = new FakeNodeClient('router', { update: () => ({ ok: 1, n: 1, writeErrors: [refused] }) });
   await expect(createFence(client, 'replicaSet', ['s0', 's1'], { signal })).rejects.toMatchObject({

@@ -25,7 +25,7 @@ function outcomeOf(code: number): WriteOutcome {
   return { ...fine, n: 0, failures: [{ index: 0, code, message: '' }] };
 }
 
-/** A door that answers from the list and remembers tickets. */
+/** A client that answers from the list and records tickets. */
 function clientOf(answers: (WriteOutcome | Error | Promise<WriteOutcome>)[]): {
   client: NodeClient;
   tickets: WriteTicket[];
@@ -50,13 +50,13 @@ function fenceOf(client: NodeClient, retrying = once): SessionFence {
   return new SessionFence({ router: client, shardIds: ['a', 'b'] }, retrying);
 }
 
-/** What was sent, in order: the kind of write and its number in the epoch. */
+/** The sent writes in order: kind and number in the epoch. */
 function sentOf({ tickets, writes }: Pick<ReturnType<typeof clientOf>, 'tickets' | 'writes'>): string[] {
   return writes.map(({ collection }, at) => `${collection} ${(tickets[at]?.txnNumber ?? 0n) - base}`);
 }
 
 describe('a fenced write', () => {
-  it('has a number of its epoch that is never used again', async () => {
+  it('has a number of its epoch that is used only once', async () => {
     const { client, tickets } = clientOf([]);
     const writer = writerOf(client);
     for (let count = 0; count < 3; count += 1) await writer.write(write, never);
@@ -68,13 +68,13 @@ describe('a fenced write', () => {
     }
   });
 
-  it('whose outcome is unknown, or with a statement that may succeed later, is sent again under its number', async () => {
+  it('is sent again under its number when its outcome is unknown or a statement may succeed later', async () => {
     const { client, tickets, writes } = clientOf([new Error('connection lost'), outcomeOf(112), fine, fenced]);
     expect(await writerOf(client, times(3)).write(write, never)).toEqual(fine);
     expect(sentOf({ tickets, writes }).slice(0, 3)).toEqual(['orders 1', 'orders 1', 'orders 1']);
   });
 
-  it('that was sent more than once is over when its session is fenced on every shard, under a number of its own', async () => {
+  it('that was repeated ends once its session is fenced on every shard, under a new number', async () => {
     const { client, tickets, writes } = clientOf([new Error('connection lost'), fine, fenced, fine]);
     const writer = new FencedWriter(
       client,
@@ -90,7 +90,7 @@ describe('a fenced write', () => {
     expect(writes[2]?.statements).toHaveLength(2);
   });
 
-  it('that was sent more than once is not over before the fence is', async () => {
+  it('that was repeated does not end before its fence', async () => {
     let raise: (outcome: WriteOutcome) => void = () => undefined;
     const { client, writes } = clientOf([
       new Error('connection lost'),
@@ -108,13 +108,13 @@ describe('a fenced write', () => {
     expect(over).toBe(true);
   });
 
-  it('that a server refuses for good after a copy was sent is fenced, too', async () => {
+  it('that was repeated and refused is fenced too', async () => {
     const { client, tickets, writes } = clientOf([new Error('connection lost'), serverError(175), fenced]);
     await expect(writerOf(client, times(2)).write(write, never)).rejects.toMatchObject({ code: 175 });
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2']);
   });
 
-  it('never has the number of a fence that failed, which may stand on some shards', async () => {
+  it('never reuses the number of a failed fence, which some shards may have', async () => {
     const { client, tickets, writes } = clientOf([new Error('connection lost'), fine, { ...fenced, n: 1 }, fine]);
     const writer = new FencedWriter(
       client,
@@ -129,7 +129,7 @@ describe('a fenced write', () => {
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2', 'orders 3']);
   });
 
-  it('whose only sending ended without an answer of the server is fenced', async () => {
+  it('that was sent once without an answer is fenced', async () => {
     const { client, tickets, writes } = clientOf([new Error('an unreadable reply'), fenced]);
     await expect(writerOf(client).write(write, never)).rejects.toThrow('an unreadable reply');
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'fence 2']);
@@ -143,7 +143,7 @@ describe('a fenced write', () => {
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 2']);
   });
 
-  it('returns the failures that repeating cannot mend', async () => {
+  it('returns the failures that no repetition mends', async () => {
     const { client } = clientOf([outcomeOf(11000)]);
     expect(await writerOf(client).write(write, never)).toEqual(outcomeOf(11000));
   });
@@ -151,7 +151,7 @@ describe('a fenced write', () => {
   it.each([
     ['single statements, as routers do', outcomeOf(225)],
     ['the whole command, as a replica set does', serverError(225)],
-  ])('of a former owner is refused by name when the server refuses %s', async (_how, answer) => {
+  ])('of a former owner ends with staleEpoch when the server refuses %s', async (_how, answer) => {
     await expect(writerOf(clientOf([answer]).client).write(write, never)).rejects.toMatchObject({
       error: 'staleEpoch',
     });
@@ -161,7 +161,7 @@ describe('a fenced write', () => {
     ['single statements, as routers do', outcomeOf(217)],
     ['the whole command, as a replica set does', serverError(217)],
   ])(
-    'that was sent again, of which the server no longer knows whether it was carried out, says so of each statement, and is fenced: %s',
+    'that was repeated and has an unknown outcome reports it for each statement, and is fenced: %s',
     async (_how, answer) => {
       const { client, tickets, writes } = clientOf([new Error('connection lost'), answer, fenced]);
       expect(await writerOf(client, times(2)).write(write, never)).toEqual(outcomeOf(217));
@@ -169,7 +169,7 @@ describe('a fenced write', () => {
     },
   );
 
-  it('is one per session: a third waits for the first of two', async () => {
+  it('waits for a free session: a third for the first of two', async () => {
     let finish: (outcome: WriteOutcome) => void = () => undefined;
     const slow = new Promise<WriteOutcome>((resolve) => (finish = resolve));
     const { client, tickets } = clientOf([slow, new Promise(() => undefined)]);
@@ -205,7 +205,7 @@ describe('a fence', () => {
     }
   });
 
-  it('that failed on one shard for the moment is raised again under the same number', async () => {
+  it('that failed on one shard is repeated under the same number', async () => {
     const { client, tickets } = clientOf([
       { ...fenced, n: 1, failures: [{ index: 1, code: 189, message: '' }] },
       fenced,
@@ -214,7 +214,7 @@ describe('a fence', () => {
     expect(tickets.map(({ txnNumber }) => txnNumber)).toEqual([base, base]);
   });
 
-  it('whose repetition a shard cannot judge any more stands there: it has stored the number', async () => {
+  it('counts on a shard that no longer knows the outcome: it has stored the number', async () => {
     const { client, tickets } = clientOf([
       new Error('connection lost'),
       { ...fenced, n: 1, failures: [{ index: 1, code: 217, message: '' }] },
@@ -223,14 +223,14 @@ describe('a fence', () => {
     expect(tickets.map(({ txnNumber }) => txnNumber)).toEqual([base, base]);
   });
 
-  it('that did not change a document on every shard is none', async () => {
+  it('that did not change a document on every shard fails', async () => {
     const { client } = clientOf([{ ...fenced, n: 1 }]);
     await expect(fenceOf(client).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({
       error: 'internalError',
     });
   });
 
-  it('of an owner that has been succeeded meanwhile ends by name', async () => {
+  it('of a former owner ends with staleEpoch', async () => {
     const { client } = clientOf([outcomeOf(225)]);
     await expect(fenceOf(client).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({
       error: 'staleEpoch',
@@ -274,7 +274,7 @@ describe('the collection of the fence', () => {
   it.each([
     ['sharded already', 'sharded' as const, true],
     ['on a replica set', 'replicaSet' as const, false],
-  ])('that is %s only gets its documents', async (_what, kind, sharded) => {
+  ])('that is %s gets only its documents', async (_what, kind, sharded) => {
     const client = new FakeNodeClient('router', table(sharded));
     await createFence(client, kind, ['a', 'b'], { signal: never });
     expect(client.sent.map(({ command }) => Object.keys(command)[0]).filter((name) => name !== 'find')).toEqual([

@@ -12,9 +12,9 @@ import { never, once } from '../model/parts.js';
 
 let model: MetadataModel;
 let metadata: Metadata;
-/** What was written, in order: a router may keep a copy of any of it and carry it out when later ones are done. */
+/** The writes in order: a router may keep a copy of any of them and apply it after later ones. */
 let written: Document[];
-/** The next write takes effect, and its answer is lost. */
+/** The next write is applied, and its answer is lost. */
 let losesAnswer: boolean;
 
 beforeEach(() => {
@@ -29,7 +29,7 @@ beforeEach(() => {
   metadata = new Metadata({ label: 'router', command } as unknown as NodeClient, once);
 });
 
-/** Every write so far is carried out once more, one at a time; nothing changes by it. */
+/** Applies every write so far once more, one at a time, and expects no change. */
 function expectNoEffectOfCopies(collection: MetadataCollection): void {
   const before = model.documents(collection);
   for (const copy of written) {
@@ -38,7 +38,7 @@ function expectNoEffectOfCopies(collection: MetadataCollection): void {
   }
 }
 
-describe('a copy of a write that a router carries out late', () => {
+describe('a copy of a write that a router applies late', () => {
   it('deletes nothing of a stored catalog', async () => {
     const entries = ['a', 'b'].map((name) => new Binary(Buffer.from(name)));
     await storeEntries(metadata, 1, [...entries, ...entries], never);
@@ -48,7 +48,7 @@ describe('a copy of a write that a router carries out late', () => {
     expect(await readStoredEntries(metadata, 2, never)).toEqual(entries);
   });
 
-  it('does not take a migration back to where its leader has brought it on from', async () => {
+  it('does not set a migration back', async () => {
     const records = new MigrationRecords(metadata);
     const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
     const reversal: MigrationRecord['reversal'] = {
@@ -115,7 +115,7 @@ describe('a copy of a write that a router carries out late', () => {
     });
   });
 
-  it('takes back neither the checkpoint of a share, nor what it has begun and consented to', async () => {
+  it('lowers neither the checkpoint of a task, nor its apply watermark and acknowledged ordinal', async () => {
     const tasks = new TaskRecords(metadata);
     const owner = { syncID: 'a', incarnation: '1' };
     const { epoch } = await tasks.take('shard0', owner, 1, never);
@@ -131,7 +131,7 @@ describe('a copy of a write that a router carries out late', () => {
     ]);
   });
 
-  it('does not take a share from its owner', async () => {
+  it('does not take a task from its owner', async () => {
     const tasks = new TaskRecords(metadata);
     const ownerOf = (incarnation: string) => ({ syncID: 'a', incarnation });
     await tasks.take('shard0', ownerOf('1'), 1, never);
@@ -143,7 +143,7 @@ describe('a copy of a write that a router carries out late', () => {
   });
 });
 
-it('a share whose taking was answered only when it was sent again is taken once', async () => {
+it('a task is taken once when the write is repeated', async () => {
   const tasks = new TaskRecords(metadata);
   const owner = { syncID: 'a', incarnation: '1' };
   await tasks.take('shard0', owner, 1, never);

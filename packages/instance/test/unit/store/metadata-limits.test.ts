@@ -5,7 +5,7 @@ import { Metadata } from '../../../src/store/metadata.js';
 import { TaskStorage, storeEntries } from '../../../src/store/task-storage.js';
 import { never, once } from '../model/parts.js';
 
-/** A command is one BSON document for the server: it may have 16 MB and 16 KB. */
+/** A command is one BSON document of at most 16 MB and 16 KB. */
 const commandBytesMax = 16 * 2 ** 20 + 16 * 1024;
 
 let sent: Document[];
@@ -25,7 +25,7 @@ function statementsSent(): Document[] {
   return sent.flatMap(({ updates }) => (updates as Document[] | undefined) ?? []);
 }
 
-it('entries of large collections are stored in commands that the server takes', async () => {
+it('entries of large collections are stored in commands that the server accepts', async () => {
   const sizes = [7_900_000, 15_900_000, 100, 8_000_000, 8_000_000, 15_900_000];
   await storeEntries(
     metadata,
@@ -36,7 +36,7 @@ it('entries of large collections are stored in commands that the server takes', 
   expect(statementsSent().map(({ u }) => (u as { entry: Binary }).entry.length())).toEqual(sizes);
 });
 
-it('many doubtful keys with long _ids are stored, and taken out, in commands that the server takes', async () => {
+it('many documents to re-read with long _ids are stored and removed in commands that the server accepts', async () => {
   const storage = new TaskStorage(metadata, 'shard0', 1, never);
   const ids = Array.from({ length: 1_000 }, (_, n) => `${n} ${'x'.repeat(30_000)}`);
   await storage.upsert(ids.map((_id) => ({ _id })));

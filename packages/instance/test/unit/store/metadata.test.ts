@@ -12,7 +12,7 @@ import { collectionOf, never, once } from '../model/parts.js';
 let model: MetadataModel;
 let metadata: Metadata;
 let commands: Document[];
-/** Documents of one reply at most, as when they are large. */
+/** Upper bound of the documents in one reply, as with large ones. */
 let replyDocumentsMax: number;
 
 beforeEach(() => {
@@ -46,7 +46,7 @@ describe('metadata', () => {
     }
   });
 
-  it('is read to the end, also when a reply holds fewer documents than were asked for', async () => {
+  it('is read to the end, even when a reply has fewer documents than requested', async () => {
     await metadata.upsertMany(
       'rereads',
       ['a', 'b', 'c', 'd', 'e'].map((_id) => ({ _id, task: 's' })),
@@ -63,7 +63,7 @@ describe('metadata', () => {
     expect(commands.filter((command) => 'killCursors' in command)).toHaveLength(2);
   });
 
-  it('has the names of all copies, also where there are more than one reply holds', async () => {
+  it('has the names of all copies, even when they need several replies', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'].map((copy) => ({ copy, task: 's' }));
     await metadata.upsertMany(
       'partitions',
@@ -76,7 +76,7 @@ describe('metadata', () => {
     );
   });
 
-  it('is read at once when one reply holds all of it', async () => {
+  it('is read in one reply where possible', async () => {
     await metadata.upsertMany('rereads', [{ _id: 'a', task: 's' }], never);
     commands = [];
     await metadata.find('rereads', { task: 's' }, never);
@@ -86,7 +86,7 @@ describe('metadata', () => {
   it.each([
     ['a statement', { writeErrors: [{ index: 0, code: 11000 }] }, 11000],
     ['a write concern', { writeConcernError: { code: 64 } }, 64],
-  ])('that %s failed for is not written', async (_what, reply, code) => {
+  ])('is not written when %s failed', async (_what, reply, code) => {
     const failing = new Metadata(
       { label: 'router', command: () => Promise.resolve(reply) } as unknown as NodeClient,
       once,
@@ -97,7 +97,7 @@ describe('metadata', () => {
   });
 });
 
-describe('the record of the migration', () => {
+describe('the migration record', () => {
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
   const migration: NewMigration = {
     release: '2.0.0',
@@ -110,7 +110,7 @@ describe('the record of the migration', () => {
   };
   const failure = { error: 'retriesExhausted' as const, errorDescription: 'x' };
 
-  it('is joined by instances with the same options and clusters only', async () => {
+  it('is joined only by instances with the same options and clusters', async () => {
     const records = new MigrationRecords(metadata);
     expect((await records.begin(migration, never)).phase).toBe('starting');
     expect((await records.begin(migration, never)).leaderEpoch).toBe(0);
@@ -128,7 +128,7 @@ describe('the record of the migration', () => {
     ).rejects.toMatchObject({ error: 'migrationExists' });
   });
 
-  it('takes writes of the present leader only', async () => {
+  it('accepts only writes of the present leader', async () => {
     const records = new MigrationRecords(metadata);
     await records.begin(migration, never);
     const former = await records.takeLeaderEpoch(never);
@@ -151,7 +151,7 @@ describe('the record of the migration', () => {
     expect(await records.read(never)).toMatchObject({ phase: 'starting', failure });
   });
 
-  it('does not fail any more once it is opening, and opening may be repeated', async () => {
+  it('cannot fail once it is opening, and the opening can be repeated', async () => {
     const records = new MigrationRecords(metadata);
     await records.begin(migration, never);
     const epoch = await records.takeLeaderEpoch(never);
@@ -161,7 +161,7 @@ describe('the record of the migration', () => {
   });
 });
 
-describe('the record of a share', () => {
+describe('a task record', () => {
   it('gets a new epoch with every owner, keeps its sessions, and refuses former owners', async () => {
     const tasks = new TaskRecords(metadata);
     const first = await tasks.take('shard0', { syncID: 'a', incarnation: '1' }, 2, never);
@@ -178,7 +178,7 @@ describe('the record of a share', () => {
   });
 });
 
-describe('partitions and doubtful keys of a share', () => {
+describe('partitions and documents to re-read of a task', () => {
   const collection = collectionOf();
   const uuids = [collection.uuid];
 
@@ -186,7 +186,7 @@ describe('partitions and doubtful keys of a share', () => {
     return new TaskStorage(metadata, task, epoch, never);
   }
 
-  it('are claimed by a new owner, after which a former one can write none of them', async () => {
+  it('are claimed by a new owner; afterwards a former one can write none of them', async () => {
     const former = storageOf(1);
     await former.claim(uuids);
     await former.saverOf(collection.uuid)(collection, [{ state: 'copying' }]);
@@ -205,7 +205,7 @@ describe('partitions and doubtful keys of a share', () => {
     expect((await present.claim(uuids)).rereads).toEqual([]);
   });
 
-  it('are claimed before they exist: a former owner cannot make them either', async () => {
+  it('are claimed before they exist: a former owner cannot create them', async () => {
     const former = storageOf(1);
     await former.claim(uuids);
     const present = storageOf(2);
@@ -217,13 +217,13 @@ describe('partitions and doubtful keys of a share', () => {
     expect((await present.claim(uuids)).partitions.get(collection.uuid)).toEqual([{ state: 'copying' }]);
   });
 
-  it('are not claimed back by a former owner that was frozen before its claim', async () => {
+  it('are not claimed by a former owner that was frozen before its claim', async () => {
     await storageOf(2).claim(uuids);
     await expect(storageOf(1).claim(uuids)).rejects.toMatchObject({ error: 'staleEpoch' });
     await expect(storageOf(2).saverOf(collection.uuid)(collection, [])).resolves.toBeUndefined();
   });
 
-  it('of a former owner that came after the claim are not read', async () => {
+  it('of a former owner are not read when written after the claim', async () => {
     const present = storageOf(2);
     await present.claim(uuids);
     await storageOf(1).upsert([{ _id: 'late', uuid: collection.uuid }]);
@@ -232,7 +232,7 @@ describe('partitions and doubtful keys of a share', () => {
     expect(model.documents('rereads')).toMatchObject([{ epoch: 2 }]);
   });
 
-  it('of other shares are not touched', async () => {
+  it('of other tasks stay unchanged', async () => {
     await storageOf(1, 'shard1').upsert([{ _id: 'a', uuid: collection.uuid }]);
     expect((await storageOf(2).claim(uuids)).rereads).toEqual([]);
     await storageOf(2).remove(['a']);
@@ -250,7 +250,7 @@ describe('the stored catalog', () => {
     expect(await readStoredEntries(metadata, 1, never)).toEqual(entries);
   });
 
-  it('is not changed by a former leader that thaws: what it has sampled anew is read by nobody', async () => {
+  it('is not changed by a former leader that resumes: its entries are not read', async () => {
     await storeEntries(metadata, 1, entriesOf('broken off'), never);
     await storeEntries(metadata, 2, entriesOf('a', 'b'), never);
     await storeEntries(metadata, 1, entriesOf('late'), never);
@@ -258,8 +258,8 @@ describe('the stored catalog', () => {
   });
 });
 
-describe('how the source is read', () => {
-  it('is recorded by the first instance, and another one that reads otherwise is refused', async () => {
+describe('the source access', () => {
+  it('is recorded by the first instance, which refuses others with another access', async () => {
     const records = new MigrationRecords(metadata);
     const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
     const wanted: NewMigration = {

@@ -37,7 +37,7 @@ describe('partitions', () => {
     expect(table.partitions.map(({ upper }) => upper)).toEqual([rawOf(5), rawOf('m'), maxKey]);
   });
 
-  it('hold each _id in exactly one range, and all of an id class in the same', () => {
+  it('contain each _id in exactly one range, and all of an id class in the same', () => {
     fc.assert(
       fc.property(fc.array(bsonValues, { maxLength: 6 }), bsonValues, bsonValues, (starts, one, other) => {
         const sorted = starts
@@ -58,7 +58,7 @@ describe('partitions', () => {
     );
   });
 
-  it('split into a closed one and a waiting rest that inherits its times, and dirty only as told', () => {
+  it('split into a first part and a waiting rest with its read time, dirty only on request', () => {
     const table = PartitionTable.fresh(collection, [], nothing);
     bringTo(first(table), 'copying', 7n);
     first(table).markDirty();
@@ -79,7 +79,7 @@ describe('partitions', () => {
 });
 
 describe('the durable form', () => {
-  it('brings bounds back byte for byte, and unfinished copies as waiting and dirty', async () => {
+  it('restores bounds byte for byte, and unfinished copies as waiting and dirty', async () => {
     const table = PartitionTable.fresh(
       collection,
       [
@@ -126,7 +126,7 @@ describe('the durable form', () => {
     });
   });
 
-  it('of a partition that closes is done and clean in the one write that opens its rest', async () => {
+  it('of a closing partition is done and clean in the same write as its rest', async () => {
     const table = PartitionTable.fresh(collection, [], nothing);
     bringTo(first(table), 'copying', 7n);
     first(table).markDirty();
@@ -139,7 +139,7 @@ describe('the durable form', () => {
     ]);
   });
 
-  it('is saved one write after the other, each as it was when asked for', async () => {
+  it('is saved one write after the other, each with the state at its call', async () => {
     const saves: { states: unknown[]; done: () => void }[] = [];
     const table = PartitionTable.fresh(
       collection,
@@ -157,7 +157,7 @@ describe('the durable form', () => {
     expect(saves.map(({ states }) => states)).toEqual([['waiting'], ['copying']]);
   });
 
-  it('that could not be saved fails those who asked, and later ones are tried', async () => {
+  it('fails one save without stopping later ones', async () => {
     let fails = true;
     const table = PartitionTable.fresh(collection, [], () =>
       fails ? Promise.reject(new Error('refused')) : Promise.resolve(),

@@ -41,15 +41,15 @@ function only(set: RereadSet): RereadEntry {
   return entry;
 }
 
-describe('a doubtful key', () => {
-  it('stands for everything that the index takes for equal', async () => {
+describe('a document to re-read', () => {
+  it('stands for all _ids of its id class', async () => {
     const { set, storage } = await setWith(new Int32(1), new Double(1), Long.ONE, 'a', new BSONSymbol('a'));
     expect([set.size, storage.documents.size]).toEqual([2, 2]);
     expect(set.get(collection, rawOf(new Double(1)))).toBeDefined();
     expect(set.get(collectionOf({ uuid: 'ff'.repeat(16) }), rawOf(1))).toBeUndefined();
   });
 
-  it('is not durable before the storage says so', async () => {
+  it('is not durable before it is stored', async () => {
     const { set, storage } = await setWith();
     storage.holds = true;
     let added = false;
@@ -61,7 +61,7 @@ describe('a doubtful key', () => {
     expect([added, only(set).durable]).toEqual([true, true]);
   });
 
-  it('comes back after a restart, bytes and all', async () => {
+  it('is restored after a restart, byte for byte', async () => {
     const { storage } = await setWith(new Map([['x', new Double(1)]]), 'text');
     const restored = new RereadSet(new StorageOfTests(), new ByteBudget(1));
     restored.restore([...storage.documents.values()], new Map([[collection.uuid, collection]]));
@@ -71,7 +71,7 @@ describe('a doubtful key', () => {
     ]);
   });
 
-  it('owns its bytes: the batch it came from may go', async () => {
+  it('owns its bytes, so that its batch can be freed', async () => {
     const { set } = await setWith();
     const id = rawOf('text');
     await set.add([{ ...keyOf(1), id }]);
@@ -80,8 +80,8 @@ describe('a doubtful key', () => {
   });
 });
 
-describe('a key that statements may be under way for', () => {
-  it('absorbs its events at once, and is not read before those are answered', async () => {
+describe('a document that may have statements in flight', () => {
+  it('absorbs its events at once, and is not read before these are answered', async () => {
     const { set, storage } = await setWith();
     let answer = (): void => undefined;
     const added = set.addParked([keyOf(1, 0n)], () => new Promise<void>((resolve) => (answer = resolve)));
@@ -94,8 +94,8 @@ describe('a key that statements may be under way for', () => {
   });
 });
 
-describe('an event of a doubtful key', () => {
-  it('is dropped until the reading time is chosen and up to it, and held above it', async () => {
+describe('an event of a document to re-read', () => {
+  it('is dropped before there is a read time, and up to it; later ones are buffered', async () => {
     const { set } = await setWith(1);
     const entry = only(set);
     expect(set.absorb(updateOf(1, 7n, { a: 1 }), collection)).toBe('dropped');
@@ -107,7 +107,7 @@ describe('an event of a doubtful key', () => {
     expect(set.oldestBuffered()).toBe(9n);
   });
 
-  it('is held with bytes of its own: the reply it came in may go', async () => {
+  it('is buffered with a copy of its bytes, so that its reply can be freed', async () => {
     const { set } = await setWith(1);
     only(set).readTime = 8n;
     const event = updateOf(1, 9n, { a: 1 });
@@ -117,7 +117,7 @@ describe('an event of a doubtful key', () => {
     expect(only(set).buffered[0]?.documentKey).toEqual(before);
   });
 
-  it('that was held is dropped by a failed try, and the next reading is no earlier', async () => {
+  it('that is buffered is dropped by a failed read, and the next read is not earlier', async () => {
     const { set, budget } = await setWith(1);
     const entry = only(set);
     entry.readTime = 8n;
@@ -129,15 +129,15 @@ describe('an event of a doubtful key', () => {
     expect([budget.used, set.oldestBuffered()]).toEqual([0, null]);
   });
 
-  it('raises the reading time when its key is doubted again', async () => {
+  it('raises the read time with another request', async () => {
     const { set, storage } = await setWith(1);
     await set.add([keyOf(1, 20n)]);
     expect([only(set).dropped, storage.documents.size]).toEqual([20n, 1]);
   });
 });
 
-describe('a repaired key', () => {
-  it('leaves durably first, and its held events go on in the moment in which it leaves', async () => {
+describe('a re-read document', () => {
+  it('is removed durably first, and releases its buffered events in the same tick', async () => {
     const { set, storage } = await setWith(1, 2);
     storage.holds = true;
     const sizes: number[] = [];
@@ -152,7 +152,7 @@ describe('a repaired key', () => {
     expect(storage.documents.size).toBe(0);
   });
 
-  it('is remembered with the end of its reading until everything before is done', async () => {
+  it('is remembered with the end of its read until all earlier events are applied', async () => {
     const { set } = await setWith(1);
     await set.remove([...set.entries()], 9n, () => undefined);
     expect(set.readEndOf(collection, rawOf(new Double(1)))).toBe(9n);
@@ -163,8 +163,8 @@ describe('a repaired key', () => {
   });
 });
 
-describe('keys of a collection that is gone', () => {
-  it('leave the set, durably, and give back what they have held', async () => {
+describe('documents of a collection that is gone', () => {
+  it('are removed durably, and free their buffered events', async () => {
     const { set, storage, budget } = await setWith(1, 2);
     const other = collectionOf({ uuid: 'ff'.repeat(16) });
     await set.add([{ ...keyOf(3), collection: other }]);

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { SerialQueue } from '../../../src/store/serial-queue.js';
 
-it('does one thing after the other, also when one fails', async () => {
+it('runs calls one after the other, also when one fails', async () => {
   const turns = new SerialQueue();
   const done: string[] = [];
   const free: (() => void)[] = [];
   const work = (name: string) =>
     turns.run(async () => {
-      done.push(`${name} begun`);
+      done.push(`${name} started`);
       await new Promise<void>((resolve) => free.push(resolve));
       if (name === 'second') throw new Error(name);
       done.push(`${name} ended`);
@@ -20,6 +20,6 @@ it('does one thing after the other, also when one fails', async () => {
     free.shift()?.();
     await one.catch(() => undefined);
   }
-  expect(done).toEqual(['first begun', 'first ended', 'second begun', 'third begun', 'third ended']);
+  expect(done).toEqual(['first started', 'first ended', 'second started', 'third started', 'third ended']);
   expect((await ended).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
 });

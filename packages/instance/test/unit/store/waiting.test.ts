@@ -5,8 +5,8 @@ import { runTogether } from '../../../src/store/run-together.js';
 import { Condition } from '../../../src/store/condition.js';
 import { never, settled } from '../model/parts.js';
 
-describe('applyWatermark', () => {
-  it('is durable before anyone goes on, and one write covers what the stream has reached', async () => {
+describe('the apply watermark', () => {
+  it('is durable before its waiters continue, and one write covers what the stream has read', async () => {
     const saves: { time: bigint; done: () => void }[] = [];
     const applyWatermark = new ApplyWatermark(
       10n,
@@ -22,7 +22,7 @@ describe('applyWatermark', () => {
     expect(covered).toEqual([10n, 20n, 30n]);
   });
 
-  it("covers a time beyond the stream's position too", async () => {
+  it("also covers a time beyond the stream's position", async () => {
     const saves: bigint[] = [];
     const applyWatermark = new ApplyWatermark(
       0n,
@@ -34,7 +34,7 @@ describe('applyWatermark', () => {
     expect(saves).toEqual([9n]);
   });
 
-  it('lets nobody go on whose write failed', async () => {
+  it('fails its waiters when the write fails', async () => {
     const applyWatermark = new ApplyWatermark(
       0n,
       () => Promise.reject(new Error('refused')),
@@ -46,7 +46,7 @@ describe('applyWatermark', () => {
 });
 
 describe('a byte budget', () => {
-  it('lets readers wait while it is used up, and never those who hold bytes', async () => {
+  it('makes readers wait while it is full, and never its takers', async () => {
     const budget = new ByteBudget(100);
     budget.take(150);
     let free = false;
@@ -70,8 +70,8 @@ describe('a byte budget', () => {
   });
 });
 
-describe('a signal between stations', () => {
-  it('wakes those whose condition holds, and the others wait on', async () => {
+describe('a condition', () => {
+  it('wakes the waiters whose condition holds', async () => {
     const condition = new Condition();
     let level = 0;
     const woken: number[] = [];
@@ -83,7 +83,7 @@ describe('a signal between stations', () => {
     }
   });
 
-  it("ends with the signal's reason, also when the condition holds", async () => {
+  it("rejects with the signal's reason, even when the condition holds", async () => {
     const stop = new AbortController();
     const waiting = new Condition().until(() => false, stop.signal);
     stop.abort(new Error('stopped'));
@@ -93,7 +93,7 @@ describe('a signal between stations', () => {
 });
 
 describe('tasks that run together', () => {
-  it('all end when one fails, and the first failure is thrown when they have ended', async () => {
+  it('all end when one fails, and throw the first failure when they have ended', async () => {
     const ended: string[] = [];
     const other = async (signal: AbortSignal): Promise<void> => {
       await new Condition().until(() => false, signal).catch(() => undefined);
