@@ -23,18 +23,15 @@ const plugins = isCompiled
   : [];
 const server = { deps: { external: [compiledPath] } };
 
-/** What is waited for may take its time on a busy machine; the default is a second. */
+/** Conditions take their time on a busy machine; the default is a second. */
 const polling = { poll: { timeout: 30_000 } };
 
 const cores = availableParallelism();
 
-/** So many processes at once are enough on large machines; each takes up to half a gigabyte. */
+/** The bound of processes on large machines; each needs half a gigabyte at most. */
 const waitingWorkersMax = 16;
 
-/**
- * Whoever waits twice as long as it computes leaves room for two others; real servers of a test take what room there
- * is.
- */
+/** A test that waits twice as long as it computes leaves room for two others, unless real servers take it. */
 const waitingWorkers = process.env['MONGO_BIN'] ? cores : Math.min(3 * cores, waitingWorkersMax);
 
 /**
@@ -43,7 +40,7 @@ const waitingWorkers = process.env['MONGO_BIN'] ? cores : Math.min(3 * cores, wa
  */
 const isolate = false;
 
-/** Gives random cases their seed, and failures what their report tells. */
+/** Gives random cases their seed, and failures the contents of their report. */
 const setupFiles = [`${root}test/setup.ts`];
 
 export default defineConfig({

@@ -96,7 +96,7 @@ test(
   },
 );
 
-test('exit codes tell wrong usage, wrong settings and a service that is not there apart', async () => {
+test('wrong usage, wrong settings and an absent service have different exit codes', async () => {
   expect((await convoy('no-such-command')).code).toBe(2);
   expect((await convoy('start', '--include', 'no json')).code).toBe(2);
   expect((await convoy('progress', '--url', 'http://127.0.0.1:1')).code).toBe(3);

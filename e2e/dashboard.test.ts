@@ -63,7 +63,7 @@ async function untilRefusal(page: Page, command: string, reason: string): Promis
   await page.locator(`#why-${command}`).filter({ hasText: reason }).waitFor(shownWithin);
 }
 
-/** What the page shows in other words than the API tells it; both may be a moment ahead of the other. */
+/** What the page shows in other words than the API; each may be a moment ahead of the other. */
 async function differences(page: Page, client: ContractClient): Promise<string[]> {
   const { progress } = await client.fleetProgress();
   const { collectionCopy: copy, indexBuilding: indexes, instances, verification } = progress;
@@ -146,7 +146,7 @@ async function expectRecovery(page: Page, { coordinator }: Fleet): Promise<void>
 }
 
 test(
-  'the dashboard shows what the API tells, every button works or says why not, and it survives its ' +
+  'the dashboard shows what the API reports, every button works or says why not, and it survives its ' +
     `coordinator (${requirement})`,
   { skip },
   async () => {

@@ -8,7 +8,7 @@ interface Item {
 
 const names = ['a', 'b', 'c', 'd', 'e', 'f'] as const;
 const documentsMax = 200;
-/** Between two writes, unless it is given; definition changes come with every tenth of them. */
+/** Between two writes, unless it is given; every tenth comes with a DDL change. */
 const pauseDefault_ms = 10;
 
 /** What a server answers when a change is not possible just now: it is not there, or there already, or is under way. */
@@ -23,7 +23,7 @@ export class DdlWorkload implements AsyncDisposable {
   readonly #random: Random;
   readonly #done: Promise<void>;
   #stopped = false;
-  /** Definition changes that were carried out. */
+  /** Executed DDL changes. */
   changes = 0;
   /** Writes and changes that were tried. */
   operations = 0;

@@ -15,7 +15,7 @@ async function untilChanged(workload: DdlWorkload, changes: number): Promise<voi
 }
 
 test.each(accesses)(
-  'a fleet follows definition changes of all kinds, during the copy and after it, and when its leader is killed: %s ' +
+  'a fleet follows DDL changes of all kinds, during the copy and after it, and when its leader is killed: %s ' +
     '(servers from 5.0)',
   { timeout: 560_000, ...needs({ version: [5, 0] }) },
   async (sourceAccess) => {

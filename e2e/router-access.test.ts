@@ -73,7 +73,7 @@ test.each(['direct', 'router'])(
     await using fleet = await clusters.startFleet({ sourceAccess });
     await fleet.coordinator.client.start(defaultStart);
     await untilCanCommit(fleet.coordinator.client);
-    // By a field that is no shard key: before 6.0 both writes reach the orphans as well, and streams tell of it.
+    // By a field that is no shard key: before 6.0 both writes reach the orphans as well, and streams show it.
     const moved = clusters.clients.source.db('e2e').collection('moved');
     const { deletedCount } = await moved.deleteMany({ state: 'old' });
     if (clusters.source.version[0] < 6) expect(deletedCount).toBe(200);

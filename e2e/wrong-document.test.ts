@@ -4,7 +4,7 @@ import { FleetUnderLoad } from './fleet-under-load.js';
 import { defaultStart, untilCanCommit } from './fleet.js';
 import { needs } from './requirements.js';
 
-/** A failure is told to all within this on a machine under load. */
+/** All instances show a failure within this time on a machine under load. */
 const within_ms = 60_000;
 const { database, name } = largeCollection;
 

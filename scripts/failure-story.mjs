@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const messageCharsMax = 2_000;
 /** The last lines of each process. */
 const linesMax = 15;
-/** Longer lines are cut: they are JSON whose beginning tells what happened. */
+/** Longer lines are cut: they are JSON whose beginning says what happened. */
 const lineCharsMax = 300;
 /** Failures that a process logs before its last lines; those that follow come of the first ones. */
 const errorsMax = 3;
@@ -34,7 +34,7 @@ function logTails(folder) {
   return logsIn(folder).flatMap((log) => {
     const lines = readFileSync(join(folder, log), 'utf8').trimEnd().split('\n');
     const errors = lines.slice(0, -linesMax).filter(isError).slice(0, errorsMax);
-    const failures = errors.length === 0 ? [] : [`${log} tells of failures:`, ...errors.map(shown)];
+    const failures = errors.length === 0 ? [] : [`${log} has failures:`, ...errors.map(shown)];
     return [...failures, `${log} ends with:`, ...lines.slice(-linesMax).map(shown)];
   });
 }

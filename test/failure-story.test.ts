@@ -31,7 +31,7 @@ test('the report of a failed test has the first failure and the last lines of ea
   expect(story.split('\n').map((line) => line.trim())).toEqual([
     'a.test.ts > moves all: expected 200',
     `logs: ${folder}`,
-    'instance-shard0-1.log tells of failures:',
+    'instance-shard0-1.log has failures:',
     '| {"level":50,"event":"failed","error":"writeRefused"}',
     'instance-shard0-1.log ends with:',
     ...Array.from({ length: 15 }, (_, n) => `| {"level":30,"msg":"line ${85 + n}"}`),

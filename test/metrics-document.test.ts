@@ -19,7 +19,7 @@ const side = {
   totalCollectionCount: 2,
 } as const;
 
-/** With every figure that there can be. */
+/** With every value that there can be. */
 const rich: Progress = {
   ...idleProgress(),
   state: 'RUNNING',

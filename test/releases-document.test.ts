@@ -27,7 +27,7 @@ describe('docs/releases.md', () => {
 });
 
 describe('recorded releases', () => {
-  test('are those whose servers tell their version in the corpus', () => {
+  test('are those whose servers report their version in the corpus', () => {
     const versions = trackedFiles()
       .filter((path) => path.startsWith('packages/simulator/corpus/'))
       .flatMap((path) =>

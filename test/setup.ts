@@ -5,7 +5,7 @@ import { processLogs } from './process-logs.js';
 import { testSeed } from './seed.js';
 
 declare module 'vitest' {
-  /** What the report of a failed test tells of it: see scripts/failure-story.mjs. */
+  /** What the report of a failed test contains: see scripts/failure-story.mjs. */
   interface TaskMeta {
     seed?: number;
     /** The folder with the logs of its processes. */

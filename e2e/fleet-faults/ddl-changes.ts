@@ -2,11 +2,11 @@ import type { Db, MongoClient } from 'mongodb';
 import type { Provocation } from './leader-steps.js';
 
 const database = 'shapes';
-/** Collections that are dropped and renamed in the course of a test. */
+/** Collections that are dropped and renamed during a test. */
 const spares = 40;
 const documents = 5;
 
-/** Definition changes of the source, one at a time, each of another collection. */
+/** DDL changes of the source, one at a time, each of another collection. */
 export class DdlChanges {
   readonly #db: Db;
   #used = 0;
@@ -60,7 +60,7 @@ export class DdlChanges {
     return `made${this.#made++}`;
   }
 
-  /** Before 6.0 a collection is told of by its first document. */
+  /** Before 6.0 the first document of a collection announces it. */
   async #fill(name: string): Promise<void> {
     await this.#db
       .collection<{ _id: number; value: number }>(name)

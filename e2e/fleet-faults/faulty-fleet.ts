@@ -178,8 +178,8 @@ export class FaultyFleet implements AsyncDisposable {
   }
 
   /**
-   * Starts another process in the place of a member that does not answer any more, and waits until it has the share, or
-   * there is nothing left to share.
+   * Starts another process in the place of a member that no longer answers, and waits until it has the task, or until
+   * nothing is left to take.
    */
   async succeed(former: Member): Promise<void> {
     const { destination } = this.clusters;

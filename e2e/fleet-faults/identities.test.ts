@@ -11,7 +11,7 @@ import { readElections } from './leaders.js';
 import { within_ms } from './step-hold.js';
 
 test(
-  'a fleet refuses a second process of one identity, names odd ones, and has a new leader after a death and after a ' +
+  'a fleet refuses a second process of one identity, names outliers, and has a new leader after a death and after a ' +
     'stop (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {

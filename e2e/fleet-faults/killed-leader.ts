@@ -9,7 +9,7 @@ import { reachPhase } from './reach-phase.js';
 
 const testWithin_ms = 560_000;
 
-/** What becomes of the command that a killed leader has sent last. */
+/** The fate of the last command that a killed leader has sent. */
 const fates = ['arrives', 'arrives after the take-over', 'is lost'] as const;
 
 /** Kills the leader (kill -9); it is started again at once. */

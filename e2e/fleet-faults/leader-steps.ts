@@ -60,7 +60,7 @@ const commitOf =
     target === 'migration' &&
     fieldsOf(body).some(([path, value]) => path === 'commit' && isMeant(value as Document));
 
-/** A share's word about everything that was left to compare. */
+/** A task's answer about everything that was left to compare. */
 const answersLastLook: LeaderStep['matches'] = ({ database, target, body }) =>
   database === metadata &&
   target === 'tasks' &&
@@ -95,14 +95,19 @@ export const leaderSteps = {
   ],
   copy: [
     { name: 'copies documents', matches: copiesDocuments, sender: 'everybody' },
-    { name: 'stores the horizon', matches: writes('migration', 'ddlWatermark') },
+    { name: 'stores the DDL watermark', matches: writes('migration', 'ddlWatermark') },
   ],
   ddlChanges: [
     { name: 'takes its epoch', matches: writes('migration', 'leaderEpoch'), provocation: 'newLeader' },
     { name: 'claims the journal', matches: writes('ddlChanges', 'epoch'), provocation: 'newLeader' },
     { name: 'writes an entry', matches: writes('ddlChanges', 'state', 'undone'), provocation: 'drop' },
     { name: 'lets an entry count', matches: writes('migration', 'ddlChanges.known'), provocation: 'rename' },
-    { name: 'waits for consents', matches: writes('tasks', 'consented'), provocation: 'drop', sender: 'others' },
+    {
+      name: 'waits for acknowledgements',
+      matches: writes('tasks', 'acknowledged'),
+      provocation: 'drop',
+      sender: 'others',
+    },
     { name: 'confirms its epoch', matches: writes('migration', 'ddlChanges.done'), provocation: 'create' },
     { name: 'drops', matches: changes('drop'), provocation: 'drop' },
     { name: 'renames', matches: ({ name }) => name === 'renameCollection', provocation: 'rename' },

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 
-/** An instance that began to lead, as its log tells. */
+/** An instance that began to lead, as its log shows. */
 export interface Leading {
   readonly epoch: number;
   /** The log's process, by its file. */
   readonly logFile: string;
 }
 
-/** All that the logs tell of leaders, in the order of their epochs. */
+/** All that the logs show of leaders, in the order of their epochs. */
 export function readLeaders(logFiles: readonly string[]): Leading[] {
   const all = logFiles.flatMap((logFile) => linesOf(logFile).flatMap((line) => leadingOf(line, logFile)));
   return all.sort((a, b) => a.epoch - b.epoch);

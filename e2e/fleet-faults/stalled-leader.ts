@@ -86,7 +86,7 @@ async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
       .findOne();
     const catalog = await catalogOf(destination);
     return {
-      isAtRest: record !== null && (fleet.kept.length > 0 || hasNothingToDo(record)),
+      isIdle: record !== null && (fleet.kept.length > 0 || hasNothingToDo(record)),
       kept: fleet.kept,
       catalog,
     };
@@ -96,7 +96,7 @@ async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
     await delay(settled_ms);
     const former = last;
     last = await look();
-    return last.isAtRest && isDeepStrictEqual(last, former);
+    return last.isIdle && isDeepStrictEqual(last, former);
   };
   await pollUntil('the definitions are settled', within_ms, settled).catch((error: unknown) => {
     throw new Error(`${String(error)} What the gates keep: ${fleet.kept.join(', ') || 'nothing'}.`);
@@ -116,7 +116,7 @@ function hasNothingToDo({
 }
 
 interface Settling {
-  readonly isAtRest: boolean;
+  readonly isIdle: boolean;
   readonly kept: readonly string[];
   readonly catalog: string[];
 }

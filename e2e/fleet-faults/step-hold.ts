@@ -39,7 +39,7 @@ export class StepHold {
     this.#holds = [...this.#holds, { member, hold: member.gate.hold(this.step.matches) }];
   }
 
-  /** Lets go on who was replaced: what it sends from now on is no step of a leader. */
+  /** Releases a replaced leader: what it sends from now on is no step of a leader. */
   remove(former: Member): void {
     if (this.#wasReached) return;
     this.#together(({ member }) => member === former).release();
@@ -50,7 +50,7 @@ export class StepHold {
     return this.#holds.some(({ hold }) => hold.waiting.length > 0);
   }
 
-  /** @param epochMin of the leader that is meant, where the step does not tell who leads */
+  /** @param epochMin of the leader that is meant, if the step does not show who leads */
   async until(epochMin: number): Promise<LeaderInStep> {
     const reached = expect.poll(() => this.#leader(epochMin)?.id, { timeout: within_ms }).toBeDefined();
     await reached.catch((cause: unknown) => {

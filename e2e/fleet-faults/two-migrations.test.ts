@@ -19,7 +19,7 @@ test(
 
     await first.coordinator.client.start(defaultStart);
     await untilCanCommit(first.coordinator.client);
-    // The other fleet has instances of the same names, and was told nothing.
+    // The other fleet has instances of the same names, and got no command.
     for (const { client } of second.instances) expect((await client.progress()).progress.state).toBe('IDLE');
     await second.coordinator.client.start(defaultStart);
     await untilCanCommit(second.coordinator.client);

@@ -2,7 +2,7 @@ import { type LeaderStep, leaderSteps, writes } from './leader-steps.js';
 import type { SentCommand } from '../gate/wire-messages.js';
 import { isWrite } from './write-effects.js';
 
-/** What every instance writes for its own share. */
+/** What every instance writes for its own task. */
 const ofMembers: ReadonlySet<string> = new Set([
   'tasks',
   'partitions',
@@ -12,7 +12,7 @@ const ofMembers: ReadonlySet<string> = new Set([
   'verificationParts',
   'mismatches',
 ]);
-/** What leaders only tell operators with: nothing waits for it, and nothing fails without it. */
+/** What leaders write for operators only: nothing waits for it, and nothing fails without it. */
 const ofOperators: ReadonlySet<string> = new Set(['history']);
 /** A warning says what holds a commit; only data that violates a unique index makes a leader send it. */
 const warns = writes('migration', 'warnings');

@@ -7,7 +7,7 @@ export type Visitor = (phase: FaultPhase, suspend: () => void) => Promise<void>;
 /** Where a fleet is kept in those phases that the leader leads through. */
 const keptAt = {
   initialisation: 'makes collections',
-  ddlChanges: 'waits for consents',
+  ddlChanges: 'waits for acknowledgements',
   commit: 'waits until all are drained',
 } as const;
 

@@ -23,7 +23,7 @@ const ddlChanges: ReadonlySet<string> = new Set([
 
 /**
  * What a former leader may leave there: catalogs bear its epoch, and entries of the journal do not count, so that
- * nobody reads them. A doubtful key more, under the epoch of a former owner, is read by the next owner at most, and
+ * nobody reads them. One more re-read request, under a former owner's epoch, costs the next owner at most a read, and
  * costs one reading. The plan of a comparison is the first that was stored, whoever has made it; another one changes
  * nothing. The history decides about nothing.
  */

@@ -11,7 +11,7 @@ import { Workload } from '../workload.js';
 
 /** Through the router, enough for the large collection to be divided between the instances. */
 const ordersOf = { direct: 3_000, router: 18_000 };
-/** Enough for every lane of an instance to have some of them. */
+/** Enough for every apply worker of an instance to have some. */
 const touched = 600;
 /** A write under a number of a session that a later owner has used. */
 const transactionTooOld = 225;
@@ -22,8 +22,8 @@ const variants = [
 ] as const;
 
 test.each(isFullRun ? variants : variants.slice(0, 1))(
-  'a process is frozen in the middle of a wave and replaced; its writes, which arrive $when, are refused: access ' +
-    '$sourceAccess (servers from 5.0)',
+  'a process is frozen in the middle of a write batch and replaced; its writes, which arrive $when, are refused: ' +
+    'access $sourceAccess (servers from 5.0)',
   needs({ version: [5, 0] }),
   async ({ sourceAccess, isThawedFirst }) => {
     await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
@@ -119,7 +119,7 @@ function refusal(reply: Document): { written: number; codes: number[] } {
   return { written: n, codes: [...new Set(codes)] };
 }
 
-/** The lines of a log that tell of a process that was replaced. */
+/** The lines of a log of a process that was replaced. */
 function staleEpochs(logFile: string): string[] {
   return readFileSync(logFile, 'utf8')
     .split('\n')

@@ -1,9 +1,9 @@
 import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 
 /**
- * One figure of an instance as Prometheus would read it.
+ * One metric of an instance as Prometheus would read it.
  * @param series name with its labels, for example `convoy_partitions{state="copying"}`
- * @returns undefined while the instance does not tell it
+ * @returns undefined while the instance does not export it
  */
 export async function readMetric(instance: InstanceProcess, series: string): Promise<number | undefined> {
   const text = await (await fetch(`${instance.url}/metrics`)).text();

@@ -21,14 +21,14 @@ const documents = isFullRun ? 8_000 : 3_000;
 const slowCopy = { partition_seconds: 3, loadRateBytesPerSecond: 125_000 };
 /** An instance has so many events to hold within seconds, also where the machine lets users write little. */
 const heldMax = 20;
-/** Figures are published this often: the instant lies anywhere in between. */
+/** Metrics are published this often: the instant lies anywhere in between. */
 const published_ms = 250;
 const phaseWithin_ms = 120_000;
 /** As for all tests that wait until a commit would be accepted. */
 const commitWithin_ms = 180_000;
 /** Changes come so slowly that the leader keeps up with them. */
 const ddlPause_ms = 50;
-/** What the leader sends to the destination for a definition change takes so long that a barrier is met. */
+/** The leader's commands for a DDL change take so long that a kill meets the barrier. */
 const slowDdl = {
   failCommands: ['create', 'drop', 'renameCollection', 'shardCollection'],
   blockConnection: true,
@@ -152,7 +152,7 @@ export const phases = {
     },
     untilInstant: onceAbove('convoy_applied_events_total', 500, applies),
   },
-  /** A definition change is known and not done: instances let go, consent, or wait for the leader, who applies it. */
+  /** A DDL change is pending: instances suspend collections, acknowledge, or wait until the leader has applied it. */
   barrier: {
     settings: { catalogInterval_seconds: 1 },
     load: async ({ clients }) => {

@@ -21,7 +21,7 @@ export interface KeyKind {
 }
 
 const regions = ['north', 'south', 'west'] as const;
-/** Where a document has its state: changed by whoever wants to tell copies of one document apart. */
+/** Where a document has its state: changed to distinguish copies of one document. */
 const loaded = { state: 'loaded' };
 
 /** Documents without `region`, without `number`, with null in their place, and without both. */

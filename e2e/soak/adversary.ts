@@ -28,7 +28,7 @@ export const fairWeather: Weather = {
 /** What kind of call it is: what may happen to it depends on that. */
 export type CallKind = 'command' | 'fencedWrite' | 'open' | 'openAtTime' | 'getMore' | 'getMoreAtTime';
 
-/** What becomes of one call. */
+/** The fate of one call. */
 export interface CallFate {
   readonly request_ms: number;
   readonly answer_ms: number;
@@ -65,7 +65,7 @@ const codesOfKind: Readonly<Record<CallKind, readonly number[]>> = {
   getMoreAtTime: killedCodes,
 };
 
-/** Decides, repeatably, what becomes of every call. */
+/** Decides, repeatably, the fate of every call. */
 export class Adversary {
   weather: Weather = fairWeather;
 

@@ -44,7 +44,7 @@ export interface Incident {
   readonly lasts_ms: number;
 }
 
-/** Everything that makes a run: the same history takes the same course. */
+/** Everything that makes a run: the same history runs the same way. */
 export interface History {
   readonly stage: Stage;
   readonly actions: readonly Action[];

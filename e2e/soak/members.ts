@@ -22,7 +22,7 @@ export class Members {
 
   constructor(private readonly world: SoakWorld) {}
 
-  /** Begins the first process of every share. */
+  /** Starts the first process of every task. */
   begin(): void {
     const { stage, clusters } = this.world;
     const ids = stage.lone ? ['single'] : clusters.source.shardMembers.map(({ id }) => id);
@@ -127,7 +127,7 @@ export class Members {
   }
 
   /**
-   * What an instance says; one whose share a predecessor took when it thawed is started again, as a supervisor does.
+   * What an instance says. One whose task a thawed predecessor took is started again, as a supervisor does.
    */
   async #progressOf(place: number): Promise<Progress> {
     const instance = this.#current[place];

@@ -15,7 +15,7 @@ export interface PlayOptions {
   readonly shrinks: boolean;
 }
 
-/** A history that takes longer than this in real time is named with its figures. */
+/** A history that takes longer than this in real time is named with its stats. */
 const slow_ms = 10_000;
 /** So long at most a smaller history is looked for; one that is running is let run. */
 const shrinking_ms = 300_000;

@@ -15,7 +15,7 @@ import type { Message, NodeLink } from './node-link.js';
 import type { ProcessState } from './process-state.js';
 import type { VirtualTime } from './virtual-time.js';
 
-/** What the doors of one process have in common. */
+/** What the clients of one process have in common. */
 export interface Surroundings {
   readonly time: VirtualTime;
   readonly adversary: Adversary;
@@ -24,7 +24,7 @@ export interface Surroundings {
 
 const fieldOfKind = { insert: 'documents', update: 'updates', delete: 'deletes' } as const;
 
-/** A door of the engine that leads to a simulated node in the same process, through the adversary's hands. */
+/** The engine's client of a simulated node in the same process; the adversary sees every call. */
 export class SoakNodeClient implements NodeClient {
   readonly #cut = new AbortController();
 
@@ -74,7 +74,7 @@ export class SoakNodeClient implements NodeClient {
   }
 
   close(): Promise<void> {
-    this.#cut.abort(new MongoNetworkError('the door was closed'));
+    this.#cut.abort(new MongoNetworkError('the client was closed'));
     return Promise.resolve();
   }
 
@@ -208,7 +208,7 @@ class SoakCursor implements RawCursor {
   }
 }
 
-/** A router's highest known time counts, as with the driver's door. */
+/** A router's highest known time counts, as with the client of the driver. */
 function batchOf({ cursor, operationTime, $clusterTime }: CursorReply, isRouter: boolean): RawBatch {
   const documents = cursor.firstBatch ?? cursor.nextBatch ?? [];
   const batch: RawBatch = { documents, bytes: documents.reduce((sum, { length }) => sum + length, 0) };

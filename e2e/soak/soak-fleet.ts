@@ -60,7 +60,7 @@ export class SoakFleet {
     this.electOne(0);
   }
 
-  /** Tells all others, unless the message gets lost on the way. */
+  /** Notifies all others, unless the message gets lost. */
   broadcast(from: Seat, send: (seat: Seat) => void): void {
     for (const seat of this.#seats) {
       if (seat !== from && !this.adversary.happens(this.lost)) void this.#deliver(seat, send);

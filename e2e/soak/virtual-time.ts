@@ -19,7 +19,7 @@ interface Replaced {
 
 /**
  * Time that passes only when nobody has anything to do. While it is installed every timer, clock and random source of
- * the process is its own: what a server would take minutes to do is over at once, and takes the same course every time.
+ * the process is its own: what a server would take minutes to do is over at once, and the same every time.
  */
 export class VirtualTime {
   readonly #queue = new TimerQueue();
@@ -29,7 +29,7 @@ export class VirtualTime {
   readonly #realNow: () => number;
   #immediates: (() => void)[] = [];
   #now_ms: number;
-  /** Timers that have fired, for the figures of a run. */
+  /** Timers that have fired, for the stats of a run. */
   steps = 0;
 
   private constructor(

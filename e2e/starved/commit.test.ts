@@ -12,7 +12,7 @@ const tenth = { runs_ms: 700, stands_ms: 6_300 };
 const slowPhaseLimit_ms = 420_000;
 
 test(
-  `with a tenth of its processor the leader keeps leading, a commit is offered and ends: seed ${testSeed} (servers from 5.0)`,
+  `with a tenth of its processor the leader keeps leading, and a commit ends: seed ${testSeed} (servers from 5.0)`,
   { ...needs({ version: [5, 0], inFull: true }), timeout: 900_000 },
   async () => {
     await using underLoad = await FleetUnderLoad.start({ orders });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '@convoy/cli/demo/random';
 
-/** What can be stopped and let go on, like a process of a fleet. */
+/** What can be stopped and continued, like a process of a fleet. */
 interface Stoppable {
   freeze(): void;
   thaw(): void;
@@ -17,8 +17,8 @@ interface CpuFraction {
 const growing = 4;
 
 /**
- * Gives processes a share of their processor, as a machine at many times its load does: each is stopped (SIGSTOP) and
- * let go on (SIGCONT) again and again, on its own and irregularly.
+ * Gives processes a part of their processor, as a machine at many times its load does: each is stopped (SIGSTOP) and
+ * continued (SIGCONT) again and again, on its own and irregularly.
  */
 export class SlowProcesses implements AsyncDisposable {
   readonly #ending = new AbortController();

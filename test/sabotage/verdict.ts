@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NamedTest } from './hazard.js';
 
-/** What became of each named test in one run. */
+/** The result of each named test in one run. */
 export type TestResult = 'passed' | 'failed' | 'notRun';
 
 export interface TestRun {
