@@ -25,7 +25,7 @@ const legacyCommands: ReadonlySet<string> = new Set([
 ]);
 
 /** The parts of access control that are there only when it is turned on. */
-export interface Enforcement {
+interface Enforcement {
   readonly authorizer: Authorizer;
   readonly signer: ClusterTimeSigner;
 }

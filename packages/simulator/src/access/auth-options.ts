@@ -1,5 +1,5 @@
 /** A role by its name in the user's own database, or by name and database. */
-export type RoleChoice = string | { readonly role: string; readonly db: string };
+type RoleChoice = string | { readonly role: string; readonly db: string };
 
 /** A user that exists from the start. */
 export interface InitialUser {
@@ -11,7 +11,7 @@ export interface InitialUser {
 }
 
 /** Access control of a simulated deployment. */
-export interface AuthOptions {
+interface AuthOptions {
   /** Users of the cluster (they live on the config server), or of the replica set. Without any, the localhost exception lets a client make the first one. */
   readonly users?: readonly InitialUser[];
   /** Users of each shard, who alone can log in to a shard directly. */

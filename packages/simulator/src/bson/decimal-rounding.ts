@@ -14,7 +14,7 @@ export const DECIMAL_DIGITS = 34;
 const LOG10_OF_2 = 0.30103;
 
 /** A double and whether it is the exact value. */
-export interface RoundedDouble {
+interface RoundedDouble {
   value: number;
   exact: boolean;
 }

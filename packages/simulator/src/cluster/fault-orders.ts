@@ -4,7 +4,7 @@ import { MemberControl } from './member-control.js';
 import type { NodeControl } from './node-control.js';
 
 /** A fault as another process orders it: its name with the node's, and what belongs to it, e.g. `{"stop":"shard0"}`. */
-export type FaultOrder = Readonly<Record<string, unknown>>;
+type FaultOrder = Readonly<Record<string, unknown>>;
 
 type Fault = (node: NodeControl, order: FaultOrder) => void | Promise<void>;
 
@@ -39,7 +39,7 @@ const faults: ReadonlyMap<string, Fault> = new Map<string, Fault>([
 ]);
 
 /** Names of all faults that can be ordered. */
-export const faultNames: readonly string[] = [...faults.keys()];
+const faultNames: readonly string[] = [...faults.keys()];
 
 /**
  * Carries out one line of orders.

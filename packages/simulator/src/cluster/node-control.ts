@@ -4,7 +4,7 @@ import type { FailPoints } from '../wire/fail-points.js';
 import type { WireServer } from '../wire/wire-server.js';
 
 /** What a kind of node does when its process ends and when it begins again. */
-export interface NodeProcess {
+interface NodeProcess {
   /** Loses what is in memory only. */
   end(): void;
   begin(): void;
@@ -14,7 +14,7 @@ export interface NodeProcess {
 }
 
 /** How slow the network to a node's clients is. */
-export interface Slowness {
+interface Slowness {
   /** Milliseconds by which every answer is late; default 0. */
   readonly latencyMs?: number;
   /** Bytes per second that each connection sends at most; default without limit. */

@@ -21,7 +21,7 @@ import { WireServer } from '../wire/wire-server.js';
 import { NodeControl } from './node-control.js';
 
 /** What all routers of a cluster share. */
-export interface RouterSurroundings {
+interface RouterSurroundings {
   readonly catalog: ShardingCatalog;
   readonly clock: ClusterClock;
   readonly configShard: ClusterShard;

@@ -8,7 +8,7 @@ import type { ShardStream, ShardStreamEvent } from '../shard/shard-access.js';
 import { ConnectionClosedByFailPoint, type FailCommand } from '../wire/fail-command.js';
 
 /** How long a router looks for the primary of a shard (server parameter `defaultFindReplicaSetHostTimeoutMS`). */
-export const hostSelectionMsDefault = 15_000;
+const hostSelectionMsDefault = 15_000;
 /** How often a router repeats a command whose connection broke, when repeating is safe (server: three times). */
 const repetitionsMax = 3;
 

@@ -4,7 +4,7 @@ import type { ChunkMap } from './chunk-map.js';
 import type { ShardKeyPattern } from './shard-key.js';
 
 /** Settings of the balancer for one collection. */
-export interface CollectionBalancing {
+interface CollectionBalancing {
   /** Bytes of a range, instead of the cluster's. */
   readonly chunkBytesMax?: number | undefined;
   /** False when its chunks are not to be merged by themselves (7.0). */

@@ -12,7 +12,7 @@ export interface FieldBounds {
 }
 
 /** One end of a range. */
-export interface Bound {
+interface Bound {
   value: Value;
   inclusive: boolean;
 }

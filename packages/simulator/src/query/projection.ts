@@ -12,7 +12,7 @@ import { badValue, located } from './query-error.js';
 import { excludeFields, includeFields, type Leaf, makeProjectionNode, type ProjectionNode } from './projection-tree.js';
 
 /** What a projection may use besides what it is made of. */
-export interface ProjectionOptions {
+interface ProjectionOptions {
   /** True for a find, whose `$slice` and `$elemMatch` are its own; false for a stage. */
   readonly ofFind: boolean;
   /** The query, which the positional `field.$` needs. */

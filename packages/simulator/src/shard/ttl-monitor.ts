@@ -8,7 +8,7 @@ import { heldByAnother } from './storage/record.js';
 import { LATEST } from './storage/time-key.js';
 
 /** `ttlMonitorSleepSecs`, settable at runtime. */
-export const ttlSleepSecondsDefault = 60;
+const ttlSleepSecondsDefault = 60;
 
 const millisecondsPerSecond = 1000;
 /** No date is earlier: without it a field that holds no date would be below any. */

@@ -10,7 +10,7 @@ import { dollarPrefixed, immutableId } from './update-error.js';
 import type { UpdateOptions, UpdateSite } from './update-options.js';
 
 /** What became of a document. */
-export interface UpdateResult {
+interface UpdateResult {
   after: Doc;
   /** `none`: nothing counts as a change, as a rule not a byte differs; of a whole document, not a byte of what was given: one without `_id` replaces. `replace`: the update was a whole document. `delta`: operators or a pipeline. */
   kind: 'replace' | 'delta' | 'none';

@@ -25,7 +25,7 @@ export interface UpdateNode {
 }
 
 /** What the paths of an update may name. */
-export interface TreeOptions extends UpdateOptions {
+interface TreeOptions extends UpdateOptions {
   /** Names of array filters; undefined where they are known to be right. */
   readonly identifiers?: ReadonlySet<string>;
 }

@@ -34,7 +34,7 @@ export function agreedCompressors(offered: readonly unknown[]): string[] {
 }
 
 /** A message, and the compressor it came with. */
-export interface UnpackedFrame {
+interface UnpackedFrame {
   readonly frame: Buffer;
   /** Number of the compressor that the answer is to use as well; undefined for plain messages. */
   readonly compressorId: number | undefined;

@@ -5,7 +5,7 @@ import { checkDocument } from './document-check.js';
 import { headerBytes, opCode, ProtocolError } from './protocol.js';
 
 /** An OP_QUERY: drivers still send their first `isMaster` so, as a query on `$cmd`. */
-export interface LegacyQuery {
+interface LegacyQuery {
   /** Undefined for queries on collections, which are no commands. */
   readonly db: string | undefined;
   readonly body: Buffer;

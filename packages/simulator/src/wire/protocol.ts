@@ -9,7 +9,7 @@ export const messageFlag = { checksumPresent: 1, moreToCome: 2, exhaustAllowed: 
 /** Largest message a server takes, as its `hello` tells (`maxMessageSizeBytes`). */
 export const messageBytesMax = 48_000_000;
 
-export interface MessageHeader {
+interface MessageHeader {
   readonly requestId: number;
   readonly responseTo: number;
   readonly opCode: number;

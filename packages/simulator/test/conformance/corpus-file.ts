@@ -104,7 +104,7 @@ export function askedBy(step: Step): Asked {
 }
 
 /** What a step asks: a command's name; `find` with its collection, `aggregate` with its first stage. */
-export function subjectOf(step: Step): string {
+function subjectOf(step: Step): string {
   const command = step.command;
   if (command === null || typeof command !== 'object' || Array.isArray(command)) return 'described action';
   const [name] = Object.keys(command);

@@ -1,5 +1,5 @@
 /** A step that need not be equal. It counts as different all the same. */
-export interface ExcusedStep {
+interface ExcusedStep {
   /** `file:step`. */
   readonly step: string;
   readonly reason: string;

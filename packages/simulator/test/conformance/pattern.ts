@@ -20,7 +20,7 @@ export interface Pattern {
   readonly reason: string;
 }
 
-export type Cover =
+type Cover =
   /** The whole value, if it has the type (and form) that this tells. */
   | { readonly value: (value: Json) => boolean }
   /** The parts of a text that match; everything around them is compared. */

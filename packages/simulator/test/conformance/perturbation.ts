@@ -3,7 +3,7 @@ import type { Leaf } from './leaves.js';
 import { coveredParts } from './mask-reply.js';
 
 export const perturbationKinds = ['value', 'type', 'missing'] as const;
-export type PerturbationKind = (typeof perturbationKinds)[number];
+type PerturbationKind = (typeof perturbationKinds)[number];
 
 /**
  * A copy of an outcome with one leaf changed: to another value of its type, to a value of another type, or left out.

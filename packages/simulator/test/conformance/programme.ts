@@ -5,7 +5,7 @@ import { openFoundStage } from './found-stage.js';
 import type { Stage } from './stage.js';
 
 /** Files that were recorded one after the other on one cluster, and what to play them on. */
-export interface Act {
+interface Act {
   readonly files: readonly CorpusFile[];
   readonly open: () => Promise<Stage>;
 }

@@ -7,7 +7,7 @@ export const unorderedFields: readonly string[] = ['raw', 'shards'];
 export const batches: readonly string[] = ['cursor.firstBatch', 'cursor.nextBatch'];
 
 /** A list without a defined order. */
-export interface UnorderedList extends Pick<Pattern, 'subjects' | 'steps' | 'reason'> {
+interface UnorderedList extends Pick<Pattern, 'subjects' | 'steps' | 'reason'> {
   readonly path: string;
 }
 

@@ -97,7 +97,7 @@ async function shrunk(pair: Pair, whole: Shrunk, triesMax: number): Promise<Shru
 }
 
 /** What makes differences alike: the same command, refused by the same side with the same code, or different in the same place. */
-export function kindOf({ at, real, tried, differences }: Found): string {
+function kindOf({ at, real, tried, differences }: Found): string {
   const [first] = differences;
   const command = at.command !== null && typeof at.command === 'object' ? Object.keys(at.command)[0] : '';
   const codes = [real, tried].map((reply) => JSON.stringify(reply.get('code') ?? null));

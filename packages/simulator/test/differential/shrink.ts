@@ -69,7 +69,7 @@ function nth<T>(of: Iterable<T>, index: number): T | undefined {
  * Texts stay: a shortened name of a collection would be that of another one. A sort
  * stays: without it the order would be open.
  */
-export function* smallerForms(value: Json): Generator<Json> {
+function* smallerForms(value: Json): Generator<Json> {
   if (value === null || typeof value !== 'object') return;
   if (Array.isArray(value)) {
     for (const index of value.keys()) yield value.toSpliced(index, 1);

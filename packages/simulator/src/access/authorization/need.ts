@@ -23,7 +23,7 @@ export function namedResource(request: CommandRequest): Resource {
 }
 
 /** The collection that the command's first field names in full, as `database.collection`. */
-export function fullyNamedResource(request: CommandRequest): Resource {
+function fullyNamedResource(request: CommandRequest): Resource {
   return fullName(textOrEmpty(request.body.get(request.name)));
 }
 

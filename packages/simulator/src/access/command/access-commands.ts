@@ -9,7 +9,7 @@ import * as roles from './role-commands.js';
 import * as users from './user-commands.js';
 
 /** Answers one command about users, roles and logins. */
-export type AccessCommand = (catalog: UserCatalog, request: CommandRequest, login: Login) => Doc | Promise<Doc>;
+type AccessCommand = (catalog: UserCatalog, request: CommandRequest, login: Login) => Doc | Promise<Doc>;
 
 /** Commands about users, roles and logins, by name. */
 export const accessCommands: ReadonlyMap<string, AccessCommand> = new Map<string, AccessCommand>([

@@ -9,7 +9,7 @@ import type { UserCatalog } from '../user/user-catalog.js';
 import { rolesOf, userText, type UserName } from '../user/user-record.js';
 
 /** A SASL conversation that has begun on a connection. */
-export interface RunningConversation {
+interface RunningConversation {
   readonly user: UserName;
   readonly scram: ScramConversation;
   /** True when the client wants no empty exchange after the proof. */

@@ -63,7 +63,7 @@ export async function deriveCredential(
 }
 
 /** The secret of SCRAM-SHA-1: the MD5 of `user:mongo:password` in hex (driver authentication specification). */
-export function passwordDigest(user: string, password: string): string {
+function passwordDigest(user: string, password: string): string {
   return createHash('md5').update(`${user}:mongo:${password}`).digest('hex');
 }
 

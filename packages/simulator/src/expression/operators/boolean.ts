@@ -21,7 +21,7 @@ export const booleanOperators: OperatorTable = {
 };
 
 /** Compares two results; a missing one comes where undefined does: after MinKey and before null. */
-export function compareMissing(a: Value | undefined, b: Value | undefined, context: ExpressionContext): number {
+function compareMissing(a: Value | undefined, b: Value | undefined, context: ExpressionContext): number {
   return compareValues(a ?? orUndefined(a), b ?? orUndefined(b), context.collation);
 }
 

@@ -13,7 +13,7 @@ export interface MergeOrder {
   readonly fields: readonly string[];
 }
 
-export interface MergeOptions {
+interface MergeOptions {
   /** Order of the result; undefined takes shard after shard. */
   readonly order?: MergeOrder | undefined;
   readonly skip: number;

@@ -9,7 +9,7 @@ import type { RouterContext } from '../router-context.js';
 const viewDepthMax = 20;
 
 /** What a view shows: the stages over a collection. */
-export interface ResolvedView {
+interface ResolvedView {
   readonly namespace: string;
   readonly stages: readonly Doc[];
   /** What the view is read with: its own collation, the simple one if it was made with none. */

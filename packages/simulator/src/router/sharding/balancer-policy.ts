@@ -4,10 +4,10 @@ import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { type ZoneRange, zoneMin } from '../../config/zone.js';
 
 /** Why the balancer moves a chunk, in the words of `balancerCollectionStatus`. */
-export type ViolationKind = 'draining' | 'zoneViolation' | 'chunksImbalance';
+type ViolationKind = 'draining' | 'zoneViolation' | 'chunksImbalance';
 
 /** A move that brings a collection closer to balance. */
-export interface PlannedMove {
+interface PlannedMove {
   readonly chunk: Chunk;
   readonly to: string;
   readonly reason: ViolationKind;

@@ -5,7 +5,7 @@ import { doc, docOf, isTrue, textOrEmpty } from '../../node/doc-fields.js';
 import type { ShardAccess } from '../../shard/shard-access.js';
 
 /** What `config.settings` says of the balancer, where clients may write it themselves. */
-export interface BalancerSettings {
+interface BalancerSettings {
   readonly mode: 'full' | 'off' | 'autoSplitOnly';
   /** Daily time, as `HH:MM` of the server's own clock, outside of which nothing is moved. */
   readonly activeWindow: { readonly start: string; readonly stop: string } | undefined;

@@ -18,7 +18,7 @@ export const roundMsDefault = 10_000;
 const busyRoundFraction = 10;
 const chunkTooBig = 153;
 
-export interface BalancerOptions {
+interface BalancerOptions {
   readonly migration: Migration;
   readonly configShard: ClusterShard;
   /** What the config server runs. */

@@ -10,7 +10,7 @@ import { CommandError } from '../../node/command.js';
 const historySeconds = 300;
 
 /** Replaces chunks of a collection by others, in memory at once and then in the config database. */
-export async function saveChunks(
+async function saveChunks(
   catalog: ShardingCatalog,
   collection: ShardedCollection,
   gone: readonly Chunk[],

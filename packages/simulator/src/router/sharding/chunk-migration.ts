@@ -22,7 +22,7 @@ export interface Migration {
   readonly chunkBytesMax: () => number;
 }
 
-export interface MoveOptions {
+interface MoveOptions {
   /** Ends when the donor has cleaned up. */
   readonly waitForDelete?: boolean;
   /** Moves a chunk however large it is. */

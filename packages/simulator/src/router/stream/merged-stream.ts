@@ -20,7 +20,7 @@ const aheadEventsMax = 1000;
 const aheadBytesMax = 16_777_216;
 
 /** The shards whose streams are merged. */
-export interface StreamSources {
+interface StreamSources {
   /** All shards of the cluster now; one that joins later is read from then on. */
   readonly shards: () => readonly ClusterShard[];
   readonly open: (shard: ClusterShard, start: StreamStart) => ShardStream;

@@ -6,7 +6,7 @@ import { boundsOf } from './filter-bounds.js';
 import { isPoint, type Interval } from './value-intervals.js';
 
 /** Shard keys from `min` to `max`, both included. */
-export interface ShardKeyRange {
+interface ShardKeyRange {
   readonly min: KeyValues;
   readonly max: KeyValues;
 }

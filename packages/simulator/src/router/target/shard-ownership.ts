@@ -14,7 +14,7 @@ import { staleConfigError, staleDatabaseError } from './stale-routing.js';
 const configDatabases: ReadonlySet<string> = new Set(['config', 'admin']);
 
 /** By what a command was sent to its shard. */
-export interface SentBy {
+interface SentBy {
   /** Cluster time of a snapshot read. */
   readonly time?: Timestamp | undefined;
   /** Cluster time at which a transaction reads. */

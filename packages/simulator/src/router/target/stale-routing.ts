@@ -28,11 +28,7 @@ export function isStaleCode(code: number | undefined): boolean {
 }
 
 /** Runs a command, again with a fresh picture of its namespace whenever a shard finds the picture stale. */
-export async function withFreshRouting<T>(
-  context: RouterContext,
-  namespace: string,
-  run: () => Promise<T>,
-): Promise<T> {
+async function withFreshRouting<T>(context: RouterContext, namespace: string, run: () => Promise<T>): Promise<T> {
   for (let retry = 0; ; retry += 1) {
     try {
       return await run();

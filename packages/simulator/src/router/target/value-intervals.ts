@@ -6,7 +6,7 @@ import { typeOf } from '../../bson/type-of.js';
 import { DateTime, type Value } from '../../bson/value.js';
 
 /** One end of an interval. */
-export interface IntervalEnd {
+interface IntervalEnd {
   readonly value: Value;
   readonly inclusive: boolean;
 }

@@ -30,7 +30,7 @@ export interface EventStyle {
   readonly tokenVersion: (clusterTime: Timestamp, txnOpIndex: number) => ResumeTokenVersion;
 }
 
-export interface StyleSetup extends Pick<EventStyle, 'version' | 'lookup' | 'presentShardKey' | 'hasPreImage'> {
+interface StyleSetup extends Pick<EventStyle, 'version' | 'lookup' | 'presentShardKey' | 'hasPreImage'> {
   readonly stage: StreamStage;
   readonly merged: boolean;
   readonly collectionScope: boolean;

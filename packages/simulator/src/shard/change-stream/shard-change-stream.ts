@@ -32,7 +32,7 @@ export interface StreamPosition {
   readonly token: string | undefined;
 }
 
-export interface StreamSetup {
+interface StreamSetup {
   readonly oplog: Oplog;
   readonly scope: ScopeFilter;
   readonly position: StreamPosition;

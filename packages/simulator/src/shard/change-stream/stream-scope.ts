@@ -6,7 +6,7 @@ const INTERNAL_DATABASES: ReadonlySet<string> = new Set(['admin', 'config', 'loc
 /** What `showSystemEvents` lets through of the collections that streams leave out. */
 const SHOWN_SYSTEM_COLLECTION = /^system\.(js$|resharding\.|buckets\.|views$)/;
 
-export interface ScopeOptions {
+interface ScopeOptions {
   readonly scope: StreamScope;
   /** True for a stream on this shard alone, before 6.0: it shows what a router would be told of new shards. */
   readonly newShards: boolean;

@@ -49,7 +49,7 @@ export function writeReply(context: CommandContext, tally: WriteTally, isUpdate:
 }
 
 /** Adds `electionId` and `opTime` of the last write. */
-export function addOpTime(reply: Doc, { state, participation }: CommandContext): void {
+function addOpTime(reply: Doc, { state, participation }: CommandContext): void {
   if (participation.transaction !== null) return;
   reply.set('electionId', ELECTION_ID);
   reply.set(

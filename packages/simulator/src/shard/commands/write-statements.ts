@@ -116,7 +116,7 @@ export async function runStatements(
 }
 
 /** What a statement did, and the document it wrote last. */
-export type Touching<T> = T & { readonly touched?: TouchedDocument | undefined };
+type Touching<T> = T & { readonly touched?: TouchedDocument | undefined };
 
 /**
  * Runs a statement and says which document it wrote. Every statement asks anew whether the router still knows where

@@ -6,7 +6,7 @@ import type { Batch, BatchSource, Cursors } from './cursors.js';
 export const FIRST_BATCH_DOCUMENTS = 101;
 
 /** What `cursor.open` needs to know beside the source. */
-export interface CursorOwner {
+interface CursorOwner {
   readonly namespace: string;
   readonly collectionUuid: string | undefined;
   readonly session: string | undefined;

@@ -17,7 +17,7 @@ import { indexDefinition } from './definition.js';
 const INDEXES_MAX = 64;
 
 /** How indexes come to be built. */
-export interface BuildOptions {
+interface BuildOptions {
   /** True for indexes that come with a chunk; streams do not show them. */
   readonly fromMigrate?: boolean;
   /** True for a collection that the same command has made: what comes up is told as it is. */

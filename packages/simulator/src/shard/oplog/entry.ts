@@ -42,7 +42,7 @@ export interface DeleteOperation {
 /** Statements on single documents. */
 export type DocumentOperation = InsertOperation | UpdateOperation | DeleteOperation;
 
-export interface RenameOperation {
+interface RenameOperation {
   readonly kind: 'rename';
   readonly target: EntryNamespace;
   readonly to: { readonly db: string; readonly collection: string };
@@ -52,14 +52,14 @@ export interface RenameOperation {
   readonly fromMigrate?: boolean;
 }
 
-export interface DropOperation {
+interface DropOperation {
   readonly kind: 'drop';
   readonly target: EntryNamespace;
   /** True where another shard's event stands for it. */
   readonly fromMigrate?: boolean;
 }
 
-export interface DropDatabaseOperation {
+interface DropDatabaseOperation {
   readonly kind: 'dropDatabase';
   readonly db: string;
 }
@@ -87,7 +87,7 @@ export interface DdlOperation {
 }
 
 /** Anything that moves the oplog's time without an event: notes, no-ops, migrated documents. */
-export interface SilentOperation {
+interface SilentOperation {
   readonly kind: 'silent';
   readonly note: Doc;
 }

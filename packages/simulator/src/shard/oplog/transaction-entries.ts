@@ -3,7 +3,7 @@ import { type EntryTransaction, operationBytes, type TransactionOperation } from
 import type { Oplog } from './oplog.js';
 
 /** How much one `applyOps` entry holds: 16 MB, and any number of operations (`maxNumberOfTransactionOperationsInSingleOplogEntry`). */
-export interface EntryLimits {
+interface EntryLimits {
   readonly bytesMax: number;
   readonly operationsMax: number;
 }

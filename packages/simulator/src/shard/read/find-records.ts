@@ -17,7 +17,7 @@ export interface MatchedRecord {
 }
 
 /** How a write finds its documents. */
-export interface RecordSearch {
+interface RecordSearch {
   readonly hint: Value | undefined;
   readonly sort: Doc | undefined;
   readonly collation: Collation | undefined;

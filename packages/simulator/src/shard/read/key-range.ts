@@ -6,7 +6,7 @@ import type { Value } from '../../bson/value.js';
 import type { FieldBounds } from './field-bounds.js';
 
 /** Ranges of an index that hold everything a filter can match. */
-export interface IndexRanges {
+interface IndexRanges {
   readonly ranges: readonly KeyRange[];
   /** Fields of the index that the ranges use. */
   readonly fieldsUsed: number;

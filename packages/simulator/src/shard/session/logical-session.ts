@@ -24,7 +24,7 @@ export interface StatementResult {
   readonly touched?: TouchedDocument | undefined;
 }
 
-export type TransactionOutcome = 'none' | 'running' | 'committed' | 'aborted';
+type TransactionOutcome = 'none' | 'running' | 'committed' | 'aborted';
 
 /** What a shard remembers of one logical session: its highest transaction number and what was done under it. */
 export class LogicalSession {

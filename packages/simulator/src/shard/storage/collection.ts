@@ -13,7 +13,7 @@ import { LATEST, PENDING, type TimeKey } from './time-key.js';
 import { HeldByTransaction, type WriteUnit } from './write-unit.js';
 
 /** Limits of a capped collection. */
-export interface CapLimits {
+interface CapLimits {
   readonly bytesMax: number;
   /** Infinity when only bytes are limited. */
   readonly documentsMax: number;

@@ -1,7 +1,7 @@
 import type { TimeKey } from './time-key.js';
 
 /** What a transaction does to one place of the storage, to be settled when it ends. */
-export interface PendingChange {
+interface PendingChange {
   commit(time: TimeKey): void;
   rollBack(): void;
 }

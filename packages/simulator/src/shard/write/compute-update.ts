@@ -15,7 +15,7 @@ import type { Modification, UpdateStatement } from './update-statement.js';
 type Stamp = (document: Uint8Array) => Uint8Array;
 
 /** A document as an update leaves it. */
-export interface Modified {
+interface Modified {
   readonly document: Uint8Array;
   readonly origin: UpdateOrigin;
 }

@@ -29,7 +29,7 @@ export interface UpdateScope {
 }
 
 /** What an update did. */
-export interface UpdateOutcome {
+interface UpdateOutcome {
   readonly matched: number;
   readonly modified: number;
   readonly upsertedId: Value | undefined;

@@ -14,7 +14,7 @@ import { sameFields } from './document-writer.js';
 export const WOULD_CHANGE_OWNING_SHARD = 283;
 
 /** An update that may change a document's shard key. */
-export interface KeyChange {
+interface KeyChange {
   readonly collection: Collection;
   readonly before: Uint8Array;
   readonly after: Uint8Array;
@@ -98,7 +98,7 @@ export function refuseForeignUpsert({ collection, filter, document, participatio
 }
 
 /** A document that an upsert would insert. */
-export interface ForeignUpsert extends Pick<KeyChange, 'collection' | 'participation' | 'routed'> {
+interface ForeignUpsert extends Pick<KeyChange, 'collection' | 'participation' | 'routed'> {
   readonly filter: Doc;
   readonly document: Uint8Array;
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Doc, Value } from '../../../src/bson/value.js';
 
 /** A small change of some document or array inside a document. */
-export interface Edit {
+interface Edit {
   /** Which one, counted over all of them. */
   container: number;
   /** Which field or element of it, counted. */

@@ -9,7 +9,7 @@ import { streamStage } from './stream-stage.js';
 export { failureOf, plain } from './shard-fixture.js';
 
 /** A cursor of a stream under test. */
-export interface OpenedStream {
+interface OpenedStream {
   /** The events of the next batch, as JSON. */
   more(): Promise<unknown[]>;
 }

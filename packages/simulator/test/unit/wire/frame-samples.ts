@@ -15,7 +15,7 @@ export function messageFrame(fields: [string, Value][], flags = 0, requestId = 1
 }
 
 /** An OP_MSG whose statements are a document sequence. */
-export function sequenceFrame(fields: [string, Value][], name: string, documents: readonly Buffer[]): Buffer {
+function sequenceFrame(fields: [string, Value][], name: string, documents: readonly Buffer[]): Buffer {
   const content = Buffer.concat([Buffer.from(`${name}\0`), ...documents]);
   const section = Buffer.alloc(5);
   section.writeUInt8(1, 0);
