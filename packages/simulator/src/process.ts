@@ -7,9 +7,12 @@ import { readyText } from './command-line/ready-text.js';
 import { startFailure } from './command-line/start-failure.js';
 import { usage } from './command-line/usage.js';
 
-/** Exit code for a command line that cannot be carried out. */
+/** Exit code for a command line that cannot run. */
 const usageExitCode = 2;
-/** Documents of a batch live as long as a few batches: with V8's default of 16 MB they are copied to the old generation, which halves the throughput. */
+/**
+ * Documents of a batch live as long as a few batches. V8's default of 16 MB copies them to the old generation, which
+ * halves the throughput.
+ */
 const youngGenerationMb = 192;
 
 try {

@@ -24,7 +24,7 @@ const legacyCommands: ReadonlySet<string> = new Set([
   'saslStart',
 ]);
 
-/** The parts of access control that are there only when it is turned on. */
+/** The parts of access control that exist only when it is turned on. */
 interface Enforcement {
   readonly authorizer: Authorizer;
   readonly signer: ClusterTimeSigner;
@@ -51,14 +51,14 @@ export class Logins {
   }
 }
 
-/** A session belongs to the user in whose name it is used, whoever else knows its id. */
+/** A session belongs to the user who uses it, whoever else knows its id. */
 function ownSession(login: Login, { body }: CommandRequest): void {
   const lsid = body.get('lsid');
   const digest = lsid instanceof Map && !lsid.has('uid') ? login.digest : undefined;
   if (lsid instanceof Map && digest !== undefined) body.set('lsid', new Map(lsid).set('uid', digest));
 }
 
-/** A node behind the check of who may do what. Without enforcement everybody may do everything, but can log in. */
+/** A node behind its authorization checks. Without enforcement every command passes, but users can log in. */
 export class AccessNode implements ServedNode {
   constructor(
     private readonly node: ServedNode,

@@ -12,9 +12,12 @@ export interface InitialUser {
 
 /** Access control of a simulated deployment. */
 interface AuthOptions {
-  /** Users of the cluster (they live on the config server), or of the replica set. Without any, the localhost exception lets a client make the first one. */
+  /**
+   * Users of the cluster (stored on the config server) or of the replica set. Without any, the localhost exception lets
+   * a client create the first one.
+   */
   readonly users?: readonly InitialUser[];
-  /** Users of each shard, who alone can log in to a shard directly. */
+  /** Users of each shard. Only they can log in to a shard directly. */
   readonly shardUsers?: readonly InitialUser[];
 }
 
@@ -23,17 +26,20 @@ export type AuthSetting = boolean | AuthOptions;
 
 /** Access control as one server has it. */
 export interface ServerAuth {
-  /** True when every command is checked. Users, roles and logins work without it too, as on a server without `--auth`. */
+  /**
+   * True when the server checks every command. Users, roles and logins work without it too, as on a server without
+   * `--auth`.
+   */
   readonly enforced: boolean;
   readonly users: readonly InitialUser[];
 }
 
-/** What of a setting concerns the routers and the config server, or a plain replica set. */
+/** The part of a setting for the routers and the config server, or for a plain replica set. */
 export function clusterAuth(setting: AuthSetting | undefined): ServerAuth {
   return { enforced: isOn(setting), users: (typeof setting === 'object' ? setting.users : undefined) ?? [] };
 }
 
-/** What of a setting concerns a shard. */
+/** The part of a setting for a shard. */
 export function shardAuth(setting: AuthSetting | undefined): ServerAuth {
   return { enforced: isOn(setting), users: (typeof setting === 'object' ? setting.shardUsers : undefined) ?? [] };
 }

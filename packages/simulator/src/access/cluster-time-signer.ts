@@ -6,19 +6,19 @@ import { CommandError } from '../node/command.js';
 import { doc, docOf } from '../node/doc-fields.js';
 
 const keyBytes = 20;
-/** One signature serves for all increments that differ only in these bits (server: time proof service). */
+/** One signature covers all increments that differ only in these bits (server: time proof service). */
 const rangeMask = 0xffff;
 
-/** How long a key serves: 90 days, the server's `keysRotationIntervalSec`. */
+/** Lifetime of a key: 90 days, the server's `keysRotationIntervalSec`. */
 const keyLifeSeconds = 7_776_000;
 
-/** Signs the cluster times that nodes with access control tell their clients. */
+/** Signs the cluster times that nodes with access control return to clients. */
 export class ClusterTimeSigner {
   readonly keyId: Long;
   readonly key = randomBytes(keyBytes);
   #signed: { seconds: number; range: number; signature: Doc } | undefined;
 
-  /** @param clock the cluster's; the number of the key consists of the time at which it is made */
+  /** @param clock of the cluster; the number of the key is the time of its creation */
   constructor(private readonly clock: ClusterClock) {
     const now = clock.tick();
     this.keyId = new Long(now.i, now.t);
@@ -57,7 +57,7 @@ export class ClusterTimeSigner {
     return this.#signed.signature;
   }
 
-  /** The key as it is kept in `admin.system.keys`. */
+  /** The key as `admin.system.keys` stores it. */
   document(): Doc {
     const expiresAt = new Timestamp({ t: this.keyId.getHighBitsUnsigned() + keyLifeSeconds, i: 0 });
     return doc(['_id', this.keyId], ['purpose', 'HMAC'], ['key', new Binary(this.key, 0)], ['expiresAt', expiresAt]);

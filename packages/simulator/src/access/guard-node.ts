@@ -9,22 +9,22 @@ import type { ClusterTimeSigner } from './cluster-time-signer.js';
 import { AccessDocuments } from './user/access-documents.js';
 import { UserCatalog } from './user/user-catalog.js';
 
-/** The users of one deployment, and whether its nodes check what they do. */
+/** The users of one deployment, and whether its nodes check privileges. */
 export interface AccessRealm {
   readonly catalog: UserCatalog;
   /** Undefined without access control. */
   readonly signer: ClusterTimeSigner | undefined;
 }
 
-/** Keeps the key of a deployment where its members look for it; nothing without access control. */
+/** Stores the key of a deployment where its members read it. Does nothing without access control. */
 export async function keepSigningKey(keeper: CommandNode, { signer }: AccessRealm): Promise<void> {
   if (signer !== undefined) await new AccessDocuments(keeper, 'system.keys').put(signer.document());
 }
 
 /**
  * Sets up the users of a deployment.
- * @param keeper the node in whose `admin` database users and roles are kept
- * @param signer signs cluster times, the same for all nodes of a cluster; used only when access control is on
+ * @param keeper the node whose `admin` database stores users and roles
+ * @param signer signs cluster times, the same for all nodes of a cluster; used only with access control
  */
 export async function openRealm(
   keeper: CommandNode,

@@ -46,7 +46,7 @@ export function multiplyNumbers(a: NumberValue, b: NumberValue): NumberValue {
   );
 }
 
-/** Divides by what is not zero; the result is a double, or a decimal when one of them is. */
+/** Divides by a number other than zero. The result is a double, or a decimal when one of them is. */
 export function divideNumbers(a: NumberValue, b: NumberValue): NumberValue {
   return isDecimal(a) || isDecimal(b)
     ? divideDecimals(toDecimal(a), toDecimal(b))
@@ -90,7 +90,7 @@ function integer(value: bigint, fits32: boolean): NumberValue {
   return value >= INT64_MIN && value <= INT64_MAX ? Long.fromBigInt(value) : new Double(Number(value));
 }
 
-/** A number as a decimal; a double keeps 15 digits. */
+/** A number as a decimal. A double keeps 15 digits. */
 export function toDecimal(value: NumberValue): Decimal128 {
   if (value._bsontype === 'Decimal128') return value;
   return value._bsontype === 'Double' ? decimalOfDouble(value.value) : Decimal128.fromString(whole(value).toString());

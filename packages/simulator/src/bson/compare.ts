@@ -7,7 +7,9 @@ import { typeOf } from './type-of.js';
 import { encodeUtf8 } from './utf8.js';
 import { type DateTime, type Doc, RawDocument, type Value } from './value.js';
 
-/** Rank of each type in the server's order; types of one rank compare by value. Undefined stands with a missing field. */
+/**
+ * Rank of each type in the server's order. Types of one rank compare by value. Undefined ranks with a missing field.
+ */
 const ranks = new Uint8Array(256);
 ranks[ElementType.minKey] = 0;
 ranks[ElementType.undefined] = 1;
@@ -28,7 +30,7 @@ ranks[ElementType.code] = 61;
 ranks[ElementType.codeWithScope] = 66;
 ranks[ElementType.maxKey] = 128;
 
-/** The rank of a value's type in the server's order; comparison operators only match values of the same rank. */
+/** The rank of a value's type in the server's order. Comparison operators only match values of the same rank. */
 export function typeRank(value: Value): number {
   return ranks[typeOf(value)] ?? 0;
 }
@@ -67,7 +69,7 @@ export function compareValues(a: Value, b: Value, collation?: Collation): number
   }
 }
 
-/** Compares documents field by field: first the types' ranks, then the names, then the values; a prefix comes first. */
+/** Compares documents field by field: first the types' ranks, then the names, then the values. A prefix comes first. */
 export function compareDocs(a: Doc, b: Doc, collation?: Collation): number {
   const others = b.entries();
   for (const [name, value] of a) {
@@ -100,7 +102,10 @@ export function compareStrings(a: string, b: string, collation?: Collation): num
   return a.length - b.length;
 }
 
-/** Surrogates stand for code points above all others, or for bytes that are no UTF-8, while their code units lie below U+E000. */
+/**
+ * Surrogates stand for code points above all others, or for bytes that are not UTF-8. Their code units lie below
+ * U+E000.
+ */
 function isHalf(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
 }

@@ -8,10 +8,10 @@ import {
   type Fraction,
 } from './exact-number.js';
 
-/** Digits that a double has as a decimal: few where it is stored or combined with one, all where it is added up or rounded. */
+/** Digits of a double as a decimal: few where it is stored or combined with one, all where it is summed or rounded. */
 const STORED_DIGITS = 15;
 
-/** How the last digit is made. */
+/** How the last digit is rounded. */
 export type Rounding = 'half even' | 'down' | 'up' | 'towards zero';
 
 /** A double as it is combined with decimals: 15 digits, `2` is `2.00000000000000`. */
@@ -48,7 +48,9 @@ export function multiplyDecimals(a: Decimal128, b: Decimal128): Decimal128 {
   );
 }
 
-/** Divides by what is not zero; an exact quotient has the exponents' difference where its digits allow it. */
+/**
+ * Divides by a number other than zero. An exact quotient has the difference of the exponents where its digits allow it.
+ */
 export function divideDecimals(a: Decimal128, b: Decimal128): Decimal128 {
   const [left, right] = [decimalParts(a), decimalParts(b)];
   const negative = left.negative !== right.negative;
@@ -77,7 +79,7 @@ export function remainderOfDecimals(a: Decimal128, b: Decimal128): Decimal128 {
   return made({ coefficient: rest < 0n ? -rest : rest, exponent }, left.negative);
 }
 
-/** Rounds to so many places behind the point, or before it; NaN where that has more digits than a decimal. */
+/** Rounds to a number of places after (or before) the point. NaN where the result has more digits than a decimal. */
 export function roundDecimal(value: Decimal128, places: number, rounding: Rounding): Decimal128 {
   const { kind, negative, coefficient, exponent } = decimalParts(value);
   if (kind !== 'finite') return value;
@@ -94,7 +96,7 @@ export function wholePartOfDecimal({ negative, coefficient, exponent }: DecimalP
   return negative ? -whole : whole;
 }
 
-/** What is no finite number, and zero. */
+/** Numbers that are not finite, and zero. */
 function special(value: number): Decimal128 {
   if (Number.isNaN(value)) return Decimal128.fromString('NaN');
   return Decimal128.fromString(
@@ -131,7 +133,7 @@ function fitting(coefficient: bigint, exponent: number, negative: boolean): Deci
   return made({ coefficient: kept, exponent: exponent + moved }, negative);
 }
 
-/** Exactly so many digits of a magnitude that is not zero, rounded to the nearest. */
+/** Exactly this many digits of a magnitude other than zero, rounded to the nearest. */
 function digitsOf({ numerator, denominator }: Fraction, digits: number): Magnitude {
   const limit = 10n ** BigInt(digits);
   let exponent = numerator.toString().length - denominator.toString().length - digits;

@@ -39,7 +39,7 @@ export function doubleNotAbove(fraction: Fraction): RoundedDouble {
 }
 
 /**
- * A magnitude with so many digits, normalized to exactly that many where the exponent allows it.
+ * A magnitude with this many digits, normalized to exactly that many where the exponent allows it.
  * @param up rounds up instead of down
  */
 export function decimalDigits(fraction: Fraction, digits: number, up: boolean): DecimalMagnitude {

@@ -19,13 +19,13 @@ import { canonicalNaN, NotANumber } from './not-a-number.js';
 import { decodeUtf8 } from './utf8.js';
 import { DateTime, type Doc, UndefinedValue, type Value } from './value.js';
 
-/** Names up to this length are built byte by byte, which is faster than the call into the UTF-8 decoder. */
+/** Names up to this length are built byte by byte, which is faster than a call of the UTF-8 decoder. */
 const SHORT_TEXT_BYTES = 24;
 const EMPTY_DOCUMENT_BYTES = 5;
 
 /**
- * Decodes a whole BSON document; `encodeDocument` gives the same bytes back.
- * @throws CommandError 22 (InvalidBSON) when the bytes are no document
+ * Decodes a whole BSON document. `encodeDocument` returns the same bytes.
+ * @throws CommandError 22 (InvalidBSON) for bytes that are no document
  */
 export function decodeDocument(bytes: Uint8Array): Doc {
   const buffer = asBuffer(bytes);

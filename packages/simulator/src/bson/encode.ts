@@ -7,15 +7,15 @@ import { type Doc, RawDocument, type Value } from './value.js';
 
 /** Longest text that is written character by character instead of by the UTF-8 encoder. */
 const SHORT_TEXT_LENGTH = 24;
-/** The work buffer starts here and doubles; it is given back to the garbage collector above the size of a full batch. */
+/** Initial size of the work buffer, which doubles. Above the size of a full batch the buffer is released. */
 const SCRATCH_BYTES = 64 * 1024;
 const SCRATCH_KEPT_BYTES_MAX = 20 * 1024 * 1024;
-/** Small results share a buffer of this size: one of their own costs more than the copying. */
+/** Small results share a buffer of this size: a buffer each costs more than the copying. */
 const SLAB_BYTES = 64 * 1024;
 const SHARED_BYTES_MAX = 4 * 1024;
-/** Results from here on are handed out as they were written, instead of being copied. */
+/** Results of at least this size are handed out without copying. */
 const HANDED_OUT_BYTES_MIN = 256 * 1024;
-/** Array indexes whose names are kept ready. */
+/** Array indexes with cached names. */
 const INDEX_NAMES = 1024;
 const indexNames = Array.from({ length: INDEX_NAMES }, (_, index) => index.toString());
 
@@ -24,7 +24,7 @@ let length = 0;
 let slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
 let slabUsed = 0;
 
-/** Encodes a document; embedded `RawDocument`s are copied as they are. */
+/** Encodes a document. Embedded `RawDocument`s are copied as bytes. */
 export function encodeDocument(doc: Doc): Buffer {
   length = 0;
   writeDocument(doc);
@@ -48,7 +48,7 @@ export function encodeElement(name: string, value: Value): Buffer {
 function takeScratch(): Buffer {
   if (length >= HANDED_OUT_BYTES_MIN) {
     const written = scratch;
-    // Another result as large is likely to follow, and finds room at once.
+    // Reserves room for another result of the same size, which is likely to follow.
     scratch = Buffer.allocUnsafeSlow(
       length + SCRATCH_BYTES > SCRATCH_KEPT_BYTES_MAX ? SCRATCH_BYTES : length + SCRATCH_BYTES,
     );
@@ -82,7 +82,7 @@ function writeInt32(value: number): void {
   length += 4;
 }
 
-/** Stores into space that is there already; plain stores are faster than Buffer's checked method. */
+/** Stores into reserved space. Plain stores are faster than Buffer's checked method. */
 function putInt32(value: number, at: number): void {
   scratch[at] = value;
   scratch[at + 1] = value >> 8;

@@ -22,7 +22,9 @@ const COEFFICIENT_MAX = 10n ** 34n - 1n;
 const DOUBLE_FRACTION_BITS = 52n;
 const DOUBLE_EXPONENT_BIAS = 1075;
 
-/** Takes a Decimal128 apart as IEEE 754-2008 with binary integer coefficients says; a coefficient out of range is zero. */
+/**
+ * Takes a Decimal128 apart as IEEE 754-2008 with binary integer coefficients says; a coefficient out of range is zero.
+ */
 export function decimalParts(decimal: Decimal128): DecimalParts {
   const view = new DataView(decimal.bytes.buffer, decimal.bytes.byteOffset, 16);
   const high = view.getBigUint64(8, true);
@@ -70,7 +72,7 @@ export function doubleBits(value: number): bigint {
 
 const doubleView = new DataView(new ArrayBuffer(8));
 
-/** A signed long as an integer; bson's own conversion goes through text. */
+/** A signed long as a bigint. bson's own conversion goes through text. */
 export function longValue(value: Long): bigint {
   return (BigInt(value.high) << 32n) | BigInt(value.low >>> 0);
 }
@@ -81,7 +83,8 @@ export function compareFractions(a: Fraction, b: Fraction): number {
 }
 
 /**
- * Compares two numbers of any type by their exact values, as the server does: NaN is less than every number and equal to NaN.
+ * Compares two numbers of any type by their exact values, as the server does: NaN is less than every number and equal
+ * to NaN.
  * @returns -1, 0 or 1
  */
 export function compareNumbers(a: NumberValue, b: NumberValue): number {
@@ -94,7 +97,7 @@ export function compareNumbers(a: NumberValue, b: NumberValue): number {
   return compareExactly(a, b);
 }
 
-/** The value as a JavaScript number when nothing is lost by it. */
+/** The value as a JavaScript number if that loses nothing. */
 function exactDouble(value: NumberValue): number | undefined {
   switch (value._bsontype) {
     case 'Int32':

@@ -23,8 +23,8 @@ const INNER_LENGTH_BYTES = 4;
 type JsonObject = Record<string, unknown>;
 
 /**
- * Reads extended JSON (canonical or relaxed) that `JSON.parse` gave. Plain numbers become int or double.
- * Fields keep their order, except names that are array indexes: JavaScript's objects put these first.
+ * Reads extended JSON (canonical or relaxed) as `JSON.parse` returns it. Plain numbers become int or double. Fields
+ * keep their order, except array indexes, which JavaScript puts first.
  */
 export function fromExtendedJson(json: unknown): Value {
   if (json === null || typeof json === 'string' || typeof json === 'boolean') return json;

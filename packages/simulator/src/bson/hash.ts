@@ -12,13 +12,13 @@ import { type Doc, RawDocument, type Value } from './value.js';
 /** The only seed the server uses for hashed indexes. */
 const SEED = Buffer.alloc(4);
 const TWO_POW_63 = 2 ** 63;
-/** What numbers are hashed as. */
+/** The form in which numbers are hashed. */
 const NUMBER_RANK = 10;
 const TWO_POW_32 = 2 ** 32;
 const LONG_MAX = (1n << 63n) - 1n;
 const LONG_MIN = -(1n << 63n);
 
-/** The rank of each type as the server hashes it; differs from the order's rank only in being the server's own numbers. */
+/** The rank of each type in hashes, by the server's own numbers. */
 const canonicalTypes = new Map<number, number>([
   [ElementType.minKey, -1],
   [ElementType.undefined, 0],
@@ -44,8 +44,8 @@ const canonicalTypes = new Map<number, number>([
 ]);
 
 /**
- * The 64-bit hash of a hashed index or shard key: the first half of an MD5 over the value. Numbers are hashed as
- * whole numbers, so 5, 5.0 and 5.5 are equal. A missing field hashes as null.
+ * The 64-bit hash of a hashed index or shard key: the first half of an MD5 over the value. Numbers are hashed as whole
+ * numbers, so 5, 5.0 and 5.5 are equal. A missing field hashes as null.
  */
 export function hashShardKeyValue(value: Value): Long {
   const ofNumber = hashPlainNumber(value);
@@ -61,7 +61,7 @@ export function hashShardKeyValue(value: Value): Long {
   return new Long(digest.readInt32LE(0), digest.readInt32LE(4));
 }
 
-/** Ints, longs and doubles of the safe range take no work buffers: seed, rank and 64 bits are four words. */
+/** Ints, longs and doubles of the safe range need no work buffers: seed, rank and 64 bits are four words. */
 function hashPlainNumber(value: Value): Long | undefined {
   if (typeof value !== 'object' || value === null || !('_bsontype' in value)) return undefined;
   if (value._bsontype === 'Long') return hashWords(value.low, value.high);
@@ -105,7 +105,10 @@ function int64Bytes(value: bigint): Buffer {
   return bytes;
 }
 
-/** Doubles are cut, decimals rounded half to even, both limited to 64 bits; 2^63 as a double overflows as it does in the server. */
+/**
+ * Doubles are truncated, decimals rounded half to even, both limited to 64 bits. 2^63 as a double overflows, as on the
+ * server.
+ */
 function wholeNumber(value: NumberValue): bigint {
   switch (value._bsontype) {
     case 'Int32':

@@ -41,8 +41,8 @@ const TINY_SCALE_BITS = 256n;
 const NEGATIVE_ZERO_OFFSET = 12288;
 
 /**
- * Appends a decimal so that it orders among all other numbers: the nearest double toward zero, and what is missing
- * to the decimal as a continuation when 15 digits do not tell it.
+ * Appends a decimal so that it orders among all other numbers: the nearest double toward zero, then the remainder as a
+ * continuation where 15 digits do not decide.
  */
 export function appendDecimal(key: KeyWriter, decimal: Decimal128): void {
   const parts = decimalParts(decimal);
@@ -107,7 +107,7 @@ function appendRounded(key: KeyWriter, exact: Fraction, near: number, negative: 
   appendContinuation(key, exact, fullDigits(near), negative);
 }
 
-/** Between 2^53 and 2^63 the integer part is written in full, as a double would lose of it. */
+/** Between 2^53 and 2^63 the integer part is written in full, because a double would lose digits. */
 function appendWideInteger(key: KeyWriter, exact: Fraction, negative: boolean): void {
   const integer = exact.numerator / exact.denominator;
   const hasFraction = exact.numerator % exact.denominator !== 0n;
@@ -127,7 +127,7 @@ function fullDigits(value: number): DecimalMagnitude {
   return decimalDigits(doubleFraction(value), DECIMAL_DIGITS, true);
 }
 
-/** Appends how much the decimal is above a stored value, in units of that value's last digit. */
+/** Appends the difference between the decimal and a stored value, in units of the value's last digit. */
 function appendContinuation(key: KeyWriter, exact: Fraction, stored: DecimalMagnitude, negative: boolean): void {
   const units = decimalUnits(exact, stored.exponent) - stored.coefficient;
   appendBits(key, units < 0n ? 0n : units, negative);

@@ -10,8 +10,8 @@ const LONG_BINARY_BYTES = 0xff;
 const doubleView = new DataView(new ArrayBuffer(8));
 
 /**
- * The values of an ascending key string with its end byte. Types the key leaves out become int, long or double.
- * @throws CommandError 50811 when bytes are missing or unknown
+ * The values of an ascending key string with its end byte. Types that the key omits become int, long or double.
+ * @throws CommandError 50811 for missing or unknown bytes
  */
 export function decodeKeyString(key: Buffer): Value[] {
   const reader = new KeyReader(key);
@@ -45,7 +45,7 @@ class KeyReader {
     return bytes;
   }
 
-  /** A text up to its closing zero; zeros inside are followed by FF. */
+  /** A text up to its closing zero. FF follows each zero inside it. */
   text(escapesZeros: boolean): string {
     const pieces: string[] = [];
     for (;;) {

@@ -3,8 +3,8 @@ import { NumberKeyType } from './key-type.js';
 import type { KeyWriter } from './key-writer.js';
 
 /**
- * How a stored double relates to the decimal it stands for; the lowest bits of a key.
- * `rounded` is the double rounded up to 15 digits.
+ * Relation of a stored double to its decimal, in the lowest bits of a key. `rounded` is the double rounded up to 15
+ * digits.
  */
 export const Continuation = { none: 0, belowRounded: 1, equalsRounded: 2, aboveRounded: 3 } as const;
 
@@ -69,7 +69,7 @@ function appendShiftedHalves(key: KeyWriter, low: number, high: number, negative
   }
 }
 
-/** Appends an integer magnitude that was shifted left by one; its lowest bit says that a fraction follows. */
+/** Appends an integer magnitude shifted left by one. Its lowest bit marks a fraction that follows. */
 export function appendMagnitude(key: KeyWriter, shifted: bigint, negative: boolean): void {
   const count = Math.ceil(shifted.toString(2).length / 8);
   key.byte(negative ? NumberKeyType.negativeOneByte - (count - 1) : NumberKeyType.positiveOneByte + (count - 1));

@@ -41,7 +41,7 @@ function writeKey(values: readonly Value[], descending: readonly boolean[] | und
   }
 }
 
-/** As `encodeKeyString`, with the end byte, in upper-case hex, also recording the types the key leaves out. */
+/** As `encodeKeyString`, with the end byte, in upper-case hex. Also records the types that the key omits. */
 export function encodeTypedKeyHex(values: readonly Value[], typeBits: TypeBits): string {
   writer.reset(typeBits);
   for (const value of values) appendValue(writer, value);

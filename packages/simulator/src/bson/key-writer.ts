@@ -2,7 +2,7 @@ import type { TypeBits } from './type-bits.js';
 import { writeUtf8 } from './utf8.js';
 
 const START_BYTES = 1024;
-/** A buffer grown by a huge key is not kept. */
+/** A buffer that a huge key has grown is not reused. */
 const KEPT_BYTES_MAX = 1024 * 1024;
 
 /** A growing buffer for one key string after another. */
@@ -97,7 +97,7 @@ export class KeyWriter {
   }
 }
 
-/** A text of two to five bytes, what the keys of integers are; for those the call out of JavaScript costs more than all the rest. */
+/** A text of two to five bytes, the size of integer keys. For these a call out of JavaScript dominates the cost. */
 function shortText(bytes: Buffer, length: number): string | undefined {
   const byte = (at: number): number => bytes[at] as number;
   switch (length) {

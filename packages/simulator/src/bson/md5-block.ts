@@ -20,8 +20,8 @@ const wordOfStep = Uint8Array.from(
 const words = new Int32Array(16);
 
 /**
- * The first 8 bytes of the MD5 of a short input, as two little-endian halves. Node's own function takes ten times
- * as long for such inputs, and a hashed shard key is hashed for every document.
+ * The first 8 bytes of the MD5 of a short input, as two little-endian halves. Node's own function takes ten times as
+ * long for such inputs, and every document needs the hash of its shard key.
  * @param input at most `md5BlockBytesMax` bytes
  */
 export function md5Halves(input: Uint8Array): { low: number; high: number } {

@@ -1,6 +1,9 @@
 import { Double } from 'bson';
 
-/** A NaN whose bits differ from JavaScript's own (x86 processors make a negative one); it keeps them so that a document is stored as it came. */
+/**
+ * A NaN whose bits differ from JavaScript's own (x86 processors produce a negative one). Keeps its bits, so that
+ * documents are stored unchanged.
+ */
 export class NotANumber extends Double {
   /** @param bits the eight bytes as they stand in BSON, little-endian */
   constructor(readonly bits: Uint8Array) {

@@ -2,12 +2,12 @@ import { Decimal128, Double, Int32, Long } from 'bson';
 import { addDecimals, divideDecimals, wholeDecimalOfDouble } from './decimal-arithmetic.js';
 import { longValue, type NumberValue } from './exact-number.js';
 
-/** Longs above this are added in two halves, each of which a double holds. */
+/** Longs above this are added in two halves, each of which a double holds exactly. */
 const HALF = 2n ** 32n;
 
 /**
- * A sum as servers add it up: doubles with twice their digits, decimals by themselves, and whole numbers exactly. The widest type
- * among the numbers is that of the sum; what fits no long is a double.
+ * A sum as servers compute it: doubles with twice their digits, decimals separately, and whole numbers exactly. The
+ * widest type among the numbers decides the type of the sum. A sum that fits no long is a double.
  */
 export class NumberTotal {
   #whole = 0n;
@@ -35,7 +35,7 @@ export class NumberTotal {
       : Long.fromBigInt(this.#whole);
   }
 
-  /** The mean; null of nothing. */
+  /** The mean. Null for no numbers. */
   average(): NumberValue | null {
     if (this.#count === 0) return null;
     return this.#type === 'Decimal128'
@@ -64,11 +64,11 @@ export function totalOf(values: Iterable<NumberValue>): NumberTotal {
   return total;
 }
 
-/** A number as a plain sum of one: a decimal where the others are. */
+/** A number as a plain sum of one. A decimal where the others are. */
 class CompensatedSum {
   #sum = 0;
   #rest = 0;
-  /** The sum of what is not finite. */
+  /** The sum of the numbers that are not finite. */
   #plain = 0;
 
   get value(): number {
@@ -88,7 +88,7 @@ class CompensatedSum {
   }
 }
 
-/** A sum of two doubles, and what it lost by rounding. */
+/** A sum of two doubles, and its rounding error. */
 function exactSum(a: number, b: number): [sum: number, lost: number] {
   const sum = a + b;
   const other = sum - a;

@@ -1,14 +1,17 @@
-/** Small documents share a buffer of this size: one of their own costs more than the copying. It lives as long as one document in it. */
+/**
+ * Small documents share a buffer of this size: a buffer each costs more than the copying. It lives as long as one
+ * document in it.
+ */
 const SLAB_BYTES = 32 * 1024;
-/** Documents from here on have a buffer of their own. */
+/** Documents of at least this size have a buffer of their own. */
 const OWN_BUFFER_BYTES_MIN = 4 * 1024;
 
-/** A message is not kept whole for its documents when they are less than this share of it, … */
+/** A message is not retained for its documents when they are less than this part of it, … */
 const KEPT_FRACTION_MIN = 3 / 4;
 /** … nor when it is larger: it lives as long as one document in it. */
 const KEPT_MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The memory of messages whose documents are kept where they are, and the one that was asked for last. */
+/** Messages whose documents stay in place, and the one of the latest lookup. */
 const kept = new WeakSet<ArrayBufferLike>();
 let keptLast: ArrayBufferLike | undefined;
 
@@ -16,8 +19,9 @@ let slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
 let used = 0;
 
 /**
- * Lets the documents of a message that nobody writes to any more be kept without copying, if it holds little else.
- * @param message whole, as it came in
+ * Lets the documents of a message be retained without copying, if the message holds little else and nobody writes to
+ * it.
+ * @param message whole, as received
  */
 export function keepDocuments(message: Buffer, documents: readonly Uint8Array[]): void {
   if (
@@ -31,7 +35,10 @@ export function keepDocuments(message: Buffer, documents: readonly Uint8Array[])
   if (bytes >= message.length * KEPT_FRACTION_MIN) kept.add(message.buffer);
 }
 
-/** A copy that may be kept for long: it shares its memory with other kept documents alone, not with messages. Documents of `keepDocuments` stay as they are. */
+/**
+ * A copy for long retention: it shares its memory with other retained documents only, not with messages. Documents of
+ * `keepDocuments` stay where they are.
+ */
 export function ownCopy(bytes: Uint8Array): Uint8Array {
   const { buffer, length } = bytes;
   if (buffer === keptLast) return bytes;

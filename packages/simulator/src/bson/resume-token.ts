@@ -6,13 +6,13 @@ import { TypeBits } from './type-bits.js';
 import { type Doc, RawDocument, type Value } from './value.js';
 
 /**
- * The format of a token. 1: events of documents are told apart by their document key alone (4.2 to 6.0). 2: by
- * `{operationType, documentKey or operationDescription}` (7.0, and streams that split events from 6.0.9 on); a missing
- * UUID is written as null, and a fragment's number may follow.
+ * The format of a token. 1: the document key alone distinguishes events of documents (4.2 to 6.0). 2: `{operationType,
+ * documentKey or operationDescription}` does (7.0, and streams that split events from 6.0.9 on). In 2 a missing UUID is
+ * null, and a fragment's number may follow.
  */
 export type ResumeTokenVersion = 1 | 2;
 
-/** What a change stream's resume token says about its place in the stream. */
+/** The position in the stream that a resume token encodes. */
 export interface ResumeToken {
   clusterTime: Timestamp;
   version: ResumeTokenVersion;
@@ -24,7 +24,7 @@ export interface ResumeToken {
   fromInvalidate: boolean;
   /** The collection; absent for events of a whole database. */
   uuid?: Binary;
-  /** What tells the event from others of its time: see `ResumeTokenVersion`. */
+  /** Distinguishes the event from others of its time: see `ResumeTokenVersion`. */
   eventIdentifier?: Doc | RawDocument;
   /** Number of a part, from 0, of an event that was split. */
   fragmentNum?: number;
@@ -39,7 +39,10 @@ export function encodeResumeToken(token: ResumeToken): string {
   return hexOf(token, new TypeBits());
 }
 
-/** The whole token document as events and cursors carry it: `_data`, and `_typeBits` when the document key holds other numbers than ints. */
+/**
+ * The whole token document of events and cursors: `_data`, and `_typeBits` when the document key holds numbers other
+ * than ints.
+ */
 export function resumeTokenDocument(token: ResumeToken): Doc {
   const typeBits = new TypeBits();
   const document: Doc = new Map<string, Value>([['_data', hexOf(token, typeBits)]]);
@@ -54,10 +57,11 @@ export function highWaterToken(clusterTime: Timestamp, version: ResumeTokenVersi
 }
 
 /**
- * Reads a token's `_data`. Numbers of the document key come back as ints, longs or doubles of the same value, as
- * their types are not part of it.
+ * Reads a token's `_data`. Numbers of the document key become ints, longs or doubles of the same value, because the
+ * token omits their types.
  * @param versionMax the newest format that the server knows: 1 before 6.0
- * @throws CommandError 9 or 50811 when the text is no token, 50795 for another token version, 6189501 and its like for parts that are missing
+ * @throws CommandError 9 or 50811 for a text that is no token, 50795 for another token version, 6189501 and similar for
+ * missing parts
  */
 export function decodeResumeToken(hex: string, versionMax: ResumeTokenVersion = 2): ResumeToken {
   if (hex.length % 2 !== 0 || !/^[0-9A-Fa-f]*$/.test(hex)) {

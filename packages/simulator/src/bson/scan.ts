@@ -17,14 +17,14 @@ export interface ElementLocation {
   end: number;
 }
 
-/** Paths whose names are kept split and encoded; the cache is emptied when it is full. */
+/** Paths with their names split and encoded. The cache is emptied when it is full. */
 const PATHS_MAX = 1024;
 const paths = new Map<string, readonly Buffer[]>();
 const names = new Map<string, Buffer>();
 const idName = Buffer.from('_id');
 
 /**
- * The value at a dotted path through embedded documents (not through arrays), without decoding the rest.
+ * The value at a dotted path through embedded documents (not arrays), without decoding the rest.
  * @returns undefined when there is none
  */
 export function scanPath(bytes: Uint8Array, path: string): Value | undefined {
@@ -39,12 +39,12 @@ export function scanPath(bytes: Uint8Array, path: string): Value | undefined {
   return found === undefined ? undefined : decodeValue(bytes, found.type, found.valueStart);
 }
 
-/** Where a top-level field lies, or undefined. */
+/** The position of a top-level field, or undefined. */
 export function scanTopLevel(bytes: Uint8Array, name: string): ElementLocation | undefined {
   return findElement(bytes, 0, encodedName(name));
 }
 
-/** Those of the named top-level fields that are there, decoded, in the order of the names. */
+/** The named top-level fields that exist, decoded, in the order of the names. */
 export function decodeFields(bytes: Uint8Array, names: readonly string[]): Doc {
   const fields: Doc = new Map();
   for (const name of names) {
@@ -66,8 +66,8 @@ export function* scanElements(bytes: Uint8Array, from = 0): Generator<ElementLoc
 }
 
 /**
- * A document as a server stores an inserted one: `_id` is its first field.
- * @param makeId gives the `_id` of a document that has none
+ * A document as a server stores it on insert: `_id` is its first field.
+ * @param makeId returns the `_id` of a document that has none
  * @returns the same bytes when nothing needs to change
  */
 export function withIdFirst(bytes: Uint8Array, makeId: () => Value): Uint8Array {
@@ -83,7 +83,7 @@ export function withIdFirst(bytes: Uint8Array, makeId: () => Value): Uint8Array 
   return moved;
 }
 
-/** Types of an `_id` that are refused, or looked into before. */
+/** Types of an `_id` that are refused, or need a closer look. */
 const examinedIdTypes: ReadonlySet<number> = new Set([
   ElementType.document,
   ElementType.array,
@@ -91,7 +91,10 @@ const examinedIdTypes: ReadonlySet<number> = new Set([
   ElementType.undefined,
 ]);
 
-/** True for a document that a server stores as it came: its `_id` comes first and is plain, and no top-level field may be an empty timestamp. */
+/**
+ * True for a document that a server stores unchanged: its `_id` comes first and is plain, and no top-level field is an
+ * empty timestamp.
+ */
 export function isStoredAsItIs(bytes: Uint8Array): boolean {
   if (!beginsWithId(bytes) || examinedIdTypes.has(bytes[4] ?? 0)) return false;
   const limit = readInt32(bytes, 0) - 1;
@@ -110,7 +113,7 @@ function beginsWithId(bytes: Uint8Array): boolean {
 
 /**
  * Replaces `Timestamp(0, 0)` in top-level fields other than `_id`, as inserts and replacements do.
- * @param next gives a new time for each such field
+ * @param next returns a new time for each such field
  * @returns the same bytes when there is none
  */
 export function stampTimestamps(bytes: Uint8Array, next: () => Timestamp): Uint8Array {
@@ -164,7 +167,7 @@ function elementAt(bytes: Uint8Array, start: number, limit: number): ElementLoca
   return { type, start, valueStart, end: checkedEnd(bytes, type, valueStart, limit) };
 }
 
-/** Index behind the zero that ends a name; names are short, so a loop beats the call to `indexOf`. */
+/** Index after the zero that ends a name. Names are short, so a loop beats a call of `indexOf`. */
 function afterName(bytes: Uint8Array, nameStart: number, limit: number): number {
   let at = nameStart;
   while (bytes[at] !== 0 && at < limit) at += 1;

@@ -51,7 +51,7 @@ function timestampText(value: Timestamp): string {
   return `Timestamp(${value.t}, ${value.i})`;
 }
 
-/** As C prints 16 digits (`%.16g`), with `.0` behind whatever has no point: `nan.0` and `1e+300.0` too. */
+/** As C prints 16 digits (`%.16g`), with `.0` after anything without a point: `nan.0` and `1e+300.0` too. */
 function doubleText(value: number): string {
   const digits = printed(value);
   return digits.includes('.') ? digits : `${digits}.0`;

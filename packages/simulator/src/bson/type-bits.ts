@@ -8,8 +8,8 @@ const DECIMAL_EXPONENT_BITS = 6;
 const SHORT_BYTES_MAX = 127;
 
 /**
- * What a key string leaves out so that 1 and 1.0 are equal: the exact type of each number and string.
- * A resume token carries it beside its key string (`_typeBits`).
+ * What a key string omits so that 1 and 1.0 are equal: the exact type of each number and string. A resume token carries
+ * it next to its key string (`_typeBits`).
  */
 export class TypeBits {
   /** Bytes that are all zero may be missing. */
@@ -41,7 +41,7 @@ export class TypeBits {
     this.#append(isSymbol ? 1 : 0, 1);
   }
 
-  /** The server's encoding, or undefined when every bit is zero and the server writes nothing. */
+  /** The server's encoding. Undefined when every bit is zero, for which the server writes nothing. */
   encode(): Buffer | undefined {
     if (!this.#anySet) return undefined;
     const data = Buffer.alloc((this.#length + 7) >> 3);

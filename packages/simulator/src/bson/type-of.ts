@@ -64,7 +64,10 @@ const names = new Map<number, string>([
   [ElementType.maxKey, 'maxKey'],
 ]);
 
-/** The alias of a value's type as `$type` and error messages show it ("int", "object", "binData", …); "missing" for undefined. */
+/**
+ * The alias of a value's type as `$type` and error messages show it ("int", "object", "binData", …); "missing" for
+ * undefined.
+ */
 export function typeName(value: Value | undefined): string {
   return value === undefined ? 'missing' : (names.get(typeOf(value)) ?? 'missing');
 }

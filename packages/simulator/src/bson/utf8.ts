@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A byte that is part of no UTF-8 sequence stands in a text as this plus the byte: a surrogate without its other half. */
+/** A byte outside of any UTF-8 sequence is this plus the byte in a text: a surrogate without its other half. */
 const LONE_SURROGATES = 0xdc00;
 const loneSurrogates = /[\udc80-\udcff]/u;
 /** What Node.js decodes such bytes to. */
@@ -9,8 +9,9 @@ const REPLACEMENT = '\ufffd';
 const SEQUENCE_BYTES_MAX = 4;
 
 /**
- * The text of the bytes from `from` to before `to`. Servers store bytes that are no UTF-8 as they are: each has a surrogate of its own,
- * so that different bytes are different texts and `encodeUtf8` gives the same bytes back (as `surrogateescape` of Python, PEP 383).
+ * The text of the bytes from `from` to before `to`. Servers store bytes that are not UTF-8 unchanged. Each has a
+ * surrogate of its own, so different bytes are different texts and `encodeUtf8` returns the same bytes (as Python's
+ * `surrogateescape`, PEP 383).
  */
 export function decodeUtf8(buffer: Buffer, from: number, to: number): string {
   const text = buffer.toString('utf8', from, to);
@@ -51,7 +52,7 @@ function decodeBytes(bytes: Buffer): string {
   return text;
 }
 
-/** Bytes of the character at an index; 0 when the byte there begins none. */
+/** Bytes of the character at an index. 0 when no character starts there. */
 function sequenceLength(bytes: Buffer, at: number): number {
   for (let length = 1; length <= SEQUENCE_BYTES_MAX; length += 1)
     if (at + length <= bytes.length && isUtf8(bytes.subarray(at, at + length))) return length;

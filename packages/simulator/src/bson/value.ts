@@ -26,7 +26,7 @@ export class UndefinedValue {
   static readonly instance = new UndefinedValue();
 }
 
-/** A document that is passed on as its bytes; an encoder copies it where an embedded document would stand. */
+/** A document passed on as its bytes. An encoder copies it where an embedded document would stand. */
 export class RawDocument {
   constructor(readonly bytes: Uint8Array) {}
 }
@@ -35,8 +35,8 @@ export class RawDocument {
 export type Doc = Map<string, Value>;
 
 /**
- * Every value of BSON with its exact type: numbers are never plain JavaScript numbers,
- * because int, long and double answer differently.
+ * Every value of BSON with its exact type. Numbers are never plain JavaScript numbers, because int, long and double
+ * behave differently.
  */
 export type Value =
   | null

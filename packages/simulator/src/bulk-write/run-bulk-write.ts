@@ -11,13 +11,15 @@ const statementField: Readonly<Record<OperationKind, string>> = {
   update: 'updates',
   delete: 'deletes',
 };
-/** Fields of a `bulkWrite` that mean its operations and not their surroundings. */
+/** Fields of a `bulkWrite` that belong to its operations. */
 const ownFields: ReadonlySet<string> = new Set(['bulkWrite', 'ops', 'nsInfo', 'errorsOnly', 'cursor']);
 
 /**
- * `bulkWrite` (8.0): writes of all kinds to several collections, by the older write commands. The results come in one batch.
+ * `bulkWrite` (8.0): writes of all kinds to several collections, by the older write commands. The results come in one
+ * batch.
  * @param run runs `insert`, `update` or `delete` on the same node
- * @throws CommandError 13 outside of `admin`; what ends the session's transaction or asks the client to try again
+ * @throws CommandError 13 outside of `admin`, and failures that end the session's transaction or ask the client to
+ * retry
  */
 export async function runBulkWrite(request: CommandRequest, run: (part: CommandRequest) => Promise<Doc>): Promise<Doc> {
   if (request.db !== 'admin')
@@ -33,7 +35,9 @@ export async function runBulkWrite(request: CommandRequest, run: (part: CommandR
   return tally.reply();
 }
 
-/** Neighbouring inserts into one collection go together; every other operation goes alone, so that its own result is known. */
+/**
+ * Adjacent inserts into one collection run together. Every other operation runs alone, so that its own result is known.
+ */
 function inGroups(operations: readonly BulkOperation[]): BulkOperation[][] {
   const groups: BulkOperation[][] = [];
   for (const operation of operations) {

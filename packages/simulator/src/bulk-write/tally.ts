@@ -4,7 +4,7 @@ import { CommandError } from '../node/command.js';
 import { doc, docOf, numberOf } from '../node/doc-fields.js';
 import type { BulkOperation } from './operation.js';
 
-/** What the operations of a `bulkWrite` did, put together for its reply. */
+/** The results of the operations of a `bulkWrite`, for its reply. */
 export class BulkTally {
   readonly #results: Doc[] = [];
   readonly #counts = new Map(
@@ -12,7 +12,10 @@ export class BulkTally {
   );
   #writeConcernError: Value | undefined;
 
-  /** @param ordered true when nothing was tried behind a failure @param errorsOnly true to leave results of operations that went well out of the reply */
+  /**
+   * @param ordered true when nothing ran after a failure
+   * @param errorsOnly true to omit the results of successful operations from the reply
+   */
   constructor(
     private readonly ordered: boolean,
     private readonly errorsOnly: boolean,
@@ -22,7 +25,7 @@ export class BulkTally {
     return this.#count('nErrors') > 0;
   }
 
-  /** Takes the reply of an older write command that ran these operations of one kind. */
+  /** Adds the reply of an older write command that ran these operations of one kind. */
   add(operations: readonly BulkOperation[], reply: Doc): void {
     this.#writeConcernError = reply.get('writeConcernError') ?? this.#writeConcernError;
     const errors = documents(reply.get('writeErrors'));
@@ -37,7 +40,7 @@ export class BulkTally {
     }
   }
 
-  /** Takes the failure of a whole write command as that of its first operation. */
+  /** Adds the failure of a whole write command as that of its first operation. */
   addFailure(operation: BulkOperation, error: CommandError): void {
     this.#fail(operation, doc(['code', new Int32(error.code)], ['errmsg', error.message], ...error.extra));
   }

@@ -11,7 +11,9 @@ interface Running {
   close(): Promise<void>;
 }
 
-/** Runs what was ordered, reports its addresses once, carries out orders for faults one after the other, and ends on `stop`. */
+/**
+ * Runs what the order describes, reports its addresses once, runs fault orders one after the other, and ends on `stop`.
+ */
 const order = workerData as WorkerOrder;
 const where = order.host === undefined ? {} : { host: order.host };
 const running = order.kind === 'replicaSet' ? await replicaSet() : await cluster();

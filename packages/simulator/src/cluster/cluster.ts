@@ -16,7 +16,10 @@ import { memberShard, ShardRoster } from './shard-roster.js';
 
 export interface ClusterOptions {
   readonly shards: number;
-  /** Ports: the first router takes it, the config server the next, then the shards, then further routers. 0, the default, takes any free ones. */
+  /**
+   * Ports: the first router gets this one, the config server the next, then the shards, then further routers. 0, the
+   * default, takes any free ones.
+   */
   readonly basePort?: number;
   readonly host?: string;
   /** Default 1. */
@@ -29,15 +32,18 @@ export interface ClusterOptions {
   readonly version?: ReleaseSeries;
   /** Milliseconds between no-ops on an idle member; default 1,000. */
   readonly noopIntervalMs?: number;
-  /** How long routers look for a primary of a shard before they fail, in milliseconds; default 15,000. */
+  /** How long routers look for a primary of a shard before they fail, in milliseconds. Default 15,000. */
   readonly hostSelectionMs?: number;
-  /** Milliseconds between two rounds of the balancer when there was nothing to move, a tenth of it after moves; default 10,000, 0 for none. */
+  /**
+   * Milliseconds between two rounds of the balancer without moves, a tenth of it after moves. Default 10,000, 0 for
+   * none.
+   */
   readonly balancerRoundMs?: number;
   /** Whether `configureFailPoint` exists, as with `enableTestCommands=1`; default true. */
   readonly testCommands?: boolean;
   /** Access control, off by default. */
   readonly auth?: AuthSetting;
-  /** Wall clock in milliseconds by which cluster times go, so that tests can hold it; default `Date.now`. */
+  /** Wall clock in milliseconds from which cluster times derive, so that tests can stop it. Default `Date.now`. */
   readonly now?: () => number;
 }
 
@@ -56,7 +62,7 @@ export interface Cluster {
   readonly catalog: ShardingCatalog;
   /** The balancer; `round()` makes one round at once. */
   readonly balancer: Balancer;
-  /** Starts one more member, which `addShard` with its connection string `setName/host:port` makes a shard. */
+  /** Starts one more member, which `addShard` with its connection string `setName/host:port` turns into a shard. */
   startShard(): Promise<ShardMember>;
   /** The faults of every node, by name: `router0`, …, `config`, `shard0`, … */
   readonly nodes: ReadonlyMap<string, NodeControl>;

@@ -3,7 +3,7 @@ import { ServerVersion } from '../node/server-version.js';
 import { MemberControl } from './member-control.js';
 import type { NodeControl } from './node-control.js';
 
-/** A fault as another process orders it: its name with the node's, and what belongs to it, e.g. `{"stop":"shard0"}`. */
+/** A fault as another process orders it: its name with the node's, and its parameters, e.g. `{"stop":"shard0"}`. */
 type FaultOrder = Readonly<Record<string, unknown>>;
 
 type Fault = (node: NodeControl, order: FaultOrder) => void | Promise<void>;
@@ -42,7 +42,7 @@ const faults: ReadonlyMap<string, Fault> = new Map<string, Fault>([
 const faultNames: readonly string[] = [...faults.keys()];
 
 /**
- * Carries out one line of orders.
+ * Runs one line of orders.
  * @param line JSON, e.g. `{"stop":"shard0"}` or `{"stepDown":"shard1","seconds":5}`
  * @returns one line of JSON: `{"done":order}`, or `{"failed":order,"message":"…"}`
  */

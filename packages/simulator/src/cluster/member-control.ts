@@ -14,7 +14,7 @@ const stepDownSecondsDefault = 60;
 const catchUpSecondsDefault = 10;
 const millisecondsPerSecond = 1000;
 
-/** Faults of a data-bearing node, and the commands by which clients cause them. */
+/** Faults of a data-bearing node, and the commands with which clients cause them. */
 export class MemberControl extends NodeControl {
   #election: NodeJS.Timeout | undefined;
 
@@ -24,7 +24,7 @@ export class MemberControl extends NodeControl {
     server: WireServer,
     failPoints: FailPoints,
     private readonly shard: ShardNode,
-    /** Told when the process ends, so that what other nodes had open there ends too. */
+    /** Called when the process ends, so that what other nodes had open there ends too. */
     onEnd: () => void,
   ) {
     super(name, identity, server, failPoints, {
@@ -55,7 +55,7 @@ export class MemberControl extends NodeControl {
     this.#election.unref();
   }
 
-  /** Elects the member now, when it has stepped down. */
+  /** Elects the member now if it has stepped down. */
   elect(): void {
     if (!this.running || this.identity.role.primary) return;
     clearTimeout(this.#election);
@@ -97,7 +97,7 @@ export class MemberControl extends NodeControl {
     return new Map();
   }
 
-  /** The only member has nobody to hand over to. */
+  /** The only member has no other member to hand over to. */
   async #refuseWithoutForce(catchUpSeconds: number, signal: AbortSignal): Promise<never> {
     await delay(catchUpSeconds * millisecondsPerSecond, undefined, { signal, ref: false }).catch(() => undefined);
     const when = new Date().toISOString();

@@ -3,19 +3,19 @@ import type { ReleaseSeries } from '../node/server-version.js';
 import type { FailPoints } from '../wire/fail-points.js';
 import type { WireServer } from '../wire/wire-server.js';
 
-/** What a kind of node does when its process ends and when it begins again. */
+/** What a kind of node does when its process ends and when it starts again. */
 interface NodeProcess {
-  /** Loses what is in memory only. */
+  /** Drops what is in memory only. */
   end(): void;
   begin(): void;
-  /** Does nothing of its own accord until `wake`. */
+  /** Does nothing on its own until `wake`. */
   freeze(): void;
   wake(): void;
 }
 
 /** How slow the network to a node's clients is. */
 interface Slowness {
-  /** Milliseconds by which every answer is late; default 0. */
+  /** Milliseconds by which every answer is delayed. Default 0. */
   readonly latencyMs?: number;
   /** Bytes per second that each connection sends at most; default without limit. */
   readonly bytesPerSecond?: number;
@@ -50,7 +50,7 @@ export class NodeControl {
     await this.server.close();
   }
 
-  /** Starts the process again, on the same port. Does nothing when it runs. */
+  /** Starts the process again, on the same port. Does nothing while it runs. */
   async start(): Promise<void> {
     if (this.running) return;
     await this.server.reopen();
@@ -86,7 +86,7 @@ export class NodeControl {
     this.identity.condition.setPaused(false);
   }
 
-  /** Makes every command take longer, those of other nodes too; 0 lifts it. */
+  /** Delays every command, those of other nodes too. 0 lifts the delay. */
   slowCommands(delayMs: number): void {
     this.identity.condition.delayMs = delayMs;
   }
@@ -110,12 +110,12 @@ export class NodeControl {
     this.server.faults.cutAfterBytes(bytes, direction);
   }
 
-  /** Cuts the connection within the next answer to a command of this name, after so many of its bytes. */
+  /** Cuts the connection within the next answer to a command of this name, after this many of its bytes. */
   cutWithinReply(command: string, bytes: number): void {
     this.server.faults.cutWithinReply(command, bytes);
   }
 
-  /** Takes back slowness, pauses and cuts that have not happened yet; a stopped node stays stopped. */
+  /** Lifts slowness, pauses and pending cuts. A stopped node stays stopped. */
   heal(): void {
     this.resume();
     this.slowCommands(0);

@@ -61,7 +61,7 @@ export async function startReplicaSet(options: ReplicaSetOptions = {}): Promise<
   };
 }
 
-/** Commands of sharded clusters that a plain member knows by name only. */
+/** Commands of sharded clusters of which a plain member knows only the name. */
 function unshardedAnswer(request: CommandRequest): Promise<Doc> | undefined {
   if (request.name !== 'flushRouterConfig') return undefined;
   return Promise.reject(new CommandError(203, 'ShardingStateNotInitialized', 'Sharding is not enabled'));

@@ -8,7 +8,7 @@ import type { RangeDeletions } from '../router/sharding/range-deletions.js';
 /** Longest wait of one `cleanupOrphaned` when the client sets no `maxTimeMS`. */
 const cleanupWaitMsMax = 3_600_000;
 
-/** Commands of a shard that are about its place in the cluster; undefined for all others. */
+/** Commands of a shard about its place in the cluster. Undefined for all others. */
 export function shardAnswer(
   catalog: ShardingCatalog,
   ranges: RangeDeletions,
@@ -20,7 +20,7 @@ export function shardAnswer(
   return undefined;
 }
 
-/** Waits until the shard has cleaned up the ranges of a collection that it gave away. */
+/** Waits until the shard has cleaned up the ranges of a collection that it has given away. */
 async function cleanupOrphaned(
   catalog: ShardingCatalog,
   ranges: RangeDeletions,

@@ -30,13 +30,13 @@ export interface MemberOptions {
   readonly snapshotWindowSeconds?: number | undefined;
   /** Milliseconds between no-ops; default 1,000. */
   readonly noopIntervalMs?: number | undefined;
-  /** Its own users, and whether it checks what they do; by default it does not. */
+  /** Its own users, and whether it checks their privileges. By default it does not. */
   readonly auth?: ServerAuth;
-  /** Signs cluster times; members of a cluster share one. */
+  /** Signs cluster times. Members of a cluster share one. */
   readonly signer?: ClusterTimeSigner;
   /** How long routers look for a primary of it, in milliseconds; default 15,000. */
   readonly hostSelectionMs?: number | undefined;
-  /** Whether it leaves users' data to routers, as one shard of several does; by default it does not. */
+  /** Whether it leaves users' data to routers, as one of several shards does. By default it does not. */
   readonly keepsToRouters?: () => boolean;
   /** Commands that the cluster answers for the member. */
   readonly clusterAnswer?: (request: CommandRequest) => Promise<Doc> | undefined;

@@ -9,14 +9,14 @@ import { shardAnswer } from './shard-answer.js';
 import { type MemberOptions, ShardMember } from './shard-member.js';
 
 const millisecondsPerSecond = 1000;
-/** The feature version from which shards leave users' data to routers, and the shards that a cluster has, or has had, for it. */
+/** The feature version from which shards leave users' data to routers, and the shards that count for it. */
 const keepsToRoutersFeature = 8;
 const shardsMin = 2;
 
-/** The members that are shards of a cluster, or may become them. */
+/** The members that are shards of a cluster, or may become shards. */
 export class ShardRoster {
   readonly members: ShardMember[] = [];
-  /** What `addShard` may take, by `setName/host:port`. */
+  /** What `addShard` accepts, by `setName/host:port`. */
   readonly available = new Map<string, (id: string) => ClusterShard>();
   /** Members by the id of their shard. */
   readonly #byShard = new Map<string, ShardMember>();
@@ -59,14 +59,14 @@ export class ShardRoster {
     return shards >= shardsMin && Number(this.options.deployment.featureCompatibilityVersion) >= keepsToRoutersFeature;
   }
 
-  /** A member as the rest of the cluster sees it. From then on it knows which documents are its own. */
+  /** A member as the rest of the cluster sees it. From then on it knows which documents it owns. */
   asShard(member: ShardMember, id = member.id): ClusterShard {
     const shard = memberShard(member, id, this.options.clock);
     member.shard.knowOwnership(() => new ShardOwnership(this.catalog, shard, {}));
     return shard;
   }
 
-  /** Milliseconds that a shard leaves orphans where they are (`orphanCleanupDelaySecs`). */
+  /** Milliseconds that a shard keeps orphans (`orphanCleanupDelaySecs`). */
   cleanupDelayMs(shard: string): number {
     return this.#parameter(shard, 'orphanCleanupDelaySecs') * millisecondsPerSecond;
   }

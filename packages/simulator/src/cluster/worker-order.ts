@@ -1,6 +1,6 @@
 import type { ReleaseSeries } from '../node/server-version.js';
 
-/** What the main thread of a simulator process tells its worker to run. */
+/** What the main thread of a simulator process orders its worker to run. */
 export interface WorkerOrder {
   readonly kind: 'cluster' | 'replicaSet';
   readonly shards: number;
@@ -42,5 +42,5 @@ export interface FaultAnswer {
   readonly answer: string;
 }
 
-/** What the worker answers once its servers listen. */
+/** The worker's answer once its servers listen. */
 export type ReadyMessage = ClusterAddresses | ReplicaSetAddresses;

@@ -5,21 +5,21 @@ import { defaultVersion, releaseSeries, type ReleaseSeries } from '../node/serve
 /** What a command line asks for. */
 export interface Arguments {
   readonly help: boolean;
-  /** True when the ready line is to be JSON wherever it goes. */
+  /** True when the ready line is JSON wherever it goes. */
   readonly json: boolean;
   readonly watchStdin: boolean;
   readonly memoryMb: number;
   readonly order: WorkerOrder;
 }
 
-/** A command line that cannot be carried out; its message is one sentence for a person. */
+/** A command line that cannot run. Its message is one sentence for a person. */
 export class UsageError extends Error {}
 
-/** A router asks all shards one after the other; more than these only cost time. */
+/** A router asks all shards one after the other, so more of them only cost time. */
 const shardsMax = 64;
 const routersMax = 16;
 const portMax = 65_535;
-/** A resident set beyond a terabyte is a slip of the keyboard. */
+/** A resident set beyond a terabyte is a typing error. */
 const memoryMbMax = 1_048_576;
 const memoryMbDefault = 4096;
 
@@ -90,7 +90,7 @@ function parsed(args: readonly string[]) {
   }
 }
 
-/** Node.js explains in further sentences how an argument could begin with a dash. */
+/** Node.js adds sentences about arguments that begin with a dash. */
 function firstSentence(message: string): string {
   const [sentence = message] = message.split(/\. |\n/);
   return sentence.endsWith('.') ? sentence : `${sentence}.`;
@@ -105,7 +105,7 @@ function numberBetween(option: string, text: string | undefined, least: number, 
   return number;
 }
 
-/** Servers listen there and tell it to clients as their own address. */
+/** Servers listen on it and report it to clients as their own address. */
 function hostOf(text: string): string {
   if (!/^[A-Za-z0-9.-]+$/.test(text))
     throw new UsageError(`--host takes a name or an address of this machine, not '${text}'.`);

@@ -1,6 +1,6 @@
 /**
- * One sentence for a person about why the servers did not start; the stack of a failure that nobody foresaw.
- * @param error what the worker ended with
+ * One sentence for a person about why the servers did not start, or the stack of an unexpected failure.
+ * @param error of the worker
  */
 export function startFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -17,7 +17,7 @@ export interface Chunk {
   readonly shard: string;
   /** Version: major in the seconds, minor in the increment, as `config.chunks.lastmod` stores it. */
   readonly version: Timestamp;
-  /** Set when it was found too large to move. */
+  /** Set when the chunk was too large to move. */
   readonly jumbo?: boolean;
   /** Owners, newest first. */
   readonly history: readonly ChunkOwner[];
@@ -52,7 +52,9 @@ export class ChunkMap {
     return low;
   }
 
-  /** The shard of a key; undefined for one of MaxKey alone: the bounds of the last chunk are exclusive too. */
+  /**
+   * The shard of a key. Undefined for a key of MaxKey alone, because the bounds of the last chunk are exclusive too.
+   */
   holderOf(key: KeyValues): string | undefined {
     if (key.every((value) => value instanceof MaxKey)) return undefined;
     const only = this.shards.length === 1 ? this.shards[0] : undefined;
@@ -102,7 +104,7 @@ export class ChunkMap {
     return highest;
   }
 
-  /** False when the shard got a chunk after this cluster time. */
+  /** False when the shard received a chunk after this cluster time. */
   unmovedSince(shard: string, time: Timestamp): boolean {
     return this.chunks.every(
       (chunk) =>
@@ -112,7 +114,7 @@ export class ChunkMap {
     );
   }
 
-  /** Puts other chunks in the place of those with these ids. */
+  /** Replaces the chunks with these ids by others. */
   replaced(ids: ReadonlySet<string>, chunks: readonly Chunk[]): ChunkMap {
     const kept = this.chunks.filter((chunk) => !ids.has(chunk.id.toHexString()));
     return new ChunkMap([...kept, ...chunks].sort((a, b) => compareKeys(a.min, b.min)));

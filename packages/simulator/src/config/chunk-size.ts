@@ -6,7 +6,10 @@ import type { ShardAccess } from '../shard/shard-access.js';
 
 const bytesPerMegabyte = 1024 * 1024;
 
-/** Bytes of a chunk, or of a balanced range: as set for the collection, as `config.settings` says, or the release's default. */
+/**
+ * Bytes of a chunk, or of a balanced range: as set for the collection, as `config.settings` says, or the release's
+ * default.
+ */
 export function chunkBytes(
   configServer: Pick<ShardAccess, 'findByKey'>,
   version: ServerVersion,

@@ -19,9 +19,9 @@ export class ClusterShard {
   readonly host: string;
   /** Names of the zones it belongs to. */
   readonly zones = new Set<string>();
-  /** Ranges that were given away and are not cleaned up, by the collection's UUID, which stays over a rename. */
+  /** Ranges that were given away and are not cleaned up, by the collection's UUID, which survives a rename. */
   readonly #orphanRanges = new Map<string, number>();
-  /** True while its chunks move away, because it is to be removed. */
+  /** True while its chunks move away before its removal. */
   draining = false;
 
   /** The shard's own `config` database. */
@@ -30,16 +30,19 @@ export class ClusterShard {
   constructor(
     readonly id: string,
     address: ShardAddress,
-    /** Commands from the other nodes of the cluster go this way. */
+    /** Commands from the other nodes of the cluster go through it. */
     readonly node: MemberLink,
-    /** What it has stored, whether or not its process runs. */
+    /** Its stored data, whether or not its process runs. */
     readonly stored: ShardAccess & CommandNode & BlockedMember,
     readonly addedAt: Timestamp,
-    /** Whether the clean-up of orphans is to wait (fail point `suspendRangeDeletion`). */
+    /** Whether the cleanup of orphans waits (fail point `suspendRangeDeletion`). */
     readonly suspended: () => boolean,
     /** Whether commits hang (fail point `hangBeforeCommitingTxn`). */
     readonly holdsCommits: () => boolean,
-    /** Whether it answers commits that it coordinates once they are decided (`coordinateCommitReturnImmediatelyAfterPersistingDecision`). */
+    /**
+     * Whether it answers commits that it coordinates once they are decided
+     * (`coordinateCommitReturnImmediatelyAfterPersistingDecision`).
+     */
     readonly answersAtDecision: () => boolean,
   ) {
     this.connectionString = address.connectionString;
@@ -53,18 +56,18 @@ export class ClusterShard {
     return this.stored;
   }
 
-  /** Opens a change stream for merging, which ends when the shard's process does. */
+  /** Opens a change stream for merging, which ends with the shard's process. */
   openStream(options: ShardStreamOptions): ShardStream {
     return this.node.guarded(this.access.openStream(options));
   }
 
-  /** Notes that a range of a collection was given away and its documents are still there. */
+  /** Records a range of a collection that was given away and whose documents still exist. */
   noteOrphans({ uuid }: ShardedCollection): void {
     const id = uuid.toString('hex');
     this.#orphanRanges.set(id, (this.#orphanRanges.get(id) ?? 0) + 1);
   }
 
-  /** Notes that such a range was cleaned up. */
+  /** Records the cleanup of such a range. */
   noteCleaned({ uuid }: ShardedCollection): void {
     const id = uuid.toString('hex');
     const left = (this.#orphanRanges.get(id) ?? 1) - 1;
@@ -72,7 +75,7 @@ export class ClusterShard {
     else this.#orphanRanges.delete(id);
   }
 
-  /** False when every document that the shard has of a collection is its own. */
+  /** False when the shard owns every document that it has of a collection. */
   mayHaveOrphans({ uuid }: ShardedCollection): boolean {
     return this.#orphanRanges.size > 0 && this.#orphanRanges.has(uuid.toString('hex'));
   }

@@ -27,7 +27,7 @@ export class ConfigStore {
     await this.#write('delete', collection, 'deletes', [encodeDocument(doc(['q', filter], ['limit', new Int32(0)]))]);
   }
 
-  /** Changes or makes the document of this `_id`. */
+  /** Changes or inserts the document of this `_id`. */
   async set(collection: string, id: Value, fields: Doc): Promise<void> {
     const statement = doc(['q', doc(['_id', id])], ['u', doc(['$set', fields])], ['upsert', true]);
     await this.#write('update', collection, 'updates', [encodeDocument(statement)]);

@@ -7,6 +7,6 @@ export interface DatabaseEntry {
   readonly partitioned: boolean;
   readonly uuid: Binary;
   readonly timestamp: Timestamp;
-  /** Grows with every move of the primary; with the UUID it is the database's version. */
+  /** Increases with every move of the primary. With the UUID it is the database's version. */
   readonly lastMod: number;
 }

@@ -19,7 +19,7 @@ export interface InitialDistribution {
   readonly shards: readonly string[];
   readonly zones: readonly ZoneRange[];
   readonly shardsOfZone: (zone: string) => readonly string[];
-  /** As asked for; undefined takes `chunksPerShard` for each shard. */
+  /** As requested. Undefined takes `chunksPerShard` for each shard. */
   readonly chunkCount: number | undefined;
   /** Two until 7.1, one since (SERVER-76405). */
   readonly chunksPerShard: number;
@@ -48,7 +48,9 @@ function firstChunk(placement: Placement, index: number, time: Timestamp): Chunk
   };
 }
 
-/** One chunk for each zone range on a shard of its zone, gaps in turn on all shards (corpus: 10-initial-distribution). */
+/**
+ * One chunk for each zone range on a shard of its zone, gaps in turn on all shards (corpus: 10-initial-distribution).
+ */
 function placedByZones({ pattern, zones, shards, shardsOfZone }: InitialDistribution): Placement[] {
   const placements: Placement[] = [];
   const turns = new Map<string, number>();

@@ -9,10 +9,10 @@ import { ConnectionClosedByFailPoint, type FailCommand } from '../wire/fail-comm
 
 /** How long a router looks for the primary of a shard (server parameter `defaultFindReplicaSetHostTimeoutMS`). */
 const hostSelectionMsDefault = 15_000;
-/** How often a router repeats a command whose connection broke, when repeating is safe (server: three times). */
+/** How often a router retries a command whose connection broke, where a retry is safe (server: three times). */
 const repetitionsMax = 3;
 
-/** Commands that may be repeated because they change nothing. */
+/** Commands that change nothing, so that a retry is safe. */
 const reads: ReadonlySet<string> = new Set([
   'find',
   'count',
@@ -33,12 +33,12 @@ class LinkBroken extends CommandError {
 }
 
 /**
- * The way from the nodes of a cluster to one member. A command waits for the member to be a running primary, is lost
- * when the member stops meanwhile, and is repeated where a router repeats it.
+ * The link from the nodes of a cluster to one member. A command waits for a running primary, fails when the member
+ * stops meanwhile, and is retried where a router retries it.
  */
 export class MemberLink implements CommandNode {
   readonly #inFlight = new Set<(broken: LinkBroken) => void>();
-  /** Rises with each stop: what was open before is gone. */
+  /** Increases with each stop: everything opened before is closed. */
   #generation = 0;
 
   constructor(
@@ -100,13 +100,13 @@ export class MemberLink implements CommandNode {
     throw new LinkBroken(`Error connecting to ${host} :: caused by :: Connection refused`);
   }
 
-  /** The member's process has ended: whatever was on its way is lost, and open streams are. */
+  /** The member's process has ended: pending commands fail, and open streams end. */
   break(): void {
     this.#generation += 1;
     for (const fail of [...this.#inFlight]) fail(new LinkBroken('Connection closed by peer'));
   }
 
-  /** A stream of the member that ends with its process and stands still while the process does. */
+  /** A stream of the member that ends with its process and pauses with it. */
   guarded(stream: ShardStream): ShardStream {
     return new GuardedStream(stream, this.identity.condition, this.#generation, () => this.#generation);
   }

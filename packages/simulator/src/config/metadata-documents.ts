@@ -21,7 +21,7 @@ export function versionDocument(version: ServerVersion, clusterId: ObjectId): Do
   );
 }
 
-/** A shard in `config.shards` and in `listShards`; 5.0 added the time when it came. */
+/** A shard in `config.shards` and in `listShards`. 5.0 added the time at which it was added. */
 export function shardDocument(version: ServerVersion, shard: ClusterShard): Doc {
   const document = doc(['_id', shard.id], ['host', shard.connectionString], ['state', new Int32(1)]);
   if (version.atLeast(5, 0)) document.set('topologyTime', shard.addedAt);
@@ -72,7 +72,7 @@ function collectionDocumentOf44(collection: ShardedCollection, changed: DateTime
   return document.set('distributionMode', 'sharded');
 }
 
-/** What 4.4 leaves in `config.collections` of a collection that is no longer there. */
+/** What 4.4 leaves in `config.collections` of a dropped collection. */
 export function droppedCollectionDocument(namespace: string, droppedMs: number): Doc {
   return doc(
     ['_id', namespace],
@@ -82,7 +82,10 @@ export function droppedCollectionDocument(namespace: string, droppedMs: number):
   );
 }
 
-/** A chunk in `config.chunks`: of a namespace in 4.4, of a collection's UUID since 5.0; 7.0 says since when it is on its shard. */
+/**
+ * A chunk in `config.chunks`: of a namespace in 4.4, of a collection's UUID since 5.0. 7.0 adds the time since when it
+ * is on its shard.
+ */
 export function chunkDocument(version: ServerVersion, collection: ShardedCollection, chunk: Chunk): Doc {
   const document = doc(['_id', chunk.id]);
   if (version.atLeast(5, 0)) document.set('uuid', collection.uuid);

@@ -70,7 +70,7 @@ export class ShardKeyPattern {
     return new Map(this.fields.map((field, index) => [field, valueAt(key, index)]));
   }
 
-  /** The bound that a document in a command describes; fields beyond its own are filled with MinKey, or MaxKey for an upper end. */
+  /** The bound that a document in a command describes. Further fields are MinKey, or MaxKey for an upper end. */
   boundFrom(bound: Doc): Value[] {
     const given = this.fields.map((field) => bound.get(field));
     const upper = given.some((value) => value instanceof MaxKey);
@@ -101,7 +101,7 @@ export class ShardKeyPattern {
   }
 }
 
-/** Null is a value, unlike one that is not there. */
+/** Null is a value, unlike a missing one. */
 function valueAt(key: KeyValues, index: number): Value {
   const value = key[index];
   return value === undefined ? new MinKey() : value;

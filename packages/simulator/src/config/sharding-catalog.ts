@@ -13,7 +13,9 @@ import * as documents from './metadata-documents.js';
 import type { ShardedCollection } from './sharded-collection.js';
 import { type ZoneRange, ZoneRanges } from './zone.js';
 
-/** Where everything is: shards, databases, sharded collections, zones. In memory, written through to the config database. */
+/**
+ * The catalog of shards, databases, sharded collections and zones. In memory, written through to the config database.
+ */
 export class ShardingCatalog {
   readonly #databases = new Map<string, DatabaseEntry>();
   readonly #collections = new Map<string, ShardedCollection>();
@@ -25,12 +27,12 @@ export class ShardingCatalog {
   constructor(
     readonly store: ConfigStore,
     readonly clock: ClusterClock,
-    /** What the config server runs. */
+    /** The release of the config server. */
     private readonly release: Pick<NodeRelease, 'binary'> = { binary: defaultVersion },
     readonly clusterId: ObjectId = new ObjectId(),
   ) {}
 
-  /** The release by which the metadata has its form. */
+  /** The release whose form the metadata has. */
   get version(): ServerVersion {
     return this.release.binary;
   }
@@ -78,13 +80,13 @@ export class ShardingCatalog {
     return this.#databases.get(name);
   }
 
-  /** Keeps the config server's note of the block that the shards have (server source: SetUserWriteBlockModeCoordinator). */
+  /** Stores the config server's note of the shards' block (server source: SetUserWriteBlockModeCoordinator). */
   async noteWriteBlock(note: Doc | undefined): Promise<void> {
     if (note === undefined) await this.store.remove('user_writes_critical_sections', doc());
     else await this.store.put('user_writes_critical_sections', note);
   }
 
-  /** The database's entry, made on the shard with the fewest bytes, or on the one asked for, when it is not there yet. */
+  /** The database's entry. A missing one is created on the requested shard, or on the shard with the fewest bytes. */
   async createDatabase(name: string, partitioned: boolean, primary?: string): Promise<DatabaseEntry> {
     const present = this.#databases.get(name);
     if (present !== undefined && (present.partitioned || !partitioned)) return present;
@@ -194,7 +196,7 @@ export class ShardingCatalog {
     return new Set([...collection.chunks.shards, ...(primary === undefined ? [] : [primary])]);
   }
 
-  /** Forgets what is kept of a collection: its chunks where it is sharded, and its zones in any case. */
+  /** Removes the metadata of a collection: its chunks if it is sharded, and its zones in any case. */
   async dropCollection(namespace: string): Promise<void> {
     if (this.#zones.of(namespace).length > 0) await this.store.remove('tags', doc(['ns', namespace]));
     this.#zones.drop(namespace);
@@ -210,13 +212,13 @@ export class ShardingCatalog {
       await this.shard(id).cache.remove('cache.collections', doc(['_id', namespace]));
   }
 
-  /** Since 5.0 the entry goes; 4.4 keeps one that says the collection was dropped. */
+  /** Since 5.0 the entry is deleted. 4.4 keeps one that marks the collection as dropped. */
   async #forgetEntry(namespace: string): Promise<void> {
     if (this.version.atLeast(5, 0)) await this.store.remove('collections', doc(['_id', namespace]));
     else await this.store.put('collections', documents.droppedCollectionDocument(namespace, Date.now()));
   }
 
-  /** Moves the entry of a sharded collection and its zones to its new name; chunks belong to the UUID and stay. */
+  /** Moves the entry of a sharded collection and its zones to its new name. Chunks belong to the UUID and stay. */
   async renameCollection(from: string, to: string): Promise<void> {
     const moved = this.#moved.get(from);
     if (moved !== undefined) {

@@ -22,7 +22,7 @@ export function zoneMax(range: ZoneRange): KeyValues {
   return [...range.maxDocument.values()];
 }
 
-/** The zone ranges of all collections, each collection's in the order of their keys: there may be tens of thousands. */
+/** The zone ranges of all collections, sorted by key within a collection. There may be tens of thousands. */
 export class ZoneRanges {
   readonly #ofNamespace = new Map<string, ZoneRange[]>();
 
@@ -51,7 +51,7 @@ export class ZoneRanges {
     return added;
   }
 
-  /** Takes the range with these bounds out; undefined when there is none. */
+  /** Removes the range with these bounds. Undefined when there is none. */
   remove(namespace: string, min: KeyValues, max: KeyValues): ZoneRange | undefined {
     const ranges = this.#ofNamespace.get(namespace) ?? [];
     const position = positionOf(ranges, min);
@@ -61,7 +61,7 @@ export class ZoneRanges {
     return found;
   }
 
-  /** Forgets those of a collection. */
+  /** Removes those of a collection. */
   drop(namespace: string): void {
     this.#ofNamespace.delete(namespace);
   }
@@ -72,7 +72,7 @@ export class ZoneRanges {
   }
 }
 
-/** Of the first range that begins at the key or above it. */
+/** Of the first range that starts at the key or above it. */
 function positionOf(ranges: readonly ZoneRange[], min: KeyValues): number {
   let low = 0;
   let high = ranges.length;

@@ -11,7 +11,7 @@ export function dayOfYear(date: Date): number {
   return Math.floor((date.getTime() - Date.UTC(date.getUTCFullYear(), 0, 1)) / DAY_MS) + 1;
 }
 
-/** Weeks that began on a Sunday of this year: 0 to 53. */
+/** Weeks that started on a Sunday of this year: 0 to 53. */
 export function weekOfYear(date: Date): number {
   return Math.floor((dayOfYear(date) + 6 - date.getUTCDay()) / 7);
 }
@@ -28,7 +28,7 @@ export function isoYearStartMs(year: number): number {
   return fourth.getTime() - (isoDayOfWeek(fourth) - 1) * DAY_MS;
 }
 
-/** A date some months later; a day that its month does not have becomes the last one. */
+/** A date some months later. A day that its month does not have becomes the last one. */
 export function plusMonths(date: Date, months: number): Date {
   const result = new Date(date);
   result.setUTCDate(1);

@@ -1,6 +1,6 @@
 import type { Doc, Value } from '../bson/value.js';
 
-/** Operators that servers do not compute before there is a document, even where all that they are given is constant. */
+/** Operators that servers do not compute before there is a document, even if all their arguments are constant. */
 const neverFolded: ReadonlySet<string> = new Set([
   '$map',
   '$filter',
@@ -16,7 +16,7 @@ const neverFolded: ReadonlySet<string> = new Set([
   '$accumulator',
 ]);
 
-/** Operators within which servers do not look for constants. */
+/** Operators inside which servers do not look for constants. */
 const neverLookedInto: ReadonlySet<string> = new Set(['$getField', '$setField', '$unsetField']);
 
 /** Whether an expression has a value before there is a document. */
@@ -26,8 +26,8 @@ export function isConstant(expression: Value): boolean {
 
 /**
  * Looks for constant operators in an expression, inner ones first.
- * @param found is given each
- * @returns whether the whole is constant
+ * @param found receives each
+ * @returns whether the whole expression is constant
  */
 export function visitConstants(expression: Value, found: (operator: Doc) => void): boolean {
   if (typeof expression === 'string') return !expression.startsWith('$') || /^\$\$REMOVE(?:\.|$)/.test(expression);

@@ -4,8 +4,8 @@ import { compileExpression } from './evaluate.js';
 import { type ExpressionContext, makeVariables, refuseVariableName } from './variables.js';
 
 /**
- * A command's expressions with the values of its `let` in sight. They are computed once, each after those before it.
- * @throws CommandError 4890500 for an expression that looks at a document, 9 for a name that variables may not have
+ * A command's expressions with the values of its `let` in scope. They are computed once, each after those before it.
+ * @throws CommandError 4890500 for an expression that reads a document, 9 for an invalid name of a variable
  */
 export function withLet(definitions: Doc, context: ExpressionContext): ExpressionContext {
   const known = new Map(context.let);

@@ -1,11 +1,12 @@
 import type { Doc, Value } from '../bson/value.js';
 
-/** Names of documents out of which fields were taken, in their order, with those that were taken out. */
+/** Names of documents from which fields were removed, in their order, including the removed ones. */
 const placesKept = new WeakMap<Doc, readonly string[]>();
 
 /**
- * A document while stages and expressions change it. A field that is taken out keeps its place, in this document and in those
- * made of it, until it is stored or sent: set again, it stands there. Only bytes forget it (server, `exec/document_value/document.h`).
+ * A document while stages and expressions change it. A removed field keeps its place, in this document and in those
+ * derived from it, until it is stored or sent: set again, it stands there. Only encoding drops the place (server,
+ * `exec/document_value/document.h`).
  */
 export class MutableDocument {
   readonly #fields: Map<string, Value | undefined>;
@@ -21,7 +22,7 @@ export class MutableDocument {
     return this.#fields.get(name);
   }
 
-  /** @param value undefined takes the field out; one that was not there then has its place all the same */
+  /** @param value undefined removes the field; one that did not exist then has a place all the same */
   set(name: string, value: Value | undefined): void {
     if (value === undefined) this.#hasGaps = true;
     this.#fields.set(name, value);

@@ -2,10 +2,13 @@ import type { Value } from '../bson/value.js';
 import { located } from '../query/query-error.js';
 import type { ExpressionContext, Variables } from './variables.js';
 
-/** Computes a value; undefined is a missing one. */
+/** Computes a value. Undefined is a missing one. */
 export type Evaluate = (variables: Variables) => Value | undefined;
 
-/** Compiles any expression, with further variables in sight; given to operators so that they need not import the table they are in. */
+/**
+ * Compiles any expression, with further variables in scope. Passed to operators so that they need not import the table
+ * that holds them.
+ */
 export type Compile = (expression: Value, names?: readonly string[]) => Evaluate;
 
 /** Compiles one operator with its operand. */
@@ -14,7 +17,7 @@ export type OperatorCompiler = (operand: Value, compile: Compile, name: string, 
 /** Operators by name. */
 export type OperatorTable = Readonly<Record<string, OperatorCompiler>>;
 
-/** The arguments of an operator; one that is no array stands for itself. */
+/** The arguments of an operator. One that is no array stands for itself. */
 export function argumentList(operand: Value): Value[] {
   return Array.isArray(operand) ? operand : [operand];
 }
@@ -59,7 +62,7 @@ export function variadic(
   return ranged(0, Number.MAX_SAFE_INTEGER, apply);
 }
 
-/** An operator whose arguments are computed one after the other, as far as it looks at them. */
+/** An operator that computes its arguments one after the other, as far as it needs them. */
 export function sequential(
   apply: (values: Iterable<Value | undefined>, name: string) => Value | undefined,
 ): OperatorCompiler {

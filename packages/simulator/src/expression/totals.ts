@@ -5,7 +5,7 @@ import { totalOf } from '../bson/number-total.js';
 import type { Value } from '../bson/value.js';
 import { isNullish } from './truth.js';
 
-/** The sum of the numbers among the values; others count nothing. */
+/** The sum of the numbers among the values. Others are ignored. */
 export function sumOf(values: readonly (Value | undefined)[]): NumberValue {
   return totalOf(values.filter(isNumber)).sum();
 }

@@ -11,18 +11,18 @@ export interface ExpressionContext {
   readonly now?: DateTime;
   /** `$$CLUSTER_TIME`. */
   readonly clusterTime?: Timestamp;
-  /** Variables of the command's `let`, or of `$lookup`; undefined is a missing value. */
+  /** Variables of the command's `let`, or of `$lookup`. Undefined is a missing value. */
   readonly let?: ReadonlyMap<string, Value | undefined>;
   /** Names of variables that operators around the expression bind. */
   readonly bound?: ReadonlySet<string>;
   readonly collation?: Collation;
-  /** The release whose names are known, and what null in a filter matches; the recorded one when it is left out. */
+  /** The release that decides the known names and what null in a filter matches. The recorded one when omitted. */
   readonly version?: ServerVersion;
 }
 
-/** The variables in sight while one document is evaluated: a chain, innermost first. */
+/** The variables in scope while one document is evaluated: a chain, innermost first. */
 export interface Variables {
-  /** `$$ROOT`, and what field paths start from. */
+  /** `$$ROOT`, and the start of field paths. */
   readonly doc: Value;
   readonly context: ExpressionContext;
   readonly binding?: Binding;
@@ -45,7 +45,7 @@ export function withVariable(variables: Variables, name: string, value: Value | 
 
 const builtIn: ReadonlySet<string> = new Set(['ROOT', 'CURRENT', 'REMOVE', 'NOW', 'CLUSTER_TIME']);
 
-/** @throws CommandError 17276 for a variable that nothing defines, 115 for one of the release that has no value here */
+/** @throws CommandError 17276 for an undefined variable, 115 for one of the release that is not simulated */
 export function refuseUndefined(name: string, { bound, let: given, version }: ExpressionContext): void {
   if (builtIn.has(name) || bound?.has(name) === true || given?.has(name) === true) return;
   namedIn(version, 'variable', name, undefined);
@@ -63,10 +63,7 @@ export function refuseVariableName(name: string): void {
     throw failedToParse(`'${name}' contains an invalid character for a variable name: '${wrong}'`);
 }
 
-/**
- * The value of `$$name`.
- * @throws CommandError 17276 for a built-in variable that is not known here
- */
+/** The value of `$$name`. @throws CommandError 17276 for an unknown built-in variable */
 export function variableValue(variables: Variables, name: string): Value | undefined {
   for (let binding = variables.binding; binding !== undefined; binding = binding.outer)
     if (binding.name === name) return binding.value;

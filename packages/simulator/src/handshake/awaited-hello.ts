@@ -6,13 +6,13 @@ import type { NodeIdentity } from './node-identity.js';
 /** Longest time a client may wait for a topology change in one hello, in milliseconds. */
 const awaitMsMax = 30_000;
 
-/** Numbers of the errors, which routers have of their own. */
+/** Codes of the errors, which routers have of their own. */
 const memberCodes = { half: 31_368, counter: 31_372, wait: 31_373 } as const;
 const routerCodes = { half: 51_760, counter: 51_758, wait: 51_759 } as const;
 
 /**
- * Waits for as long as a hello asks to, until the topology is another than the one the client knows.
- * @throws CommandError when it tells only one of `topologyVersion` and `maxAwaitTimeMS`, or a negative one
+ * Waits as long as a hello asks, until the topology differs from the one that the client knows.
+ * @throws CommandError when only one of `topologyVersion` and `maxAwaitTimeMS` is given, or a negative one
  */
 export async function awaitTopologyChange(identity: NodeIdentity, request: CommandRequest): Promise<void> {
   const known = docOf(request.body.get('topologyVersion'));

@@ -13,7 +13,7 @@ const gitVersions: Readonly<Record<ReleaseSeries, string>> = {
   '8.0': 'bc35ab4305d9920d9d0491c1c9ef9b72383d31f9',
 };
 
-/** `buildInfo`: the release and what of the platform a client may look at; members name their storage engine. */
+/** `buildInfo`: the release, and the parts of the platform that clients may read. Members name their storage engine. */
 export function buildInfo({ kind, version }: Pick<NodeIdentity, 'kind' | 'version'>): Doc {
   const versionParts = version.text.split('.').map((part) => new Int32(Number(part)));
   const info = doc(
@@ -36,7 +36,7 @@ export function buildInfo({ kind, version }: Pick<NodeIdentity, 'kind' | 'versio
   return kind === 'router' ? info : info.set('storageEngines', storageEngines(version));
 }
 
-/** Test engines went one after the other: `biggie` with 5.0, `ephemeralForTest` with 7.0. */
+/** The test engines disappeared one after the other: `biggie` with 5.0, `ephemeralForTest` with 7.0. */
 function storageEngines(version: ServerVersion): string[] {
   if (version.atLeast(7, 0)) return ['devnull', 'wiredTiger'];
   return version.atLeast(5, 0)

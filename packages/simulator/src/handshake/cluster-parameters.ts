@@ -4,7 +4,7 @@ import { CommandError, type CommandRequest } from '../node/command.js';
 import { doc, docOf, numberOf } from '../node/doc-fields.js';
 import type { NodeIdentity } from './node-identity.js';
 
-/** How long documents as they were before changes are kept (manual, `changeStreamOptions`). */
+/** Lifetime of pre-images (manual, `changeStreamOptions`). */
 const changeStreamOptions = 'changeStreamOptions';
 
 /**

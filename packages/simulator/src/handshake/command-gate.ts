@@ -9,7 +9,10 @@ import type { NodeIdentity } from './node-identity.js';
 /** Codes of a member that is not primary, or is shutting down. */
 const roleCodes: ReadonlySet<number> = new Set([91, 189, 10107, 11600, 11602, 13435, 13436]);
 
-/** What every command of a client passes: the node's condition and fail points on the way in, labels of failures on the way out. */
+/**
+ * Every command of a client passes here: the node's condition and fail points on the way in, error labels on the way
+ * out.
+ */
 export class CommandGate {
   readonly #node: LabellingNode;
 
@@ -40,7 +43,7 @@ export class CommandGate {
     }
   }
 
-  /** Only a command with a time limit enters the point. */
+  /** Only commands with a time limit reach the fail point. */
   #refuseTimeLimit({ body }: CommandRequest): void {
     if ((numberOf(body.get('maxTimeMS')) ?? 0) <= 0) return;
     if (this.failPoints.get('maxTimeAlwaysTimeOut')?.enter() === undefined) return;
@@ -57,7 +60,10 @@ export class CommandGate {
     return new CommandError(error.code, error.codeName, error.message, labels, extra);
   }
 
-  /** By the topology's version a client knows whether a failure of the member's role is news (server source: appendErrorLabelsAndTopologyVersion). */
+  /**
+   * The topology's version shows a client whether a failure of the member's role is news (server source:
+   * appendErrorLabelsAndTopologyVersion).
+   */
   #reportsTopology(code: number | undefined): boolean {
     return this.#node === 'member' && code !== undefined && roleCodes.has(code);
   }

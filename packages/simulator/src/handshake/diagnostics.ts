@@ -54,7 +54,7 @@ export class Diagnostics {
     ]);
   }
 
-  /** Adds commands, or takes the place of those of the same name. */
+  /** Adds commands, or replaces those of the same name. */
   addAnswers(answers: Iterable<[string, Answer]>): void {
     for (const [name, answer] of answers) this.#answers.set(name, answer);
   }

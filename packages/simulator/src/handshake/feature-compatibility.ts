@@ -8,14 +8,15 @@ const documentation = 'https://docs.mongodb.com/master/release-notes/';
 
 /**
  * `setFeatureCompatibilityVersion`: to that of the release, or back to that of the release before it.
- * @throws CommandError 20 while user writes are blocked, 2 or 4926900 for another version, 7369100 without `confirm` since 7.0
+ * @throws CommandError 20 while user writes are blocked, 2 or 4926900 for another version, 7369100 without `confirm`
+ * since 7.0
  */
 export async function setFeatureCompatibilityVersion(identity: NodeIdentity, request: CommandRequest): Promise<Doc> {
   const { version, deployment } = identity;
   const wanted = request.body.get(request.name);
   if (typeof wanted !== 'string')
     throw new CommandError(2, 'BadValue', `Command argument must be of type String, but was of type ${typeof wanted}`);
-  // The config server hands the command on to the shards, each of which has to know the version too.
+  // The config server passes the command on to the shards, each of which must know the version.
   for (const { binary } of deployment.releases) refuseUnknown(binary, wanted);
   const raising = wanted > deployment.featureCompatibilityVersion;
   if (version.atLeast(7, 0) && !isTrue(request.body.get('confirm'))) throw unconfirmed(wanted, raising);

@@ -11,7 +11,8 @@ const writeBatchMax = new Int32(100_000);
 const sessionTimeoutMinutes = new Int32(30);
 
 /**
- * `hello`, or `isMaster` in its old form. With `topologyVersion` and `maxAwaitTimeMS` it waits, until the topology changes.
+ * `hello`, or `isMaster` in its old form. With `topologyVersion` and `maxAwaitTimeMS` it waits until the topology
+ * changes.
  * @param lastWrite time of the last oplog entry; unused by routers
  */
 export async function helloReply(

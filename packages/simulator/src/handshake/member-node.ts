@@ -13,7 +13,7 @@ import type { NodeIdentity } from './node-identity.js';
 import { refuseBySecondary } from './secondary-refusal.js';
 import { countCommand } from './server-status.js';
 
-/** Commands after which a connection's last write is the end of the oplog, whether they changed anything or failed. */
+/** Commands after which a connection's last write is the end of the oplog, even if they failed or changed nothing. */
 const writingCommands: ReadonlySet<string> = new Set([
   'insert',
   'update',
@@ -49,7 +49,7 @@ export class MemberNode implements ServedNode {
     private readonly data: CommandNode,
     private readonly lastApplied: () => Timestamp,
     private readonly clock: ClusterClock,
-    /** Commands that the cluster around the node answers for it; undefined when it is none of them. */
+    /** Commands that the cluster around the node answers for it. Undefined for all others. */
     private readonly clusterAnswer: (request: CommandRequest) => Promise<Doc> | undefined = () => undefined,
   ) {
     this.diagnostics = new Diagnostics(identity, lastApplied);
@@ -72,7 +72,7 @@ export class MemberNode implements ServedNode {
     });
   }
 
-  /** Answers about the node and its place in the cluster; undefined for everything that the data answers. */
+  /** Answers about the node and its place in the cluster. Undefined for everything that the data answers. */
   #ownAnswer(request: CommandRequest): Doc | Promise<Doc> | undefined {
     if (!hasCommand(this.identity.release.features, request.name)) return undefined;
     refuseForeignFields(this.identity.release, request);

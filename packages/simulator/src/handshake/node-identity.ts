@@ -9,19 +9,20 @@ import { ReplicaRole } from './replica-role.js';
 
 export type NodeKind = 'router' | 'shard' | 'config' | 'replicaSet';
 
-/** The first term of a set, in which everything is written that is written before a step-down. */
+/** The first term of a set, used for all writes before a step-down. */
 export const electionTerm = Long.fromInt(1);
 
 /**
- * What a node's topology version has counted by the end of its set-up: a router none; a member its initiation, its election and the steps
- * between; members of clusters also the change of their configuration that the implicit write concern makes.
+ * The initial counter of a node's topology version. A router counts nothing. A member counts its initiation, its
+ * election and the steps between. Members of clusters also count the change of their configuration for the implicit
+ * write concern.
  */
 const topologyChanges: Readonly<Record<NodeKind, number>> = { router: 0, replicaSet: 6, shard: 9, config: 9 };
 
-/** Who a node is, for its answers to handshakes and diagnostic commands. */
+/** The identity of a node, for its answers to handshakes and diagnostic commands. */
 export class NodeIdentity {
   readonly condition = new NodeCondition();
-  /** What it runs. */
+  /** Its release. */
   readonly release: NodeRelease;
   /** For members of a set. */
   readonly role: ReplicaRole;
@@ -63,7 +64,7 @@ export class NodeIdentity {
     return this.#startedMs;
   }
 
-  /** A new process takes the place of the one that ended. */
+  /** A new process replaces the one that ended. */
   restart(): void {
     this.#processId = new ObjectId();
     this.#startedMs = Date.now();
@@ -71,7 +72,7 @@ export class NodeIdentity {
     this.role.restart();
   }
 
-  /** Process name as `serverStatus` gives it. */
+  /** Process name in `serverStatus`. */
   get processName(): string {
     return this.kind === 'router' ? 'mongos' : 'mongod';
   }

@@ -5,7 +5,7 @@ import type { NodeCondition } from '../node/node-condition.js';
 const electionPrefix = '7fffffff';
 const termDigits = 16;
 
-/** The place of a set's only member: primary, or for a time after a step-down secondary. */
+/** The role of a set's only member: primary, or secondary for a time after a step-down. */
 export class ReplicaRole {
   #primary = true;
   #term = 1;
@@ -26,7 +26,7 @@ export class ReplicaRole {
     return this.#primary;
   }
 
-  /** How many elections the set has seen. */
+  /** The number of elections of the set. */
   get term(): Long {
     return Long.fromInt(this.#term);
   }
@@ -54,7 +54,7 @@ export class ReplicaRole {
     this.condition.notify();
   }
 
-  /** A new process counts anew, and is elected in a new term. */
+  /** A new process counts from the start, and is elected in a new term. */
   restart(): void {
     this.#counter = this.setUpChanges;
     this.#primary = true;

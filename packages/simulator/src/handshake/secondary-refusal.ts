@@ -2,7 +2,7 @@ import { CommandError, type CommandRequest } from '../node/command.js';
 import { docOf } from '../node/doc-fields.js';
 import type { NodeIdentity } from './node-identity.js';
 
-/** Commands that a secondary answers whatever the client prefers. */
+/** Commands that a secondary answers with any read preference. */
 const always: ReadonlySet<string> = new Set([
   'getMore',
   'killCursors',

@@ -17,10 +17,13 @@ const generic: ReadonlySet<string> = new Set([
   'readConcern',
 ]);
 
-/** Whether the coordinator of a transaction answers once its decision is durable, before all participants have committed. */
+/**
+ * Whether the coordinator of a transaction answers once its decision is durable, before all participants have
+ * committed.
+ */
 export const answerAtDecisionParameter = 'coordinateCommitReturnImmediatelyAfterPersistingDecision';
 
-/** The server parameters of one node, as far as a client or a test may care. */
+/** The server parameters of one node that clients or tests use. */
 export class ServerParameters {
   readonly #values = new Map<string, Value>([
     ['internalQueryMaxBlockingSortMemoryUsageBytes', new Int32(104_857_600)],
@@ -28,7 +31,7 @@ export class ServerParameters {
     ['logLevel', new Int32(0)],
   ]);
 
-  /** Told of every number that is set. */
+  /** Called with every number that is set. */
   onChange: (name: string, value: number) => void = () => undefined;
 
   constructor(private readonly identity: Pick<NodeIdentity, 'kind' | 'deployment'>) {
@@ -70,7 +73,7 @@ export class ServerParameters {
     return new Map(found);
   }
 
-  /** `setParameter`; answers with what the value was. */
+  /** `setParameter`: returns the previous value. */
   set(body: Doc): Doc {
     const [name, value] = [...body].slice(1).find(([field]) => !generic.has(field)) ?? [];
     if (name === undefined || value === undefined)

@@ -62,7 +62,7 @@ export async function serverStatus(
   return status;
 }
 
-/** This connection is the only one that is counted as open. */
+/** This connection is the only one counted as open. */
 function connections(request: CommandRequest): Doc {
   return doc(
     ['current', new Int32(1)],
@@ -74,7 +74,7 @@ function connections(request: CommandRequest): Doc {
   );
 }
 
-/** The read and write concern of commands that name none; nobody has set others. */
+/** The read and write concern of commands that name none. Nobody can set others. */
 function defaultConcerns(identity: NodeIdentity): [string, Doc] {
   const write = doc(['w', 'majority'], ['wtimeout', new Int32(0)]);
   return [

@@ -1,18 +1,19 @@
 import { Timestamp } from 'bson';
 
 /**
- * The cluster time of one simulated cluster, a hybrid logical clock. `current` tells the largest time given so far and `tick` a new one
- * that is larger than all. Each node goes on by itself from what it has given and from what anybody was told, as nodes do that learn of
- * each other's time by messages: two shards that answer one broadcast write give it the same time (corpus: 04-events-documents).
+ * The cluster time of one simulated cluster, a hybrid logical clock. `current` is the largest time so far, and `tick` a
+ * new one that is larger than all. Each node continues from the times it has issued and from those that became known,
+ * as nodes learn each other's time by messages. Two shards that answer one broadcast write issue the same time (corpus:
+ * 04-events-documents).
  */
 export class ClusterClock {
   #seconds: number;
   #increment = 1;
-  /** The largest time that was told; no node gives one at or below it any more. */
+  /** The largest known time. No node issues one at or below it any more. */
   #announcedSeconds: number;
   #announcedIncrement = 1;
 
-  /** @param now wall clock in milliseconds, injected so that tests can steer it */
+  /** @param now wall clock in milliseconds, injected so that tests can control it */
   constructor(private readonly now: () => number = Date.now) {
     this.#seconds = Math.floor(now() / 1000);
     this.#announcedSeconds = this.#seconds;
@@ -29,7 +30,7 @@ export class ClusterClock {
     return new Timestamp({ t: this.#seconds, i: this.#increment });
   }
 
-  /** Brings a node's time to the next one it may give: larger than its own and than every time that was told. */
+  /** Advances a node's time to the next one: larger than its own and than every known time. */
   goOn(node: NodeTime): void {
     if (
       node.seconds < this.#announcedSeconds ||
@@ -51,14 +52,14 @@ export class ClusterClock {
     }
   }
 
-  /** Lets every node know of the largest time given so far, as messages between them do. */
+  /** Makes the largest issued time known to every node, as messages between them do. */
   announce(): void {
     this.#announcedSeconds = this.#seconds;
     this.#announcedIncrement = this.#increment;
   }
 }
 
-/** The largest time that a node has given. */
+/** The largest time that a node has issued. */
 export class NodeTime {
   seconds = 0;
   increment = 0;

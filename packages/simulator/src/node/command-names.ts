@@ -24,7 +24,7 @@ const aliases: ReadonlyMap<string, string> = new Map([
   ['updatezonekeyRange', 'updateZoneKeyRange'],
 ]);
 
-/** Commands that the database `admin` alone takes (server source: `adminOnly`). */
+/** Commands that only the database `admin` takes (server source: `adminOnly`). */
 const adminCommands: ReadonlySet<string> = new Set([
   'abortReshardCollection',
   'abortTransaction',
@@ -93,7 +93,7 @@ export function underItsName<Named extends Pick<CommandRequest, 'name' | 'body'>
   return { ...command, name, body: new Map([[name, first], ...rest]) };
 }
 
-/** @throws CommandError 13 for a command of the database `admin` that was sent to another one */
+/** @throws CommandError 13 for a command of the database `admin` in another one */
 export function refuseOutsideAdmin({ db, name }: CommandRequest): void {
   if (db !== 'admin' && adminCommands.has(name))
     throw new CommandError(13, 'Unauthorized', `${name} may only be run against the admin database.`);

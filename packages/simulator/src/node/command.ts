@@ -1,6 +1,6 @@
 import type { Doc } from '../bson/value.js';
 
-/** What is remembered of one client connection. */
+/** The state of one client connection. */
 export interface ConnectionState {
   readonly id: number;
   readonly remoteAddress: string;
@@ -10,13 +10,16 @@ export interface ConnectionState {
   bypassesWriteBlocking?: boolean;
 }
 
-/** Set by the router on commands it sends to a shard: which documents that shard owns. Absent when a client asks a shard directly, who then sees orphans. */
+/**
+ * Set by the router on commands to a shard: which documents that shard owns. Absent when a client asks a shard
+ * directly, which then returns orphans.
+ */
 export interface RoutedAccess {
-  /** True when a document of this shard (raw bytes) lies in a chunk that the shard owns, and is no orphan. */
+  /** True when a document of this shard (raw bytes) lies in a chunk that the shard owns, so that it is no orphan. */
   owns(namespace: string, document: Uint8Array): boolean;
-  /** True when the shard is the one that a new or changed document belongs to. */
+  /** True when a new or changed document belongs to this shard. */
   takes(namespace: string, document: Uint8Array): boolean;
-  /** Throws CommandError 13388 or 249 when the router has sent the command by a picture of the cluster that is not true any more. */
+  /** Throws CommandError 13388 or 249 when the router's view of the cluster is stale. */
   refuseStale(): void;
 }
 
@@ -26,15 +29,18 @@ export interface CommandRequest {
   /** Name of the first field of the body. */
   name: string;
   body: Doc;
-  /** Document sequences by field name, each document as its own bytes. A command also accepts the same field as an array in `body`. */
+  /**
+   * Document sequences by field name, each document as its own bytes. A command also accepts the same field as an array
+   * in `body`.
+   */
   sequences: ReadonlyMap<string, Uint8Array[]>;
-  /** Where one of the sequences stood as an array in the body: its field and how many fields were before it. */
+  /** The place of a sequence that was an array in the body: its field and the number of fields before it. */
   listed?: { readonly field: string; readonly index: number };
   connection: ConnectionState;
-  /** Aborted when the client has gone away or the node stops. */
+  /** Aborted when the client disconnects or the node stops. */
   signal: AbortSignal;
   routed?: RoutedAccess;
-  /** Called by a `getMore` once it has its cursor; throws what a fail point wants. */
+  /** Called by a `getMore` once it has its cursor. Throws the failure of a fail point. */
   onCursorCheckout?: () => void;
 }
 
@@ -54,7 +60,7 @@ export class CommandError extends Error {
     readonly codeName: string,
     message: string,
     readonly labels: readonly string[] = [],
-    /** Further fields of the reply, beside ok, errmsg, code and codeName. */
+    /** Further fields of the reply, besides ok, errmsg, code and codeName. */
     readonly extra: Doc = new Map(),
   ) {
     super(message);

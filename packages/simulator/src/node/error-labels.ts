@@ -6,19 +6,19 @@ import { docOf, numberOf } from './doc-fields.js';
 const retriable: ReadonlySet<number> = new Set([
   6, 7, 89, 91, 134, 189, 202, 262, 9001, 10107, 11600, 11602, 13435, 13436,
 ]);
-/** Codes after which a whole transaction may be tried again: conflicts, lost snapshots, stale routing. */
+/** Codes after which a client may retry the whole transaction: conflicts, lost snapshots, stale routing. */
 const transient: ReadonlySet<number> = new Set([24, 112, 150, 239, 246, 249, 250, 267, 272, 13388]);
-/** Codes after which a change stream may be resumed, beside the retriable ones. */
+/** Codes after which a client may resume a change stream, besides the retriable ones. */
 const resumable: ReadonlySet<number> = new Set([133, 150, 234, 249, 13388]);
 const noSuchTransaction = 251;
 const ends: ReadonlySet<string> = new Set(['commitTransaction', 'abortTransaction']);
 
-/** What kind of node adds the labels: a router leaves `RetryableWriteError` to the shards' own clients. */
+/** The kind of node that adds the labels. A router leaves `RetryableWriteError` to the shards' own clients. */
 export type LabellingNode = 'router' | 'member';
 
 /**
  * The labels that a node of release 4.4 or later adds to a failed command (server source: error_labels).
- * @param error as the command failed; labels it already has are kept
+ * @param error as the command failed; its labels stay
  */
 export function errorLabels(node: LabellingNode, request: CommandRequest, error: CommandError): readonly string[] {
   const labels = new Set(error.labels);
@@ -32,7 +32,7 @@ export function errorLabels(node: LabellingNode, request: CommandRequest, error:
   return [...labels];
 }
 
-/** The label of a write whose concern failed with a retriable code, if it gets one. */
+/** The label of a write whose concern failed with a retriable code, if any. */
 export function concernErrorLabels(node: LabellingNode, request: CommandRequest, reply: Doc): readonly string[] {
   const code = concernErrorCode(reply);
   return code !== undefined && isRetryableWrite(node, request.body, request.name, code) ? ['RetryableWriteError'] : [];

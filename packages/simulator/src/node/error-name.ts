@@ -101,7 +101,7 @@ const names: ReadonlyMap<number, string> = new Map(
   [...table.matchAll(/(\d+) (\w+)/g)].map(([, code, name = '']): [number, string] => [Number(code), name]),
 );
 
-/** The name of an error code; codes without one are called by their location. */
+/** The name of an error code. Codes without one are named by their location. */
 export function errorName(code: number): string {
   return names.get(code) ?? `Location${code}`;
 }

@@ -1,10 +1,10 @@
-/** A reason of one's own: without one every abort makes an error with its stack. */
+/** A shared abort reason: without one every abort creates an error with its stack. */
 const over = new Error('waited enough');
 
 /**
- * Waits for the first of several, and ends the others. Streams wait in this way after every entry of an oplog, so it has one
+ * Waits for the first of several, and ends the others. Streams wait this way after every oplog entry, so it uses one
  * listener of its own: `AbortSignal.any` costs several times as much.
- * @param waits each begins to wait until the signal it gets
+ * @param waits each starts to wait until its signal
  * @param signal ends them all
  */
 export async function firstOf(

@@ -1,17 +1,17 @@
 import { type ServerVersion, defaultVersion } from './server-version.js';
 import { unsimulated } from './unsimulated.js';
 
-/** The parts of the query and aggregation languages that have names of their own. */
+/** The parts of the query and aggregation languages whose names this file lists. */
 export type LanguagePart = 'expression' | 'accumulator' | 'stage' | 'query' | 'condition' | 'variable' | 'option';
 
-/** First release that has a name. Releases between the simulated ones count for the next. */
+/** First release that has a name. Releases between the simulated ones count as the next. */
 type Since = readonly [major: number, minor: number];
 
 const always: Since = [4, 4];
 
 /**
- * Names that are younger than the oldest release, and names of any release that are not carried out here (manual: each operator's page;
- * a 5.0.7 was asked for all of them). There is no younger operator of updates.
+ * Names younger than the oldest release, and names of any release that are not simulated (manual: each operator's page;
+ * verified on 5.0.7). There is no younger operator of updates.
  */
 export const languageNames: Readonly<Record<LanguagePart, ReadonlyMap<string, Since>>> = {
   expression: since([

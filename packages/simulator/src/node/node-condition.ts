@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How well a node's process and machine do, as faults set it. What it is depends on nothing that the node has stored. */
+/** The health of a node's process and machine, as faults set it. It does not depend on the node's data. */
 export class NodeCondition {
-  /** Milliseconds that every command takes longer. */
+  /** Milliseconds by which every command is delayed. */
   delayMs = 0;
   #running = true;
   #paused = false;
@@ -13,7 +13,7 @@ export class NodeCondition {
     return this.#running;
   }
 
-  /** True while the process stands still: it accepts connections and never answers. */
+  /** True while the process is frozen: it accepts connections and never answers. */
   get paused(): boolean {
     return this.#paused;
   }
@@ -28,7 +28,7 @@ export class NodeCondition {
     this.#wake();
   }
 
-  /** Holds a command up as the condition demands; resolves early when the signal aborts. */
+  /** Delays a command as the condition demands. Resolves early when the signal aborts. */
   async hold(signal: AbortSignal): Promise<void> {
     if (this.delayMs > 0) await delay(this.delayMs, undefined, { signal }).catch(() => undefined);
     await this.awake(signal);
@@ -39,7 +39,7 @@ export class NodeCondition {
     while (this.#paused && this.#running && !signal.aborted) await this.change(undefined, signal);
   }
 
-  /** Wakes those who wait for a change, for changes that are not this object's own. */
+  /** Wakes the waiters for a change that is not this object's own. */
   notify(): void {
     this.#wake();
   }

@@ -1,7 +1,7 @@
 import type { Deployment } from './deployment.js';
 import { type ReleaseSeries, ServerVersion } from './server-version.js';
 
-/** The release that one node of a deployment runs. Nodes are upgraded one after the other, while the deployment goes on. */
+/** The release of one node of a deployment. Nodes are upgraded one after the other, while the deployment runs. */
 export class NodeRelease {
   #binary: ServerVersion;
 
@@ -15,7 +15,10 @@ export class NodeRelease {
     return this.#binary;
   }
 
-  /** The release whose features it has: that of its program, or an earlier one as long as the feature compatibility version is. */
+  /**
+   * The release whose features it has: that of its program, or an earlier one while the feature compatibility version
+   * is lower.
+   */
   get features(): ServerVersion {
     const { features } = this.deployment;
     return features.isBefore(this.#binary) ? features : this.#binary;

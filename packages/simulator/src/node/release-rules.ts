@@ -5,10 +5,10 @@ import type { NodeRelease } from './node-release.js';
 import type { ServerVersion } from './server-version.js';
 import { refuseApiParameters } from './stable-api.js';
 
-/** First release that has something, as `[major, minor]`. Releases in between the simulated ones count for the next. */
+/** First release that has something, as `[major, minor]`. Releases between the simulated ones count as the next. */
 type Since = readonly [major: number, minor: number];
 
-/** Commands that are younger than the oldest release simulated (manual: release notes and each command's page). */
+/** Commands that are younger than the oldest simulated release (manual: release notes and each command's page). */
 const commandsSince: ReadonlyMap<string, Since> = new Map<string, Since>([
   ['abortReshardCollection', [5, 0]],
   ['reshardCollection', [5, 0]],
@@ -83,17 +83,19 @@ const fieldsSince: ReadonlyMap<string, ReadonlyMap<string, Since>> = new Map<str
   ['configureCollectionBalancing', new Map<string, Since>([['enableAutoMerger', [7, 0]]])],
 ]);
 
-/** True when servers with the features of this release have the command; commands that no rule names are as old as every release. */
+/**
+ * True when servers with the features of this release have the command. Commands without a rule exist in every release.
+ */
 export function hasCommand(version: ServerVersion, name: string): boolean {
   const since = commandsSince.get(name);
   return since === undefined || version.atLeast(...since);
 }
 
-/** What brings new features cannot wait for them. */
+/** Commands that enable new features cannot depend on them. */
 const raisesFeatures: ReadonlySet<string> = new Set(['setFeatureCompatibilityVersion']);
 
 /**
- * Refuses fields that only later releases know, and wrong stable API parameters.
+ * Refuses fields of later releases, and wrong stable API parameters.
  * @throws CommandError 40415 for the first such field; 72, 322, 323 for the stable API
  */
 export function refuseForeignFields(release: Pick<NodeRelease, 'binary' | 'features'>, request: CommandRequest): void {
@@ -107,7 +109,7 @@ export function refuseForeignFields(release: Pick<NodeRelease, 'binary' | 'featu
   refuseApiParameters(release.binary, request);
 }
 
-/** Commands that 4.4 parsed by hand and refused unknown fields of in other words. */
+/** Commands whose unknown fields 4.4 refuses in other words. */
 const parsedByHand: ReadonlySet<string> = new Set(['aggregate', 'find', 'findAndModify']);
 
 function unknownTo(version: ServerVersion, command: string, field: string): CommandError {
@@ -115,13 +117,13 @@ function unknownTo(version: ServerVersion, command: string, field: string): Comm
   return new CommandError(9, 'FailedToParse', `unrecognized field '${field}'`);
 }
 
-/** Codes that got names of their own, and since when (server source: error_codes.yml). */
+/** Codes with names of their own, and the releases that added these (server source: error_codes.yml). */
 const codesNamedSince: ReadonlyMap<number, { readonly name: string; readonly since: Since }> = new Map([
   [40414, { name: 'IDLFailedToParse', since: [7, 0] }],
   [40415, { name: 'IDLUnknownField', since: [7, 0] }],
 ]);
 
-/** Puts the names that this release has for codes into a failed reply. */
+/** Puts this release's names of codes into a failed reply. */
 export function nameCodes(version: ServerVersion, reply: Doc): void {
   if (!reply.has('codeName')) return;
   for (const [code, { name, since }] of codesNamedSince) {

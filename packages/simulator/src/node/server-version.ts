@@ -1,7 +1,7 @@
 /** A release series that can be simulated. */
 export type ReleaseSeries = '4.4' | '5.0' | '6.0' | '7.0' | '8.0';
 
-/** What one series says of itself. */
+/** Properties of one series. */
 interface Release {
   /** The full patch release that stands for the series. */
   readonly text: string;
@@ -25,7 +25,7 @@ const bytesPerMegabyte = 1024 * 1024;
 /** Every series that can be simulated, oldest first. */
 export const releaseSeries = Object.keys(releases) as readonly ReleaseSeries[];
 
-/** The server release whose behaviour is simulated; one value per series, so that versions compare by identity too. */
+/** The server release to simulate. One value per series, so that versions compare by identity too. */
 export class ServerVersion {
   private static readonly known = new Map<string, ServerVersion>();
 
@@ -66,21 +66,23 @@ export class ServerVersion {
     return !this.atLeast(other.#major, other.#minor);
   }
 
-  /** The release before this one, whose data it can take over. */
+  /** The previous release, whose data it can open. */
   get previousSeries(): string {
     return releaseSeries[releaseSeries.indexOf(this.series) - 1] ?? seriesBefore;
   }
 
-  /** Default size of a chunk in bytes: 64 MB, and 128 MB since 6.0 (manual: "Modify Range Size in a Sharded Cluster"). */
+  /**
+   * Default size of a chunk in bytes: 64 MB, and 128 MB since 6.0 (manual: "Modify Range Size in a Sharded Cluster").
+   */
   get chunkBytesMax(): number {
     return (this.atLeast(6, 0) ? 128 : 64) * bytesPerMegabyte;
   }
 
-  /** Feature compatibility version that a new deployment of this release has, e.g. `5.0`. */
+  /** Feature compatibility version of a new deployment of this release, e.g. `5.0`. */
   get featureCompatibilityVersion(): string {
     return this.series;
   }
 }
 
-/** The release that is simulated when none is named: the one the corpus was recorded on. */
+/** The default release: the one of the corpus. */
 export const defaultVersion = ServerVersion.parse('5.0');

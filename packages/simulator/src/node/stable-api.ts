@@ -37,14 +37,14 @@ const stableCommands: ReadonlySet<string> = new Set([
   'update',
 ]);
 
-/** Commands that an unknown field does not disturb, because clients send them before they know the server. */
+/** Commands that accept unknown fields, because clients send them before they know the server. */
 const lenientCommands: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster', 'ping', 'buildInfo']);
 
 const stableApiPage = 'https://www.mongodb.com/docs/manual/reference/stable-api/';
 
 /**
  * Checks `apiVersion`, `apiStrict` and `apiDeprecationErrors`.
- * @throws CommandError 72, 322 and 323 for what the server of this release refuses; 40415 from a server that does not know them
+ * @throws CommandError 72, 322 and 323 as the server of this release; 40415 from a server that does not know them
  */
 export function refuseApiParameters(version: ServerVersion, { name, body }: CommandRequest): void {
   const named = apiFields.find((field) => body.has(field));

@@ -1,6 +1,9 @@
 import { CommandError } from './command.js';
 
-/** The refusal of what real servers have and this simulation has not. It is never ignored, nor answered as if it did not exist. */
+/**
+ * The refusal of a feature that real servers have and this simulation does not. It is never ignored, nor answered as if
+ * it did not exist.
+ */
 export function unsimulated(what: string): CommandError {
   return new CommandError(115, 'CommandNotSupported', `${what} ${suffix}`);
 }

@@ -3,13 +3,13 @@ import type { Doc, Value } from '../bson/value.js';
 import { CommandError, type CommandRequest, type ConnectionState } from './command.js';
 import type { ServerVersion } from './server-version.js';
 
-/** Databases that user write blocking leaves alone. */
+/** Databases that user write blocking exempts. */
 const internalDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
 
-/** Collections inside user databases that the server writes itself. */
+/** Collections in user databases that the server itself writes. */
 const internalCollection = /^system\.(profile$|resharding\.)/;
 
-/** Why a block stands (8.0.13), in the order of the numbers that `serverStatus` shows. */
+/** The reason of a block (8.0.13), in the order of the numbers in `serverStatus`. */
 const reasons = ['Unspecified', 'ClusterToClusterMigrationInProgress', 'DiskUseThresholdExceeded'] as const;
 type Reason = (typeof reasons)[number];
 
@@ -19,13 +19,16 @@ export function isInternalDatabase(db: string): boolean {
 
 /** A member whose users' writes are blocked. */
 export interface BlockedMember {
-  /** Aborts the index builds of users' databases, and takes the lock of the whole node once no transaction is open. @returns gives it back */
+  /**
+   * Aborts the index builds of users' databases, and takes the lock of the whole node once no transaction is open.
+   * @returns releases it
+   */
   beginBlock(signal: AbortSignal): Promise<() => void>;
 }
 
 /**
- * The switch of `setUserWriteBlockMode` (6.0). While it is on, only the servers themselves and users with the privilege
- * `bypassWriteBlockingMode` may change user databases; without access control nobody has that privilege.
+ * The switch of `setUserWriteBlockMode` (6.0). While it is on, only servers and users with the privilege
+ * `bypassWriteBlockingMode` change user databases. Without access control nobody has that privilege.
  */
 export class UserWriteBlock {
   enabled = false;
@@ -36,12 +39,15 @@ export class UserWriteBlock {
   /** @param features the release whose features the nodes have */
   constructor(private readonly features: () => ServerVersion) {}
 
-  /** Number of the reason, as `serverStatus` shows it since 8.0.13; undefined before. */
+  /** Number of the reason in `serverStatus`, since 8.0.13. Undefined before. */
   get reasonNumber(): number | undefined {
     return this.features().atLeast(8, 0) ? reasons.indexOf(this.#reason) : undefined;
   }
 
-  /** The note of a config server that the shards have a block, as its collection `user_writes_critical_sections` shows it; undefined without. */
+  /**
+   * The config server's note of the shards' block, as in its collection `user_writes_critical_sections`. Undefined
+   * without a block.
+   */
   get note(): Doc | undefined {
     if (!this.enabled) return undefined;
     const note = new Map<string, Value>([
@@ -52,7 +58,7 @@ export class UserWriteBlock {
     return this.#reason === 'Unspecified' ? note : note.set('blockUserWritesReason', this.#reason);
   }
 
-  /** Runs the synchronous part of a command as its client; outside of it the node itself is at work. */
+  /** Runs the synchronous part of a command as its client. Outside of it the node itself acts. */
   actAs<T>(client: ConnectionState, work: () => T): T {
     if (!this.enabled) return work();
     const before = this.#exempt;
@@ -64,7 +70,7 @@ export class UserWriteBlock {
     }
   }
 
-  /** Refuses a definition change of a sharded cluster before it begins. @throws CommandError 371 */
+  /** Refuses a DDL change of a sharded cluster before it starts. @throws CommandError 371 */
   refuseClient(client: ConnectionState, db: string): void {
     this.actAs(client, () => this.refuse(db));
   }
@@ -98,7 +104,7 @@ export class UserWriteBlock {
     }
   }
 
-  /** All or none: a member that cannot be locked lets the others go. */
+  /** All or none: when one member cannot be locked, the others are released. */
   async #lockMembers(signal: AbortSignal): Promise<(() => void)[]> {
     const asked = await Promise.allSettled(this.members.map((member) => member.beginBlock(signal)));
     const locked = asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
@@ -108,7 +114,7 @@ export class UserWriteBlock {
     throw failed.reason;
   }
 
-  /** @throws CommandError 371 when the client at work may not change this database's collection */
+  /** @throws CommandError 371 when the acting client may not change this database's collection */
   refuse(db: string, collection = ''): void {
     if (!this.enabled || this.#exempt || isInternalDatabase(db) || internalCollection.test(collection)) return;
     const reason = this.reasonNumber === undefined ? '' : `, reason: ${this.#reason}`;

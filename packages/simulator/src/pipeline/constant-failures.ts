@@ -9,8 +9,8 @@ import { compilePipeline, isStage } from './stages.js';
 const computing: ReadonlySet<string> = new Set(['$project', '$addFields', '$set', '$replaceWith', '$group']);
 
 /**
- * Computes the constant expressions of a pipeline, as servers do once they have read all of its stages, before they look at documents.
- * @throws CommandError behind `Failed to optimize pipeline` for the first that fails
+ * Computes the constant expressions of a pipeline, as servers do after parsing and before they read documents.
+ * @throws CommandError prefixed by `Failed to optimize pipeline` for the first that fails
  */
 export function refuseFailingConstants(stages: readonly Doc[], context: ExpressionContext): void {
   compilePipeline(stages.filter(isStage), context);

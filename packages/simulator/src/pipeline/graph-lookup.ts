@@ -86,7 +86,7 @@ function reached(start: readonly Value[], foreign: readonly Doc[], search: Searc
   );
 }
 
-/** The keys of all values by which a query for the field finds the document. */
+/** The keys of all values with which a query for the field finds the document. */
 function keysThatMatch(doc: Doc, { toField, nullIsStrict }: Search): ReadonlySet<string> {
   const keys = new Set<string>();
   anyAtPath(doc, splitPath(toField), true, (value) => {
@@ -96,7 +96,7 @@ function keysThatMatch(doc: Doc, { toField, nullIsStrict }: Search): ReadonlySet
   return keys;
 }
 
-/** What is looked for is the list of an `$in`. */
+/** The search is for the list of an `$in`. */
 function wantedKey(value: Value): string {
   if (value instanceof UndefinedValue) throw badValue('InMatchExpression equality cannot be undefined');
   return keyOf(value);

@@ -31,7 +31,10 @@ export function compileGroup(operand: Value, context: PipelineContext): RunStage
   return (docs) => grouped(docs, key, fields, expressions);
 }
 
-/** A document of one field counts what is missing as null; one of several leaves the field out (server source: expandId). */
+/**
+ * A document of one field counts a missing value as null. One of several leaves the field out (server source:
+ * expandId).
+ */
 function compileId(id: Value, context: ExpressionContext): Evaluate {
   const evaluate = compileExpression(id, context);
   if (!(id instanceof Map) || isOperatorDocument(id)) return evaluate;

@@ -32,7 +32,7 @@ export function compileLookup(operand: Value, context: PipelineContext, compile:
   };
 }
 
-/** `$unionWith`: the documents of another collection after the own ones. */
+/** `$unionWith`: the documents of another collection after those of the first. */
 export function compileUnionWith(operand: Value, context: PipelineContext, compile: CompilePipeline): RunStage {
   const from = typeof operand === 'string' ? operand : operand instanceof Map ? unionFrom(operand, context) : '';
   const stages = operand instanceof Map ? pipelineOf(operand.get('pipeline')) : [];

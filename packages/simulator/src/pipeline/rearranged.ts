@@ -3,10 +3,10 @@ import { CommandError } from '../node/command.js';
 import { unsimulated } from '../node/unsimulated.js';
 import type { RunStage } from './stage.js';
 
-/** Stages that servers bring before others, which then are not computed for all documents. */
+/** Stages that servers move ahead of others, which then do not see all documents. */
 const broughtForward: ReadonlySet<string> = new Set(['$match', '$skip']);
 
-/** How many stages of a pipeline stand before the last one that servers may bring before them. */
+/** The number of stages before the last one that servers may move ahead of them. */
 export function countRearranged(stages: readonly Doc[]): number {
   return Math.max(
     0,
@@ -15,8 +15,8 @@ export function countRearranged(stages: readonly Doc[]): number {
 }
 
 /**
- * Runs stages that servers may not come to with all documents.
- * @throws CommandError 115 for what fails in them; what fails before them is passed on
+ * Runs stages that on servers may not see all documents.
+ * @throws CommandError 115 for what fails in them; earlier failures are passed on
  */
 export function* rearranged(run: RunStage, docs: Iterable<Doc>): Generator<Doc> {
   let before: unknown;

@@ -47,7 +47,7 @@ export function compileAddFields(operand: Value, context: PipelineContext, name:
   return mapped((doc) => setFields(root, doc, makeVariables(doc, expressions)));
 }
 
-/** What a stage refuses bears its name. */
+/** The name of the stage prefixes its refusals. */
 function named<T>(stage: string, compile: () => T): T {
   try {
     return compile();
@@ -77,7 +77,7 @@ export function compileReplaceRoot(operand: Value, context: PipelineContext, rol
   });
 }
 
-/** Refuses paths that lie in each other and objects that are none, before any expression is read. */
+/** Refuses overlapping paths and empty objects, before any expression is read. */
 function refuseConflicts(spec: Doc): void {
   const seen = new Set<string>();
   const add = (path: string): void => {

@@ -2,10 +2,7 @@ import { isNumber, toNumber } from '../bson/exact-number.js';
 import type { Value } from '../bson/value.js';
 import { located } from '../query/query-error.js';
 
-/**
- * How many documents a `$sample` stage draws.
- * @throws CommandError for what is no size
- */
+/** The number of documents that a `$sample` stage draws. @throws CommandError for an invalid size */
 export function sampleSize(operand: Value): number {
   const size = operand instanceof Map ? operand.get('size') : undefined;
   if (!isNumber(size)) throw located(28749, '$sample stage must specify a size');
@@ -14,7 +11,7 @@ export function sampleSize(operand: Value): number {
   return wanted;
 }
 
-/** Draws items at random by keeping a reservoir of the wanted size. */
+/** Draws items at random with a reservoir of the wanted size. */
 export function drawn<Item>(items: Iterable<Item>, wanted: number): Item[] {
   const kept: Item[] = [];
   let seen = 0;

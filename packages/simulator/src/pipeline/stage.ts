@@ -14,7 +14,7 @@ export interface PipelineContext extends Omit<ExpressionContext, 'collation'> {
 /** Compiles one stage; `compile` compiles inner pipelines. */
 export type StageCompiler = (operand: Value, context: PipelineContext, compile: CompilePipeline) => RunStage;
 
-/** Compiles a pipeline; given to stages so that they need not import the table they are in. */
+/** Compiles a pipeline. Passed to stages so that they need not import the table that holds them. */
 export type CompilePipeline = (stages: readonly Doc[], context: PipelineContext) => RunStage;
 
 /** The part of the context that expressions need. */

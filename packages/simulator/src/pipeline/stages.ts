@@ -47,7 +47,7 @@ const stageCompilers: Readonly<Record<string, StageCompiler>> = {
  */
 export function compilePipeline(stages: readonly Doc[], context: PipelineContext): RunStage {
   const compiled = stages.map((stage) => compileStage(stage, context));
-  // Nothing is computed before the first document is asked for, by which a failure over documents is known.
+  // Computes nothing before the first document is requested, which identifies failures over documents.
   const early = countRearranged(stages);
   const inTurn =
     (from: number, to: number): RunStage =>
@@ -79,7 +79,7 @@ function compileStage(stage: Doc, context: PipelineContext): RunStage {
   return compile(stage.get(name) ?? null, context, compilePipeline);
 }
 
-/** 5.0 has `$documents` for itself alone (recorded). */
+/** 5.0 reserves `$documents` for itself (recorded). */
 function refuseInternal(name: string, version: ServerVersion = defaultVersion): void {
   if (name !== '$documents' || version.atLeast(6, 0) || !version.atLeast(5, 0)) return;
   throw located(5491300, `${name}' is not allowed in user requests`);
@@ -107,7 +107,7 @@ function compileSortStage(operand: Value, context: PipelineContext): RunStage {
   return (docs) => sortDocuments(docs, operand, context.collation);
 }
 
-/** By `_id` alone whole values are compared: an array made by a stage is not looked into. */
+/** A sort by `_id` alone compares whole values, also arrays that a stage has made. */
 function sortById(spec: Doc, { collation }: PipelineContext): RunStage {
   const order = spec.get('_id');
   const direction = isNumber(order) && toNumber(order) < 0 ? -1 : 1;

@@ -3,7 +3,7 @@ import { compareValues, equalValues } from '../bson/compare.js';
 import type { Doc, Value } from '../bson/value.js';
 import { isOperatorDocument } from './matcher.js';
 
-/** What a filter says about one field: listed values, or a range. An absent bound is open. */
+/** What a filter states about one field: listed values, or a range. An absent bound is open. */
 export interface FieldBounds {
   /** The only values the field can have; from equality or `$in`. */
   values?: Value[];
@@ -18,8 +18,8 @@ interface Bound {
 }
 
 /**
- * The fields a filter fixes by equality, for targeting and upserts: `{a: 1}`, `{a: {$eq: 1}}`, `$in` and `$or` of one,
- * and these inside `$and`. Regular expressions fix nothing.
+ * The fields that a filter fixes by equality, for targeting and upserts: `{a: 1}`, `{a: {$eq: 1}}`, `$in` and `$or` of
+ * one, and these inside `$and`. Regular expressions fix nothing.
  */
 export function equalityFields(filter: Doc): Map<string, Value> {
   const fields = new Map<string, Value>();
@@ -27,15 +27,12 @@ export function equalityFields(filter: Doc): Map<string, Value> {
   return fields;
 }
 
-/**
- * What a filter says about `_id`.
- * @returns undefined when it says nothing that narrows a scan
- */
+/** What a filter states about `_id`. @returns undefined when nothing narrows a scan */
 export function idBounds(filter: Doc): FieldBounds | undefined {
   return fieldBounds(filter, '_id');
 }
 
-/** As `idBounds`, for any field that holds no arrays: several conditions are taken together. */
+/** As `idBounds`, for any field without arrays. Combines several conditions. */
 export function fieldBounds(filter: Doc, field: string): FieldBounds | undefined {
   const bounds: FieldBounds = {};
   narrow(bounds, filter, field);

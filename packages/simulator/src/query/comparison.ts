@@ -10,13 +10,13 @@ import type { ServerVersion } from '../node/server-version.js';
 import { badValue } from './query-error.js';
 import { regexTest } from './regex.js';
 
-/** A test of one value a path reaches; undefined stands for a missing field. */
+/** A test of one value that a path reaches. Undefined stands for a missing field. */
 export type LeafTest = (value: Value | undefined) => boolean;
 
 /** The comparison operators that compare with one value. */
 export type ComparisonOperator = '$eq' | '$gt' | '$gte' | '$lt' | '$lte';
 
-/** Lists longer than this are looked up by key instead of one by one. */
+/** Longer lists are looked up by key instead of one by one. */
 const LINEAR_LIST_MAX = 4;
 
 /**
@@ -74,7 +74,10 @@ function keyOf(value: Value): string {
   return typeof value === 'string' ? `s${value}` : encodeKeyString([value]).toString('latin1');
 }
 
-/** Since 8.0 null in a filter matches null and missing fields alone; before, the deprecated undefined too (SERVER-81378). */
+/**
+ * Since 8.0 null in a filter matches null and missing fields only. Before, it matches the deprecated undefined too
+ * (SERVER-81378).
+ */
 export function isNullStrict(version: ServerVersion | undefined): boolean {
   return version?.atLeast(8, 0) === true;
 }

@@ -3,7 +3,10 @@ import { compareValues } from '../bson/compare.js';
 import type { Doc, Value } from '../bson/value.js';
 import { arrayIndex, splitPath } from './document-path.js';
 
-/** The different values of a field in order, as `distinct` gives them: elements of arrays one by one, nothing for a missing field. */
+/**
+ * The distinct values of a field in order, as `distinct` returns them: array elements one by one, nothing for a missing
+ * field.
+ */
 export function distinctValues(documents: Iterable<Doc>, key: string, collation: Collation | undefined): Value[] {
   const path = splitPath(key);
   const values: Value[] = [];

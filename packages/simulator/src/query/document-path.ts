@@ -16,9 +16,10 @@ export function arrayIndex(name: string | undefined): number | undefined {
 }
 
 /**
- * Whether any value a query path reaches passes a test. Arrays on the way are looked through, and a numeric component
- * also means an index: an array that it names is tested itself, not looked through. A path that ends nowhere is tested once with undefined.
- * @param leafArrays whether an array at the end is looked through too; it is tested itself in any case
+ * Whether any value that a query path reaches passes a test. Arrays on the way are expanded. A numeric component also
+ * means an index: an array that it names is tested itself, not expanded. A path that ends nowhere is tested once with
+ * undefined.
+ * @param leafArrays whether an array at the end is expanded too; it is tested itself in any case
  */
 export function anyAtPath(
   doc: Doc,
@@ -70,8 +71,9 @@ export function valueAtPath(doc: Doc, path: Path): Value | undefined {
 }
 
 /**
- * All values that a stage which follows a path through other documents finds at it: the elements of an array at its end, and those of
- * the documents in arrays on its way. A number after an array names one element (server source: visitAllValuesAtPath).
+ * All values that a stage finds when it follows a path through other documents: the elements of an array at its end,
+ * and those of the documents in arrays on its way. A number after an array names one element (server source:
+ * visitAllValuesAtPath).
  */
 export function valuesAlong(doc: Doc, [name = '', ...rest]: Path): Value[] {
   let value = doc.get(name);
@@ -85,7 +87,7 @@ export function valuesAlong(doc: Doc, [name = '', ...rest]: Path): Value[] {
   return inner.flatMap((item) => (item instanceof Map ? valuesAlong(item, left) : []));
 }
 
-/** Sets a value at a path; what is no document on the way becomes one. Fields keep their places. */
+/** Sets a value at a path. Values on the way that are no documents become documents. Fields keep their places. */
 export function withValueAt(doc: Doc, [name = '', ...rest]: Path, value: Value): Doc {
   const inner = doc.get(name);
   const changed = new MutableDocument(doc);

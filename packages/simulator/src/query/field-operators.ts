@@ -10,7 +10,7 @@ import { namedIn } from '../node/language-names.js';
 import { badValue, failedToParse } from './query-error.js';
 import { regexTest } from './regex.js';
 
-/** How one operator tests what a path reaches. */
+/** How one operator tests the values that a path reaches. */
 export interface FieldTest {
   test: LeafTest;
   /** Whether elements of an array at the end of the path are tested too. */
@@ -19,9 +19,9 @@ export interface FieldTest {
   negated: boolean;
 }
 
-/** Compiles embedded queries; given by the matcher, which this file must not import. */
+/** Compiles embedded queries. Passed in by the matcher, which this file must not import. */
 export interface NestedQueries {
-  /** True for conditions on one element of an array: one that is an array itself is not looked into. */
+  /** True for conditions on one array element: an element that is an array itself is not expanded. */
   readonly ofElement?: true;
   /** Null does not match undefined. */
   readonly nullIsStrict: boolean;
@@ -248,7 +248,7 @@ function bitMask(name: string, operand: Value): bigint {
   return bits;
 }
 
-/** What has no whole number in a decimal is the least long. */
+/** A decimal that has no whole number becomes the least long. */
 function bitsOf(value: Value | undefined): bigint | undefined {
   if (value instanceof Binary)
     return [...value.buffer.subarray(0, value.position)].reduce(

@@ -6,11 +6,11 @@ import { located } from './query-error.js';
 /** One value per path; undefined for a path that leads nowhere. */
 export type KeyRow = readonly (Value | undefined)[];
 
-/** What is left of one path, and what it has led to. An empty rest: it is at its end. */
+/** The rest of one path, and the value reached so far. An empty rest marks the end. */
 interface Trail {
   readonly rest: readonly string[];
   readonly found: Value | undefined;
-  /** The element of an array that the next name is the number of, followed to the end of the path or to an array on it. */
+  /** The array element whose number is the next name, followed to the end of the path or to an array on it. */
   readonly numbered?: { readonly element: Value; readonly array: readonly Value[]; readonly end: Step } | undefined;
 }
 
@@ -23,10 +23,11 @@ interface Step {
 }
 
 /**
- * The values that an index on some paths holds for a document, and by which it is sorted: one row for most, one per element where an
- * array is on the way of a path or at its end. All paths may lead through one array only. An element that a path names by its number
- * is taken as it is, whatever it holds (server source: BtreeKeyGenerator).
- * @throws CommandError 171 for arrays on two paths, 16746 for a number that names an element of an array and a field of its elements
+ * The values that an index on some paths holds for a document, which also decide its place in a sort. One row for most
+ * documents, one per element where a path has an array on its way or at its end. All paths may lead through one array
+ * only. An element that a path names by its number counts as a whole (server source: BtreeKeyGenerator).
+ * @throws CommandError 171 for arrays on two paths, 16746 for a number that names both an array element and a field of
+ * its elements
  */
 export function keyRows(doc: Doc, paths: readonly (readonly string[])[]): KeyRow[] {
   return rowsOf(

@@ -67,7 +67,7 @@ export function compileValueMatcher(
 }
 
 /**
- * As `compileValueMatcher`, for an element of an array: `$elemMatch` does not look into one that is an array itself.
+ * As `compileValueMatcher`, for an array element: `$elemMatch` does not expand one that is an array itself.
  * @throws CommandError as `compileMatcher`
  */
 export function compileElementMatcher(
@@ -79,7 +79,7 @@ export function compileElementMatcher(
   return (value) => matches(new Map([['', value]]));
 }
 
-/** True for a document whose first field is an operator, which is no plain value in a filter. */
+/** True for a document whose first field is an operator, unlike a plain value in a filter. */
 export function isOperatorDocument(value: Value): boolean {
   if (!(value instanceof Map)) return false;
   const [first] = value.keys();

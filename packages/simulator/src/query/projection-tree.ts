@@ -4,14 +4,17 @@ import { MutableDocument } from '../expression/mutable-document.js';
 import type { Evaluate } from '../expression/operator.js';
 import type { Variables } from '../expression/variables.js';
 
-/** What happens to one field. */
+/** The treatment of one field. */
 export type Leaf =
   | { kind: 'include' }
   | { kind: 'exclude' }
   | { kind: 'computed'; evaluate: Evaluate }
-  /** Keeps a part of an array; undefined drops the field. Other values stay. */
+  /** Keeps a part of an array. Undefined drops the field. Other values stay. */
   | { kind: 'list'; apply: (items: Value[]) => Value[] | undefined }
-  /** As `list`, at the top level: what is no array disappears, and among included fields it comes behind them, where computed ones do. */
+  /**
+   * As `list`, at the top level: values other than arrays disappear. Among included fields it comes last, with the
+   * computed ones.
+   */
   | { kind: 'match'; apply: (items: Value[]) => Value[] | undefined };
 
 /** Fields of one level: each is treated itself, or looked into. */
@@ -66,7 +69,9 @@ export function excludeFields(node: ProjectionNode, doc: Doc, variables: Variabl
   return kept.frozen();
 }
 
-/** Sets computed fields at their places, as `$addFields` does. A path in which nothing is computed has a place then, too. */
+/**
+ * Sets computed fields at their places, as `$addFields` does. A path in which nothing is computed then has a place too.
+ */
 export function setFields(node: ProjectionNode, doc: Doc, variables: Variables): Doc {
   const result = new MutableDocument(doc);
   for (const [name, child] of node.children) {
@@ -98,7 +103,10 @@ function insideAll(value: Value, apply: (doc: Doc) => Doc): Value {
   return Array.isArray(value) ? value.map((item) => insideAll(item, apply)) : value;
 }
 
-/** The named fields of a document or of the documents in an array; other values disappear, but where fields are computed in their place. */
+/**
+ * The named fields of a document or of the documents in an array. Other values disappear, unless computed fields
+ * replace them.
+ */
 function insideContainers(node: ProjectionNode, value: Value): Value | undefined {
   if (value instanceof Map) return namedFields(node, value);
   if (!Array.isArray(value)) return undefined;

@@ -11,9 +11,9 @@ import { compileElementMatcher, compileMatcher, isOperatorDocument } from './mat
 import { badValue, located } from './query-error.js';
 import { excludeFields, includeFields, type Leaf, makeProjectionNode, type ProjectionNode } from './projection-tree.js';
 
-/** What a projection may use besides what it is made of. */
+/** What a projection may use besides its own specification. */
 interface ProjectionOptions {
-  /** True for a find, whose `$slice` and `$elemMatch` are its own; false for a stage. */
+  /** True for a find, which has its own `$slice` and `$elemMatch`. False for a stage. */
   readonly ofFind: boolean;
   /** The query, which the positional `field.$` needs. */
   readonly filter?: Doc | undefined;
@@ -25,7 +25,8 @@ type Mode = 'inclusion' | 'exclusion';
 /**
  * Compiles the projection of a find.
  * @param filter the query, which the positional `field.$` needs
- * @throws CommandError 31253 or 31254 when fields are both included and excluded, and for all else that the server refuses
+ * @throws CommandError 31253 or 31254 when fields are both included and excluded, and for all else that the server
+ * refuses
  */
 export function compileProjection(spec: Doc, filter?: Doc, context: ExpressionContext = {}): (doc: Doc) => Doc {
   return projecting(spec, { ofFind: true, filter, context });
@@ -72,7 +73,7 @@ class ProjectionParser {
     return { root: this.#root, mode };
   }
 
-  /** What a projection without plain fields is. */
+  /** The kind of a projection without plain fields. */
   #modeByDefault(): Mode {
     if (!this.#hasSlice && this.#hasElemMatch) return 'inclusion';
     return this.#id === true ? 'inclusion' : 'exclusion';
@@ -156,7 +157,7 @@ class ProjectionParser {
     addLeaf(parent, name, { kind: 'computed', evaluate: compileExpression(spec, this.options.context) });
   }
 
-  /** What is no slice of a find may be one of expressions. */
+  /** A `$slice` that is no slice of a find may be an expression. */
   #slice(parent: ProjectionNode, name: string, operand: Value, spec: Doc): void {
     try {
       addLeaf(parent, name, { kind: 'list', apply: findSlice(operand) });
@@ -188,7 +189,7 @@ class ProjectionParser {
   }
 }
 
-/** The `$slice` of a find. Throws CommandError for an operand that is none. */
+/** The `$slice` of a find. @throws CommandError for an invalid operand */
 function findSlice(operand: Value): (items: Value[]) => Value[] {
   if (isNumber(operand)) {
     const count = toNumber(operand);
@@ -254,7 +255,7 @@ function addLeaf(parent: ProjectionNode, path: string, leaf: Leaf): void {
   node.children.set(last, { leaf });
 }
 
-/** The node that fields within a path belong to. Throws CommandError 31249 or 31250 where the path has a meaning already. */
+/** The node of the fields within a path. @throws CommandError 31249 or 31250 for a path that is in use already */
 function innerNode(parent: ProjectionNode, path: string): ProjectionNode {
   const names = checkedPath(path);
   const node = nodeOf(parent, names.slice(0, -1), names);

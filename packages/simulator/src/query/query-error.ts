@@ -15,7 +15,7 @@ export function typeMismatch(message: string): CommandError {
   return new CommandError(14, 'TypeMismatch', message);
 }
 
-/** An error that has only a number. */
+/** An error that has only a code. */
 export function located(code: number, message: string): CommandError {
   return new CommandError(code, `Location${code}`, message);
 }

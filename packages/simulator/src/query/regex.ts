@@ -6,8 +6,8 @@ const OPTIONS = /^[imsxu]*$/;
 const CLASS_OR_ESCAPE_OR_SPACE = /\\.|\[(?:\\.|[^\]\\])*\]|\s+|#.*$/gm;
 
 /**
- * Compiles a pattern of the server's dialect (PCRE) as far as JavaScript's dialect agrees with it.
- * @throws CommandError 51108 for unknown options, 51091 for a pattern that does not compile
+ * Compiles a pattern of the server's dialect (PCRE), as far as JavaScript's dialect agrees.
+ * @throws CommandError 51108 for unknown options, 51091 for an invalid pattern
  */
 export function compileRegex(pattern: string, options: string): RegExp {
   if (!OPTIONS.test(options)) throw located(51108, `invalid flag in regex options: ${options}`);

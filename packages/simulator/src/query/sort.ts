@@ -13,17 +13,17 @@ interface SortField {
   descending: boolean;
 }
 
-/** One value per field of a sort, as `keyOf` makes them. */
+/** One value per field of a sort, as `keyOf` returns them. */
 export type SortKey = readonly Value[];
 
-/** A sort compiled once: keys may be kept beside documents and compared without these. */
+/** A compiled sort. Callers may store keys next to documents and compare the keys alone. */
 export interface CompiledSort {
   keyOf(doc: Doc): SortKey;
   compareKeys(a: SortKey, b: SortKey): number;
 }
 
 /**
- * Compares documents in the order of a sort specification; 0 leaves the order as it is.
+ * Compares documents in the order of a sort specification. 0 leaves their order.
  * @throws CommandError for values other than 1 and -1
  */
 export function compileSort(spec: Doc, collation?: Collation): (a: Doc, b: Doc) => number {
@@ -31,7 +31,7 @@ export function compileSort(spec: Doc, collation?: Collation): (a: Doc, b: Doc) 
   return (a, b) => sort.compareKeys(sort.keyOf(a), sort.keyOf(b));
 }
 
-/** As `compileSort`, with keys that are taken once per document. */
+/** As `compileSort`, with one key per document. */
 export function compileSortKeys(spec: Doc, collation?: Collation): CompiledSort {
   const fields = [...spec]
     .filter(([, direction]) => !(direction instanceof Map))
@@ -61,7 +61,7 @@ function sortField(name: string, direction: Value): SortField {
   return { path: splitPath(name), descending: number === -1 };
 }
 
-/** The first of the keys that an index in the order of the sort would hold; an empty array is below null. */
+/** The first of the keys in an index with the order of the sort. An empty array is below null. */
 function firstKey(doc: Doc, fields: readonly SortField[], collation: Collation | undefined): SortKey {
   const direct: (Value | undefined)[] = fields.map(({ path }) => (path.length === 1 ? doc.get(path[0] ?? '') : []));
   if (!direct.some(Array.isArray)) return direct.map((value) => value ?? null);

@@ -5,8 +5,8 @@ import { isNumber } from '../bson/exact-number.js';
 import { isTrue } from '../node/doc-fields.js';
 
 /**
- * The projection `{_id: 0, name: '$$ROOT'}`, which puts the whole document into a field: its bytes stay as they are.
- * @returns what it makes of a document's bytes; undefined for any other projection
+ * The projection `{_id: 0, name: '$$ROOT'}`, which puts the whole document into a field without changing its bytes.
+ * @returns a function of a document's bytes; undefined for any other projection
  */
 export function wholeDocumentProjection(projection: Doc | undefined): ((bytes: Uint8Array) => Uint8Array) | undefined {
   if (projection?.size !== 2) return undefined;

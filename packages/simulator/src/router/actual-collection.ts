@@ -6,7 +6,7 @@ import type { RouterContext } from './router-context.js';
 
 const uuidMismatch = 361;
 
-/** A shard says only of its own collections which has the UUID that a command meant: the router asks the others too. */
+/** A shard knows only its own collections. The router asks the others which one has the UUID of the command. */
 export async function withActualCollection(context: RouterContext, run: () => Promise<Doc>): Promise<Doc> {
   try {
     const reply = await run();

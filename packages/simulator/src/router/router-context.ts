@@ -16,7 +16,7 @@ import type { ShardSender } from './target/shard-sender.js';
 /** Databases whose collections live on the config server. */
 const configDatabases: ReadonlySet<string> = new Set(['config', 'admin']);
 
-/** What the commands of a router work with. */
+/** What the commands of a router use. */
 export class RouterContext {
   constructor(
     readonly catalog: ShardingCatalog,
@@ -26,9 +26,9 @@ export class RouterContext {
     readonly transactions: RouterTransactions,
     readonly configShard: ClusterShard,
     readonly deployment: Deployment,
-    /** What it runs. */
+    /** Its release. */
     readonly release: NodeRelease,
-    /** What this router knows of the cluster; definition commands go by the catalog itself. */
+    /** What this router knows of the cluster. DDL commands use the catalog itself. */
     readonly routing: RoutingTable,
   ) {}
 
@@ -42,7 +42,7 @@ export class RouterContext {
     return [...new Set([...this.catalog.shards, this.configShard])];
   }
 
-  /** The shard that an unsharded namespace is taken to be on, as far as this router knows. */
+  /** The shard of an unsharded namespace, as far as this router knows. */
   routedPrimaryOf(namespace: string): ClusterShard | undefined {
     const db = databaseOf(namespace);
     if (configDatabases.has(db)) return this.configShard;
@@ -52,7 +52,7 @@ export class RouterContext {
     return entry === undefined ? undefined : this.catalog.shard(entry.primary);
   }
 
-  /** The same, making the database when it is not there. */
+  /** The same. Creates a missing database. */
   async routedPrimaryForWrite(namespace: string): Promise<ClusterShard> {
     return this.routedPrimaryOf(namespace) ?? this.primaryForWrite(namespace);
   }
@@ -65,7 +65,7 @@ export class RouterContext {
     return holder === undefined ? undefined : this.catalog.shard(holder);
   }
 
-  /** The same, making the database when it is not there. */
+  /** The same. Creates a missing database. */
   async primaryForWrite(namespace: string): Promise<ClusterShard> {
     const db = databaseOf(namespace);
     if (configDatabases.has(db)) return this.configShard;
@@ -85,7 +85,9 @@ export class RouterContext {
     return ids.map((id) => this.catalog.shard(id));
   }
 
-  /** The shards that hold a collection: the owners of its chunks, or the primary; none when the database does not exist. */
+  /**
+   * The shards that hold a collection: the owners of its chunks, or the primary. None when the database does not exist.
+   */
   holdersOf(namespace: string): ClusterShard[] {
     const collection = this.catalog.collection(namespace);
     if (collection !== undefined) return this.shardsOf(collection.chunks.shards);
@@ -94,7 +96,7 @@ export class RouterContext {
   }
 }
 
-/** The namespace a command is about: its database and the value of its first field. */
+/** The namespace of a command: its database and the value of its first field. */
 export function commandNamespace(request: CommandRequest): string {
   return `${request.db}.${commandCollection(request)}`;
 }

@@ -5,31 +5,34 @@ import { CommandError } from '../node/command.js';
 import { docOf } from '../node/doc-fields.js';
 import { SessionIdentity } from '../shard/session/session-identity.js';
 
-/** Transactions a router may know of at once; the longest untouched is forgotten beyond it. */
+/** Bound of the transactions that a router knows at once. Beyond it the least recently used one is dropped. */
 const transactionsMax = 10_000;
 
-/** What a participant has said of itself: nothing yet, or nothing that worked; that it has only read; that it has written, or given up. */
+/**
+ * The state that a participant has reported: nothing yet, or only failures; that it has only read; that it has written,
+ * or aborted.
+ */
 type Standing = 'unheard' | 'reads' | 'wrote';
 
 /**
- * What a router knows of one transaction. It does not remember that one has failed: shards do, each for itself, and one that is asked
- * for the first time afterwards begins it anew (seen on 5.0.7).
+ * What a router knows of one transaction. It does not remember failures. Each shard does so itself, and one that is
+ * asked for the first time afterwards starts the transaction anew (seen on 5.0.7).
  */
 export class RoutedTransaction {
   readonly participants = new Map<string, Standing>();
-  /** Set once the client has asked for its end; what participants say then changes nothing. */
+  /** Set once the client has requested its end. Later reports of participants change nothing. */
   ending = false;
   /** True for a number of which the router has seen the commit alone. */
   recovering = false;
-  /** True once a shard was asked for its outcome: what is left of it is that shard's matter. */
+  /** True once a shard was asked for its outcome: that shard then completes it. */
   askedFor = false;
-  /** The answer to a commit over several shards, once it is decided: participants may commit later. */
+  /** The answer to a commit over several shards, once it is decided. Participants may commit later. */
   decision: Promise<Doc> | undefined;
-  /** The shard that can tell the outcome later: the first one that wrote. */
+  /** The shard that can report the outcome later: the first one that wrote. */
   recoveryShard: string | undefined;
-  /** False once the first participant was told to abort: it then no longer decides over the others. */
+  /** False once the first participant was sent an abort: it then no longer decides over the others. */
   isCoordinated = true;
-  /** True once the router has given it up of its own accord; what participants say after that changes nothing either. */
+  /** True once the router has aborted it on its own. Later reports of participants change nothing either. */
   gaveUp = false;
 
   constructor(
@@ -38,7 +41,7 @@ export class RoutedTransaction {
     readonly readConcern: Doc | undefined,
   ) {}
 
-  /** Takes note of what a participant says about itself with each reply. */
+  /** Records the state that a participant reports with each reply. */
   noteReply(shard: string, readOnly: boolean): void {
     if (this.ending || this.gaveUp) return;
     if (readOnly && this.participants.get(shard) === 'wrote') return;
@@ -46,7 +49,7 @@ export class RoutedTransaction {
     if (!readOnly) this.recoveryShard ??= shard;
   }
 
-  /** Decides over a commit of several shards: the first that was asked. */
+  /** Decides over a commit of several shards: the first participant. */
   get coordinator(): string | undefined {
     return this.participants.keys().next().value;
   }
@@ -60,7 +63,7 @@ export class RoutedTransaction {
   }
 }
 
-/** Which shards take part in the last transaction of each session. */
+/** The participants of the last transaction of each session. */
 export class RouterTransactions {
   readonly #known = new Map<string, RoutedTransaction>();
 
@@ -108,7 +111,7 @@ export class RouterTransactions {
     );
   }
 
-  /** Notes the number of a transaction whose outcome is asked for and that this router has not carried out. */
+  /** Records the number of a transaction that another router ran and whose outcome a client requests. */
   recover(body: Doc): RoutedTransaction {
     this.refuseOlder(body);
     const transaction = this.begin(body);
@@ -116,7 +119,7 @@ export class RouterTransactions {
     return transaction;
   }
 
-  /** The error of a number that this router has not seen a transaction of. */
+  /** The error for a number of which this router has seen no transaction. */
   unknown(body: Doc): CommandError {
     const known = this.#known.get(sessionKey(body) ?? '');
     return noSuchTransaction(
@@ -124,7 +127,7 @@ export class RouterTransactions {
     );
   }
 
-  /** Begins the transaction that a command names; one that the session had before is forgotten. */
+  /** Starts the transaction of a command, and drops the session's previous one. */
   begin(body: Doc): RoutedTransaction {
     const session = sessionKey(body) ?? '';
     const transaction = new RoutedTransaction(numberOf(body) ?? -1n, this.#readConcern(docOf(body.get('readConcern'))));
@@ -135,14 +138,14 @@ export class RouterTransactions {
     return transaction;
   }
 
-  /** The transaction that a command belongs to, in whatever state it is. */
+  /** The transaction that a command belongs to, in any state. */
   of(body: Doc): RoutedTransaction | undefined {
     const session = sessionKey(body);
     const known = session === undefined ? undefined : this.#known.get(session);
     return known?.txnNumber === numberOf(body) ? known : undefined;
   }
 
-  /** The command as a shard must see it: the first one in a transaction on that shard starts the transaction there. */
+  /** The command as a shard must see it: the first one on a shard starts the transaction there. */
   joined(shard: string, body: Doc): Doc {
     if (body.get('autocommit') !== false) return body;
     const transaction = this.of(body);
@@ -156,7 +159,7 @@ export class RouterTransactions {
     return body;
   }
 
-  /** Loses what is known of all transactions, as the end of the router's process does. */
+  /** Drops the state of all transactions, as the end of the router's process does. */
   forget(): void {
     this.#known.clear();
   }
@@ -171,7 +174,7 @@ export class RouterTransactions {
   }
 }
 
-/** The error of a transaction that is not there (any more), which a client may try again from its beginning. */
+/** The error for a missing transaction, which a client may retry from its start. */
 export function noSuchTransaction(message: string): CommandError {
   return new CommandError(251, 'NoSuchTransaction', message, ['TransientTransactionError']);
 }

@@ -55,7 +55,7 @@ import { findAndModifyCommand } from './write/find-and-modify.js';
 
 type Command = (context: RouterContext, request: CommandRequest) => Doc | Promise<Doc>;
 
-/** Looks again and repeats when a shard finds the router's picture stale. */
+/** Refreshes the routing and retries when a shard reports that it is stale. */
 function fresh(command: Command): Command {
   return (context, request) => retriedWhenStale(context, request, command);
 }
@@ -151,7 +151,7 @@ function shardingCommands(
   ];
 }
 
-/** Definition changes that a cluster coordinates, and refuses to begin while user writes are blocked. */
+/** DDL changes that a cluster coordinates, and refuses while user writes are blocked. */
 const shardedDefinitions: ReadonlySet<string> = new Set([
   'collMod',
   'drop',
@@ -165,7 +165,7 @@ const shardedDefinitions: ReadonlySet<string> = new Set([
   'unshardCollection',
 ]);
 
-/** The database a definition change is about: named by the command's namespace, or the one it was sent to. */
+/** The database of a DDL change: that of the command's namespace, or the one it was sent to. */
 function definedDatabase(request: CommandRequest): string {
   const named = request.body.get(request.name);
   if (request.db !== 'admin' || typeof named !== 'string') return request.db;
@@ -177,7 +177,7 @@ const endsTransaction: ReadonlySet<string> = new Set(['commitTransaction', 'abor
 /** Commands that members had before routers: the first major release whose routers have them. */
 const routerCommandsSince: ReadonlyMap<string, number> = new Map([['appendOplogNote', 6]]);
 
-/** Commands that change what the config server keeps, and fail without it. */
+/** Commands that change the config server's data, and fail without it. */
 const needsConfigServer: ReadonlySet<string> = new Set([
   'create',
   'drop',
@@ -204,7 +204,7 @@ const needsConfigServer: ReadonlySet<string> = new Set([
   'transitionToDedicatedConfigServer',
 ]);
 
-/** A mongos: answers clients, asks the shards. */
+/** A mongos: answers clients, and asks the shards. */
 export class Router implements ServedNode {
   readonly diagnostics: Diagnostics;
   readonly #commands: ReadonlyMap<string, Command>;

@@ -15,13 +15,16 @@ export function startSession(): Doc {
   );
 }
 
-/** `currentOp`: what the shards show of theirs. */
+/** `currentOp`: the operations that the shards report. */
 export async function currentOperations(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const replies = await context.sender.runOnAll(context.catalog.shards, request, request.body);
   return doc(['inprog', [...replies.values()].flatMap((reply) => reply.get('inprog') as Value[])]);
 }
 
-/** `endSessions`, `refreshSessions`, `killSessions` and `killAllSessions` go to every shard that is up, each of which keeps its own sessions; cursors of ended ones are closed. */
+/**
+ * `endSessions`, `refreshSessions`, `killSessions` and `killAllSessions` go to every running shard, each of which has
+ * its own sessions. Cursors of ended sessions are closed.
+ */
 export async function sessionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const named = request.body.get(request.name);
   if (request.name !== 'refreshSessions' && Array.isArray(named)) {

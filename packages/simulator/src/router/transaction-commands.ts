@@ -12,12 +12,13 @@ import type { RouterContext } from './router-context.js';
 import { isWriteKind, writeStatements } from './write/write-statements.js';
 import { noSuchTransaction, type RoutedTransaction } from './router-transactions.js';
 
-/** A participant that was decided to commit is asked to so often, for as long as a test may keep it down. */
+/** How often a participant is asked to commit after the decision, for as long as a test may stop it. */
 const commitTriesMax = 1000;
 const commitPause_ms = 50;
 
 /**
- * Runs a statement of a transaction. One that fails ends the transaction on every shard that takes part so far, as the server's router does.
+ * Runs a statement of a transaction. A failure aborts the transaction on every shard that takes part so far, as the
+ * server's router does.
  */
 export async function runStatement(
   context: RouterContext,
@@ -25,7 +26,7 @@ export async function runStatement(
   run: () => Promise<Doc>,
 ): Promise<Doc> {
   refuseInTransaction(request);
-  // What cannot be read begins no transaction.
+  // An unreadable command starts no transaction.
   if (isWriteKind(request.name)) writeStatements(request, request.name);
   const transaction = context.transactions.enter(request.body);
   if (transaction === undefined) return run();
@@ -44,8 +45,8 @@ function recoveryToken({ recoveryShard }: RoutedTransaction): Doc {
 }
 
 /**
- * A shard's refusal that a router hands on as a whole: its labels stand first, as in the shard's own reply, and last what the router
- * knows of the transaction. Anything but a refusal within a transaction is given back as it is.
+ * A shard's refusal that a router passes on as a whole: its labels come first, as in the shard's own reply, and the
+ * router's knowledge of the transaction last. Anything but a refusal within a transaction is returned unchanged.
  */
 export function handedOn(context: RouterContext, request: CommandRequest, error: unknown): unknown {
   const transaction = request.body.get('autocommit') === false ? context.transactions.of(request.body) : undefined;
@@ -56,7 +57,7 @@ export function handedOn(context: RouterContext, request: CommandRequest, error:
   return new CommandError(error.code, error.codeName, error.message, labels, extra);
 }
 
-/** `commitTransaction`: directly when at most one shard has written, else in two phases; may be repeated. */
+/** `commitTransaction`: directly when at most one shard has written, else in two phases. May be repeated. */
 export async function commitTransaction(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const { transactions } = context;
   const transaction = transactions.of(request.body) ?? transactions.recover(request.body);
@@ -74,7 +75,7 @@ export async function commitTransaction(context: RouterContext, request: Command
   }
 }
 
-/** A participant of which nothing is known but that it failed cannot commit, nor can the others then. Throws CommandError 251. */
+/** A participant that has only failed cannot commit, and so the others cannot either. @throws CommandError 251 */
 async function refuseUnheard(
   context: RouterContext,
   request: CommandRequest,
@@ -99,7 +100,7 @@ export async function commitEverywhere(
   transaction: RoutedTransaction,
   body: Doc,
 ): Promise<Doc> {
-  // A client that asks again gets the same answer, and a participant no other time.
+  // A client that repeats the request gets the same answer, and a participant no other time.
   if (transaction.decision !== undefined) return new Map(await transaction.decision);
   transaction.ending = true;
   const writers = transaction.shards('wrote');
@@ -115,7 +116,7 @@ export async function commitEverywhere(
   return reply;
 }
 
-/** Where one shard alone has written, its part is looked for when one that has only read cannot commit. */
+/** Where one shard alone has written, its outcome counts when one that has only read cannot commit. */
 async function commitReader(
   context: RouterContext,
   request: CommandRequest,
@@ -139,8 +140,8 @@ function worse(first: Doc, second: Doc): Doc {
 }
 
 /**
- * Carries a decision to commit out, whatever participants meet. Where servers answer as soon as the decision is durable
- * (`coordinateCommitReturnImmediatelyAfterPersistingDecision`), participants that hang are not waited for.
+ * Carries out a commit decision, whatever fails on participants. Where servers answer as soon as the decision is
+ * durable (`coordinateCommitReturnImmediatelyAfterPersistingDecision`), hanging participants are not awaited.
  */
 async function carryOut(
   context: RouterContext,
@@ -156,7 +157,7 @@ async function carryOut(
   for (const shard of shards) {
     const reply = commitSurely(context, request, shard, body);
     replies.push(reply);
-    // One after the other, as recorded, but none waits for one that hangs.
+    // One after the other, as recorded, without waiting for one that hangs.
     if (!shard.holdsCommits() && shard.node.up) prompt.push(await reply);
   }
   const done = Promise.all(replies).finally(() => coordinator?.stored.coordinate(request.body, 0));
@@ -164,14 +165,14 @@ async function carryOut(
   return (coordinator?.answersAtDecision() === true ? prompt : await done).reduce(worse, new Map());
 }
 
-/** Commits on a participant, again while it cannot be reached: what is decided stays so. */
+/** Commits on a participant, with retries while it is unreachable: a decision is final. */
 async function commitSurely(
   context: RouterContext,
   request: CommandRequest,
   shard: ClusterShard,
   body: Doc,
 ): Promise<Doc> {
-  // The coordinator's work does not end with its client.
+  // The coordinator continues when its client disconnects.
   const lasting: CommandRequest = { ...request, signal: new AbortController().signal };
   for (let tries = 1; ; tries += 1) {
     try {
@@ -183,7 +184,10 @@ async function commitSurely(
   }
 }
 
-/** The first phase. @returns the time from which on all writes are visible: the latest of the participants' prepare times */
+/**
+ * The first phase.
+ * @returns the time from which on all writes are visible: the latest of the participants' prepare times
+ */
 async function prepareAll(
   context: RouterContext,
   request: CommandRequest,
@@ -209,8 +213,8 @@ async function prepareAll(
 }
 
 /**
- * The outcome of a transaction that this router knows nothing of, from the shard that the client's recovery token names. Without a
- * token the router gives up what statements it has sent under the number.
+ * The outcome of a transaction that this router does not know, from the shard in the client's recovery token. Without a
+ * token the router aborts the statements it has sent under the number.
  */
 async function recovered(
   context: RouterContext,
@@ -265,8 +269,8 @@ export async function abortTransaction(context: RouterContext, request: CommandR
 }
 
 /**
- * Gives a transaction up after a statement has failed. A commit that is under way over several shards goes on.
- * @param listens whether what participants say of themselves meanwhile still counts
+ * Aborts a transaction after a statement has failed. A commit in progress over several shards continues.
+ * @param listens whether reports of participants still count
  */
 async function giveUp(
   context: RouterContext,
@@ -280,7 +284,7 @@ async function giveUp(
   transaction.gaveUp = true;
 }
 
-/** Aborts on all participants; those that have ended it themselves do not mind. */
+/** Aborts on all participants. Those that have aborted already do not fail. */
 export async function abortEverywhere(
   context: RouterContext,
   request: CommandRequest,

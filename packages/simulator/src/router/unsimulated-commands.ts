@@ -2,7 +2,7 @@ import type { Doc } from '../bson/value.js';
 import type { CommandRequest } from '../node/command.js';
 import { unsimulated } from '../node/unsimulated.js';
 
-/** Commands that routers of the releases which have them do not carry out here. They are refused by name, never ignored. */
+/** Commands that routers of some releases have and that are not simulated. They are refused by name, never ignored. */
 export const unsimulatedCommands: readonly string[] = [
   'abortMoveCollection',
   'abortReshardCollection',

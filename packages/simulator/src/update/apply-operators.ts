@@ -10,7 +10,7 @@ import { pathNotViable } from './update-error.js';
 import type { UpdateOptions, UpdateSite } from './update-options.js';
 import { type Modification, sortedChildren, type UpdateNode, updateTree } from './update-tree.js';
 
-/** The server's limit for filling an array up with nulls. */
+/** The server's limit for padding an array with nulls. */
 const PADDING_ELEMENTS_MAX = 1_500_000;
 
 /** Operators that do nothing where their path leads nowhere. */
@@ -18,8 +18,8 @@ const removingOperators = new Set(['$unset', '$pop', '$pull', '$pullAll']);
 
 /**
  * Reads update operators.
- * @returns what makes a new document that shares what did not change
- * @throws CommandError for what is wrong with the update, whatever the document is
+ * @returns a function that makes a new document, which shares unchanged values with the old one
+ * @throws CommandError for what is wrong with the update, whatever the document
  */
 export function compileOperators(update: Doc, options: UpdateOptions): (before: Doc, site: UpdateSite) => Changed {
   const filters = new ArrayFilters(options);
@@ -32,10 +32,10 @@ export function compileOperators(update: Doc, options: UpdateOptions): (before: 
   };
 }
 
-/** A document as operators leave it. */
+/** A document after operators. */
 export interface Changed {
   readonly after: Doc;
-  /** Whether an operator counts as a change though it may have left the same bytes. */
+  /** Whether an operator counts as a change even if the bytes stay the same. */
   readonly rewritten: boolean;
 }
 
@@ -85,14 +85,14 @@ class Applier {
     throw pathNotViable(name, lastName(path), items);
   }
 
-  /** A rename says itself that it does not reach into arrays. */
+  /** A rename has its own error for arrays on its path. */
   #refuseRenameInto(node: UpdateNode, path: string): void {
     if (node.modification?.operator === '$rename') refuseArrays(this.before, path, 'destination');
     const [first] = sortedChildren(node).filter(([, child]) => this.#creates(child));
     if (first !== undefined) this.#refuseRenameInto(first[1], joined(path, first[0]));
   }
 
-  /** An element that is removed leaves null behind. */
+  /** A removed array element leaves null. */
   #element(node: UpdateNode, items: Value[], index: number, path: string): void {
     const present = items[index];
     const value = this.#child(node, present, path);
@@ -136,7 +136,7 @@ class Applier {
     return change({ present, path, name: lastName(path), id: this.before.get('_id'), inserting: this.inserting });
   }
 
-  /** The value that a rename brings here. */
+  /** The value that a rename moves here. */
   #renamed(from: string, to: string, present: Value | undefined): Value | undefined {
     const value = renamedValue(this.before, from);
     if (value === undefined) return present;
@@ -149,7 +149,7 @@ class Applier {
     return renamedValue(this.before, from) === undefined ? present : undefined;
   }
 
-  /** Whether something below would make a field where there is none. */
+  /** Whether something below would create a missing field. */
   #creates({ modification, children }: UpdateNode): boolean {
     if (modification === undefined) return [...children.values()].some((child) => this.#creates(child));
     const { operator, operand } = modification;
@@ -158,7 +158,7 @@ class Applier {
   }
 }
 
-/** Operators that take something out need a path that could lead somewhere; `$unset` does not. Throws CommandError 28. */
+/** Operators that remove something need a path that could lead somewhere. `$unset` does not. @throws CommandError 28 */
 function refuseNotViable(node: UpdateNode, present: Value, path: string): void {
   for (const [name, child] of sortedChildren(node)) {
     const found = deepest(child, name);

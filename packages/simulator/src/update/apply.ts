@@ -9,22 +9,25 @@ import { sameBytes } from './diff.js';
 import { dollarPrefixed, immutableId } from './update-error.js';
 import type { UpdateOptions, UpdateSite } from './update-options.js';
 
-/** What became of a document. */
+/** The result of an update. */
 interface UpdateResult {
   after: Doc;
-  /** `none`: nothing counts as a change, as a rule not a byte differs; of a whole document, not a byte of what was given: one without `_id` replaces. `replace`: the update was a whole document. `delta`: operators or a pipeline. */
+  /**
+   * `none`: nothing counts as a change, as a rule not a byte differs. For a replacement no byte of the given document
+   * differs: one without `_id` replaces. `replace`: the update was a whole document. `delta`: operators or a pipeline.
+   */
   kind: 'replace' | 'delta' | 'none';
 }
 
 const pipelineStages = new Set(['$set', '$addFields', '$unset', '$project', '$replaceWith', '$replaceRoot']);
 
-/** An update that was read. Throws CommandError for what the document does not allow. */
+/** A parsed update. Throws CommandError for what the document does not allow. */
 export type Update = (before: Doc, site: UpdateSite) => UpdateResult;
 
 /**
- * Reads an update. `Timestamp(0, 0)` of replacements is left to the caller, who stamps the bytes.
+ * Parses an update. The caller replaces `Timestamp(0, 0)` in the bytes of replacements.
  * @param update operators, a whole document, or a pipeline
- * @throws CommandError as the server does for what it refuses without looking at a document
+ * @throws CommandError as the server does for what it refuses without a document
  */
 export function compileUpdate(update: Doc | Doc[], options: UpdateOptions = {}): Update {
   const isReplacement = !Array.isArray(update) && !isOperatorUpdate(update);
@@ -38,12 +41,12 @@ export function compileUpdate(update: Doc | Doc[], options: UpdateOptions = {}):
   };
 }
 
-/** Reads an update and applies it to one document. Throws CommandError as the server does for what it refuses. */
+/** Parses an update and applies it to one document. @throws CommandError as the server */
 export function applyUpdate(before: Doc, update: Doc | Doc[], options: UpdateOptions & UpdateSite = {}): UpdateResult {
   return compileUpdate(update, options)(before, options);
 }
 
-/** True for an update whose first field is an operator; an empty one is a replacement. */
+/** True for an update whose first field is an operator. An empty one is a replacement. */
 export function isOperatorUpdate(update: Doc): boolean {
   const [first] = update.keys();
   return first?.startsWith('$') === true;
@@ -88,8 +91,8 @@ function compileStages(stages: Doc[], options: UpdateOptions): (before: Doc) => 
 }
 
 /**
- * The document with `_id` in front, as it is stored; `_id` itself may not change.
- * @param isWhole the update made a whole document, which keeps the `_id` that it does not name
+ * The document with `_id` first, as it is stored. `_id` itself may not change.
+ * @param isWhole the update made a whole document, which keeps an `_id` that it does not name
  */
 function withIdFirst(before: Doc, after: Doc, isWhole: boolean): Doc {
   const known = before.get('_id');

@@ -33,7 +33,7 @@ function removing(isPulled: (item: Value) => boolean): Change {
 
 const pushModifiers = new Set(['$each', '$position', '$slice', '$sort']);
 
-/** True for a `$push` that only appends; the server logs each appended element by itself. */
+/** True for a `$push` that only appends. The server logs each appended element separately. */
 export function isPlainAppend(operand: Value): boolean {
   return !isModified(operand) || (!operand.has('$position') && !operand.has('$slice') && !operand.has('$sort'));
 }
@@ -98,7 +98,7 @@ function compilePushSort(spec: Value | undefined, collation: Collation | undefin
   return (items) => items.toSorted((a, b) => compareValues(a, b, collation) * direction);
 }
 
-/** What has no fields is sorted as if it were an empty document. */
+/** Values without fields sort as an empty document. */
 function fieldsOf(item: Value): Doc {
   return item instanceof Map ? item : new Map<string, Value>();
 }

@@ -23,7 +23,7 @@ export function updateDiff(before: Doc, after: Doc, operators?: Doc): Diff | und
 }
 
 /**
- * What a change event says about an update.
+ * The description of an update in a change event.
  * @param operators the update's operators; absent for a pipeline, whose effect the server finds by comparing
  * @returns 'replacement' when the server logs the whole new document instead
  */
@@ -40,8 +40,8 @@ export function describeDiff(diff: Diff): UpdateDescription {
 }
 
 /**
- * The parts of every path of a difference that its dotted form leaves open: names with a dot in them, and numeric
- * names below the top level that are no array indexes (`disambiguatedPaths`, since 6.1).
+ * The parts of every path whose dotted form is ambiguous: names with a dot, and numeric names below the top level that
+ * are no array indexes (`disambiguatedPaths`, since 6.1).
  */
 export function disambiguatedPaths(diff: Diff): Doc {
   const paths: Doc = new Map();

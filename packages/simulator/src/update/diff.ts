@@ -5,17 +5,20 @@ import { typeOf } from '../bson/type-of.js';
 import type { Doc, Value } from '../bson/value.js';
 
 /**
- * The server's oplog notation of a change: `d` removed, `u` updated, `i` new fields, `s<name>` the change of an embedded
- * value; for arrays `a: true`, `l` a new length, `u<index>`, `s<index>`.
+ * The server's oplog notation of a change: `d` removed, `u` updated, `i` new fields, `s<name>` the change of an
+ * embedded value; for arrays `a: true`, `l` a new length, `u<index>`, `s<index>`.
  */
 export type Diff = Doc;
 
-/** What a log entry needs besides the difference itself; a difference that is then not shorter than the document is not worth it. */
+/**
+ * Bytes of a log entry besides the difference. Where the whole is not shorter than the document, the server logs the
+ * document.
+ */
 const ENTRY_BYTES = 15;
 
 /**
  * The difference between two documents as the server finds it for pipeline updates.
- * @returns undefined when writing the whole document is not longer
+ * @returns undefined when the whole document is not longer
  */
 export function computeDiff(before: Doc, after: Doc): Diff | undefined {
   const diff = documentDiff(before, after);
@@ -42,7 +45,7 @@ function sameFields(a: Doc, b: Doc): boolean {
   return true;
 }
 
-/** Puts the parts of a document's difference together in the server's order. */
+/** Orders the parts of a document's difference as the server does. */
 export function assembleDiff(removed: Doc, updated: Doc, inserted: Doc, inner: Doc): Diff {
   const diff: Diff = new Map();
   if (removed.size > 0) diff.set('d', removed);
@@ -67,13 +70,13 @@ function documentDiff(before: Doc, after: Doc): Diff {
   return assembleDiff(removed, updated, inserted, inner);
 }
 
-/** Fields of the document before, as the server walks through both documents at once. */
+/** Fields of the old document, as the server walks through both documents at once. */
 interface Walk {
-  /** Met in the same order in both: they need not move. A field that moves is written anew at the end. */
+  /** In the same order in both: they stay in place. A field that moves is written again at the end. */
   readonly kept: ReadonlySet<string>;
-  /** Passed while another field was due in the document after; those that are gone are told in the order of their names. */
+  /** Skipped while the new document had another field. Removed ones are listed by name. */
   readonly passed: string[];
-  /** Left when the document after was at its end. */
+  /** Left when the new document was at its end. */
   readonly left: readonly string[];
 }
 

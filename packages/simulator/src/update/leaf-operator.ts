@@ -1,7 +1,7 @@
 import type { Value } from '../bson/value.js';
 import type { UpdateOptions } from './update-options.js';
 
-/** Where an operand stands in an update. */
+/** The place of an operand in an update. */
 export interface OperandSite {
   /** The whole path, for messages. */
   readonly path: string;
@@ -10,7 +10,7 @@ export interface OperandSite {
 
 /** What an operator sees at the end of its path. */
 export interface LeafSite {
-  /** The value there now; undefined when the field is missing. */
+  /** The current value. Undefined when the field is missing. */
   readonly present: Value | undefined;
   /** The path as it led through the document, for messages. */
   readonly path: string;
@@ -21,8 +21,8 @@ export interface LeafSite {
   readonly inserting: boolean;
 }
 
-/** Gives the new value; undefined leaves the field missing or removes it. */
+/** Returns the new value. Undefined leaves the field missing or removes it. */
 export type Change = (site: LeafSite) => Value | undefined;
 
-/** Reads an operand. Throws CommandError for one that no document could take, before any is looked for. */
+/** Parses an operand. @throws CommandError for one that no document could accept */
 export type LeafOperator = (operand: Value, site: OperandSite) => Change;

@@ -37,7 +37,10 @@ export const numberOperators: Readonly<Record<string, LeafOperator>> = {
   },
 };
 
-/** An equal number of the same type changes nothing, be it 1.0 and 1.00. Whole numbers that leave the range of longs are refused, unlike in expressions. */
+/**
+ * An equal number of the same type changes nothing, even 1.0 and 1.00. Whole numbers beyond the range of longs are
+ * refused, unlike in expressions.
+ */
 function exact(operator: string, result: NumberValue, { present, id }: LeafSite, by: NumberValue): NumberValue {
   if (isNumber(present) && present._bsontype === result._bsontype && compareNumbers(present, result) === 0)
     return present;

@@ -7,8 +7,8 @@ import { rewrites } from './rewrites.js';
 import { sortedChildren, type UpdateNode, updateTree } from './update-tree.js';
 
 /**
- * The difference as the server logs it for update operators: each changed path as the operators name it, in the
- * order of the paths; a plain `$push` as the elements it appended.
+ * The difference as the server logs it for update operators: each changed path as the operators name it, in the order
+ * of the paths. A plain `$push` as its appended elements.
  */
 export function operatorDiff(before: Doc, after: Doc, operators: Doc): Diff {
   return documentDiff(updateTree(operators), before, after);
@@ -34,7 +34,7 @@ function documentDiff(node: UpdateNode, before: Doc, after: Doc): Diff {
   return assembleDiff(removed, updated, inserted, inner);
 }
 
-/** The change inside a value that operators look into; undefined when the whole value was written. */
+/** The change inside a value that operators reach into. Undefined when the whole value was written. */
 function innerDiff(node: UpdateNode, before: Value, after: Value): Diff | undefined {
   const { modification } = node;
   if (modification !== undefined) {
@@ -64,7 +64,7 @@ function arrayDiff(node: UpdateNode, before: readonly Value[], after: readonly V
   return diff;
 }
 
-/** What the operators do with an element: those for its index and those for every or matching elements. */
+/** The operators for an element: those for its index and those for every or matching elements. */
 function childAt(node: UpdateNode, index: number): UpdateNode | undefined {
   const found = [...node.children]
     .filter(([name]) => isPositional(name) || arrayIndex(name) === index)
@@ -74,7 +74,7 @@ function childAt(node: UpdateNode, index: number): UpdateNode | undefined {
   return { children: new Map(found.flatMap((child) => [...child.children])) };
 }
 
-/** Whether an operator below counts as a change that left the same bytes. */
+/** Whether an operator below counts as a change although the bytes stayed the same. */
 function changesWithin(node: UpdateNode, present: Value): boolean {
   if (node.modification !== undefined) return rewrites(node.modification, present);
   if (Array.isArray(present))

@@ -9,7 +9,7 @@ import type { UpdateOptions } from './update-options.js';
 export class ArrayFilters {
   readonly #filters = new Map<string, (doc: Doc) => boolean>();
 
-  /** @throws CommandError for a filter that is wrong, has no or several names, or that of another one */
+  /** @throws CommandError for a filter that is wrong, has no or several names, or a name in use */
   constructor(private readonly options: UpdateOptions) {
     for (const filter of options.arrayFilters ?? []) {
       const matches = compiled(filter, options);
@@ -24,7 +24,7 @@ export class ArrayFilters {
     return new Set(this.#filters.keys());
   }
 
-  /** Every filter must have a place in the update. Throws CommandError 9. */
+  /** The update must use every filter. @throws CommandError 9 */
   refuseUnused(update: Doc): void {
     if (this.#filters.size === 0) return;
     const used = new Set(
@@ -77,7 +77,7 @@ export class PositionalPaths {
     return items.flatMap((item, index) => (matches(new Map([[name, item]])) ? [index] : []));
   }
 
-  /** The first element that alone in its array would let the query match. */
+  /** The first element that alone in its array would match the query. */
   #matchedIndex(items: readonly Value[], path: string): number {
     const conditions = conditionsOn(this.query, path, this.before);
     const matches = compileMatcher(conditions, this.options.collation, this.options.context);
@@ -98,7 +98,7 @@ export function isPositional(component: string): boolean {
   return component.startsWith('$');
 }
 
-/** What an array filter may be called. */
+/** Valid names of array filters. */
 const IDENTIFIER = /^[a-z][a-zA-Z0-9]*$/;
 
 function filterName(filter: Doc): string {
@@ -127,7 +127,7 @@ function topNames(field: string, operand: Value): string[] {
     : [];
 }
 
-/** The conditions of a query on an array or inside it; of alternatives those that the document meets. */
+/** The conditions of a query on an array or inside it. Of alternatives only those that the document matches. */
 function conditionsOn(query: Doc, path: string, before: Doc): Doc {
   const kept: Doc = new Map();
   for (const [field, operand] of query) {

@@ -5,7 +5,8 @@ import { arrayIndex, splitPath } from '../query/document-path.js';
 import { badValue } from '../query/query-error.js';
 
 /**
- * The value that a rename takes from its path, through arrays too, which `refuseArrays` refuses; undefined where there is none.
+ * The value that a rename takes from its path, through arrays too, which `refuseArrays` refuses. Undefined for a
+ * missing one.
  * @throws CommandError 28 for a path through a value that has no fields
  */
 export function renamedValue(doc: Doc, path: string): Value | undefined {
@@ -37,7 +38,7 @@ function isViable(value: Value, name: string): boolean {
   return value instanceof Map || (Array.isArray(value) && arrayIndex(name) !== undefined);
 }
 
-/** `$rename` does not reach into arrays. Throws CommandError 2. */
+/** `$rename` does not reach into arrays. @throws CommandError 2 */
 export function refuseArrays(before: Doc, path: string, role: 'source' | 'destination'): void {
   let value: Value | undefined = before;
   let innermost: string | undefined;

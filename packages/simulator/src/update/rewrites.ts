@@ -4,9 +4,9 @@ import { pushesNothing } from './array-operators.js';
 import type { Modification } from './update-tree.js';
 
 /**
- * Whether an operator counts as a change of what is there even where it leaves the same bytes: it is written, logged and told in an
- * event. A `$push` does that cuts off what it has added, or sorts; arithmetic with NaN, which equals nothing; and an element that is
- * null and removed.
+ * Whether an operator counts as a change even where the bytes stay the same: the server then writes, logs and reports
+ * it. Such are a `$push` that truncates what it has added, or sorts; arithmetic with NaN, which equals nothing; and the
+ * removal of an element that is null.
  */
 export function rewrites({ operator, operand }: Modification, present: Value | undefined): boolean {
   switch (operator) {

@@ -10,10 +10,10 @@ export interface UpdateOptions {
   context?: ExpressionContext | undefined;
 }
 
-/** How a document came to be updated. */
+/** The origin of the update of a document. */
 export interface UpdateSite {
   /** The filter that found it; the positional `$` needs it. */
   query?: Doc | undefined;
-  /** True while an upsert makes a new document: `$setOnInsert` applies, and any field names may be stored. */
+  /** True while an upsert makes a new document: `$setOnInsert` applies, and any field name may be stored. */
   inserting?: boolean | undefined;
 }

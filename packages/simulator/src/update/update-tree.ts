@@ -18,7 +18,7 @@ export interface Modification {
   readonly change: Change;
 }
 
-/** The paths an update changes, as a tree; a node either changes its value or has children. */
+/** The paths of an update, as a tree. A node either changes its value or has children. */
 export interface UpdateNode {
   modification?: Modification;
   readonly children: Map<string, UpdateNode>;
@@ -26,7 +26,7 @@ export interface UpdateNode {
 
 /** What the paths of an update may name. */
 interface TreeOptions extends UpdateOptions {
-  /** Names of array filters; undefined where they are known to be right. */
+  /** Names of array filters. Undefined where they have been checked. */
   readonly identifiers?: ReadonlySet<string>;
 }
 
@@ -89,7 +89,7 @@ function notAnObject(operator: string, fields: Value): CommandError {
   );
 }
 
-/** A rename stands at both of its paths: it is carried out where it leads to. */
+/** A rename appears at both of its paths, and runs at its target. */
 function addRename(root: UpdateNode, from: string, operand: Value, options: TreeOptions): void {
   insert(root, from, options, () => ({ operator: '$rename', operand: null, change: keep }));
   if (typeof operand !== 'string')
@@ -112,7 +112,7 @@ function isDynamic(name: string): boolean {
   return POSITIONAL.test(name);
 }
 
-/** @param make reads the operand, after the path was looked at and before conflicts are looked for */
+/** @param make parses the operand, after the check of the path and before the check for conflicts */
 function insert(root: UpdateNode, path: string, options: TreeOptions, make: () => Modification): void {
   const names = checkedNames(path);
   const modification = make();

@@ -8,15 +8,15 @@ import { pathNotViable } from './update-error.js';
 import type { UpdateOptions } from './update-options.js';
 
 /**
- * The document an upsert inserts when nothing matched: what the filter fixes by equality, then the update. A missing
- * `_id` is made.
+ * The document that an upsert inserts: the fields that the filter fixes by equality, then the update. A missing `_id`
+ * is generated.
  * @throws CommandError 54 when the filter fixes one path twice, 66 when the update contradicts the filter's `_id`
  */
 export function upsertDocument(query: Doc, update: Doc | Doc[], options: UpdateOptions = {}): Doc {
   return insertedBy(compileUpdate(update, options), query, update);
 }
 
-/** As `upsertDocument`, by an update that was read. @param update as it was given */
+/** As `upsertDocument`, with a parsed update. @param update as given */
 export function insertedBy(read: Update, query: Doc, update: Doc | Doc[]): Doc {
   const { after } = read(startingDocument(query, update), { query, inserting: true });
   if (after.has('_id')) return after;

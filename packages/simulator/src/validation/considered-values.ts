@@ -1,7 +1,7 @@
 import type { Doc, Value } from '../bson/value.js';
 import { arrayIndex, splitPath } from '../query/document-path.js';
 
-/** The values that a condition on a path looked at: the elements of an array at its end, then the array. */
+/** The values that a condition on a path saw: the elements of an array at its end, then the array. */
 export function valuesAtPath(document: Doc, path: string): Value[] {
   const values: Value[] = [];
   collect(document, splitPath(path), 0, values);

@@ -7,7 +7,10 @@ import { compileMatcher, isOperatorDocument } from '../query/matcher.js';
 import { schemaDetails } from './schema-details.js';
 import { valuesAtPath } from './considered-values.js';
 
-/** Why a document does not match (`false`), or why it does although it must not (`true`), as `errInfo.details` says since 5.0. */
+/**
+ * Why a document does not match (`false`), or why it matches although it must not (`true`), as in `errInfo.details`
+ * since 5.0.
+ */
 type Inverted = boolean;
 
 /**
@@ -18,7 +21,7 @@ export function failureDetails(validator: Doc, document: Doc): Doc {
   return clauseDetails(clausesOf(validator), document, false, '$and');
 }
 
-/** One condition of a filter: `[name, operand]`, operators of one field apart from each other. */
+/** One condition of a filter: `[name, operand]`, with one entry for each operator of a field. */
 type Clause = Doc;
 
 function clausesOf(filter: Doc): Clause[] {
@@ -36,14 +39,14 @@ function clausesOf(filter: Doc): Clause[] {
   });
 }
 
-/** A filter of one condition is explained by itself; several are an implicit `$and`. */
+/** A filter of one condition is explained directly. Several are an implicit `$and`. */
 function clauseDetails(clauses: readonly Clause[], document: Doc, inverted: Inverted, operatorName: string): Doc {
   const [only] = clauses;
   if (only !== undefined && clauses.length === 1) return conditionDetails(only, document, inverted);
   return listDetails(operatorName, clauses, document, inverted, inverted);
 }
 
-/** @param wanted the result that a clause has when it is to blame */
+/** @param wanted the result of a clause that causes the failure */
 function listDetails(
   operatorName: string,
   clauses: readonly Doc[],

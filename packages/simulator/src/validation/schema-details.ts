@@ -5,7 +5,7 @@ import type { Doc, Value } from '../bson/value.js';
 import { compileSchema, matchesKeyword } from '../query/json-schema.js';
 import { compileRegex } from '../query/regex.js';
 
-/** Keywords in whose place another one is explained. */
+/** Keywords that another keyword's explanation replaces. */
 const SILENT: ReadonlySet<string> = new Set(['title', 'description', 'exclusiveMinimum', 'exclusiveMaximum']);
 
 /** The rules of a schema that a value breaks, as `schemaRulesNotSatisfied` lists them since 5.0. */
@@ -28,7 +28,7 @@ function ruleDetails(keyword: string, operand: Value, schema: Doc, value: Value)
   return details;
 }
 
-/** A bound and whether it is excluded belong together. */
+/** A bound and its exclusion belong together. */
 function specifiedAs(keyword: string, operand: Value, schema: Doc): Doc {
   const specified: Doc = new Map([[keyword, operand]]);
   const companion = keyword === 'minimum' ? 'exclusiveMinimum' : keyword === 'maximum' ? 'exclusiveMaximum' : undefined;

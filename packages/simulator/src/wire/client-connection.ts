@@ -14,7 +14,7 @@ import { messageFlag, opCode, ProtocolError, readHeader } from './protocol.js';
 import { plainForm, type ReplyForm, ReplyWriter } from './reply-writer.js';
 import type { ServedNode } from './served-node.js';
 
-/** Messages that may wait behind the one in work before the socket is no longer read. */
+/** Messages that may queue behind the running one before the socket is no longer read. */
 const waitingFramesMax = 4;
 
 /** One client: reads its messages, runs them one after the other, writes the answers. */
@@ -106,7 +106,7 @@ export class ClientConnection {
     );
   }
 
-  /** Answers again and again, as long as the command goes on by itself and the client stays. */
+  /** Answers repeatedly, as long as the command continues by itself and the client stays connected. */
   async #stream(parsed: ParsedCommand, requestId: number, form: ReplyForm): Promise<void> {
     let responseTo = requestId;
     let command: ParsedCommand | undefined = parsed;
@@ -171,7 +171,7 @@ function replyFlags({ checksum }: ReplyForm, moreToCome: boolean): number {
   return (checksum ? messageFlag.checksumPresent : 0) | (moreToCome ? messageFlag.moreToCome : 0);
 }
 
-/** What a message gives, or the failure that is the answer to it. */
+/** The reply to a message, or its failure as a reply. */
 function orRefusal<Result>(read: () => Result): Result | CommandError {
   try {
     return read();

@@ -3,7 +3,7 @@ import { asBuffer, ElementType } from '../bson/element-type.js';
 import { type ElementLocation, elementName, scanElements } from '../bson/scan.js';
 import type { Doc } from '../bson/value.js';
 
-/** Fields whose documents are only passed on, and may therefore stay bytes. */
+/** Fields whose documents are only passed on, so that they may stay bytes. */
 const bulkFields: ReadonlyMap<string, string> = new Map([
   ['insert', 'documents'],
   ['update', 'updates'],
@@ -12,15 +12,15 @@ const bulkFields: ReadonlyMap<string, string> = new Map([
 
 export interface CommandBody {
   readonly body: Doc;
-  /** The documents of a bulk write that stood as an array in the body. */
+  /** The documents of a bulk write that were an array in the body. */
   readonly sequences: ReadonlyMap<string, Uint8Array[]>;
-  /** Where those stood. */
+  /** The place of that array. */
   readonly listed?: { readonly field: string; readonly index: number };
 }
 
 /**
- * Decodes a command. The statements of an insert, update or delete are taken out of the body as bytes,
- * so that both ways of sending them (array and document sequence) look alike and nothing large is decoded.
+ * Decodes a command. The statements of an insert, update or delete leave the body as bytes. Both ways to send them
+ * (array and document sequence) then look alike, and nothing large is decoded.
  * @throws CommandError 22 (InvalidBSON)
  */
 export function readCommandBody(bytes: Uint8Array): CommandBody {
@@ -45,7 +45,9 @@ function firstName(bytes: Uint8Array): string {
   return bytes.length > 5 ? asBuffer(bytes).toString('latin1', 5, bytes.indexOf(0, 5)) : '';
 }
 
-/** The elements of an array as documents; undefined when one is something else, which the command itself then refuses. */
+/**
+ * The elements of an array as documents. Undefined when one is something else, which the command itself then refuses.
+ */
 function documentsOf(bytes: Uint8Array, arrayStart: number): Uint8Array[] | undefined {
   const documents: Uint8Array[] = [];
   for (const element of scanElements(bytes, arrayStart)) {

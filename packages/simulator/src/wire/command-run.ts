@@ -6,9 +6,9 @@ import { ConnectionClosedByFailPoint } from './fail-command.js';
 import type { CommandOutcome, ServedNode } from './served-node.js';
 
 /**
- * Runs a command, and makes its reply of what comes of it.
- * @param prepare gives the command; a CommandError it throws is the reply
- * @param connection what the reply's other fields depend on when there is no command
+ * Runs a command, and builds its reply.
+ * @param prepare returns the command; a CommandError it throws is the reply
+ * @param connection what the reply's other fields depend on without a command
  * @throws ConnectionClosedByFailPoint instead of a reply
  */
 export async function runCommand(
@@ -51,8 +51,8 @@ function asCommandError(error: unknown): CommandError {
 }
 
 /**
- * The answer to a failed command; `code` 0 stands for failures that the server reports without one. Where a router shows its shards' own
- * replies, these come first, and so do the labels of a shard's reply that it hands on.
+ * The reply to a failed command. `code` 0 stands for failures that the server reports without one. Where a router
+ * returns its shards' own replies, these come first, and so do the labels of a shard's reply that it passes on.
  */
 export function failureReply(failure: CommandError): Doc {
   const raw = failure.extra.get('raw');

@@ -28,7 +28,7 @@ const byId: ReadonlyMap<number, Compressor> = new Map(
 /** Original operation, length of the content, compressor. */
 const compressedFieldsBytes = 9;
 
-/** Those of a client's compressors that the server has too, in the client's order. */
+/** The client's compressors that the server has too, in the client's order. */
 export function agreedCompressors(offered: readonly unknown[]): string[] {
   return offered.filter((name): name is string => typeof name === 'string' && compressors.has(name));
 }
@@ -36,13 +36,13 @@ export function agreedCompressors(offered: readonly unknown[]): string[] {
 /** A message, and the compressor it came with. */
 interface UnpackedFrame {
   readonly frame: Buffer;
-  /** Number of the compressor that the answer is to use as well; undefined for plain messages. */
+  /** Number of the compressor for the answer. Undefined for plain messages. */
   readonly compressorId: number | undefined;
 }
 
 /**
- * Unpacks an OP_COMPRESSED; any other message is given back as it is.
- * @throws ProtocolError for compressors that the server does not have and content that is not as announced
+ * Unpacks an OP_COMPRESSED. Any other message is returned unchanged.
+ * @throws ProtocolError for unknown compressors and for content that differs from its header
  */
 export function unpackFrame(frame: Buffer): UnpackedFrame {
   if (readHeader(frame).opCode !== opCode.compressed) return { frame, compressorId: undefined };

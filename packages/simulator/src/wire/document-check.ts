@@ -1,18 +1,18 @@
 import { ElementType, readInt32 } from '../bson/element-type.js';
 import { CommandError } from '../node/command.js';
 
-/** Levels of documents within documents that a server takes. */
+/** Limit of nested documents. */
 const depthMax = 200;
 const documentBytesMin = 5;
-/** What servers take for a document of whatever kind, a command too: 16 MB and 16 KB. */
+/** Largest document that servers accept, commands included: 16 MB and 16 KB. */
 export const documentBytesMax = 16 * 1024 * 1024 + 16 * 1024;
 
 /**
- * Walks through a document and everything in it, as a server does with all that a client sends.
- * Text is not looked at: what is no UTF-8 is stored as it is.
+ * Walks through a document and everything in it, as a server does with all input of clients. Text is not checked: bytes
+ * that are not UTF-8 are stored unchanged.
  * @returns the document's length
- * @throws CommandError 22 (InvalidBSON) when lengths, ends or types are wrong, 15 (Overflow) when it is nested too deeply,
- * 10334 (BSONObjectTooLarge) when it is larger than servers take
+ * @throws CommandError 22 (InvalidBSON) for wrong lengths, ends or types, 15 (Overflow) for too deep nesting, 10334
+ * (BSONObjectTooLarge) for a document that is too large
  */
 export function checkDocument(bytes: Uint8Array, from = 0, limit = bytes.length): number {
   const size = checkLevel(bytes, from, limit, 1);
@@ -39,7 +39,7 @@ function checkLevel(bytes: Uint8Array, from: number, limit: number, depth: numbe
   return size;
 }
 
-/** Gives the index behind a value. */
+/** Returns the index after a value. */
 function checkValue(bytes: Uint8Array, type: number, at: number, end: number, depth: number): number {
   switch (type) {
     case ElementType.int32:

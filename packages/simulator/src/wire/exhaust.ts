@@ -6,8 +6,8 @@ import type { ParsedCommand } from './parsed-command.js';
 const handshakes: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster']);
 
 /**
- * The command a node goes on with by itself after a reply, when the client allows more than one: an awaited hello from
- * the topology version it told last, a getMore until its cursor ends (OP_MSG specification, exhaustAllowed).
+ * The command with which a node continues by itself after a reply, when the client allows more than one: an awaited
+ * hello from its last topology version, a getMore until its cursor ends (OP_MSG specification, exhaustAllowed).
  * @param streamsCursors false for routers of releases that answer every getMore once
  * @returns undefined when the reply was the last one
  */

@@ -6,7 +6,7 @@ import { commandName } from '../node/command-names.js';
 import { errorName } from '../node/error-name.js';
 import { FailPoint } from './fail-point.js';
 
-/** Tells the connection layer to cut the connection instead of answering. */
+/** Makes the connection layer cut the connection instead of answering. */
 export class ConnectionClosedByFailPoint extends Error {
   constructor() {
     super('connection closed by fail point');
@@ -14,7 +14,7 @@ export class ConnectionClosedByFailPoint extends Error {
   }
 }
 
-/** A failure whose labels the fail point has chosen: the node adds none of its own. */
+/** A failure with labels of the fail point: the node adds none of its own. */
 export class LabelledFailure extends CommandError {}
 
 const handshakes: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster']);
@@ -22,8 +22,9 @@ const failureText = `Failing command via 'failCommand' failpoint`;
 
 /**
  * The `failCommand` fail point (server wiki, "The failCommand fail point"): which commands fail, how and how often.
- * Data: `failCommands` or `failAllCommands`, `namespace`, `appName`, `failInternalCommands` choose the commands;
- * `errorCode`, `errorLabels`, `closeConnection`, `blockConnection` with `blockTimeMS`, `writeConcernError` say what happens.
+ * Data: `failCommands` or `failAllCommands`, `namespace`, `appName`, `failInternalCommands` choose the commands.
+ * `errorCode`, `errorLabels`, `closeConnection`, `blockConnection` with `blockTimeMS`, `writeConcernError` decide the
+ * effect.
  */
 export class FailCommand {
   readonly #appNames = new WeakMap<ConnectionState, string>();
@@ -51,7 +52,7 @@ export class FailCommand {
     if (typeof name === 'string') this.#appNames.set(connection, name);
   }
 
-  /** Whether the data of a point means a command. */
+  /** Whether the data of a fail point selects a command. */
   concerns(data: Doc, request: CommandRequest, internal = false): boolean {
     if (internal && !isTrue(data.get('failInternalCommands'))) return false;
     const appName = data.get('appName');
@@ -67,12 +68,12 @@ export class FailCommand {
   }
 }
 
-/** Handshakes keep the name they came by, since their replies differ. */
+/** Handshakes keep the name that the client sent, since their replies differ. */
 function canonical(name: string): string {
   return name === 'ismaster' ? 'isMaster' : commandName(name);
 }
 
-/** The namespace that a command is about; `getMore` names its collection in a field of its own. */
+/** The namespace of a command. `getMore` names its collection in a field of its own. */
 function namespaceOf({ db, name, body }: CommandRequest): string {
   const collection = textOrEmpty(body.get(name === 'getMore' ? 'collection' : name));
   return collection === '' ? db : `${db}.${collection}`;
@@ -109,7 +110,7 @@ function blockMs(data: Doc): number {
   return blockTimeMs;
 }
 
-/** The write has happened; only its concern is said not to be met. */
+/** The write has happened. Only its write concern is reported as unmet. */
 function addConcernError(reply: Doc, data: Doc): void {
   reply.set('writeConcernError', data.get('writeConcernError') ?? null);
   const labels = data.get('errorLabels');

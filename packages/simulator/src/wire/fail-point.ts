@@ -10,7 +10,7 @@ interface FailPointMode {
   readonly value: number;
 }
 
-/** Numbers by which `getParameter` shows the modes (server source: fail_point.h). */
+/** Numbers of the modes in `getParameter` (server source: fail_point.h). */
 const modeNumbers: Readonly<Record<FailPointMode['kind'], number>> = {
   off: 0,
   alwaysOn: 1,
@@ -88,7 +88,7 @@ export class FailPoint {
     }
   }
 
-  /** Reaches the point and stays there while it is set to act, or until the signal. */
+  /** Reaches the point and hangs there while it is set to act, or until the signal. */
   async held(ended: AbortSignal): Promise<void> {
     if (this.enter() === undefined) return;
     while (this.active && !ended.aborted) {

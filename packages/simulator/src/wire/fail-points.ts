@@ -5,28 +5,28 @@ import { errorName } from '../node/error-name.js';
 import { FailCommand } from './fail-command.js';
 import { FailPoint } from './fail-point.js';
 
-/** Fail points beside `failCommand` that nodes of this cluster have, by the server's names. */
+/** Fail points of this cluster's nodes besides `failCommand`, by the server's names. */
 const otherPoints = {
   /** Keeps the orphans of chunk migrations where they are. */
   suspendRangeDeletion: ['shard'],
   /** Commits of transactions hang, those of prepared ones on one participant too. */
   hangBeforeCommitingTxn: ['shard', 'config', 'replicaSet'],
-  /** Index builds hang before they look at any document. */
+  /** Index builds hang before they read a document. */
   hangAfterInitializingIndexBuild: ['shard', 'replicaSet'],
-  /** Every command with a time limit fails as if it had run out. */
+  /** Every command with a time limit fails as if it had expired. */
   maxTimeAlwaysTimeOut: ['router', 'shard', 'config', 'replicaSet'],
-  /** A `getMore` that has found its cursor fails with `errorCode` and loses the cursor. */
+  /** A `getMore` that has found its cursor fails with `errorCode` and closes the cursor. */
   failGetMoreAfterCursorCheckout: ['router', 'shard', 'config', 'replicaSet'],
 } as const;
 
-/** Server parameters that show fail points begin so. */
+/** Prefix of the server parameters that show fail points. */
 const parameterPrefix = 'failpoint.';
-/** Longest wait of a `waitForFailPoint` that names no `maxTimeMS`. */
+/** Longest wait of a `waitForFailPoint` without `maxTimeMS`. */
 const waitMsMax = 3_600_000;
-/** What a point without `errorCode` fails with. */
+/** The failure of a point without `errorCode`. */
 const internalError = 1;
 
-/** The fail points of one node. They outlive a restart of its process only in name: `clear` sets all of them off. */
+/** The fail points of one node. A restart of its process turns all of them off: `clear`. */
 export class FailPoints {
   readonly failCommand = new FailCommand();
   readonly #points: ReadonlyMap<string, FailPoint>;
@@ -52,13 +52,13 @@ export class FailPoints {
     return this.#points.get(name);
   }
 
-  /** A command of a client with what the points want to do in its middle. */
+  /** A command of a client, with the effects of fail points in its middle. */
   prepared(request: CommandRequest): CommandRequest {
     if (request.name !== 'getMore' || !this.active('failGetMoreAfterCursorCheckout')) return request;
     return { ...request, onCursorCheckout: () => this.#failGetMore(request) };
   }
 
-  /** Sets all points off, as the end of a process does. */
+  /** Turns all points off, as the end of a process does. */
   clear(): void {
     for (const point of this.#points.values()) point.configure(doc(['mode', 'off']));
   }

@@ -1,14 +1,14 @@
 import { headerBytes, messageBytesMax, ProtocolError } from './protocol.js';
 
 /**
- * Cuts the bytes of a connection into whole messages; each message is copied once, into a buffer of its own.
- * No more memory is held than has come in, whatever length a message announces.
+ * Cuts the bytes of a connection into whole messages. Each message is copied once, into a buffer of its own. Memory is
+ * bounded by the received bytes, whatever length a message announces.
  */
 export class FrameSplitter {
-  /** What has come in of the message that is not complete yet. */
+  /** The received part of the incomplete message. */
   #parts: Buffer[] = [];
   #partsBytes = 0;
-  /** Length of that message, once its first four bytes are there. */
+  /** Length of that message, once its first four bytes have arrived. */
   #length: number | undefined;
 
   /**

@@ -4,7 +4,7 @@ import { doc } from '../node/doc-fields.js';
 import { checkDocument } from './document-check.js';
 import { headerBytes, opCode, ProtocolError } from './protocol.js';
 
-/** An OP_QUERY: drivers still send their first `isMaster` so, as a query on `$cmd`. */
+/** An OP_QUERY: drivers still send their first `isMaster` this way, as a query on `$cmd`. */
 interface LegacyQuery {
   /** Undefined for queries on collections, which are no commands. */
   readonly db: string | undefined;
@@ -31,7 +31,7 @@ export function readLegacyQuery(frame: Buffer): LegacyQuery {
   return { db: namespace.endsWith(commandSuffix) ? namespace.slice(0, -commandSuffix.length) : undefined, body };
 }
 
-/** Header and fields of an OP_REPLY with one document, which follows as it is. */
+/** Header and fields of an OP_REPLY with one document, which follows unchanged. */
 export function legacyReplyPrefix(bodyBytes: number, requestId: number, responseTo: number, failed = false): Buffer {
   const prefix = Buffer.alloc(headerBytes + 20);
   prefix.writeInt32LE(prefix.length + bodyBytes, 0);
@@ -43,7 +43,7 @@ export function legacyReplyPrefix(bodyBytes: number, requestId: number, response
   return prefix;
 }
 
-/** The answer to a query that is no command: reads of that kind are gone since 5.1, and no driver of today sends them. */
+/** The answer to a query that is no command: such reads are gone since 5.1, and no current driver sends them. */
 export function legacyRefusal(): Buffer {
   return encodeDocument(
     doc(

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Where a connection is cut: after some bytes of all that goes one way, or within one answer. */
+/** Where a connection is cut: after some bytes of one direction, or within one answer. */
 interface Cut {
   readonly direction: 'received' | 'sent';
   bytesLeft: number;
-  /** Only the answer to this command counts; undefined for everything. */
+  /** Only the answer to this command counts. Undefined for all. */
   readonly command: string | undefined;
 }
 
@@ -14,17 +14,17 @@ const pieceMs = 20;
 const millisecondsPerSecond = 1000;
 
 /**
- * What is wrong with the network between a node and its clients. Applies to all connections of the node, the open
- * ones too. Every cut happens once; slowness lasts until it is lifted.
+ * The faults of the network between a node and its clients. They apply to all connections of the node, open ones
+ * included. Every cut happens once. Slowness lasts until it is lifted.
  */
 export class LinkFaults {
-  /** Milliseconds by which every answer is late. */
+  /** Milliseconds by which every answer is delayed. */
   latencyMs = 0;
   /** Bytes that each connection sends in a second at most. */
   bytesPerSecond = Infinity;
   #cut: Cut | undefined;
 
-  /** True while anything is set, so that healthy connections take the short way. */
+  /** True while anything is set, so that healthy connections take the short path. */
   get active(): boolean {
     return this.#cut !== undefined || this.latencyMs > 0 || this.bytesPerSecond !== Infinity;
   }
@@ -37,24 +37,27 @@ export class LinkFaults {
     this.#cut = { direction, bytesLeft: bytes, command: undefined };
   }
 
-  /** Cuts the connection within the next answer to a command, after so many of its bytes; the command has taken effect. */
+  /**
+   * Cuts the connection within the next answer to a command, after this many of its bytes. The command has taken
+   * effect.
+   */
   cutWithinReply(command: string, bytes: number): void {
     this.#cut = { direction: 'sent', bytesLeft: bytes, command };
   }
 
-  /** Takes back everything that is set. */
+  /** Lifts all faults. */
   clear(): void {
     this.latencyMs = 0;
     this.bytesPerSecond = Infinity;
     this.#cut = undefined;
   }
 
-  /** How many of the bytes that came in the node still gets; fewer than all means that the connection is cut behind them. */
+  /** How many of the received bytes the node still gets. Fewer than all means that the connection is cut after them. */
   admitted(bytes: number): number {
     return this.#crossing('received', bytes, undefined);
   }
 
-  /** Sends an answer as the faults have it; false when the connection was cut. */
+  /** Sends an answer subject to the faults. False when the connection was cut. */
   async send(socket: Socket, bytes: Buffer, command: string, signal: AbortSignal): Promise<boolean> {
     if (this.latencyMs > 0) await delay(this.latencyMs, undefined, { signal }).catch(() => undefined);
     const whole = this.#crossing('sent', bytes.length, command);

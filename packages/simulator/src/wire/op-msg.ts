@@ -4,7 +4,7 @@ import { crc32c } from './crc32c.js';
 import { checkDocument } from './document-check.js';
 import { headerBytes, messageFlag, opCode, ProtocolError } from './protocol.js';
 
-/** An OP_MSG as it came in, its documents checked but not yet decoded. */
+/** An OP_MSG as received, its documents checked but not yet decoded. */
 export interface IncomingMessage {
   readonly flags: number;
   readonly body: Buffer;
@@ -13,13 +13,13 @@ export interface IncomingMessage {
 
 const checksumBytes = 4;
 const flagBytes = 4;
-/** The lower half of the flags must be understood; the upper half may be anything (OP_MSG specification). */
+/** The lower half of the flags must be understood. The upper half may be anything (OP_MSG specification). */
 const requiredFlags = 0xffff;
 const knownFlags = messageFlag.checksumPresent | messageFlag.moreToCome;
 
 /**
- * The flags of an OP_MSG, whatever its content is.
- * @throws ProtocolError when there are none, or one that must be understood is not
+ * The flags of an OP_MSG, whatever its content.
+ * @throws ProtocolError when they are missing, or a required one is unknown
  */
 export function readFlags(frame: Buffer): number {
   if (frame.length < headerBytes + flagBytes) throw new ProtocolError('OP_MSG is too short for its flags');
@@ -31,8 +31,8 @@ export function readFlags(frame: Buffer): number {
 
 /**
  * Reads a whole OP_MSG.
- * @throws ProtocolError when the checksum is wrong, which ends the connection;
- * CommandError for malformed sections and documents, which is the answer (error numbers of the server's message parser)
+ * @throws ProtocolError for a wrong checksum, which ends the connection; CommandError for malformed sections and
+ * documents, which is the answer (error numbers of the server's message parser)
  */
 export function readMessage(frame: Buffer): IncomingMessage {
   const flags = readFlags(frame);
@@ -57,7 +57,7 @@ class Sections {
   body: Buffer | undefined;
   readonly sequences = new Map<string, Uint8Array[]>();
 
-  /** Reads the section at an index, and gives the index behind it. */
+  /** Reads the section at an index, and returns the index after it. */
   read(frame: Buffer, at: number, end: number): number {
     const kind = frame[at] ?? 0;
     if (kind > 1) throw new CommandError(40432, 'Location40432', `Unknown section kind ${kind}`);
@@ -88,7 +88,7 @@ class Sections {
   }
 }
 
-/** Header, flags and section kind of an answer whose body follows as it is. */
+/** Header, flags and section kind of an answer whose body follows unchanged. */
 export function messagePrefix(bodyBytes: number, requestId: number, responseTo: number, flags: number): Buffer {
   const prefix = Buffer.allocUnsafe(headerBytes + 5);
   const checksum = (flags & messageFlag.checksumPresent) === 0 ? 0 : checksumBytes;
@@ -101,7 +101,7 @@ export function messagePrefix(bodyBytes: number, requestId: number, responseTo: 
   return prefix;
 }
 
-/** The checksum that ends a message whose flags say so. */
+/** The checksum that ends a message whose flags announce it. */
 export function messageChecksum(message: Uint8Array): Buffer {
   const checksum = Buffer.allocUnsafe(checksumBytes);
   checksum.writeUInt32LE(crc32c(asBuffer(message)), 0);

@@ -10,7 +10,8 @@ const databaseNameBytesMax = 63;
 
 /**
  * Decodes the command of an OP_MSG.
- * @throws CommandError 22 for a body that is no BSON, 40571 without `$db`, 40433 for a field that is there twice, 73 for a name that no database has
+ * @throws CommandError 22 for a body that is no BSON, 40571 without `$db`, 40433 for a repeated field, 73 for an
+ * invalid database name
  */
 export function parseCommand(bytes: Uint8Array, sent: ReadonlyMap<string, Uint8Array[]>): ParsedCommand {
   const { body, sequences, listed } = readCommandBody(bytes);
@@ -27,8 +28,9 @@ export function parseCommand(bytes: Uint8Array, sent: ReadonlyMap<string, Uint8A
 }
 
 /**
- * Decodes the command of an OP_QUERY. Old drivers wrap one that has a read preference as `{$query: command, $readPreference: …}`.
- * @param takes tells which commands may still come so
+ * Decodes the command of an OP_QUERY. Old drivers wrap one with a read preference as `{$query: command,
+ * $readPreference: …}`.
+ * @param takes decides which commands may still come this way
  * @throws CommandError 352 for all others
  */
 export function parseLegacyCommand(db: string, bytes: Uint8Array, takes: (name: string) => boolean): ParsedCommand {

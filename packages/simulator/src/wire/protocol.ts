@@ -6,7 +6,7 @@ export const opCode = { reply: 1, query: 2004, compressed: 2012, message: 2013 }
 
 export const messageFlag = { checksumPresent: 1, moreToCome: 2, exhaustAllowed: 1 << 16 } as const;
 
-/** Largest message a server takes, as its `hello` tells (`maxMessageSizeBytes`). */
+/** Largest message that a server accepts, as in its `hello` (`maxMessageSizeBytes`). */
 export const messageBytesMax = 48_000_000;
 
 interface MessageHeader {
@@ -15,7 +15,7 @@ interface MessageHeader {
   readonly opCode: number;
 }
 
-/** A message that cannot be understood; the server closes the connection, as the real one does. */
+/** A malformed message. The server closes the connection, as the real one does. */
 export class ProtocolError extends Error {
   constructor(message: string) {
     super(message);

@@ -3,7 +3,7 @@ import { packFrame } from './compression.js';
 import type { LinkFaults } from './link-faults.js';
 import { messageChecksum } from './op-msg.js';
 
-/** How the client wants its answers: as it sent its message. */
+/** The form of the answers: that of the client's message. */
 export interface ReplyForm {
   readonly compressorId: number | undefined;
   readonly checksum: boolean;

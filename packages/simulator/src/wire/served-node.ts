@@ -2,8 +2,8 @@ import type { Doc } from '../bson/value.js';
 import type { CommandNode, CommandRequest } from '../node/command.js';
 
 /**
- * What came of a command, as far as the fields around the answer depend on it. `unread`: it failed while it was read, before it was begun;
- * `refusedReadConcern`: it was read, but does not go with its read concern.
+ * The outcome of a command, as far as the fields around the answer depend on it. `unread`: it failed while it was
+ * parsed; `refusedReadConcern`: it was parsed, but does not support its read concern.
  */
 export type CommandOutcome = 'success' | 'failed' | 'unread' | 'refusedReadConcern';
 
@@ -11,8 +11,11 @@ export type CommandOutcome = 'success' | 'failed' | 'unread' | 'refusedReadConce
 export interface ServedNode extends CommandNode {
   /** False for commands that the node refuses when they come as OP_QUERY. */
   takesLegacy?(command: string): boolean;
-  /** True when a getMore may go on by itself until its cursor ends. */
+  /** True when a getMore may continue by itself until its cursor ends. */
   readonly streamsCursors?: boolean;
-  /** Adds what this kind of node says with every answer, for example `$clusterTime` and `operationTime`, in the server's order. */
+  /**
+   * Adds the fields of every answer of this kind of node, for example `$clusterTime` and `operationTime`, in the
+   * server's order.
+   */
   addReplyFields(reply: Doc, request: CommandRequest, outcome: CommandOutcome): void;
 }

@@ -1,6 +1,6 @@
 /**
  * Snappy's raw format (google/snappy, format_description.txt): the length of the content as a varint, then literals and
- * copies of what came before.
+ * copies of earlier content.
  */
 
 /** Content is compressed in blocks of this size, so that offsets of copies fit in two bytes. */
@@ -96,8 +96,8 @@ function writeVarint(packed: Buffer, value: number): number {
 
 /**
  * Unpacks the raw format.
- * @param bytesMax content longer than this is refused before memory is taken for it
- * @throws SnappyError for bytes that are not in the format
+ * @param bytesMax longer content is refused before memory is allocated for it
+ * @throws SnappyError for malformed bytes
  */
 export function snappyUncompress(packed: Buffer, bytesMax: number): Buffer {
   const { value: length, end } = readVarint(packed);
@@ -122,7 +122,7 @@ interface Element {
   readonly length: number;
   /** Index behind the element. */
   readonly next: number;
-  /** How far back a copy begins; undefined for literals. */
+  /** Distance of a copy's source. Undefined for literals. */
   readonly offset?: number;
 }
 
@@ -145,7 +145,7 @@ function readCopy(packed: Buffer, at: number, tag: number): Element {
   return { length: (tag >>> 2) + 1, offset: packed.readUIntLE(at + 1, offsetBytes), next };
 }
 
-/** Copies from what is there already; the copy may run into itself. */
+/** Copies from earlier content. The copy may overlap itself. */
 function repeat(content: Buffer, filled: number, offset: number, length: number): void {
   if (offset === 0 || offset > filled) throw new SnappyError('copy begins before the content');
   for (let index = filled; index < filled + length; index += 1) content[index] = content[index - offset] ?? 0;

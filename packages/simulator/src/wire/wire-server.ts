@@ -4,12 +4,15 @@ import { ClientConnection } from './client-connection.js';
 import { LinkFaults } from './link-faults.js';
 import type { ServedNode } from './served-node.js';
 
-/** Connections that a node takes at a time; further ones are closed at once (manual: `net.maxIncomingConnections`; corpus: 16,000 in 07-auth). */
+/**
+ * Connections of a node at a time. Further ones are closed at once (manual: `net.maxIncomingConnections`; corpus:
+ * 16,000 in 07-auth).
+ */
 const connectionsMax = 16_000;
 
 /** A TCP port behind which a node answers. */
 export class WireServer {
-  /** What is wrong with the network to the clients. */
+  /** The faults of the network to the clients. */
   readonly faults = new LinkFaults();
   readonly #connections = new Set<ClientConnection>();
   #nextConnectionId = 1;
@@ -51,7 +54,7 @@ export class WireServer {
     return this.#connections.size;
   }
 
-  /** Cuts all connections and accepts new ones: what a client sees when a node restarts. */
+  /** Cuts all connections and accepts new ones, as a restarting node appears to clients. */
   dropConnections(): void {
     for (const connection of this.#connections) connection.close();
   }

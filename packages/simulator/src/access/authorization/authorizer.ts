@@ -13,7 +13,7 @@ import { refuseDirectAccess } from './direct-access.js';
 import type { Need } from './need.js';
 import { keepVisibleCollections, keepVisibleDatabases } from './visible-lists.js';
 
-/** What a client on the server's own machine may do as long as there are no users (manual: "Localhost Exception"). */
+/** What a client on the server's own machine may do while there are no users (manual: "Localhost Exception"). */
 const localhostException = new PrivilegeSet([
   { resource: databaseResource('admin'), actions: ['createRole', 'createUser', 'grantRole'] },
   { resource: clusterResource, actions: ['addShard', 'replSetConfigure'] },
@@ -25,7 +25,7 @@ export class Authorizer {
 
   constructor(
     private readonly catalog: UserCatalog,
-    /** Names of the commands that the node behind has in some release; all others it refuses itself. */
+    /** Names of the commands that the node behind has in some release. It refuses all others itself. */
     private readonly known: ReadonlySet<string>,
     /** Whether the node is a shard that leaves users' data to routers. */
     private readonly keepsToRouters: () => boolean,
@@ -52,7 +52,7 @@ export class Authorizer {
     if (this.keepsToRouters()) refuseDirectAccess(request, privileges);
   }
 
-  /** Looks at the reply of a command that ran: leaves out what the caller may not see, and remembers whose cursors are open. */
+  /** Filters the reply of a command: removes what the caller may not see, and records whose cursors are open. */
   finish(login: Login, request: CommandRequest, reply: Doc): void {
     this.#owners.note(request, reply, login.text);
     if (request.name === 'listDatabases' && !seesAllDatabases(login.privileges, request))
@@ -114,18 +114,18 @@ function listsCollections(privileges: PrivilegeSet, db: string): boolean {
   return privileges.allows(namespaceResource(db, ''), 'listCollections');
 }
 
-/** Names alone of what somebody has any right on he can ask for. */
+/** `nameOnly` lists the databases on which the caller has any privilege. */
 function asksForOwnNames(privileges: PrivilegeSet, { db, body }: CommandRequest): boolean {
   return isTrue(body.get('nameOnly')) && isTrue(body.get('authorizedCollections')) && privileges.allowsAnythingIn(db);
 }
 
-/** Everybody may look at a role that he has. */
+/** Users may view the roles that they have. */
 function asksForOwnRole({ roles }: Login, { body, db }: CommandRequest): boolean {
   const asked = body.get('rolesInfo');
   return typeof asked === 'string' && roles.some((role) => role.role === asked && role.db === db);
 }
 
-/** True for data commands that write to the collections in which users and roles are kept. */
+/** True for data commands that write to the collections of users and roles. */
 function writesAccess({ db, name, body }: CommandRequest): boolean {
   const collection = body.get(name);
   return db === 'admin' && (collection === 'system.users' || collection === 'system.roles') && name !== 'find';

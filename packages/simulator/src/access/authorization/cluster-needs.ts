@@ -3,7 +3,7 @@ import { textOrEmpty } from '../../node/doc-fields.js';
 import { databaseResource, namespaceResource } from '../privilege/resource.js';
 import { type Declaration, type Need, onCluster, onFullyNamed, onNamed } from './need.js';
 
-/** On the database that the first field names. */
+/** On the database in the first field. */
 function onNamedDatabase(...actions: string[]): Declaration {
   return ({ body, name }) => [{ resource: databaseResource(textOrEmpty(body.get(name))), actions }];
 }
@@ -103,7 +103,7 @@ const serverNeeds: readonly (readonly [string, Declaration])[] = [
   ['_hashBSONElement', 'login'],
 ];
 
-/** Commands that only nodes send each other, as `__system`. */
+/** Commands that only nodes send to each other, as `__system`. */
 const internalCommands = ['prepareTransaction', 'coordinateCommitTransaction'];
 
 /** Commands that a client may send before it logs in. */

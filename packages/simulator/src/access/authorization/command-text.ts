@@ -10,7 +10,7 @@ const hidden: ReadonlyMap<string, string> = new Map([
   ['saslContinue', 'payload'],
 ]);
 
-/** A command as a refusal shows it: as it was sent, without document sequences, passwords as `xxx`. */
+/** A command as a refusal shows it: as sent, without document sequences, passwords as `xxx`. */
 export function commandText(request: CommandRequest): string {
   const shown = withListedStatements(request);
   const secret = hidden.get(request.name);
@@ -18,7 +18,7 @@ export function commandText(request: CommandRequest): string {
   return documentText(shown);
 }
 
-/** Statements that stood in the body were taken out of it as bytes; here they stand in their place again. */
+/** Puts statements that were taken out of the body as bytes back into their place. */
 function withListedStatements({ body, sequences, listed }: CommandRequest): Doc {
   const fields: [string, Value][] = [...body];
   if (listed !== undefined) {

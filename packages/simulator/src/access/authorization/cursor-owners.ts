@@ -2,14 +2,14 @@ import { Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 
-/** Cursors that are remembered; the oldest are forgotten first, and are then everybody's who knows their number. */
+/** Bound of recorded cursors. The oldest are dropped first, and then belong to every caller who knows their number. */
 const ownersMax = 100_000;
 
-/** Who opened which cursor: only he may go on reading it. */
+/** Which user opened which cursor: only that user may read on. */
 export class CursorOwners {
   readonly #owners = new Map<string, string>();
 
-  /** Remembers the cursor that a reply opens, and forgets the one that a reply ends. */
+  /** Records the cursor that a reply opens, and drops the one that a reply closes. */
   note(request: CommandRequest, reply: Doc, owner: string): void {
     const cursor = reply.get('cursor');
     const id = cursor instanceof Map ? cursor.get('id') : undefined;
@@ -22,7 +22,7 @@ export class CursorOwners {
     if (this.#owners.size > ownersMax) this.#owners.delete(this.#owners.keys().next().value ?? '');
   }
 
-  /** @throws CommandError 13 when somebody else opened the cursor that a `getMore` names */
+  /** @throws CommandError 13 when another user opened the cursor of a `getMore` */
   check(request: CommandRequest, owner: string): void {
     const id = textOf(request.body.get(request.name));
     const opened = this.#owners.get(id);
@@ -31,7 +31,7 @@ export class CursorOwners {
     }
   }
 
-  /** True when somebody else opened one of the cursors that a `killCursors` names. */
+  /** True when another user opened one of the cursors of a `killCursors`. */
   concernsOthers(request: CommandRequest, owner: string): boolean {
     const ids = request.body.get('cursors');
     return (Array.isArray(ids) ? ids : []).some((id) => (this.#owners.get(textOf(id)) ?? owner) !== owner);

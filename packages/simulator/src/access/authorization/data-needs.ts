@@ -14,7 +14,7 @@ import {
   onNamedOrUuid,
 } from './need.js';
 
-/** Adds what skipping a collection's validator needs. */
+/** Adds what bypassing a collection's validator needs. */
 function writing(actions: (request: CommandRequest) => string[]): Declaration {
   return (request) => {
     const bypass = isTrue(request.body.get('bypassDocumentValidation')) ? ['bypassDocumentValidation'] : [];
@@ -36,7 +36,7 @@ function findAndModifyActions({ body }: CommandRequest): string[] {
   return isTrue(body.get('upsert')) ? ['find', 'update', 'insert'] : ['find', 'update'];
 }
 
-/** A view may be made by who cannot read it, whatever it shows. */
+/** Creating a view needs no privilege to read it. */
 function createNeeds(request: CommandRequest): Need[] {
   const { body, db } = request;
   const viewed = body.get('viewOn');
@@ -53,7 +53,10 @@ function collModNeeds(request: CommandRequest): Need[] {
   return typeof viewed === 'string' ? [changed, ...pipelineNeeds(db, viewed, body.get('pipeline'))] : [changed];
 }
 
-/** Within one database a right of its own, which lets nobody read what he could not; between databases what a copy would need. */
+/**
+ * Within one database a rename has an action of its own, which must not let a user read more than before. Between
+ * databases it needs what a copy would need.
+ */
 function renameNeeds({ body }: CommandRequest): Need[] {
   const [from, to] = [textOrEmpty(body.get('renameCollection')), textOrEmpty(body.get('to'))];
   const dropped: Need[] = isTrue(body.get('dropTarget'))

@@ -14,5 +14,5 @@ const explainNeeds: Declaration = (request) => {
   return typeof needs === 'function' ? needs({ ...request, name, body, sequences: new Map() }) : [];
 };
 
-/** What every command asks of its caller, by its name. */
+/** The needs of every command, by its name. */
 export const declaredNeeds: ReadonlyMap<string, Declaration> = new Map([...plainNeeds, ['explain', explainNeeds]]);

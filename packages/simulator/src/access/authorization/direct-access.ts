@@ -2,7 +2,10 @@ import { CommandError, type CommandRequest } from '../../node/command.js';
 import type { PrivilegeSet } from '../privilege/privilege-set.js';
 import { clusterResource } from '../privilege/resource.js';
 
-/** Commands that read, write or define users' data; all others a shard answers to everybody (manual: "Shard Direct Commands"). */
+/**
+ * Commands that read, write or define users' data. A shard answers all others to every client (manual: "Shard Direct
+ * Commands").
+ */
 const keptToRouters: ReadonlySet<string> = new Set([
   'aggregate',
   'bulkWrite',
@@ -28,8 +31,8 @@ const keptToRouters: ReadonlySet<string> = new Set([
 const internalDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
 
 /**
- * Refuses data commands that come to a shard from clients, as shards of a cluster with feature version 8.0 do to who has
- * no right to them (server source: direct_connection_util.cpp).
+ * Refuses data commands that clients send to a shard without the privilege, as clusters of feature version 8.0 do
+ * (server source: direct_connection_util.cpp).
  * @throws CommandError 13
  */
 export function refuseDirectAccess({ name, db }: CommandRequest, privileges: PrivilegeSet): void {

@@ -7,22 +7,22 @@ import { clusterResource, databaseResource, namespaceResource, type Resource } f
 export interface Need {
   readonly resource: Resource;
   readonly actions: readonly string[];
-  /** A collection that who may read it, and nobody else, needs this for. */
+  /** The collection that the needed action is about. */
   readonly ofReaders?: Resource;
 }
 
 /**
- * What a command asks of its caller: `open` nothing, `login` somebody who is logged in, else privileges.
- * The actions are those the manual names ("Privilege Actions").
+ * What a command needs of its caller: `open` nothing, `login` a login, otherwise privileges. The actions are those of
+ * the manual ("Privilege Actions").
  */
 export type Declaration = 'open' | 'login' | ((request: CommandRequest) => Need[]);
 
-/** The collection that the command's first field names; its database when that is no name. */
+/** The collection in the command's first field. Its database when the field is no name. */
 export function namedResource(request: CommandRequest): Resource {
   return namespaceResource(request.db, textOrEmpty(request.body.get(request.name)));
 }
 
-/** The collection that the command's first field names in full, as `database.collection`. */
+/** The collection in the command's first field, as `database.collection`. */
 function fullyNamedResource(request: CommandRequest): Resource {
   return fullName(textOrEmpty(request.body.get(request.name)));
 }
@@ -44,7 +44,7 @@ export function onNamed(...actions: string[]): Declaration {
   return (request) => [{ resource: namedResource(request), actions }];
 }
 
-/** On the collection of the first field, which may be its UUID: that takes a right of its own. */
+/** On the collection in the first field. A UUID there needs an action of its own. */
 export function onNamedOrUuid(...actions: string[]): Declaration {
   return (request) => {
     const named: Need = { resource: namedResource(request), actions };
@@ -54,7 +54,7 @@ export function onNamedOrUuid(...actions: string[]): Declaration {
   };
 }
 
-/** On the collection that the first field names with its database. */
+/** On the collection in the first field, named with its database. */
 export function onFullyNamed(...actions: string[]): Declaration {
   return (request) => [{ resource: fullyNamedResource(request), actions }];
 }

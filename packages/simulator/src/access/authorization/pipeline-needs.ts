@@ -22,7 +22,7 @@ export function aggregateNeeds(request: CommandRequest): Need[] {
     : needs;
 }
 
-/** What the pipeline of a view or of a stage reads of the collection before it. */
+/** What the pipeline of a view or stage reads beyond its input collection. */
 export function pipelineNeeds(db: string, collection: string, pipeline: Value | undefined): Need[] {
   const stages = stagesOf(pipeline);
   const source: Resource = namespaceResource(db, collection);

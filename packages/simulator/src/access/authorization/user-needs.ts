@@ -7,12 +7,12 @@ import { clusterResource, databaseResource } from '../privilege/resource.js';
 import { readUserName } from '../command/info-commands.js';
 import { type Declaration, type Need, onCluster, onDatabase } from './need.js';
 
-/** Who gives or takes roles needs the right to do so on the database of each of them. */
+/** Granting or revoking a role needs the privilege to do so on the role's database. */
 function roleNeeds({ body, db }: CommandRequest, field: string, action: string): Need[] {
   return readRoles(body.get(field), db).map((role) => ({ resource: databaseResource(role.db), actions: [action] }));
 }
 
-/** Who gives or takes privileges needs the same on the database of each resource. */
+/** Granting or revoking a privilege needs the same on the database of each resource. */
 function privilegeNeeds({ body }: CommandRequest, action: string): Need[] {
   return readPrivileges(body.get('privileges')).map(({ resource }) => ({
     resource:
@@ -47,7 +47,7 @@ function updateRoleNeeds(request: CommandRequest): Need[] {
   ];
 }
 
-/** Everybody may look at himself; for others the right to view users of their database is needed. */
+/** Users may view themselves. Viewing others needs the privilege on their database. */
 function usersInfoNeeds({ body, db, connection }: CommandRequest): Need[] {
   const asked = body.get('usersInfo') ?? null;
   if (asked instanceof Map && isTrue(asked.get('forAllDBs')))

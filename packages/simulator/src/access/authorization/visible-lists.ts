@@ -6,7 +6,7 @@ import type { PrivilegeSet } from '../privilege/privilege-set.js';
 
 const bytesPerMegabyte = 1024 * 1024;
 
-/** Leaves out of a reply of `listDatabases` what the caller has no right to see, and adds the sizes up again. */
+/** Removes what the caller may not see from a reply of `listDatabases`, and adds the sizes up again. */
 export function keepVisibleDatabases(reply: Doc, privileges: PrivilegeSet): void {
   const entries = listIn(reply.get('databases')).filter((entry) =>
     privileges.allowsAnythingIn(textOrEmpty(entry.get('name'))),

@@ -56,7 +56,7 @@ async function shownUser(catalog: UserCatalog, { body }: CommandRequest, documen
   return shown.set('inheritedRoles', roleDocuments(inherited)).set('inheritedPrivileges', privileges.toDocuments());
 }
 
-/** `rolesInfo`: one role, several, or all of a database (`1`), built-in ones only when asked for. */
+/** `rolesInfo`: one role, several, or all of a database (`1`). Built-in ones only on request. */
 export async function rolesInfo(catalog: UserCatalog, request: CommandRequest): Promise<Doc> {
   const { body, db } = request;
   const asked = body.get('rolesInfo') ?? null;

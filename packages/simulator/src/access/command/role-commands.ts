@@ -51,7 +51,7 @@ export async function updateRole(catalog: UserCatalog, request: CommandRequest):
   return new Map();
 }
 
-/** `dropRole`: the role is taken from everybody who has it. */
+/** `dropRole`: also revokes the role from all who have it. */
 export async function dropRole(catalog: UserCatalog, request: CommandRequest): Promise<Doc> {
   const name = namedRole(request);
   await existingRole(catalog, name, 'Could not find role: ');
@@ -59,7 +59,7 @@ export async function dropRole(catalog: UserCatalog, request: CommandRequest): P
   return new Map();
 }
 
-/** `dropAllRolesFromDatabase`; tells how many there were. */
+/** `dropAllRolesFromDatabase`: returns their number. */
 export async function dropAllRoles(catalog: UserCatalog, { db }: CommandRequest): Promise<Doc> {
   return doc(['n', new Int32(await catalog.dropRoles(doc(['db', db])))]);
 }
@@ -90,7 +90,7 @@ export async function changePrivilegesOfRole(
   return new Map();
 }
 
-/** `invalidateUserCache`: privileges are derived again. */
+/** `invalidateUserCache`: derives privileges again. */
 export function invalidateUserCache(catalog: UserCatalog): Doc {
   catalog.changed();
   return new Map();

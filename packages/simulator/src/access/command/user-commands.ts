@@ -15,12 +15,15 @@ import {
   type UserName,
 } from '../user/user-record.js';
 
-/** The user a command names in its first field; users belong to the command's database. */
+/** The user in a command's first field. Users belong to the command's database. */
 function namedUser({ db, body, name }: CommandRequest): UserName {
   return { user: requiredText(body, name), db };
 }
 
-/** `createUser`. Throws CommandError 51003 when the user exists, 31 for unknown roles, 2 and 40414 for what is missing. */
+/**
+ * `createUser`.
+ * @throws CommandError 51003 for an existing user, 31 for unknown roles, 2 and 40414 for missing fields
+ */
 export async function createUser(catalog: UserCatalog, request: CommandRequest): Promise<Doc> {
   const name = namedUser(request);
   const { body } = request;
@@ -45,7 +48,7 @@ export async function createUser(catalog: UserCatalog, request: CommandRequest):
   return new Map();
 }
 
-/** `updateUser`: replaces what the command names. Throws CommandError 11 when there is no such user, 2 when nothing is named. */
+/** `updateUser`: replaces the given fields. @throws CommandError 11 for an unknown user, 2 without any field */
 export async function updateUser(catalog: UserCatalog, request: CommandRequest): Promise<Doc> {
   const name = namedUser(request);
   const { body } = request;
@@ -70,7 +73,7 @@ export async function dropUser(catalog: UserCatalog, request: CommandRequest): P
   return new Map();
 }
 
-/** `dropAllUsersFromDatabase`; tells how many there were. */
+/** `dropAllUsersFromDatabase`: returns their number. */
 export async function dropAllUsers(catalog: UserCatalog, { db }: CommandRequest): Promise<Doc> {
   return doc(['n', new Int32(await catalog.dropUsers(doc(['db', db])))]);
 }
@@ -109,8 +112,8 @@ async function existingUser(catalog: UserCatalog, name: UserName, complaint?: st
 }
 
 /**
- * Roles that a command lists, all of which exist.
- * @throws CommandError 40414 when the list must be there and is not, 14 when it is no list, 31 for unknown roles
+ * The roles in a command's list, all of which exist.
+ * @throws CommandError 40414 for a missing list, 14 for another type, 31 for unknown roles
  */
 export async function existingRoles(
   catalog: UserCatalog,

@@ -4,7 +4,7 @@ import type { Doc } from '../../bson/value.js';
 import { roleDocuments } from '../user/user-record.js';
 import type { Login } from './login.js';
 
-/** `connectionStatus`: who is logged in, with which roles, and with `showPrivileges` what they may do. */
+/** `connectionStatus`: the logged-in users, their roles, and with `showPrivileges` their privileges. */
 export async function connectionStatus(login: Login, request: CommandRequest): Promise<Doc> {
   await login.refresh();
   const users = login.users.map(({ user, db }) => doc(['user', user], ['db', db]));

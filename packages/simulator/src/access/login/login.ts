@@ -8,7 +8,7 @@ import type { ScramConversation } from '../scram/scram-conversation.js';
 import type { UserCatalog } from '../user/user-catalog.js';
 import { rolesOf, userText, type UserName } from '../user/user-record.js';
 
-/** A SASL conversation that has begun on a connection. */
+/** A SASL conversation that a client has started on a connection. */
 interface RunningConversation {
   readonly user: UserName;
   readonly scram: ScramConversation;
@@ -21,11 +21,11 @@ interface RunningConversation {
 interface LoggedInUser extends UserName {
   roles: readonly RoleName[];
   privileges: PrivilegeSet;
-  /** The state of users and roles that the privileges come from. */
+  /** The version of users and roles from which the privileges were derived. */
   generation: number;
 }
 
-/** Who is logged in on one connection: at most one user of each database. */
+/** The users logged in on one connection: at most one of each database. */
 export class Login {
   conversation: RunningConversation | undefined;
   readonly #users = new Map<string, LoggedInUser>();
@@ -44,7 +44,9 @@ export class Login {
     return this.users.map(userText).join(',');
   }
 
-  /** By what sessions of different users differ that have the same id; undefined when not exactly one user is logged in. */
+  /**
+   * Distinguishes sessions of different users that have the same id. Undefined unless exactly one user is logged in.
+   */
   get digest(): Binary | undefined {
     const [only, ...others] = this.#users.values();
     if (only === undefined || others.length > 0) return undefined;
@@ -61,7 +63,7 @@ export class Login {
     this.#publish();
   }
 
-  /** Brings roles and privileges up to date; users that were dropped are logged out. */
+  /** Refreshes roles and privileges, and logs out users that were dropped. */
   async refresh(): Promise<void> {
     const { generation } = this.catalog;
     if ([...this.#users.values()].every((entry) => entry.generation === generation)) return;
@@ -82,7 +84,7 @@ export class Login {
     return [...this.#users.values()].flatMap((entry) => entry.roles);
   }
 
-  /** What the users of the connection may do together. */
+  /** The privileges of all users of the connection together. */
   get privileges(): PrivilegeSet {
     const entries = [...this.#users.values()];
     const [only] = entries;

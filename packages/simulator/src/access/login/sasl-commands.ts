@@ -17,9 +17,9 @@ function authenticationFailed(): CommandError {
 }
 
 /**
- * `saslStart`: the client's first message gets the server's challenge.
+ * `saslStart`: answers the client's first message with the server's challenge.
  * @param body the command, or `speculativeAuthenticate` of a handshake
- * @throws CommandError 334 for other mechanisms than SCRAM, 18 for everything else that is wrong
+ * @throws CommandError 334 for mechanisms other than SCRAM, 18 for every other failure
  */
 export async function saslStart(catalog: UserCatalog, login: Login, db: string, body: Doc): Promise<Doc> {
   const mechanismName = textOrEmpty(body.get('mechanism'));
@@ -44,7 +44,7 @@ export async function saslStart(catalog: UserCatalog, login: Login, db: string, 
 
 /**
  * `saslContinue`: checks the proof and logs the user in.
- * @throws CommandError 17 without a conversation, 18 when the proof does not hold
+ * @throws CommandError 17 without a conversation, 18 for a wrong proof
  */
 export async function saslContinue(login: Login, db: string, body: Doc): Promise<Doc> {
   const { conversation } = login;
@@ -84,8 +84,8 @@ export function authenticate({ body }: CommandRequest): never {
 }
 
 /**
- * Adds to a handshake what the client asks about logging in: the mechanisms of a user, and the first step of a
- * conversation, which is left out when it fails (driver authentication specification).
+ * Adds to a handshake what the client asks about logins: a user's mechanisms, and the first step of a conversation. A
+ * first step that fails is left out (driver authentication specification).
  */
 export async function extendHandshake(
   catalog: UserCatalog,
@@ -111,7 +111,7 @@ function step(done: boolean, payload: string): Doc {
   return doc(['conversationId', conversationId], ['done', done], ['payload', new Binary(Buffer.from(payload), 0)]);
 }
 
-/** Payloads are bytes; old clients send them as text in base 64. */
+/** Payloads are bytes. Old clients send them as base64 text. */
 function payloadText(payload: Value | undefined): string {
   if (payload instanceof Binary) return Buffer.from(payload.buffer.subarray(0, payload.position)).toString('utf8');
   return typeof payload === 'string' ? Buffer.from(payload, 'base64').toString('utf8') : '';

@@ -12,13 +12,13 @@ import {
 } from './resource.js';
 import { restoreActions, userAdminActions } from './role-actions.js';
 
-/** Collections of single nodes that say how far replication is. */
+/** Collections of single nodes that hold the state of replication. */
 const replicationState: readonly Resource[] = [
   namespace('local', 'replset.election'),
   namespace('local', 'replset.minvalid'),
 ];
 
-/** What a copy of everything reads: all data, users and roles, settings. */
+/** What a copy of everything reads: all data, users, roles and settings. */
 export function queryableBackupPrivileges(): Privilege[] {
   const found: readonly Resource[] = [
     anyNormal,

@@ -125,7 +125,7 @@ function clusterAdmin(db: string, version: ServerVersion): Privilege[] {
   ];
 }
 
-/** From 6.0 on, so that a later release can ask for it. */
+/** From 6.0 on. A later release can filter by it. */
 const directShardOperations: readonly Privilege[] = [{ resource: cluster, actions: ['issueDirectShardOperations'] }];
 
 function root(db: string, version: ServerVersion): Privilege[] {
@@ -156,7 +156,7 @@ const databaseRoles: ReadonlyMap<string, Grant> = new Map<string, Grant>([
   ['userAdmin', userAdmin],
 ]);
 
-/** Roles of the `admin` database alone. */
+/** Roles that only the `admin` database has. */
 const adminRoles: ReadonlyMap<string, Grant> = new Map<string, Grant>([
   ['__queryableBackup', queryableBackupPrivileges],
   ['__system', () => [{ resource: anyResource, actions: ['*'] }]],
@@ -174,7 +174,7 @@ const adminRoles: ReadonlyMap<string, Grant> = new Map<string, Grant>([
   ['userAdminAnyDatabase', userAdminAnyDatabase],
 ]);
 
-/** The privileges of a built-in role; undefined when there is none of this name on this database. */
+/** The privileges of a built-in role. Undefined when the database has no such role. */
 export function builtInPrivileges({ role, db }: RoleName, version: ServerVersion): Privilege[] | undefined {
   const grant = databaseRoles.get(role) ?? (db === 'admin' ? adminRoles.get(role) : undefined);
   return db === '$external' ? undefined : grant?.(db, version);

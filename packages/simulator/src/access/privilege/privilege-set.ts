@@ -12,7 +12,7 @@ export interface Privilege {
 
 const everyAction = '*';
 
-/** All that a user or a role may do: each resource once, with its actions. */
+/** The privileges of a user or role: each resource once, with its actions. */
 export class PrivilegeSet {
   readonly #entries = new Map<string, { resource: Resource; actions: Set<string> }>();
 
@@ -32,7 +32,7 @@ export class PrivilegeSet {
     for (const privilege of privileges) this.add(privilege);
   }
 
-  /** Takes actions away; a resource without actions is gone. */
+  /** Removes actions. A resource without actions is removed too. */
   remove({ resource, actions }: Privilege): void {
     const key = resourceKey(resource);
     const entry = this.#entries.get(key);
@@ -44,7 +44,7 @@ export class PrivilegeSet {
     return [...this.#entries.values()];
   }
 
-  /** True when a privilege on the target, or on something that the target is part of, holds the action. */
+  /** True when a privilege on the target, or on a resource that contains it, has the action. */
   allows(target: Resource, action: string): boolean {
     return coveringKeys(target).some((key) => {
       const actions = this.#entries.get(key)?.actions;
@@ -52,12 +52,12 @@ export class PrivilegeSet {
     });
   }
 
-  /** True when anything at all may be done with the target. */
+  /** True when any privilege covers the target. */
   allowsAnything(target: Resource): boolean {
     return coveringKeys(target).some((key) => this.#entries.has(key));
   }
 
-  /** True when anything at all may be done with something in this database. */
+  /** True when any privilege covers a part of this database. */
   allowsAnythingIn(db: string): boolean {
     return [...this.#entries.values()].some(
       ({ resource }) =>
@@ -73,7 +73,7 @@ export class PrivilegeSet {
   }
 }
 
-/** The server lists actions by name, but for the one that it has put before its neighbour (corpus: 07-auth). */
+/** The server lists actions by name, except for one that precedes its neighbour (corpus: 07-auth). */
 const listedAs: ReadonlyMap<string, string> = new Map([['getDefaultRWConcern', 'getC']]);
 
 function shownActions(actions: ReadonlySet<string>): string[] {

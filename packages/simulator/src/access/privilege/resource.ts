@@ -3,8 +3,8 @@ import { CommandError } from '../../node/command.js';
 import { doc } from '../../node/doc-fields.js';
 
 /**
- * What a privilege is about, and what a command touches. Empty names stand for any: `{db: '', collection: ''}` is every
- * normal collection, `{db: 'x', collection: ''}` the database x (manual: "Resource Document").
+ * What a privilege or a command is about. Empty names stand for any: `{db: '', collection: ''}` is every normal
+ * collection, `{db: 'x', collection: ''}` the database x (manual: "Resource Document").
  */
 export type Resource =
   | { readonly kind: 'any' }
@@ -30,17 +30,17 @@ export function everywhereResource(collection: string): Resource {
 }
 
 const bucketsPrefix = 'system.buckets.';
-/** Databases that "any database" does not stand for. */
+/** Databases that "any database" does not cover. */
 const separateDatabases: ReadonlySet<string> = new Set(['local', 'config']);
 
-/** A text that is the same for equal resources only. */
+/** A text that is equal for equal resources only. */
 export function resourceKey(resource: Resource): string {
   return resource.kind === 'any' || resource.kind === 'cluster'
     ? resource.kind
     : `${resource.kind} ${resource.db}.${resource.collection}`;
 }
 
-/** Keys of all resources whose privileges hold for a target. */
+/** Keys of all resources whose privileges cover a target. */
 export function coveringKeys(target: Resource): string[] {
   const keys = ['any'];
   if (target.kind === 'any') return keys;

@@ -1,6 +1,9 @@
 import type { ServerVersion } from '../../node/server-version.js';
 
-/** Groups of actions that built-in roles grant (manual: "Built-In Roles" and "Privilege Actions"; 5.0 as recorded in 07-auth). */
+/**
+ * Groups of actions that built-in roles grant (manual: "Built-In Roles" and "Privilege Actions"; 5.0 as recorded in
+ * 07-auth).
+ */
 
 export const readActions = [
   'changeStream',

@@ -19,12 +19,12 @@ export const scramMechanisms: readonly ScramMechanism[] = [
   { name: 'SCRAM-SHA-256', hash: 'sha256', hashBytes: 32, saltBytes: 28, iterations: 15_000 },
 ];
 
-/** The mechanism of this name; undefined for every other. */
+/** The mechanism of this name, or undefined. */
 export function scramMechanism(name: string): ScramMechanism | undefined {
   return scramMechanisms.find((mechanism) => mechanism.name === name);
 }
 
-/** What a server keeps of a password. */
+/** What a server stores of a password. */
 export interface ScramCredential {
   readonly iterations: number;
   readonly salt: Buffer;

@@ -6,7 +6,10 @@ import type { CommandNode } from '../../node/command.js';
 import { doc, docOf } from '../../node/doc-fields.js';
 import { internalRequest } from '../../node/internal-request.js';
 
-/** A collection of the `admin` database that is about access: users and roles by `_id` (`database.name`), versions, keys. */
+/**
+ * A collection of the `admin` database that is about access: users and roles by `_id` (`database.name`), versions,
+ * keys.
+ */
 export class AccessDocuments {
   constructor(
     private readonly node: CommandNode,
@@ -17,7 +20,7 @@ export class AccessDocuments {
     return (await this.find(doc(['_id', id]), 1))[0];
   }
 
-  /** @param limit 0 for all of them; more than one batch is never needed, as the batch is as large as the server allows */
+  /** @param limit 0 for all. One batch always suffices, as it is as large as the server allows. */
   async find(filter: Doc, limit = 0): Promise<Doc[]> {
     const body = doc(
       ['find', this.collection],
@@ -40,7 +43,7 @@ export class AccessDocuments {
     );
   }
 
-  /** @returns how many documents the filter matched and are gone */
+  /** @returns the number of deleted documents */
   async remove(filter: Doc): Promise<number> {
     const found = await this.find(filter);
     if (found.length > 0) await this.#write('delete', 'deletes', doc(['q', filter], ['limit', new Int32(0)]));

@@ -15,12 +15,12 @@ import { accessId, newCredentials, newUserDocument, roleDocuments, rolesOf, type
 /** Version of the documents that describe users, since 3.0 (`admin.system.version`). */
 const authSchemaVersion = new Int32(5);
 
-/** The users and roles of one deployment, kept in the `admin` database of the node that is asked for them. */
+/** The users and roles of one deployment, stored in the `admin` database of the node that checks them. */
 export class UserCatalog {
   readonly users: AccessDocuments;
   readonly roles: AccessDocuments;
   readonly #versions: AccessDocuments;
-  /** Rises with every change of users and roles, so that what was derived from them is derived again. */
+  /** Increases with every change of users and roles, which makes derived privileges stale. */
   #generation = 0;
 
   constructor(
@@ -32,7 +32,7 @@ export class UserCatalog {
     this.#versions = new AccessDocuments(node, 'system.version');
   }
 
-  /** The release by which built-in roles have their privileges. */
+  /** The release that decides the privileges of built-in roles. */
   get version(): ServerVersion {
     return this.release.binary;
   }
@@ -41,7 +41,7 @@ export class UserCatalog {
     return this.#generation;
   }
 
-  /** Says that users or roles have changed. */
+  /** Reports a change of users or roles. */
   changed(): void {
     this.#generation += 1;
   }
@@ -86,14 +86,14 @@ export class UserCatalog {
     this.changed();
   }
 
-  /** @returns how many users are gone */
+  /** @returns the number of dropped users */
   async dropUsers(filter: Doc): Promise<number> {
     const gone = await this.users.remove(filter);
     this.changed();
     return gone;
   }
 
-  /** Drops roles, and takes them from all users and roles that have them. Returns how many are gone. */
+  /** Drops roles, and revokes them from all users and roles that have them. @returns their number */
   async dropRoles(filter: Doc): Promise<number> {
     const dropped = await this.roles.find(filter);
     const names = new Set(dropped.map((role) => `${textOrEmpty(role.get('role'))}@${textOrEmpty(role.get('db'))}`));
@@ -127,7 +127,7 @@ export class UserCatalog {
     );
   }
 
-  /** All that roles allow, with the roles they have themselves. */
+  /** All privileges of roles, with the roles that they inherit. */
   async privilegesOf(roles: readonly RoleName[]): Promise<{ privileges: PrivilegeSet; inherited: RoleName[] }> {
     const privileges = new PrivilegeSet();
     const seen = new Map<string, RoleName>();

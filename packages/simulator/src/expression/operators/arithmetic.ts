@@ -73,7 +73,7 @@ function power(a: NumberValue, b: NumberValue): Value {
   return wholeLike(exact, a._bsontype === 'Int32' && b._bsontype === 'Int32');
 }
 
-/** JavaScript says NaN where the other language says 1. */
+/** JavaScript returns NaN where C returns 1. */
 function powerOfDoubles(base: number, exponent: number): number {
   return base === 1 || (base === -1 && Math.abs(exponent) === Infinity) ? 1 : base ** exponent;
 }
@@ -101,7 +101,7 @@ function magnitude(value: NumberValue): Value {
   return wholeLike(whole < 0n ? -whole : whole, value._bsontype === 'Int32');
 }
 
-/** @param places behind the point, or before it; whole numbers have none behind it */
+/** @param places after the point, or before it; whole numbers have none after it */
 function rounded(value: NumberValue, places: number, how: Rounding): Value {
   if (value._bsontype === 'Decimal128')
     return isInfinite(value) && (how === 'up' || how === 'down')
@@ -126,7 +126,7 @@ function remainder(a: NumberValue, b: NumberValue): Value {
   return remainderOfNumbers(a, isWhole(a) && isWhole32(b) ? new Int32(b.value) : b);
 }
 
-/** Of whole numbers the remainder by a double is whole too where that is a 32-bit integer. */
+/** The remainder of a whole number by a double is whole too, where that is a 32-bit integer. */
 function isWhole32(value: NumberValue): value is Double {
   return value._bsontype === 'Double' && value.value === (value.value | 0);
 }
@@ -190,7 +190,7 @@ function rounding(how: Rounding): OperatorCompiler {
   });
 }
 
-/** How servers refuse a pair that is no two numbers. */
+/** How servers refuse a pair that is not two numbers. */
 function refusedPair(name: string, a: Value | undefined, b: Value | undefined): CommandError {
   const [left, right] = [typeName(a), typeName(b)];
   if (name === '$mod') return located(16611, `$mod only supports numeric types, not ${left} and ${right}`);

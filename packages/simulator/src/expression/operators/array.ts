@@ -63,7 +63,7 @@ function required(value: Value | undefined, code: number, name: string): Value[]
   throw located(code, refusal(typeName(value), name, value));
 }
 
-/** How servers refuse what is no array, by code. */
+/** How servers refuse a value that is no array, by code. */
 const refusals: Readonly<Record<number, (type: string, name: string, value: Value | undefined) => string>> = {
   17040: (type) => `$allElementsTrue's argument must be an array, but is ${type}`,
   17041: (type) => `$anyElementTrue's argument must be an array, but is ${type}`,
@@ -82,7 +82,7 @@ const refusals: Readonly<Record<number, (type: string, name: string, value: Valu
   34468: (_type, _name, value) => `$zip found a non-array expression in input: ${computedText(value)}`,
 };
 
-/** A second list that is constant is looked at once, and what is wrong with the first one has a number of its own. */
+/** A second list that is constant is checked once. The code for an invalid first list then differs. */
 function compileSetIsSubset(...[operand, compile, name, context]: Parameters<OperatorCompiler>): Evaluate {
   const code = Array.isArray(operand) && isConstant(operand[1] ?? null) ? 17310 : 17046;
   return fixed(2, ([a, b]) => isSubset(required(a, code, name), required(b, 17042, name)))(
@@ -149,7 +149,7 @@ function range([start, end, step]: (Value | undefined)[]): Value {
   return values;
 }
 
-/** @param code for what is no number; the next one is for what is no int */
+/** @param code for a value that is no number; the next one is for a number that is no int */
 function bound(value: Value | undefined, code: number, what: string): number {
   const [, role = ''] = what.split(' ');
   if (!isNumber(value))
@@ -167,7 +167,7 @@ function bound(value: Value | undefined, code: number, what: string): number {
 
 const INT_LIMIT = 2 ** 31;
 
-/** Lists side by side: as long as the shortest, or the longest with defaults for what is missing. */
+/** Lists side by side: as long as the shortest, or the longest with defaults for missing elements. */
 function compileZip(operand: Value, compile: Compile): Evaluate {
   const parts = namedArguments(operand, '$zip', ['inputs', 'useLongestLength', 'defaults'], ['inputs']);
   const inputs = parts.get('inputs');

@@ -20,7 +20,7 @@ export const booleanOperators: OperatorTable = {
   $cmp: fixed(2, ([a, b], _name, context) => new Int32(Math.sign(compareMissing(a, b, context)))),
 };
 
-/** Compares two results; a missing one comes where undefined does: after MinKey and before null. */
+/** Compares two results. A missing one ranks as undefined: after MinKey and before null. */
 function compareMissing(a: Value | undefined, b: Value | undefined, context: ExpressionContext): number {
   return compareValues(a ?? orUndefined(a), b ?? orUndefined(b), context.collation);
 }
@@ -33,7 +33,10 @@ function comparison(accepts: (order: number) => boolean): OperatorCompiler {
   return fixed(2, ([a, b], _name, context) => accepts(compareMissing(a, b, context)));
 }
 
-/** Evaluates its arguments only as far as needed, those without variables and fields first, as they are known before any document. */
+/**
+ * Evaluates its arguments only as far as needed. Those without variables and fields come first, as they are known
+ * before any document.
+ */
 function connective(combine: (values: (() => boolean)[]) => boolean): OperatorCompiler {
   return (operand, compile) => {
     const list = argumentList(operand);

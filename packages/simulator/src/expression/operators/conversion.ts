@@ -23,7 +23,7 @@ import { isNullish, isTruthy } from '../truth.js';
 import { dateFromText } from './date-text.js';
 import { dateOf, isoText } from './date.js';
 
-/** How each type is made of the others. */
+/** How each type is made from the others. */
 const conversions: Readonly<Record<string, (value: Value) => Value>> = {
   double: (value) => new Double(numberFrom(value, 'double')),
   string: (value) => (typeof value === 'string' ? value : textFrom(value)),
@@ -72,7 +72,7 @@ function conversion(convert: (value: Value) => Value): OperatorCompiler {
   return fixed(1, ([value], _name, { version }) => (isNullish(value) ? null : convert(convertible(value, version))));
 }
 
-/** Since 8.0 binary data is converted. @throws CommandError 115 for it then */
+/** 8.0 converts binary data. @throws CommandError 115 for it then */
 function convertible(value: Value, version: ServerVersion | undefined): Value {
   if (value instanceof Binary) namedIn(version, 'option', '$convert of binary data', undefined);
   return value;
@@ -112,7 +112,7 @@ function longFrom(value: Value): NumberValue {
 
 const WHOLE_TEXT = /^[+-]?\d+$/;
 
-/** The whole part of a number. Throws CommandError 241 for one that does not fit. */
+/** The whole part of a number. @throws CommandError 241 for one that does not fit */
 function wholeFrom(value: Value, target: string, limit: number): number {
   if (typeof value === 'string' && !WHOLE_TEXT.test(value))
     throw notParsed(value, value === '' ? 'No digits' : notWhole);
@@ -137,7 +137,7 @@ function wholeFrom(value: Value, target: string, limit: number): number {
   return whole;
 }
 
-/** A number that does not fit, as servers tell it: nothing of a long. */
+/** A number that does not fit, as servers show it: nothing for a long. */
 function overflowText(value: Value): string {
   if (value instanceof Double) return computedText(value);
   return value instanceof Decimal128 ? value.toString() : '';
@@ -165,7 +165,7 @@ function notParsed(text: string, why: string): CommandError {
   );
 }
 
-/** `$convert`: to a type by name or number, with ways out for errors and nulls. */
+/** `$convert`: to a type by name or number, with values for errors and nulls. */
 function compileConvert(operand: Value, compile: Compile, _name: string, { version }: ExpressionContext): Evaluate {
   if (operand instanceof Map && operand.has('format')) namedIn(version, 'option', '$convert.format', undefined);
   const parts = namedArguments(operand, '$convert', ['input', 'to', 'onError', 'onNull'], ['input', 'to']);

@@ -10,7 +10,7 @@ import { isNullish } from '../truth.js';
 import type { Variables } from '../variables.js';
 import { dateArguments, dateOf, isDate } from './date.js';
 
-/** Dates put together, taken apart, moved, and compared. */
+/** Builds, splits, shifts and compares dates. */
 export const dateArithmeticOperators: OperatorTable = {
   $dateAdd: (operand, compile, name) => compileShift(operand, compile, name, 1),
   $dateSubtract: (operand, compile, name) => compileShift(operand, compile, name, -1),
@@ -20,7 +20,7 @@ export const dateArithmeticOperators: OperatorTable = {
   $dateToParts: compileToParts,
 };
 
-/** Units of the same length everywhere, in milliseconds. */
+/** Units of a fixed length, in milliseconds. */
 const fixedUnits: ReadonlyMap<string, number> = new Map([
   ['millisecond', 1],
   ['second', 1000],
@@ -39,7 +39,7 @@ const dayUnits: ReadonlyMap<string, number> = new Map([
 ]);
 /** Weeks begin on Sundays. */
 const FIRST_DAY = 7;
-/** Bins of `$dateTrunc` are counted from the year 2000 on. */
+/** Bins of `$dateTrunc` are counted from the year 2000. */
 const REFERENCE_YEAR = 2000;
 
 function compileShift(operand: Value, compile: Compile, name: string, sign: number): Evaluate {
@@ -98,7 +98,7 @@ function compileDiff(operand: Value, compile: Compile, name: string): Evaluate {
   };
 }
 
-/** How many times a unit has begun up to a moment, counted from any fixed one. */
+/** How many times a unit has started up to a moment, counted from any fixed one. */
 function boundariesBefore(wall: Date, unit: string): number {
   const fixed = fixedUnits.get(unit);
   if (fixed !== undefined) return Math.floor(wall.getTime() / fixed);

@@ -89,10 +89,7 @@ function conversionFailure(message: string): CommandError {
 const ISO =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?)?\s*(?:Z|UTC|GMT)?$/;
 
-/**
- * A date from its text of ISO 8601, in UTC.
- * @throws CommandError 241 for a text that is no date
- */
+/** A date from its ISO 8601 text, in UTC. @throws CommandError 241 for a text that is no date */
 export function dateFromText(text: string): DateTime {
   const found = ISO.exec(text.trim());
   if (found === null) throw unreadable(text);
@@ -110,7 +107,7 @@ export function dateFromText(text: string): DateTime {
   return new DateTime(BigInt(wall));
 }
 
-/** Only one letter is known to be no date; other texts have further forms and messages. */
+/** The recorded failure is about a single letter. Other texts have further forms and messages. */
 function unreadable(text: string): CommandError {
   if (!/^[A-Za-z]$/.test(text)) return unsimulated(`the date '${text}'`);
   return conversionFailure(`an incomplete date/time string has been found, with elements missing: "${text}"`);

@@ -60,7 +60,7 @@ function arrayToObject(value: Value | undefined): Value {
   return doc;
 }
 
-/** The name may be computed from constants only; a plain text may begin with a dollar only inside `$literal`. */
+/** The name must be constant. A plain text may start with a dollar only inside `$literal`. */
 function compileGetField(operand: Value, compile: Compile): Evaluate {
   const isLong = operand instanceof Map && (operand.has('field') || operand.has('input'));
   const parts = isLong

@@ -72,7 +72,7 @@ function concat(values: Iterable<Value | undefined>): Value {
   return text;
 }
 
-/** Only the letters of ASCII have two cases here. */
+/** Only ASCII letters change their case here. */
 function upperCase(text: string): string {
   return text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
 }
@@ -85,7 +85,7 @@ function onlyText(value: Value | undefined, code: number, name: string): string 
   );
 }
 
-/** How servers refuse what is no text, by code. */
+/** How servers refuse a value that is no text, by code. */
 const refusals: Readonly<Record<number, (type: string, value: Value | undefined, name: string) => string>> = {
   16702: (type) => `$concat only supports strings, not ${type}`,
   40085: (type) => `$split requires an expression that evaluates to a string as a first argument, found: ${type}`,
@@ -139,7 +139,7 @@ function substringBytes([value, start, count]: (Value | undefined)[], name: stri
   return decodeUtf8(part, 0, part.length);
 }
 
-/** Whether a byte goes on with a character that began before it. */
+/** Whether a byte continues a character. */
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
 }

@@ -11,8 +11,8 @@ const namespaceNotFound = 26;
 const cannotConvertIndexToUnique = 359;
 
 /**
- * `collMod` on every shard that has the collection. An index becomes unique on all of them or on none. Since 6.0 a sharded
- * collection's chunks are kept from moving meanwhile, which gives one of them a new version before and after.
+ * `collMod` on every shard that has the collection. An index becomes unique on all of them or on none. Since 6.0 a
+ * sharded collection's chunks do not move meanwhile, and one of them gets a new version before and after.
  */
 export async function collModCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const shards = context.holdersOf(commandNamespace(request));

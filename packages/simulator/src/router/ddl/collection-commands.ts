@@ -15,7 +15,8 @@ import { fanOut } from './fan-out.js';
 import { bumpVersion } from '../sharding/chunk-changes.js';
 
 /**
- * `create` of a collection or view on the primary shard of its database, which refuses other options than those of one that is there.
+ * `create` of a collection or view on the primary shard of its database, which refuses options that differ from an
+ * existing one's.
  */
 export async function createCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
@@ -34,7 +35,7 @@ export async function createCommand(context: RouterContext, request: CommandRequ
   return new Map();
 }
 
-/** What is there already may be made again with the same options. Throws CommandError 48 for others. */
+/** An existing collection may be created again with the same options. @throws CommandError 48 for others */
 function refuseOtherOptions(primary: ClusterShard, namespace: string, body: Doc): void {
   const present = primary.access.collection(namespace)?.options ?? primary.stored.view(namespace)?.options;
   if (present === undefined || sameOptions(present, body)) return;
@@ -50,7 +51,7 @@ function refuseOtherOptions(primary: ClusterShard, namespace: string, body: Doc)
   );
 }
 
-/** All other options are compared before the collation, which may be none. */
+/** All other options are compared before the collation, which may be missing. */
 function sameOptions(present: Doc, body: Doc): boolean {
   return ['collation', ''].every(
     (left) => optionsText(without(present, left)) === optionsText(optionsOf(without(body, left))),
@@ -71,7 +72,7 @@ function without(doc: Doc, name: string): Doc {
 
 const namespaceExists = 48;
 
-/** `drop` on every shard that has the collection; one that does not exist is dropped without an error. */
+/** `drop` on every shard that has the collection. Dropping a missing one succeeds. */
 export async function dropCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
   const sharded = context.catalog.collection(namespace) !== undefined;
@@ -92,13 +93,15 @@ export async function dropCommand(context: RouterContext, request: CommandReques
 
 const namespaceNotFound = 26;
 
-/** The primary shard comes last: when its change is seen, the others have made theirs (server tests: drop coordinator). */
+/**
+ * The primary shard comes last: its change becomes visible after those of the others (server tests: drop coordinator).
+ */
 function primaryLast(context: RouterContext, namespace: string, shards: readonly ClusterShard[]): ClusterShard[] {
   const primary = context.primaryOf(namespace)?.id;
   return [...shards].sort((a, b) => Number(a.id === primary) - Number(b.id === primary));
 }
 
-/** From 7.0 on the primary's event alone is visible (SERVER-71085, SERVER-71365). */
+/** From 7.0 on only the primary's event is visible (SERVER-71085, SERVER-71365). */
 function bodyFor(shard: ClusterShard, primary: ClusterShard | undefined, body: Doc): Doc {
   const isHidden = primary?.node.version.atLeast(7, 0) === true && shard.id !== primary.id;
   return isHidden ? new Map([...body, ['fromMigrate', true]]) : body;
@@ -121,8 +124,8 @@ export async function dropDatabaseCommand(context: RouterContext, request: Comma
 
 /**
  * `renameCollection` on every shard that has the collection.
- * @throws CommandError 26 when the other database does not exist; 5807601, or 48 since 6.0, when the target exists; 72 between
- * primaries; 13138 and 13139 for sharded collections in 4.4
+ * @throws CommandError 26 when the other database does not exist; 5807601, or 48 since 6.0, when the target exists; 72
+ * between primaries; 13138 and 13139 for sharded collections in 4.4
  */
 export async function renameCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const from = requiredText(request.body, 'renameCollection');
@@ -159,18 +162,18 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   context.routing.forget(from);
   context.routing.forget(to);
   const renamed = context.catalog.collection(to);
-  // Chunks are kept from moving meanwhile.
+  // Chunks do not move meanwhile.
   if (renamed !== undefined) await bumpVersion(context.catalog, renamed);
   return new Map();
 }
 
-/** Where one of both was moved, a target on another shard would have to be dropped there. */
+/** If either was moved, a target on another shard would have to be dropped there. */
 function refuseMovedTarget(context: RouterContext, from: string, to: string): void {
   if (context.holdersOf(to).some((shard) => shard.access.collection(to) !== undefined))
     throw unsimulated(`renaming ${from} over ${to}, which is on another shard`);
 }
 
-/** Sharded collections keep their names in 4.4. */
+/** 4.4 does not rename sharded collections. */
 function refuseShardedOf44(source: boolean, target: boolean): void {
   if (source) throw new CommandError(13138, 'Location13138', "You can't rename a sharded collection");
   if (target) throw new CommandError(13139, 'Location13139', "You can't rename to a sharded collection");
@@ -203,7 +206,9 @@ function refuseExistingTarget(context: RouterContext, to: string, dropTarget: bo
   }
 }
 
-/** A sharded target, or one below a sharded source, is dropped as a whole; otherwise the shard drops it with the rename. */
+/**
+ * A sharded target, or one of a sharded source, is dropped as a whole. Otherwise the shard drops it with the rename.
+ */
 async function dropShardedTarget(
   context: RouterContext,
   request: CommandRequest,
@@ -237,7 +242,7 @@ export async function convertToCappedCommand(context: RouterContext, request: Co
   return new Map();
 }
 
-/** `createIndexes` on every shard that holds the collection; makes it when it is not there. */
+/** `createIndexes` on every shard that holds the collection. Creates a missing one. */
 export async function createIndexesCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
   const collection = context.catalog.collection(namespace);
@@ -247,7 +252,7 @@ export async function createIndexesCommand(context: RouterContext, request: Comm
   );
 }
 
-/** Shards refuse it while they build: it is none of a document's shard key alone. */
+/** Shards refuse it during the build: an index is not about a document's shard key alone. */
 function refuseUniqueBesideKey({ key, namespace, uuid }: ShardedCollection, shard: ClusterShard, body: Doc): void {
   const specs = body.get('indexes');
   for (const spec of Array.isArray(specs) ? specs : []) {
@@ -279,7 +284,10 @@ export async function dropIndexesCommand(context: RouterContext, request: Comman
   return reply;
 }
 
-/** Whether `*` spares what the shard key leans on: 5.0.7 does not (recorded), later releases do unless the key is hashed (manual: `dropIndexes`). */
+/**
+ * Whether `*` keeps the index that the shard key needs. 5.0.7 does not (recorded). Later releases do unless the key is
+ * hashed (manual: `dropIndexes`).
+ */
 function keepsKeyIndexes({ version }: RouterContext, key: ShardKeyPattern): boolean {
   return version.atLeast(6, 0) && key.hashedIndex < 0;
 }

@@ -5,7 +5,7 @@ import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc } from '../../node/doc-fields.js';
 import type { RouterContext } from '../router-context.js';
 
-/** Codes that are found while a command is parsed; a router reports them without the shards' replies. */
+/** Codes of parse failures. A router reports them without the shards' replies. */
 const parseCodes: ReadonlySet<number> = new Set([14, 9, 40415, 73]);
 
 function isOfParsing({ code, message }: CommandError): boolean {
@@ -14,11 +14,11 @@ function isOfParsing({ code, message }: CommandError): boolean {
   );
 }
 
-/** What a shard says of a key that it has met twice stands in its own reply alone. */
+/** Only a shard's own reply contains what it reports about a duplicate key. */
 const keyFields: ReadonlySet<string> = new Set(['keyPattern', 'keyValue']);
 
 /**
- * Sends a definition command to shards and shows each one's reply under `raw`, as routers do.
+ * Sends a DDL command to shards and returns each one's reply under `raw`, as routers do.
  * @param check throws what a shard refuses because of its part in the sharded collection
  * @throws CommandError the first failure, with all replies under `raw`
  */

@@ -57,7 +57,7 @@ function listReply(namespace: string, documents: Value[]): Doc {
 
 const bytesPerMegabyte = 1024 * 1024;
 
-/** `listDatabases`: those of all shards and of the config server, sizes added up. */
+/** `listDatabases`: those of all shards and of the config server, with summed sizes. */
 export async function listDatabasesCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const filter = docOrEmpty(request.body.get('filter'));
   const matches = compileMatcher(filter);

@@ -6,9 +6,10 @@ import { opTime } from '../../handshake/hello.js';
 import { doc } from '../../node/doc-fields.js';
 
 /**
- * The fields that a shard adds to what it answers a router. Clients see them only where a router shows whole replies of its shards.
+ * The fields that a shard adds to replies to a router. Clients see them only where a router returns whole replies of
+ * its shards.
  * @param current the newest cluster time
- * @param topologyTime when the last shard was added
+ * @param topologyTime time of the latest added shard
  */
 export function memberReplyFields(shard: ClusterShard, current: Timestamp, topologyTime: Timestamp): Doc {
   const applied = shard.access.lastAppliedTime();

@@ -34,7 +34,7 @@ export async function collStatsCommand(context: RouterContext, request: CommandR
   return stats.set('nchunks', new Int32(collection?.chunks.chunks.length ?? 1)).set('shards', new Map(own));
 }
 
-/** A shard's reply with everything that it has when it comes over the wire. */
+/** A shard's reply with all fields that it has on the wire. */
 function wholeReply(context: RouterContext, shard: ClusterShard, reply: Doc): Doc {
   const topologyTime = context.catalog.shards.at(-1)?.addedAt ?? shard.addedAt;
   const added = memberReplyFields(shard, context.clock.current(), topologyTime);
@@ -93,7 +93,7 @@ export async function validateCommand(context: RouterContext, request: CommandRe
   return doc(['valid', replies.every((each) => docOf(each)?.get('valid') === true)], ['raw', reply.get('raw') ?? null]);
 }
 
-/** A shard's refusal as `validate` tells it: without the shards' own replies. */
+/** A shard's refusal as `validate` returns it: without the shards' own replies. */
 function withoutRaw(error: unknown): never {
   if (!(error instanceof CommandError)) throw error;
   throw new CommandError(error.code, error.codeName, error.message, error.labels);

@@ -30,7 +30,9 @@ import { asksDataDistribution, dataDistributionCommand } from './sharded-data-di
 import { resolveShardedView, withViewCollation } from './views.js';
 import { outputStage, writeOutput, writesLocally } from '../write/pipeline-output.js';
 
-/** `aggregate` through a router: on one shard as it is, on several split into a part for the shards and one for the router. */
+/**
+ * `aggregate` through a router: unchanged on one shard, or split into a part for several shards and one for the router.
+ */
 export async function aggregateCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const pipeline = stagesOf(request.body);
   if (request.body.has(PASSTHROUGH_FIELD)) return passthroughCommand(context, request, pipeline);
@@ -49,8 +51,8 @@ function writesOutput(pipeline: readonly Doc[]): boolean {
 }
 
 /**
- * Where a router makes a shard's reply anew, the batch comes behind id and namespace: for a sharded collection, a cursor that stays open and
- * a pipeline that writes.
+ * Where a router rebuilds a shard's reply, the batch follows id and namespace: for a sharded collection, an open cursor
+ * and a pipeline that writes.
  */
 function withBatchLast(reply: Doc): Doc {
   const cursor = docOrEmpty(reply.get('cursor'));
@@ -74,7 +76,7 @@ export async function aggregateNamespace(
   return aggregateCollection(context, { ...request, body }, view.namespace, [...view.stages, ...pipeline], namespace);
 }
 
-/** @param shown the namespace that the reply names */
+/** @param shown the namespace in the reply */
 async function aggregateCollection(
   context: RouterContext,
   request: CommandRequest,
@@ -144,9 +146,9 @@ function unshardedHolder(context: RouterContext, namespace: string): ClusterShar
 }
 
 /**
- * The cursors of what each shard does of a pipeline.
- * @param isAll whether all of it is done there: a router's stages may be brought before those that fail
- * @throws CommandError 115 for a failure over a document where it is open which one is told: of several shards, that of the first to answer
+ * The cursors of the shards' part of a pipeline.
+ * @param isAll whether the shards do all of it: a router's stages may be moved ahead of those that fail
+ * @throws CommandError 115 for a failure over a document where several shards race to report theirs
  */
 async function opened(isAll: boolean, opening: readonly Promise<ShardCursor>[]): Promise<ShardCursor[]> {
   const failures = (await Promise.allSettled(opening)).flatMap((answer) =>
@@ -160,7 +162,10 @@ async function opened(isAll: boolean, opening: readonly Promise<ShardCursor>[]):
   throw unsimulated('which document of several shards fails');
 }
 
-/** The results of a router's stages. @throws CommandError 115 for a failure over a document where another node may carry them out */
+/**
+ * The results of a router's stages.
+ * @throws CommandError 115 for a failure over a document where another node may run them
+ */
 function mergedOnRouter(stages: readonly Doc[], run: () => Doc[]): Doc[] {
   const [first, second] = stages;
   const isHere =

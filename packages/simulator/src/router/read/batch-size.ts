@@ -1,12 +1,12 @@
 import { encodeDocument } from '../../bson/encode.js';
 import { RawDocument, type Value } from '../../bson/value.js';
 
-/** Documents of a first batch when the client asks for no number (server default). */
+/** Documents of a first batch without a given number (server default). */
 export const firstBatchDefault = 101;
 /** Bytes of documents in one batch: the largest document, as on the server. */
 export const batchBytesMax = 16_777_216;
 
-/** Collects documents up to the limits of one batch; always takes the first one. */
+/** Collects documents up to the limits of one batch. Always takes the first one. */
 export class BatchBuilder {
   readonly documents: Value[] = [];
   #bytes = 0;

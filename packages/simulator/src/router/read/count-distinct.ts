@@ -49,7 +49,7 @@ export async function countCommand(context: RouterContext, request: CommandReque
   return doc(['shards', shards], ['n', new Int32(limit > 0 ? Math.min(limit, beyondSkip) : beyondSkip)]);
 }
 
-/** What a shard refuses, as a router that counts passes it on. */
+/** A shard's refusal as a counting router passes it on. */
 function refuseOf({ id }: ClusterShard, error: unknown): never {
   if (!(error instanceof CommandError) || isStale(error)) throw error;
   throw new CommandError(

@@ -25,7 +25,7 @@ import { ShardCursor } from './shard-cursor.js';
 import { findOverView } from './view-reads.js';
 import { resolveShardedView } from './views.js';
 
-/** `find` through a router: handed through to one shard, or merged from several. */
+/** `find` through a router: passed through to one shard, or merged from several. */
 export async function findCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
   const filter = docOrEmpty(request.body.get('filter'));
@@ -68,7 +68,7 @@ function missingDatabase(namespace: string, meant: Value): Doc {
   return doc(['db', db], ['collectionUUID', meant], ['expectedCollection', collection], ['actualCollection', null]);
 }
 
-/** @param time of a read at a time: a router states it whatever the shard has said, also of a collection that is not there */
+/** @param time of a read at a time; a router returns it in any case, also for a missing collection */
 async function handThrough(
   context: RouterContext,
   request: CommandRequest,
@@ -100,7 +100,7 @@ async function mergeShards(
   return context.cursors.first(merged, { ...batch, time: options.time }, isTrue(body.get('singleBatch')), request);
 }
 
-/** Shards that quote a query quote with it that they are asked for the key to merge by. */
+/** Shards quote the query in a failure together with the router's request for the merge key. */
 function refuseWithSortKey(error: unknown, body: Doc): never {
   if (!(error instanceof CommandError)) throw error;
   const asked = documentText(
@@ -115,7 +115,7 @@ function refuseWithSortKey(error: unknown, body: Doc): never {
   );
 }
 
-/** What the shards do of a find and what is left to the router. */
+/** The shards' part of a find, and the router's part. */
 function mergePlan(collection: ShardedCollection, body: Doc, variables: ExpressionContext) {
   const skip = numberOf(body.get('skip')) ?? 0;
   const asked = numberOf(body.get('limit')) ?? 0;
@@ -139,7 +139,7 @@ function mergePlan(collection: ShardedCollection, body: Doc, variables: Expressi
   };
 }
 
-/** A projection that the router carries out itself: it needs the documents as they are to order them. */
+/** A projection that the router applies itself, because it needs whole documents to order them. */
 function projectionOf(projection: Doc, variables: ExpressionContext): (document: Value) => Value {
   const whole = wholeDocumentProjection(projection);
   const project = compileProjection(projection, undefined, variables);

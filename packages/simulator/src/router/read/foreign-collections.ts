@@ -8,7 +8,10 @@ import type { RouterContext } from '../router-context.js';
 import { ShardOwnership } from '../target/shard-ownership.js';
 import { resolveView } from './views.js';
 
-/** Names of the other collections that a pipeline reads: by `$lookup`, `$graphLookup` and `$unionWith`, also in inner pipelines. */
+/**
+ * Names of the other collections that a pipeline reads: by `$lookup`, `$graphLookup` and `$unionWith`, also in inner
+ * pipelines.
+ */
 export function foreignCollections(pipeline: readonly Value[]): string[] {
   return pipeline.flatMap((stage) =>
     stage instanceof Map ? [...stage].flatMap(([name, operand]) => namesOf(name, operand)) : [],
@@ -30,7 +33,7 @@ function namesOf(name: string, operand: Value): string[] {
   return [...(typeof named === 'string' ? [named] : []), ...(Array.isArray(inner) ? foreignCollections(inner) : [])];
 }
 
-/** True when a shard has by itself everything that a pipeline reads of other collections of the database. */
+/** True when a shard alone has everything that a pipeline reads of the database's other collections. */
 export function readsLocally(
   context: RouterContext,
   db: string,

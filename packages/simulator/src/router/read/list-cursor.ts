@@ -3,7 +3,10 @@ import type { Value } from '../../bson/value.js';
 import { BatchBuilder } from './batch-size.js';
 import type { Batch, RouterCursor } from './router-cursors.js';
 
-/** A cursor over documents that are all here. As on the server it ends when it is asked for more than there is: a full batch leaves it open. */
+/**
+ * A cursor over documents in memory. As on the server it ends when a request exceeds the rest: a full batch leaves it
+ * open.
+ */
 export class ListCursor implements RouterCursor {
   #position = 0;
 

@@ -7,30 +7,30 @@ import { BatchBuilder } from './batch-size.js';
 import type { Batch, RouterCursor } from './router-cursors.js';
 import type { ShardCursor } from './shard-cursor.js';
 
-/** An order and the top-level fields that it looks at: nothing else of a document is decoded for it. */
+/** An order and its top-level fields. No other field of a document is decoded for it. */
 export interface MergeOrder {
   readonly compare: (a: Doc, b: Doc) => number;
   readonly fields: readonly string[];
 }
 
 interface MergeOptions {
-  /** Order of the result; undefined takes shard after shard. */
+  /** Order of the result. Undefined reads shard after shard. */
   readonly order?: MergeOrder | undefined;
   readonly skip: number;
   /** Infinity for no limit. */
   readonly limit: number;
-  /** What is done to each document at last, undefined for nothing. */
+  /** The last step for each document. Undefined for none. */
   readonly project?: ((document: Value) => Value) | undefined;
   /** The result is that of a pipeline. */
   readonly piped?: boolean;
 }
 
-/** Smaller documents are never too large beside the values of an order. */
+/** Smaller documents are never too large together with the values of an order. */
 const largeDocumentMin = 4 * 1024 * 1024;
 
 /**
- * Merges the cursors of several shards. It ends when it is asked for more than there is: a full batch leaves it open. Documents are only
- * decoded when they must be compared or projected.
+ * Merges the cursors of several shards. It ends when a request exceeds the rest: a full batch leaves it open. Documents
+ * are decoded only for comparisons and projections.
  */
 export class MergedCursor implements RouterCursor {
   #skipLeft: number;

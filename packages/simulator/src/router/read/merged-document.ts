@@ -11,8 +11,9 @@ const dollar = 0x24;
 const sortKeyName = '$sortKey';
 
 /**
- * What a router makes of a document that several shards have sent it for a merge by an order, or for a pipeline: it takes the first
- * top-level field whose name begins with `$` for what shards say about documents, and leaves it out (seen on 5.0.7; the next ones stay).
+ * What a router makes of a document that several shards have sent for a merge by an order, or for a pipeline. It takes
+ * the first top-level field whose name starts with `$` for the shards' metadata, and removes it (seen on 5.0.7; further
+ * ones stay).
  */
 export function withoutFirstDollarField(document: Value): Value {
   if (document instanceof Map) {
@@ -31,8 +32,8 @@ export function withoutFirstDollarField(document: Value): Value {
 }
 
 /**
- * A shard sends the values that decide about the order beside each document, in one document with it.
- * @throws CommandError 10334 when the two are larger together than servers take
+ * A shard sends the values that decide the order together with each document, in one document.
+ * @throws CommandError 10334 when the two together exceed the limit of a document
  */
 export function refuseTooLargeToOrder(document: Value, key: Doc): void {
   const bytes =

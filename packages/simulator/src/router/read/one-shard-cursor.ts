@@ -2,9 +2,9 @@ import type { CommandRequest } from '../../node/command.js';
 import type { Batch, RouterCursor } from './router-cursors.js';
 import type { ShardCursor } from './shard-cursor.js';
 
-/** A cursor whose result comes from one shard: batches are handed through as they are. */
+/** A cursor whose result comes from one shard: batches are passed through unchanged. */
 export class OneShardCursor implements RouterCursor {
-  /** @param endsWith `shard`: it is at its end with the shard's cursor; `short batch`: only when it was asked for more than there is */
+  /** @param endsWith `shard`: it ends with the shard's cursor; `short batch`: only when a request exceeds the rest */
   constructor(
     readonly namespace: string,
     private readonly cursor: ShardCursor,

@@ -1,6 +1,6 @@
 import type { Doc } from '../../bson/value.js';
 
-/** Stages that look at one document at a time, or that each shard answers for itself. */
+/** Stages that read one document at a time, or that each shard answers for itself. */
 const perDocument: ReadonlySet<string> = new Set([
   '$match',
   '$project',
@@ -14,10 +14,10 @@ const perDocument: ReadonlySet<string> = new Set([
   '$indexStats',
   '$currentOp',
 ]);
-/** Stages that a shard may do in advance on its own part, before the router does them on the whole. */
+/** Stages that a shard may apply to its own part before the router applies them to the whole. */
 const repeatable: ReadonlySet<string> = new Set(['$sort', '$limit', '$sample']);
 
-/** What the shards run of a pipeline and what the router runs on the documents they send. */
+/** The stages of a pipeline for the shards, and those that the router runs on the documents they send. */
 export function splitPipeline(pipeline: readonly Doc[]): { onShards: Doc[]; onRouter: Doc[] } {
   const onShards: Doc[] = [];
   for (const [index, stage] of pipeline.entries()) {
@@ -41,7 +41,7 @@ function asSent(stage: Doc): Doc {
   return root === undefined ? stage : new Map([['$replaceRoot', new Map([['newRoot', root]])]]);
 }
 
-/** What follows a `$sort` by `_id` and sets other fields is done by the shards, as it keeps the order in which they are merged. */
+/** The shards run stages that set other fields after a `$sort` by `_id`, as these keep the merge order. */
 function afterSort([first, ...others]: readonly Doc[]): Doc[] {
   const sort = first?.get('$sort');
   if (!(sort instanceof Map) || sort.size !== 1 || !sort.has('_id')) return [];
@@ -54,7 +54,7 @@ function setsOtherFields(stage: Doc): boolean {
   return fields instanceof Map && [...fields.keys()].every((name) => name !== '_id' && !name.startsWith('_id.'));
 }
 
-/** `$sort` may be followed by `$limit` on a shard; anything else ends with the first stage. */
+/** `$limit` may follow `$sort` on a shard. Anything else ends with the first stage. */
 function leadingRepeatable(stages: readonly Doc[]): Doc[] {
   const [first, second] = stages;
   if (first === undefined) return [];

@@ -1,10 +1,10 @@
 import { CommandError } from '../../node/command.js';
 import { isStale } from '../target/stale-routing.js';
 
-/** Codes a find passes on without a preface: the router found them itself, or the client must see them as they are. */
+/** Codes that a find passes on without a preface: the router's own, or those that clients must see unchanged. */
 const untouched: ReadonlySet<number> = new Set([43, 18, 13]);
 
-/** Runs a part of a find on shards; failures are told as a router tells them. */
+/** Runs a part of a find on shards, with failures in the words of a router. */
 export async function asShardQuery<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();

@@ -6,9 +6,9 @@ import { doc, docOf } from '../../node/doc-fields.js';
 import { ReadConcernRefused } from '../../node/read-concern-refused.js';
 
 /**
- * The cluster time a read asks for; a snapshot read without one gets the present time, the same on all shards.
+ * The cluster time that a read asks for. A snapshot read without one gets the current time, the same on all shards.
  * @returns undefined for reads of the latest state
- * @throws CommandError 72 when a time is given without level snapshot
+ * @throws CommandError 72 for a time without level snapshot
  */
 export function snapshotTime(request: CommandRequest, clock: ClusterClock): Timestamp | undefined {
   const concern = docOf(request.body.get('readConcern'));
@@ -21,7 +21,7 @@ export function snapshotTime(request: CommandRequest, clock: ClusterClock): Time
   return time instanceof Timestamp ? time : clock.current();
 }
 
-/** The command with the time that its snapshot read goes by. */
+/** The command with the time of its snapshot read. */
 export function withSnapshotTime(body: Doc, time: Timestamp | undefined): Doc {
   if (time === undefined) return body;
   const concern = docOf(body.get('readConcern')) ?? doc(['level', 'snapshot']);

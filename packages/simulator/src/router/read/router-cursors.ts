@@ -6,10 +6,10 @@ import { refuseForeignSession } from '../../shard/cursor/cursor-session.js';
 import { SessionIdentity } from '../../shard/session/session-identity.js';
 import { doc, requiredText } from '../../node/doc-fields.js';
 
-/** Open cursors of one router; the oldest idle one is given up beyond it. */
+/** Bound of the open cursors of one router. Beyond it the oldest idle one is closed. */
 const cursorsMax = 50_000;
 
-/** What one find, aggregate or getMore gives. */
+/** The result of one find, aggregate or getMore. */
 export interface Batch {
   readonly documents: Value[];
   /** True when nothing can follow. */
@@ -23,7 +23,7 @@ export interface Batch {
 /** A result that is fetched batch by batch. */
 export interface RouterCursor {
   readonly namespace: string;
-  /** A getMore waits for more; only then may it say for how long. */
+  /** The getMore waits for more. Only then it may carry a time limit. */
   readonly awaitsData?: true | undefined;
   /** @param batchSize undefined for as many as fit */
   next(batchSize: number | undefined, request: CommandRequest): Promise<Batch>;
@@ -33,10 +33,10 @@ export interface RouterCursor {
 /** The open cursors of a router. */
 export class RouterCursors {
   readonly #open = new Map<string, KeptCursor>();
-  /** Cursors that nobody asks for are given up after this many milliseconds (`cursorTimeoutMillis`). */
+  /** Idle cursors are closed after this many milliseconds (`cursorTimeoutMillis`). */
   idleMsMax = 600_000;
 
-  /** The reply to the command that made the cursor; keeps the cursor when it can give more. */
+  /** The reply to the command that created the cursor. Registers the cursor when it can return more. */
   async first(cursor: RouterCursor, batch: Batch, single: boolean, request: CommandRequest): Promise<Doc> {
     let id = Long.ZERO;
     if (single) await cursor.close(request);
@@ -87,7 +87,7 @@ export class RouterCursors {
     }
   }
 
-  /** Closes a cursor; false when there is none of this id. */
+  /** Closes a cursor. False when none has this id. */
   async kill(id: Long, request: CommandRequest): Promise<boolean> {
     const entry = this.#open.get(id.toString());
     if (entry === undefined) return false;
@@ -96,7 +96,10 @@ export class RouterCursors {
     return true;
   }
 
-  /** Loses all cursors, as the end of the router's process does; those of the shards stay until they have been idle for too long. */
+  /**
+   * Drops all cursors, as the end of the router's process does. Those of the shards stay until they have been idle for
+   * too long.
+   */
   forget(): void {
     this.#open.clear();
   }

@@ -6,7 +6,7 @@ import { doc, docOrEmpty, isTrue, textOrEmpty } from '../../node/doc-fields.js';
 import { collectionOf } from '../../node/namespace.js';
 import type { SendOptions, ShardSender } from '../target/shard-sender.js';
 
-/** A router's hold on a cursor of one shard: the documents it has sent and those still there. */
+/** A router's part of a cursor of one shard: the documents it has fetched and those still on the shard. */
 export class ShardCursor {
   #documents: Value[];
   #position = 0;
@@ -29,7 +29,7 @@ export class ShardCursor {
     this.time = time instanceof Timestamp ? time : undefined;
   }
 
-  /** Runs a command that makes a cursor. */
+  /** Runs a command that creates a cursor. */
   static async open(
     sender: ShardSender,
     shard: ClusterShard,
@@ -49,7 +49,7 @@ export class ShardCursor {
     );
   }
 
-  /** Runs the command on several shards; when one fails, the cursors of the others are closed. */
+  /** Runs the command on several shards. When one fails, the cursors of the others are closed. */
   static async openAll(
     sender: ShardSender,
     shards: readonly ClusterShard[],
@@ -58,7 +58,7 @@ export class ShardCursor {
     options: SendOptions = {},
   ): Promise<ShardCursor[]> {
     const answers: PromiseSettledResult<ShardCursor>[] = [];
-    // All shards are asked at once, whatever one of them says.
+    // All shards are asked at once, whatever one of them answers.
     for (const shard of shards)
       answers.push(...(await Promise.allSettled([ShardCursor.open(sender, shard, request, body, options)])));
     const opened = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
@@ -68,7 +68,7 @@ export class ShardCursor {
     throw failed.reason;
   }
 
-  /** The documents that are here, without asking the shard. */
+  /** The fetched documents, without a request to the shard. */
   takeAll(): Value[] {
     const documents = this.#position === 0 ? this.#documents : this.#documents.slice(this.#position);
     this.#documents = [];
@@ -76,7 +76,7 @@ export class ShardCursor {
     return documents;
   }
 
-  /** The next document that is here; undefined when the shard has to be asked. */
+  /** The next fetched document. Undefined when the shard must be asked. */
   peek(): Value | undefined {
     return this.#documents[this.#position];
   }
@@ -93,7 +93,7 @@ export class ShardCursor {
     return this.#position < this.#documents.length;
   }
 
-  /** Fetches the next batch from the shard, when nothing is left here. */
+  /** Fetches the next batch from the shard once all documents are consumed. */
   async fill(batchSize: number | undefined, request: CommandRequest): Promise<void> {
     if (this.hasBuffered || this.#id.isZero()) return;
     const body = doc(['getMore', this.#id], ['collection', collectionOf(this.namespace)]);

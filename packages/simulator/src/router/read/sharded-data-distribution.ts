@@ -12,14 +12,14 @@ import { routerVariables } from './router-variables.js';
 
 const stageName = '$shardedDataDistribution';
 
-/** True for a pipeline that begins with `$shardedDataDistribution`, which routers have since 6.0.3. */
+/** True for a pipeline that starts with `$shardedDataDistribution`, which routers have since 6.0.3. */
 export function asksDataDistribution(context: RouterContext, pipeline: readonly Doc[]): boolean {
   return context.version.atLeast(6, 0) && pipeline[0]?.has(stageName) === true;
 }
 
 /**
- * A pipeline over how many documents and bytes of each sharded collection lie on each of its shards, owned and orphaned.
- * @throws CommandError 6789102 outside of the `admin` database or behind a collection
+ * A pipeline over the number of documents and bytes that each shard has of each sharded collection, owned and orphaned.
+ * @throws CommandError 6789102 outside of the `admin` database or on a collection
  */
 export async function dataDistributionCommand(
   context: RouterContext,

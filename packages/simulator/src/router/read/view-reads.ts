@@ -13,7 +13,7 @@ import { foreignDocuments } from './foreign-collections.js';
 import { routerVariables } from './router-variables.js';
 import { resolveView, withViewCollation } from './views.js';
 
-/** Fields of a read that an aggregate has too. */
+/** Fields that reads and aggregates share. */
 const carried = [
   'lsid',
   'txnNumber',

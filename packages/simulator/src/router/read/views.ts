@@ -5,18 +5,18 @@ import { doc, docOf } from '../../node/doc-fields.js';
 import { databaseOf } from '../../node/namespace.js';
 import type { RouterContext } from '../router-context.js';
 
-/** How deep views may stand on views. */
+/** Limit of the depth of views on views. */
 const viewDepthMax = 20;
 
-/** What a view shows: the stages over a collection. */
+/** The definition of a view: the stages over a collection. */
 interface ResolvedView {
   readonly namespace: string;
   readonly stages: readonly Doc[];
-  /** What the view is read with: its own collation, the simple one if it was made with none. */
+  /** The collation of the view. The simple one if it was created without. */
   readonly collation: Doc;
 }
 
-/** The collection that a view stands on, over other views; undefined when the name is no view. */
+/** The collection under a view, through other views. Undefined when the name is no view. */
 export function resolveView(context: RouterContext, namespace: string): ResolvedView | undefined {
   let resolved: { namespace: string; stages: Doc[]; collation: Doc } | undefined;
   for (let depth = 0; depth < viewDepthMax; depth += 1) {
@@ -38,10 +38,7 @@ function ownCollation(view: { readonly options: Doc }): Doc {
   return docOf(view.options.get('collation')) ?? doc(['locale', 'simple']);
 }
 
-/**
- * The body of a read of a view, with the view's collation.
- * @throws CommandError 167 when it asks for another
- */
+/** The body of a read of a view, with the view's collation. @throws CommandError 167 for another collation */
 export function withViewCollation(body: Doc, { collation }: ResolvedView): Doc {
   const asked = docOf(body.get('collation'));
   if (asked !== undefined && [...asked].some(([name, value]) => !equalValues(value, collation.get(name) ?? null))) {
@@ -50,7 +47,7 @@ export function withViewCollation(body: Doc, { collation }: ResolvedView): Doc {
   return new Map(body).set('collation', collation);
 }
 
-/** The same, for views that the one shard they are on cannot show alone, because their collection is sharded. */
+/** The same, for views that one shard cannot answer alone, because their collection is sharded. */
 export function resolveShardedView(context: RouterContext, namespace: string): ResolvedView | undefined {
   if (context.routing.collection(namespace) !== undefined) return undefined;
   const resolved = resolveView(context, namespace);

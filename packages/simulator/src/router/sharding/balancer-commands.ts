@@ -9,7 +9,7 @@ import { planMoves, zoneSplits } from './balancer-policy.js';
 
 const bytesPerMegabyte = 1024 * 1024;
 
-/** `balancerCollectionStatus`: what the balancer would still have to do for a collection. */
+/** `balancerCollectionStatus`: what the balancer still has to do for a collection. */
 export function balancerCollectionStatus(context: RouterContext, request: CommandRequest, balancer: Balancer): Doc {
   const collection = context.catalog.sharded(requiredText(request.body, 'balancerCollectionStatus'));
   const input = balancer.input(collection);

@@ -26,11 +26,11 @@ export interface BalancingInput {
   readonly collection: ShardedCollection;
   readonly shards: readonly BalancedShard[];
   readonly zones: readonly ZoneRange[];
-  /** Since 6.0 shards are evened out by their bytes, before by their chunks; undefined for the latter, else the bytes of a range. */
+  /** Since 6.0 the balancer evens out bytes, before that chunks. Undefined for chunks, else the bytes of a range. */
   readonly rangeBytes: number | undefined;
 }
 
-/** Sizes of a range by which the fullest and the emptiest shard may differ (manual: "Migration Thresholds", 6.0). */
+/** Ranges by which the fullest and the emptiest shard may differ (manual: "Migration Thresholds", 6.0). */
 const rangesApartMax = 3;
 
 /**
@@ -79,7 +79,10 @@ function evenMove(input: BalancingInput, zone: string, used: ReadonlySet<string>
   return chunk === undefined ? undefined : { chunk, to: least.shard.id, reason: 'chunksImbalance' };
 }
 
-/** By chunks: the fullest shard has at least one more than its share, and the emptiest fewer than that. By bytes: three ranges. */
+/**
+ * By chunks: the fullest shard has at least one above the average, and the emptiest fewer than the average. By bytes:
+ * three ranges.
+ */
 function isApart(input: BalancingInput, zone: string, shards: number, least: number, most: number): boolean {
   if (input.rangeBytes !== undefined) return most - least >= rangesApartMax * input.rangeBytes;
   const total = input.collection.chunks.chunks.filter((chunk) => zoneOf(input, chunk) === zone).length;
@@ -110,7 +113,7 @@ function movable({ collection }: BalancingInput): Chunk[] {
   return collection.chunks.chunks.filter((chunk) => chunk.jumbo !== true);
 }
 
-/** The zone that holds the whole chunk; empty for none. */
+/** The zone that holds the whole chunk. Empty for none. */
 function zoneOf({ collection, zones }: BalancingInput, chunk: Chunk): string {
   const zone = zones.find((each) => {
     const [min, max] = zoneKeys(collection, each);
@@ -119,7 +122,7 @@ function zoneOf({ collection, zones }: BalancingInput, chunk: Chunk): string {
   return zone?.zone ?? '';
 }
 
-/** Bounds of zones that lie within chunks: the balancer splits there before it moves. */
+/** Bounds of zones inside chunks: the balancer splits there before it moves. */
 export function zoneSplits(
   collection: ShardedCollection,
   zones: readonly ZoneRange[],

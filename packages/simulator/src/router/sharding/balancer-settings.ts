@@ -4,12 +4,12 @@ import type { Doc, Value } from '../../bson/value.js';
 import { doc, docOf, isTrue, textOrEmpty } from '../../node/doc-fields.js';
 import type { ShardAccess } from '../../shard/shard-access.js';
 
-/** What `config.settings` says of the balancer, where clients may write it themselves. */
+/** What `config.settings` holds about the balancer. Clients may write it themselves. */
 interface BalancerSettings {
   readonly mode: 'full' | 'off' | 'autoSplitOnly';
-  /** Daily time, as `HH:MM` of the server's own clock, outside of which nothing is moved. */
+  /** Daily time, as `HH:MM` of the server's own clock, outside of which no chunk moves. */
   readonly activeWindow: { readonly start: string; readonly stop: string } | undefined;
-  /** Moves wait for the donor's clean-up. */
+  /** Moves wait for the donor's cleanup. */
   readonly waitForDelete: boolean;
 }
 
@@ -32,19 +32,19 @@ export function balancerSettings(config: ConfigDatabase): BalancerSettings {
   };
 }
 
-/** True when `config.collections` keeps the balancer off a collection (`sh.disableBalancing`). */
+/** True when `config.collections` disables the balancer for a collection (`sh.disableBalancing`). */
 export function isExempt(config: ConfigDatabase, namespace: string): boolean {
   const bytes = config.findByKey('config.collections', doc(['_id', namespace]));
   return bytes !== undefined && scanPath(bytes, 'noBalance') === true;
 }
 
-/** True before 6.0 while large chunks are split by themselves. */
+/** True before 6.0 while large chunks are split automatically. */
 export function splitsByItself(config: ConfigDatabase): boolean {
   const bytes = config.findByKey('config.settings', doc(['_id', 'autosplit']));
   return bytes === undefined || scanPath(bytes, 'enabled') !== false;
 }
 
-/** True when a time of day lies in the window; a window whose end comes before its start goes over midnight. */
+/** True when a time of day lies in the window. A window whose end comes before its start spans midnight. */
 export function inWindow({ activeWindow }: BalancerSettings, now: Date): boolean {
   if (activeWindow === undefined) return true;
   const [start, stop] = [minutesOf(activeWindow.start), minutesOf(activeWindow.stop)];

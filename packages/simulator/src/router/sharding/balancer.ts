@@ -13,7 +13,7 @@ import { markJumbo, splitChunk } from './chunk-changes.js';
 import { inRange } from './chunk-lookup.js';
 import { type Migration, moveChunk } from './chunk-migration.js';
 
-/** Time between two rounds when nothing was moved (server: 10 s), and after a move (1 s) as a part of it. */
+/** Time between two rounds without moves (server: 10 s), and after a move (1 s) as a fraction of it. */
 export const roundMsDefault = 10_000;
 const busyRoundFraction = 10;
 const chunkTooBig = 153;
@@ -21,15 +21,15 @@ const chunkTooBig = 153;
 interface BalancerOptions {
   readonly migration: Migration;
   readonly configShard: ClusterShard;
-  /** What the config server runs. */
+  /** The release of the config server. */
   readonly release: Pick<NodeRelease, 'binary'>;
-  /** Milliseconds between rounds when there was nothing to move; 0 for no rounds of its own. */
+  /** Milliseconds between rounds without moves. 0 for no rounds of its own. */
   readonly roundMs: number;
   /** Time of day, for `activeWindow`. */
   readonly now?: () => Date;
 }
 
-/** The balancer of the cluster: moves chunks by itself, round by round, while `config.settings` says so. */
+/** The balancer of the cluster: moves chunks round by round, while `config.settings` enables it. */
 export class Balancer {
   #rounds = 1;
   #round: Promise<number> | undefined;
@@ -45,7 +45,7 @@ export class Balancer {
     return new Map();
   }
 
-  /** Switches off and waits for the round that is going on. */
+  /** Stops, and waits for the current round. */
   async stop(): Promise<Doc> {
     await this.#set('off');
     await this.#round;
@@ -78,7 +78,7 @@ export class Balancer {
     clearTimeout(this.#timer);
   }
 
-  /** Everything that keeps a collection from being in balance, as moves that would mend it. */
+  /** All imbalances of a collection, as the moves that would remove them. */
   input(collection: ShardedCollection): BalancingInput {
     const {
       migration,
@@ -177,12 +177,15 @@ export class Balancer {
     for (const chunk of collection?.chunks.chunks ?? []) await this.#splitBySize(namespace, chunk.min, false);
   }
 
-  /** Since 6.0 only a range of the configured size is moved, whatever the size of its chunk. */
+  /** Since 6.0 only a range of the configured size moves, whatever the size of its chunk. */
   async #shrink(namespace: string, min: KeyValues): Promise<void> {
     if (this.options.release.binary.atLeast(6, 0)) await this.#splitBySize(namespace, min, true);
   }
 
-  /** Splits a chunk that holds more bytes than a chunk should. @param once true to split off one part of that size only */
+  /**
+   * Splits a chunk that holds more bytes than a chunk should.
+   * @param once true to split off only one part of that size
+   */
   async #splitBySize(namespace: string, min: KeyValues, once: boolean): Promise<void> {
     const {
       migration,

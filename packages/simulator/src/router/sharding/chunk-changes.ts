@@ -6,10 +6,13 @@ import type { ShardedCollection } from '../../config/sharded-collection.js';
 import type { ShardingCatalog } from '../../config/sharding-catalog.js';
 import { CommandError } from '../../node/command.js';
 
-/** Seconds for which former owners of a chunk are kept (server source: the snapshot window, when nothing else is longer). */
+/**
+ * Seconds for which former owners of a chunk are recorded (server source: the snapshot window, when nothing else is
+ * longer).
+ */
 const historySeconds = 300;
 
-/** Replaces chunks of a collection by others, in memory at once and then in the config database. */
+/** Replaces chunks of a collection by others, in memory and then in the config database. */
 async function saveChunks(
   catalog: ShardingCatalog,
   collection: ShardedCollection,
@@ -56,7 +59,7 @@ function refuseOutside(collection: ShardedCollection, chunk: Chunk, key: KeyValu
   }
 }
 
-/** Joins neighbouring chunks of one shard. Who owned them before is no longer known. */
+/** Merges adjacent chunks of one shard. Their former owners are lost. */
 export async function mergeChunks(
   catalog: ShardingCatalog,
   collection: ShardedCollection,
@@ -72,7 +75,10 @@ export async function mergeChunks(
   ]);
 }
 
-/** Makes another shard the owner of a chunk; one chunk that the donor keeps gets a new version too, so that routers look again. */
+/**
+ * Makes another shard the owner of a chunk. One chunk that the donor retains gets a new version too, so that routers
+ * refresh.
+ */
 export async function giveChunk(
   catalog: ShardingCatalog,
   collection: ShardedCollection,
@@ -93,13 +99,13 @@ export async function markJumbo(catalog: ShardingCatalog, collection: ShardedCol
   await saveChunks(catalog, collection, [chunk], [{ ...chunk, jumbo: true }]);
 }
 
-/** Clears that flag, under a new version: routers look again as after a move. */
+/** Clears that flag, with a new version: routers refresh as after a move. */
 export async function clearJumbo(catalog: ShardingCatalog, collection: ShardedCollection, chunk: Chunk): Promise<void> {
   if (chunk.jumbo !== true) return;
   await saveChunks(catalog, collection, [chunk], [{ ...withoutJumbo(chunk), version: nextMajor(collection) }]);
 }
 
-/** Gives a chunk a new version without anything else, as definition changes do that keep chunks from moving meanwhile. */
+/** Gives a chunk a new version only, as DDL changes do that keep chunks from moving. */
 export async function bumpVersion(catalog: ShardingCatalog, collection: ShardedCollection): Promise<void> {
   const [first] = collection.chunks.chunks;
   if (first !== undefined)
@@ -110,7 +116,7 @@ function nextMajor(collection: ShardedCollection): Timestamp {
   return new Timestamp({ t: collection.chunks.version().t + 1, i: 0 });
 }
 
-/** The new owner and those before that a read in the snapshot window may ask for: one at least (server source). */
+/** The new owner, and former ones that a read in the snapshot window may need: at least one (server source). */
 function keptHistory([owner, before, ...older]: readonly ChunkOwner[]): readonly ChunkOwner[] {
   const oldest_seconds = (owner?.validAfter.t ?? 0) - historySeconds;
   const kept = older.filter(({ validAfter }) => validAfter.t >= oldest_seconds);

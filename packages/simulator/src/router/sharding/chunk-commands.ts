@@ -27,7 +27,7 @@ import {
 import { type Migration, moveChunk } from './chunk-migration.js';
 import { mergeableRuns } from './mergeable-chunks.js';
 
-/** Code of a chunk that has no key to be split at. */
+/** Code of a chunk that has no key at which it can be split. */
 const cannotSplit = 87;
 
 /** `split` a chunk at a key (`middle`), or in the middle of its documents (`find`, `bounds`). */
@@ -60,7 +60,7 @@ export async function splitCommand(context: RouterContext, request: CommandReque
   return new Map();
 }
 
-/** Keys under a hashed field are hashes, which are longs, or its ends. Throws CommandError 87 for others. */
+/** Keys under a hashed field are hashes, which are longs, or its ends. @throws CommandError 87 for others */
 function refuseNoHash({ key }: ShardedCollection, chunk: Chunk, at: KeyValues): void {
   const value = at[key.hashedIndex] ?? null;
   if (key.hashedIndex < 0 || isHashBound(value)) return;
@@ -82,7 +82,8 @@ function refuseForms(find: Doc, bounds: readonly Doc[], middle: Doc): void {
 
 /**
  * The shard key in the middle of a chunk's documents.
- * @throws CommandError 87 when there is none that would split it, 96 for a chunk without documents, 72 for a shard without any
+ * @throws CommandError 87 when there is none that would split it, 96 for a chunk without documents, 72 for a shard
+ * without any
  */
 function medianKey(context: RouterContext, collection: ShardedCollection, chunk: Chunk): KeyValues {
   const { access } = context.catalog.shard(chunk.shard);
@@ -113,7 +114,10 @@ function medianKey(context: RouterContext, collection: ShardedCollection, chunk:
   return key;
 }
 
-/** `mergeChunks`: joins neighbouring chunks of one shard. A router that knows the collection as unsharded, or with another key, does not look again. */
+/**
+ * `mergeChunks`: merges adjacent chunks of one shard. A router that knows the collection as unsharded, or with another
+ * key, does not refresh.
+ */
 export async function mergeChunksCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = requiredText(request.body, 'mergeChunks');
   const bounds = listedBounds(request.body);
@@ -160,7 +164,9 @@ function fills(chunks: readonly Chunk[], min: KeyValues, max: KeyValues): boolea
   );
 }
 
-/** `mergeAllChunksOnShard` (7.0): joins whatever neighbours of a shard nobody asks for at an earlier time any more. */
+/**
+ * `mergeAllChunksOnShard` (7.0): merges adjacent chunks of a shard that no read at an earlier time can need any more.
+ */
 export async function mergeAllChunksCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = requiredText(request.body, 'mergeAllChunksOnShard');
   const shard = context.catalog.shard(requiredText(request.body, 'shard'));
@@ -170,7 +176,7 @@ export async function mergeAllChunksCommand(context: RouterContext, request: Com
   return new Map();
 }
 
-/** `moveChunk`: gives a whole chunk to another shard. Its router forgets where the chunks were, as it does after a split. */
+/** `moveChunk`: moves a whole chunk to another shard. Its router drops its routing, as it does after a split. */
 export async function moveChunkCommand(
   context: RouterContext,
   request: CommandRequest,
@@ -201,8 +207,8 @@ export async function moveChunkCommand(
 }
 
 /**
- * `moveRange` (6.0): gives the range from `min` to `max` to another shard, splitting its chunk where needed. One of the
- * bounds may be left out: the chunk's own takes its place.
+ * `moveRange` (6.0): moves the range from `min` to `max` to another shard, and splits its chunk where needed. One of
+ * the bounds may be omitted: the chunk's own bound replaces it.
  */
 export async function moveRangeCommand(
   context: RouterContext,
@@ -231,7 +237,7 @@ export async function moveRangeCommand(
   return new Map();
 }
 
-/** The chunk that ends at, or holds the keys just below, a bound. */
+/** The chunk that ends at a bound, or holds the keys just below it. */
 function chunkBelow(collection: ShardedCollection, max: KeyValues): Chunk {
   const below = collection.chunks.chunks.filter((chunk) => compareKeys(chunk.min, max) < 0);
   const chunk = below[below.length - 1];

@@ -7,23 +7,26 @@ import { CommandError } from '../../node/command.js';
 import type { RouterContext } from '../router-context.js';
 import { equalityFields } from '../../query/bounds.js';
 
-/** A bound that a command gives, completed to the whole shard key. */
+/** A bound of a command, completed to the whole shard key. */
 export function boundKey(collection: ShardedCollection, bound: Doc): Value[] {
   return collection.key.boundFrom(bound);
 }
 
-/** A sharded collection that the router looks up anew, and knows from then on. Throws CommandError 118 when it is not sharded. */
+/**
+ * A sharded collection that the router refreshes, and knows from then on.
+ * @throws CommandError 118 when it is not sharded
+ */
 export function lookedUp({ catalog, routing }: RouterContext, namespace: string): ShardedCollection {
   routing.forget(namespace);
   return routing.collection(namespace) ?? catalog.sharded(namespace);
 }
 
-/** A refusal that routers tell in words alone. */
+/** A refusal that routers return without a code. */
 export function errorWithoutCode(message: string): CommandError {
   return new CommandError(0, '', message);
 }
 
-/** Two bounds of chunks, each with the whole shard key. Throws CommandError without a code for others. */
+/** Two bounds of chunks, each with the whole shard key. @throws CommandError without a code for others */
 export function boundsOf(collection: ShardedCollection, min: Doc, max: Doc): [KeyValues, KeyValues] {
   if (!isShardKey(collection, min) || !isShardKey(collection, max)) {
     const shown = `[${documentText(min)},${documentText(max)})`;
@@ -44,19 +47,19 @@ export function rangeText({ key }: ShardedCollection, min: KeyValues, max: KeyVa
   return `[${documentText(key.boundDocument(min))}, ${documentText(key.boundDocument(max))})`;
 }
 
-/** The chunk of a document that a command describes. Throws CommandError 61 for a key in no chunk. */
+/** The chunk of a document in a command. @throws CommandError 61 for a key in no chunk */
 export function chunkOfFound(collection: ShardedCollection, find: Doc): Chunk | undefined {
   const key = collection.key.keyFrom(equalityFields(find));
   return key === undefined ? undefined : chunkWith(collection, key);
 }
 
-/** The chunk that holds a key. Throws CommandError 61 for a key beyond all chunks. */
+/** The chunk that holds a key. @throws CommandError 61 for a key beyond all chunks */
 export function chunkWith(collection: ShardedCollection, key: KeyValues): Chunk {
   collection.chunks.ownerOf(key, collection);
   return collection.chunks.find(key);
 }
 
-/** The chunk with these bounds; undefined where none has them. Throws CommandError 61 as `chunkWith`. */
+/** The chunk with these bounds, or undefined. @throws CommandError 61 as `chunkWith` */
 export function chunkBetween(
   collection: ShardedCollection,
   [min, max]: readonly [KeyValues, KeyValues],

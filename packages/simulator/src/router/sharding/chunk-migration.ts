@@ -14,34 +14,38 @@ import type { RangeDeletions } from './range-deletions.js';
 export interface Migration {
   readonly catalog: ShardingCatalog;
   readonly ranges: RangeDeletions;
-  /** Milliseconds a shard leaves orphans where they are (`orphanCleanupDelaySecs`). */
+  /** Milliseconds that a shard keeps orphans (`orphanCleanupDelaySecs`). */
   readonly cleanupDelayMs: (shard: string) => number;
-  /** Milliseconds that the last step of a move from a shard waits for transactions that wrote to the collection (`migrationLockAcquisitionMaxWaitMS`). */
+  /**
+   * Milliseconds that the last step of a move waits for transactions that wrote to the collection
+   * (`migrationLockAcquisitionMaxWaitMS`).
+   */
   readonly lockWaitMs: (shard: string) => number;
-  /** Bytes that a chunk may hold to be moved. */
+  /** Largest chunk that may move, in bytes. */
   readonly chunkBytesMax: () => number;
 }
 
 interface MoveOptions {
   /** Ends when the donor has cleaned up. */
   readonly waitForDelete?: boolean;
-  /** Moves a chunk however large it is. */
+  /** Moves a chunk of any size. */
   readonly forceJumbo?: boolean;
   readonly signal: AbortSignal;
 }
 
-/** A chunk may be larger than its size by this before it counts as too large (server source: migration chunk cloner). */
+/** Tolerance of a chunk's size before it counts as too large (server source: migration chunk cloner). */
 const tooLargeFactor = 1.3;
 const writeConflict = 112;
 
-/** Shards that give or take a chunk; each takes part in one migration at a time. */
+/** Donors and recipients of chunks. Each takes part in one migration at a time. */
 const busy = new WeakMap<ShardingCatalog, Set<string>>();
 
 /**
- * Moves a chunk: copies its documents and what sessions remember of them, changes the owner, and leaves the rest to the
- * clean-up. Writers see one change of owner: nothing is lost between copy and change.
- * @param min lower bound of the chunk, which is looked up anew after every wait
- * @throws CommandError 117 when a shard takes part in another migration; 153 for a chunk that is too large; 24 when transactions hold it up
+ * Moves a chunk: copies its documents and the session records of their writes, changes the owner, and leaves the rest
+ * to the cleanup. Writers see one change of owner: nothing is lost between copy and change.
+ * @param min lower bound of the chunk, which is looked up again after every wait
+ * @throws CommandError 117 when a shard takes part in another migration; 153 for a chunk that is too large; 24 when
+ * transactions block it
  */
 export async function moveChunk(
   migration: Migration,
@@ -92,7 +96,10 @@ interface HandedOver {
   readonly saved: Promise<void>;
 }
 
-/** Hands the chunk over as soon as no transaction stands in the way: one that wrote on the old owner, or one that holds a key on the new. */
+/**
+ * Hands the chunk over as soon as no transaction blocks it: one that wrote on the old owner, or one that holds a key on
+ * the new.
+ */
 async function handOverBetweenTransactions(
   migration: Migration,
   namespace: string,
@@ -116,7 +123,7 @@ async function handOverBetweenTransactions(
   }
 }
 
-/** Copy and change of owner, in one go. @returns resolves when the config database shows it */
+/** Copies and changes the owner in one step. @returns resolves when the config database shows it */
 function handOver(
   { catalog, chunkBytesMax }: Migration,
   collection: ShardedCollection,

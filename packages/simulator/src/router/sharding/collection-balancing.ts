@@ -11,8 +11,8 @@ const bytesPerMegabyte = 1024 * 1024;
 const chunkMegabytesMax = 1024;
 
 /**
- * `configureCollectionBalancing`: a collection's own size of ranges, whether its chunks are merged by themselves, and
- * defragmentation, which here is done at once.
+ * `configureCollectionBalancing`: a collection's own size of ranges, whether its chunks are merged automatically, and
+ * defragmentation, which is immediate here.
  * @throws CommandError 2 for a size below 1 MB or above 1 GB; 118 for a collection that is not sharded
  */
 export async function configureCollectionBalancing(context: RouterContext, request: CommandRequest): Promise<Doc> {
@@ -38,7 +38,7 @@ function mergingOf(body: Doc): ShardedCollection['balancing'] {
   return body.has('enableAutoMerger') ? { mergesAutomatically: isTrue(body.get('enableAutoMerger')) } : {};
 }
 
-/** Joins neighbouring chunks on every shard. */
+/** Merges adjacent chunks on every shard. */
 async function defragment({ catalog, clock }: RouterContext, namespace: string): Promise<void> {
   for (const shard of catalog.sharded(namespace).chunks.shards) {
     for (const run of mergeableRuns(catalog.sharded(namespace), shard, clock.current())) {

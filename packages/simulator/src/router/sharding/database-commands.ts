@@ -6,7 +6,7 @@ import type { CollectionFacts } from '../../shard/shard-access.js';
 import type { RouterContext } from '../router-context.js';
 import type { Migration } from './chunk-migration.js';
 
-/** `enableSharding`: makes the database and lets its collections be sharded. */
+/** `enableSharding`: creates the database and allows sharded collections in it. */
 export async function enableShardingCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const name = requiredText(request.body, 'enableSharding');
   const asked = request.body.get('primaryShard');
@@ -26,9 +26,9 @@ export async function enableShardingCommand(context: RouterContext, request: Com
 }
 
 /**
- * `movePrimary`: moves the unsharded collections and the views of a database to another shard, where each gets a new UUID
- * (server source, cloner). Streams show the drops on the shard that loses them up to 7.0, and the creations on the other.
- * @throws CommandError 24 when transactions hold it up for as long as they may a chunk
+ * `movePrimary`: moves the unsharded collections and the views of a database to another shard, where each gets a new
+ * UUID (server source, cloner). Streams show the drops on the donor up to 7.0, and the creations on the recipient.
+ * @throws CommandError 24 when transactions block it for as long as they may block a chunk
  */
 export async function movePrimaryCommand(
   context: RouterContext,
@@ -64,7 +64,7 @@ export async function movePrimaryCommand(
     );
     from.access.forgetCollection(namespace, !catalog.version.atLeast(8, 0));
   }
-  // What is sharded is made there, too, without documents.
+  // Sharded collections are created there too, without documents.
   for (const { namespace, uuid, options, indexes } of from.access.collectionsOf(name)) {
     if (catalog.movedTo(namespace) === undefined) to.access.ensureCollection(namespace, uuid, options, indexes);
   }

@@ -2,10 +2,13 @@ import type { Timestamp } from 'bson';
 import type { Chunk } from '../../config/chunk-map.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 
-/** A chunk may lose its history once no snapshot read reaches back to its last move (`minSnapshotHistoryWindowInSeconds`). */
+/**
+ * A chunk may drop its history once no snapshot read reaches back to its last move
+ * (`minSnapshotHistoryWindowInSeconds`).
+ */
 const historySeconds = 300;
 
-/** Runs of two and more neighbouring chunks of a shard that are neither jumbo nor moved recently. */
+/** Runs of at least two adjacent chunks of a shard that are neither jumbo nor moved recently. */
 export function mergeableRuns(collection: ShardedCollection, shard: string, now: Timestamp): Chunk[][] {
   const runs: Chunk[][] = [];
   let run: Chunk[] = [];

@@ -12,12 +12,12 @@ import type { RouterContext } from '../router-context.js';
 import type { Migration } from './chunk-migration.js';
 import { besideOf, copyAside, ownedDocuments } from './reshard-collection.js';
 
-/** What unsharded collections count as sharded by, where they are kept track of. */
+/** The shard key of unsharded collections that are tracked. */
 const trackedKey = ShardKeyPattern.parse(doc(['_id', new Int32(1)]));
 
 /**
- * `moveCollection` (8.0): an unsharded collection gets a new UUID on another shard, and is kept track of from then on.
- * @throws CommandError 26 and 70 for what does not exist; 115 for a sharded one
+ * `moveCollection` (8.0): an unsharded collection gets a new UUID on another shard, and is tracked from then on.
+ * @throws CommandError 26 and 70 for missing ones; 115 for a sharded one
  */
 export async function moveCollectionCommand(
   context: RouterContext,
@@ -42,8 +42,9 @@ export async function moveCollectionCommand(
 }
 
 /**
- * `unshardCollection` (8.0): a sharded collection becomes an unsharded one under a new UUID, on the shard that is named or on the first.
- * @throws CommandError 118 for one that is not sharded; 70 for a shard that does not exist
+ * `unshardCollection` (8.0): a sharded collection becomes an unsharded one under a new UUID, on the given shard or on
+ * the first.
+ * @throws CommandError 118 for one that is not sharded; 70 for a missing shard
  */
 export async function unshardCollectionCommand(
   context: RouterContext,
@@ -81,17 +82,20 @@ function wantedShard({ catalog }: RouterContext, id: string): ClusterShard {
 interface Move {
   readonly namespace: string;
   readonly facts: CollectionFacts;
-  /** Shards that lose what they have of it. */
+  /** Shards that lose their part of it. */
   readonly from: readonly ClusterShard[];
   /** Shows the event. */
   readonly noted: ClusterShard;
   readonly to: ClusterShard;
-  /** As it was sharded before. */
+  /** Its sharding until then. */
   readonly key: ShardKeyPattern;
   readonly provenance: string;
 }
 
-/** Copies documents under a new UUID, shows the event under the old one, and puts the copy in the collection's place, unseen. */
+/**
+ * Copies documents under a new UUID, shows the event under the old one, and replaces the collection by the copy without
+ * events.
+ */
 async function place(context: RouterContext, move: Move, documents: readonly Uint8Array[]): Promise<void> {
   const { namespace, facts, from, noted, to, key, provenance } = move;
   const uuid = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);

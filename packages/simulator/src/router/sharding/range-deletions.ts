@@ -10,7 +10,7 @@ import { databaseOf } from '../../node/namespace.js';
 import { internalRequest } from '../../node/internal-request.js';
 import { inRange } from './chunk-lookup.js';
 
-/** How often a clean-up that has to wait looks whether it may go on. */
+/** How often a waiting cleanup checks whether it may continue. */
 const heldUpMs = 50;
 /** How long a migration waits for ranges that it brings back (server: `receiveChunkWaitForRangeDeleterTimeoutMS`). */
 const returnWaitMs = 10_000;
@@ -21,14 +21,14 @@ interface PendingRange {
   readonly collection: ShardedCollection;
   readonly min: KeyValues;
   readonly max: KeyValues;
-  /** Cursors that were opened on the shard up to now may still need the documents. */
+  /** Cursors opened on the shard so far may still need the documents. */
   readonly cursorMark: number;
   timer: NodeJS.Timeout | undefined;
   readonly done: Promise<void>;
   readonly finish: () => void;
 }
 
-/** The ranges that chunk migrations left behind on their donors, until they are cleaned up. */
+/** The ranges that chunk migrations left on their donors, until they are cleaned up. */
 export class RangeDeletions {
   readonly #pending = new Set<PendingRange>();
 
@@ -145,7 +145,7 @@ export class RangeDeletions {
   }
 }
 
-/** A clean-up waits while it is suspended, while its shard is down, and for cursors that were open before the chunk moved. */
+/** A cleanup waits while it is suspended, while its shard is down, and for cursors that were opened before the move. */
 function isHeldUp(range: PendingRange): boolean {
   const { shard, cursorMark } = range;
   const namespace = presentName(range);
@@ -156,7 +156,7 @@ function isHeldUp(range: PendingRange): boolean {
   );
 }
 
-/** The name that the collection of a range has now; undefined when it is gone. */
+/** The current name of a range's collection. Undefined when it was dropped. */
 function presentName({ shard, collection }: PendingRange): string | undefined {
   const all = shard.stored.collectionsOf(databaseOf(collection.namespace));
   return all.find(({ uuid }) => compareValues(uuid, collection.uuid) === 0)?.namespace;

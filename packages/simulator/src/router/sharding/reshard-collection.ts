@@ -14,12 +14,12 @@ import type { CollectionFacts } from '../../shard/shard-access.js';
 import type { RouterContext } from '../router-context.js';
 import { indexName, servesKey } from './shard-collection.js';
 
-/** Chunks until 7.1, when none are asked for (manual: `reshardCollection`). */
+/** Default number of chunks until 7.1 (manual: `reshardCollection`). */
 const chunksDefault = 90;
 
 /**
- * `reshardCollection`: gives a sharded collection another shard key. Its documents are copied into a collection under a
- * new UUID, which takes its place at once.
+ * `reshardCollection`: changes the shard key of a sharded collection. Its documents are copied into a collection under
+ * a new UUID, which replaces it at once.
  * @throws CommandError 118 for a collection that is not sharded, 2 and 72 for options the server refuses
  */
 export async function reshardCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
@@ -62,7 +62,7 @@ function refuseOptions(body: Doc): void {
   if (body.has('shardDistribution')) throw unsimulated('shardDistribution');
 }
 
-/** The documents that belong to the collection; orphans stay behind. */
+/** The documents that the shards own. Orphans stay behind. */
 export function ownedDocuments(
   { catalog }: RouterContext,
   { namespace, key, chunks }: ShardedCollection,
@@ -103,7 +103,7 @@ function newChunks(
   });
 }
 
-/** Copies the documents to their new shards and puts the copies in the collection's place, without an event. */
+/** Copies the documents to their new shards and replaces the collection by the copies, without an event. */
 function replaceData(
   { catalog }: RouterContext,
   collection: ShardedCollection,
@@ -124,12 +124,12 @@ function replaceData(
   }
 }
 
-/** Where servers keep the copy of a collection until it takes the collection's place. */
+/** Where servers store the copy of a collection until it replaces the collection. */
 export function besideOf({ namespace, uuid }: Pick<CollectionFacts, 'namespace' | 'uuid'>): string {
   return `${databaseOf(namespace)}.system.resharding.${uuid.toUUID().toString()}`;
 }
 
-/** Makes the copy of a collection on a shard, under a UUID of its own, without an event. */
+/** Creates the copy of a collection on a shard, under a UUID of its own, without an event. */
 export function copyAside(
   { access }: ClusterShard,
   facts: CollectionFacts,

@@ -15,7 +15,7 @@ import type { CollectionFacts } from '../../shard/shard-access.js';
 import type { RouterContext } from '../router-context.js';
 
 /**
- * `shardCollection`: makes the collection and its shard-key index where missing, and places its first chunks.
+ * `shardCollection`: creates the collection and its shard-key index where missing, and places its first chunks.
  * @throws CommandError 20, 23, 2, 72, 31412 as the server refuses
  */
 export async function shardCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
@@ -52,7 +52,7 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   return reply;
 }
 
-/** Since 6.0 a database needs no `enableSharding`, and is made when it is not there (manual: `enableSharding`). */
+/** Since 6.0 a database needs no `enableSharding`, and is created when missing (manual: `enableSharding`). */
 async function shardableDatabase(context: RouterContext, name: string): Promise<DatabaseEntry> {
   return context.version.atLeast(6, 0) ? context.catalog.createDatabase(name, true) : context.requireDatabase(name);
 }
@@ -94,7 +94,7 @@ function invalidOptions(message: string): CommandError {
   return new CommandError(72, 'InvalidOptions', message);
 }
 
-/** Zones that are there already must have the key's fields, and hashes under a hashed one. Throws CommandError 72. */
+/** Existing zones must have the key's fields, and hashes under a hashed one. @throws CommandError 72 */
 function refuseOtherZones(key: ShardKeyPattern, zones: readonly ZoneRange[]): void {
   for (const { minDocument, maxDocument } of zones) {
     const shown = `${documentText(minDocument)} -->> ${documentText(maxDocument)}`;
@@ -138,7 +138,7 @@ function refuseCollection(facts: CollectionFacts, body: Doc, key: ShardKeyPatter
 }
 
 /**
- * Indexes that do not go with a shard key, or none that serves it where there are documents.
+ * Refuses indexes that conflict with a shard key, and a missing one where there are documents.
  * @param isSharded true where the key refines another one
  * @throws CommandError 72
  */
@@ -250,7 +250,10 @@ function noteUnowned({ catalog }: RouterContext, collection: ShardedCollection):
   }
 }
 
-/** Tells change streams with expanded events. Since 8.0 without the number of chunks, which it no longer takes. */
+/**
+ * The event of change streams with expanded events. Since 8.0 without the number of chunks, which the command no longer
+ * takes.
+ */
 function noteSharded(context: RouterContext, body: Doc, collection: ShardedCollection): void {
   const description = doc(['shardKey', collection.key.doc], ['unique', collection.unique]);
   if (!context.version.atLeast(8))

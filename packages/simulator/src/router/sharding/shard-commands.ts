@@ -22,12 +22,13 @@ export function getShardMap(context: RouterContext): Doc {
   );
 }
 
-/** Members that are there and could become shards, by `setName/host:port`. */
+/** Running members that could become shards, by `setName/host:port`. */
 export type AvailableShards = ReadonlyMap<string, (id: string) => ClusterShard>;
 
 /**
- * `addShard`: takes a member that was started beside the cluster.
- * @throws CommandError 96 when nobody listens there; 20 when the name is taken or the member holds a database that the cluster has
+ * `addShard`: adds a member that was started next to the cluster.
+ * @throws CommandError 96 when nothing listens there; 20 when the name is in use or the member holds a database of the
+ * cluster
  */
 export async function addShardCommand(
   context: RouterContext,
@@ -72,7 +73,7 @@ export async function beginConfigShard({ catalog, configShard, deployment }: Rou
   return new Map();
 }
 
-/** `transitionToDedicatedConfigServer` (8.0): the config server is drained as a shard, and ends to be one. */
+/** `transitionToDedicatedConfigServer` (8.0): drains the config server as a shard, then removes it from the shards. */
 export async function endConfigShard(context: RouterContext): Promise<Doc> {
   const reply = await drain(context, context.configShard.id);
   const { writeBlock } = context.deployment;
@@ -82,8 +83,8 @@ export async function endConfigShard(context: RouterContext): Promise<Doc> {
 }
 
 /**
- * `removeShard`: makes the balancer move everything away, tells how far it is, and at the end removes the shard.
- * @throws CommandError 20 for the last shard; 70 for one that does not exist
+ * `removeShard`: makes the balancer move everything away, reports the progress, and at the end removes the shard.
+ * @throws CommandError 20 for the last shard; 70 for an unknown one
  */
 export async function removeShardCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   return drain(context, requiredText(request.body, 'removeShard'));

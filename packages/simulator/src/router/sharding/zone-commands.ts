@@ -17,7 +17,7 @@ export async function addShardToZoneCommand(context: RouterContext, request: Com
   return new Map();
 }
 
-/** `removeShardFromZone`. Throws CommandError 163 for the last shard of a zone that ranges are bound to. */
+/** `removeShardFromZone`. @throws CommandError 163 for the last shard of a zone with ranges */
 export async function removeShardFromZoneCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const { catalog } = context;
   const shard = zonedShard(context, requiredText(request.body, 'removeShardFromZone'));
@@ -42,8 +42,8 @@ function zonedShard({ catalog }: RouterContext, id: string): ClusterShard {
 }
 
 /**
- * `updateZoneKeyRange`: binds a range of shard keys to a zone, or frees it with `zone: null`. The bounds of a sharded collection's ranges
- * are completed to its shard key.
+ * `updateZoneKeyRange`: binds a range of shard keys to a zone, or frees it with `zone: null`. The bounds of a sharded
+ * collection's ranges are completed to its shard key.
  * @throws CommandError 9 or 61 for bounds that do not fit; 178 for overlaps; 177 when no shard is in the zone
  */
 export async function updateZoneKeyRangeCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
@@ -96,7 +96,7 @@ function wholeRange({ catalog }: RouterContext, namespace: string, min: Doc, max
   return [whole(min), whole(max)];
 }
 
-/** Bounds under a hashed field are hashes, which are longs, or its ends. Throws CommandError 72 for others. */
+/** Bounds under a hashed field are hashes, which are longs, or its ends. @throws CommandError 72 for others */
 function refuseNoHashes({ catalog }: RouterContext, namespace: string, min: Doc, max: Doc): void {
   const key = catalog.collection(namespace)?.key;
   const hashed = key?.fields[key.hashedIndex];

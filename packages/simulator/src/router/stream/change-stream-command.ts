@@ -44,7 +44,7 @@ export async function changeStreamCommand(
   return context.cursors.first(merged, merged.first(), false, request);
 }
 
-/** A shard that is asked to read after a time that it has not reached writes an entry of a later one. */
+/** A shard that has not reached the time of a read writes an entry of a later one. */
 function moveUpTo({ catalog }: RouterContext, after: Value | undefined): void {
   if (!(after instanceof Timestamp)) return;
   for (const { access } of catalog.shards) {
@@ -77,13 +77,13 @@ function mergedStart(
   };
 }
 
-/** From now on: just behind the present cluster time. */
+/** From now on: just after the current cluster time. */
 function startNow(context: RouterContext): StreamStart {
   const now = context.clock.current();
   return { kind: 'time', clusterTime: new Timestamp({ t: now.t, i: now.i + 1 }) };
 }
 
-/** The token as the client gave it, with what stands beside its `_data`. */
+/** The token as the client sent it, with the fields next to its `_data`. */
 function startToken(start: StreamStart, stage: Doc | undefined): Doc | undefined {
   if (start.kind === 'time') return undefined;
   const options = stage?.get('$changeStream');

@@ -13,7 +13,7 @@ import type { ShardStream, ShardStreamEvent, StreamStart } from '../../shard/sha
 import { BatchBuilder } from '../read/batch-size.js';
 import type { Batch, RouterCursor } from '../read/router-cursors.js';
 
-/** How long a getMore waits for events when the client names no time (server default for tailable cursors). */
+/** How long a getMore waits for events without a given time (server default for tailable cursors). */
 const awaitMsDefault = 1000;
 /** Events fetched ahead from one shard. */
 const aheadEventsMax = 1000;
@@ -21,7 +21,7 @@ const aheadBytesMax = 16_777_216;
 
 /** The shards whose streams are merged. */
 interface StreamSources {
-  /** All shards of the cluster now; one that joins later is read from then on. */
+  /** All current shards of the cluster. One that joins later is read from then on. */
   readonly shards: () => readonly ClusterShard[];
   readonly open: (shard: ClusterShard, start: StreamStart) => ShardStream;
 }
@@ -30,7 +30,7 @@ export interface MergedStreamStart {
   readonly start: StreamStart;
   /** Token of the position before the first event. */
   readonly token: Doc;
-  /** The event of the token must be met on some shard before any other event. */
+  /** Some shard must return the event of the token before any other event. */
   readonly resumesAtEvent: boolean;
   /** Format of the tokens of empty batches. */
   readonly tokenVersion: ResumeTokenVersion;
@@ -47,7 +47,7 @@ interface Source {
 export class MergedStream implements RouterCursor {
   readonly awaitsData = true;
   readonly #sources: Source[] = [];
-  /** Everything up to here has been given. */
+  /** Everything up to here has been returned. */
   #reached: Timestamp | undefined;
   #token: Doc;
   #awaitsToken: boolean;
@@ -64,7 +64,7 @@ export class MergedStream implements RouterCursor {
     for (const shard of streams.shards()) this.#add(shard, from.start);
   }
 
-  /** The batch that the command itself answers with: a router gives only the position, events come with the first getMore. */
+  /** The first batch of the command: a router returns only the position. Events come with the first getMore. */
   first(): Batch {
     return { documents: [], exhausted: false, postBatchResumeToken: this.#token };
   }
@@ -94,7 +94,7 @@ export class MergedStream implements RouterCursor {
     this.#sources.push({ shard, stream: this.streams.open(shard, start), ahead: [], position: 0 });
   }
 
-  /** A shard that has joined the cluster is read from where the others are. */
+  /** A shard that joins the cluster is read from the position of the others. */
   #addNewShards(): void {
     for (const shard of this.streams.shards()) {
       if (this.#sources.some((source) => source.shard.id === shard.id)) continue;
@@ -130,7 +130,7 @@ export class MergedStream implements RouterCursor {
     this.#awaitsToken = false;
   }
 
-  /** The shard whose next event is the next of all; undefined while a shard may still send an earlier one. */
+  /** The shard with the next event of all. Undefined while a shard may still send an earlier one. */
   #nextSource(): Source | undefined {
     let first: Source | undefined;
     let bound: Timestamp | undefined;
@@ -164,7 +164,7 @@ export class MergedStream implements RouterCursor {
     return this.#sources.some((source) => source.position >= source.ahead.length);
   }
 
-  /** The time up to which every shard's events have been given. */
+  /** The time up to which every shard's events have been returned. */
   #scannedByAll(): Timestamp {
     let time: Timestamp | undefined;
     for (const source of this.#sources) {

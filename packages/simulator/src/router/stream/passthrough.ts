@@ -8,12 +8,13 @@ import { collectionOf } from '../../node/namespace.js';
 import type { Batch, RouterCursor } from '../read/router-cursors.js';
 import type { RouterContext } from '../router-context.js';
 
-/** The option of `aggregate` by which a router hands a change stream of one shard on as it is; since 6.0. */
+/** The option of `aggregate` by which a router passes on a change stream of one shard unchanged. Since 6.0. */
 export const PASSTHROUGH_FIELD = '$_passthroughToShard';
 
 /**
- * `aggregate` with `$_passthroughToShard`: the change stream of one shard, as that shard gives it.
- * @throws CommandError 40415 before 6.0, 6273801 without `$changeStream`, 6273803 for the config server, 70 for an unknown shard
+ * `aggregate` with `$_passthroughToShard`: the change stream of one shard, unchanged.
+ * @throws CommandError 40415 before 6.0, 6273801 without `$changeStream`, 6273803 for the config server, 70 for an
+ * unknown shard
  */
 export async function passthroughCommand(
   context: RouterContext,
@@ -51,7 +52,7 @@ function shardId(body: Doc): string {
   );
 }
 
-/** A change stream of one shard that a router hands on. */
+/** A change stream of one shard that a router passes on. */
 class PassthroughCursor implements RouterCursor {
   readonly awaitsData = true;
   readonly namespace: string;

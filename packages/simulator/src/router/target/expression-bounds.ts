@@ -4,7 +4,7 @@ import { comparedAcrossTypes, type Interval, intersection, point } from './value
 
 type Comparison = '$eq' | '$gt' | '$gte' | '$lt' | '$lte';
 
-/** Each comparison seen from its other side. */
+/** Each comparison with its sides swapped. */
 const turned: Readonly<Record<Comparison, Comparison>> = {
   $eq: '$eq',
   $gt: '$lt',
@@ -14,7 +14,8 @@ const turned: Readonly<Record<Comparison, Comparison>> = {
 };
 
 /**
- * What a `$expr` says about fields: comparisons of a field with a constant, alone or under `$and`. They compare across types.
+ * What a `$expr` states about fields: comparisons of a field with a constant, alone or under `$and`. They compare
+ * across types.
  * @param simple false when strings are compared under a collation
  */
 export function expressionBounds(expression: Value, simple: boolean): Map<string, readonly Interval[]> {

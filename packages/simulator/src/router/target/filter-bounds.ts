@@ -14,10 +14,10 @@ import {
 } from './value-intervals.js';
 
 /**
- * The values that each field can have in documents that a filter matches, as the bounds of an index say it. Fields that the filter
- * says nothing usable about are absent; an empty list says that nothing matches.
- * @param simple false when strings are compared under a collation, so that bounds made of them say nothing
- * @param hashed field of which only hashes are known: all that is no equality can mean any value
+ * The values that each field can have in documents that match a filter, as index bounds state it. Fields without usable
+ * conditions are absent. An empty list means that nothing matches.
+ * @param simple false when strings are compared under a collation, so that bounds on them mean nothing
+ * @param hashed field of which only hashes are known: a condition other than equality can mean any value
  */
 export function filterBounds(filter: Doc, simple: boolean, hashed?: string): Map<string, readonly Interval[]> {
   const bounds = new Map<string, readonly Interval[]>();
@@ -31,7 +31,7 @@ export function filterBounds(filter: Doc, simple: boolean, hashed?: string): Map
   return bounds;
 }
 
-/** Alternatives only bound fields that nothing else bounds: an index is scanned for the one or the other. */
+/** Alternatives bound only fields that nothing else bounds: an index is scanned for one or the other. */
 function addAlternatives(
   bounds: Map<string, readonly Interval[]>,
   branches: Value,
@@ -85,7 +85,7 @@ function fieldBounds(operand: Value, simple: boolean): readonly Interval[] | und
   return bounds;
 }
 
-/** Each condition by itself is a hash or any value; conditions that exclude each other do not show it. */
+/** Each condition alone is a hash or any value. Contradictory conditions do not show. */
 function hashedBounds(operand: Value, simple: boolean): readonly Interval[] | undefined {
   if (operand instanceof BSONRegExp) return undefined;
   if (!(operand instanceof Map) || !isOperatorDocument(operand)) return equalTo(operand, simple);
@@ -128,7 +128,7 @@ function listed(values: Value, simple: boolean): readonly Interval[] | undefined
   return each.every((intervals) => intervals !== undefined) ? union(each.flat()) : undefined;
 }
 
-/** True when the bounds of the condition hold nothing that it does not match, so that it can be turned round. */
+/** True when the bounds of the condition hold only values that it matches, so that it can be negated. */
 function isExactCondition(condition: Value): boolean {
   if (!(condition instanceof Map) || condition.size !== 1) return false;
   const [operator] = condition.keys();
@@ -139,13 +139,13 @@ function without(intervals: readonly Interval[] | undefined): readonly Interval[
   return intervals === undefined ? undefined : complement(intervals);
 }
 
-/** The bounds of equality; for a regular expression the strings it can match and itself. */
+/** The bounds of equality. For a regular expression: the strings it can match, and itself. */
 function equalTo(value: Value, simple: boolean): readonly Interval[] | undefined {
   if (value instanceof BSONRegExp) return simple ? union([beginningWith(prefixOf(value)), point(value)]) : undefined;
   return isComparable(value, simple) ? [point(value instanceof UndefinedValue ? null : value)] : undefined;
 }
 
-/** The plain letters and digits that every match begins with. */
+/** The plain letters and digits that start every match. */
 function prefixOf({ pattern, options }: BSONRegExp): string {
   if (options !== '' || pattern.includes('|')) return '';
   return /^\^([A-Za-z0-9_ \-/:]+)(?![A-Za-z0-9_ \-/:*?+{])/.exec(pattern)?.[1] ?? '';
@@ -156,7 +156,7 @@ function isComparable(value: Value, simple: boolean): boolean {
   return simple || !(typeof value === 'string' || value instanceof Map || value instanceof BSONSymbol);
 }
 
-/** The bounds of a field, all values when the filter does not narrow it. */
+/** The bounds of a field. All values when the filter does not narrow it. */
 export function boundsOf(bounds: ReadonlyMap<string, readonly Interval[]>, field: string): readonly Interval[] {
   return bounds.get(field) ?? allValues;
 }

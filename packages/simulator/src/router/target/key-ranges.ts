@@ -12,9 +12,11 @@ interface ShardKeyRange {
 }
 
 /**
- * The ranges of whole shard keys that bounds of single fields allow. As on the server, open ends count as closed, and behind the first
- * field that is more than one value every further field only contributes its first and last value (server source: flattenBounds).
- * @returns undefined when the leading field is not bound, so that nothing is narrowed; an empty list when nothing can match
+ * The ranges of whole shard keys that bounds of single fields allow. As on the server, open ends count as closed. After
+ * the first field with more than one value, every further field only contributes its first and last value (server
+ * source: flattenBounds).
+ * @returns undefined when the leading field is not bound, so that nothing is narrowed; an empty list when nothing can
+ * match
  */
 export function keyRanges(
   key: ShardKeyPattern,
@@ -40,7 +42,7 @@ function extended(range: ShardKeyRange, { from, to }: Interval): ShardKeyRange {
   return { min: [...range.min, from.value], max: [...range.max, to.value] };
 }
 
-/** Hashes have no order of their values: only points can be told. */
+/** Hashes do not keep the order of their values: only points can be used. */
 function hashed(intervals: readonly Interval[]): readonly Interval[] {
   if (!intervals.every(isPoint))
     return [{ from: { value: new MinKey(), inclusive: true }, to: { value: new MaxKey(), inclusive: true } }];

@@ -8,7 +8,7 @@ import { docOf } from '../../node/doc-fields.js';
 import { filterBounds } from './filter-bounds.js';
 import { keyRanges } from './key-ranges.js';
 
-/** What a query's filter says about where its documents are. */
+/** What a query's filter states about the place of its documents. */
 export interface QueryTarget {
   readonly shards: readonly string[];
   /** True when the filter fixes the whole shard key. */
@@ -16,10 +16,10 @@ export interface QueryTarget {
 }
 
 /**
- * The shards that can hold documents of a filter: the owner of the key it fixes, or the owners of every chunk within the bounds it puts
- * on the shard key's leading fields.
- * @param collation of the command; strings compared under a collation other than simple say nothing about the shard key
- * @param chunks owners to go by, the present ones unless a time is read
+ * The shards that can hold documents of a filter: the owner of the key that it fixes, or the owners of every chunk
+ * within its bounds on the shard key's leading fields.
+ * @param collation of the command; strings compared under a collation other than simple mean nothing for the shard key
+ * @param chunks owners to use: the current ones, unless the read is at a time
  */
 export function targetQuery(
   collection: ShardedCollection,
@@ -37,7 +37,7 @@ export function targetQuery(
   return { shards: shardsInBounds(collection.key, filter, simple, chunks), exactKey: false };
 }
 
-/** One shard at least: that of the lowest chunk answers for a filter that nothing can match, as on the server. */
+/** At least one shard: that of the lowest chunk answers for a filter that nothing can match, as on the server. */
 function shardsInBounds(key: ShardKeyPattern, filter: Doc, simple: boolean, chunks: ChunkMap): readonly string[] {
   const ranges =
     chunks.shards.length === 1 ? undefined : keyRanges(key, filterBounds(filter, simple, key.fields[key.hashedIndex]));
@@ -63,7 +63,7 @@ function fixedValues(collection: ShardedCollection, filter: Doc, simple: boolean
   return new Map([...values].filter(([, value]) => isPlain(value, false)));
 }
 
-/** True for values that can only mean equality, so that the filter need not be analysed. */
+/** True for values that can only mean equality, so that the filter needs no analysis. */
 function isPlain(value: Value | undefined, simple: boolean): boolean {
   return (
     value instanceof ObjectId ||

@@ -3,19 +3,19 @@ import type { DatabaseEntry } from '../../config/database-entry.js';
 import type { ShardingCatalog } from '../../config/sharding-catalog.js';
 import { databaseOf } from '../../node/namespace.js';
 
-/** Namespaces a router remembers; beyond it everything is looked up anew. */
+/** Bound of the namespaces in a routing table. Beyond it the table starts empty. */
 const namespacesMax = 10_000;
 
-/** The picture by which a command chose its shards. */
+/** The routing by which a command chose its shards. */
 export interface RoutingPicture {
   readonly namespace: string;
-  /** Undefined for a namespace that was taken to be unsharded. */
+  /** Undefined for a namespace that counted as unsharded. */
   readonly collection: ShardedCollection | undefined;
 }
 
 /**
- * What one router knows of the cluster, as of the last time it looked. It looks again only when a shard tells that the
- * picture is stale, when the router itself has changed something, or on `flushRouterConfig`.
+ * What one router knows of the cluster, as of its last refresh. It refreshes only when a shard reports stale routing,
+ * when the router itself has changed something, or on `flushRouterConfig`.
  */
 export class RoutingTable {
   readonly #collections = new Map<string, ShardedCollection | undefined>();
@@ -23,7 +23,7 @@ export class RoutingTable {
 
   constructor(private readonly catalog: ShardingCatalog) {}
 
-  /** The sharded collection of this name; undefined for one that is taken to be unsharded. */
+  /** The sharded collection of this name. Undefined for one that counts as unsharded. */
   collection(namespace: string): ShardedCollection | undefined {
     if (this.#collections.has(namespace)) return this.#collections.get(namespace);
     const present = this.catalog.collection(namespace);
@@ -36,7 +36,7 @@ export class RoutingTable {
     return { namespace, collection: this.collection(namespace) };
   }
 
-  /** The database's entry; one that does not exist is looked for each time. */
+  /** The database's entry. A missing one is looked up each time. */
   database(name: string): DatabaseEntry | undefined {
     const known = this.#databases.get(name);
     if (known !== undefined) return known;
@@ -45,13 +45,13 @@ export class RoutingTable {
     return present;
   }
 
-  /** Forgets what is known of a namespace and its database, so that it is looked up anew. */
+  /** Drops what is known of a namespace and its database, so that it is looked up again. */
   forget(namespace: string): void {
     this.#collections.delete(namespace);
     this.#databases.delete(databaseOf(namespace));
   }
 
-  /** Forgets a database with all its collections. */
+  /** Drops a database with all its collections. */
   forgetDatabase(name: string): void {
     for (const namespace of this.#collections.keys())
       if (databaseOf(namespace) === name) this.#collections.delete(namespace);

@@ -13,23 +13,23 @@ import { staleConfigError, staleDatabaseError } from './stale-routing.js';
 /** Databases whose collections live on the config server. */
 const configDatabases: ReadonlySet<string> = new Set(['config', 'admin']);
 
-/** By what a command was sent to its shard. */
+/** How a command chose its shard. */
 interface SentBy {
   /** Cluster time of a snapshot read. */
   readonly time?: Timestamp | undefined;
   /** Cluster time at which a transaction reads. */
   readonly transactionTime?: Timestamp | undefined;
-  /** The picture the router went by; undefined for commands that go to a shard whatever it owns. */
+  /** The routing that the router used. Undefined for commands that go to a shard whatever it owns. */
   readonly picture?: RoutingPicture | undefined;
 }
 
 /**
- * Which documents a shard owns, as of the command or at a cluster time; lets through everything where no chunk has
- * moved. A cursor keeps the ownership of the command that opened it, as the server's cursors do.
+ * Which documents a shard owns, as of the command or at a cluster time. Accepts everything where no chunk has moved. A
+ * cursor keeps the ownership of the command that opened it, as the server's cursors do.
  */
 export class ShardOwnership implements RoutedAccess {
   readonly #owned = new Map<string, ShardedCollection | undefined>();
-  /** Collections of which every document was the shard's own when they were first asked for. */
+  /** Collections of which the shard owned every document at the first check. */
   readonly #whole = new Set<ShardedCollection>();
 
   constructor(

@@ -14,9 +14,14 @@ export interface SendOptions {
   readonly sequences?: ReadonlyMap<string, Uint8Array[]>;
   /** Cluster time of a snapshot read. */
   readonly time?: Timestamp | undefined;
-  /** By what the shard was chosen; a shard that knows better refuses. Undefined for commands that go to a shard whatever it owns. */
+  /**
+   * The basis on which the shard was chosen. A shard that knows better refuses. Undefined for commands that go to a
+   * shard whatever it owns.
+   */
   readonly picture?: RoutingPicture | undefined;
-  /** True for commands that a router has under way on several shards at once: none of them knows of the times that the others give. */
+  /**
+   * True for commands that a router runs on several shards at once: none of them knows the times that the others issue.
+   */
   readonly atOnce?: boolean;
 }
 
@@ -30,7 +35,7 @@ export class ShardSender {
     private readonly transactions: RouterTransactions,
   ) {}
 
-  /** @param request the client's command, whose connection, signal, session and transaction go along */
+  /** @param request the client's command, whose connection, signal, session and transaction go to the shards */
   run(shard: ClusterShard, request: CommandRequest, body: Doc, options: SendOptions = {}): Promise<Doc> {
     let sent = new Map(body);
     for (const name of carried) {
@@ -60,7 +65,7 @@ export class ShardSender {
       : this.#noted(shard.id, sent, joins ? this.#leaves(shard.id, transaction, reply) : reply);
   }
 
-  /** A shard that finds the router's picture stale has not taken part. */
+  /** A shard that reports stale routing has not taken part. */
   async #leaves(shard: string, transaction: RoutedTransaction, answer: Promise<Doc>): Promise<Doc> {
     try {
       return await answer;
@@ -70,7 +75,7 @@ export class ShardSender {
     }
   }
 
-  /** Takes note of what a participant of a transaction says about itself. */
+  /** Records the state that a participant of a transaction reports. */
   async #noted(shard: string, sent: Doc, answer: Promise<Doc>): Promise<Doc> {
     const reply = await answer;
     this.transactions.of(sent)?.noteReply(shard, reply.get('readOnly') !== false);
@@ -78,12 +83,12 @@ export class ShardSender {
     return reply;
   }
 
-  /** @throws CommandError 13388 or 249 when a shard knows better than the picture */
+  /** @throws CommandError 13388 or 249 when a shard reports that the routing is stale */
   refuseStale(shard: ClusterShard, picture: RoutingPicture | undefined): void {
     new ShardOwnership(this.catalog, shard, { picture }).refuseStale();
   }
 
-  /** Sends the same command to several shards as one that all of them are asked at once: a failure of one keeps it from no other. */
+  /** Sends the same command to several shards at once: a failure of one does not stop the others. */
   async runOnEach(
     shards: readonly ClusterShard[],
     request: CommandRequest,
@@ -97,7 +102,7 @@ export class ShardSender {
     return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
   }
 
-  /** Sends the same command to several shards, one after the other; stops at the first failure. */
+  /** Sends the same command to several shards, one after the other. Stops at the first failure. */
   async runOnAll(
     shards: readonly ClusterShard[],
     request: CommandRequest,

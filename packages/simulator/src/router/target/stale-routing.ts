@@ -1,15 +1,18 @@
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import type { RouterContext } from '../router-context.js';
 
-/** How often a router looks again before it gives up (server: `kMaxNumStaleVersionRetries`). */
+/** How often a router refreshes before it fails (server: `kMaxNumStaleVersionRetries`). */
 export const staleRetriesMax = 10;
 
 const staleConfig = 13_388;
 const staleDatabase = 249;
-/** A shard that a stale picture names may have been removed. */
+/** A shard in a stale routing table may have been removed. */
 const shardNotFound = 70;
 
-/** A shard's refusal of a command whose sender does not know what the shard owns. Routers look again; clients never see it. */
+/**
+ * A shard's refusal of a command whose sender does not know what the shard owns. Routers refresh, and clients never see
+ * it.
+ */
 export function staleConfigError(namespace: string, shard: string): CommandError {
   return new CommandError(staleConfig, 'StaleConfig', `version mismatch detected for ${namespace} on ${shard}`);
 }
@@ -27,7 +30,7 @@ export function isStaleCode(code: number | undefined): boolean {
   return code === staleConfig || code === staleDatabase || code === shardNotFound;
 }
 
-/** Runs a command, again with a fresh picture of its namespace whenever a shard finds the picture stale. */
+/** Runs a command, and again with a refreshed routing of its namespace whenever a shard reports that it is stale. */
 async function withFreshRouting<T>(context: RouterContext, namespace: string, run: () => Promise<T>): Promise<T> {
   for (let retry = 0; ; retry += 1) {
     try {

@@ -33,7 +33,7 @@ export function isPoint({ from, to }: Interval): boolean {
   return from.inclusive && to.inclusive && compareValues(from.value, to.value) === 0;
 }
 
-/** The values above or below one, of its type only, as comparison operators of a query mean them. */
+/** The values above or below one, of its type only, as comparison operators of a query. */
 export function comparedWith(operator: '$gt' | '$gte' | '$lt' | '$lte', value: Value): Interval[] {
   const end = { value, inclusive: operator === '$gte' || operator === '$lte' };
   if (isNumber(value) && Number.isNaN(toNumber(value))) return end.inclusive ? [point(value)] : [];
@@ -43,27 +43,27 @@ export function comparedWith(operator: '$gt' | '$gte' | '$lt' | '$lte', value: V
   ]);
 }
 
-/** The values above or below one, whatever their type, as comparison expressions mean them. */
+/** The values above or below one, whatever their type, as comparison expressions. */
 export function comparedAcrossTypes(operator: '$gt' | '$gte' | '$lt' | '$lte', value: Value): Interval[] {
   const end = { value, inclusive: operator === '$gte' || operator === '$lte' };
   return present([operator === '$gt' || operator === '$gte' ? { from: end, to: highest } : { from: lowest, to: end }]);
 }
 
-/** All strings that begin with some text. */
+/** All strings with some prefix. */
 export function beginningWith(prefix: string): Interval {
   const last = prefix.length - 1;
   const end = prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1);
   return { from: closed(prefix), to: prefix === '' ? bracket('').to : { value: end, inclusive: false } };
 }
 
-/** What lies in both lists; both are in order and do not overlap within. */
+/** The intersection of both lists, each in order and without overlaps. */
 export function intersection(a: readonly Interval[], b: readonly Interval[]): Interval[] {
   return present(
     a.flatMap((one) => b.map((other) => ({ from: later(one.from, other.from), to: earlier(one.to, other.to) }))),
   );
 }
 
-/** What lies in any of the lists, in order, overlaps joined. */
+/** The union of the lists, in order, with overlaps joined. */
 export function union(intervals: readonly Interval[]): Interval[] {
   const joined: Interval[] = [];
   for (const interval of [...intervals].sort((a, b) => compareValues(a.from.value, b.from.value))) {
@@ -118,7 +118,7 @@ function further(a: IntervalEnd, b: IntervalEnd): IntervalEnd {
 const dateMax = 2n ** 63n - 1n;
 const timestampMax = 0xffffffff;
 
-/** All values of a value's type; the types' first values in the server's order. */
+/** All values of a value's type: the types' first values in the server's order. */
 function bracket(value: Value): Interval {
   switch (typeOf(value)) {
     case ElementType.int32:

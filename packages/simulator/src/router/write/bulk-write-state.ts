@@ -3,7 +3,7 @@ import type { RouterContext } from '../router-context.js';
 import type { WriteOutcome } from './write-outcome.js';
 import type { WriteKind } from './write-statements.js';
 
-/** One bulk write while it is worked on. */
+/** One bulk write in progress. */
 export interface BulkWrite {
   readonly context: RouterContext;
   readonly request: CommandRequest;

@@ -14,8 +14,8 @@ import { WriteOutcome } from './write-outcome.js';
 import { type WriteKind, writeStatements } from './write-statements.js';
 
 /**
- * `insert`, `update` or `delete` through a router. Statements that go to shards which know better are sent again. One that
- * cannot be targeted has the router look again, once for a bulk, before it counts as failed (server: `BatchWriteExec`).
+ * `insert`, `update` or `delete` through a router. Statements refused for stale routing are sent again. One that cannot
+ * be targeted makes the router refresh, once for a bulk, before it counts as failed (server: `BatchWriteExec`).
  */
 export async function bulkWrite(context: RouterContext, request: CommandRequest, kind: WriteKind): Promise<Doc> {
   checkSessionFields(request.body);
@@ -45,9 +45,9 @@ export async function bulkWrite(context: RouterContext, request: CommandRequest,
 }
 
 /**
- * Sends statements by the router's present picture.
+ * Sends statements by the router's current routing.
  * @param indexes of the statements, in order
- * @returns those that were not executed because the picture was stale, in order
+ * @returns those that were not executed because the routing was stale, in order
  */
 async function runRound(bulk: BulkWrite, indexes: Iterable<number>): Promise<number[]> {
   const { context, namespace, ordered, outcome, request, statements } = bulk;
@@ -66,7 +66,7 @@ async function runRound(bulk: BulkWrite, indexes: Iterable<number>): Promise<num
   let failedAt: number | undefined;
   let ended: Error | undefined;
   for (const part of splitByShard(bulk, picture.collection, asked)) {
-    // All shards of a statement are asked at once: what one of them says keeps it from no other.
+    // All shards of a statement are asked at once: the answer of one does not stop the others.
     if (failedAt !== undefined && part.indexes[0] !== failedAt) break;
     if (failedAt !== undefined && request.body.get('autocommit') === false) {
       await runUnheard(bulk, part, picture);
@@ -86,7 +86,9 @@ async function runRound(bulk: BulkWrite, indexes: Iterable<number>): Promise<num
   return stale.sort((a, b) => a - b);
 }
 
-/** Within a transaction a router listens no further once a shard has failed: the others have been asked all the same. */
+/**
+ * Within a transaction a router ignores the shards that answer after a failed one. They have been asked all the same.
+ */
 async function runUnheard(bulk: BulkWrite, part: ShardPart, picture: RoutingPicture): Promise<void> {
   const transaction = bulk.context.transactions.of(bulk.request.body);
   const before = transaction?.participants.get(part.shard) ?? 'unheard';
@@ -94,7 +96,7 @@ async function runUnheard(bulk: BulkWrite, part: ShardPart, picture: RoutingPict
   transaction?.participants.set(part.shard, before);
 }
 
-/** The present picture, or a new one when statements cannot be targeted by a stale one. A transaction keeps to what it has. */
+/** The current routing, or a new one when stale routing cannot target statements. A transaction keeps its own. */
 function pictureFor(bulk: BulkWrite, indexes: readonly number[]): RoutingPicture {
   const { context, namespace, request } = bulk;
   const picture = context.routing.picture(namespace);

@@ -36,7 +36,7 @@ export async function findAndModifyCommand(context: RouterContext, request: Comm
   return reply;
 }
 
-/** A document that the change takes to another shard is moved there. */
+/** A document that the change moves to another shard is moved there. */
 async function modify(
   context: RouterContext,
   request: CommandRequest,

@@ -13,24 +13,24 @@ import type { RouterContext } from '../router-context.js';
 import type { RoutingPicture } from '../target/routing-table.js';
 import { abortEverywhere, commitEverywhere } from '../transaction-commands.js';
 
-/** Code of an update that its shard cannot carry out, because the document would belong to another one. */
+/** Code of an update that its shard cannot run, because the document would belong to another one. */
 export const wouldChangeOwningShard = 283;
 
 interface Move {
   readonly from: ClusterShard;
   readonly to: ClusterShard;
-  /** By which `to` was chosen. */
+  /** The routing that chose `to`. */
   readonly picture: RoutingPicture;
   readonly id: Doc;
   readonly after: Uint8Array;
-  /** True for an upsert, of which nothing is there yet. */
+  /** True for an upsert that found no document. */
   readonly isNew: boolean;
 }
 
 /**
- * Updates one document so that it belongs to another shard: deleted on the one and inserted on the other, in one transaction.
- * @param images what the shard told with its refusal: `preImage` and `postImage`
- * @throws CommandError 72 in a batch of several statements, and whatever the transaction fails with
+ * Moves one document to another shard by an update: deletes it on one and inserts it on the other, in one transaction.
+ * @param images from the shard's refusal: `preImage` and `postImage`
+ * @throws CommandError 72 in a batch of several statements, and the failures of the transaction
  */
 export async function changeOwningShard(
   context: RouterContext,
@@ -66,7 +66,9 @@ export function imageOf(images: Doc, name: 'preImage' | 'postImage'): Doc {
   return image instanceof RawDocument ? decodeDocument(image.bytes) : docOrEmpty(image);
 }
 
-/** The server deletes by the whole document as a filter, which fails for field names that begin with a dollar sign. */
+/**
+ * The server deletes with the whole document as a filter, which fails for field names that start with a dollar sign.
+ */
 function refuseDollarFields(before: Doc): void {
   try {
     compileMatcher(before);
@@ -76,7 +78,7 @@ function refuseDollarFields(before: Doc): void {
   }
 }
 
-/** Deletes and inserts in the client's transaction, or in one of the router's own under the number of the retryable write. */
+/** Deletes and inserts in the client's transaction, or in the router's own under the number of the retryable write. */
 async function moveDocument(
   context: RouterContext,
   request: CommandRequest,

@@ -10,13 +10,13 @@ import type { RouterContext } from '../router-context.js';
 /** Documents that `$out` inserts with one command. */
 const insertBatchMax = 1000;
 
-/** The last stage of a pipeline when it writes. */
+/** The last stage of a pipeline that writes. */
 export function outputStage(pipeline: readonly Doc[]): Doc | undefined {
   const last = pipeline.at(-1);
   return last?.has('$out') === true ? last : undefined;
 }
 
-/** True when a shard can carry out the output itself: its target is on this shard alone. */
+/** True when a shard can run the output itself: its target is on this shard alone. */
 export function writesLocally(context: RouterContext, db: string, shard: ClusterShard, stage: Doc): boolean {
   const namespace = outputNamespace(db, stage);
   return (

@@ -11,9 +11,9 @@ import type { ShardPart } from './split-by-shard.js';
 import { shardWriteBody, statementField } from './write-statements.js';
 
 /**
- * Sends one part of a bulk write to its shard and takes what comes back into the outcome.
- * @param picture by which the shard was chosen; undefined when it does not matter what the shard owns
- * @returns indexes of the statements that the shard did not execute because the picture was stale
+ * Sends one part of a bulk write to its shard and adds the reply to the outcome.
+ * @param picture the routing that chose the shard; undefined when ownership does not matter
+ * @returns indexes of the statements that the shard did not execute because the routing was stale
  */
 export async function runPart(
   bulk: BulkWrite,
@@ -37,7 +37,10 @@ export async function runPart(
   }
 }
 
-/** A failure after which a whole transaction may be tried again, in the words of the router; others are told like those of statements. */
+/**
+ * A failure after which a client may retry the whole transaction, in the words of the router. Others look like those of
+ * statements.
+ */
 function metInTransaction({ context }: BulkWrite, { shard }: ShardPart, error: CommandError): CommandError {
   if (shard === context.configShard.id) return error;
   const { connectionString } = context.catalog.shard(shard);
@@ -69,14 +72,14 @@ async function send(bulk: BulkWrite, part: ShardPart, picture: RoutingPicture | 
   return doc(['n', new Int32(1)], ['nModified', new Int32(0)], ['upserted', [upserted]]);
 }
 
-/** The error of an update that would take its document to another shard. */
+/** The error of an update that would move its document to another shard. */
 function ownerRefusal(reply: Doc): Doc | undefined {
   const errors = reply.get('writeErrors');
   const error = Array.isArray(errors) ? docOf(errors[0]) : undefined;
   return numberOf(error?.get('code')) === wouldChangeOwningShard ? error : undefined;
 }
 
-/** Place within the part of the first statement that met a shard which knew better; those behind it were not executed either. */
+/** Place within the part of the first statement that met stale routing. Those after it were not executed either. */
 function firstStale(errors: Value | undefined): number | undefined {
   for (const each of Array.isArray(errors) ? errors : []) {
     const error = docOf(each);

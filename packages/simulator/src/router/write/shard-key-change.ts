@@ -5,13 +5,13 @@ import { ElementType } from '../../bson/element-type.js';
 import { elementName, scanElements, scanPath, scanTopLevel } from '../../bson/scan.js';
 import type { Value } from '../../bson/value.js';
 
-/** Operators whose fields are given by name on the left side only. */
+/** Operators whose fields appear by name on the left side only. */
 const operatorSign = 0x24;
 const emptyDocumentBytes = 5;
 
 /**
- * True when an update statement may give its document another shard key. Decides by the statement's bytes;
- * in doubt it says true. A key of `_id` alone never changes: shards refuse that.
+ * True when an update statement may change its document's shard key. Decides by the statement's bytes, and returns true
+ * when unsure. A key of `_id` alone never changes: shards refuse that.
  */
 export function mayChangeShardKey(collection: ShardedCollection, statement: Uint8Array): boolean {
   if (collection.key.fields.every((field) => field === '_id')) return false;
@@ -19,8 +19,8 @@ export function mayChangeShardKey(collection: ShardedCollection, statement: Uint
 }
 
 /**
- * True when an upsert may insert a document under another shard key than its filter names, `_id` among it. Decides by the statement's
- * bytes; in doubt it says true.
+ * True when an upsert may insert a document under a shard key other than its filter's, `_id` included. Decides by the
+ * statement's bytes, and returns true when unsure.
  */
 export function mayInsertElsewhere(collection: ShardedCollection, statement: Uint8Array): boolean {
   return mayWriteKey(collection, statement, true);
@@ -64,7 +64,7 @@ function replacementDiffers(collection: ShardedCollection, statement: Uint8Array
   return key === undefined || compareKeys(key, collection.key.keyOf(replacement)) !== 0;
 }
 
-/** A field of the filter, its name taken as one piece or as a path. */
+/** A field of the filter, its name read as one piece or as a path. */
 function filterField(statement: Uint8Array, field: string): Value | undefined {
   const filter = scanTopLevel(statement, 'q');
   if (filter === undefined) return undefined;

@@ -8,15 +8,15 @@ export interface ShardPart {
   readonly shard: string;
   /** Set on a part with one statement that may move its document to another shard. */
   readonly mayMoveIn?: ShardedCollection;
-  /** True for a statement that goes to every shard, whatever it owns, so that nothing about it can be stale. */
+  /** True for a statement that goes to every shard, whatever it owns, so that its routing cannot be stale. */
   readonly everywhere?: boolean;
   readonly statements: Uint8Array[];
   readonly indexes: number[];
 }
 
 /**
- * Splits statements by the shards they go to. Ordered: a part ends where the next statement goes elsewhere. Unordered:
- * one part for each shard. A statement that cannot be targeted counts as failed.
+ * Splits statements by their shards. Ordered: a part ends where the next statement goes elsewhere. Unordered: one part
+ * for each shard. A statement that cannot be targeted counts as failed.
  * @param indexes of the statements to be sent, in order
  */
 export function* splitByShard(
@@ -43,7 +43,7 @@ export function* splitByShard(
     if (targeted.mayMove) {
       if (last !== undefined) yield last;
       last = undefined;
-      // Statements for one shard stay in the client's order, as one document may be the subject of several.
+      // Statements for one shard stay in the client's order, as several may concern one document.
       yield* parts.values();
       parts.clear();
       for (const shard of targeted.shards)

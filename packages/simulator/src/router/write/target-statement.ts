@@ -20,7 +20,7 @@ export interface TargetedStatement {
 
 /**
  * Finds the shards of one statement of a bulk write.
- * @throws CommandError 61 or 72 when a statement for one document cannot be told where to go
+ * @throws CommandError 61 or 72 when a statement for one document has no single target
  */
 export function targetStatement(
   collection: ShardedCollection,
@@ -77,7 +77,7 @@ function updateShards(
   );
 }
 
-/** An update as a router shows it: with what is left out. */
+/** An update as a router shows it: with its defaults. */
 function updateRequest(statement: Doc): Doc {
   const shownAfter = new Set(['q', 'u', 'multi', 'upsert', 'collation']);
   const rest = [...statement].filter(([name]) => !shownAfter.has(name));

@@ -5,7 +5,7 @@ import { doc, docOf, numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import { errorName } from '../../node/error-name.js';
 import type { WriteKind } from './write-statements.js';
 
-/** Adds up what the shards say of the parts of one bulk write. */
+/** Sums up the shards' replies to the parts of one bulk write. */
 export class WriteOutcome {
   #n = 0;
   #modified = 0;
@@ -38,7 +38,7 @@ export class WriteOutcome {
     if (concern !== undefined) this.#writeConcernError ??= shardConcernError(shard, concern);
   }
 
-  /** Takes a failure of the whole command for a shard: each of its statements has failed with it. */
+  /** Adds a failure of the whole command for a shard: each of its statements has failed with it. */
   fail(error: CommandError, indexes: readonly number[]): void {
     for (const index of indexes) {
       const fields = doc(
@@ -90,7 +90,7 @@ function errorFields(index: number, error: Doc): Doc {
 
 const multipleErrors = 65;
 
-/** What several shards say against one statement: one error where they agree (server source: `combineOpErrors`). */
+/** The errors of several shards for one statement: one error where they agree (server source: `combineOpErrors`). */
 function joined(index: number, first: Doc, second: Doc): Doc {
   if (numberOf(first.get('code')) === numberOf(second.get('code'))) return first;
   return doc(

@@ -20,8 +20,8 @@ export function isWriteKind(name: string): name is WriteKind {
 }
 
 /**
- * The statements of a bulk write as bytes, wherever they were sent.
- * @throws CommandError 16 when there are none or too many
+ * The statements of a bulk write as bytes, in either form of the message.
+ * @throws CommandError 16 for none or too many
  */
 export function writeStatements(request: CommandRequest, kind: WriteKind): readonly Uint8Array[] {
   const field = statementField[kind];
@@ -42,7 +42,7 @@ function arrayStatements(body: Doc, field: string): Uint8Array[] {
   });
 }
 
-/** The command that goes to one shard: everything but the statements, and the statements' numbers in the client's batch. */
+/** The command for one shard: everything but the statements, and the statements' numbers in the client's batch. */
 export function shardWriteBody(request: CommandRequest, kind: WriteKind, indexes: readonly number[]): Doc {
   const body = new Map(request.body);
   body.delete(statementField[kind]);
