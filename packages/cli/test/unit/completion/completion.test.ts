@@ -48,7 +48,7 @@ describe('bash', () => {
   };
 
   test.skipIf(!has('bash'))('completes commands, options and choices (bash)', () => {
-    expect(complete('re')).toEqual(['resume', 'reverse']);
+    expect(complete('re')).toEqual(['resume', 'reverse', 'report']);
     expect(complete('start', '--enable')).toEqual(['--enable-user-write-blocking']);
     expect(complete('start', '--build-indexes', 'n')).toEqual(['never']);
     expect(complete('unblock', 'cl')).toEqual(['cluster0', 'cluster1']);
@@ -69,6 +69,6 @@ describe('fish', () => {
       .split('\n')
       .map((line) => line.split('\t')[0])
       .filter(Boolean);
-    expect(lines).toEqual(['resume', 'reverse', 'never', 'cluster0', 'cluster1']);
+    expect(lines).toEqual(['resume', 'reverse', 'report', 'never', 'cluster0', 'cluster1']);
   });
 });

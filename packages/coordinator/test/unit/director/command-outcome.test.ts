@@ -37,8 +37,8 @@ describe('outcomeFailure', () => {
         /The accepting instances .* ([Rr]epeat|send) /,
       );
     expect(failureOf({ a: refused, b: refused }).errorDescription).toContain('No instance accepted it.');
-    expect(failureOf({ a: accepted, b: timedOut }).errorDescription).toContain('shown by progress');
-    expect(failureOf({ a: accepted, b: refused }).errorDescription).not.toContain('shown by progress');
+    expect(failureOf({ a: accepted, b: timedOut }).errorDescription).toContain('Read progress');
+    expect(failureOf({ a: accepted, b: refused }).errorDescription).not.toContain('Read progress');
   });
 
   it('lists every instance in the order of the ids, up to a bound', () => {

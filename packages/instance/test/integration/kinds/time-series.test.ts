@@ -24,7 +24,7 @@ it('time series are refused until they are excluded', async () => {
   await refuses(fixture, instance, startBody(), {
     status: 422,
     error: 'timeSeriesNotSupported',
-    says: /shop\.readings.*exclude them/,
+    says: /shop\.readings.*Exclude them/,
   });
   await instance.migrate(startBody({ excludeNamespaces: [{ database: 'shop', collections: ['readings'] }] }));
   const migrated = await fixture.cluster1.client.db('shop').listCollections().toArray();

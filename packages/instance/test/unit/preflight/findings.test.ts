@@ -210,7 +210,7 @@ const findings: Finding[] = [
     result: 'failed',
     name: 'migrationExists',
     prepare: (fixture) => void fixture.destinationServer.add('convoy_metadata.migration'),
-    says: /remove it there with convoy cleanup/,
+    says: /remove it with convoy cleanup/,
   },
   {
     what: 'zones over collections to come',
