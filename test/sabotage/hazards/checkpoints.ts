@@ -31,8 +31,8 @@ export const checkpointHazards: readonly Hazard[] = [
         takesOut: 'the reading time above every dropped event',
         file: instance('copy/copy-partition.ts'),
         symbol: 'beginReading',
-        find: 'highestTime([deps.position(), partition.dropped, ',
-        replace: 'highestTime([deps.position(), ',
+        find: 'highestTime([deps.stream.position, partition.dropped, ',
+        replace: 'highestTime([deps.stream.position, ',
         tests: [
           instanceTest('copy/partitions.test.ts', 'is at least %s, and the stream is routed up to it before the read'),
         ],

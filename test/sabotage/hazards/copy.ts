@@ -260,7 +260,7 @@ export const copyHazards: readonly Hazard[] = [
         takesOut: 'the wait of a partition',
         file: instance('copy/copy-partition.ts'),
         symbol: 'attemptCopy',
-        find: "if (table.collection.readBy !== 'uuid') await deps.untilNamed(table.collection, stop);",
+        find: "if (table.collection.readBy !== 'uuid') await deps.stream.untilNamed(table.collection, stop);",
         replace: '',
         tests: [
           integrationTest(
@@ -353,8 +353,8 @@ export const copyHazards: readonly Hazard[] = [
         takesOut: 'the wait where the read names the UUID',
         file: instance('copy/copy-partition.ts'),
         symbol: 'attemptCopy',
-        find: "if (table.collection.readBy !== 'uuid') await deps.untilNamed",
-        replace: "if (table.collection.readBy === 'name') await deps.untilNamed",
+        find: "if (table.collection.readBy !== 'uuid') await deps.stream.untilNamed",
+        replace: "if (table.collection.readBy === 'name') await deps.stream.untilNamed",
         tests: [
           instanceTest(
             'copy/copy-partition.test.ts',

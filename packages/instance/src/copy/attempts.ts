@@ -27,12 +27,12 @@ export interface Copying {
  */
 export async function untilCopied(
   { attempt, passes, tooMany }: Copying,
-  deps: Pick<CopyDependencies, 'clock' | 'untilReady'>,
+  deps: Pick<CopyDependencies, 'clock' | 'stream'>,
   stop: AbortSignal,
 ): Promise<void> {
   const attempts = new Attempts(deps.clock);
   for (;;) {
-    await deps.untilReady(stop);
+    await deps.stream.untilNear(stop);
     try {
       await attempt();
       return;

@@ -3,6 +3,7 @@ import type { RawValue } from '../bson/scan.js';
 import type { ByteBudget } from '../store/byte-budget.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import type { Partition } from '../store/partition.js';
+import type { RoutedStream } from '../store/routed-stream.js';
 
 /**
  * When waiting capped copies buffer this fraction of the budget, they drop the events that they do not need. All other
@@ -26,8 +27,7 @@ export class UncertainEnd extends Error {
 export interface CappedEndDependencies {
   /** Counts the buffered events. While it is full, the stream is not read. */
   budget: ByteBudget;
-  /** Resolves once the stream is routed up to `time` (true) or the budget is full (false). */
-  untilRoutedOrFull(time: bigint, signal: AbortSignal): Promise<boolean>;
+  stream: Pick<RoutedStream, 'untilRoutedOrFull'>;
 }
 
 /** A copy that waits for the stream. */
@@ -53,7 +53,7 @@ export class CappedEnds {
     const waiting = { ...reading, hasDropped: false };
     this.#waiting.set(partition, waiting);
     try {
-      while (!(await this.deps.untilRoutedOrFull(reading.end, signal))) {
+      while (!(await this.deps.stream.untilRoutedOrFull(reading.end, signal))) {
         this.#relieve();
         await this.deps.budget.untilFree(signal);
       }

@@ -73,7 +73,7 @@ async function attemptCopy(
   const writer = new PartitionWriter(table.collection, partition, wasDirty, deps);
   try {
     const rest = await pump({ table, partition, deps, wasDirty, reader, writer, marked, stop, hard });
-    if (table.collection.readBy !== 'uuid') await deps.untilNamed(table.collection, stop);
+    if (table.collection.readBy !== 'uuid') await deps.stream.untilNamed(table.collection, stop);
     partition.endReading(reader.readEnd);
     rest?.endReading(reader.readEnd);
   } finally {
@@ -103,13 +103,13 @@ export async function beginReading(
   stop: AbortSignal,
 ): Promise<bigint> {
   const readTime = highestTime([
-    deps.position(),
+    deps.stream.position,
     partition.dropped,
     partition.readTime ?? 0n,
     table.collection.notBefore,
   ]);
   partition.start(readTime);
-  await deps.untilRouted(readTime, stop);
+  await deps.stream.untilRouted(readTime, stop);
   partition.startCopying();
   return readTime;
 }

@@ -59,9 +59,9 @@ export async function rereadBatch(
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<RereadOutcome> {
-  const readTime = highestTime([deps.position(), collection.notBefore, ...entries.map(({ dropped }) => dropped)]);
+  const readTime = highestTime([deps.stream.position, collection.notBefore, ...entries.map(({ dropped }) => dropped)]);
   for (const entry of entries) entry.readTime = readTime;
-  await deps.untilRouted(readTime, stop);
+  await deps.stream.untilRouted(readTime, stop);
   await deps.applyWatermark.cover(readTime);
   const { documents, readEnd } = await deps.retrying(
     'read documents to re-read',
@@ -102,7 +102,7 @@ async function knownAs(
   deps: RereadDependencies,
   stop: AbortSignal,
 ): Promise<void> {
-  await deps.untilNamed(collection, stop);
+  await deps.stream.untilNamed(collection, stop);
   if (!entries.every((entry) => deps.mayRead(entry)))
     throw new CollectionAbsentError('The collection may have had another name during the reading');
 }

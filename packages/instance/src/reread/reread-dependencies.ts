@@ -4,6 +4,7 @@ import type { ApplyWatermark } from '../store/apply-watermark.js';
 import type { FencedWriter } from '../store/fenced-writer.js';
 import type { Retrying } from '../cluster/retry.js';
 import type { RereadEntry, RereadSet } from '../store/reread-set.js';
+import type { RoutedStream } from '../store/routed-stream.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 
 /** A range that is copied again once the documents of its entries are gone from the destination. */
@@ -27,15 +28,7 @@ export interface RereadDependencies {
   applyWatermark: ApplyWatermark;
   retrying: Retrying;
   clock: Clock;
-  /** The largest time up to which every event of the shard's stream is routed. */
-  position(): bigint;
-  /** Resolves once the stream is routed up to `time`. */
-  untilRouted(time: bigint, signal: AbortSignal): Promise<void>;
-  /**
-   * Resolves once it is certain that a read by name so far has reached this collection.
-   * @throws CollectionAbsentError when it may have reached another one
-   */
-  untilNamed(collection: SyncedCollection, signal: AbortSignal): Promise<void>;
+  stream: Pick<RoutedStream, 'position' | 'untilRouted' | 'untilNamed'>;
   /** False while the entry's partition is not copied yet, or its collection is suspended for a DDL change. */
   mayRead(entry: RereadEntry): boolean;
   /**

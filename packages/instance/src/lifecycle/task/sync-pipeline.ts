@@ -3,9 +3,7 @@ import { presentOn } from '../../apply/find-present.js';
 import { ApplyWorkers } from '../../apply/apply-workers.js';
 import { EventDispatcher } from '../../apply/event-dispatcher.js';
 import type { RawValue } from '../../bson/scan.js';
-import { listCollections } from '../../catalog/read/list-namespaces.js';
 import { secondsOf, timestampOf } from '../../cluster/cluster-time.js';
-import { CollectionAbsentError } from '../../cluster/failure.js';
 import { CappedEnds } from '../../copy/capped-end.js';
 import { Copier } from '../../copy/copier.js';
 import type { CopyDependencies } from '../../copy/copy-dependencies.js';
@@ -20,7 +18,6 @@ import { runTogether } from '../../store/run-together.js';
 import type { TaskRecord } from '../../store/task-record.js';
 import { TaskStorage } from '../../store/task-storage.js';
 import { Condition } from '../../store/condition.js';
-import type { SyncedCollection } from '../../store/synced-collection.js';
 import type { FollowedEntry } from './followed-catalog.js';
 import { copiedTable, freshTable, storedTable } from './plan-partitions.js';
 import { RereadRelief } from './reread-relief.js';
@@ -276,9 +273,7 @@ export class SyncPipeline {
       applyWatermark: this.#applyWatermark,
       retrying: runtime.retrying,
       clock: runtime.clock,
-      position: () => this.#dispatcher.position,
-      untilRouted: (time, signal) => this.#stream.untilRouted(time, signal),
-      untilNamed: (collection, signal) => this.#untilNamed(collection, signal),
+      stream: this.#stream,
       mayRead: (entry) => this.#mayRead(entry),
       givenUp: () => relief.next(),
       release: (entry) => {
@@ -300,16 +295,10 @@ export class SyncPipeline {
       clock: runtime.clock,
       rate: new ReadRate(runtime.clock, runtime.config.loadRateBytesPerSecond ?? null),
       budget: this.#copyBudget,
-      position: () => this.#dispatcher.position,
-      untilReady: (signal) => this.#dispatcher.moved.until(() => this.#stream.isNear, signal),
-      untilRouted: (time, signal) => this.#stream.untilRouted(time, signal),
-      untilNamed: (collection, signal) => this.#untilNamed(collection, signal),
+      stream: this.#stream,
       untilFlushed: (time, signal) => this.#workers.flushed(time, signal),
       release: (table, events) => this.#dispatcher.release(table, events),
-      cappedEnds: new CappedEnds({
-        budget: this.#budget,
-        untilRoutedOrFull: (time, signal) => this.#stream.untilRoutedOrFull(time, signal),
-      }),
+      cappedEnds: new CappedEnds({ budget: this.#budget, stream: this.#stream }),
       recreate: (uuid, signal) => this.#recreate(uuid, signal),
       partition_seconds: runtime.config.partition_seconds,
       readers: runtime.config.readers,
@@ -381,19 +370,6 @@ export class SyncPipeline {
   async #recreate(uuid: string, signal: AbortSignal): Promise<void> {
     const task = this.#followed.taskOf(uuid);
     if (task !== null) await this.deps.recreate(task.entry, () => this.#checkpoint.save(), signal);
-  }
-
-  /** Beyond the commit time no DDL change is published, so the task resolves the name once more. */
-  async #untilNamed({ database, name, uuid }: SyncedCollection, signal: AbortSignal): Promise<void> {
-    if (await this.#stream.untilKnown(signal)) return;
-    const { runtime, source } = this.deps;
-    const listed = await runtime.retrying(
-      'resolve a name',
-      () => listCollections(source.router, database, signal, name),
-      signal,
-    );
-    if (!listed.some((one) => one.uuid === uuid))
-      throw new CollectionAbsentError(`${database}.${name} now names another collection, or none`);
   }
 
   /**

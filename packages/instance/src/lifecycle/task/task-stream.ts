@@ -1,18 +1,26 @@
+import { listCollections } from '../../catalog/read/list-namespaces.js';
 import type { EventDispatcher } from '../../apply/event-dispatcher.js';
 import { ChangeStreamReader } from '../../apply/change-stream-reader.js';
 import { currentTime, secondsOf, wakeStream } from '../../cluster/cluster-time.js';
+import { CollectionAbsentError } from '../../cluster/failure.js';
 import type { ByteBudget } from '../../store/byte-budget.js';
+import type { RoutedStream } from '../../store/routed-stream.js';
+import type { SyncedCollection } from '../../store/synced-collection.js';
 import { readBehindMax_seconds } from '../stats/lag.js';
 import type { SyncPipelineDependencies } from './pipeline-dependencies.js';
 
 /** Reads the stream of a sync task for its dispatcher, as far ahead as the budget allows. */
-export class TaskStream {
+export class TaskStream implements RoutedStream {
   /** @param startAt the first cluster time to read */
   constructor(
     private readonly input: Pick<SyncPipelineDependencies, 'runtime' | 'source' | 'shardId' | 'patience'>,
     private readonly stages: { dispatcher: EventDispatcher; budget: ByteBudget },
     private readonly startAt: bigint,
   ) {}
+
+  get position(): bigint {
+    return this.stages.dispatcher.position;
+  }
 
   /** The stream has shown its position. */
   get isFollowed(): boolean {
@@ -23,6 +31,10 @@ export class TaskStream {
   get isNear(): boolean {
     const { sourceTime, readBelow } = this.stages.dispatcher;
     return this.isFollowed && secondsOf(sourceTime) - secondsOf(readBelow) <= readBehindMax_seconds;
+  }
+
+  async untilNear(signal: AbortSignal): Promise<void> {
+    await this.stages.dispatcher.moved.until(() => this.isNear, signal);
   }
 
   /** Reads and dispatches until the stop signal. */
@@ -57,11 +69,23 @@ export class TaskStream {
     await this.#untilRoutedOr(() => false, time, signal);
   }
 
-  /** The same, or until the buffer bound is reached and reading stops. @returns whether the time was reached */
   async untilRoutedOrFull(time: bigint, signal: AbortSignal): Promise<boolean> {
     const { dispatcher, budget } = this.stages;
     await this.#untilRoutedOr(() => budget.isFull, time, signal);
     return dispatcher.position >= time;
+  }
+
+  /** Beyond the commit time no DDL change is published, so the task resolves the name once more. */
+  async untilNamed({ database, name, uuid }: SyncedCollection, signal: AbortSignal): Promise<void> {
+    if (await this.#untilKnown(signal)) return;
+    const { runtime, source } = this.input;
+    const listed = await runtime.retrying(
+      'resolve a name',
+      () => listCollections(source.router, database, signal, name),
+      signal,
+    );
+    if (!listed.some((one) => one.uuid === uuid))
+      throw new CollectionAbsentError(`${database}.${name} now names another collection, or none`);
   }
 
   /**
@@ -69,7 +93,7 @@ export class TaskStream {
    * and has suspended their collections.
    * @returns false when the stream may have shown later ones, which nobody publishes before a later commit time
    */
-  async untilKnown(signal: AbortSignal): Promise<boolean> {
+  async #untilKnown(signal: AbortSignal): Promise<boolean> {
     const { runtime, source } = this.input;
     const { dispatcher } = this.stages;
     const time = await runtime.retrying('read the cluster time', () => currentTime(source.router, { signal }), signal);

@@ -11,6 +11,7 @@ import { PartitionTable } from '../../../src/store/partition-table.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { once } from '../model/parts.js';
+import { routedStream } from '../model/routed-stream.js';
 
 /** A stopped clock. */
 export const stillClock: Clock = {
@@ -68,13 +69,10 @@ export function copyDeps({
     budget,
     rate: new ReadRate(clock, null),
     concurrency: new CopyConcurrency(clock, { readers: 1, writers: 1 }),
-    position: () => 5n,
-    untilReady: () => Promise.resolve(),
-    untilRouted: () => Promise.resolve(),
-    untilNamed: () => Promise.resolve(),
+    stream: routedStream(),
     untilFlushed: () => Promise.resolve(),
     release: () => undefined,
-    cappedEnds: new CappedEnds({ budget: new ByteBudget(1_000_000), untilRoutedOrFull: () => Promise.resolve(true) }),
+    cappedEnds: new CappedEnds({ budget: new ByteBudget(1_000_000), stream: routedStream() }),
     recreate: () => Promise.resolve(),
     partition_seconds: 20,
     readers: 1,

@@ -9,6 +9,7 @@ import { FakeNodeClient, serverError } from '../fake-node-client.js';
 import { bytesOf, collectionOf, never } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
 import { copyDeps, cursorClient, wholeTable } from './copy-fixture.js';
+import { routedStream } from '../model/routed-stream.js';
 
 /** A clock that only sleeps advance, with their record. */
 class NotedClock implements Clock {
@@ -87,7 +88,7 @@ test.each(['name', 'nameOfUuid'] as const)(
       shard: cursorClient(take, () => false),
       write: (one) => writes.write(one),
       clock: new NotedClock(),
-      untilNamed,
+      stream: routedStream({ untilNamed }),
     });
     await copyPartition(table, partition, deps, never, never);
     expect([partition.state, readings]).toEqual(['done', 2]);

@@ -17,6 +17,7 @@ import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { isInRange } from '../id-range.js';
 import { batchOf, serverError } from '../model/calls.js';
 import { bytesOf, changeOf, collectionOf, never, once, rawOf, times } from '../model/parts.js';
+import { routedStream } from '../model/routed-stream.js';
 
 let now_ms: number;
 let documents: Uint8Array[];
@@ -109,14 +110,14 @@ beforeEach(() => {
     clock,
     budget: new ByteBudget(1_000_000),
     rate: new ReadRate(clock, null),
-    position: () => 20n,
-    untilReady: () => Promise.resolve(),
-    untilRouted: (time) => Promise.resolve(void log.push(`routed ${time}`)),
-    untilNamed: () => Promise.resolve(),
+    stream: routedStream({
+      position: 20n,
+      untilRouted: (time) => Promise.resolve(void log.push(`routed ${time}`)),
+    }),
     untilFlushed: (time) => Promise.resolve(void log.push(`flushed ${time}`)),
     release: (_table, events) =>
       void released.push(...events.map(({ time }) => ({ event: time, states: table.partitions.map(stateOf) }))),
-    cappedEnds: new CappedEnds({ budget: new ByteBudget(1000), untilRoutedOrFull: () => Promise.resolve(true) }),
+    cappedEnds: new CappedEnds({ budget: new ByteBudget(1000), stream: routedStream() }),
     recreate: () => Promise.resolve(),
     partition_seconds: 100,
     readers: 1,
@@ -161,7 +162,13 @@ describe('the read time of a partition', () => {
 
   it('is chosen again when it is too old, and the next attempt replaces the documents of the first', async () => {
     deps.retrying = once;
-    deps.position = () => BigInt(20 + finds.length);
+    const { stream } = deps;
+    deps.stream = {
+      ...routedStream({ untilRouted: (...given) => stream.untilRouted(...given) }),
+      get position() {
+        return BigInt(20 + finds.length);
+      },
+    };
     failNext = [serverError(239)];
     await copy();
     expect(timesRead()).toEqual([20n, 21n]);

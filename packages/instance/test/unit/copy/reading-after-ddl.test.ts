@@ -3,6 +3,7 @@ import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import { beginReading } from '../../../src/copy/copy-partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { collectionOf, never } from '../model/parts.js';
+import { routedStream } from '../model/routed-stream.js';
 
 test('a collection is read at or after its last DDL change', async () => {
   const table = PartitionTable.fresh(collectionOf({ notBefore: 35n }), [], () => Promise.resolve());
@@ -10,7 +11,7 @@ test('a collection is read at or after its last DDL change', async () => {
   if (partition === undefined) throw new Error('a table has a partition');
   const waitedFor: bigint[] = [];
   const untilRouted = (time: bigint): Promise<void> => Promise.resolve(void waitedFor.push(time));
-  const deps = { position: () => 20n, untilRouted } as unknown as CopyDependencies;
+  const deps = { stream: routedStream({ position: 20n, untilRouted }) } as CopyDependencies;
   await beginReading(table, partition, deps, never);
   expect([partition.readTime, waitedFor]).toEqual([35n, [35n]]);
 });

@@ -6,6 +6,7 @@ import { Rereader } from '../../../src/reread/rereader.js';
 import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
+import type { RoutedStream } from '../../../src/store/routed-stream.js';
 import { batchOf } from '../model/calls.js';
 import { collectionOf, never, once, rawOf, settled } from '../model/parts.js';
 import { randomOf, Scheduler } from '../model/scheduler.js';
@@ -38,7 +39,7 @@ export class RereadFixture {
   failRead: Error | null = null;
   duringRead: () => void = () => undefined;
   mayRead = true;
-  untilNamed: RereadDependencies['untilNamed'] = () => Promise.resolve();
+  untilNamed: RoutedStream['untilNamed'] = () => Promise.resolve();
   retrying: RereadDependencies['retrying'] = once;
 
   /** Starts a re-read of the documents and runs everything that waits for nothing. */
@@ -61,9 +62,12 @@ export class RereadFixture {
       ),
       retrying: this.retrying,
       clock: scheduler,
-      position: () => 20n,
-      untilNamed: (...named) => this.untilNamed(...named),
-      untilRouted: () => (this.routed === null ? Promise.resolve() : new Promise((resolve) => (this.routed = resolve))),
+      stream: {
+        position: 20n,
+        untilNamed: (...named) => this.untilNamed(...named),
+        untilRouted: () =>
+          this.routed === null ? Promise.resolve() : new Promise((resolve) => (this.routed = resolve)),
+      },
       givenUp: () => Promise.resolve(this.givenUp()),
       mayRead: () => this.mayRead,
       release: (entry) => void this.released.push({ buffered: entry.buffered.length, size: rereads.size }),

@@ -1,0 +1,19 @@
+import type { SyncedCollection } from './synced-collection.js';
+
+/** The change stream of a sync task, as far as it is routed. Copies and re-reads wait for it. */
+export interface RoutedStream {
+  /** The largest time up to which every event is routed. */
+  readonly position: bigint;
+  /** Resolves once the stream is not far behind the source: a partition may start. */
+  untilNear(signal: AbortSignal): Promise<void>;
+  /** Resolves once the stream is routed up to `time`. */
+  untilRouted(time: bigint, signal: AbortSignal): Promise<void>;
+  /** Resolves once the stream is routed up to `time` (true), or the event budget is full and reading stops (false). */
+  untilRoutedOrFull(time: bigint, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Resolves once it is certain that all reads by name so far have reached this collection.
+   * @throws CollectionAbsentError when one may have reached another collection; the signal's reason when a DDL change
+   * suspends the collection
+   */
+  untilNamed(collection: SyncedCollection, signal: AbortSignal): Promise<void>;
+}

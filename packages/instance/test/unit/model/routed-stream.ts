@@ -1,0 +1,13 @@
+import type { RoutedStream } from '../../../src/store/routed-stream.js';
+
+/** A stream that nothing has to wait for. */
+export function routedStream(changes: Partial<RoutedStream> = {}): RoutedStream {
+  return {
+    position: 5n,
+    untilNear: () => Promise.resolve(),
+    untilRouted: () => Promise.resolve(),
+    untilRoutedOrFull: () => Promise.resolve(true),
+    untilNamed: () => Promise.resolve(),
+    ...changes,
+  };
+}
