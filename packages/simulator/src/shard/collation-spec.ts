@@ -15,7 +15,7 @@ const defaults: readonly (readonly [string, Value])[] = [
   ['normalization', false],
 ];
 
-/** A collation as `create` reads it: with what has a default there. */
+/** A collation as `create` reads it: with defaults. */
 export function readCollation(requested: Doc): Doc {
   const fields = defaults.map(([name, byDefault]): [string, Value] => [name, requested.get(name) ?? byDefault]);
   const others = ['backwards', 'version'].flatMap((name): [string, Value][] =>
@@ -25,9 +25,9 @@ export function readCollation(requested: Doc): Doc {
 }
 
 /**
- * A collation with all its fields, as catalogs show it; undefined for the simple one.
+ * A collation with all its fields, as in catalogs. Undefined for the simple one.
  * @param shown as a refusal shows it
- * Throws CommandError for unknown locales and values.
+ * @throws CommandError for unknown locales and values
  */
 export function completeCollation(requested: Doc, shown = requested): Doc | undefined {
   if (parseCollation(requested, shown) === undefined) return undefined;

@@ -12,7 +12,7 @@ export function timeExpired(): CommandError {
   return new CommandError(50, 'MaxTimeMSExpired', 'operation exceeded time limit');
 }
 
-/** Refuses a `maxTimeMS` out of range. Throws CommandError 2 or 14. */
+/** @throws CommandError 2 or 14 for a `maxTimeMS` out of range */
 export function refuseInvalidTime(body: Doc): void {
   const given = body.get('maxTimeMS');
   if (given === undefined) return;
@@ -24,8 +24,8 @@ export function refuseInvalidTime(body: Doc): void {
 }
 
 /**
- * Waits for something within a command's `maxTimeMS`, and no longer than its client stays.
- * Throws CommandError 50 when the time is over, 279 when the client has gone.
+ * Waits within a command's `maxTimeMS`, and no longer than its client stays connected.
+ * @throws CommandError 50 after the time limit, 279 when the client has disconnected
  */
 export async function waitWithin(awaited: Promise<unknown>, body: Doc, signal: AbortSignal): Promise<void> {
   const limitMs = numberOf(body.get('maxTimeMS')) ?? 0;

@@ -2,7 +2,7 @@ import { CommandError } from '../node/command.js';
 
 /** A failure over a document, unlike one of the command itself. */
 export class ExecutionError extends CommandError {
-  /** @param during what was carried out; undefined while nobody has said */
+  /** @param during the running part of the command; undefined while none has claimed the failure */
   constructor(
     readonly reason: CommandError,
     during?: string,
@@ -17,7 +17,7 @@ export class ExecutionError extends CommandError {
   }
 }
 
-/** Takes the next of something that is computed. Throws ExecutionError for a CommandError. */
+/** Takes the next computed item. @throws ExecutionError for a CommandError */
 export function computed<T>(next: () => T): T {
   try {
     return next();
@@ -27,7 +27,7 @@ export function computed<T>(next: () => T): T {
   }
 }
 
-/** Runs a part of a command and says what it was in failures over documents. */
+/** Runs a part of a command and names it in failures over documents. */
 export async function during<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

@@ -4,7 +4,7 @@ import { waitWithin } from './command-limits.js';
 import type { Interruption } from './interruption.js';
 import type { Sessions } from './session/sessions.js';
 
-/** Commands that go on while the lock is wanted: they take none. */
+/** Commands that take no lock, so that they continue while another waits for it. */
 const lockFree: ReadonlySet<string> = new Set([
   'currentOp',
   'endSessions',
@@ -16,8 +16,8 @@ const lockFree: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The lock of a whole node. Open transactions hold it until they end; somebody who wants it alone waits for them, and whatever else
- * comes meanwhile queues behind.
+ * The lock of a whole node. Open transactions hold it until they end. An exclusive request waits for them, and later
+ * commands queue behind it.
  */
 export class GlobalLock {
   #wanted: Promise<void> | null = null;
@@ -27,7 +27,7 @@ export class GlobalLock {
     private readonly interruption: Interruption,
   ) {}
 
-  /** True while somebody holds the lock alone, or waits for it. */
+  /** True while the lock is held or requested exclusively. */
   get isWanted(): boolean {
     return this.#wanted !== null;
   }

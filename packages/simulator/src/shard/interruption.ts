@@ -1,6 +1,6 @@
 import { CommandError } from '../node/command.js';
 
-/** Ends of what a node was doing: its process stopped, or it stepped down. Commands that waited meanwhile must not go on. */
+/** Interruptions of a node's work: its process stopped, or it stepped down. Waiting commands must not continue. */
 export class Interruption {
   #count = 0;
   #ended = new AbortController();
@@ -10,7 +10,7 @@ export class Interruption {
     message: 'interrupted at shutdown',
   };
 
-  /** Interruptions so far; a command remembers it while it waits. */
+  /** Interruptions so far. A command records it while it waits. */
   get count(): number {
     return this.#count;
   }

@@ -4,7 +4,7 @@ import type { View } from './storage/catalog.js';
 import type { StatementResult } from './session/logical-session.js';
 import type { DdlEvent } from './oplog/entry.js';
 
-/** What was done under one statement of a retryable write. */
+/** The writes of one statement of a retryable write. */
 export interface SessionRecord {
   readonly lsid: Doc;
   readonly txnNumber: bigint;
@@ -12,7 +12,7 @@ export interface SessionRecord {
   readonly result: StatementResult;
 }
 
-/** What a shard tells about one collection, for the router and the config server. */
+/** What a shard reports of one collection to the router and the config server. */
 export interface CollectionFacts {
   readonly namespace: string;
   /** UUID, subtype 4; the same on every shard for a sharded collection. */
@@ -25,13 +25,13 @@ export interface CollectionFacts {
   readonly documentBytes: number;
 }
 
-/** Where a stream looks for changes. */
+/** The scope of a stream. */
 export type StreamScope =
   | { readonly kind: 'cluster' }
   | { readonly kind: 'database'; readonly db: string }
   | { readonly kind: 'collection'; readonly db: string; readonly collection: string };
 
-/** Where a stream begins. */
+/** The start of a stream. */
 export type StreamStart =
   /** Events at this time and later. */
   | { readonly kind: 'time'; readonly clusterTime: Timestamp }
@@ -41,7 +41,7 @@ export type StreamStart =
 export type FullDocument = 'default' | 'updateLookup' | 'whenAvailable' | 'required';
 export type FullDocumentBeforeChange = 'off' | 'whenAvailable' | 'required';
 
-/** What a `$changeStream` stage asks for. */
+/** The options of a `$changeStream` stage. */
 export interface StreamStage {
   readonly allChangesForCluster: boolean;
   readonly allowToRunOnConfigDB: boolean;
@@ -60,7 +60,7 @@ export interface ShardStreamOptions {
   readonly stage: StreamStage;
   /** True for streams that a router merges with those of other shards. */
   readonly merged: boolean;
-  /** Stages behind `$changeStream`, as decoded documents. */
+  /** Stages after `$changeStream`, as decoded documents. */
   readonly pipeline: readonly Doc[];
   /**
    * How `updateLookup` finds the present document of a document key, for a router which asks the owning shard.
@@ -71,7 +71,7 @@ export interface ShardStreamOptions {
 
 /** One event of a stream, ready to be sent. */
 export interface ShardStreamEvent {
-  /** Hex text of `_id._data`; events of all shards are merged in its order (plain string comparison). */
+  /** Hex text of `_id._data`, by which events of all shards are merged (plain string comparison). */
   readonly token: string;
   readonly clusterTime: Timestamp;
   /** The event as BSON, after the stream's further stages. */
@@ -80,7 +80,7 @@ export interface ShardStreamEvent {
   readonly invalidates: boolean;
 }
 
-/** A change stream of one shard that a router merges with those of the others. */
+/** A change stream of one shard, for a router that merges it with those of the others. */
 export interface ShardStream {
   /**
    * Takes the next events in order, at most `eventsMax` of them and about `bytesMax` bytes (at least one event
@@ -90,7 +90,7 @@ export interface ShardStream {
   take(eventsMax: number, bytesMax: number): ShardStreamEvent[];
   /** Every event of this shard at or before this time has been taken. */
   readonly scannedTo: Timestamp;
-  /** True once the event of the token that the stream resumes at was met, and when it does not resume at an event. */
+  /** True once the event of the resume token was found, and without a resume token. */
   readonly tokenSeen: boolean;
   /**
    * Resolves when the oplog grows, after `timeoutMs`, or when the signal aborts; never rejects.
@@ -101,14 +101,14 @@ export interface ShardStream {
 }
 
 /**
- * What the rest of a simulated cluster may ask of a shard beside commands. Everything here is synchronous and takes
- * effect at once. Documents are raw BSON and must not be changed by the caller.
+ * What the rest of a simulated cluster may ask of a shard besides commands. Everything here is synchronous and takes
+ * effect at once. Documents are raw BSON, which the caller must not change.
  */
 export interface ShardAccess {
   readonly name: string;
   /** Time of the shard's last oplog entry: its `operationTime` and `lastCommittedOpTime`. */
   lastAppliedTime(): Timestamp;
-  /** Appends a no-op to the oplog, so that the shard's time and its idle streams move on. */
+  /** Appends a no-op to the oplog, so that the shard's time and its idle streams advance. */
   appendNoop(message: Doc): Timestamp;
 
   databaseNames(): string[];
@@ -117,7 +117,7 @@ export interface ShardAccess {
   hasDatabase(db: string): boolean;
   collection(namespace: string): CollectionFacts | undefined;
   collectionsOf(db: string): CollectionFacts[];
-  /** A view, or the one in front of a time-series collection's buckets; undefined when the name is none. */
+  /** A view, or the one of a time-series collection. Undefined for other names. */
   view(
     namespace: string,
   ): { readonly viewOn: string; readonly pipeline: readonly Value[]; readonly options: Doc } | undefined;
@@ -128,9 +128,9 @@ export interface ShardAccess {
   ensureCollection(namespace: string, uuid: Binary, options: Doc, indexes: readonly Doc[], shown?: boolean): void;
   /** The views of a database, whose definitions lie in its `system.views`. */
   viewsOf(db: string): readonly View[];
-  /** Puts these views in the place of those of a database, when their definitions have come or gone. */
+  /** Replaces the views of a database by these, after a change of their definitions. */
   replaceViews(db: string, views: readonly View[]): void;
-  /** Gives a collection another name without a change event, as resharding does at its end; does nothing when it is not there. */
+  /** Renames a collection without a change event, as resharding does at its end. Does nothing for a missing one. */
   renameSilently(from: string, to: string): void;
   /**
    * Drops a collection that a shard is not to have any more.
@@ -158,27 +158,39 @@ export interface ShardAccess {
    * @throws CommandError 11000 on a duplicate key, 112 when a running transaction holds one of the keys; some documents may be there then
    */
   receiveMigrated(namespace: string, documents: readonly Uint8Array[]): void;
-  /** Waits for running transactions that wrote to a collection. Throws CommandError 24 when they take longer than the limit. */
+  /** Waits for running transactions that wrote to a collection. @throws CommandError 24 when they exceed the limit */
   transactionsDone(namespace: string, limitMs: number): Promise<void>;
-  /** How many cursors have been opened so far, to tell earlier from later ones. */
+  /** Number of cursors opened so far, which separates earlier from later ones. */
   cursorMark(): number;
-  /** True while a cursor of the collection is open that was opened before the mark was taken. */
+  /** True while a cursor of the collection is open that is older than the mark. */
   hasCursorsBefore(namespace: string, mark: number): boolean;
-  /** What the shard remembers of retryable writes to documents of a collection that `wanted` accepts, for the shard that gets them. */
+  /**
+   * The records of retryable writes to documents of a collection that `wanted` accepts, for the shard that receives
+   * them.
+   */
   sessionRecords(namespace: string, wanted: (document: Uint8Array) => boolean): SessionRecord[];
-  /** Takes over what another shard remembers; numbers below the shard's own are left out. */
+  /** Adds records of another shard. Numbers below the shard's own are skipped. */
   receiveSessionRecords(records: readonly SessionRecord[]): void;
-  /** Removes documents that a chunk migration took away; no change events. Reads at earlier times still see them. Returns how many. */
+  /**
+   * Removes documents that a chunk migration moved away, without change events. Reads at earlier times still see them.
+   * @returns their number
+   */
   removeMigrated(namespace: string, wanted: (document: Uint8Array) => boolean): number;
 
-  /** Notes that a migration gives another shard its first chunk of the collection; streams on this shard alone show `kNewShardDetected`. */
+  /**
+   * Logs that a migration gives another shard its first chunk of the collection. Streams on this shard alone show
+   * `kNewShardDetected`.
+   */
   noteNewShard(namespace: string, to: string): void;
-  /** Notes a change of how a collection is sharded, which streams with expanded events show. @param description its `operationDescription` */
+  /**
+   * Logs a change of a collection's sharding, which streams with expanded events show.
+   * @param description its `operationDescription`
+   */
   noteDdl(namespace: string, event: DdlEvent, description: Doc): void;
 
   /** Finds the live document with this `_id` (and the other fields of the key, if given). */
   findByKey(namespace: string, documentKey: Doc): Uint8Array | undefined;
 
-  /** Opens a change stream for merging. Throws CommandError as `aggregate` does. */
+  /** Opens a change stream for merging. @throws CommandError as `aggregate` does */
   openStream(options: ShardStreamOptions): ShardStream;
 }

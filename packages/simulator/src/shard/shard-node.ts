@@ -87,12 +87,12 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
     }
   }
 
-  /** Deletes what has expired, as it does by itself from time to time. */
+  /** Deletes expired documents, as the background task does. */
   removeExpired(): void {
     this.#state.ttl.pass();
   }
 
-  /** Tells which documents are the shard's own. */
+  /** Sets which documents the shard owns. */
   knowOwnership(ownership: () => RoutedAccess): void {
     this.#state.ownership = ownership;
   }
@@ -116,7 +116,7 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
     this.#state.commitPoint = point ?? null;
   }
 
-  /** Takes note of a server parameter that limits what the shard holds. */
+  /** Applies a server parameter that limits the shard's data. */
   applyParameter(name: string, value: number): void {
     const { sessions, cursors, history, ttl } = this.#state;
     if (name === 'transactionLifetimeLimitSeconds') sessions.transactionLifetimeMs = value * 1000;
@@ -126,40 +126,43 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
     else if (name === 'ttlMonitorEnabled') ttl.enabled = value !== 0;
   }
 
-  /** Stops timers and ends all cursors. */
+  /** Stops timers and closes all cursors. */
   close(): void {
     this.standStill();
     this.#state.cursors.closeAll();
   }
 
-  /** Ends what lives in memory only, as the end of the process does: cursors, running transactions, sessions' unwritten numbers. */
+  /**
+   * Drops what is in memory only, as the end of the process does: cursors, running transactions, unwritten session
+   * numbers.
+   */
   crash(): void {
     this.#state.interruption.byShutdown();
     this.close();
     this.#state.sessions.forgetVolatile();
   }
 
-  /** Ends running transactions and writes that wait; cursors go on, as after a step-down. */
+  /** Aborts running transactions and waiting writes. Cursors continue, as after a step-down. */
   stepDown(): void {
     this.#state.interruption.byStepDown();
     this.standStill();
     this.#state.sessions.forgetVolatile();
   }
 
-  /** Writes nothing more of its own accord, until `resume`. */
+  /** Writes nothing more on its own, until `resume`. */
   standStill(): void {
     clearInterval(this.#housekeeping);
     this.#state.ttl.stop();
     this.#housekeeping = undefined;
   }
 
-  /** Goes on after `crash`, `stepDown` or `standStill`. */
+  /** Continues after `crash`, `stepDown` or `standStill`. */
   resume(): void {
     this.#state.ttl.start();
     if (this.#housekeepingMs > 0) this.#housekeeping ??= this.#startHousekeeping(this.#housekeepingMs);
   }
 
-  /** Loses the oplog's entries below a time, as if it had been filled with newer ones; the newest entry always stays. */
+  /** Truncates the oplog below a time, as newer entries would. The newest entry always stays. */
   loseOplogBefore(time: Timestamp): void {
     this.#state.oplog.loseBefore(timeKey(time));
   }
@@ -336,7 +339,7 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
     return openChangeStream(this.#state, options);
   }
 
-  /** Writes a no-op when nothing else was written since the last look, and clears away what has outlived its time. */
+  /** Writes a no-op when nothing else was written since the last check, and removes what has expired. */
   #startHousekeeping(intervalMs: number): NodeJS.Timeout {
     const { oplog, sessions, cursors, history } = this.#state;
     let seen = oplog.end;

@@ -25,16 +25,18 @@ export interface ShardNodeOptions {
   /** Shard id, e.g. `shard0`. */
   name: string;
   clock: ClusterClock;
-  /** What it shares with the other nodes. Default: its own, of the release of the corpus. */
+  /** What it shares with the other nodes. By default its own, of the release of the corpus. */
   deployment?: Deployment;
-  /** What it runs. Default: what all nodes of its deployment ran at first. */
+  /** Its release. By default the initial one of its deployment. */
   release?: NodeRelease;
   setName: string;
   host: string;
   port: number;
-  /** Bytes of oplog entries that are kept; older ones are cut off. Default 256 MB. */
+  /** Limit of the oplog in bytes; older entries are truncated. Default 256 MB. */
   oplogBytesMax?: number;
-  /** Seconds of history that snapshot reads reach back. Default 300, the server's `minSnapshotHistoryWindowInSeconds`. */
+  /**
+   * Seconds of history that snapshot reads reach back. Default 300, the server's `minSnapshotHistoryWindowInSeconds`.
+   */
   snapshotWindowSeconds?: number;
   /** Milliseconds between no-ops on an idle shard. Default 1,000; 0 writes none. */
   noopIntervalMs?: number;
@@ -45,7 +47,7 @@ export interface ShardNodeOptions {
 const OPLOG_BYTES_MAX = 256 * 1024 * 1024;
 const SNAPSHOT_WINDOW_SECONDS = 300;
 
-/** Everything a shard holds, as its commands work on it. */
+/** The whole state of a shard, on which its commands work. */
 export class ShardState {
   readonly deployment: Deployment;
   readonly release: NodeRelease;
@@ -62,9 +64,9 @@ export class ShardState {
   readonly builds = new RunningBuilds();
   readonly coordinators = new Coordinators();
   readonly ttl: TtlMonitor;
-  /** Which documents a shard of a cluster owns now; undefined where all are. */
+  /** Which documents a shard of a cluster owns now. Undefined where it owns all. */
   ownership: () => RoutedAccess | undefined = () => undefined;
-  /** Commits hang there; null where there are no fail points. */
+  /** Fail point of hanging commits. Null where there are no fail points. */
   commitPoint: FailPoint | null = null;
   /** The transaction whose statement works on it, see `within`. */
   readonly transaction: RunningTransaction | undefined;
@@ -84,7 +86,7 @@ export class ShardState {
     this.ttl = new TtlMonitor(this);
   }
 
-  /** The same as a statement of a transaction finds it. */
+  /** The same state, as a statement of a transaction sees it. */
   within(transaction: RunningTransaction): ShardState {
     const seen: ShardState = Object.create(ShardState.prototype) as ShardState;
     return Object.assign(seen, this, { catalog: this.catalog.within(transaction), transaction });

@@ -11,22 +11,22 @@ import { LATEST } from './storage/time-key.js';
 const ttlSleepSecondsDefault = 60;
 
 const millisecondsPerSecond = 1000;
-/** No date is earlier: without it a field that holds no date would be below any. */
+/** The earliest date, which excludes values of other types below dates. */
 const earliest = new DateTime(-(2n ** 63n));
-/** Documents that one entry of the oplog deletes since 6.1 (`batchedDeletesTargetBatchDocs`). */
+/** Documents that one oplog entry deletes since 6.1 (`batchedDeletesTargetBatchDocs`). */
 const batchDocuments = 10;
 
-/** By what documents of a collection expire. */
+/** The rule by which documents of a collection expire. */
 interface Expiry {
   readonly path: string;
   readonly seconds: number;
-  /** Whether an index holds the document; undefined where all are meant. */
+  /** Whether an index holds the document. Undefined for all documents. */
   readonly holds: ((document: Uint8Array) => boolean) | undefined;
 }
 
 /**
- * Deletes what has expired by TTL indexes and in clustered collections, from time to time (server source: ttl.cpp of 5.0.7, asked there for
- * every kind of index and value). Time-series collections are left alone.
+ * Deletes expired documents by TTL indexes and in clustered collections, periodically (server source: ttl.cpp of 5.0.7,
+ * verified for every kind of index and value). Skips time-series collections.
  */
 export class TtlMonitor {
   enabled = true;
@@ -51,7 +51,9 @@ export class TtlMonitor {
     this.#timer = undefined;
   }
 
-  /** Looks at all collections once. While somebody wants the node's lock or users' writes are blocked, their databases stand still. */
+  /**
+   * Checks all collections once. Skips users' databases while the node's lock is wanted or users' writes are blocked.
+   */
   pass(): void {
     const { catalog, lock, writeBlock } = this.state;
     if (!this.enabled || lock.isWanted) return;
@@ -87,7 +89,7 @@ export class TtlMonitor {
     }
   }
 
-  /** Orphans too; since 6.0 nothing tells of them. */
+  /** Orphans too. Since 6.0 no event reports them. */
   #delete(collection: Collection, expired: readonly MatchedRecord[]): void {
     const owner = this.state.version.atLeast(6, 0) ? this.state.ownership() : undefined;
     const isShown = ({ bytes }: MatchedRecord): boolean => owner?.owns(collection.namespace, bytes) !== false;
@@ -95,12 +97,12 @@ export class TtlMonitor {
   }
 }
 
-/** Indexes of one field in order of its values; others are told of in the log alone. */
+/** Indexes of one field in the order of its values. The server only logs others. */
 function expiriesOf(collection: Collection): Expiry[] {
   const ofIndexes = collection.secondaryIndexes.flatMap(({ definition: { spec, fields, built, holds } }): Expiry[] => {
     const [field, second] = fields;
     const seconds = numberOf(spec.get('expireAfterSeconds'));
-    // 4.4 keeps what is no number, and nothing expires by it.
+    // 4.4 stores seconds that are no number, and nothing expires by them.
     if (
       seconds === undefined ||
       Number.isNaN(seconds) ||

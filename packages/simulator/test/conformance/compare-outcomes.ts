@@ -5,7 +5,10 @@ import { isLeaf, maskReply } from './mask-reply.js';
 import { elementPath, fieldPath, isAbout } from './pattern.js';
 import { batches, unorderedFields, unorderedLists } from './unordered-lists.js';
 
-/** What differs between a recorded outcome and an answered one: the path, and both sides there; `undefined` where a side has nothing. */
+/**
+ * What differs between a recorded outcome and an answered one: the path, and both sides there; `undefined` where a side
+ * has nothing.
+ */
 export interface Difference {
   readonly path: string;
   readonly recorded: Json | undefined;

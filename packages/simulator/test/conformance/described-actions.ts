@@ -70,7 +70,10 @@ const remove = (db: string, coll: string, q: Json): Statement => ({
   command: { delete: coll, deletes: [{ q, limit: 1 }] },
 });
 
-/** What happened at notes that stand for commands the corpus describes in words; reconstructed from the events that followed. */
+/**
+ * What happened at notes that stand for commands the corpus describes in words; reconstructed from the events that
+ * followed.
+ */
 export const describedActions: ReadonlyMap<string, Action> = new Map([
   ['04-events-documents:88', retryable('R', set('appdb', 'ev', { _id: 2, sk: 1 }, { sk: 5 }))],
   ['04-events-documents:94', retryable('S', set('appdb', 'ev', { _id: 2, sk: 5 }, { sk: -5 }))],

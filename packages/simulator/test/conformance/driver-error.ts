@@ -3,8 +3,9 @@ import type { Json, Step } from './corpus-file.js';
 type Fields = Record<string, Json>;
 
 /**
- * A reply as the recorder noted it. It noted failures as the driver shows them: as an error with `code` and `codeName` first (null where
- * the server gives none) and a list of labels, also where a statement of a bulk write failed or a write concern was not met.
+ * A reply as the recorder noted it. It noted failures as the driver shows them: as an error with `code` and `codeName`
+ * first (null where the server gives none) and a list of labels, also where a statement of a bulk write failed or a
+ * write concern was not met.
  */
 export function asRecorded(reply: Json, step: Step): Json {
   if (

@@ -3,8 +3,8 @@ import type { Doc } from '../../src/bson/value.js';
 import { nameOf, type Step } from './corpus-file.js';
 
 /**
- * Sessions that the recording driver added by itself, by letters, where the recorded outcome depends on them: it opened a stream in one
- * session and, after transactions, read from it in another.
+ * Sessions that the recording driver added by itself, by letters, where the recorded outcome depends on them: it opened
+ * a stream in one session and, after transactions, read from it in another.
  */
 const sessions: ReadonlyMap<string, string> = new Map([
   ['14-replica-set:15', 'I'],

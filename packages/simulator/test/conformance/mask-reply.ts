@@ -33,8 +33,8 @@ function masked(value: Json, path: string, asked: Asked, roles: HostRoles): Json
 }
 
 /**
- * The patterns that cover a path, those for single steps or subjects before those for all: where a narrow one takes any value,
- * what stands in its place must not depend on whether a wide one happens to cover that value, too.
+ * The patterns that cover a path, those for single steps or subjects before those for all: where a narrow one takes any
+ * value, what stands in its place must not depend on whether a wide one happens to cover that value, too.
  */
 function patternsAt(path: string, asked: Asked): Pattern[] {
   const covering = patterns.filter((pattern) => coversPath(pattern, path, asked));
@@ -90,7 +90,10 @@ function maskedText(text: string, covering: readonly Pattern[]): string {
 /** The recorder's word before the names of its sets. */
 const recordedPrefix = /^(?:src|A)-(?=(?:s\d|cfg)\/)/;
 
-/** Addresses of known nodes are compared by the parts of the nodes: the ports are free ones. The recorder named its sets with a word before. */
+/**
+ * Addresses of known nodes are compared by the parts of the nodes: the ports are free ones. The recorder named its sets
+ * with a word before.
+ */
 function withRoles(text: string, roles: HostRoles): string {
   return text.replace(host, (found) => {
     const [address = '', set] = found.split('/').reverse();

@@ -5,7 +5,9 @@ import { coversPath, elementPath, fieldPath, isAbout } from './pattern.js';
 import { patterns } from './patterns.js';
 import { unorderedLists } from './unordered-lists.js';
 
-/** Random ids of a run by the recorded ones in whose place they stand: the same id must stand for the same everywhere. */
+/**
+ * Random ids of a run by the recorded ones in whose place they stand: the same id must stand for the same everywhere.
+ */
 export class PairedIds {
   readonly #answered = new Map<string, string>();
   readonly #recorded = new Map<string, string>();

@@ -18,7 +18,10 @@ export interface PlayedStep {
   readonly differences: readonly Difference[];
 }
 
-/** A change stream may give in two batches what was recorded as one, and earlier or later: that long is waited for the rest. */
+/**
+ * A change stream may give in two batches what was recorded as one, and earlier or later: that long is waited for the
+ * rest.
+ */
 const eventsWaitMs = 10_000;
 /** How long a recorded empty batch is waited for. */
 const emptyBatchMs = 40;
@@ -77,7 +80,10 @@ export class Replay {
     return this.#collectEvents(step, command, events);
   }
 
-  /** Reads a stream until it has given as many events as were recorded; what it gives beyond them is kept for the next step. */
+  /**
+   * Reads a stream until it has given as many events as were recorded; what it gives beyond them is kept for the next
+   * step.
+   */
   async #collectEvents(step: Step, command: Doc, wanted: number): Promise<Doc> {
     const key = JSON.stringify(command.get('getMore'));
     const events = this.#early.get(key) ?? [];

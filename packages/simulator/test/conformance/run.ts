@@ -10,7 +10,8 @@ const shownDifferences = 4;
 
 /**
  * `npm run conformance [-- [--show] [FILE …]]`: plays the corpus and prints how each file came out and what differs;
- * with `--show` also the recorded and the answered outcome of each step that differs. FILE is a file's name or its number.
+ * with `--show` also the recorded and the answered outcome of each step that differs. FILE is a file's name or its
+ * number.
  * @returns exit code: 1 when a file has fewer equal steps than it is known to have, otherwise 0
  */
 export async function runConformance(args: readonly string[]): Promise<number> {

@@ -3,7 +3,9 @@ import { excusedSteps } from './excused-steps.js';
 import { programme } from './programme.js';
 import { type PlayedStep, Replay } from './replay.js';
 
-/** How the steps of one file came out. A file that cannot be played has no played steps; all its steps are different. */
+/**
+ * How the steps of one file came out. A file that cannot be played has no played steps; all its steps are different.
+ */
 export interface FileScore {
   readonly file: CorpusFile;
   readonly steps: number;

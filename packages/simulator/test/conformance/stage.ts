@@ -9,7 +9,9 @@ export interface Stage {
   readonly roles: HostRoles;
   /** The newest cluster time the stage knows. */
   clusterTime(): Timestamp;
-  /** Sends a command of a step to the node that the step names, as the user it names; gives the reply, failed or not. */
+  /**
+   * Sends a command of a step to the node that the step names, as the user it names; gives the reply, failed or not.
+   */
   send(step: Step, command: Doc): Promise<Doc>;
   /** Does what a step tells in words instead of a command, and gives its outcome. */
   act(step: Step): Promise<Doc>;

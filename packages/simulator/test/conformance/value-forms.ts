@@ -1,6 +1,9 @@
 import type { Json } from './corpus-file.js';
 
-/** The seconds from which on a time is one of a run: the corpus was recorded later, and its commands name earlier ones only. */
+/**
+ * The seconds from which on a time is one of a run: the corpus was recorded later, and its commands name earlier ones
+ * only.
+ */
 const runFromSeconds = 1_700_100_000;
 const millisecondsPerSecond = 1000;
 /** Length of a SHA-1 hash. */
@@ -28,7 +31,10 @@ function isObjectId(value: Json): boolean {
   return typeof hex === 'string' && /^[0-9a-f]{24}$/.test(hex);
 }
 
-/** Whether a value is a resume token, of a time alone or of an event: with its number in a transaction, its collection and its key. */
+/**
+ * Whether a value is a resume token, of a time alone or of an event: with its number in a transaction, its collection
+ * and its key.
+ */
 export function isBatchToken(value: Json): boolean {
   return (
     typeof value === 'string' &&

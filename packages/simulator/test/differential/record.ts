@@ -15,8 +15,8 @@ import { type Nodes, Side } from './side.js';
 const recordedHosts = new Map([...recordedRoles].map(([address, role]) => [role, address]));
 
 /**
- * Plays a shrunk difference on the real cluster once more and adds what it answered to a file of the corpus; the first time also
- * what its family stands on.
+ * Plays a shrunk difference on the real cluster once more and adds what it answered to a file of the corpus; the first
+ * time also what its family stands on.
  * @param file path of the file; made where it is not there
  */
 export async function record(real: Nodes, { family, seed, commands }: Shrunk, file: string): Promise<void> {

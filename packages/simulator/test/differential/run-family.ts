@@ -96,7 +96,10 @@ async function shrunk(pair: Pair, whole: Shrunk, triesMax: number): Promise<Shru
   return { ...whole, commands, found: last };
 }
 
-/** What makes differences alike: the same command, refused by the same side with the same code, or different in the same place. */
+/**
+ * What makes differences alike: the same command, refused by the same side with the same code, or different in the same
+ * place.
+ */
 function kindOf({ at, real, tried, differences }: Found): string {
   const [first] = differences;
   const command = at.command !== null && typeof at.command === 'object' ? Object.keys(at.command)[0] : '';

@@ -12,9 +12,10 @@ import { table } from './table.js';
 const exit = { equal: 0, differs: 1, usage: 2, nothing: 3 } as const;
 
 /**
- * `npm run differential`: asks real servers and the simulator the same random commands, prints what they answered differently, made
- * small, and how each family came out.
- * @returns exit code: 0 when all is equal, 1 when something differs, 2 for arguments that are not understood, 3 without MONGO_BIN
+ * `npm run differential`: asks real servers and the simulator the same random commands, prints what they answered
+ * differently, made small, and how each family came out.
+ * @returns exit code: 0 when all is equal, 1 when something differs, 2 for arguments that are not understood, 3 without
+ * MONGO_BIN
  */
 export async function runDifferential(args: readonly string[]): Promise<number> {
   try {

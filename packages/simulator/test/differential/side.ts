@@ -88,7 +88,10 @@ function isClosed(cursor: Doc | undefined): boolean {
   return id instanceof Long && id.isZero();
 }
 
-/** Session ids by the letters that commands name them by. No other case has the same ones, so that their numbers begin anew. */
+/**
+ * Session ids by the letters that commands name them by. No other case has the same ones, so that their numbers begin
+ * anew.
+ */
 export class OwnSessions extends Map<string, Binary> {
   override get(letter: string): Binary {
     const known = super.get(letter) ?? new Binary(randomBytes(16), Binary.SUBTYPE_UUID);

@@ -62,7 +62,8 @@ describe('change streams through a router', () => {
     const pipeline = [{ $changeStream: { allChangesForCluster: true, ...stage } }];
     const { cursor } = await client.db('admin').command({ aggregate: 1, pipeline, cursor: {}, ...options });
     const opened = cursor as Opened;
-    // One time in a thousand an id is small enough for the driver to make a number of it, which is sent back as another type.
+    // One time in a thousand an id is small enough for the driver to make a number of it, which is sent back as another
+    // type.
     return { ...opened, id: Long.fromValue(opened.id) };
   }
 
@@ -92,7 +93,8 @@ describe('change streams through a router', () => {
   }
 
   it('show one write of two shards at the same cluster time on both, and go on behind either event', async () => {
-    // Without a wall clock that goes on, and without no-ops: what happens between the two shards gives them different times.
+    // Without a wall clock that goes on, and without no-ops: what happens between the two shards gives them different
+    // times.
     const standing = Date.now();
     const at = await start({ now: () => standing, noopIntervalMs: 3_600_000 });
     await shard(at);

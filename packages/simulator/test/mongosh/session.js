@@ -1,6 +1,7 @@
 /* global db, sh, print, require, process */
 
-// What a person does in mongosh, run by `check.mjs` inside mongosh against a router; SIMULATED_VERSION names the release.
+// What a person does in mongosh, run by `check.mjs` inside mongosh against a router; SIMULATED_VERSION names the
+// release.
 const assert = require('assert');
 const version = process.env.SIMULATED_VERSION;
 const shop = db.getSiblingDB('shop');

@@ -3,7 +3,7 @@ import type { Doc } from '../../bson/value.js';
 import type { DdlOperation, DocumentOperation } from '../oplog/entry.js';
 import { beginEvent, namespaceDoc, type EventPlace, type StreamEvent } from './event-start.js';
 
-/** The fields of an event that only streams with expanded events show, behind its namespace. */
+/** The fields after the namespace that only streams with expanded events show. */
 export function addDefinition(doc: Doc, operation: DdlOperation): void {
   doc.set('operationDescription', operation.description);
   if (operation.stateBeforeChange !== undefined) doc.set('stateBeforeChange', operation.stateBeforeChange);

@@ -22,7 +22,7 @@ const ALLOWED: ReadonlySet<string> = new Set([
 /** Splits events above 16 MB; since 7.0 and 6.0.9. */
 const SPLIT_STAGE = '$changeStreamSplitLargeEvent';
 
-/** The stages behind `$changeStream`, applied event by event. */
+/** The stages after `$changeStream`, applied event by event. */
 export interface EventPipeline {
   /** The last stage splits large events. */
   readonly splitsEvents: boolean;
@@ -33,7 +33,7 @@ export interface EventPipeline {
   run(event: Doc): Iterable<Doc>;
 }
 
-/** Throws CommandError for stages that are unknown or not allowed in a change stream. */
+/** @throws CommandError for stages that are unknown or not allowed in a change stream */
 export function eventPipeline(given: readonly Doc[], version: ServerVersion): EventPipeline {
   const splitsEvents = version.atLeast(6) && readSplitStage(given);
   const stages = splitsEvents ? given.slice(0, -1) : given;
@@ -48,7 +48,10 @@ export function eventPipeline(given: readonly Doc[], version: ServerVersion): Ev
   return { splitsEvents, run: (event) => withToken(event, pipeline([decoded(event)])) };
 }
 
-/** True when the last stage splits large events. @throws CommandError 7182800 and 7182802 for what the stage refuses */
+/**
+ * True when the last stage splits large events.
+ * @throws CommandError 7182800 and 7182802 for a misplaced or malformed stage
+ */
 function readSplitStage(stages: readonly Doc[]): boolean {
   const at = stages.findIndex((stage) => stage.has(SPLIT_STAGE));
   if (at < 0) return false;
@@ -83,7 +86,7 @@ function* withToken(event: Doc, results: Iterable<Doc>): Generator<Doc> {
   }
 }
 
-/** True when a filter looks into the parts of an event that are kept as bytes, or at the event as a whole. */
+/** True when a filter reads the parts of an event that stay bytes, or the event as a whole. */
 function looksInside(value: Value): boolean {
   if (typeof value === 'string') return /^\$\$?(fullDocument|ns|ROOT|CURRENT)/.test(value);
   if (Array.isArray(value)) return value.some(looksInside);

@@ -15,7 +15,7 @@ export interface StreamEvent {
   readonly invalidates: boolean;
 }
 
-/** Where an event stands, and how it is to look. */
+/** The position of an event, and its form. */
 export interface EventPlace {
   readonly entry: OplogEntry;
   readonly operationIndex: number;
@@ -23,7 +23,7 @@ export interface EventPlace {
   readonly style: EventStyle;
 }
 
-/** What tells an event from others at its time. */
+/** Distinguishes an event from others at its time. */
 interface Identity {
   readonly operationType: string;
   readonly documentKey?: Doc;
@@ -51,7 +51,7 @@ export function beginEvent(place: EventPlace, identity: Identity, first?: readon
   return finished(token, tokenDocument, doc, false);
 }
 
-/** An event as streams hand it on. */
+/** An event as streams return it. */
 export function finished(token: ResumeToken, tokenDocument: Doc, doc: Doc, invalidates: boolean): StreamEvent {
   return { token, tokenText: tokenDocument.get('_data') as string, tokenDocument, doc, invalidates };
 }

@@ -6,10 +6,13 @@ import type { ServerVersion } from '../../node/server-version.js';
 import type { EntryNamespace, OplogEntry } from '../oplog/entry.js';
 import type { FullDocument, FullDocumentBeforeChange, StreamStage } from '../shard-access.js';
 
-/** How the events of a stream look: by the server's version and by what the stream asks for. */
+/** The form of a stream's events, by the server's version and the stream's options. */
 export interface EventStyle {
   readonly version: ServerVersion;
-  /** Document keys of inserts hold the shard key too: always since 6.0, whose oplog has it; before only on routers, which go by the present one. */
+  /**
+   * Document keys of inserts hold the shard key too: always since 6.0, whose oplog has it. Before only on routers,
+   * which use the current one.
+   */
   readonly wholeDocumentKeys: boolean;
   /** A looked up document comes last: on routers before 6.0, which looked it up themselves. */
   readonly lookupLast: boolean;
@@ -17,15 +20,15 @@ export interface EventStyle {
   readonly wallTime: boolean;
   readonly expanded: boolean;
   readonly rawUpdateDescription: boolean;
-  /** Changes of `system.views` are shown as those of views. */
+  /** Shows changes of `system.views` as those of views. */
   readonly views: boolean;
   readonly fullDocument: FullDocument;
   readonly fullDocumentBeforeChange: FullDocumentBeforeChange;
-  /** Paths of the shard key that a collection has now; undefined for an unsharded one and one that is gone. */
+  /** Paths of the current shard key of a collection. Undefined for an unsharded or dropped one. */
   readonly presentShardKey: (target: EntryNamespace) => readonly string[] | undefined;
-  /** Finds the present document for `updateLookup`. */
+  /** Finds the current document for `updateLookup`. */
   readonly lookup: (target: EntryNamespace, documentKey: Doc) => Uint8Array | undefined;
-  /** True while the image of a change before it is kept. */
+  /** True while the pre-image of a change exists. */
   readonly hasPreImage: (entry: OplogEntry, target: EntryNamespace) => boolean;
   readonly tokenVersion: (clusterTime: Timestamp, txnOpIndex: number) => ResumeTokenVersion;
 }
@@ -74,7 +77,7 @@ export function tokenVersion(version: ServerVersion, splitsEvents: boolean): Res
   return version.atLeast(7) || (version.atLeast(6) && splitsEvents) ? 2 : 1;
 }
 
-/** True for places behind all events that a token may be compared with; up to there its format is kept. */
+/** True for positions after all events with which a token may be compared. Up to there its format applies. */
 export function isBeyond(token: ResumeToken, clusterTime: Timestamp, txnOpIndex: number): boolean {
   return compareTimestamps(clusterTime, token.clusterTime) > 0 || txnOpIndex > token.txnOpIndex;
 }

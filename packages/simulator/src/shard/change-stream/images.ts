@@ -4,8 +4,8 @@ import type { EventStyle } from './event-style.js';
 import { imageMissing } from './stream-failure.js';
 
 /**
- * Puts the document as it was before the change into an event, or null when it is not kept.
- * @throws CommandError 47 when it is required and not kept
+ * Adds the document before the change to an event, or null when it was not stored.
+ * @throws CommandError 47 when it is required and was not stored
  */
 export function addPreImage(
   doc: Doc,
@@ -21,8 +21,8 @@ export function addPreImage(
 }
 
 /**
- * Puts the document as an update left it, or for `updateLookup` as it is now, into an event; null when it is not there.
- * @throws CommandError 47 when it is required and the image before the update, which it is made from, is not kept
+ * Adds the document after the update to an event, or for `updateLookup` the current one. Null when it does not exist.
+ * @throws CommandError 47 when it is required and the pre-image, from which it is derived, was not stored
  */
 export function addPostImage(
   doc: Doc,

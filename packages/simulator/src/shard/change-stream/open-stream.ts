@@ -15,7 +15,7 @@ import { ShardChangeStream, type StreamPosition } from './shard-change-stream.js
 import { ScopeFilter } from './stream-scope.js';
 import { readStartToken } from './stream-stage.js';
 
-/** Opens a stream on a shard. Throws CommandError for views, and for tokens and stages that it refuses. */
+/** Opens a stream on a shard. @throws CommandError for views, and for tokens and stages that it refuses */
 export function openChangeStream(state: ShardState, options: ShardStreamOptions): ShardChangeStream {
   const { version, oplog } = state;
   const { lookup, merged, scope, stage } = options;
@@ -57,13 +57,13 @@ function startPosition(state: ShardState, { start, scope }: ShardStreamOptions):
   return { clusterTime: token.clusterTime, token: start.token, resume };
 }
 
-/** The collection of an entry, if it still has the name it had then. */
+/** The collection of an entry, if it still has the name of then. */
 function presentCollection(state: ShardState, target: EntryNamespace): Collection | undefined {
   const collection = state.catalog.collection(`${target.db}.${target.collection}`);
   return collection?.uuid === target.uuid ? collection : undefined;
 }
 
-/** The document that a document key names now, in the collection it named then. */
+/** The current document of a document key, in the collection of then. */
 function presentDocument(state: ShardState, target: EntryNamespace, documentKey: Doc): Uint8Array | undefined {
   const collection = presentCollection(state, target);
   if (collection === undefined) return undefined;

@@ -5,10 +5,10 @@ import type { Deployment } from '../../node/deployment.js';
 import type { DocumentOperation, OplogEntry } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
 
-/** Where the documents as they were before changes can be read. */
+/** Where pre-images can be read. */
 export const PRE_IMAGES_NAMESPACE = 'config.system.preimages';
 
-/** Documents as they were before their changes: kept as long as the oplog has the change, or for a set time. */
+/** Pre-images: documents before their changes. They live as long as the oplog has the change, or for a set time. */
 export class PreImages {
   constructor(
     private readonly oplog: Oplog,
@@ -16,7 +16,7 @@ export class PreImages {
     private readonly now: () => number,
   ) {}
 
-  /** True while the images of an entry's changes have not expired. */
+  /** True while the pre-images of an entry have not expired. */
   keeps(entry: OplogEntry): boolean {
     const seconds = this.deployment.preImageExpirySeconds;
     return seconds === undefined || this.now() - entry.wallMs <= seconds * 1000;

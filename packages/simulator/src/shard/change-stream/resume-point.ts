@@ -3,16 +3,16 @@ import { encodeResumeToken, type ResumeToken } from '../../bson/resume-token.js'
 import type { StreamEvent } from './event-start.js';
 import { isBeyond } from './event-style.js';
 
-/** Where an event stands to the token that a stream resumes at. */
+/** The position of an event relative to the token at which a stream resumes. */
 export type Standing = 'before' | 'found' | 'split' | 'behind';
 
-/** The token that a stream resumes at, until an event behind it was met. */
+/** The token at which a stream resumes, until a later event was found. */
 export class ResumePoint {
   readonly #text: string;
-  /** Token of the whole event whose part the token stands for. */
+  /** Token of the whole event of which the token names a part. */
   readonly #whole: string | undefined;
 
-  /** @param text the token's `_data` as the client gave it */
+  /** @param text the token's `_data` from the client */
   constructor(
     readonly token: ResumeToken,
     text: string,
@@ -21,7 +21,7 @@ export class ResumePoint {
     if (token.fragmentNum !== undefined) this.#whole = wholeEventToken(token);
   }
 
-  /** `split`: the event is the one that the token names a part of. */
+  /** `split`: the token names a part of the event. */
   standingOf(event: StreamEvent): Standing {
     if (event.tokenText === this.#text || isSameByIdAlone(this.token, event.token)) return 'found';
     if (event.tokenText === this.#whole) return 'split';
@@ -30,7 +30,7 @@ export class ResumePoint {
   }
 }
 
-/** The same event, of whose key one token has the `_id` only: its collection was sharded between the two reads of it. */
+/** The same event, of whose key one token has the `_id` only: its collection was sharded between both reads. */
 function isSameByIdAlone(given: ResumeToken, met: ResumeToken): boolean {
   const [a, b] = [given.eventIdentifier, met.eventIdentifier];
   if (

@@ -16,7 +16,7 @@ import { invalidateEvent, streamEvent } from './stream-event.js';
 import { eventTooLarge, fatal, historyLost, positionLost, tokenNotFound } from './stream-failure.js';
 import type { ScopeFilter } from './stream-scope.js';
 
-/** Oplog entries that one call looks at, so that a stream that shows few of them does not hold up the others. */
+/** Oplog entries that one call reads, so that a stream that shows few of them does not block the others. */
 const SCAN_ENTRIES_MAX = 4096;
 /** The largest document that the server handles (`BSONObjMaxInternalSize`). */
 const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024 + 16 * 1024;
@@ -24,11 +24,11 @@ const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024 + 16 * 1024;
 /** Events of smaller documents fit into a reply. */
 const largeDocumentMin = 4 * 1024 * 1024;
 
-/** Where a stream begins: events at `clusterTime` and later, but only those behind the resume point. */
+/** The start of a stream: events at `clusterTime` and later, but only those after the resume point. */
 export interface StreamPosition {
   readonly clusterTime: Timestamp;
   readonly resume: ResumePoint | undefined;
-  /** The token as the client gave it; undefined for a time. */
+  /** The token from the client. Undefined for a time. */
   readonly token: string | undefined;
 }
 
@@ -38,13 +38,13 @@ interface StreamSetup {
   readonly position: StreamPosition;
   readonly style: EventStyle;
   readonly pipeline: EventPipeline;
-  /** The event of the token must be met before any other: streams of this shard alone; a router checks over all shards. */
+  /** The event of the token must come first: for streams of this shard alone. A router checks over all shards. */
   readonly alone: boolean;
   /** Format of the tokens of empty batches. */
   readonly tokenVersion: ResumeTokenVersion;
 }
 
-/** An event on its way out, with the token that the stream has reached by it. */
+/** A pending event, with the token that the stream has reached with it. */
 interface OutgoingEvent extends ShardStreamEvent {
   readonly tokenDocument: Doc;
 }
@@ -54,17 +54,17 @@ export class ShardChangeStream implements ShardStream {
   readonly #setup: StreamSetup;
   #next: number;
   #operation = 0;
-  /** The entry looked at, while its operations are gone through. */
+  /** The current entry, while its operations are read. */
   #entry: OplogEntry | undefined;
   #started = false;
-  /** Cleared once an event behind it was met. */
+  /** Cleared once a later event was found. */
   #resume: ResumePoint | undefined;
   #tokenSeen: boolean;
-  /** The first event seen may be what ended the stream that this one goes on from: it does not end this one too. */
+  /** The first event may have ended the stream that this one continues: it does not end this one too. */
   #afterInvalidate: boolean;
   #scannedTo: Timestamp;
   #lastToken: Doc;
-  /** Events of the operation looked at last that have not been taken. */
+  /** Pending events of the last operation. */
   #pending: OutgoingEvent[] = [];
   #ended = false;
 
@@ -88,12 +88,12 @@ export class ShardChangeStream implements ShardStream {
     return this.#tokenSeen;
   }
 
-  /** True when all that has been written was looked at. */
+  /** True when all entries have been read. */
   get atEnd(): boolean {
     return this.#ended || (this.#pending.length === 0 && this.#next >= this.#setup.oplog.end);
   }
 
-  /** True behind an invalidate event. */
+  /** True after an invalidate event. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -149,7 +149,7 @@ export class ShardChangeStream implements ShardStream {
     this.#pending = [];
   }
 
-  /** Makes the events of one operation, when the stream shows it. */
+  /** Builds the events of one operation, if the stream shows it. */
   #lookAt(entry: OplogEntry, operationIndex: number, operation: OplogOperation): void {
     const { scope, style } = this.#setup;
     if (!scope.shows(operation)) return;
@@ -164,7 +164,7 @@ export class ShardChangeStream implements ShardStream {
     this.#hand(invalidation);
   }
 
-  /** Puts an event on its way out unless it stands before the point that the stream resumes at. */
+  /** Queues an event unless it lies before the resume point. */
   #hand(event: StreamEvent): void {
     const standing = this.#resume?.standingOf(event) ?? 'behind';
     if (standing === 'found' || standing === 'split') this.#tokenSeen = true;
@@ -178,7 +178,10 @@ export class ShardChangeStream implements ShardStream {
     if (this.#pending.length === 0) this.#lastToken = event.tokenDocument;
   }
 
-  /** A router before 6.0 carries a stream's stages out itself: the shard sends it whole events, whatever the stages leave of them (seen on 5.0.7). */
+  /**
+   * A router before 6.0 runs a stream's stages itself: the shard sends it whole events, whatever the stages leave of
+   * them (seen on 5.0.7).
+   */
   #refuseTooLargeForRouter(event: StreamEvent): void {
     const { alone, style } = this.#setup;
     const document = event.doc.get('fullDocument');
@@ -193,7 +196,7 @@ export class ShardChangeStream implements ShardStream {
     if (length > DOCUMENT_BYTES_MAX) throw eventTooLarge(length, DOCUMENT_BYTES_MAX, firstElement(event.tokenDocument));
   }
 
-  /** @param resumedAfter number of the part that the stream resumes behind */
+  /** @param resumedAfter number of the part after which the stream resumes */
   #send(event: StreamEvent, doc: Doc, resumedAfter: number | undefined): void {
     const whole = outgoing(event, doc);
     if (!this.#setup.pipeline.splitsEvents) {
@@ -224,7 +227,7 @@ export class ShardChangeStream implements ShardStream {
     return resumeTokenDocument(highWaterToken(clusterTime, this.#setup.tokenVersion));
   }
 
-  /** A stream that starts needs the history back to its start; one that runs, the entry that comes next. */
+  /** A starting stream needs the history back to its start. A running one needs the next entry. */
   #refuseLost(): void {
     const { oplog, position } = this.#setup;
     if (this.#started) {

@@ -8,7 +8,7 @@ import { CommandError } from '../../node/command.js';
 /** An event up to this size is not split: 16 MB, as the server's `kBSONObjMaxChangeEventSize`. */
 export const EVENT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** One part of an event that was split. */
+/** One part of a split event. */
 export interface EventFragment {
   readonly token: string;
   readonly tokenDocument: Doc;
@@ -22,8 +22,8 @@ interface SizedField {
 }
 
 /**
- * Splits an event into parts below 16 MB: its fields go, the smallest first, into as few parts as they fill. Every
- * part has a token of its own and says which of how many it is.
+ * Splits an event into parts below 16 MB: its fields, the smallest first, fill as few parts as possible. Every part has
+ * a token of its own, its number and the number of parts.
  * @throws CommandError 7182500 when a single field is too large, 7182502 when there is nothing to split
  */
 export function splitEvent(

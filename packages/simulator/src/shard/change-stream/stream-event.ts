@@ -18,7 +18,7 @@ import { describedUpdate } from './update-description.js';
 
 const namespaceDocs = new WeakMap<EntryNamespace, RawDocument>();
 
-/** The event of one operation; undefined for those that have none. */
+/** The event of one operation. Undefined for operations without one. */
 export function streamEvent(entry: OplogEntry, operationIndex: number, style: EventStyle): StreamEvent | undefined {
   const operation = entry.operations[operationIndex];
   if (operation === undefined || operation.kind === 'silent') return undefined;
@@ -109,7 +109,7 @@ function definedEvent(
   }
 }
 
-/** The event by which a router learns of a shard it has to read too. */
+/** The event that adds a new shard to a router's stream. */
 function newShardEvent(
   entry: OplogEntry,
   operationIndex: number,
@@ -130,7 +130,7 @@ function newShardEvent(
   return finished(token, tokenDocument, doc, false);
 }
 
-/** The event that ends a stream whose collection or database has gone. @param cause the event of what made it go */
+/** The event that ends a stream whose collection or database was dropped. @param cause the event of the drop */
 export function invalidateEvent({ token: causing, doc: cause }: StreamEvent): StreamEvent {
   const token: ResumeToken = { ...causing, fromInvalidate: true };
   const tokenDocument = resumeTokenDocument(token);

@@ -6,7 +6,7 @@ import type { ServerVersion } from '../../node/server-version.js';
 /** The server's label for errors after which a stream cannot be resumed. */
 const nonResumable = ['NonResumableChangeStreamError'];
 
-/** The oplog no longer reaches back to where a stream is to start (286). */
+/** The oplog no longer reaches back to the start of a stream (286). */
 export function historyLost(): CommandError {
   return new CommandError(
     286,
@@ -16,7 +16,10 @@ export function historyLost(): CommandError {
   );
 }
 
-/** The oplog overran an open stream (136), as the server's own tests of rolled over oplogs expect it. @param lastSeen record id of the entry read last */
+/**
+ * The oplog overran an open stream (136), as in the server's own tests of rolled over oplogs.
+ * @param lastSeen record id of the last read entry
+ */
 export function positionLost(lastSeen: bigint): CommandError {
   return new CommandError(
     136,
@@ -25,12 +28,12 @@ export function positionLost(lastSeen: bigint): CommandError {
   );
 }
 
-/** @param tokenFound token of the event that came where the token was to be */
+/** @param tokenFound token of the event in the place of the resume token */
 export function tokenNotFound(tokenFound: string): CommandError {
   return fatal(`cannot resume stream; the resume token was not found. {_data: "${tokenFound}"}`);
 }
 
-/** @param found the event's `_id` as a pipeline left it */
+/** @param found the event's `_id` after a pipeline */
 export function tokenModified(expected: Doc, found: Doc): CommandError {
   return fatal(
     'Encountered an event whose _id field, which contains the resume token, was modified by the pipeline. Modifying the _id field of an event makes it ' +
@@ -53,7 +56,7 @@ export function eventTooLarge(bytes: number, bytesMax: number, firstElement: str
   );
 }
 
-/** An image that the stream requires is not there (47). */
+/** A required image does not exist (47). */
 export function imageMissing(image: 'pre' | 'post', event: Doc): CommandError {
   const events = image === 'pre' ? 'update, delete and replace' : 'update';
   const shown = ['operationType', 'ns', 'clusterTime', 'txnNumber']
@@ -72,18 +75,18 @@ function shownField(event: Doc, name: string): string {
   return documentText(new Map([[name, value]])).slice(2, -2);
 }
 
-/** What `aggregate` puts before a failure while the first batch is read; nothing in 4.4. */
+/** Prefix of `aggregate` for a failure in the first batch. None in 4.4. */
 export function openContext(version: ServerVersion, namespace: string): string {
   if (version.atLeast(8)) return `Executor error during aggregate command on namespace: ${namespace}`;
   return version.atLeast(5) ? 'PlanExecutor error during aggregation' : '';
 }
 
-/** What `getMore` puts before a failure; nothing in 4.4. */
+/** Prefix of `getMore` for a failure. None in 4.4. */
 export function getMoreContext(version: ServerVersion): string {
   return version.atLeast(5) ? 'Executor error during getMore' : '';
 }
 
-/** The same failure with the words that a command puts before what went wrong while it ran. */
+/** The same failure with the prefix of the command during which it occurred. */
 export function inContext(error: unknown, context: string): unknown {
   if (!(error instanceof CommandError) || context === '') return error;
   return new CommandError(

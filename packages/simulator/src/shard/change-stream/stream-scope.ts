@@ -3,18 +3,20 @@ import type { StreamScope } from '../shard-access.js';
 
 /** Databases whose changes no stream over the cluster shows. */
 const INTERNAL_DATABASES: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
-/** What `showSystemEvents` lets through of the collections that streams leave out. */
+/** Collections that only `showSystemEvents` adds to a stream. */
 const SHOWN_SYSTEM_COLLECTION = /^system\.(js$|resharding\.|buckets\.|views$)/;
 
 interface ScopeOptions {
   readonly scope: StreamScope;
-  /** True for a stream on this shard alone, before 6.0: it shows what a router would be told of new shards. */
+  /**
+   * True for a stream on this shard alone, before 6.0: it shows the events of new shards that are meant for routers.
+   */
   readonly newShards: boolean;
   readonly expanded: boolean;
   readonly systemEvents: boolean;
 }
 
-/** Tells which operations a stream shows, and which end it. */
+/** Decides which operations a stream shows, and which end it. */
 export class ScopeFilter {
   readonly #known = new WeakMap<EntryNamespace, boolean>();
   readonly #scope: StreamScope;
@@ -41,7 +43,7 @@ export class ScopeFilter {
     }
   }
 
-  /** True when the operation ends the stream behind its own event. */
+  /** True when the operation ends the stream after its own event. */
   invalidatedBy(operation: OplogOperation): boolean {
     if (isHidden(operation)) return false;
     if (operation.kind === 'dropDatabase') return this.#scope.kind === 'database';
@@ -78,7 +80,7 @@ export class ScopeFilter {
   }
 }
 
-/** What a chunk migration or a router brought about on this shard only streams with system events show. */
+/** Only streams with system events show what a chunk migration or a router has done on this shard. */
 function isHidden(operation: OplogOperation): boolean {
   return 'fromMigrate' in operation && operation.fromMigrate;
 }

@@ -5,10 +5,10 @@ import { BATCH_BYTES_MAX } from '../read/document-source.js';
 import type { ShardChangeStream } from './shard-change-stream.js';
 import { getMoreContext, inContext, openContext } from './stream-failure.js';
 
-/** How long a getMore waits for events when the client names no time. */
+/** How long a getMore waits for events without a given time. */
 const AWAIT_MS = 1000;
 
-/** A change stream as a cursor: an empty batch waits for events, and every batch says how far it reached. */
+/** A change stream as a cursor: an empty batch waits for events, and every batch carries its position. */
 export class StreamSource implements BatchSource {
   readonly awaitsData = true;
   #opened = false;
@@ -58,5 +58,5 @@ export class StreamSource implements BatchSource {
   }
 }
 
-/** A batch with this much in it is sent without looking for more that might still fit. */
+/** A batch of this size is sent without a search for more events that might fit. */
 const FULL_BATCH_BYTES = BATCH_BYTES_MAX * 0.75;

@@ -27,9 +27,9 @@ const expandedFields: readonly string[] = [
 ];
 
 /**
- * Reads the operand of `$changeStream`.
+ * Parses the operand of `$changeStream`.
  * @param onRouter true for a stream that a router merges
- * @throws CommandError for what the server of this version refuses
+ * @throws CommandError as the server of this version
  */
 export function readStreamStage(operand: Value, version: ServerVersion, onRouter: boolean): StreamStage {
   if (!(operand instanceof Map))
@@ -122,7 +122,7 @@ function readStart(operand: Doc, version: ServerVersion): StreamStart | undefine
 /**
  * The scope of a stream opened by `aggregate` on a database and collection.
  * @param collection undefined for `aggregate: 1`
- * @throws CommandError 72 and 73 for places that no stream may be opened on
+ * @throws CommandError 72 and 73 where no stream may be opened
  */
 export function streamScope(stage: StreamStage, db: string, collection: string | undefined): StreamScope {
   if (stage.allChangesForCluster) {
@@ -144,8 +144,8 @@ export function streamScope(stage: StreamStage, db: string, collection: string |
 }
 
 /**
- * Reads the token that a stream resumes at.
- * @throws CommandError 260 for tokens that this stream may not resume at, and as `decodeResumeToken`
+ * Reads the resume token of a stream.
+ * @throws CommandError 260 for tokens at which this stream may not resume, and as `decodeResumeToken`
  */
 export function readStartToken(
   start: Extract<StreamStart, { kind: 'token' }>,
@@ -169,7 +169,7 @@ export function readStartToken(
   return token;
 }
 
-/** Messages about where to start ended in a full stop before 6.0. */
+/** Before 6.0 messages about the start ended in a full stop. */
 function sentence(version: ServerVersion, text: string): string {
   return version.atLeast(6) ? text : `${text}.`;
 }

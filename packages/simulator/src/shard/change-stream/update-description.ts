@@ -5,7 +5,7 @@ import { describeDiff, disambiguatedPaths, updateDiff } from '../../update/descr
 import type { UpdateOperation } from '../oplog/entry.js';
 import type { EventStyle } from './event-style.js';
 
-/** What an update changed, as events say it; undefined when they show it as a replacement. */
+/** The changes of an update, as events show them. Undefined for a replacement. */
 export function describedUpdate(operation: UpdateOperation, style: EventStyle): Doc | undefined {
   const { version } = style;
   const wholeDocument = operation.replacement || (operation.operators === undefined && !version.atLeast(5));

@@ -5,7 +5,7 @@ import { CommandError } from '../../node/command.js';
 import { failure } from '../failure.js';
 import { optionalNumber, type CommandContext } from './command-context.js';
 
-/** `appendOplogNote`: an entry without an event that moves the shard's time. */
+/** `appendOplogNote`: an entry without an event that advances the shard's time. */
 export function appendOplogNote({ state, request }: CommandContext): Doc {
   const data = request.body.get('data');
   if (!(data instanceof Map))
@@ -20,7 +20,7 @@ const millisecondsPerHour = 3_600_000;
 const oplogMegabytesMin = 990;
 
 /**
- * `replSetResizeOplog`: the oplog's size in megabytes, and for how many hours its entries are kept beyond it.
+ * `replSetResizeOplog`: the oplog's size in megabytes, and the hours for which entries stay beyond it.
  * @throws CommandError 51024 for a size below 990 MB or a negative time, 72 without either
  */
 export function resizeOplog(context: CommandContext): Doc {
@@ -48,7 +48,7 @@ function refuseBelow(field: string, value: number | undefined, least: number): v
   );
 }
 
-/** `_hashBSONElement`: what a hashed index stores for a value. */
+/** `_hashBSONElement`: the value of a hashed index. */
 export function hashElement({ request }: CommandContext): Doc {
   const key = request.body.get(request.name) ?? null;
   return new Map<string, Value>([

@@ -55,12 +55,12 @@ const FIELDS: ReadonlySet<string> = new Set([
   'isMapReduceCommand',
   'collectionUUID',
 ]);
-/** What strings are compared with; undefined for the simple collation. */
+/** The collation of string comparisons. Undefined for the simple one. */
 interface ReadCollation {
   readonly collation: Collation | undefined;
 }
 
-/** How deep views may stand on views. */
+/** Limit of the depth of views on views. */
 const VIEW_DEPTH_MAX = 20;
 
 /** `aggregate`: a pipeline over a collection or view, or a change stream. */
@@ -83,7 +83,7 @@ export async function aggregate(context: CommandContext): Promise<Doc> {
   return view === undefined ? runPipeline(context, namespace, namespace, stages) : aggregateView(context, view, stages);
 }
 
-/** Runs stages over a view: its own pipeline first, over what it stands on. */
+/** Runs stages over a view: its own pipeline first, over its collection. */
 export function aggregateView(context: CommandContext, view: View, stages: readonly Doc[]): Promise<Doc> {
   const resolved = resolvedView(context, view);
   return runPipeline(
@@ -106,8 +106,8 @@ export function* viewDocuments(context: CommandContext, view: View, stages: read
 }
 
 /**
- * The collation that a view is read with: its own, the simple one if it was made with none.
- * Throws CommandError 167 when the command asks for another.
+ * The collation of a view: its own, or the simple one if it was created without.
+ * @throws CommandError 167 when the command asks for another
  */
 export function viewCollation(context: CommandContext, view: View): ReadCollation {
   const own = view.options.get('collation');
@@ -120,7 +120,7 @@ export function viewCollation(context: CommandContext, view: View): ReadCollatio
   return { collation: own instanceof Map ? parseCollation(own) : undefined };
 }
 
-/** The collection that a view stands on, over other views, and the stages from there to the view. */
+/** The collection under a view, through other views, and the stages from there to the view. */
 function resolvedView({ state }: CommandContext, view: View): { namespace: string; stages: Doc[] } {
   const db = view.namespace.slice(0, view.namespace.indexOf('.'));
   let stages = readStages(view.pipeline);
@@ -191,15 +191,15 @@ async function runPipeline(
   return during(executionOf(context, shownNamespace), () => firstBatchReply(state.cursors, source, owner, options));
 }
 
-/** What failures over documents are said to have come up in. */
+/** The prefix of failures over documents. */
 function executionOf({ state: { version } }: CommandContext, namespace: string): string {
   if (version.atLeast(8)) return `Executor error during aggregate command on namespace: ${namespace}`;
   return version.atLeast(5, 0) ? 'PlanExecutor error during aggregation' : '';
 }
 
 /**
- * The results of stages as bytes. A leading `$match` chooses the scan, a leading `$sample` draws before anything is decoded;
- * documents that no stage looks at stay bytes.
+ * The results of stages as bytes. A leading `$match` chooses the scan. A leading `$sample` draws before anything is
+ * decoded. Documents that no stage reads stay bytes.
  */
 function pipelineDocuments(
   context: CommandContext,
@@ -248,7 +248,7 @@ function pipelineDocuments(
   if (run === undefined) return found;
   const [first] = rest;
   if (first?.has('$sample') !== true) return encoded(run(decoded(found)));
-  // Compiled above, it draws all of those that are drawn here.
+  // Compiled above, it draws all of the documents that were drawn here.
   return encoded(run(decoded(drawn(present(found), sampleSize(first.get('$sample') ?? null)))));
 }
 
@@ -275,7 +275,7 @@ function* encoded(documents: Iterable<Doc>): Generator<Uint8Array> {
   for (const doc of documents) yield encodeDocument(doc);
 }
 
-/** The documents of another collection of the database, for `$lookup` and its kin. */
+/** The documents of another collection of the database, for `$lookup` and similar stages. */
 function lookedUp(context: CommandContext, from: string, point: ReadPoint): Iterable<Doc> {
   const view = context.state.catalog.view(`${context.request.db}.${from}`);
   if (view !== undefined) return viewDocuments(context, view, []);

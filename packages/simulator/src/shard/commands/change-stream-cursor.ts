@@ -8,7 +8,10 @@ import { FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.j
 import { splitNamespace } from '../storage/namespace.js';
 import { optionalDoc, optionalNumber, sessionText, type CommandContext } from './command-context.js';
 
-/** Opens a change stream as a cursor. @param namespace of a collection's stream; undefined for a database's or the cluster's */
+/**
+ * Opens a change stream as a cursor.
+ * @param namespace of a collection's stream; undefined for a database's or the cluster's
+ */
 export function openStreamCursor(
   context: CommandContext,
   stages: readonly Doc[],
@@ -34,7 +37,7 @@ export function openStreamCursor(
   });
 }
 
-/** A stream from now on begins behind the last entry. */
+/** A stream from now on starts after the last entry. */
 function timeAfter(time: Timestamp): Timestamp {
   return new Timestamp({ t: time.t, i: time.i + 1 });
 }

@@ -9,8 +9,9 @@ import { typeName } from './command-context.js';
 const known = ['v', 'key', 'name', 'unique'];
 
 /**
- * The `clusteredIndex` of a new collection as lists show it; undefined when none is asked for.
- * @throws CommandError 14 in releases before it (5.3) for anything but a boolean; 197, 5979700, 5979703, 40415 as the server refuses
+ * The `clusteredIndex` of a new collection as lists show it, or undefined.
+ * @throws CommandError 14 in releases before it (5.3) for anything but a boolean; 197, 5979700, 5979703, 40415 as the
+ * server refuses
  */
 export function clusteredIndexOption(version: ServerVersion, body: Doc): Doc | undefined {
   const given = body.get('clusteredIndex');

@@ -14,7 +14,7 @@ import type { CollectionIndex, IndexDefinition } from '../storage/collection-ind
 const fieldsOfOld = ['name', 'keyPattern', 'expireAfterSeconds', 'hidden'];
 const fieldsSince60 = [...fieldsOfOld, 'unique', 'prepareUnique'];
 
-/** Refuses what `collMod.index` does not have in this release. @throws CommandError 40415, or 72 in 4.4 */
+/** Refuses fields of `collMod.index` that this release does not have. @throws CommandError 40415, or 72 in 4.4 */
 export function refuseUnknownIndexFields(version: ServerVersion, change: Doc): void {
   const known = version.atLeast(6, 0) ? fieldsSince60 : fieldsOfOld;
   for (const name of change.keys()) {
@@ -32,9 +32,9 @@ export function refuseUnknownIndexFields(version: ServerVersion, change: Doc): v
 }
 
 /**
- * Changes the index that `collMod.index` names and puts old and new values into the reply.
+ * Changes the index of `collMod.index` and adds old and new values to the reply.
  * @param dryRun true to check only whether the index can become unique
- * @throws CommandError 27, 72, 2 as the server refuses; 359 with `violations` when documents stand against uniqueness
+ * @throws CommandError 27, 72, 2 as the server refuses; 359 with `violations` when documents violate uniqueness
  */
 export function changeIndex(
   version: ServerVersion,
@@ -111,7 +111,7 @@ function prepareUnique(definition: IndexDefinition, spec: Doc, prepared: boolean
   else spec.delete('prepareUnique');
 }
 
-/** False when the index is unique already. @throws CommandError 2 to undo it, 72 when it was not prepared */
+/** False when the index is unique already. @throws CommandError 2 to revert it, 72 when it was not prepared */
 function becomesUnique(definition: IndexDefinition, wanted: Value | undefined): boolean {
   if (!isTrue(wanted)) throw failure.badValue('Cannot make index non-unique');
   if (definition.unique) return false;
@@ -128,7 +128,10 @@ function refuseDuplicates(index: CollectionIndex): void {
   if (violations.length > 0) throw notUnique(violations);
 }
 
-/** The refusal of an index that documents keep from becoming unique. @param violations `{ids: […]}` of each group that shares a key */
+/**
+ * The refusal of a unique index because of documents.
+ * @param violations `{ids: […]}` of each group that shares a key
+ */
 export function notUnique(violations: Value[]): CommandError {
   return new CommandError(
     359,
@@ -139,7 +142,7 @@ export function notUnique(violations: Value[]): CommandError {
   );
 }
 
-/** Uniqueness stands behind the key and the name in lists. */
+/** Lists show uniqueness after key and name. */
 function setAfterKey(spec: Doc, option: string): void {
   const fields = [...spec].filter(([name]) => name !== option);
   spec.clear();

@@ -51,7 +51,7 @@ const validation = [
   'changeStreamPreAndPostImages',
 ];
 
-/** `collMod`: changes an index, the validation, limits or a view. Replies with old and new values of what changed of an index. */
+/** `collMod`: changes an index, the validation, limits or a view. Replies with old and new values of an index. */
 export function collMod(context: CommandContext): Doc {
   const { state, request } = context;
   const { features } = state;
@@ -89,7 +89,7 @@ export function collMod(context: CommandContext): Doc {
   return reply;
 }
 
-/** What the command does not name stays. */
+/** Omitted fields stay unchanged. */
 function changeView(state: ShardState, view: View, body: Doc): void {
   const described: Doc = new Map<string, Value>([['viewOn', view.viewOn], ['pipeline', view.pipeline], ...body]);
   const { viewOn, pipeline } = viewDefinition(new Map([...described].filter(([name]) => name !== 'collation')));
@@ -103,7 +103,7 @@ function changeView(state: ShardState, view: View, body: Doc): void {
   });
 }
 
-/** What views do not have. */
+/** Options that views do not have. */
 const ofCollections: ReadonlySet<string> = new Set([
   'index',
   'validator',
@@ -134,7 +134,7 @@ function refuseFields(context: CommandContext, version: ServerVersion): void {
     );
 }
 
-/** A dry run is for `index.unique` alone. */
+/** Only `index.unique` supports a dry run. */
 function refuseOtherDryRun({ request }: CommandContext, index: Value | undefined): void {
   const others = fieldsSince60.filter((name) => name !== 'index' && name !== 'dryRun' && request.body.has(name));
   const onlyUnique =
@@ -162,7 +162,7 @@ function changeOptions(collection: Collection, body: Doc): void {
   collection.options = inOptionOrder(options);
 }
 
-/** The age at which a clustered collection's documents expire; `off` ends it. */
+/** The age at which a clustered collection's documents expire. `off` disables it. */
 function changeExpiry(options: Doc, seconds: Value | undefined): void {
   if (seconds === undefined) return;
   if (!options.has('clusteredIndex')) {
@@ -172,7 +172,10 @@ function changeExpiry(options: Doc, seconds: Value | undefined): void {
   else options.set('expireAfterSeconds', seconds);
 }
 
-/** New limits of a capped collection; what lies beyond them goes with the next insert (manual: `collMod`, "Resize a Capped Collection"). */
+/**
+ * New limits of a capped collection. The next insert deletes what exceeds them (manual: `collMod`, "Resize a Capped
+ * Collection").
+ */
 function changeCap(collection: Collection, options: Doc, body: Doc): void {
   const size = numberOf(body.get('cappedSize'));
   const max = numberOf(body.get('cappedMax'));

@@ -24,7 +24,7 @@ export interface CommandContext {
 /** Answers one command. */
 export type CommandHandler = (context: CommandContext) => Doc | Promise<Doc>;
 
-/** The namespace a command names in its first field. Throws CommandError 2 or 73 for what is no name. */
+/** The namespace in a command's first field. @throws CommandError 2 or 73 for an invalid name */
 export function targetNamespace({ request }: CommandContext): string {
   const name = request.body.get(request.name);
   if (typeof name !== 'string') throw failure.badValue(`collection name has invalid type ${typeName(name)}`);
@@ -34,9 +34,9 @@ export function targetNamespace({ request }: CommandContext): string {
 }
 
 /**
- * The collection that a read names: by name, or by its UUID. `collection` is undefined when there is none of that name.
+ * The collection of a read: by name, or by its UUID. `collection` is undefined when there is none of that name.
  * @param point of a read that may be at a time
- * @throws CommandError 26 for a UUID that no collection has, 246 for one that cannot be shown at the time
+ * @throws CommandError 26 for an unknown UUID, 246 for a collection that cannot be shown at the time
  */
 export function readTarget(
   context: CommandContext,
@@ -61,7 +61,7 @@ export function readTarget(
 }
 
 /**
- * The collection under a name as a read finds it: since 7.0 at the time it reads at, before then as it is now.
+ * The collection under a name as a read finds it: since 7.0 at the read's time, before as it is now.
  * @throws CommandError 246 for one that cannot be shown at the time
  */
 export function readCollection(state: ShardState, namespace: string, point: ReadPoint): Collection | undefined {
@@ -77,14 +77,14 @@ export function readsOlderCatalogs(version: ServerVersion): boolean {
   return version.atLeast(7, 0);
 }
 
-/** @throws CommandError 239 for a time that is too old to know which collections there were */
+/** @throws CommandError 239 for a time that is older than the history of collections */
 function isOfThen({ version, history }: ShardState, { atClusterTime }: ReadPoint): boolean {
   if (atClusterTime === undefined || !readsOlderCatalogs(version)) return false;
   refuseForgotten(history, atClusterTime);
   return true;
 }
 
-/** How a command reads: its view, and the time to report when it asked for one. */
+/** The view of a read, and the time to report when it asked for one. */
 export interface ReadPoint {
   readonly view: ReadView;
   readonly atClusterTime: Timestamp | undefined;
@@ -92,7 +92,7 @@ export interface ReadPoint {
 
 const LATEST_POINT: ReadPoint = { view: { time: LATEST, transaction: null }, atClusterTime: undefined };
 
-/** Reads `readConcern`. Throws CommandError 72 for what does not go together or lies in the future. */
+/** Parses `readConcern`. @throws CommandError 72 for contradictions and times in the future */
 export function readPoint({ request, participation, state }: CommandContext): ReadPoint {
   const { transaction } = participation;
   if (transaction !== null) return { view: transaction.view, atClusterTime: undefined };
@@ -147,12 +147,12 @@ function refuseUnreadable({ version }: ShardState, collection: Collection, point
   );
 }
 
-/** Text of the session a command came in, for messages and for binding cursors to it. */
+/** Text of a command's session, for messages and for binding cursors to it. */
 export function sessionText({ request }: CommandContext): string | undefined {
   return SessionIdentity.read(request.body.get('lsid'))?.toString();
 }
 
-/** A field that must be a document if it is there. Throws CommandError 14. */
+/** An optional document. @throws CommandError 14 */
 export function optionalDoc({ request }: CommandContext, field: string): Doc | undefined {
   const value = request.body.get(field);
   if (value === undefined) return undefined;
@@ -164,7 +164,7 @@ export function optionalDoc({ request }: CommandContext, field: string): Doc | u
   return value;
 }
 
-/** A field that must be a number if it is there. Throws CommandError 14. */
+/** An optional number. @throws CommandError 14 */
 export function optionalNumber({ request }: CommandContext, field: string): number | undefined {
   const value = request.body.get(field);
   if (value === undefined) return undefined;
@@ -214,7 +214,10 @@ const GENERIC_FIELDS: ReadonlySet<string> = new Set([
   'mayBypassWriteBlocking',
 ]);
 
-/** Refuses fields that the command does not have. Throws CommandError 40415, or what `refusal` makes of the field's name. */
+/**
+ * Refuses fields that the command does not have.
+ * @throws CommandError 40415, or the result of `refusal` for the field's name
+ */
 export function refuseUnknownFields(
   { request }: CommandContext,
   known: ReadonlySet<string>,
@@ -225,7 +228,7 @@ export function refuseUnknownFields(
   }
 }
 
-/** The server's name of a value's type, for the types that commands complain of. */
+/** The server's name of a value's type, for the types in refusals. */
 export function typeName(value: Value | undefined): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';

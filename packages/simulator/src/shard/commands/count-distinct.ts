@@ -13,7 +13,7 @@ import { viewCollation, viewDocuments, WHOLE_COLLECTION } from './aggregate.js';
 import { optionalDoc, readCollection, readPoint, targetNamespace, type CommandContext } from './command-context.js';
 import { letVariables } from './let-variables.js';
 
-/** `count`: how many documents match, without orphans when a router asks. */
+/** `count`: the number of matching documents, without orphans when a router asks. */
 export function count(context: CommandContext): Doc {
   const { state, request, participation } = context;
   const namespace = targetNamespace(context);
@@ -32,7 +32,7 @@ export function count(context: CommandContext): Doc {
   return countReply(counted(found(context, collection, filter), skip, limit));
 }
 
-/** What running transactions have inserted less what they have deleted: the figure that a count without a query reads has it already. */
+/** Inserts minus deletes of running transactions, which the fast count already includes. */
 function undecided({ state }: CommandContext, { target: { db, collection } }: Collection): number {
   const operations = state.sessions.runningOn(db, collection).flatMap((running) => running.operations);
   const own = operations.filter(({ target }) => target.db === db && target.collection === collection);
@@ -53,7 +53,7 @@ function countReply(n: number): Doc {
   return new Map([['n', n === (n | 0) ? new Int32(n) : Long.fromNumber(n)]]);
 }
 
-/** `distinct`: the different values of a field in order, elements of arrays one by one. */
+/** `distinct`: the distinct values of a field in order, array elements one by one. */
 export function distinct(context: CommandContext): Doc {
   const { state, request, participation } = context;
   const key = request.body.get('key');

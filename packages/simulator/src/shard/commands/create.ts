@@ -102,7 +102,7 @@ function fieldsOf(version: ServerVersion): readonly string[] {
   return version.atLeast(5, 0) ? fieldsOf50 : fieldsOf44;
 }
 
-/** A collection that is there is told before a collation that is none. Throws CommandError 48. */
+/** An existing collection is reported before an invalid collation. @throws CommandError 48 */
 function newOptions(state: ShardState, namespace: string, body: Doc): Doc {
   try {
     return collectionOptions(body);
@@ -130,7 +130,7 @@ function addClustering(options: Doc, clustered: Doc | undefined, body: Doc): voi
   options.set('expireAfterSeconds', Long.fromNumber(numberOf(seconds) ?? 0));
 }
 
-/** The options of a collection as `listCollections` shows them. Throws CommandError 14832 for a capped one without size. */
+/** The options of a collection as in `listCollections`. @throws CommandError 14832 for a capped one without size */
 export function collectionOptions(body: Doc): Doc {
   const options: Doc = new Map();
   if (isTrue(body.get('capped'))) {
@@ -157,7 +157,7 @@ export function collectionOptions(body: Doc): Doc {
   return inOptionOrder(options);
 }
 
-/** The order in which catalogs keep the options of collections and views. */
+/** The order of options in catalogs, of collections and views. */
 const optionOrder = [
   'capped',
   'size',
@@ -173,7 +173,7 @@ const optionOrder = [
   'pipeline',
 ];
 
-/** Options in the catalog's order; those that have no place in it stay behind what they stood behind. */
+/** Options in the catalog's order. Those without a place in it stay after their predecessors. */
 export function inOptionOrder(options: Doc): Doc {
   const ordered = optionOrder.filter((name) => options.has(name));
   return new Map(
@@ -183,7 +183,7 @@ export function inOptionOrder(options: Doc): Doc {
   );
 }
 
-/** The whole collation of `create`, whose refusals show it as it was read. Throws CommandError 2, 14, 40414 or 51024. */
+/** The whole collation of `create`, whose refusals show it as parsed. @throws CommandError 2, 14, 40414 or 51024 */
 function createdCollation(body: Doc): Doc | undefined {
   const given = body.get('collation');
   if (!(given instanceof Map)) return undefined;
@@ -201,7 +201,7 @@ const enumerations: Readonly<Record<string, readonly string[]>> = {
   validationAction: ['error', 'warn'],
 };
 
-/** Throws CommandError 2 for a level or action of validation that does not exist. */
+/** @throws CommandError 2 for an unknown level or action of validation */
 export function refuseUnknownValidation(command: string, body: Doc): void {
   for (const [name, known] of Object.entries(enumerations)) {
     const value = body.get(name);
@@ -210,13 +210,13 @@ export function refuseUnknownValidation(command: string, body: Doc): void {
   }
 }
 
-/** Throws CommandError for a validator that is no filter. */
+/** @throws CommandError for an invalid validator */
 export function refuseInvalidValidator(body: Doc, version: ServerVersion): void {
   const validator = body.get('validator');
   if (validator instanceof Map) compileMatcher(validator, undefined, { version });
 }
 
-/** The size that a capped collection gets when this many bytes are asked for. */
+/** The size of a capped collection for a requested number of bytes. */
 export function cappedSizeBytes(bytes: number): number {
   return Math.ceil(bytes / CAPPED_SIZE_STEP_BYTES) * CAPPED_SIZE_STEP_BYTES;
 }
@@ -226,7 +226,7 @@ export function wholeNumber(value: number): Value {
   return value === (value | 0) ? new Int32(value) : Long.fromNumber(value);
 }
 
-/** Creating what is there already with the same options does nothing. */
+/** Creating an existing collection with the same options does nothing. */
 function sameAsExisting(state: ShardState, namespace: string, options: Doc): boolean {
   if (state.catalog.view(namespace) !== undefined)
     throw failure.namespaceExists(`A view already exists. NS: ${namespace}`);
@@ -254,7 +254,7 @@ function createView(state: ShardState, namespace: string, body: Doc): Doc {
   return new Map();
 }
 
-/** What `create` and `collMod` say of a view. */
+/** The view in a `create` or `collMod`. */
 export function viewDefinition(body: Doc): { viewOn: string; pipeline: Value[]; options: Doc } {
   const viewOn = body.get('viewOn');
   const pipeline = body.get('pipeline') ?? [];
@@ -270,7 +270,7 @@ export function viewDefinition(body: Doc): { viewOn: string; pipeline: Value[]; 
   return { viewOn, pipeline, options };
 }
 
-/** Refuses stages that no view may have. Throws CommandError 167. */
+/** Refuses stages that no view may have. @throws CommandError 167 */
 export function refuseViewStages(pipeline: readonly Value[]): void {
   for (const stage of pipeline) {
     if (!(stage instanceof Map)) throw failure.typeMismatch("Each element of the 'pipeline' array must be an object");
@@ -285,7 +285,7 @@ export function refuseViewStages(pipeline: readonly Value[]): void {
   }
 }
 
-/** Refuses a view that would, over other views, stand on itself. Throws CommandError 5. */
+/** Refuses a view that would depend on itself. @throws CommandError 5 */
 export function refuseCycle(state: ShardState, namespace: string, viewOn: string): void {
   const db = namespace.slice(0, namespace.indexOf('.'));
   const path = [namespace];

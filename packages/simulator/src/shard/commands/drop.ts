@@ -11,7 +11,7 @@ import { forgetView } from '../write/view-catalog.js';
 import { requireExpectedCollection } from './expected-collection.js';
 import { readsOlderCatalogs, targetNamespace, type CommandContext } from './command-context.js';
 
-/** `drop`: a collection or a view. Throws CommandError 26 when there is none. */
+/** `drop`: a collection or a view. @throws CommandError 26 when there is none */
 export function drop(context: CommandContext): Doc {
   const { state } = context;
   const namespace = targetNamespace(context);
@@ -32,10 +32,7 @@ export function drop(context: CommandContext): Doc {
   return reply;
 }
 
-/**
- * Drops a collection with its event; cursors on it end.
- * @param fromMigrate another shard's event stands for it
- */
+/** Drops a collection with its event, and closes its cursors. @param fromMigrate another shard's event represents it */
 export function dropCollection(state: ShardState, collection: Collection, fromMigrate = false): void {
   state.writeBlock.refuse(collection.db, collection.name);
   const clusterTime = state.oplog.nextTime();
@@ -43,13 +40,16 @@ export function dropCollection(state: ShardState, collection: Collection, fromMi
   state.oplog.append(clusterTime, [{ kind: 'drop', target: collection.target, fromMigrate }]);
 }
 
-/** Takes a collection out of the catalog without an event. */
+/** Removes a collection from the catalog without an event. */
 export function removeCollection(state: ShardState, collection: Collection, time: TimeKey): void {
   state.catalog.removeCollection(collection, time);
   killCursorsOf(state, collection, `collection dropped. UUID ${uuidText(collection.uuid.buffer)}`);
 }
 
-/** Ends the cursors of a collection; their next getMore fails with this message. Since 7.0 those that read at a time go on. */
+/**
+ * Closes the cursors of a collection. Their next getMore fails with this message. Since 7.0 those that read at a time
+ * stay open.
+ */
 export function killCursorsOf(state: ShardState, collection: Collection, message: string): void {
   const sparesAtTime = readsOlderCatalogs(state.version);
   state.cursors.killByCollection(

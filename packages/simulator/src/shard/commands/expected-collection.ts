@@ -6,10 +6,10 @@ import { splitNamespace } from '../storage/namespace.js';
 import type { CommandContext } from './command-context.js';
 
 /**
- * Since 6.0 a command may say by `collectionUUID` which collection it means.
- * @param namespace that the command names
- * @param collection what stands there
- * @throws CommandError 361 when it is another one, none, or a view
+ * Since 6.0 a command may name its expected collection by `collectionUUID`.
+ * @param namespace of the command
+ * @param collection under that name
+ * @throws CommandError 361 when it is another one, missing, or a view
  */
 export function requireExpectedCollection(
   { state, request }: CommandContext,
@@ -32,7 +32,7 @@ export function requireExpectedCollection(
   );
 }
 
-/** @param fields which collection was meant, and which name has its UUID */
+/** @param fields the expected collection, and the name that has its UUID */
 export function unexpectedCollection(message: string, fields: Doc): CommandError {
   return new CommandError(361, 'CollectionUUIDMismatch', message, [], fields);
 }

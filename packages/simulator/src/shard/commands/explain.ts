@@ -13,7 +13,10 @@ import type { CommandContext } from './command-context.js';
 
 const VERBOSITIES: ReadonlySet<Value> = new Set(['queryPlanner', 'executionStats', 'allPlansExecution']);
 
-/** `explain` of a read or write: the plan that finds its documents, and with `executionStats` what running it takes. Nothing is written. */
+/**
+ * `explain` of a read or write: the plan that finds its documents, and with `executionStats` the cost of running it.
+ * Nothing is written.
+ */
 export function explain(context: CommandContext): Doc {
   const { state, request } = context;
   const explained = docOf(request.body.get('explain'));
@@ -64,7 +67,7 @@ export function explain(context: CommandContext): Doc {
     .set('serverInfo', serverInfo(context));
 }
 
-/** What a command looks for. */
+/** The documents that a command selects. */
 function scanOf(name: string, body: Doc): ScanRequest {
   const collation = docOf(body.get('collation'));
   const common = {

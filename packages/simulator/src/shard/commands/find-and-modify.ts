@@ -20,7 +20,7 @@ import { updateScope } from './update.js';
 import { addWriteConcernError } from './write-reply.js';
 import { attempt, runTouching } from './write-statements.js';
 
-/** `findAndModify`: changes or removes one document and gives it back, as it was or as it is. */
+/** `findAndModify`: changes or removes one document and returns it, as before or as after. */
 export async function findAndModify(context: CommandContext): Promise<Doc> {
   const { request, participation } = context;
   const { body } = request;
@@ -53,7 +53,7 @@ export async function findAndModify(context: CommandContext): Promise<Doc> {
 
 const [writeConflict, duplicateKey] = [112, 11000];
 
-/** What stands against a write of a document is told as what came up while the plan was carried out, since 5.0. */
+/** Since 5.0 a failure to write a document carries the prefix of plan execution. */
 async function during<T>({ state }: CommandContext, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
@@ -74,7 +74,7 @@ async function during<T>({ state }: CommandContext, run: () => Promise<T>): Prom
   }
 }
 
-/** What goes with an update does not go with a removal. Throws CommandError 9. */
+/** Refuses options of updates in a removal. @throws CommandError 9 */
 function refuseCombinations(body: Doc, remove: boolean): void {
   if (!remove) return;
   if (isTrue(body.get('upsert'))) throw failure.failedToParse('Cannot specify both upsert=true and remove=true');
@@ -131,7 +131,7 @@ function updateOne(context: CommandContext): Outcome {
   return { reply: replyOf(lastError, value), wrote: outcome.modified > 0 || outcome.upsertedId !== undefined };
 }
 
-/** The update of a findAndModify comes decoded; it is read like that of an update statement. */
+/** The update of a findAndModify is decoded already. It is parsed like that of an update statement. */
 function modificationOf(update: Value): Modification {
   const bytes = encodeDocument(new Map([['u', update]]));
   for (const element of scanElements(bytes))

@@ -101,7 +101,10 @@ function documentSource(
   return new DocumentSource(documents, state.history, point.atClusterTime);
 }
 
-/** A source that stays open at the end of a capped collection. Throws CommandError 9 or 2 for what cannot be tailed so. */
+/**
+ * A source that stays open at the end of a capped collection.
+ * @throws CommandError 9 or 2 for reads that cannot be tailed
+ */
 function tailSource({ request, state }: CommandContext, collection: Collection | undefined, query: Query): TailSource {
   if (isTrue(request.body.get('singleBatch')))
     throw failure.failedToParse("Cannot use tailable option with the 'singleBatch' option");
@@ -109,7 +112,7 @@ function tailSource({ request, state }: CommandContext, collection: Collection |
   return new TailSource(take, state.oplog, isTrue(request.body.get('awaitData')));
 }
 
-/** Reads the fields of a find. Throws CommandError for wrong types and negative numbers. */
+/** Parses the fields of a find. @throws CommandError for wrong types and negative numbers */
 function readQuery(context: CommandContext, ofCollection: Query['collation']): Query {
   const collation = optionalDoc(context, 'collation');
   const skip = optionalNumber(context, 'skip') ?? 0;
@@ -139,13 +142,13 @@ function nonEmpty(doc: Doc | undefined): Doc | undefined {
   return doc === undefined || doc.size === 0 ? undefined : doc;
 }
 
-/** The oplog, and the documents before their changes that are read from it, only know natural order, backward or forward. */
+/** The oplog and the pre-images only support natural order, forward or backward. */
 function oplogEntries({ state }: CommandContext, namespace: string, query: Query): Generator<Uint8Array | undefined> {
   const direction = (numberOf(query.sort?.get('$natural')) ?? 1) < 0 ? -1 : 1;
   return filteredDocuments(oplogReadDocuments(state, namespace, direction), query);
 }
 
-/** A missing collection gives nothing, but a bad filter is refused all the same. */
+/** A missing collection has no documents, but an invalid filter is refused all the same. */
 function missingReply(query: Query, namespace: string): Doc {
   compileMatcher(query.filter, query.collation, query.variables);
   return completeReply([], namespace);

@@ -61,7 +61,7 @@ function openCursor(context: CommandContext): OpenCursor {
   return cursor;
 }
 
-/** `killCursors`: closes cursors and says which ones were open. */
+/** `killCursors`: closes cursors and returns those that were open. */
 export function killCursors({ request, state }: CommandContext): Doc {
   const ids = request.body.get('cursors');
   if (!Array.isArray(ids))

@@ -22,7 +22,7 @@ import { refuseView } from '../write/refuse-view.js';
 import { readTarget, sessionText, targetNamespace, type CommandContext } from './command-context.js';
 import { requireExpectedCollection } from './expected-collection.js';
 
-/** `createIndexes`: builds what is not there yet, making the collection if it is missing. */
+/** `createIndexes`: builds missing indexes, and creates a missing collection. */
 export function createIndexes(context: CommandContext): Doc | Promise<Doc> {
   const { state, request } = context;
   if (state.builds.point?.active !== true) return createNow(context);
@@ -71,20 +71,26 @@ function checkedSpec(version: ServerVersion, resolved: Doc): Doc {
   return withLegalExpiry(version, normalizedSpec(resolved));
 }
 
-/** What is no number of seconds counts as 0 in 5.0 (up to 5.0.13 and 6.0.1); later servers put what never comes in its place (SERVER-68477). */
+/**
+ * Seconds that are no number count as 0 in 5.0 (up to 5.0.13 and 6.0.1). Later servers store a value that never expires
+ * (SERVER-68477).
+ */
 function withLegalExpiry(version: ServerVersion, spec: Doc): Doc {
   if (!Number.isNaN(numberOf(spec.get('expireAfterSeconds')) ?? 0) || !version.atLeast(5, 0)) return spec;
   return spec.set('expireAfterSeconds', new Int32(version.atLeast(6, 0) ? INT_MAX : 0));
 }
 
-/** Until 5.0 an index cannot reach back before 1970; since, it can hold any int (server source: `validateExpireAfterSeconds`). */
+/**
+ * Until 5.0 an index cannot reach back before 1970. Later any int is valid (server source:
+ * `validateExpireAfterSeconds`).
+ */
 function expiryMax(state: ShardState): number {
   return state.version.atLeast(6, 0) ? INT_MAX : Math.floor(state.now() / 1000);
 }
 
 const INT_MAX = 2_147_483_647;
 
-/** Options of indexes that came with 6.0. Throws CommandError 197 in releases before it. */
+/** Options of indexes that 6.0 added. @throws CommandError 197 in earlier releases */
 function refuseForeignOptions(version: ServerVersion, spec: Doc): void {
   const foreign = version.atLeast(6, 0) ? undefined : ['prepareUnique', 'clustered'].find((option) => spec.has(option));
   if (foreign === undefined) return;
@@ -159,7 +165,10 @@ function removeIndexes(state: ShardState, collection: Collection, names: readonl
   }
 }
 
-/** `listIndexes`: descriptions in the order of creation. Throws CommandError 26 for a missing collection, 166 for a view. */
+/**
+ * `listIndexes`: descriptions in the order of creation.
+ * @throws CommandError 26 for a missing collection, 166 for a view
+ */
 export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
   const { state, request } = context;
   const { namespace, collection } = readTarget(context);
@@ -176,7 +185,7 @@ export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
   return firstBatchReply(state.cursors, source, owner, options);
 }
 
-/** Fields of a description in the order in which lists show them since 5.0; others follow as they are kept. */
+/** Order of a description's fields in lists since 5.0. Others follow in stored order. */
 const listOrder = [
   'v',
   'key',
@@ -207,7 +216,7 @@ function inListOrder(version: ServerVersion, spec: Doc): Doc {
   return new Map([...spec].sort(([a], [b]) => placeOf(a) - placeOf(b)));
 }
 
-/** `expireAfterSeconds` is kept as a double or, by `collMod`, as a long; lists show it as an int where it fits. */
+/** `expireAfterSeconds` is stored as a double or, by `collMod`, as a long. Lists show it as an int where it fits. */
 export function listedSpec(spec: Doc): Doc {
   const given = spec.get('expireAfterSeconds');
   const seconds = given instanceof Long || given instanceof Double ? Math.trunc(numberOf(given) ?? 0) : undefined;

@@ -12,7 +12,7 @@ const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
 
 const INSERTED: StatementOutcome = { wrote: true, n: 1, nModified: 0, upsertedId: undefined };
 
-/** `insert`: stores documents, making the collection if it is missing. */
+/** `insert`: stores documents, and creates a missing collection. */
 export async function insert(context: CommandContext): Promise<Doc> {
   const { state, request, participation } = context;
   const namespace = targetNamespace(context);

@@ -10,7 +10,7 @@ import type { Collection } from '../storage/collection.js';
 import type { View } from '../storage/catalog.js';
 import { optionalDoc, sessionText, type CommandContext } from './command-context.js';
 
-/** Bytes that files of an empty database take, about, for the sizes that lists show. */
+/** Approximate bytes of an empty database's files, for the sizes in lists. */
 const FILE_BYTES = 4096;
 
 /** `listCollections`: collections and views of the database that match the filter. */
@@ -58,7 +58,7 @@ function describeCollection(collection: Collection): Doc {
   return described;
 }
 
-/** The oplog, which is no collection of the catalog. */
+/** The oplog, which the catalog does not contain. */
 function describeOplog({ oplog }: ShardState): Doc {
   return new Map<string, Value>([
     ['name', 'oplog.rs'],
@@ -102,7 +102,7 @@ export function listDatabases(context: CommandContext): Doc {
   ]);
 }
 
-/** Every node has `admin`, `config` and `local` beside the users' databases. */
+/** Every node has `admin`, `config` and `local` besides the users' databases. */
 function databaseNames(state: ShardState): string[] {
   return [...new Set([...state.catalog.databaseNames(), 'admin', 'config', 'local'])].sort();
 }
@@ -120,15 +120,15 @@ function describeDatabase(state: ShardState, name: string): Doc {
   ]);
 }
 
-/** Bytes of a collection's file, about: its documents in whole blocks. */
+/** Approximate bytes of a collection's file: its documents in whole blocks. */
 export function storageBytes(collection: Collection): number {
   return Math.max(1, Math.ceil(collection.documentBytes / FILE_BYTES)) * FILE_BYTES;
 }
 
-/** Bytes of one index file, about. */
+/** Approximate bytes of one index file. */
 export function indexBytes(collection: Collection): number {
   return Math.max(1, Math.ceil((collection.documentCount * INDEX_ENTRY_BYTES) / FILE_BYTES)) * FILE_BYTES;
 }
 
-/** What a small key with its record id takes, about. */
+/** Approximate bytes of a small key with its record id. */
 const INDEX_ENTRY_BYTES = 12;

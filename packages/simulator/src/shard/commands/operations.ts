@@ -4,7 +4,7 @@ import { compileMatcher } from '../../query/matcher.js';
 import { failure } from '../failure.js';
 import type { CommandContext } from './command-context.js';
 
-/** `killOp`: a command here is over before another can name it; the server, too, promises no more than to try. */
+/** `killOp`: a command here ends before another can name it. The server too promises only an attempt. */
 export function killOperation({ request }: CommandContext): Doc {
   const op = request.body.get('op');
   if (!(op instanceof Int32) && !(op instanceof Long) && typeof op !== 'string')
@@ -12,7 +12,7 @@ export function killOperation({ request }: CommandContext): Doc {
   return new Map([['info', 'attempting to kill op']]);
 }
 
-/** Fields of `currentOp` that are no conditions on what it shows (server source: `CurrentOpCommandBase`). */
+/** Fields of `currentOp` that are no conditions (server source: `CurrentOpCommandBase`). */
 const noCondition: ReadonlySet<string> = new Set([
   'currentOp',
   'lsid',
@@ -25,7 +25,7 @@ const noCondition: ReadonlySet<string> = new Set([
   '$clusterTime',
   '$readPreference',
 ]);
-/** Options of `$currentOp`; all are flags. */
+/** Options of `$currentOp`. All are flags. */
 const stageOptions: ReadonlySet<string> = new Set([
   'idleConnections',
   'idleSessions',
@@ -36,15 +36,15 @@ const stageOptions: ReadonlySet<string> = new Set([
   'backtrace',
 ]);
 
-/** `currentOp`: the operation that asks, and the transactions that are open; of them what meets the conditions. */
+/** `currentOp`: the asking operation and the open transactions, filtered by the conditions. */
 export function currentOperations(context: CommandContext): Doc {
   const matches = compileMatcher(new Map([...context.request.body].filter(([name]) => !noCondition.has(name))));
   return new Map([['inprog', operations(context).filter((operation) => matches(operation))]]);
 }
 
 /**
- * The documents of a leading `$currentOp`; undefined for any other stage. To a router each names its shard.
- * @throws CommandError 73 outside of the database admin, 9 for an option that it does not have, 14 for one that is no flag
+ * The documents of a leading `$currentOp`. Undefined for any other stage. For a router each names its shard.
+ * @throws CommandError 73 outside of the database admin, 9 for an unknown option, 14 for one that is no flag
  */
 export function currentOpStage(context: CommandContext, stage: Doc | undefined): Doc[] | undefined {
   const options = stage?.get('$currentOp');
@@ -82,7 +82,7 @@ function operations(context: CommandContext, withIdleSessions = true): Doc[] {
   return [runningOperation(context), ...idle, ...state.coordinators.shown];
 }
 
-/** The operation that asks, as `$currentOp` shows it. */
+/** The asking operation, as `$currentOp` shows it. */
 function runningOperation({ state, request }: CommandContext): Doc {
   const shown = new Map([...request.body].filter(([name]) => name !== 'lsid' && !name.startsWith('$')));
   return new Map<string, Value>([

@@ -17,7 +17,7 @@ import { requireExpectedCollection } from './expected-collection.js';
 import { dropCollection, killCursorsOf, removeCollection } from './drop.js';
 import { targetNamespace, type CommandContext } from './command-context.js';
 
-/** `renameCollection`, also into another database. Throws CommandError 26 or 48. */
+/** `renameCollection`, also into another database. @throws CommandError 26 or 48 */
 export function renameCollection(context: CommandContext): Doc {
   const { state, request } = context;
   const from = request.body.get(request.name);
@@ -41,8 +41,8 @@ export function renameCollection(context: CommandContext): Doc {
 }
 
 /**
- * Renames within a database, with one event; a target is dropped with it.
- * @param fromMigrate another shard's event stands for it
+ * Renames within a database, with one event. Drops an existing target.
+ * @param fromMigrate another shard's event represents it
  */
 export function rename(
   state: ShardState,
@@ -63,7 +63,7 @@ export function rename(
   ]);
 }
 
-/** Into another database a collection is copied to a temporary one, which is renamed; then the source is dropped. */
+/** Between databases the collection is copied to a temporary one, which is renamed. Then the source is dropped. */
 function moveToDatabase(state: ShardState, source: Collection, to: string, target: Collection | undefined): void {
   const { db } = splitNamespace(to);
   const copy = copyOf(state, source, `${db}.tmp${randomName()}.renameCollection`, source.options);
@@ -71,7 +71,7 @@ function moveToDatabase(state: ShardState, source: Collection, to: string, targe
   dropCollection(state, source);
 }
 
-/** `convertToCapped`: a capped copy takes the collection's place, under a new UUID and without its indexes. */
+/** `convertToCapped`: a capped copy replaces the collection, under a new UUID and without its indexes. */
 export function convertToCapped(context: CommandContext): Doc {
   const { state, request } = context;
   const namespace = targetNamespace(context);
@@ -97,7 +97,7 @@ export function convertToCapped(context: CommandContext): Doc {
   return new Map();
 }
 
-/** Copies documents, and indexes unless told otherwise, into a new collection; no events. */
+/** Copies documents, and by default indexes, into a new collection without events. */
 function copyOf(
   state: ShardState,
   source: Collection,

@@ -18,7 +18,7 @@ export function startSession(): Doc {
   ]);
 }
 
-/** `killSessions`, `endSessions` and their kin: end running transactions and cursors; what fences retryable writes stays. */
+/** `killSessions`, `endSessions` and similar: end running transactions and cursors. Fences of retryable writes stay. */
 export function killSessions({ state, request }: CommandContext): Doc {
   const ids = request.body.get(request.name);
   const identities = Array.isArray(ids)
@@ -30,12 +30,12 @@ export function killSessions({ state, request }: CommandContext): Doc {
   return new Map();
 }
 
-/** `refreshSessions`: sessions here need no refreshing. */
+/** `refreshSessions`: sessions here need no refresh. */
 export function refreshSessions(): Doc {
   return new Map();
 }
 
-/** `commitTransaction`: makes the transaction's writes visible; repeating it is harmless. */
+/** `commitTransaction`: makes the transaction's writes visible. Repeating it is harmless. */
 export async function commitTransaction(context: CommandContext): Promise<Doc> {
   const { state, participation } = context;
   const session = participation.session;
@@ -68,8 +68,8 @@ export function prepareTransaction(context: CommandContext): Doc {
 }
 
 /**
- * `coordinateCommitTransaction` as a router asks that lost sight of a transaction: what became of it here. One that still
- * runs is given up.
+ * `coordinateCommitTransaction` from a router that does not know the transaction: returns its outcome here, and aborts
+ * it if it still runs.
  */
 export function recoverCommitDecision(context: CommandContext): Doc {
   const { state, participation } = context;

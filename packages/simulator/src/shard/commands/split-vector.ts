@@ -8,10 +8,12 @@ import { queryDocuments } from '../read/query.js';
 import { LATEST } from '../storage/time-key.js';
 import type { CommandContext } from './command-context.js';
 
-/** Size of a piece when the command names none: the server's chunk size. */
+/** Default size of a piece: the server's chunk size. */
 const CHUNK_BYTES = 64 * 1024 * 1024;
 
-/** `splitVector`: keys that cut a collection into pieces of about half of `maxChunkSizeBytes`, in the order of an index. */
+/**
+ * `splitVector`: keys that cut a collection into pieces of about half of `maxChunkSizeBytes`, in the order of an index.
+ */
 export function splitVector({ state, request }: CommandContext): Doc {
   const namespace = request.body.get(request.name);
   const keyPattern = request.body.get('keyPattern');
@@ -59,7 +61,7 @@ function pieceBytes(body: Doc): number {
   return numberOf(body.get('maxChunkSizeBytes')) ?? (megabytes === undefined ? CHUNK_BYTES : megabytes * 1024 * 1024);
 }
 
-/** A key that occurs more often than a piece is long does not split anything. */
+/** A key with more documents than a piece cannot be a split point. */
 function splitKeys(
   documents: Iterable<Uint8Array | undefined>,
   paths: readonly string[],

@@ -18,7 +18,7 @@ export function sizeValue(bytes: number): Value {
   return bytes === (bytes | 0) ? new Int32(bytes) : Long.fromNumber(bytes);
 }
 
-/** `collStats` of a collection, sizes divided by `scale`. Throws CommandError 166 for a view. */
+/** `collStats` of a collection, sizes divided by `scale`. @throws CommandError 166 for a view */
 export function collStats(context: CommandContext): Doc {
   const { request, state } = context;
   const { namespace, collection } = readTarget(context);
@@ -39,7 +39,7 @@ export function collStats(context: CommandContext): Doc {
 const COLLECTION_FORMAT_VERSION = 1;
 const INDEX_FORMAT_VERSION = 8;
 
-/** What the storage engine would say of a file; this one keeps everything in memory and says no more than the form. */
+/** The storage engine's report on a file. This one is in memory and reports only the format. */
 function fileDetails(formatVersion: number): Doc {
   return new Map<string, Value>([
     ['metadata', new Map([['formatVersion', new Int32(formatVersion)]])],
@@ -57,7 +57,7 @@ function emptyStats(reply: Doc, scale: number): Doc {
   return reply.set('indexDetails', new Map()).set('indexSizes', new Map()).set('scaleFactor', new Int32(scale));
 }
 
-/** The sizes of the oplog, by which tools tell how far it reaches back. */
+/** The sizes of the oplog, from which tools estimate how far it reaches back. */
 export function oplogStats(oplog: Oplog, scale: number): Doc {
   return new Map<string, Value>([
     ['size', sizeValue(Math.floor(oplog.bytes / scale))],
@@ -120,12 +120,15 @@ export function dbStats({ state, request }: CommandContext): Doc {
   ]);
 }
 
-/** Clustered collections, such as the buckets of time-series ones, are kept in the order of `_id`, without an index for it. */
+/**
+ * Clustered collections, such as buckets of time series, store documents in the order of `_id`, without an index for
+ * it.
+ */
 function countedIndexes(collection: Collection): number {
   return collection.indexes.length - (collection.options.has('clusteredIndex') ? 1 : 0);
 }
 
-/** `dataSize` of a whole collection, named in full. */
+/** `dataSize` of a whole collection, named with its database. */
 export function dataSize({ state, request }: CommandContext): Doc {
   const namespace = request.body.get(request.name);
   const collection = typeof namespace === 'string' ? state.catalog.collection(namespace) : undefined;
@@ -137,7 +140,7 @@ export function dataSize({ state, request }: CommandContext): Doc {
   ]);
 }
 
-/** `validate`: the simulated storage cannot be damaged, so this only counts. */
+/** `validate`: simulated storage cannot be damaged, so this only counts. */
 export function validate(context: CommandContext): Doc {
   const namespace = targetNamespace(context);
   const collection = context.state.catalog.collection(namespace);

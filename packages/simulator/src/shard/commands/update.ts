@@ -19,7 +19,7 @@ export async function update(context: CommandContext): Promise<Doc> {
   return writeReply(context, tally, true);
 }
 
-/** What surrounds the updates of a command. */
+/** What the updates of a command share. */
 export function updateScope(context: CommandContext): UpdateScope {
   const { state, participation, request } = context;
   return {

@@ -4,10 +4,10 @@ import { CommandError } from '../../node/command.js';
 import { writeConcernError } from '../write/write-concern.js';
 import type { CommandContext } from './command-context.js';
 
-/** The only election of a member that never steps down. */
+/** The election id of a member that never steps down. */
 const ELECTION_ID = new ObjectId('7fffffff0000000000000001');
 
-/** What the statements of one write command did. */
+/** The results of the statements of one write command. */
 export class WriteTally {
   n = 0;
   nModified = 0;
@@ -41,7 +41,7 @@ export function writeReply(context: CommandContext, tally: WriteTally, isUpdate:
   const reply: Doc = new Map<string, Value>([['n', new Int32(tally.n)]]);
   addOpTime(reply, context);
   if (tally.errors.length > 0) reply.set('writeErrors', tally.errors);
-  // What was recorded of a number under which an upsert was done answers other statements under it too, but for this.
+  // The record of an upsert also answers other statements under its number, except for this field.
   if (isUpdate && tally.upserted.length > 0) reply.set('upserted', tally.upserted);
   if (isUpdate) reply.set('nModified', new Int32(tally.nModified));
   addWriteConcernError(reply, context);
@@ -61,7 +61,7 @@ function addOpTime(reply: Doc, { state, participation }: CommandContext): void {
   );
 }
 
-/** Adds `writeConcernError` when the write's concern cannot be satisfied by the one member there is. */
+/** Adds `writeConcernError` when the single member cannot satisfy the write concern. */
 export function addWriteConcernError(reply: Doc, { request }: CommandContext): void {
   const error = writeConcernError(request.body);
   if (error !== undefined) reply.set('writeConcernError', error);

@@ -16,7 +16,10 @@ import { WriteTally } from './write-reply.js';
 /** Statements of one command at most, as on the server (`maxWriteBatchSize`). */
 const STATEMENTS_MAX = 100_000;
 
-/** The statements of a write command as bytes, from its document sequence or its array. Throws CommandError for none or too many. */
+/**
+ * The statements of a write command as bytes, from its document sequence or its array.
+ * @throws CommandError for none or too many
+ */
 export function statementBytes(request: CommandRequest, field: string): Uint8Array[] {
   const statements = request.sequences.get(field) ?? arrayStatements(request, field);
   if (statements.length === 0 || statements.length > STATEMENTS_MAX) {
@@ -52,9 +55,9 @@ function arrayStatements(request: CommandRequest, field: string): Uint8Array[] {
   });
 }
 
-/** What one statement did. */
+/** The result of one statement. */
 export interface StatementOutcome {
-  /** False when nothing changed; such a statement leaves no record and runs again when repeated. */
+  /** False when nothing changed. Such a statement leaves no record, and runs again when repeated. */
   readonly wrote: boolean;
   readonly n: number;
   readonly nModified: number;
@@ -62,8 +65,8 @@ export interface StatementOutcome {
 }
 
 /**
- * Runs the statements of a write command in turn: answers repeated retryable ones from the record, waits for
- * transactions that hold a document, gathers errors, and stops at the first one when ordered.
+ * Runs the statements of a write command in turn. Answers repeated retryable ones from the record, waits for
+ * transactions that hold a document, collects errors, and stops at the first one when ordered.
  */
 export async function runStatements(
   context: CommandContext,
@@ -115,12 +118,12 @@ export async function runStatements(
   return tally;
 }
 
-/** What a statement did, and the document it wrote last. */
+/** The result of a statement, and the last document it wrote. */
 type Touching<T> = T & { readonly touched?: TouchedDocument | undefined };
 
 /**
- * Runs a statement and says which document it wrote. Every statement asks anew whether the router still knows where
- * its document belongs: it may have waited for a transaction meanwhile.
+ * Runs a statement and returns which document it wrote. Every statement checks anew whether the router's ownership is
+ * current, because it may have waited for a transaction.
  */
 export function runTouching<T extends object>(
   { request, state, participation }: CommandContext,
@@ -131,7 +134,10 @@ export function runTouching<T extends object>(
   return participation.retryable ? { ...outcome, touched: state.writer.lastWritten } : outcome;
 }
 
-/** Undefined when a running transaction holds the document. Mostly none does, and waiting for a promise costs more than the write. */
+/**
+ * Undefined when a running transaction holds the document. Mostly none does, and awaiting a promise costs more than the
+ * write.
+ */
 function attemptAtOnce<T>({ state, request }: CommandContext, write: () => T): T | undefined {
   try {
     return state.writeBlock.actAs(request.connection, write);
@@ -141,7 +147,10 @@ function attemptAtOnce<T>({ state, request }: CommandContext, write: () => T): T
   }
 }
 
-/** Runs a write that is not part of a batch. Throws CommandError 112 when a transaction meets another's change. */
+/**
+ * Runs a write that is not part of a batch.
+ * @throws CommandError 112 when a transaction conflicts with another's change
+ */
 export async function attempt<T>(context: CommandContext, write: () => T): Promise<T> {
   for (;;) {
     try {
@@ -159,7 +168,7 @@ export async function attempt<T>(context: CommandContext, write: () => T): Promi
   }
 }
 
-/** The reply's fields that a recorded or present outcome gives. */
+/** The reply's fields for a recorded or new outcome. */
 function add(tally: WriteTally, index: number, outcome: StatementOutcome): void {
   tally.n += outcome.n;
   tally.nModified += outcome.nModified;
@@ -170,10 +179,10 @@ function abortTransaction({ state, participation }: CommandContext): void {
   if (participation.session !== null) state.sessions.abort(participation.session);
 }
 
-/** Conflicts, lost sessions, interruptions and another collection than was meant end the whole command, not one statement. */
+/** Conflicts, lost sessions, interruptions and an unexpected collection end the whole command, not one statement. */
 const endingCodes: ReadonlySet<number> = new Set([112, 225, 251, 361, 11600, 11602]);
 
-/** The shard owns other chunks than the router thinks: the rest of the batch must go elsewhere. */
+/** The shard owns other chunks than the router assumes: the rest of the batch must go elsewhere. */
 function isStale(error: CommandError): boolean {
   return error.code === 13_388 || error.code === 249;
 }

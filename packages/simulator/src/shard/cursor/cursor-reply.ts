@@ -2,10 +2,10 @@ import { Long } from 'bson';
 import { RawDocument, type Doc, type Value } from '../../bson/value.js';
 import type { Batch, BatchSource, Cursors } from './cursors.js';
 
-/** Documents of a first batch when the client names no size. */
+/** Default number of documents in a first batch. */
 export const FIRST_BATCH_DOCUMENTS = 101;
 
-/** What `cursor.open` needs to know beside the source. */
+/** What `cursor.open` needs besides the source. */
 interface CursorOwner {
   readonly namespace: string;
   readonly collectionUuid: string | undefined;
@@ -15,7 +15,7 @@ interface CursorOwner {
 }
 
 /**
- * Reads the first batch and keeps the cursor open unless it is exhausted or `singleBatch`.
+ * Reads the first batch and leaves the cursor open unless it is exhausted or `singleBatch`.
  * @param batchSize documents at most; 0 opens the cursor without reading
  */
 export async function firstBatchReply(
@@ -45,7 +45,7 @@ export function cursorReply(batchName: 'firstBatch' | 'nextBatch', batch: Batch,
   return new Map([['cursor', cursor]]);
 }
 
-/** The reply for a list that is complete at once, as `listCollections` and reads of missing collections give it. */
+/** The reply for a list that is complete at once, such as that of `listCollections` or of a missing collection. */
 export function completeReply(documents: readonly Value[], namespace: string): Doc {
   const cursor: Doc = new Map<string, Value>([
     ['id', Long.fromNumber(0)],

@@ -1,9 +1,9 @@
 import { CommandError } from '../../node/command.js';
 
 /**
- * A cursor may be read on only in the session that opened it.
+ * Only the session that opened a cursor may read on.
  * @param owner text of that session; undefined for none
- * Throws CommandError 50736, 50737 or 50738.
+ * @throws CommandError 50736, 50737 or 50738
  */
 export function refuseForeignSession(id: string, owner: string | undefined, session: string | undefined): void {
   if (owner === session) return;

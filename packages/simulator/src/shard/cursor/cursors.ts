@@ -8,43 +8,43 @@ export interface Batch {
   readonly documents: Uint8Array[];
   /** True when nothing can follow. */
   readonly exhausted: boolean;
-  /** Of a change stream: `{_data}` of the position behind the batch. */
+  /** Of a change stream: `{_data}` of the position after the batch. */
   readonly postBatchResumeToken?: Doc;
   /** Of a read at a time. */
   readonly atClusterTime?: Timestamp;
 }
 
-/** What an open cursor gives when asked for more. */
+/** What an open cursor returns for a getMore. */
 export interface BatchSource {
-  /** A getMore waits for more; only then may it say for how long. */
+  /** The getMore waits for more. Only then it may carry a time limit. */
   readonly awaitsData?: true;
   /** @param size documents at most; undefined for as many as fit */
   next(size: number | undefined, maxTimeMs: number | undefined, signal: AbortSignal): Promise<Batch>;
   close(): void;
 }
 
-/** A cursor that a client may go on reading. */
+/** An open cursor of a client. */
 export interface OpenCursor {
   readonly id: bigint;
-  /** How many were opened before it. */
+  /** Number of cursors opened before it. */
   readonly number: number;
   readonly namespace: string;
-  /** Hex of the UUID of the collection it reads, for killing it with the collection; undefined for streams. */
+  /** Hex of the UUID of its collection, so that a drop closes it. Undefined for streams. */
   readonly collectionUuid: string | undefined;
-  /** Session that opened it, as text for messages; undefined without one. */
+  /** Session that opened it, as text for messages. Undefined without one. */
   readonly session: string | undefined;
   readonly source: BatchSource;
   /** True for one that reads at a time. */
   readonly atTime?: boolean | undefined;
-  /** True for one that is not closed for being idle. */
+  /** True for one without an idle timeout. */
   readonly noTimeout?: boolean | undefined;
   lastUsedMs: number;
   inUse: boolean;
-  /** Why it ended before its end. */
+  /** The reason of its early end. */
   killedBy: CommandError | undefined;
 }
 
-/** Open cursors at most, the oldest idle one is closed above it; far above what clients of a test need. */
+/** Bound of open cursors. Above it the oldest idle one is closed. Far above what clients of a test need. */
 const CURSORS_MAX = 10_000;
 
 /** The open cursors of a node. */
@@ -77,7 +77,7 @@ export class Cursors {
     return this.#opened;
   }
 
-  /** True while a cursor of a collection is open that was opened as one of the first so many. */
+  /** True while a cursor of a collection is open that is one of the first `count` cursors. */
   hasEarlier(collectionUuid: string, opened: number): boolean {
     for (const cursor of this.#cursors.values())
       if (cursor.number < opened && cursor.collectionUuid === collectionUuid) return true;
@@ -93,7 +93,10 @@ export class Cursors {
     cursor.source.close();
   }
 
-  /** Ends the cursors of a collection; their next getMore fails with the reason. @param sparesAtTime those that read at a time go on */
+  /**
+   * Closes the cursors of a collection. Their next getMore fails with the reason.
+   * @param sparesAtTime those that read at a time stay open
+   */
   killByCollection(uuid: string, reason: CommandError, sparesAtTime: boolean): void {
     for (const cursor of this.#cursors.values()) {
       if (cursor.collectionUuid === uuid && !(sparesAtTime && cursor.atTime === true)) cursor.killedBy = reason;

@@ -16,18 +16,18 @@ import { indexDefinition } from './definition.js';
 /** Indexes of one collection at most (manual, "MongoDB Limits"). */
 const INDEXES_MAX = 64;
 
-/** How indexes come to be built. */
+/** How indexes are built. */
 interface BuildOptions {
-  /** True for indexes that come with a chunk; streams do not show them. */
+  /** True for indexes that come with a chunk. Streams do not show them. */
   readonly fromMigrate?: boolean;
-  /** True for a collection that the same command has made: what comes up is told as it is. */
+  /** True for a collection that the same command has created: its failures carry no prefix. */
   readonly isNew?: boolean;
 }
 
 /**
- * Builds those of the indexes that are not there; either all of them or, when one fails, none.
+ * Builds the missing indexes: all of them or, when one fails, none.
  * @param specs complete descriptions
- * Throws CommandError for conflicts and, behind `Index build failed`, for what comes up while building.
+ * @throws CommandError for conflicts and, prefixed by `Index build failed`, for failures of the build
  */
 export function buildIndexes(
   state: ShardState,
@@ -70,21 +70,24 @@ export function buildIndexes(
   }
 }
 
-/** Refuses indexes that could not be built together on a collection that is still to be made. @param scratch one like it, which nobody sees */
+/**
+ * Refuses indexes that could not be built together on a new collection.
+ * @param scratch one like it, which nobody sees
+ */
 export function refuseUnbuildableTogether(version: ServerVersion, scratch: Collection, specs: readonly Doc[]): void {
   for (const spec of specs.filter((each) => !isIdKey(each)))
     buildIndex(version, scratch, spec, { uuid: '', specs, over: 'new' }, PENDING);
 }
 
-/** One go at building indexes. */
+/** One build of indexes. */
 interface Attempt {
   readonly uuid: string;
   readonly specs: readonly Doc[];
-  /** A collection that comes with them, an empty one, or one with documents: each is built, and told of, in another way. */
+  /** A new collection, an empty one, or one with documents: each is built and logged in its own way. */
   readonly over: 'new' | 'empty' | 'documents';
 }
 
-/** @throws CommandError 68, or 96 over documents, for an index that the same command has made */
+/** @throws CommandError 68, or 96 over documents, for an index that the same command has created */
 function buildIndex(version: ServerVersion, collection: Collection, spec: Doc, attempt: Attempt, time: TimeKey): void {
   refuseSecondText(collection, spec);
   if (isPresent(version, spec, collection)) {
@@ -111,7 +114,7 @@ function buildIndex(version: ServerVersion, collection: Collection, spec: Doc, a
   collection.addIndex(indexDefinition(spec, version), time);
 }
 
-/** Indexes of an empty collection are entries of their own; a build over documents is one entry. */
+/** Indexes of an empty collection have one entry each. A build over documents has one entry. */
 function noteIndexes(state: ShardState, collection: Collection, specs: readonly Doc[], fromMigrate: boolean): void {
   const groups = collection.documentCount === 0 ? specs.map((spec) => [spec]) : specs.length === 0 ? [] : [specs];
   for (const group of groups) {
@@ -121,7 +124,7 @@ function noteIndexes(state: ShardState, collection: Collection, specs: readonly 
   }
 }
 
-/** A transaction makes indexes of empty collections only, and only of those that it made itself. Throws CommandError 263. */
+/** A transaction creates indexes only on empty collections that it has created itself. @throws CommandError 263 */
 function refuseInTransaction(collection: Collection, { created, operations }: RunningTransaction): void {
   const isNew = created.get(collection.namespace) === collection;
   const isEmpty = !operations.some(({ kind, target }) => kind !== 'definition' && target === collection.target);
@@ -148,7 +151,7 @@ function refuseSecondText(collection: Collection, spec: Doc): void {
   );
 }
 
-/** @throws CommandError 31303 or 16764 for hashes that no index can hold */
+/** @throws CommandError 31303 or 16764 for unsupported hashed indexes */
 function refuseHashes(collection: Collection, spec: Doc, { uuid, specs, over }: Attempt): void {
   const refusal = hashesRefusal(spec);
   if (refusal === undefined) return;

@@ -1,6 +1,6 @@
 import type { Doc } from '../../bson/value.js';
 
-/** The description that `listIndexes` gives of a clustered index. @param option the collection's `clusteredIndex` */
+/** The description of a clustered index in `listIndexes`. @param option the collection's `clusteredIndex` */
 export function clusteredIndexSpec(option: Doc): Doc {
   return new Map([...option, ['clustered', true]]);
 }

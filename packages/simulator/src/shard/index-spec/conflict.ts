@@ -10,8 +10,8 @@ import type { Collection } from '../storage/collection.js';
 const IGNORED: ReadonlySet<string> = new Set(['v', 'name', 'background', 'ns', 'hidden']);
 
 /**
- * Compares a requested index with those that are there: first with the one of its name, then with one that is like it.
- * Throws CommandError 85 or 86 where it can neither be one of them nor stand beside them.
+ * Compares a requested index with existing ones: first with the one of its name, then with a similar one.
+ * @throws CommandError 85 or 86 where it equals neither and conflicts
  */
 export function isPresent(version: ServerVersion, requested: Doc, { indexes }: Pick<Collection, 'indexes'>): boolean {
   const existing = indexes.map(({ definition }) => definition.spec);
@@ -44,7 +44,7 @@ function nameOf(spec: Doc): string {
   return typeof name === 'string' ? name : '';
 }
 
-/** What tells indexes apart: key and collation, and since 5.0 the partial filter, uniqueness and sparseness. */
+/** What distinguishes indexes: key and collation, and since 5.0 the partial filter, uniqueness and sparseness. */
 function signature(version: ServerVersion, spec: Doc): string {
   const key = spec.get('key');
   const orders = key instanceof Map ? [...key].map(([path, order]) => `${path}:${orderText(order)}`).join() : '';
@@ -70,7 +70,7 @@ function documentKey(value: Value | undefined): string {
   return value === undefined ? '' : encodeDocument(new Map([['', value]])).toString('latin1');
 }
 
-/** As messages show a description: uniqueness and whether it is hidden before the key. */
+/** As messages show a description: uniqueness and hidden before the key. */
 export function shownSpec(spec: Doc): Doc {
   const first = ['unique', 'hidden'].filter((name) => isTrue(spec.get(name)));
   const rest = [...spec].filter(([name]) => name !== 'v' && !first.includes(name));

@@ -9,7 +9,7 @@ import { compileMatcher } from '../../query/matcher.js';
 import type { IndexDefinition } from '../storage/collection-index.js';
 import type { IndexField } from '../storage/index-keys.js';
 
-/** Kinds of index that are described but hold no keys here. */
+/** Kinds of index that have a description but hold no keys here. */
 const DESCRIBED_ONLY: ReadonlySet<string> = new Set(['text', '2d', '2dsphere', 'geoHaystack']);
 
 /** The description of the `_id` index of a collection that is not clustered. */
@@ -21,7 +21,7 @@ export function idIndexSpec(): Doc {
   ]);
 }
 
-/** The index every collection has. @param described as lists show it, without collation */
+/** The index of every collection. @param described as lists show it, without collation */
 export function idIndexDefinition(
   described: Doc,
   collationSpec: Doc | undefined,
@@ -43,10 +43,7 @@ export function idIndexDefinition(
   };
 }
 
-/**
- * Reads a complete index description, as `listIndexes` shows it.
- * @param version of the server whose index it is
- */
+/** Parses a complete index description, as `listIndexes` shows it. @param version of the server that has the index */
 export function indexDefinition(spec: Doc, version: ServerVersion): IndexDefinition {
   const key = spec.get('key');
   const fields = key instanceof Map ? indexFields(key) : [];
@@ -88,7 +85,7 @@ function holdsMatching(filter: Doc, version: ServerVersion): (bytes: Uint8Array)
     : (bytes) => matches(decodeFields(bytes, names));
 }
 
-/** The top-level fields that a filter looks at; undefined when it may look at any. */
+/** The top-level fields that a filter reads. Undefined when it may read any. */
 function namedFields(filter: Doc): string[] | undefined {
   const names = new Set<string>();
   for (const [name, operand] of filter) {

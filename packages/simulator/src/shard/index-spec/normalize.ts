@@ -8,18 +8,18 @@ import { badValue } from '../../query/query-error.js';
 import { refuseFields, refuseOptions } from './option-rules.js';
 import { completeCollation } from '../collation-spec.js';
 
-/** Not kept, or kept behind all others. */
+/** Not stored, or stored after all others. */
 const LATE: ReadonlySet<string> = new Set(['ns', 'collation']);
-/** Options that mean nothing when false, which the server does not keep. */
+/** Options that mean nothing when false, which the server does not store. */
 const FALSE_IS_ABSENT: ReadonlySet<string> = new Set(['unique', 'hidden', 'prepareUnique']);
 /** The only version of indexes since MongoDB 3.4. */
 const INDEX_VERSION = 2;
 
 /**
- * A requested index description with its version and its whole collation: as servers show it while they look at it.
+ * A requested index description with its version and its whole collation, as servers show it in refusals.
  * @param requested one element of `createIndexes.indexes`
- * @param collectionCollation inherited when the index names none
- * Throws CommandError 2 for a collation that is none, or another one for `_id` than the collection has.
+ * @param collectionCollation default of the index
+ * @throws CommandError 2 for an invalid collation, or for `_id` one that differs from the collection's
  */
 export function resolvedSpec(requested: Doc, collectionCollation: Doc | undefined): Doc {
   const versioned: Doc = requested.has('v') ? requested : new Map([...requested, ['v', new Int32(INDEX_VERSION)]]);
@@ -43,10 +43,7 @@ function refuseOtherIdCollation(spec: Doc, ofCollection: Doc | undefined): void 
   );
 }
 
-/**
- * Completes an index description to what is kept of it.
- * @param resolved with its version and its whole collation
- */
+/** Completes an index description to its stored form. @param resolved with its version and its whole collation */
 export function normalizedSpec(resolved: Doc): Doc {
   const key = resolved.get('key') as Doc;
   const spec: Doc = new Map<string, Value>([
@@ -67,9 +64,9 @@ export function normalizedSpec(resolved: Doc): Doc {
 }
 
 /**
- * Refuses what requested descriptions say by themselves, whatever they are for.
- * @param expiryMax seconds that `expireAfterSeconds` may be at most
- * Throws CommandError 67 for keys and options no index may have.
+ * Refuses requested descriptions that are invalid by themselves.
+ * @param expiryMax largest valid `expireAfterSeconds`
+ * @throws CommandError 67 for keys and options no index may have
  */
 export function refuseInvalidSpecs(requested: readonly Doc[], expiryMax: number): void {
   for (const each of requested) {
@@ -135,7 +132,7 @@ function completeGeo(spec: Doc, key: Doc): void {
   }
 }
 
-/** A wildcard projection is kept with booleans, and leaves `_id` out unless it names it. */
+/** A wildcard projection is stored with booleans, and excludes `_id` unless it names it. */
 function completeWildcard(spec: Doc): void {
   const projection = spec.get('wildcardProjection');
   if (!(projection instanceof Map)) return;

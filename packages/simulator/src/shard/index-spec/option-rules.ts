@@ -8,7 +8,7 @@ import { isUnsimulated } from '../../node/unsimulated.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { badValue, failedToParse, typeMismatch } from '../../query/query-error.js';
 
-/** What an index may be described by (server source: index_key_validate). */
+/** Valid fields of an index description (server source: index_key_validate). */
 const KNOWN: ReadonlySet<string> = new Set([
   'v',
   'key',
@@ -39,14 +39,14 @@ const KNOWN: ReadonlySet<string> = new Set([
   'disallowNewDuplicateKeys',
   'columnstoreProjection',
 ]);
-/** What the index on `_id` may be described by. */
+/** Valid fields of a description of the index on `_id`. */
 const KNOWN_OF_ID: ReadonlySet<string> = new Set(['v', 'key', 'name', 'ns', 'collation']);
-/** Versions of indexes that can still be asked for. */
+/** Versions of indexes that are still valid. */
 const VERSIONS: ReadonlySet<number> = new Set([1, 2]);
 
 /**
- * Refuses what a specification may not say by itself, field by field (server source: `validateIndexSpec`).
- * @throws CommandError 2, 9, 14, 67 or 197 behind `Error in specification`
+ * Refuses invalid fields of a specification one by one (server source: `validateIndexSpec`).
+ * @throws CommandError 2, 9, 14, 67 or 197 prefixed by `Error in specification`
  */
 export function refuseFields(requested: Doc): void {
   try {
@@ -117,7 +117,7 @@ function wrongType(name: string, wanted: string, value: Value): CommandError {
   return typeMismatch(`The field '${name}' must be ${wanted}, but got ${typeName(value)}`);
 }
 
-/** What documents of an index must match can use no special feature of queries. Throws CommandError 2. */
+/** The filter of an index may not use special features of queries. @throws CommandError 2 */
 function refuseSpecialFilter(filter: Doc): void {
   const near = ['$near', '$nearSphere', '$geoNear'];
   for (const [name, operand] of filter) {
@@ -170,9 +170,9 @@ function isWildcard(key: Doc): boolean {
 }
 
 /**
- * Refuses what the fields of a complete specification say together.
+ * Refuses invalid combinations of fields in a complete specification.
  * @param spec with its version
- * Throws CommandError 2, 67 or 197.
+ * @throws CommandError 2, 67 or 197
  */
 export function refuseOptions(spec: Doc, key: Doc): void {
   if (isIdPattern(key)) {
@@ -186,7 +186,7 @@ export function refuseOptions(spec: Doc, key: Doc): void {
   if (spec.get('name') === '*') throw badValue("The index name '*' is not valid.");
 }
 
-/** Refuses what `create.idIndex` may not describe. Throws CommandError 2, 9, 14 or 197. */
+/** Refuses an invalid `create.idIndex`. @throws CommandError 2, 9, 14 or 197 */
 export function refuseIdDescription(requested: Doc): void {
   checkFields(requested);
   const key = requested.get('key') as Doc;
@@ -195,7 +195,7 @@ export function refuseIdDescription(requested: Doc): void {
   refuseIdOptions(requested.has('v') ? requested : new Map([...requested, ['v', new Int32(2)]]), key);
 }
 
-/** The index of `_id` has a key and a name alone. */
+/** The index of `_id` has only a key and a name. */
 function refuseIdOptions(spec: Doc, key: Doc): void {
   for (const name of spec.keys()) {
     if (!KNOWN_OF_ID.has(name))
@@ -212,16 +212,16 @@ function isIdPattern(key: Doc): boolean {
 }
 
 /**
- * Refuses what no index could be built with.
+ * Refuses specifications that cannot be built.
  * @param spec with its version and its whole collation
- * Throws CommandError 67.
+ * @throws CommandError 67
  */
 export function refuseUnbuildable(spec: Doc, key: Doc): void {
   const cause = unbuildable(spec, key);
   if (cause !== undefined) throw cannotCreate(`Error in specification ${documentText(spec)} :: caused by :: ${cause}`);
 }
 
-/** Kinds of index whose keys know no collation. */
+/** Kinds of index without collation. */
 const withoutCollation = ['text', '2d', 'geoHaystack'];
 
 function unbuildable(spec: Doc, key: Doc): string | undefined {

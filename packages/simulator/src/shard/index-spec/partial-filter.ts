@@ -9,9 +9,10 @@ import { isOperatorDocument } from '../../query/matcher.js';
 const ALLOWED: ReadonlySet<string> = new Set(['$eq', '$gt', '$gte', '$lt', '$lte', '$type', '$exists']);
 
 /**
- * Refuses filters that no partial index may have (manual, "Partial Indexes"): comparisons, `$type` and `$exists: true` under `$and`;
- * `$or`, `$in` and `$and` inside others since 6.0. Throws CommandError 67.
+ * Refuses filters that no partial index may have (manual, "Partial Indexes"). Valid are comparisons, `$type` and
+ * `$exists: true` under `$and`; `$or`, `$in` and nested `$and` since 6.0.
  * @param spec with its version and its whole collation
+ * @throws CommandError 67
  */
 export function refusePartialFilter(filter: Value, spec: Doc, version: ServerVersion): void {
   if (!(filter instanceof Map))
@@ -43,7 +44,7 @@ function isAllowedCondition(condition: Value, later: boolean): boolean {
   });
 }
 
-/** The refusal shows the expression as the server has parsed it; of what is not known so, the name. */
+/** The refusal shows the expression as the server has parsed it, or the name where that form is unknown. */
 function unsupported(name: string, operand: Value): CommandError {
   const [[operator, value] = ['', null]] = operand instanceof Map ? operand : [];
   const shown =

@@ -2,9 +2,9 @@ import { CommandError, type CommandRequest } from '../../node/command.js';
 import { isInternalDatabase } from '../../node/user-write-block.js';
 import type { FailPoint } from '../../wire/fail-point.js';
 
-/** Index builds that hang at their fail point; all others are over at once. */
+/** Index builds that hang at their fail point. All others end at once. */
 export class RunningBuilds {
-  /** Builds hang there (`hangAfterInitializingIndexBuild`); null where there are no fail points. */
+  /** Fail point of hanging builds (`hangAfterInitializingIndexBuild`). Null where there are no fail points. */
   point: FailPoint | null = null;
   #ended = new AbortController();
 
@@ -14,7 +14,7 @@ export class RunningBuilds {
     this.#ended = new AbortController();
   }
 
-  /** @throws CommandError 276 for a build that was ended */
+  /** @throws CommandError 276 for an aborted build */
   async pass({ db, signal }: CommandRequest): Promise<void> {
     if (this.point?.active !== true) return;
     const ended = isInternalDatabase(db) ? new AbortController().signal : this.#ended.signal;

@@ -2,7 +2,7 @@ import type { Doc, Value } from '../../bson/value.js';
 import type { DdlOperation } from './entry.js';
 import { fields } from './oplog-fields.js';
 
-/** A change of definitions as the oplog has it: a command, or a no-op for what is done elsewhere. */
+/** A DDL change as in the oplog: a command, or a no-op for one that is done elsewhere. */
 export function definitionFields(operation: DdlOperation): Doc {
   const described = definedFields(operation);
   if (operation.fromMigrate === true) described.set('fromMigrate', true);
@@ -45,7 +45,7 @@ function oldOptions(before: Doc | undefined): Doc {
   return old;
 }
 
-/** What happened to the whole collection and not to this shard alone: a no-op whose `o2` tells it. */
+/** A change of the whole collection and not of this shard alone: a no-op whose `o2` describes it. */
 function notice(event: string, namespace: string, uuid: Value, description: Doc): Doc {
   const named = new Map<string, Value>([[event, namespace]]);
   return fields('n', namespace, new Map([['msg', named]]), uuid).set('o2', new Map([...named, ...description]));

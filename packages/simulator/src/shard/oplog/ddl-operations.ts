@@ -11,7 +11,7 @@ export function createOperation(collection: Collection, fromMigrate = false): Dd
   return { kind: 'definition', event: 'create', target: collection.target, description, fromMigrate };
 }
 
-/** `createIndexes`: one entry per index in an empty collection, one for all that were built over documents. */
+/** `createIndexes`: one entry per index in an empty collection, one for all in a build over documents. */
 export function createIndexesOperation(
   collection: Collection,
   specs: readonly Doc[],
@@ -65,7 +65,7 @@ export function modifyOperation(collection: Collection, body: Doc, optionsBefore
   return { kind: 'definition', event: 'modify', target: collection.target, description, stateBeforeChange };
 }
 
-/** An index change as the oplog has it: the index by its name, also where the command gave its key. */
+/** An index change as in the oplog: the index by its name, even if the command gave its key. */
 function byName(collection: Collection, change: Doc): Doc {
   const pattern = change.get('keyPattern');
   if (!(pattern instanceof Map)) return change;

@@ -2,7 +2,7 @@ import { scanPath } from '../../bson/scan.js';
 import type { Doc } from '../../bson/value.js';
 import type { NewShardOperation } from './entry.js';
 
-/** The values of the shard key that are there, then `_id` unless it is part of the key. */
+/** The existing values of the shard key, then `_id` unless it is part of the key. */
 export function documentKeyFrom(document: Uint8Array, shardKey: readonly string[] | undefined): Doc {
   const key: Doc = new Map();
   for (const path of shardKey ?? []) {
@@ -13,7 +13,7 @@ export function documentKeyFrom(document: Uint8Array, shardKey: readonly string[
   return key;
 }
 
-/** What identifies the note of a first chunk, in the place of a document. */
+/** The identity of the note of a first chunk, in the place of a document. */
 export function newShardKey({ from, to }: NewShardOperation): Doc {
   return new Map([
     ['type', 'migrateChunkToNewShard'],

@@ -9,10 +9,10 @@ import {
   type TransactionPart,
 } from './entry.js';
 
-/** Cut-off places that are kept before the columns are copied, so that cutting stays cheap. */
+/** Truncated places before the columns are copied, so that truncation stays cheap. */
 const CUT_PLACES_MIN = 4096;
 
-/** What an entry holds that is more than one operation outside of a transaction. */
+/** The content of an entry other than one operation outside of a transaction. */
 interface Several {
   readonly kind: 'several';
   readonly operations: readonly OplogOperation[];
@@ -20,18 +20,18 @@ interface Several {
   readonly part: TransactionPart | undefined;
 }
 
-/** A document stands for its insert. */
+/** A document represents its insert. */
 type Content = OplogOperation | Several | Uint8Array;
 
 /**
- * Entries by number, in columns: most are one operation at one time, and objects made for each of them would cost the
- * garbage collector more than the writes themselves. They are put together when somebody reads them.
+ * Entries by number, in columns. Most are one operation at one time, and an object for each would cost the garbage
+ * collector more than the writes themselves. Reads build the objects.
  */
 export class EntryLog {
   #times: number[] = [];
   #wallMs: number[] = [];
   #contents: (Content | undefined)[] = [];
-  /** Where the documents of inserts went. */
+  /** Places of the inserted documents. */
   #targets: (EntryNamespace | undefined)[] = [];
   #cut = 0;
   /** Number of the entry at the columns' first place. */
@@ -42,12 +42,12 @@ export class EntryLog {
     return this.#base + this.#times.length;
   }
 
-  /** Number of the oldest entry that is still there. */
+  /** Number of the oldest remaining entry. */
   get start(): number {
     return this.#base + this.#cut;
   }
 
-  /** @returns bytes of the entry, about */
+  /** @returns approximate bytes of the entry */
   append(
     time: TimeKey,
     wallMs: number,
@@ -63,14 +63,14 @@ export class EntryLog {
     return contentBytes(content);
   }
 
-  /** @returns bytes of the entry, about */
+  /** @returns approximate bytes of the entry */
   appendOne(time: TimeKey, wallMs: number, operation: OplogOperation): number {
     if (operation.kind === 'insert') return this.appendInsert(time, wallMs, operation.target, operation.document);
     this.#push(time, wallMs, operation, undefined);
     return operationBytes(operation);
   }
 
-  /** @returns bytes of the entry, about */
+  /** @returns approximate bytes of the entry */
   appendInsert(time: TimeKey, wallMs: number, target: EntryNamespace, document: Uint8Array): number {
     this.#push(time, wallMs, document, target);
     return insertBytes(document);
@@ -83,7 +83,7 @@ export class EntryLog {
     this.#targets.push(target);
   }
 
-  /** The entry with this number; undefined past the end and before the start. */
+  /** The entry with this number. Undefined past the end and before the start. */
   at(number: number): OplogEntry | undefined {
     const place = number - this.#base;
     const content = this.#contents[place];

@@ -2,14 +2,14 @@ import type { Binary, Long, Timestamp } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import type { TimeKey } from '../storage/time-key.js';
 
-/** The collection an entry speaks of, under the name it had then. */
+/** The collection of an entry, under the name of then. */
 export interface EntryNamespace {
   readonly db: string;
   readonly collection: string;
   readonly uuid: Binary;
-  /** Paths of the shard key at that time; undefined for an unsharded collection. */
+  /** Paths of the shard key at that time. Undefined for an unsharded collection. */
   readonly shardKey: readonly string[] | undefined;
-  /** True while changes keep the document as it was before them. */
+  /** True while changes store pre-images. */
   readonly preImages: boolean;
 }
 
@@ -20,22 +20,22 @@ export interface InsertOperation {
   readonly document: Uint8Array;
 }
 
-/** One document changed. What changed is worked out when a stream asks for it. */
+/** One changed document. The changes are computed when a stream asks for them. */
 export interface UpdateOperation {
   readonly kind: 'update';
   readonly target: EntryNamespace;
   readonly before: Uint8Array;
   readonly after: Uint8Array;
-  /** Operators of the update; undefined for a replacement and for a pipeline. */
+  /** Operators of the update. Undefined for a replacement and for a pipeline. */
   readonly operators: Doc | undefined;
-  /** True when the whole document was replaced by a replacement document. */
+  /** True when a replacement document replaced the whole document. */
   readonly replacement: boolean;
 }
 
 export interface DeleteOperation {
   readonly kind: 'delete';
   readonly target: EntryNamespace;
-  /** The document as it was last. */
+  /** The document before its deletion. */
   readonly before: Uint8Array;
 }
 
@@ -48,14 +48,14 @@ interface RenameOperation {
   readonly to: { readonly db: string; readonly collection: string };
   /** UUID of the collection that the rename drops. */
   readonly droppedTarget: Binary | undefined;
-  /** True where another shard's event stands for it. */
+  /** True where another shard's event represents it. */
   readonly fromMigrate?: boolean;
 }
 
 interface DropOperation {
   readonly kind: 'drop';
   readonly target: EntryNamespace;
-  /** True where another shard's event stands for it. */
+  /** True where another shard's event represents it. */
   readonly fromMigrate?: boolean;
 }
 
@@ -64,7 +64,7 @@ interface DropDatabaseOperation {
   readonly db: string;
 }
 
-/** Changes of definitions that only streams with expanded events show (manual, "Change Events": since 6.0). */
+/** DDL changes that only streams with expanded events show (manual, "Change Events": since 6.0). */
 export type DdlEvent =
   | 'create'
   | 'createIndexes'
@@ -80,19 +80,19 @@ export interface DdlOperation {
   readonly target: EntryNamespace;
   /** The event's `operationDescription`. */
   readonly description: Doc;
-  /** Of `modify`: what it was before. */
+  /** Of `modify`: the previous options. */
   readonly stateBeforeChange?: Doc;
-  /** True when a chunk migration or a router brought it about; streams do not show it. */
+  /** True when a chunk migration or a router caused it. Streams do not show it. */
   readonly fromMigrate?: boolean;
 }
 
-/** Anything that moves the oplog's time without an event: notes, no-ops, migrated documents. */
+/** Anything that advances the oplog's time without an event: notes, no-ops, migrated documents. */
 interface SilentOperation {
   readonly kind: 'silent';
   readonly note: Doc;
 }
 
-/** A migration gave a shard its first chunk of a collection; only streams on this shard alone show it, before 6.0. */
+/** A migration gave a shard its first chunk of a collection. Only streams on this shard alone show it, before 6.0. */
 export interface NewShardOperation {
   readonly kind: 'newShard';
   readonly target: EntryNamespace;
@@ -109,34 +109,37 @@ export type OplogOperation =
   | DropDatabaseOperation
   | SilentOperation;
 
-/** What a transaction may do. */
+/** Operations that a transaction may have. */
 export type TransactionOperation = DocumentOperation | DdlOperation;
 
-/** The transaction that an entry belongs to, as its events show it. */
+/** The transaction of an entry, as its events show it. */
 export interface EntryTransaction {
   readonly lsid: Doc;
   readonly txnNumber: Long;
 }
 
-/** One of several entries that a large or prepared transaction is written in. */
+/** One of the several entries of a large or prepared transaction. */
 export interface TransactionPart {
-  /** `applyOps` pieces: `partial` before the last one, `prepare` the last of a prepared transaction, `last` of any other. */
+  /**
+   * `applyOps` pieces: `partial` before the last one, `prepare` the last of a prepared transaction, `last` of any
+   * other.
+   */
   readonly kind: 'partial' | 'last' | 'prepare' | 'commit' | 'abort';
   /** The operations that this entry itself holds. */
   readonly written: readonly TransactionOperation[];
   /** Time of the transaction's entry before this one. */
   readonly previous: Timestamp | undefined;
-  /** Number of operations of the whole transaction, which its last piece tells when there are several. */
+  /** Number of operations of the whole transaction, in its last piece when there are several. */
   readonly count?: number;
   /** Of `commit`: when the transaction's writes became visible on all shards. */
   readonly commitTime?: Timestamp;
 }
 
-/** Everything that happened at one cluster time: one operation, or all of a transaction. */
+/** Everything at one cluster time: one operation, or all of a transaction. */
 export interface OplogEntry {
   readonly time: TimeKey;
   readonly clusterTime: Timestamp;
-  /** What streams show of it: the whole transaction at the entry that ends it, nothing at its other entries. */
+  /** What streams show of it: the whole transaction at its last entry, nothing at its other entries. */
   readonly operations: readonly OplogOperation[];
   readonly transaction: EntryTransaction | undefined;
   /** Undefined for a transaction in one entry, and outside transactions. */
@@ -145,7 +148,7 @@ export interface OplogEntry {
   readonly wallMs: number;
 }
 
-/** Rough bytes an entry holds: its documents and a fixed part for its own fields. */
+/** Approximate bytes of an entry: its documents and a fixed part for its own fields. */
 export function operationBytes(operation: OplogOperation): number {
   switch (operation.kind) {
     case 'insert':
@@ -164,5 +167,5 @@ export function insertBytes(document: Uint8Array): number {
   return ENTRY_OVERHEAD_BYTES + document.length;
 }
 
-/** What the server spends on the fields around a document in an oplog entry, about. */
+/** Approximate bytes of the fields around a document in the server's oplog entry. */
 const ENTRY_OVERHEAD_BYTES = 150;

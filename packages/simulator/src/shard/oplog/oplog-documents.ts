@@ -19,7 +19,7 @@ import type {
 import { initiationMessage, type Oplog } from './oplog.js';
 import { fields } from './oplog-fields.js';
 
-/** The namespace under which the oplog can be read. */
+/** The namespace of the oplog. */
 export const OPLOG_NAMESPACE = 'local.oplog.rs';
 
 const noOpTime: Doc = new Map<string, Value>([
@@ -29,7 +29,10 @@ const noOpTime: Doc = new Map<string, Value>([
 const TERM = Long.fromNumber(1);
 const ENTRY_VERSION = Long.fromNumber(2);
 
-/** The oplog's entries as documents of `local.oplog.rs`; a transaction is one `applyOps`, or several when it is large or prepared. */
+/**
+ * The oplog's entries as documents of `local.oplog.rs`. A transaction is one `applyOps`, or several when it is large or
+ * prepared.
+ */
 export function* oplogDocuments(oplog: Oplog, version: ServerVersion, direction: 1 | -1): Generator<Uint8Array> {
   if (direction === 1) {
     for (let at = oplog.start; at < oplog.end; at += 1) yield* entryDocument(oplog.at(at), version);
@@ -38,7 +41,7 @@ export function* oplogDocuments(oplog: Oplog, version: ServerVersion, direction:
   for (let at = oplog.end - 1; at >= oplog.start; at -= 1) yield* entryDocument(oplog.at(at), version);
 }
 
-/** The document of one entry; none for an entry that is not there. */
+/** The document of one entry. None for a missing entry. */
 export function* entryDocument(entry: OplogEntry | undefined, version: ServerVersion): Generator<Uint8Array> {
   if (entry === undefined) return;
   const { transaction, part } = entry;
@@ -56,7 +59,7 @@ export function* entryDocument(entry: OplogEntry | undefined, version: ServerVer
   yield encodeDocument(described);
 }
 
-/** The first entry of all is written before there is a term. */
+/** The very first entry is written before there is a term. */
 function isInitiation(operation: OplogOperation | undefined): boolean {
   return operation?.kind === 'silent' && operation.note.get('msg') === initiationMessage;
 }
@@ -69,7 +72,7 @@ function opTime(time: Timestamp | undefined): Doc {
   ]);
 }
 
-/** Documents that the server deletes together are an `applyOps` of no session. */
+/** Documents that the server deletes together form an `applyOps` of no session. */
 function transactionFields(transaction: EntryTransaction | undefined, command: Doc): Doc {
   return new Map<string, Value>([
     ...(transaction === undefined
@@ -147,7 +150,7 @@ function describe(operation: OplogOperation, version: ServerVersion): Doc {
   }
 }
 
-/** Since 6.0 inserts have their whole document key beside them. */
+/** Since 6.0 inserts carry their whole document key. */
 function insertFields(operation: InsertOperation, version: ServerVersion): Doc {
   const described = documentFields('i', operation, new RawDocument(operation.document));
   return version.atLeast(6)

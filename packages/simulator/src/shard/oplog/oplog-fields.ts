@@ -1,6 +1,6 @@
 import type { Doc, Value } from '../../bson/value.js';
 
-/** The first fields of an oplog document: `op`, `ns`, `ui` where it is about a collection, `o`. */
+/** The first fields of an oplog document: `op`, `ns`, `ui` for collections, `o`. */
 export function fields(op: string, namespace: string, o: Value, uuid?: Value): Doc {
   const described: Doc = new Map<string, Value>([
     ['op', op],

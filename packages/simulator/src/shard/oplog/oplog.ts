@@ -5,10 +5,13 @@ import { timeKey, timeKeyOf, timestampOf, type TimeKey } from '../storage/time-k
 import type { EntryNamespace, EntryTransaction, OplogEntry, OplogOperation, TransactionPart } from './entry.js';
 import { EntryLog } from './entry-log.js';
 
-/** What the entry says that a set's initiation writes. */
+/** Text of the entry of a set's initiation. */
 export const initiationMessage = 'initiating set';
 
-/** What happened on a shard, in the order of cluster time, cut off at the front by size. Everything is majority-committed at once. */
+/**
+ * The operations of a shard in the order of cluster time, truncated at the front by size. Everything is
+ * majority-committed at once.
+ */
 export class Oplog {
   readonly #entries = new EntryLog();
   readonly #given = new NodeTime();
@@ -32,12 +35,12 @@ export class Oplog {
     this.append(clusterTime, [{ kind: 'silent', note: new Map([['msg', initiationMessage]]) }]);
   }
 
-  /** Bytes of the entries that are kept, about. */
+  /** Approximate bytes of the stored entries. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Bytes that are kept at most, about. */
+  /** Approximate limit of the stored bytes. */
   get bytesMax(): number {
     return this.#bytesMax;
   }
@@ -70,18 +73,18 @@ export class Oplog {
     return this.#entries.end;
   }
 
-  /** Number of the oldest entry that is still there. */
+  /** Number of the oldest remaining entry. */
   get start(): number {
     return this.#entries.start;
   }
 
-  /** Gives the time for an operation that is written next; nothing may be written in between. */
+  /** Returns the time of the next operation. Nothing else may be written in between. */
   nextTime(): Timestamp {
     this.clock.goOn(this.#given);
     return new Timestamp({ t: this.#given.seconds, i: this.#given.increment });
   }
 
-  /** Makes all further times larger than one that another node gave. */
+  /** Makes all further times larger than one that another node has issued. */
   learnTime(time: Timestamp): void {
     this.#given.learn(time);
   }
@@ -126,7 +129,7 @@ export class Oplog {
     return clusterTime;
   }
 
-  /** The entry with this number; undefined past the end and before the start. */
+  /** The entry with this number. Undefined past the end and before the start. */
   at(number: number): OplogEntry | undefined {
     return this.#entries.at(number);
   }
@@ -136,7 +139,10 @@ export class Oplog {
     return this.#entries.firstAtOrAfter(time);
   }
 
-  /** True when nothing after this time has been cut off: while the first entry ever is there, or one at or before the time. */
+  /**
+   * True when nothing after this time has been truncated: while the very first entry remains, or one at or before the
+   * time.
+   */
   reachesBackTo(time: TimeKey): boolean {
     const oldest = this.#entries.timeAt(this.start);
     return this.start === 0 || (oldest !== undefined && oldest <= time);
@@ -158,7 +164,7 @@ export class Oplog {
     });
   }
 
-  /** Waiters wake once the command that wrote has run to its end, so that they find all of its entries. */
+  /** Waiters wake once the writing command has ended, so that they find all of its entries. */
   #scheduleWake(): void {
     if (this.#wakeScheduled) return;
     this.#wakeScheduled = true;
@@ -168,7 +174,7 @@ export class Oplog {
     });
   }
 
-  /** Cuts off the entries below a time; the last one stays. */
+  /** Truncates the entries below a time. The last one stays. */
   loseBefore(time: TimeKey): void {
     while (this.#hasOlder() && (this.#entries.timeAt(this.start) ?? time) < time)
       this.#bytes -= this.#entries.cutFirst();
@@ -179,12 +185,12 @@ export class Oplog {
       this.#bytes -= this.#entries.cutFirst();
   }
 
-  /** True when the oldest entry is too young to go. */
+  /** True when the oldest entry is too young to be truncated. */
   #isRetained(): boolean {
     return this.#retentionMs > 0 && this.now() - (this.#entries.wallMsAt(this.start) ?? 0) < this.#retentionMs;
   }
 
-  /** The last entry is never cut off. */
+  /** The last entry is never truncated. */
   #hasOlder(): boolean {
     return this.start < this.end - 1;
   }

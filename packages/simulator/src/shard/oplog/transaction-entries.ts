@@ -2,7 +2,10 @@ import type { Timestamp } from 'bson';
 import { type EntryTransaction, operationBytes, type TransactionOperation } from './entry.js';
 import type { Oplog } from './oplog.js';
 
-/** How much one `applyOps` entry holds: 16 MB, and any number of operations (`maxNumberOfTransactionOperationsInSingleOplogEntry`). */
+/**
+ * Limits of one `applyOps` entry: 16 MB, and any number of operations
+ * (`maxNumberOfTransactionOperationsInSingleOplogEntry`).
+ */
 interface EntryLimits {
   readonly bytesMax: number;
   readonly operationsMax: number;
@@ -10,7 +13,7 @@ interface EntryLimits {
 
 const entryLimits: EntryLimits = { bytesMax: 16 * 1024 * 1024, operationsMax: Infinity };
 
-/** A transaction whose writes are in the oplog, but not decided yet. */
+/** A transaction whose writes are in the oplog but not decided. */
 export interface PreparedEntries {
   readonly prepareTime: Timestamp;
   readonly operations: readonly TransactionOperation[];
@@ -18,7 +21,7 @@ export interface PreparedEntries {
 }
 
 /**
- * Writes a transaction of this shard alone, in as many entries as its size needs; its events come with the last one.
+ * Writes a transaction of this shard alone, in as many entries as its size needs. Its events come with the last one.
  * @returns the time of the last entry, at which the writes become visible
  */
 export function writeTransaction(
@@ -41,7 +44,7 @@ export function writeTransaction(
   return clusterTime;
 }
 
-/** Writes a transaction that other shards take part in, up to its `prepare`; it has no events yet. */
+/** Writes a transaction with other participants, up to its `prepare`. It has no events yet. */
 export function writePrepared(
   oplog: Oplog,
   operations: readonly TransactionOperation[],
@@ -57,7 +60,7 @@ export function writePrepared(
 }
 
 /**
- * Writes the commit of a prepared transaction, with which its events come.
+ * Writes the commit of a prepared transaction, with its events.
  * @param commitTime when the writes become visible, the same on all shards
  * @returns the time of the entry, which the events carry
  */
@@ -73,7 +76,7 @@ export function writePreparedCommit(oplog: Oplog, prepared: PreparedEntries, com
   return clusterTime;
 }
 
-/** Writes the abort of a prepared transaction; it never has events. */
+/** Writes the abort of a prepared transaction, which never has events. */
 export function writePreparedAbort(oplog: Oplog, prepared: PreparedEntries): void {
   oplog.append(oplog.nextTime(), [], prepared.transaction, {
     kind: 'abort',

@@ -40,7 +40,7 @@ function scanStage({ index }: ScanPlan, { filter }: ScanRequest): Doc {
   return new Map<string, Value>([['stage', 'FETCH'], ...filtered, ['inputStage', keys]]);
 }
 
-/** Runs a plan and counts what it looks at and what it finds. */
+/** Runs a plan and counts the examined and the returned documents. */
 export function countedScan(
   collection: Collection,
   plan: ScanPlan,

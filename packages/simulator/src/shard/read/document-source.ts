@@ -10,14 +10,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /** Bytes of a batch at most: 16 MB, so that a reply stays below the largest BSON object. */
 export const BATCH_BYTES_MAX = 16 * 1024 * 1024;
 
-/** How long a read may hold the event loop before others get their turn. */
+/** How long a read may hold the event loop before other work runs. */
 const SLICE_MS = 10;
-/** Candidates between two looks at the clock. */
+/** Candidates between two checks of the clock. */
 const SLICE_CANDIDATES = 256;
 
 /**
- * Documents of a read, one batch at a time. The iterator gives `undefined` for a candidate that is not part of the
- * result, so that long searches without results can be interrupted.
+ * Documents of a read, one batch at a time. The iterator yields `undefined` for a candidate outside of the result, so
+ * that long searches without results can be interrupted.
  */
 export class DocumentSource implements BatchSource {
   /** A document that did not fit into the last batch. */

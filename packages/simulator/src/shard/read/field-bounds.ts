@@ -7,11 +7,11 @@ export interface FieldBounds {
   equals?: readonly Value[];
   lower?: { readonly value: Value; readonly inclusive: boolean };
   upper?: { readonly value: Value; readonly inclusive: boolean };
-  /** True when the bounds say all that the filter demands of the field, types set aside. */
+  /** True when the bounds express all that the filter demands of the field, types aside. */
   exact: boolean;
 }
 
-/** The bounds that a filter's top-level conjunction puts on its fields. */
+/** The bounds of a filter's top-level conjunction on its fields. */
 export function fieldBounds(filter: Doc): Map<string, FieldBounds> {
   const bounds = new Map<string, FieldBounds>();
   collect(filter, bounds);
@@ -44,8 +44,8 @@ function conditionBounds(condition: Value): FieldBounds {
 }
 
 /**
- * The bounds of a regular expression that begins with `^` and some plain characters. For `_id` only: it can be no regular expression itself,
- * which elsewhere would match too.
+ * The bounds of a regular expression that starts with `^` and plain characters. For `_id` only: an `_id` cannot be a
+ * regular expression, which would match too elsewhere.
  */
 function prefixBounds(condition: Value): FieldBounds | undefined {
   const given = condition instanceof Map && condition.size === 1 ? condition.get('$regex') : condition;
@@ -70,7 +70,7 @@ function addOperator(bounds: FieldBounds, operator: string, operand: Value): voi
   else bounds.exact = false;
 }
 
-/** True for `{$gt: 1}`; false for a document that is compared as a whole. */
+/** True for `{$gt: 1}`. False for a document that is compared as a whole. */
 function isOperators(condition: Doc): boolean {
   const [first] = condition.keys();
   return first?.startsWith('$') === true;
@@ -81,7 +81,7 @@ function withUndefined(values: readonly Value[]): readonly Value[] {
   return values.includes(null) ? [UndefinedValue.instance, ...values] : values;
 }
 
-/** Values that stand for exactly one key of an index. */
+/** Values with exactly one key in an index. */
 function isPoint(value: Value): boolean {
   return !(
     Array.isArray(value) ||

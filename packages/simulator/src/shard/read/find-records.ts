@@ -22,13 +22,13 @@ interface RecordSearch {
   readonly sort: Doc | undefined;
   readonly collation: Collation | undefined;
   readonly variables: ExpressionContext | undefined;
-  /** Documents it leaves alone are not accepted; undefined leaves none alone. */
+  /** Documents that it skips are not accepted. Undefined skips none. */
   readonly accept?: ((document: Uint8Array) => boolean) | undefined;
 }
 
 /**
- * Which documents a write may touch. Until 5.0 a shard writes orphans like any other document (corpus: 13-orphans); since
- * 6.0 it leaves them alone when a router asks (manual: release notes of 6.0).
+ * Which documents a write may touch. Until 5.0 a shard writes orphans like any other document (corpus: 13-orphans).
+ * Since 6.0 it skips them when a router asks (manual: release notes of 6.0).
  */
 export function writable(
   version: ServerVersion,
@@ -39,7 +39,7 @@ export function writable(
   return (document) => routed.owns(collection.namespace, document);
 }
 
-/** The documents that match a write's filter, one by one. Throws CommandError for a filter the server refuses. */
+/** The documents that match a write's filter, one by one. @throws CommandError for a filter the server refuses */
 export function* matchedRecords(
   collection: Collection,
   filter: Doc,

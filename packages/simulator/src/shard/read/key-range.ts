@@ -5,17 +5,17 @@ import type { KeyRange } from '../storage/ordered-map.js';
 import type { Value } from '../../bson/value.js';
 import type { FieldBounds } from './field-bounds.js';
 
-/** Ranges of an index that hold everything a filter can match. */
+/** Ranges of an index that cover all matches of a filter. */
 interface IndexRanges {
   readonly ranges: readonly KeyRange[];
   /** Fields of the index that the ranges use. */
   readonly fieldsUsed: number;
 }
 
-/** Point ranges per index at most; a larger `$in` scans between its ends. */
+/** Limit of point ranges per index. A larger `$in` scans between its ends. */
 const POINTS_MAX = 100_000;
 
-/** The ranges of an index for the bounds of a filter; undefined when the bounds say nothing of its first field. */
+/** The ranges of an index for the bounds of a filter. Undefined when its first field has no bounds. */
 export function indexRanges(index: CollectionIndex, bounds: ReadonlyMap<string, FieldBounds>): IndexRanges | undefined {
   const { definition } = index;
   const prefix: Value[] = [];
@@ -31,8 +31,8 @@ export function indexRanges(index: CollectionIndex, bounds: ReadonlyMap<string, 
 }
 
 /**
- * Everything between two keys of an index, as `min` and `max` of a find give them: of hashed fields they are hashes. The end is
- * exclusive also where it is not given: it is the last key that there can be.
+ * Everything between two keys of an index, as in `min` and `max` of a find: of hashed fields they are hashes. The end
+ * is exclusive even when it is omitted: it is then the last possible key.
  */
 export function minMaxRange(
   definition: IndexDefinition,
@@ -66,7 +66,9 @@ function withLastField(
   return { ranges: [boundedRange(index, prefix, bound)], fieldsUsed: prefix.length + 1 };
 }
 
-/** A multikey index may meet the two ends of a range with different elements of an array, so only one end bounds its scan. */
+/**
+ * A multikey index may satisfy the two ends of a range with different array elements, so only one end bounds its scan.
+ */
 function boundedRange(index: CollectionIndex, prefix: readonly Value[], bound: FieldBounds): KeyRange {
   const { definition } = index;
   const whole = prefix.length === 0 ? {} : prefixRange(definition, prefix);
@@ -86,7 +88,7 @@ function prefixRange(definition: IndexDefinition, prefix: readonly Value[]): Key
   return { from, to: keyAfter(from) };
 }
 
-/** The first key behind all keys that begin with `key`. */
+/** The first key after all keys with the prefix `key`. */
 function keyAfter(key: string): string {
   let end = key.length;
   while (end > 0 && key.charCodeAt(end - 1) === 0xff) end -= 1;

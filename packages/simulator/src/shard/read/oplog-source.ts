@@ -2,7 +2,7 @@ import { PRE_IMAGES_NAMESPACE } from '../change-stream/pre-images.js';
 import { OPLOG_NAMESPACE, oplogDocuments } from '../oplog/oplog-documents.js';
 import type { ShardState } from '../shard-state.js';
 
-/** True for what is read from the oplog and is no collection of the catalog: the oplog itself, and images before changes. */
+/** True for namespaces derived from the oplog: the oplog itself, and pre-images. */
 export function isOplogRead(namespace: string | undefined): boolean {
   return namespace === OPLOG_NAMESPACE || namespace === PRE_IMAGES_NAMESPACE;
 }

@@ -5,19 +5,19 @@ import type { Doc, Value } from '../../bson/value.js';
 import { isOperatorDocument } from '../../query/matcher.js';
 import type { Collection } from '../storage/collection.js';
 
-/** What a refusal to plan a query quotes of it. */
+/** The parts of a query that a refused plan quotes. */
 export interface QuotedQuery {
   readonly filter: Doc;
   readonly sort: Doc | undefined;
   readonly projection?: Doc | undefined;
-  /** As it was given; undefined where it was not. */
+  /** As given. Undefined where omitted. */
   readonly batchSize?: number | undefined;
   /** Infinity for none. */
   readonly limit?: number;
   readonly skip?: number;
 }
 
-/** `error processing query`, with the query as servers quote it when they cannot plan it (seen on 5.0.7). */
+/** `error processing query`, with the query as servers quote it when planning fails (seen on 5.0.7). */
 export function planFailureText(collection: Collection, query: QuotedQuery, cause: string): string {
   const { batchSize, limit = Infinity, skip = 0 } = query;
   const window = [
@@ -32,7 +32,7 @@ export function planFailureText(collection: Collection, query: QuotedQuery, caus
   return `error processing query: ns=${collection.namespace}${window}Tree: ${treeText(nodeOf(query.filter), '')}${shown} planner returned error :: caused by :: ${cause}`;
 }
 
-/** A condition, or a list of them, in the order in which servers bring them before they plan. */
+/** A condition, or a list of them, in the order that servers give them before planning. */
 interface Node {
   readonly text: string;
   readonly rank: number;
@@ -73,7 +73,7 @@ function conditionsOf(name: string, operand: Value): Node[] {
   );
 }
 
-/** Values in order, each once; a single one is an equality. */
+/** Values in order, each once. A single one is an equality. */
 function oneOf(path: string, values: readonly Value[]): Node {
   const sorted = [...values]
     .sort(compareValues)

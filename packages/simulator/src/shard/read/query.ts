@@ -12,7 +12,7 @@ import type { Collection } from '../storage/collection.js';
 import { visibleBytes, type ReadView } from '../storage/record.js';
 import { planScan, type ScanPlan } from './scan-plan.js';
 
-/** What a find asks for. */
+/** The parameters of a find. */
 export interface Query {
   readonly filter: Doc;
   readonly sort: Doc | undefined;
@@ -21,7 +21,7 @@ export interface Query {
   /** Infinity for no limit. */
   readonly limit: number;
   readonly hint: Value | undefined;
-  /** As it was given. */
+  /** As given. */
   readonly batchSize?: number | undefined;
   readonly min: Doc | undefined;
   readonly max: Doc | undefined;
@@ -29,12 +29,13 @@ export interface Query {
   readonly variables: ExpressionContext;
 }
 
-/** Candidates between two signs of life of a search that has not found anything yet. */
+/** Candidates between two pauses of a search without matches. */
 const QUIET_CANDIDATES_MAX = 256;
 
 /**
- * The documents of a query as bytes. Gives `undefined` now and then while nothing is found, so that the reader can
- * pause. Throws CommandError for filters, hints and bounds that the server refuses, at once, not on the first step.
+ * The documents of a query as bytes. Yields `undefined` now and then during a search without matches, so that the
+ * reader can pause.
+ * @throws CommandError for filters, hints and bounds that the server refuses, at once and not on the first step
  */
 export function queryDocuments(
   collection: Collection,
@@ -52,14 +53,14 @@ export function queryDocuments(
   return windowed(ordered, query.skip, query.limit, project);
 }
 
-/** Applies a query's filter, window and projection to documents that come in their one order. */
+/** Applies a query's filter, window and projection to documents in their only order. */
 export function filteredDocuments(documents: Iterable<Uint8Array>, query: Query): Generator<Uint8Array | undefined> {
   const matches = compileMatcher(query.filter, query.collation, query.variables);
   const project = projectionOf(query);
   return windowed(matching(documents, matches), query.skip, query.limit, project);
 }
 
-/** What a query's projection makes of a document's bytes; undefined where it has none. */
+/** What a query's projection makes of a document's bytes. Undefined without one. */
 function projectionOf({ projection, filter, variables }: Query): ((bytes: Uint8Array) => Uint8Array) | undefined {
   if (projection === undefined || projection.size === 0) return undefined;
   const whole = wholeDocumentProjection(projection);
@@ -103,7 +104,7 @@ function* scan(
   }
 }
 
-/** Every document has its key taken, a single one too: it may be refused. */
+/** Computes the key of every document, even of a single one, because it may be refused. */
 function* sorted(found: Iterable<Uint8Array | undefined>, order: CompiledSort): Generator<Uint8Array | undefined> {
   const all: { bytes: Uint8Array; key: SortKey }[] = [];
   for (const bytes of found) {

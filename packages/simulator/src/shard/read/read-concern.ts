@@ -20,10 +20,10 @@ const FIELDS: ReadonlySet<string> = new Set([
 const CAUSAL: ReadonlySet<Value> = new Set(['local', 'majority', 'snapshot']);
 
 /**
- * Does what must happen before a command reads: checks its read concern, brings the node up to `afterClusterTime`, and
- * waits for prepared transactions that the read would have to show.
+ * Prepares a command's read: checks its read concern, advances the node to `afterClusterTime`, and waits for prepared
+ * transactions that the read would have to show.
  * @returns undefined when there is nothing to wait for
- * Throws CommandError 9 or 72 for a read concern that the server refuses.
+ * @throws CommandError 9 or 72 for a read concern that the server refuses
  */
 export function readiness(
   state: ShardState,
@@ -56,7 +56,7 @@ function startReadiness(state: ShardState, participation: Participation, body: D
   return state.sessions.preparedUpTo(time);
 }
 
-/** Before 5.0 only transactions read at a time. Throws CommandError 72. */
+/** Before 5.0 only transactions read at a time. @throws CommandError 72 */
 function refuseSnapshotOf44({ version }: ShardState, concern: Doc, body: Doc): void {
   if (version.atLeast(5, 0) || concern.get('level') !== 'snapshot') return;
   throw failure.invalidOptions(
@@ -64,7 +64,7 @@ function refuseSnapshotOf44({ version }: ShardState, concern: Doc, body: Doc): v
   );
 }
 
-/** Throws CommandError 9 or 72. */
+/** @throws CommandError 9 or 72 */
 function checkReadConcern(state: ShardState, concern: Doc): void {
   for (const name of concern.keys())
     if (!FIELDS.has(name)) throw failure.invalidOptions(`Unrecognized option in readConcern: ${name}`);
@@ -94,7 +94,10 @@ function checkReadConcern(state: ShardState, concern: Doc): void {
   );
 }
 
-/** Which documents a read leaves out: those that the shard does not own, unless nobody routed it or it takes what is available. */
+/**
+ * Which documents a read skips: those that the shard does not own, unless no router sent it or its read concern is
+ * `available`.
+ */
 export function filteredAccess({ body, routed }: CommandRequest): RoutedAccess | undefined {
   return docOf(body.get('readConcern'))?.get('level') === 'available' ? undefined : routed;
 }

@@ -14,7 +14,7 @@ import type { TimeKey } from '../storage/time-key.js';
 import { fieldBounds, type FieldBounds } from './field-bounds.js';
 import { indexRanges, minMaxRange } from './key-range.js';
 
-/** What a read asks for, as far as the choice of a scan depends on it. */
+/** The parts of a read that decide its scan. */
 export interface ScanRequest extends QuotedQuery {
   readonly filter: Doc;
   readonly sort: Doc | undefined;
@@ -26,11 +26,11 @@ export interface ScanRequest extends QuotedQuery {
   readonly time: TimeKey;
 }
 
-/** A chosen way through a collection. */
+/** The chosen scan of a collection. */
 export interface ScanPlan {
-  /** The index it goes along; undefined for one through the collection. */
+  /** The index of the scan. Undefined for a collection scan. */
   readonly index?: CollectionIndex;
-  /** Candidates; the filter has still to be applied unless `filterDone`. */
+  /** Candidates. The filter still applies unless `filterDone`. */
   readonly records: (view: ReadView) => Iterable<DocumentRecord>;
   /** True when the candidates come in the order of `sort`. */
   readonly sorted: boolean;
@@ -38,7 +38,7 @@ export interface ScanPlan {
   readonly filterDone: boolean;
 }
 
-/** Chooses how to find the documents of a read. Throws CommandError for hints and bounds that fit no index. */
+/** Chooses how to find the documents of a read. @throws CommandError for hints and bounds that fit no index */
 export function planScan(collection: Collection, request: ScanRequest): ScanPlan {
   const natural = naturalDirection(request);
   if (natural !== undefined) return naturalScan(collection, natural, request);
@@ -49,7 +49,7 @@ export function planScan(collection: Collection, request: ScanRequest): ScanPlan
   return chosen === undefined ? naturalScan(collection, 1, request) : indexScan(chosen, bounds, request);
 }
 
-/** An index that is described only leaves the scan to the collection. */
+/** An index with a description only leaves the scan to the collection. */
 function hintedScan(
   collection: Collection,
   hint: Value,
@@ -112,7 +112,7 @@ function minMaxScan(collection: Collection, request: ScanRequest): ScanPlan {
   return rangesPlan(hintedIndex(collection, request.hint, request), [range], request, request.filter.size === 0);
 }
 
-/** Whether nothing can lie between the bounds: one that is left out is the lowest or highest key. */
+/** Whether the bounds are empty. An omitted one is the lowest or highest key. */
 function isEmpty(fields: readonly { descending: boolean }[], { min, max }: ScanRequest): boolean {
   if (fields.some(({ descending }) => descending)) return false;
   const order = [...(min?.values() ?? fields.map(() => new MinKey()))];
@@ -170,8 +170,8 @@ function samePattern(index: CollectionIndex, pattern: Doc): boolean {
 }
 
 /**
- * Bounds on strings are of no use to an index of another collation. Keys under a collation find what is equal, but do not lie in
- * its order, so that they are of no use for ranges of strings either.
+ * Bounds on strings do not apply to an index of another collation. Keys under a collation find equal strings but do not
+ * order them, so they do not serve ranges of strings either.
  */
 function usableBounds(collection: Collection, request: ScanRequest): Map<string, FieldBounds> {
   const bounds = fieldBounds(request.filter);
@@ -227,7 +227,7 @@ function indexScan(index: CollectionIndex, bounds: ReadonlyMap<string, FieldBoun
   );
 }
 
-/** True when the filter asks for nothing but certain values of the one field of the index, and finding a key is finding a match. */
+/** True when the filter asks only for certain values of the index's single field, so that a found key is a match. */
 function pointsDecide(index: CollectionIndex, bounds: ReadonlyMap<string, FieldBounds>, filter: Doc): boolean {
   const [field, further] = index.definition.fields;
   if (field?.path !== '_id' || further !== undefined || field.hashed || filter.size !== 1) return false;
@@ -267,7 +267,9 @@ function* scanRanges(
   }
 }
 
-/** 1 or -1 when scanning the index that way gives the order of the sort; undefined when it does not or there is none to give. */
+/**
+ * 1 or -1 when scanning the index that way gives the order of the sort. Undefined when it does not, or without a sort.
+ */
 function sortDirection(index: CollectionIndex, { sort, collation }: ScanRequest): 1 | -1 | undefined {
   if (sort === undefined || sort.size === 0) return sort === undefined ? undefined : 1;
   if (index.multikey || collation !== undefined || index.definition.collation !== undefined) return undefined;

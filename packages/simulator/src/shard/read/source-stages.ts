@@ -8,8 +8,8 @@ import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 
 /**
- * The documents of a first stage that brings its own; undefined when the stage is not of that kind.
- * @param routed whether a router asks, which is then told the shard
+ * The documents of a first stage that provides its own. Undefined for other stages.
+ * @param routed whether a router asks, which then gets the shard's name
  */
 export function sourceStageDocuments(
   state: ShardState,
@@ -61,7 +61,7 @@ function missing(part: string, namespace: string): CommandError {
   );
 }
 
-/** Use of indexes is not counted here; every index says it was not used. */
+/** Index use is not counted here: every index reports none. */
 function indexStatistics(state: ShardState, collection: Collection, routed: boolean): Doc[] {
   const since = new DateTime(BigInt(state.now()));
   return collection.indexes.map(

@@ -2,10 +2,10 @@ import type { Batch, BatchSource } from '../cursor/cursors.js';
 import type { Oplog } from '../oplog/oplog.js';
 import { BATCH_BYTES_MAX } from './document-source.js';
 
-/** How long a getMore waits for documents when the client names no time. */
+/** How long a getMore waits for documents without a given time. */
 const AWAIT_MS = 1000;
 
-/** A tailable cursor: stays open at its end and goes on with what comes after. */
+/** A tailable cursor: stays open at its end and continues with later documents. */
 export class TailSource implements BatchSource {
   readonly awaitsData?: true;
   #opened = false;

@@ -13,8 +13,8 @@ import type { Query } from './query.js';
 const NOW = { time: LATEST, transaction: null };
 
 /**
- * What a tailable cursor on a capped collection gives next, in natural order.
- * Throws CommandError 2 for a collection that is not capped, and for a sort.
+ * The next documents of a tailable cursor on a capped collection, in natural order.
+ * @throws CommandError 2 for a collection that is not capped, and for a sort
  */
 export function collectionTail(collection: Collection, query: Query): () => Uint8Array | undefined {
   if (collection.cap === undefined) {

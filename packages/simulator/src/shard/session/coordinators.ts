@@ -2,7 +2,7 @@ import { Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { SessionIdentity } from './session-identity.js';
 
-/** The transactions over several shards whose decision to commit a shard carries out. */
+/** The transactions over several shards whose commit decision a shard carries out. */
 export class Coordinators {
   readonly #deciding = new Map<string, Doc>();
 

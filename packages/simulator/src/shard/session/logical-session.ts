@@ -4,14 +4,14 @@ import type { EntryNamespace } from '../oplog/entry.js';
 import type { RunningTransaction } from './running-transaction.js';
 import type { SessionIdentity } from './session-identity.js';
 
-/** A document that was written, and where. */
+/** A written document, and its collection. */
 export interface TouchedDocument {
   readonly target: EntryNamespace;
   /** As it was after the write; before it for a delete. */
   readonly document: Uint8Array;
 }
 
-/** What a retryable statement did, for answering its repetition. */
+/** The result of a retryable statement, with which its repetition is answered. */
 export interface StatementResult {
   /** The command that it was a statement of. */
   readonly by: string;
@@ -20,13 +20,13 @@ export interface StatementResult {
   readonly upsertedId: Value | undefined;
   /** The whole reply of a findAndModify. */
   readonly reply: Doc | undefined;
-  /** The document it wrote, so that the record goes along when the document's chunk moves. */
+  /** The written document, so that the record moves with the document's chunk. */
   readonly touched?: TouchedDocument | undefined;
 }
 
 type TransactionOutcome = 'none' | 'running' | 'committed' | 'aborted';
 
-/** What a shard remembers of one logical session: its highest transaction number and what was done under it. */
+/** The record of one logical session: its highest transaction number and what was done under it. */
 export class LogicalSession {
   /** -1 before the first. */
   txnNumber = -1n;
@@ -34,15 +34,15 @@ export class LogicalSession {
   isTransaction = false;
   outcome: TransactionOutcome = 'none';
   running: RunningTransaction | null = null;
-  /** Results of the retryable statements under the present number, by statement id. */
+  /** Results of the retryable statements under the current number, by statement id. */
   statements: Map<number, StatementResult> = new Map<number, StatementResult>();
-  /** The highest number below the present one under which something was written, and what is remembered of it. */
+  /** The highest number below the current one under which something was written, with its record. */
   #written: WrittenNumber | undefined;
   lastUsedMs = 0;
 
   constructor(readonly identity: SessionIdentity) {}
 
-  /** Begins a higher number; what was remembered of the old one is forgotten. */
+  /** Starts a higher number, and drops the record of the old one. */
   advance(txnNumber: Long, isTransaction: boolean): void {
     if (this.#isWritten)
       this.#written = {
@@ -57,7 +57,7 @@ export class LogicalSession {
     this.statements = new Map();
   }
 
-  /** Goes back to the last number under which something was written: the others were in memory only. */
+  /** Returns to the last number under which something was written: the others were in memory only. */
   forgetVolatile(): void {
     if (this.#isWritten) return;
     const { txnNumber, isTransaction, outcome, statements } = this.#written ?? {
@@ -77,7 +77,7 @@ export class LogicalSession {
   }
 }
 
-/** A number of a session as it was left. */
+/** The state of a number of a session. */
 interface WrittenNumber {
   readonly txnNumber: bigint;
   readonly isTransaction: boolean;

@@ -18,9 +18,9 @@ import type { SessionIdentity } from './session-identity.js';
 /** A multi-document transaction of a session on this shard while it runs. */
 export class RunningTransaction {
   readonly storage: Transaction;
-  /** What it did, in order; becomes one oplog entry, or several when it is large. */
+  /** Its operations, in order. They become one oplog entry, or several when it is large. */
   readonly operations: TransactionOperation[] = [];
-  /** The collections that it made, by namespace; others see them once it is committed. */
+  /** The collections that it created, by namespace. Others see them after the commit. */
   readonly created: CreatedCollections = new Map();
   readonly startedMs: number;
   #prepared: PreparedEntries | undefined;
@@ -40,7 +40,7 @@ export class RunningTransaction {
     return { time: this.storage.readTime, transaction: this.storage };
   }
 
-  /** When it was prepared; undefined while it still runs. Its fate is then no longer this shard's alone. */
+  /** When it was prepared. Undefined while it still runs. From then on this shard does not decide alone. */
   get prepareTime(): Timestamp | undefined {
     return this.#prepared?.prepareTime;
   }
@@ -63,7 +63,7 @@ export class RunningTransaction {
     ]);
   }
 
-  /** Writes everything down without making it visible. @returns the time from which on it may become visible */
+  /** Logs everything without making it visible. @returns the time from which on it may become visible */
   prepare(oplog: Oplog, now_ms: number): Timestamp {
     if (this.#prepared === undefined) this.#preparedMs = now_ms;
     this.#prepared ??= writePrepared(oplog, this.operations, this.#identity);

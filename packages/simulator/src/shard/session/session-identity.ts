@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Doc, Value } from '../../bson/value.js';
 import { uuidText } from '../uuid-text.js';
 
-/** A session id as clients send it, completed with the user's digest. */
+/** A session id from a client, completed with the user's digest. */
 export class SessionIdentity {
   readonly key: string;
 

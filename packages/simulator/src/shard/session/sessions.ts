@@ -12,11 +12,11 @@ import { SessionIdentity } from './session-identity.js';
 import { RunningTransaction } from './running-transaction.js';
 import { ENDING_COMMANDS, refuseTransactionFields } from './transaction-rules.js';
 
-/** Sessions remembered at most; the longest unused go first. The server keeps one million. */
+/** Bound of recorded sessions. The least recently used go first. The server keeps one million. */
 const SESSIONS_MAX = 100_000;
 const RETRYABLE: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'findAndModify']);
 
-/** How one command takes part in its session. */
+/** The part that one command takes in its session. */
 export interface Participation {
   readonly session: LogicalSession | null;
   /** The multi-document transaction it belongs to. */
@@ -40,7 +40,7 @@ export class Sessions {
   /** Milliseconds that a transaction may run (`transactionLifetimeLimitSeconds`). */
   transactionLifetimeMs = 60_000;
 
-  /** Registers a command with its session. Throws CommandError for a number or a transaction that cannot go on. */
+  /** Registers a command with its session. @throws CommandError for a number or a transaction that cannot continue */
   begin(request: CommandRequest): Participation {
     const { body } = request;
     const txnNumber = body.get('txnNumber');
@@ -76,7 +76,9 @@ export class Sessions {
     return prepareTime;
   }
 
-  /** Resolves when no transaction is prepared that a read at this time would have to show; undefined when there is none. */
+  /**
+   * Resolves when no transaction is prepared that a read at this time would have to show. Undefined when there is none.
+   */
   preparedUpTo(time: TimeKey): Promise<unknown> | undefined {
     const undecided = [...this.#prepared].filter(
       ({ prepareTime }) => prepareTime !== undefined && timeKey(prepareTime) <= time,
@@ -93,7 +95,7 @@ export class Sessions {
     session.outcome = 'aborted';
   }
 
-  /** Aborts the running transactions of the given sessions (all of them for undefined); fences stay in place. */
+  /** Aborts the running transactions of the given sessions (all of them for undefined). Fences stay. */
   kill(identities: readonly SessionIdentity[] | undefined): void {
     const keys = identities?.map((identity) => identity.key) ?? [...this.#sessions.keys()];
     for (const key of keys) {
@@ -114,7 +116,7 @@ export class Sessions {
     return found;
   }
 
-  /** Takes over the records of another shard, whose documents come here; what is older than this shard's own is left out. */
+  /** Adds the records of another shard, whose documents come here. Records older than this shard's own are skipped. */
   receive(records: readonly SessionRecord[]): void {
     for (const { lsid, txnNumber, statementId, result } of records) {
       const identity = SessionIdentity.read(lsid);
@@ -141,7 +143,7 @@ export class Sessions {
     return [...this.#sessions.values()].flatMap(({ running }) => running ?? []);
   }
 
-  /** Loses what is in memory only: running transactions that are not prepared, and numbers under which nothing was written. */
+  /** Drops what is in memory only: running transactions that are not prepared, and numbers without writes. */
   forgetVolatile(): void {
     for (const session of this.#sessions.values()) {
       if (session.running?.prepareTime !== undefined) continue;
@@ -150,7 +152,7 @@ export class Sessions {
     }
   }
 
-  /** Aborts transactions that have run too long. */
+  /** Aborts transactions that exceed their lifetime. */
   expire(): void {
     const limit = this.now() - this.transactionLifetimeMs;
     for (const session of this.#sessions.values()) {
@@ -254,12 +256,13 @@ export function statementIds(body: Doc): (index: number) => number {
   return (index) => first + index;
 }
 
-/** Commands that servers answer from the record of their own kind only; the others they answer from any. */
+/** Commands that servers answer only from records of the same command. They answer the others from any. */
 const ownKind: ReadonlySet<string> = new Set(['update', 'findAndModify']);
 
 /**
- * What was recorded of a retryable statement, if it was executed before.
- * @throws CommandError 115 where another command was sent under its number: servers refuse with the entry of their oplog
+ * The record of a retryable statement that was executed before.
+ * @throws CommandError 115 where another command was sent under its number: servers refuse with the entry of their
+ * oplog
  */
 export function recordedResult(
   participation: Participation,

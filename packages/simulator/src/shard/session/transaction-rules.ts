@@ -3,7 +3,7 @@ import { CommandError, type CommandRequest } from '../../node/command.js';
 import { docOf, textOrEmpty } from '../../node/doc-fields.js';
 import { failure } from '../failure.js';
 
-/** Commands that end a transaction or bring it to its end. */
+/** Commands that end a transaction, or a phase of its end. */
 export const ENDING_COMMANDS: ReadonlySet<string> = new Set([
   'commitTransaction',
   'abortTransaction',
@@ -29,7 +29,7 @@ const ALLOWED: ReadonlySet<string> = new Set([
 ]);
 const LEVELS: ReadonlySet<string> = new Set(['', 'local', 'majority', 'snapshot']);
 
-/** Refuses commands and databases that no transaction may touch. Throws CommandError 263. */
+/** Refuses commands and databases that no transaction may touch. @throws CommandError 263 */
 export function refuseInTransaction({ name, db }: Pick<CommandRequest, 'name' | 'db'>): void {
   if (!ALLOWED.has(name)) {
     const hint =
@@ -42,7 +42,7 @@ export function refuseInTransaction({ name, db }: Pick<CommandRequest, 'name' | 
     throw unsupported(`Cannot run command against the '${db}' database in a transaction.`);
 }
 
-/** Refuses fields that do not go with a statement of a transaction. Throws CommandError 72. */
+/** Refuses fields that a statement of a transaction may not have. @throws CommandError 72 */
 export function refuseTransactionFields(body: Doc, name: string): void {
   const starts = body.get('startTransaction') === true;
   if (body.has('startTransaction') && !starts)

@@ -16,12 +16,12 @@ export interface View {
   readonly namespace: string;
   readonly viewOn: string;
   readonly pipeline: Value[];
-  /** As `listCollections` shows them. */
+  /** As in `listCollections`. */
   readonly options: Doc;
   readonly type: 'view' | 'timeseries';
 }
 
-/** Collections by their namespaces that a running transaction has made. */
+/** Collections that a running transaction has created, by namespace. */
 export type CreatedCollections = Map<string, Collection>;
 
 /** All collections and views of one shard. */
@@ -31,7 +31,7 @@ export class Catalog {
   readonly #names: NameHistory;
   readonly #views: Map<string, View>;
   readonly #shardKeys: Map<string, readonly string[]>;
-  /** Databases that have had a collection since they were dropped last. */
+  /** Databases that have had a collection since their last drop. */
   readonly #opened: Set<string>;
 
   /**
@@ -51,7 +51,7 @@ export class Catalog {
     this.#opened = base === undefined ? new Set<string>() : base.#opened;
   }
 
-  /** The catalog as a transaction sees it: with the collections that it has made. */
+  /** The catalog as a transaction sees it: with the collections that it has created. */
   within(transaction: { readonly storage: Transaction; readonly created: CreatedCollections }): Catalog {
     return new Catalog(this.history, this, transaction);
   }
@@ -68,12 +68,12 @@ export class Catalog {
     return own ?? this.#byUuid.get(key);
   }
 
-  /** The collection that stood under a name at a time. */
+  /** The collection under a name at a time. */
   collectionAt(namespace: string, time: TimeKey): Collection | undefined {
     return this.#names.named(namespace, time);
   }
 
-  /** The collection that had a UUID at a time, and its name of then; dropped ones too. */
+  /** The collection with a UUID at a time, and its name of then. Includes dropped ones. */
   placeByUuidAt(
     uuid: Binary,
     time: TimeKey,
@@ -93,12 +93,12 @@ export class Catalog {
     return [...this.#views.values()].filter((view) => view.namespace.startsWith(`${db}.`));
   }
 
-  /** A database is there from its first collection until it is dropped, also without any. */
+  /** A database exists from its first collection until its drop, even without any. */
   hasDatabase(db: string): boolean {
     return this.#opened.has(db);
   }
 
-  /** Opens a database as a command does that failed to make a collection in it. */
+  /** Opens a database for a command that failed to create a collection in it. */
   openDatabase(db: string): void {
     this.#opened.add(db);
   }
@@ -121,7 +121,7 @@ export class Catalog {
     return collection;
   }
 
-  /** A collection that nobody sees. */
+  /** A collection outside of the catalog. */
   scratchCollection(namespace: string, options: Doc, createdAt: TimeKey, uuid: Binary = makeUuid()): Collection {
     const collationSpec = options.get('collation');
     const collation = collationSpec instanceof Map ? parseCollation(collationSpec) : undefined;
@@ -159,7 +159,7 @@ export class Catalog {
     });
   }
 
-  /** Remembers how a namespace is sharded, also for a collection that is still to come. */
+  /** Records how a namespace is sharded, even before its collection exists. */
   setShardKey(namespace: string, paths: readonly string[] | undefined): void {
     if (paths === undefined) this.#shardKeys.delete(namespace);
     else this.#shardKeys.set(namespace, paths);

@@ -1,7 +1,7 @@
 import type { Collation } from '../../bson/collation.js';
 import type { Value } from '../../bson/value.js';
 
-/** A value as an index with a collation keys it: strings that the collation holds equal get the same key. */
+/** The index value under a collation: strings that the collation considers equal get the same key. */
 export function collatedValue(value: Value, collation: Collation | undefined): Value {
   if (collation === undefined) return value;
   if (typeof value === 'string') return collation.canonical(value);

@@ -8,13 +8,13 @@ import { LATEST, PENDING, type TimeKey } from './time-key.js';
 import type { Transaction } from './transaction.js';
 import { HeldByTransaction, type WriteUnit } from './write-unit.js';
 
-/** What an index is; `spec` is its description as `listIndexes` shows it. */
+/** An index. `spec` is its description in `listIndexes`. */
 export interface IndexDefinition {
   readonly name: string;
   spec: Doc;
   readonly fields: readonly IndexField[];
   unique: boolean;
-  /** True for an index that refuses new duplicates, on its way to being unique (6.0). */
+  /** True for an index that refuses new duplicates before it becomes unique (6.0). */
   prepareUnique: boolean;
   readonly sparse: boolean;
   readonly collation: Collation | undefined;
@@ -24,7 +24,7 @@ export interface IndexDefinition {
   readonly built: boolean;
 }
 
-/** From when to when a record is found under a key. */
+/** The times between which a record is found under a key. */
 class IndexEntry {
   to: TimeKey = PENDING;
 
@@ -37,28 +37,28 @@ class IndexEntry {
 }
 
 /**
- * What stands under a key. A record by itself has been there since it was inserted and is there still, which saves an
- * object for most keys: its versions say from when on a reader sees it.
+ * The entry of a key. A bare record has existed since its insert, which saves an object for most keys: its versions
+ * decide from when on a reader sees it.
  */
 type Entry = DocumentRecord | IndexEntry;
 
 const NOW: ReadView = { time: LATEST, transaction: null };
 
-/** Records that wait for their keys at most; working them out takes half a second. */
+/** Bound of the records without keys. Computing their keys takes half a second. */
 const WAITING_RECORDS_MAX = 262_144;
 
-/** Characters of a record id behind a key, one per byte: 256^5 is above any count of records. */
+/** Characters of a record id after a key, one per byte: 256^5 exceeds any number of records. */
 const RECORD_ID_DIGITS = 5;
 
 /** One index of a collection, readable at every time of the history window. */
 export class CollectionIndex {
   readonly #entries = new OrderedMap<Entry>();
-  /** Records whose keys are worked out when somebody asks for any: they have been as they are since they were inserted. */
+  /** Records whose keys are computed on demand. They have not changed since their insert. */
   #waiting: DocumentRecord[] = [];
-  /** True when no document is refused for its keys, neither as a duplicate nor for what its fields are. */
+  /** True when the keys of a document never cause a refusal, neither as duplicates nor by the types of fields. */
   readonly #takesAll: boolean;
   #multikey = false;
-  /** When it was there: from its making, until it was dropped. */
+  /** Its lifetime: from its creation until its drop. */
   readonly lived: { readonly from: TimeKey; to: TimeKey };
 
   constructor(
@@ -73,7 +73,7 @@ export class CollectionIndex {
     this.#takesAll = !isIdIndex && fields.length === 1 && (fields[0]?.hashed !== true || fields[0].path === '_id');
   }
 
-  /** True once a document gave more than one key. */
+  /** True once a document had more than one key. */
   get multikey(): boolean {
     this.addWaiting();
     return this.#multikey;
@@ -83,19 +83,19 @@ export class CollectionIndex {
     this.#multikey = multikey;
   }
 
-  /** True when a new document may be taken in later, because nothing of it can be refused. */
+  /** True when a new document may be indexed later, because its keys cannot cause a refusal. */
   canWait(unit: WriteUnit): boolean {
     const { unique, prepareUnique } = this.definition;
     return this.#takesAll && !unique && !prepareUnique && unit.transaction === null;
   }
 
-  /** Takes in a record that was inserted just now, outside of a transaction, when somebody asks for a key or before it changes. */
+  /** Indexes a record just inserted outside of a transaction, once a key is requested or before it changes. */
   addLater(record: DocumentRecord): void {
     this.#waiting.push(record);
     if (this.#waiting.length >= WAITING_RECORDS_MAX) this.addWaiting();
   }
 
-  /** Takes in the records that wait. */
+  /** Indexes the waiting records. */
   addWaiting(): void {
     if (this.#waiting.length === 0) return;
     const waiting = this.#waiting;
@@ -107,7 +107,7 @@ export class CollectionIndex {
     }
   }
 
-  /** Keys of a document, without repetitions; none when a sparse or partial index does not hold it. */
+  /** Keys of a document, without duplicates. None when a sparse or partial index does not hold it. */
   keysOf(bytes: Uint8Array): string[] {
     const { definition } = this;
     if (!definition.built) return [];
@@ -118,7 +118,10 @@ export class CollectionIndex {
     return [...new Set(keyValues.map((values) => keyText(values, definition.fields, definition.collation)))];
   }
 
-  /** The live record that already has this key, other than `except`. Throws HeldByTransaction when a running transaction decides. */
+  /**
+   * The live record that already has this key, other than `except`.
+   * @throws HeldByTransaction when a running transaction decides
+   */
   duplicateOf(key: string, unit: WriteUnit, except: DocumentRecord | null): DocumentRecord | null {
     if (this.isIdIndex && this.#entries.get(key) === undefined) return null;
     this.addWaiting();
@@ -227,7 +230,7 @@ export class CollectionIndex {
     return this.isIdIndex ? key : key + recordIdText(record.id);
   }
 
-  /** The newest entry under a key, as one that can be given an end. */
+  /** The newest entry under a key, as one that can get an end. */
   #entryToEnd(stored: string): IndexEntry | undefined {
     const entry = this.#entries.get(stored);
     if (entry === undefined || entry instanceof IndexEntry) return entry;
@@ -252,7 +255,7 @@ export class CollectionIndex {
   }
 }
 
-/** Fixed in width and highest byte first, so that equal keys stand in the order of their records. */
+/** Fixed in width and highest byte first, so that equal keys keep the order of their records. */
 function recordIdText(id: number): string {
   return String.fromCharCode(
     Math.floor(id / 2 ** 32),
@@ -267,8 +270,8 @@ function recordOf(entry: Entry): DocumentRecord {
   return entry instanceof IndexEntry ? entry.record : entry;
 }
 
-/** The record that a reader finds under a key; whether it sees a document there is for the record's versions to say. */
-/** Whether a transaction reads what stands under a key: then it is there twice for it, whatever others do to it meanwhile. */
+/** The record that a reader finds under a key. The record's versions decide whether it sees a document there. */
+/** Whether a transaction has read the entry of a key, which then exists for it whatever others do meanwhile. */
 function isSeen(entry: Entry, { transaction }: WriteUnit): boolean {
   if (transaction === null) return false;
   return visibleRecord(entry, { time: transaction.readTime, transaction }) !== null;

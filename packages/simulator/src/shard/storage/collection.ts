@@ -29,7 +29,7 @@ export class Collection {
   readonly #droppedIndexes = new Set<CollectionIndex>();
   documentCount = 0;
   documentBytes = 0;
-  /** Time of the last change of the collection's description; reads at earlier times are refused. */
+  /** Time of the last change of the collection's description. Reads at earlier times are refused. */
   minimumVisibleTime: TimeKey;
   cap: CapLimits | undefined;
   #target: EntryNamespace;
@@ -50,7 +50,7 @@ export class Collection {
     this.#target = { ...splitNamespace(namespace), uuid, shardKey: undefined, preImages: keepsPreImages(options) };
   }
 
-  /** Creation options as `listCollections` shows them. */
+  /** Creation options as in `listCollections`. */
   get options(): Doc {
     return this.#options;
   }
@@ -92,7 +92,7 @@ export class Collection {
     return [this.idIndex, ...this.secondaryIndexes];
   }
 
-  /** The indexes of a time, in the order in which they were made; of now for `LATEST`. */
+  /** The indexes at a time, in the order of their creation. The current ones for `LATEST`. */
   indexesAt(time: TimeKey): CollectionIndex[] {
     if (time === LATEST) return this.indexes;
     const were = ({ lived: { from, to } }: CollectionIndex): boolean => (from <= time || from === PENDING) && time < to;
@@ -107,7 +107,7 @@ export class Collection {
     return this.idIndex.lookup(idKeyText(id, this.collation), view);
   }
 
-  /** Stores a document. Throws CommandError 11000, or HeldByTransaction. */
+  /** Stores a document. @throws CommandError 11000, or HeldByTransaction */
   insert(bytes: Uint8Array, unit: WriteUnit): DocumentRecord {
     const idKey = this.idKeyOf(bytes);
     this.#refuseDuplicate(this.idIndex, idKey, bytes, unit, null);
@@ -135,7 +135,7 @@ export class Collection {
     return record;
   }
 
-  /** Replaces a document's bytes; `_id` must be the same. Throws CommandError 11000, or HeldByTransaction. */
+  /** Replaces a document's bytes. `_id` must be the same. @throws CommandError 11000, or HeldByTransaction */
   update(record: DocumentRecord, bytes: Uint8Array, unit: WriteUnit): void {
     refuseHeld(record, unit);
     for (const index of this.secondaryIndexes) index.addWaiting();
@@ -155,7 +155,7 @@ export class Collection {
     }
   }
 
-  /** Removes a document. Throws HeldByTransaction. */
+  /** Removes a document. @throws HeldByTransaction */
   delete(record: DocumentRecord, unit: WriteUnit): void {
     refuseHeld(record, unit);
     for (const index of this.secondaryIndexes) index.addWaiting();
@@ -168,7 +168,7 @@ export class Collection {
     }
   }
 
-  /** Builds an index over the documents that are there. Throws CommandError 11000. */
+  /** Builds an index over the existing documents. @throws CommandError 11000 */
   addIndex(definition: IndexDefinition, time: TimeKey): void {
     const index = new CollectionIndex(definition, false, this.history, time);
     const unit: WriteUnit = { time, transaction: null };
@@ -181,7 +181,7 @@ export class Collection {
     this.minimumVisibleTime = time;
   }
 
-  /** Drops an index, which stays readable at times before. */
+  /** Drops an index, which earlier times can still read. */
   dropIndex(index: CollectionIndex, time: TimeKey): void {
     this.secondaryIndexes.splice(this.secondaryIndexes.indexOf(index), 1);
     index.lived.to = time;
@@ -190,7 +190,7 @@ export class Collection {
     this.history.retire(time, 0, () => this.#droppedIndexes.delete(index));
   }
 
-  /** The oldest document of a capped collection beyond its limits; null within them, and when there is but one. */
+  /** The oldest document of a capped collection beyond its limits. Null within them, and for a single one. */
   oldestBeyondCap(): { record: DocumentRecord; bytes: Uint8Array } | null {
     const { cap } = this;
     if (cap === undefined || this.documentCount <= 1) return null;
@@ -269,7 +269,7 @@ function refuseHeld(record: DocumentRecord, unit: WriteUnit): void {
   }
 }
 
-/** True when changes keep the document as it was: `changeStreamPreAndPostImages` since 6.0, `recordPreImages` before. */
+/** True when changes store pre-images: `changeStreamPreAndPostImages` since 6.0, `recordPreImages` before. */
 function keepsPreImages(options: Doc): boolean {
   const images = options.get('changeStreamPreAndPostImages');
   return options.get('recordPreImages') === true || (images instanceof Map && images.get('enabled') === true);

@@ -6,13 +6,15 @@ interface Retired {
   readonly release: () => void;
 }
 
-/** Bytes of superseded documents kept at most; above it the window shrinks, as the server's does under cache pressure. */
+/**
+ * Limit of the superseded documents in bytes. Above it the window shrinks, as the server's does under cache pressure.
+ */
 const HISTORY_BYTES_MAX = 512 * 1024 * 1024;
 
 /** Releases per purge, so that no single write pays for a large backlog. */
 const RELEASES_PER_PURGE_MAX = 256;
 
-/** What is no longer current but still readable at an earlier time, oldest first. */
+/** Superseded states that earlier times can still read, oldest first. */
 export class History {
   #queue: Retired[] = [];
   #head = 0;
@@ -25,7 +27,7 @@ export class History {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Keeps what was superseded at `time` until no reader may ask for a time before it. */
+  /** Retains what was superseded at `time` until no reader may ask for an earlier time. */
   retire(time: TimeKey, bytes: number, release: () => void): void {
     this.#queue.push({ time, bytes, release });
     this.#bytes += bytes;

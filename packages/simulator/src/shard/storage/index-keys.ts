@@ -19,8 +19,8 @@ export interface IndexField {
 export type KeyValues = Value[];
 
 /**
- * The values that an index holds for a document: one key for most, several when a field is an array.
- * Missing fields count as null; a sparse index holds no key without any of its fields.
+ * The values that an index holds for a document: one key for most, several when a field is an array. Missing fields
+ * count as null. A sparse index holds no key without any of its fields.
  */
 export function keyValuesOf(bytes: Uint8Array, fields: readonly IndexField[], sparse: boolean): KeyValues[] {
   const values: (Value | undefined)[] = [];
@@ -77,7 +77,7 @@ function refuseHashedArrays(doc: Doc, fields: readonly IndexField[]): void {
   }
 }
 
-/** True when an array lies on the way of a path or at its end; also one of one element. */
+/** True when an array lies on the way of a path or at its end, even one of one element. */
 function meetsArray(doc: Doc, path: readonly string[]): boolean {
   let at: Value | undefined = doc;
   for (const name of path) {

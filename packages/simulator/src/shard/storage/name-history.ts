@@ -2,7 +2,7 @@ import type { Collection } from './collection.js';
 import type { History } from './history.js';
 import { PENDING, type TimeKey } from './time-key.js';
 
-/** From when to when a collection stood under a name. */
+/** The times between which a collection had a name. */
 interface Placement {
   readonly collection: Collection;
   readonly namespace: string;
@@ -10,21 +10,21 @@ interface Placement {
   to: TimeKey;
 }
 
-/** Which collection stood under which name at the times of the history window, dropped ones included. */
+/** The collections and their names at the times of the history window, dropped ones included. */
 export class NameHistory {
   readonly #byName = new Map<string, Placement[]>();
   readonly #byUuid = new Map<string, Placement[]>();
 
   constructor(private readonly history: History) {}
 
-  /** From `time` on the collection stands under the name that it has now. */
+  /** From `time` on the collection has its current name. */
   begin(collection: Collection, time: TimeKey): void {
     const placement = { collection, namespace: collection.namespace, from: time, to: PENDING };
     add(this.#byName, placement.namespace, placement);
     add(this.#byUuid, uuidOf(collection), placement);
   }
 
-  /** From `time` on the collection does not stand under the name that it has now; what was before is forgotten with the history. */
+  /** From `time` on the collection does not have its current name. The history drops the past in time. */
   end(collection: Collection, time: TimeKey): void {
     const placement = this.#byUuid.get(uuidOf(collection))?.at(-1);
     if (placement === undefined || placement.to !== PENDING) return;

@@ -1,10 +1,10 @@
-/** Entries of one block; 256 keeps both the search and the shifting of an insert short. */
+/** Entries of one block. 256 keeps both the search and the shifting of an insert short. */
 const BLOCK_ENTRIES_MAX = 256;
-/** Entries of a block when all are made anew: some room, so that the next insert does not halve it. */
+/** Entries of a newly built block: some room, so that the next insert does not halve it. */
 const BLOCK_ENTRIES_MADE = 192;
-/** Entries that wait to be put in order; sorting this many takes a tenth of a second. */
+/** Entries that wait to be ordered. Sorting this many takes a tenth of a second. */
 const LOOSE_ENTRIES_MAX = 65_536;
-/** Loose entries from this share of all on are merged with the blocks in one go, fewer are put in one by one. */
+/** From this fraction of all on, loose entries are merged with the blocks at once. Fewer are inserted one by one. */
 const MERGED_FRACTION_MIN = 1 / 8;
 
 interface Block<V> {
@@ -12,7 +12,7 @@ interface Block<V> {
   values: V[];
 }
 
-/** Bounds of a scan; an absent bound is open. */
+/** Bounds of a scan. An absent bound is open. */
 export interface KeyRange {
   readonly from?: string;
   readonly fromInclusive?: boolean;
@@ -29,11 +29,11 @@ export interface KeyRange {
  */
 export class OrderedMap<V> {
   #blocks: Block<V>[] = [];
-  /** None of them is above all keys that are in order. */
+  /** None of them is above all ordered keys. */
   readonly #loose = new Map<string, V>();
   #changes = 0;
   #size = 0;
-  /** Where the last key looked up lies or belongs: whoever asks for a key often sets it next. */
+  /** The place of the last lookup: a lookup of a key is often followed by its insert. */
   #found = { key: '', changes: -1, blockIndex: 0, at: 0 };
 
   get size(): number {
@@ -148,7 +148,7 @@ export class OrderedMap<V> {
     }
   }
 
-  /** The block and place of a key, or where it belongs; keys above all others belong at the end of the last block. */
+  /** The block and place of a key, or where it belongs. Keys above all others belong at the end of the last block. */
   #locate(key: string): { readonly blockIndex: number; readonly at: number } {
     const found = this.#found;
     if (found.changes === this.#changes && found.key === key) return found;
@@ -165,7 +165,7 @@ export class OrderedMap<V> {
     return last === undefined || key > (last.keys[last.keys.length - 1] as string);
   }
 
-  /** Adds a key above all that are in order. */
+  /** Adds a key above all ordered ones. */
   #append(key: string, value: V): void {
     const last = this.#blocks[this.#blocks.length - 1];
     if (last === undefined || last.keys.length >= BLOCK_ENTRIES_MAX)
@@ -177,7 +177,7 @@ export class OrderedMap<V> {
     this.#grown();
   }
 
-  /** Puts the loose entries in order. */
+  /** Orders the loose entries. */
   #settle(): void {
     const { size } = this.#loose;
     if (size === 0) return;
@@ -187,7 +187,7 @@ export class OrderedMap<V> {
     this.#changes += 1;
   }
 
-  /** Makes all blocks anew from the loose entries and those in order. */
+  /** Rebuilds all blocks from the loose entries and the ordered ones. */
   #merge(): void {
     const made = new BlockMaker<V>();
     const loose = [...this.#loose.keys()].sort();
@@ -204,7 +204,7 @@ export class OrderedMap<V> {
     this.#blocks = made.blocks;
   }
 
-  /** Puts one loose entry, whose key no block has, into its block. */
+  /** Inserts one loose entry, whose key no block has, into its block. */
   #place(key: string, value: V): void {
     const blockIndex = Math.min(this.#blockOf(key), this.#blocks.length - 1);
     const block = this.#blocks[blockIndex] as Block<V>;
@@ -254,7 +254,7 @@ export class OrderedMap<V> {
   }
 }
 
-/** Fills blocks with entries that come in order. */
+/** Fills blocks with ordered entries. */
 class BlockMaker<V> {
   readonly blocks: Block<V>[] = [];
   #last: Block<V> | undefined;

@@ -6,24 +6,24 @@ export class Version {
   constructor(
     /** Null from the document's deletion on. */
     public bytes: Uint8Array | null,
-    /** When it was committed; PENDING inside a running transaction. */
+    /** Its commit time. PENDING inside a running transaction. */
     public time: TimeKey,
     /** The transaction that wrote it, while that runs. */
     public transaction: Transaction | null,
     public older: Version | null,
   ) {}
 
-  /** Forgets what was before this state, when nobody may read it any more. */
+  /** Drops earlier states that nobody may read any more. */
   forgetOlder(): void {
-    // The first state lives on as the document's record, which must not keep its bytes.
+    // The first state lives on as the document's record, which must not retain its bytes.
     if (this.older !== null) this.older.bytes = null;
     this.older = null;
   }
 }
 
 /**
- * A document's place in natural order with its states, newest first. It is its own first state: most documents are
- * never changed, and an object fewer for each is felt.
+ * A document's place in natural order with its states, newest first. It is its own first state: most documents never
+ * change, and one object less for each matters.
  */
 export class DocumentRecord extends Version {
   newest: Version = this;
@@ -38,13 +38,13 @@ export class DocumentRecord extends Version {
   }
 }
 
-/** Who reads, and when. */
+/** The reader, and its time. */
 export interface ReadView {
   readonly time: TimeKey;
   readonly transaction: Transaction | null;
 }
 
-/** The bytes of a record as a reader sees them; null when it does not exist for that reader. */
+/** The bytes of a record for a reader. Null when it does not exist for that reader. */
 export function visibleBytes(record: DocumentRecord, view: ReadView): Uint8Array | null {
   let version: Version | null = record.newest;
   while (version !== null) {
@@ -55,14 +55,14 @@ export function visibleBytes(record: DocumentRecord, view: ReadView): Uint8Array
   return null;
 }
 
-/** True when another transaction, which still runs, has written the record last. */
+/** True when another running transaction has written the record last. */
 export function heldByAnother(record: DocumentRecord, transaction: Transaction | null): boolean {
   return record.newest.time === PENDING && record.newest.transaction !== transaction;
 }
 
 /**
- * The records of a collection in natural order. Records only come at the end; removed ones leave a gap
- * until the gaps outnumber the records.
+ * The records of a collection in natural order. New records come last. Removed ones leave a gap until the gaps
+ * outnumber the records.
  */
 export class RecordLog {
   #records: (DocumentRecord | undefined)[] = [];
@@ -91,7 +91,7 @@ export class RecordLog {
     if (this.#gaps > GAPS_MIN && this.#gaps * 2 > this.#records.length) this.#compact();
   }
 
-  /** Records in natural order behind the one of this id, those appended meanwhile included. */
+  /** Records in natural order after the one of this id, including those appended meanwhile. */
   *ascend(behindId = 0): Generator<DocumentRecord> {
     let lastId = behindId;
     for (;;) {
@@ -146,5 +146,5 @@ export class RecordLog {
   }
 }
 
-/** Below this many gaps compacting is not worth it. */
+/** Below this number of gaps compacting does not pay. */
 const GAPS_MIN = 1024;

@@ -1,12 +1,12 @@
 import type { TimeKey } from './time-key.js';
 
-/** What a transaction does to one place of the storage, to be settled when it ends. */
+/** A transaction's change of one place of the storage, to be settled at its end. */
 interface PendingChange {
   commit(time: TimeKey): void;
   rollBack(): void;
 }
 
-/** The storage side of a running multi-document transaction: its reads' time and its pending changes, in the order they were made. */
+/** The storage side of a running multi-document transaction: its read time and its pending changes, in order. */
 export class Transaction {
   readonly #changes: PendingChange[] = [];
   /** Index entries that this transaction has removed, which others still see. */

@@ -12,7 +12,7 @@ import type { Collection } from '../storage/collection.js';
 import { PENDING, timeKey } from '../storage/time-key.js';
 import { refuseView } from './refuse-view.js';
 
-/** The collection that a write goes to, made if it is missing. Throws CommandError 115 or 166 for a view. */
+/** The collection of a write, created if it is missing. @throws CommandError 115 or 166 for a view */
 export function collectionForWrite(state: ShardState, namespace: string): Collection {
   const existing = state.catalog.collection(namespace);
   if (existing !== undefined) return existing;
@@ -21,7 +21,10 @@ export function collectionForWrite(state: ShardState, namespace: string): Collec
   return createCollection(state, namespace, new Map());
 }
 
-/** Creates a collection and notes it in the oplog, with the transaction that makes it if there is one. @param options as `listCollections` shows them */
+/**
+ * Creates a collection and logs it, with the transaction that creates it if there is one.
+ * @param options as in `listCollections`
+ */
 export function createCollection(state: ShardState, namespace: string, options: Doc): Collection {
   const at = namespace.indexOf('.');
   state.writeBlock.refuse(namespace.slice(0, at), namespace.slice(at + 1));
@@ -36,7 +39,7 @@ export function createCollection(state: ShardState, namespace: string, options: 
   return collection;
 }
 
-/** Refuses names that no collection may have. Throws CommandError 73. */
+/** Refuses invalid collection names. @throws CommandError 73 */
 export function refuseInvalidName(namespace: string): void {
   const name = namespace.slice(namespace.indexOf('.') + 1);
   if (name === '' || name.includes('$') || name.startsWith('.'))
@@ -54,9 +57,9 @@ const NAMESPACE_BYTES_MAX = 255;
 const validators = new WeakMap<Doc, Matcher>();
 
 /**
- * Checks a document against the collection's validator, if it has one that is enforced.
+ * Checks a document against the collection's validator, if it is enforced.
  * @param before the document it replaces; with validation level `moderate` an invalid one may stay invalid
- * Throws CommandError 121.
+ * @throws CommandError 121
  */
 export function refuseInvalidDocument(
   { version }: Pick<ShardState, 'version'>,

@@ -14,7 +14,7 @@ import type { Modification, UpdateStatement } from './update-statement.js';
 /** Fills the empty timestamps of a document that is stored as a whole. */
 type Stamp = (document: Uint8Array) => Uint8Array;
 
-/** A document as an update leaves it. */
+/** A document after an update. */
 interface Modified {
   readonly document: Uint8Array;
   readonly origin: UpdateOrigin;
@@ -24,22 +24,25 @@ const DOLLAR = 0x24;
 const BY_REPLACEMENT: UpdateOrigin = { operators: undefined, replacement: true };
 const BY_PIPELINE: UpdateOrigin = { operators: undefined, replacement: false };
 
-/** A statement whose update was read. */
+/** A statement with its parsed update. */
 export interface ReadUpdate {
   readonly statement: UpdateStatement;
   readonly update: Update;
 }
 
-/** Reads what a statement does. Throws CommandError for what the server refuses before it looks for documents. */
+/** Parses a statement. @throws CommandError for what the server refuses before it searches documents */
 export function readUpdate(statement: UpdateStatement, variables: ExpressionContext): ReadUpdate {
   const { kind } = statement.modification;
   const read = (): Update => compileUpdate(updateOf(statement.modification), optionsOf(statement, variables));
-  // A whole document has nothing to refuse and is decoded only where its bytes do not do.
+  // A whole document needs no checks, and is decoded only where its bytes do not suffice.
   const isWhole = kind === 'replacement' || kind === 'literal';
   return { statement, update: isWhole ? (before, site) => read()(before, site) : read() };
 }
 
-/** What a statement makes of a document; undefined when nothing changes, as a rule not a byte. Throws CommandError as the server does. */
+/**
+ * What a statement makes of a document. Undefined when nothing changes, as a rule not a byte.
+ * @throws CommandError as the server does
+ */
 export function modifiedDocument(read: ReadUpdate, before: Uint8Array, stamp: Stamp): Modified | undefined {
   const { modification } = read.statement;
   const document = storedAsGiven(modification, before, stamp) ?? computed(read, before, stamp);
@@ -49,7 +52,7 @@ export function modifiedDocument(read: ReadUpdate, before: Uint8Array, stamp: St
   return { document, origin: { ...originOf(modification), given: givenOrder(modification, document) } };
 }
 
-/** What a replacement whose `_id` is not its first field made, with its fields as they were given. */
+/** The result of a replacement whose `_id` is not its first field, with its fields in the given order. */
 function givenOrder(modification: Modification, stored: Uint8Array): Uint8Array | undefined {
   if (modification.kind !== 'replacement') return undefined;
   const names = [...scanElements(modification.document)].map((element) => elementName(modification.document, element));
@@ -64,8 +67,8 @@ function originOf(modification: Modification): UpdateOrigin {
 }
 
 /**
- * A whole document that only takes the place of another, without decoding either; undefined when it needs the checks
- * of the language: another `_id`, none, or `$` in it.
+ * A whole document that replaces another without decoding either. Undefined when it needs the checks of the language:
+ * another `_id`, none, or `$` in it.
  */
 function storedAsGiven(modification: Modification, before: Uint8Array, stamp: Stamp): Uint8Array | undefined {
   if (modification.kind !== 'literal' && modification.kind !== 'replacement') return undefined;
@@ -77,7 +80,7 @@ function storedAsGiven(modification: Modification, before: Uint8Array, stamp: St
   return own(stamp(ordered), document);
 }
 
-/** A copy, unless it is one already: what is stored must not keep the whole message it came in. */
+/** A copy, unless it is one already: stored bytes must not retain the whole message. */
 function own(document: Uint8Array, given: Uint8Array): Uint8Array {
   return document === given ? Buffer.from(document) : document;
 }
@@ -89,7 +92,7 @@ function computed({ statement, update }: ReadUpdate, before: Uint8Array, stamp: 
   return kind === 'replace' ? stamp(document) : document;
 }
 
-/** The document that a statement inserts when it matches nothing, `_id` first. */
+/** The document that a statement inserts when nothing matches, `_id` first. */
 export function upsertedDocument({ statement, update }: ReadUpdate, stamp: Stamp): Uint8Array {
   const { modification } = statement;
   const document =
@@ -98,7 +101,7 @@ export function upsertedDocument({ statement, update }: ReadUpdate, stamp: Stamp
   return modification.kind === 'replacement' ? stamp(ordered) : ordered;
 }
 
-/** A whole document whose `_id` is the one that the filter names, or that the filter says nothing of. */
+/** A whole document whose `_id` equals the filter's, or that the filter does not mention. */
 function insertedAsGiven({ modification, filter }: UpdateStatement): Uint8Array | undefined {
   if (modification.kind !== 'literal' && modification.kind !== 'replacement') return undefined;
   const { document } = modification;

@@ -15,19 +15,19 @@ import { PENDING, type TimeKey, timestampOf } from '../storage/time-key.js';
 import type { WriteUnit } from '../storage/write-unit.js';
 import { refuseInvalidId } from './document-checks.js';
 
-/** How an update came about, as far as its change event depends on it. */
+/** The origin of an update, as far as its change event depends on it. */
 export interface UpdateOrigin {
-  /** Operators of the update; undefined for a replacement and for a pipeline. */
+  /** Operators of the update. Undefined for a replacement and for a pipeline. */
   readonly operators: Doc | undefined;
   readonly replacement: boolean;
-  /** A replacement with its fields as they were given, where `_id` is not the first: so the oplog has it, storage moves `_id`. */
+  /** A replacement in its given order, where `_id` is not first: the oplog keeps the order, storage moves `_id`. */
   readonly given?: Uint8Array | undefined;
 }
 
 /** Writes single documents to storage and oplog: at a new cluster time each, or within a running transaction. */
 export class DocumentWriter {
   #last: TouchedDocument | undefined;
-  /** Of the write that has begun. */
+  /** Of the current write. */
   #time: TimeKey = 0;
 
   constructor(
@@ -35,12 +35,15 @@ export class DocumentWriter {
     private readonly writeBlock: UserWriteBlock,
   ) {}
 
-  /** The document that was written last outside of transactions: as it is, or as a delete found it. */
+  /** The last document written outside of transactions: as stored, or as a delete found it. */
   get lastWritten(): TouchedDocument | undefined {
     return this.#last;
   }
 
-  /** Brings a client's document into the form it is stored in: `_id` first and made if missing, empty timestamps filled unless they are to be kept. */
+  /**
+   * Brings a client's document into its stored form: `_id` first and generated if missing, empty timestamps filled
+   * unless the command forbids it.
+   */
   prepareInsert(document: Uint8Array, keepEmptyTimestamps = false): Uint8Array {
     if (isStoredAsItIs(document)) return ownCopy(document);
     const withId = withIdFirst(document, () => new ObjectId());

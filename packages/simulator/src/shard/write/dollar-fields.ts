@@ -3,10 +3,10 @@ import { elementName, scanElements } from '../../bson/scan.js';
 import { CommandError } from '../../node/command.js';
 
 const dollar = 0x24;
-/** Fields of a database reference, which may begin with `$`. */
+/** Fields of a database reference, which may start with `$`. */
 const referenceFields: ReadonlySet<string> = new Set(['$ref', '$id', '$db']);
 
-/** What 4.4 refuses of a document that is inserted: top-level names that begin with `$`. @throws CommandError 2 */
+/** Refusals of 4.4 for an inserted document: top-level names that start with `$`. @throws CommandError 2 */
 export function refuseDollarNamesOf44(document: Uint8Array): void {
   if (!document.includes(dollar)) return;
   for (const element of scanElements(document)) {
@@ -16,7 +16,10 @@ export function refuseDollarNamesOf44(document: Uint8Array): void {
   }
 }
 
-/** What 4.4 refuses of a document that an update leaves: names that begin with `$` anywhere, but in references. @throws CommandError 52 */
+/**
+ * Refusals of 4.4 for an updated document: names that start with `$` anywhere, except in references.
+ * @throws CommandError 52
+ */
 export function refuseStoredDollarNamesOf44(document: Uint8Array): void {
   if (document.includes(dollar)) refuseWithin(document, 0, '');
 }

@@ -10,7 +10,7 @@ import { buildIndexes } from '../index-spec/build.js';
 import { createCollection, refuseInvalidDocument } from './collection-access.js';
 import { refuseView } from './refuse-view.js';
 
-/** Carries out `$out`, a pipeline's last stage. */
+/** Runs `$out`, a pipeline's last stage. */
 export function writeStage(context: CommandContext, stage: Doc, documents: Iterable<Uint8Array | undefined>): void {
   replaceCollection(context, outTarget(context, stage.get('$out') ?? null), documents);
 }
@@ -31,7 +31,7 @@ function outTarget({ request, state: { version } }: CommandContext, out: Value):
   throw new CommandError(16990, 'Location16990', '$out only supports a string or object argument');
 }
 
-/** `$out`: inserts into a temporary collection, which then takes the place of the target. */
+/** `$out`: inserts into a temporary collection, which then replaces the target. */
 function replaceCollection(
   { state }: CommandContext,
   namespace: string,

@@ -16,7 +16,7 @@ import { refuseView } from './refuse-view.js';
 import { refuseForeignUpsert, refuseShardKeyChange } from './shard-key-change.js';
 import type { UpdateStatement } from './update-statement.js';
 
-/** What surrounds an update. */
+/** What an update needs besides its statement. */
 export interface UpdateScope {
   readonly state: ShardState;
   readonly namespace: string;
@@ -28,19 +28,19 @@ export interface UpdateScope {
   readonly variables: ExpressionContext;
 }
 
-/** What an update did. */
+/** The result of an update. */
 interface UpdateOutcome {
   readonly matched: number;
   readonly modified: number;
   readonly upsertedId: Value | undefined;
-  /** The last document touched, before and after; undefined where there was or is none. */
+  /** The last matched document, before and after. Undefined where there was or is none. */
   readonly before: Uint8Array | undefined;
   readonly after: Uint8Array | undefined;
 }
 
 const NOTHING: UpdateOutcome = { matched: 0, modified: 0, upsertedId: undefined, before: undefined, after: undefined };
 
-/** Runs one update statement. Throws CommandError as the server does, or HeldByTransaction. */
+/** Runs one update statement. @throws CommandError as the server does, or HeldByTransaction */
 export function runUpdate(scope: UpdateScope, statement: UpdateStatement): UpdateOutcome {
   const { state, namespace, participation } = scope;
   if (statement.multi && participation.retryable)
@@ -66,7 +66,7 @@ export function runUpdate(scope: UpdateScope, statement: UpdateStatement): Updat
   return outcome;
 }
 
-/** All matches of a multi update are gathered first: changing one must not bring it up again. */
+/** A multi update collects all matches first, so that a changed document does not match again. */
 function matchesOf(
   { state, participation, routed, variables }: UpdateScope,
   collection: Collection,
@@ -91,7 +91,7 @@ function stampOf({ state, keepEmptyTimestamps }: UpdateScope): (document: Uint8A
   return (document) => (keepEmptyTimestamps ? document : state.writer.stamp(document));
 }
 
-/** Changes one document; undefined when that changes nothing. */
+/** Changes one document. Undefined when nothing changes. */
 function modifyOne(
   scope: UpdateScope,
   collection: Collection,

@@ -10,7 +10,7 @@ import type { Participation } from '../session/sessions.js';
 import type { Collection } from '../storage/collection.js';
 import { sameFields } from './document-writer.js';
 
-/** Code of the refusal by which a router learns that it has to move a document; it does not end a transaction. */
+/** Code of the refusal that asks a router to move a document. It does not end a transaction. */
 export const WOULD_CHANGE_OWNING_SHARD = 283;
 
 /** An update that may change a document's shard key. */
@@ -26,8 +26,9 @@ interface KeyChange {
 }
 
 /**
- * Refuses a change of the shard key outside a session, and one that takes the document to another shard: that fails
- * with 283 and the fields `preImage`, `postImage`, `shouldUpsert`, and the router carries it out as a delete and an insert.
+ * Refuses a change of the shard key outside of a session, and one that moves the document to another shard. The latter
+ * fails with 283 and the fields `preImage`, `postImage`, `shouldUpsert`, and the router runs it as a delete and an
+ * insert.
  */
 export function refuseShardKeyChange(change: KeyChange): void {
   const { collection, before, after, participation, routed } = change;
@@ -59,7 +60,7 @@ export function refuseShardKeyChange(change: KeyChange): void {
   );
 }
 
-/** Until 6.0 the filter must name the whole key. Throws CommandError 31025. */
+/** Until 6.0 the filter must name the whole key. @throws CommandError 31025 */
 function refuseUnnamedKey(filter: Doc, shardKey: readonly string[]): void {
   const named = equalityFields(filter);
   if (shardKey.every((path) => named.has(path))) return;
@@ -71,8 +72,8 @@ function refuseUnnamedKey(filter: Doc, shardKey: readonly string[]): void {
 }
 
 /**
- * Refuses an upsert whose document belongs to another shard than its filter was sent to: outside a session for good, within one by a
- * refusal after which the router inserts it there.
+ * Refuses an upsert whose document belongs to another shard than its filter. Outside of a session the refusal is final.
+ * Within one the router then inserts the document there.
  */
 export function refuseForeignUpsert({ collection, filter, document, participation, routed }: ForeignUpsert): void {
   if (routed === undefined || collection.target.shardKey === undefined || routed.takes(collection.namespace, document))

@@ -7,7 +7,7 @@ import { isTrue } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { failure } from '../failure.js';
 
-/** What an update does to a document. Replacements and literals stay bytes, as they are only stored. */
+/** An update's modification. Replacements and literals stay bytes, as they are only stored. */
 export type Modification =
   | { readonly kind: 'operators'; readonly operators: Doc }
   | { readonly kind: 'replacement'; readonly document: Uint8Array }
@@ -29,7 +29,10 @@ export interface UpdateStatement {
   readonly constants: Doc | undefined;
 }
 
-/** Reads a statement `{q, u, multi, upsert, …}` without decoding a document that it only stores. Throws CommandError 9, 14 or 40415. */
+/**
+ * Parses a statement `{q, u, multi, upsert, …}` without decoding a document that it only stores.
+ * @throws CommandError 9, 14 or 40415
+ */
 export function readUpdateStatement(bytes: Uint8Array, version: ServerVersion): UpdateStatement {
   let modification: Modification | undefined;
   const fields: Doc = new Map();
@@ -44,7 +47,7 @@ export function readUpdateStatement(bytes: Uint8Array, version: ServerVersion): 
   return fields.has('sort') ? { ...statement, sort: sortOf(version, fields) } : statement;
 }
 
-/** The order in which the one document to update is chosen, since 8.0. */
+/** The order that selects the one document to update, since 8.0. */
 function sortOf(version: ServerVersion, fields: Doc): Doc | undefined {
   if (!version.atLeast(8, 0)) throw failure.unknownField('update.updates.sort');
   if (isTrue(fields.get('multi'))) throw failure.failedToParse('Cannot specify sort with multi=true');
@@ -76,7 +79,7 @@ export function updateStatement(fields: Doc, filter: Value | undefined, modifica
   };
 }
 
-/** Reads `u`: operators when the first field begins with `$`, a pipeline when it is an array, else a replacement. */
+/** Parses `u`: operators when the first field starts with `$`, a pipeline when it is an array, else a replacement. */
 export function readModification(bytes: Uint8Array, element: ElementLocation): Modification {
   const value = bytes.subarray(element.valueStart, element.end);
   if (element.type === ElementType.array) {
@@ -95,14 +98,14 @@ export function readModification(bytes: Uint8Array, element: ElementLocation): M
     : { kind: 'replacement', document: value };
 }
 
-/** The document of a pipeline that replaces with a literal and does nothing else. */
+/** The document of a pipeline that only replaces with a literal. */
 function literalOf(pipeline: Uint8Array): Uint8Array | undefined {
   const stage = onlyDocument(pipeline);
   const replacement = stage === undefined ? undefined : onlyDocument(stage, '$replaceWith');
   return replacement === undefined ? undefined : onlyDocument(replacement, '$literal');
 }
 
-/** The one field of a document, if it is one, is a document, and has the name. */
+/** The value of a document's only field, if it has this name and is a document. */
 function onlyDocument(bytes: Uint8Array, name?: string): Uint8Array | undefined {
   const elements = scanElements(bytes);
   const first = elements.next();

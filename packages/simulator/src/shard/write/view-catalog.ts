@@ -9,7 +9,7 @@ import { createCollection } from './collection-access.js';
 
 const NOW = { time: LATEST, transaction: null };
 
-/** Keeps a new or changed view, also as a document of `system.views`. */
+/** Stores a new or changed view, also as a document of `system.views`. */
 export function storeView(state: ShardState, view: View): void {
   const views = viewsCollection(state, view.namespace);
   const document = new Map<string, Value>([
@@ -40,7 +40,7 @@ export function forgetView(state: ShardState, namespace: string): void {
   state.catalog.removeView(namespace);
 }
 
-/** The collection of a database's views, made where it is missing: the server makes it before it looks at a view. */
+/** The collection of a database's views, created if missing: the server creates it before it checks a view. */
 export function viewsCollection(state: ShardState, namespace: string): Collection {
   const name = `${namespace.slice(0, namespace.indexOf('.'))}.system.views`;
   return state.catalog.collection(name) ?? createCollection(state, name, new Map());

@@ -17,7 +17,7 @@ const FIELDS: ReadonlySet<string> = new Set([
 /** Members of a replica set at most (manual, "MongoDB Limits"). */
 const MEMBERS_MAX = 50;
 
-/** Refuses a write concern that cannot be understood. Throws CommandError 9 or 14. */
+/** Refuses a malformed write concern. @throws CommandError 9 or 14 */
 export function refuseInvalidWriteConcern(body: Doc): void {
   const concern = body.get('writeConcern');
   if (concern === undefined) return;
@@ -37,8 +37,8 @@ export function refuseInvalidWriteConcern(body: Doc): void {
 }
 
 /**
- * What becomes of a write's concern on a set of one member: `writeConcernError`, or undefined when it is satisfied.
- * The write itself has been made all the same.
+ * The outcome of a write concern on a set of one member: `writeConcernError`, or undefined when it is satisfied. The
+ * write has happened in any case.
  */
 export function writeConcernError(body: Doc): Doc | undefined {
   const concern = docOf(body.get('writeConcern'));

@@ -73,7 +73,10 @@ function asRoot(on: string, command: Json): Command {
   return { on: 'router', db: on, who: 'root', command };
 }
 
-/** Commands of users who have various roles. What is in the databases stays as it is, but for what is put back before every case. */
+/**
+ * Commands of users who have various roles. What is in the databases stays as it is, but for what is put back before
+ * every case.
+ */
 export const privileges: Family = {
   name: 'privileges',
   access: true,

@@ -100,7 +100,10 @@ function sortedPipeline(random: Random, layout: Layout): Fields {
   };
 }
 
-/** At the time of the first command, which writes on all shards: one that fails has the time of the shards it asked, no time of all. */
+/**
+ * At the time of the first command, which writes on all shards: one that fails has the time of the shards it asked, no
+ * time of all.
+ */
 function snapshotFind(random: Random, layout: Layout): Fields {
   const atClusterTime = { operationTimeOfStep: 1 };
   return { find: layout, filter: idRange(random), sort: { _id: 1 }, readConcern: { level: 'snapshot', atClusterTime } };

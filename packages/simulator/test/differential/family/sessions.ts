@@ -93,7 +93,8 @@ function read(random: Random, layout: Layout): Fields {
       }),
     ],
     [0.5, () => ({ count: layout })],
-    // Of several shards that refuse it in a transaction, each for another reason, the first to answer would tell its own.
+    // Of several shards that refuse it in a transaction, each for another reason, the first to answer would tell its
+    // own.
     [0.5, () => ({ distinct: layout, key: 'v', query: query(random, layout) })],
   ]);
 }
@@ -102,7 +103,10 @@ function long(value: number): Json {
   return { $numberLong: String(value) };
 }
 
-/** Two sessions, each with one transaction after the other. Writes outside of transactions would wait for these: there are none. */
+/**
+ * Two sessions, each with one transaction after the other. Writes outside of transactions would wait for these: there
+ * are none.
+ */
 class Transactions {
   readonly #numbers: Record<Letter, number> = { A: 0, B: 0 };
   readonly #open: Record<Letter, boolean> = { A: false, B: false };
@@ -145,7 +149,9 @@ class Transactions {
     };
   }
 
-  /** Of shards of which one has committed and another one has begun anew, the first to answer would tell its own reason. */
+  /**
+   * Of shards of which one has committed and another one has begun anew, the first to answer would tell its own reason.
+   */
   #answeredByOne(letter: Letter, asked: Fields): Fields {
     const { random, layout } = this;
     if (!this.#open[letter] || !this.#committed[letter]) return asked;
@@ -177,7 +183,10 @@ class Transactions {
     });
   }
 
-  /** What was committed is not aborted: a participant that has not heard of the decision yet would give its part up, or not, as it comes. */
+  /**
+   * What was committed is not aborted: a participant that has not heard of the decision yet would give its part up, or
+   * not, as it comes.
+   */
   #end(
     letter: Letter,
     name: 'commitTransaction' | 'abortTransaction' = this.#committed[letter] ? 'commitTransaction' : 'abortTransaction',

@@ -8,7 +8,9 @@ interface Item {
   v?: number;
 }
 
-/** Ways in which a router fails that the drivers' specifications call retryable; it labels no errors of its own accord. */
+/**
+ * Ways in which a router fails that the drivers' specifications call retryable; it labels no errors of its own accord.
+ */
 const failures: [string, Document][] = [
   ['a closed connection', { closeConnection: true }],
   ['a node that is no longer primary', { errorCode: 10107, errorLabels: ['RetryableWriteError'] }],

@@ -29,7 +29,9 @@ class Upgraded implements AsyncDisposable {
   }
 }
 
-/** Of a node that may have just been started again: a client that was connected before would meet its old connections. */
+/**
+ * Of a node that may have just been started again: a client that was connected before would meet its old connections.
+ */
 async function versionOf(host = ''): Promise<unknown> {
   const client = await MongoClient.connect(`mongodb://${host}/?directConnection=true`);
   try {

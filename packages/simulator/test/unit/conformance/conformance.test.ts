@@ -41,7 +41,10 @@ describe.each(programme)('corpus: $files', ({ files, open }) => {
   );
 });
 
-/** Changes single leaves of recordings that were found equal to what was answered; gives those changes that the comparison does not find. */
+/**
+ * Changes single leaves of recordings that were found equal to what was answered; gives those changes that the
+ * comparison does not find.
+ */
 function unseenChanges({ played, file }: FileScore, roles: HostRoles): string[] {
   const equal = played.filter((each) => each.differences.length === 0);
   const unseen: string[] = [];

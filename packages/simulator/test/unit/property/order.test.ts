@@ -18,7 +18,10 @@ interface SortedReply {
   documents: Doc[];
 }
 
-/** Every recorded find that sorted by one field, or went along an index of one field on one shard, and gave more than one document. */
+/**
+ * Every recorded find that sorted by one field, or went along an index of one field on one shard, and gave more than
+ * one document.
+ */
 function recordedSorts(): SortedReply[] {
   const found: SortedReply[] = [];
   for (const file of corpusNumbers()) {

@@ -21,8 +21,9 @@ export function descriptionOf(event: Doc): Description {
 }
 
 /**
- * Applies an update event to a document as a reader of change streams does: arrays are cut, fields removed, then fields set, each
- * in its place or at the end. A part that is a number is an index where it meets an array and a name elsewhere.
+ * Applies an update event to a document as a reader of change streams does: arrays are cut, fields removed, then fields
+ * set, each in its place or at the end. A part that is a number is an index where it meets an array and a name
+ * elsewhere.
  */
 export function replayed(
   before: Doc,

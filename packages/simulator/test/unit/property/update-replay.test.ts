@@ -102,7 +102,10 @@ interface Change {
   event: Doc | undefined;
 }
 
-/** Updates a stored document by a command and gives it before and after with the event that a stream shows; undefined for an update that is refused. */
+/**
+ * Updates a stored document by a command and gives it before and after with the event that a stream shows; undefined
+ * for an update that is refused.
+ */
 async function changed(
   release: ReleaseSeries,
   stored: Doc,
@@ -150,7 +153,10 @@ async function storedDocument(fixture: ShardFixture): Promise<Doc> {
   return decodeDocument(found.bytes);
 }
 
-/** The fields that stay are in their old order and new ones behind them, in every document that both have: only then does an event tell the order. */
+/**
+ * The fields that stay are in their old order and new ones behind them, in every document that both have: only then
+ * does an event tell the order.
+ */
 function keepsOrder(before: Value, after: Value): boolean {
   if (Array.isArray(before) && Array.isArray(after))
     return after.every((item, at) => at >= before.length || keepsOrder(before[at] ?? null, item));

@@ -50,7 +50,10 @@ function isUnknownError(body: Doc): boolean {
   return numberOf(body.get('code')) === 8;
 }
 
-/** True when the server sees the ping behind the frames as a message, and therefore must answer it or have ended the connection. */
+/**
+ * True when the server sees the ping behind the frames as a message, and therefore must answer it or have ended the
+ * connection.
+ */
 function endsWithPing(frames: readonly Buffer[]): boolean {
   const splitter = new FrameSplitter();
   try {

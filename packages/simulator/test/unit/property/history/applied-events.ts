@@ -3,8 +3,8 @@ import type { Event } from './change-stream.js';
 import type { Item } from './model.js';
 
 /**
- * Applies the events of one database to nothing. Documents are told apart by their whole key, because the insert of a document
- * that changes its shard may come before the delete on the old one.
+ * Applies the events of one database to nothing. Documents are told apart by their whole key, because the insert of a
+ * document that changes its shard may come before the delete on the old one.
  * @returns the documents of every collection at the end, by name, in the order of `_id`
  */
 export function applied(events: readonly Event[]): Map<string, Item[]> {

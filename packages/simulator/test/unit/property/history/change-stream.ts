@@ -40,17 +40,15 @@ export async function readStream(
     for (;;) {
       events.push(...(cursor.firstBatch ?? cursor.nextBatch ?? []));
       if (timeOfToken(cursor.postBatchResumeToken) > timeNumber(until)) break;
-      const reply = await client
-        .db(db)
-        .command(
-          {
-            getMore: Long.fromBigInt(BigInt(String(cursor.id))),
-            collection: '$cmd.aggregate',
-            batchSize,
-            maxTimeMS: awaitMs,
-          },
-          { session },
-        );
+      const reply = await client.db(db).command(
+        {
+          getMore: Long.fromBigInt(BigInt(String(cursor.id))),
+          collection: '$cmd.aggregate',
+          batchSize,
+          maxTimeMS: awaitMs,
+        },
+        { session },
+      );
       cursor = reply['cursor'] as typeof cursor;
     }
     await client

@@ -8,7 +8,10 @@ import { DrivenHistories } from './driven-history.js';
 import type { Item } from './model.js';
 import { histories, type Operation, type Write } from './operation.js';
 
-/** What may happen to one of several clients at once: a duplicate key, a write conflict, a transaction that another one aborted, a chunk on its way. */
+/**
+ * What may happen to one of several clients at once: a duplicate key, a write conflict, a transaction that another one
+ * aborted, a chunk on its way.
+ */
 const expectedCodes: readonly unknown[] = [11000, 112, 251, 117];
 /** The driver's own limits on how long it begins again would hide a stuck transaction. */
 const attemptsMax = 20;
@@ -52,13 +55,17 @@ describe.each(['5.0', '8.0'] as const)('several clients at once on %s', (version
         const found = await history.collection(1).find().toArray();
         expect(inOrder(applied(events).get(history.coll) ?? [])).toEqual(inOrder(found));
       }),
-      // What happens at once does not happen twice in the same order: looking for a smaller case would find another one.
+      // What happens at once does not happen twice in the same order: looking for a smaller case would find another
+      // one.
       { ...runs(8, 100), endOnFailure: true, timeout: stuckMs },
     );
   });
 });
 
-/** @param moves false where streams also tell of what happens to orphans: one that another client hits before its clean-up cannot be told from a live document */
+/**
+ * @param moves false where streams also tell of what happens to orphans: one that another client hits before its
+ * clean-up cannot be told from a live document
+ */
 async function perform(
   client: MongoClient | undefined,
   db: string,

@@ -22,7 +22,10 @@ interface Remembered {
   definitions: number;
 }
 
-/** A cluster of three shards and two routers on which one history after another is played, each in a database of its own. */
+/**
+ * A cluster of three shards and two routers on which one history after another is played, each in a database of its
+ * own.
+ */
 export class DrivenHistories implements AsyncDisposable {
   #count = 0;
 
@@ -30,7 +33,10 @@ export class DrivenHistories implements AsyncDisposable {
     readonly cluster: Cluster,
     readonly clients: readonly MongoClient[],
     readonly shards: readonly MongoClient[],
-    /** Before 6.0 writes of many documents change orphans too, and tell of it: such events do not add up to the documents. */
+    /**
+     * Before 6.0 writes of many documents change orphans too, and tell of it: such events do not add up to the
+     * documents.
+     */
     readonly showsOrphans: boolean,
   ) {}
 

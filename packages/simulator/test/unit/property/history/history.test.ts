@@ -6,7 +6,10 @@ import { type DrivenHistory, DrivenHistories } from './driven-history.js';
 import type { Item } from './model.js';
 import { histories } from './operation.js';
 
-/** How reads at a time before a change of the catalog fail: SnapshotUnavailable, and StaleChunkHistory for chunks that were not yet there. */
+/**
+ * How reads at a time before a change of the catalog fail: SnapshotUnavailable, and StaleChunkHistory for chunks that
+ * were not yet there.
+ */
 const unreadableCodes: readonly unknown[] = [246, 250];
 
 describe.each(['5.0', '8.0'] as const)('a history on a sharded collection of %s', (version) => {

@@ -83,7 +83,10 @@ async function eventsOf(history: DrivenHistory, by: 'router' | 'otherRouter', ba
   return readStream(client, history.db, { startAtOperationTime: history.startTime }, await history.now(0), batchSize);
 }
 
-/** Every shard tells of a rename or drop, at times at the same time: then their tokens are the same, and none is a point between them. */
+/**
+ * Every shard tells of a rename or drop, at times at the same time: then their tokens are the same, and none is a point
+ * between them.
+ */
 function isShared(event: Event, all: readonly Event[]): boolean {
   return all.filter(({ _id }) => _id._data === event._id._data).length > 1;
 }
