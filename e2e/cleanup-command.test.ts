@@ -35,7 +35,7 @@ test('convoy unblock lifts the block of a cluster, and says where servers have n
   const { version } = clusters.source;
   const ended = await runConvoy('unblock', 'cluster0', ...settingsOf(clusters));
   if (version[0] >= 6)
-    expect(ended).toMatchObject({ code: 0, stdout: 'cluster0 takes the writes of users again.\n', stderr: '' });
+    expect(ended).toMatchObject({ code: 0, stdout: 'cluster0 accepts user writes again.\n', stderr: '' });
   else
     expect(ended).toMatchObject({
       code: 1,

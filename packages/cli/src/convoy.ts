@@ -6,7 +6,7 @@ import { NotInTime } from './environment/fleet/follow.js';
 import { convoyCommand } from './program.js';
 import { errorLines } from './progress-view/error-lines.js';
 
-// The platform would print what nobody has caught with everything in it, values of documents too.
+// Node.js would print an uncaught error with all its fields, even document values.
 process.on('uncaughtException', (error) => void report(error).then((code) => process.exit(code)));
 
 try {
@@ -15,7 +15,7 @@ try {
   process.exitCode = await report(error);
 }
 
-/** Says what went wrong, if that was not said already, and gives the exit code. */
+/** Prints the failure, unless it was printed already, and returns the exit code. */
 async function report(error: unknown): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   if (error instanceof Interrupted || (error instanceof Error && error.cause instanceof Interrupted))
@@ -28,7 +28,7 @@ async function report(error: unknown): Promise<number> {
     console.error(error.message);
     return exitCodes.notInTime;
   }
-  // Loads the driver, which most commands do without.
+  // Loads the driver, which most commands do not need.
   const { errorText } = await import('@convoy/instance/logging/error-text');
   console.error(errorText(error));
   return exitCodes.failed;

@@ -12,10 +12,10 @@ import { addServiceCommands } from './commands/service-commands.js';
 import { addStartCommand } from './commands/start-command.js';
 import { addVerifyCommand } from './commands/verify-command.js';
 
-/** The command line with all its commands; nothing is run yet. */
+/** The command line with all its commands; nothing runs yet. */
 export function convoyCommand(): Command {
   const program = new Command('convoy')
-    .description('Moves a live MongoDB cluster into another one.')
+    .description('Migrates a live MongoDB cluster to a new one, even with a different number of shards.')
     .usage('<command> [options]')
     .version(ownVersion())
     .helpCommand(false)
@@ -35,7 +35,7 @@ export function convoyCommand(): Command {
   return program;
 }
 
-/** The program's own help is laid out for a screen of 24 lines; those of its commands as usual. */
+/** The program's help fits a screen of 24 lines; commands have commander's format. */
 function formatHelp(command: Command, help: Help): string {
   if (command.parent !== null) return Help.prototype.formatHelp.call(help, command, help);
   const width = Math.max(...command.commands.map((one) => one.name().length));

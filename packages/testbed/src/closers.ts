@@ -1,8 +1,8 @@
-/** Things to close, the last one first. What cannot be closed does not keep the others open. */
+/** Resources to close, the last one first. A failure to close one does not keep the others open. */
 export class Closers implements AsyncDisposable {
   private readonly closers: (() => Promise<unknown>)[] = [];
 
-  /** Closes the resource with the rest, and gives it back. */
+  /** Registers the resource and returns it. */
   use<Resource extends AsyncDisposable | Disposable>(resource: Resource): Resource {
     this.defer(async () => {
       if (Symbol.asyncDispose in resource) await resource[Symbol.asyncDispose]();
@@ -11,12 +11,12 @@ export class Closers implements AsyncDisposable {
     return resource;
   }
 
-  /** Calls the function with the rest. */
+  /** Registers a function to call on close. */
   defer(close: () => Promise<unknown>): void {
     this.closers.push(close);
   }
 
-  /** @throws AggregateError of everything that failed to close */
+  /** @throws AggregateError of all failures to close */
   async [Symbol.asyncDispose](): Promise<void> {
     const failures: unknown[] = [];
     for (let close = this.closers.pop(); close !== undefined; close = this.closers.pop()) {

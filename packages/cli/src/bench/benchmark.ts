@@ -1,21 +1,21 @@
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 
-/** One figure. */
+/** One result. */
 export interface Row {
   case: string;
   metric: string;
   value: number;
   unit: string;
-  /** What the value should be, for example `<= 300`. */
+  /** The goal for the value, for example `<= 300`. */
   goal?: string;
   met?: boolean;
 }
 
 export interface BenchmarkContext {
   folder: ScratchFolder;
-  /** Size of the run: 1 is the published one, smaller is quicker and less exact. */
+  /** Size of the run: 1 as published, smaller is faster and less exact. */
   scale: number;
-  /** Says what is being done. */
+  /** Logs the current step. */
   log: (text: string) => void;
   signal: AbortSignal;
 }
@@ -23,11 +23,11 @@ export interface BenchmarkContext {
 export interface Benchmark {
   name: string;
   description: string;
-  /** Servers, instances and this process are separate: every figure of an instance is its own. */
+  /** Servers, instances and this process are separate, so an instance's results are its own. */
   run(context: BenchmarkContext): Promise<Row[]>;
 }
 
-/** The same row with a goal and whether it is met. */
+/** The row with a goal and whether it is met. */
 export function withGoal(row: Row, relation: '<=' | '>=', bound: number): Row {
   return { ...row, goal: `${relation} ${bound}`, met: relation === '<=' ? row.value <= bound : row.value >= bound };
 }

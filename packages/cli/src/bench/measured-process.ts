@@ -1,21 +1,21 @@
 import { Child } from '@convoy/testbed/process/child';
 
-/** A process that measures something by itself, and prints the result as one line of JSON. */
+/** A process that measures itself and prints the result as one JSON line. */
 export interface MeasuredProcess {
   /** For messages. */
   name: string;
-  /** The compiled module that runs. */
+  /** The compiled module to run. */
   script: string;
-  /** What it is to do: its only argument, as JSON. */
+  /** Its order: the only argument, as JSON. */
   order: object;
   limit_ms: number;
-  /** All its output is appended here. */
+  /** File for its whole output. */
   logFile: string;
 }
 
 /**
- * Runs it until it has printed its result, a document that begins with `seconds` or `measured`.
- * @throws Error when it ends before, or takes longer than its limit
+ * Runs it until it prints its result, a document that begins with `seconds` or `measured`.
+ * @throws Error when it ends before, or exceeds its time limit
  */
 export async function runMeasured<Result>({
   name,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 /** Linux counts CPU time in hundredths of a second (`getconf CLK_TCK`). */
 const ticksPerSecond = 100;
 
-/** What processes have used since they began. */
+/** Resources that processes have used since their start. */
 export interface ProcessUsage {
   cpu_seconds: number;
   /** The highest resident memory of one of them. */
@@ -22,14 +22,18 @@ export function readUsage(pids: readonly number[]): ProcessUsage {
   };
 }
 
-/** Notes the CPU time of processes. @returns tells the time of the busiest of them since; they must still run */
+/**
+ * Records the CPU time of processes.
+ * @returns a function for the busiest one's time since then; they must still run
+ */
 export function watchBusiest(pids: readonly number[]): () => number {
   const before = pids.map(cpuSeconds);
   return () => Math.max(0, ...pids.map((pid, index) => cpuSeconds(pid) - (before[index] ?? 0)));
 }
 
 function cpuSeconds(pid: number): number {
-  // The second field is the program's name in brackets, which may contain spaces; user and system time are fields 14 and 15.
+  // The second field is the program's name in brackets and may contain spaces; user and system time are fields 14 and
+  // 15.
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
 import type { Row } from './benchmark.js';
 
-/** What `--json` writes. */
+/** Content of the `--json` file. */
 export interface BenchmarkReport {
   benchmark: string;
-  /** Commit of the sources, with `+changes` when there are others; `unknown` outside of a repository. */
+  /** Commit of the sources, with `+changes` for a modified tree; `unknown` outside a repository. */
   commit: string;
   machine: string;
   rows: Row[];
@@ -15,7 +15,7 @@ export function reportOf(benchmark: string, rows: Row[]): BenchmarkReport {
   return { benchmark, commit: commit(), machine: machine(), rows };
 }
 
-/** The rows as a table of text. */
+/** The rows as a text table. */
 export function tableLines({ benchmark, commit: revision, machine: where, rows }: BenchmarkReport): string[] {
   const cells = rows.map((row) => [
     row.case,
@@ -50,5 +50,8 @@ function commit(): string {
 
 function machine(): string {
   const [first] = cpus();
-  return `${cpus().length} × ${first?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.versions.node}`;
+  return (
+    `${cpus().length} × ${first?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 2 ** 30)} ` +
+    `GiB, Node.js ${process.versions.node}`
+  );
 }

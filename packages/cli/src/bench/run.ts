@@ -32,17 +32,19 @@ const benchmarks: readonly Benchmark[] = [
 const program = new Command('bench')
   .description(
     [
-      'Runs a benchmark and prints its figures.',
+      'Runs a benchmark and prints its results.',
       ...benchmarks.map(({ name, description }) => `  ${name}: ${description}`),
     ].join('\n'),
   )
-  .argument('<name>', 'which one', (name) => {
+  .argument('<name>', 'name of the benchmark', (name) => {
     const found = benchmarks.find((benchmark) => benchmark.name === name);
     if (found === undefined)
-      throw new InvalidArgumentError(`There are: ${benchmarks.map((benchmark) => benchmark.name).join(', ')}.`);
+      throw new InvalidArgumentError(
+        `The benchmarks are: ${benchmarks.map((benchmark) => benchmark.name).join(', ')}.`,
+      );
     return found;
   })
-  .option('--json <file>', 'write the figures to this file too')
+  .option('--json <file>', 'also write the results to this file')
   .option('--scale <factor>', 'size of the run, 1 as published', Number, 1)
   .action(async (benchmark: Benchmark, options: { json?: string; scale: number }) => {
     using folder = ScratchFolder.create('bench');

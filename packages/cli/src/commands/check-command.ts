@@ -6,13 +6,13 @@ import { interruption } from './interruption.js';
 import { addSettings, type Flags, instanceSettings, sourcesOf } from './settings.js';
 import { addStartOptions, startBody, type StartOptions } from './start-options.js';
 
-/** The settings of an instance that a check depends on. */
+/** Settings of an instance that the checks use. */
 const { cluster0, cluster1, shards, syncUser, sourceAccess, readPreference, memoryBytesMax } = instanceSettings;
 const checkedSettings = { cluster0, cluster1, shards, syncUser, sourceAccess, readPreference, memoryBytesMax };
 
-/** Adds `convoy check`: whether a migration could start, found out without any process that runs. */
+/** Adds `convoy check`: checks whether a migration can start, without a running process. */
 export function addCheckCommand(program: Command): void {
-  const command = program.command('check').description('find out whether a migration could start');
+  const command = program.command('check').description('check whether a migration can start');
   addStartOptions(addSettings(command, checkedSettings))
     .option('--json', 'print the report as JSON')
     .action(async (options: StartOptions & Flags & { json?: boolean }) => {

@@ -10,12 +10,12 @@ import { addSettings, type Flags, instanceSettings, sourcesOf } from './settings
 const { cluster0, cluster1, shards } = instanceSettings;
 const clusterSettings = { cluster0, cluster1, shards };
 
-/** Adds `convoy cleanup` and `convoy unblock`, which need no process that runs. */
+/** Adds `convoy cleanup` and `convoy unblock`, which need no running process. */
 export function addCleanupCommands(program: Command): void {
-  const cleanup = program.command('cleanup').description('remove what a migration has left behind');
+  const cleanup = program.command('cleanup').description('remove the state of a finished migration');
   addSettings(cleanup, clusterSettings)
-    .option('--destination <cluster>', 'name of the cluster that was migrated to', 'cluster1')
-    .option('--yes', 'do it without asking')
+    .option('--destination <cluster>', 'destination of the migration', 'cluster1')
+    .option('--yes', 'do not ask for confirmation')
     .action(async ({ destination, yes, ...flags }: Flags & { destination: string; yes?: boolean }) => {
       const signal = interruption();
       const { cleanUp } = await import('@convoy/instance/lifecycle/commands/clean-up');
@@ -27,15 +27,15 @@ export function addCleanupCommands(program: Command): void {
       };
       if (!(await cleanUp(await configOf(flags), requireClusterName(destination), agree, signal)))
         process.exitCode = exitCodes.failed;
-      else if (steps > 0) console.log('Done. Instances that still run are started anew before another migration.');
+      else if (steps > 0) console.log('Done. Restart running instances before another migration.');
     });
-  addSettings(program.command('unblock').description('let users write to a cluster again'), clusterSettings)
+  addSettings(program.command('unblock').description('allow user writes on a cluster again'), clusterSettings)
     .addArgument(new Argument('<cluster>', 'which cluster').choices(['cluster0', 'cluster1']))
     .action(async (name: string, flags: Flags) => {
       const { unblock } = await import('@convoy/instance/lifecycle/commands/unblock');
       const { requireClusterName } = await import('@convoy/instance/lifecycle/migration/clusters');
       await unblock(await configOf(flags), requireClusterName(name), interruption());
-      console.log(`${name} takes the writes of users again.`);
+      console.log(`${name} accepts user writes again.`);
     });
 }
 
@@ -44,17 +44,17 @@ async function configOf(flags: Flags): Promise<InstanceConfig> {
   return parseInstanceConfig(sourcesOf(flags));
 }
 
-/** Shows the plan, and asks unless that was answered before. */
+/** Shows the plan, and asks for confirmation unless `yes` is set. */
 async function agreeTo(plan: CleanupPlan, yes: boolean, signal: AbortSignal): Promise<boolean> {
   console.log(cleanupLines(plan).join('\n'));
   if (yes || plan.steps.length === 0) return true;
   if (!process.stdin.isTTY) {
-    console.error('Nothing was done: there is nobody to ask. Run it with --yes.');
+    console.error('Nothing was done: there is no terminal for the confirmation. Run it with --yes.');
     return false;
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
-    return /^y(es)?$/i.test((await terminal.question('Do this? [y/N] ', { signal })).trim());
+    return /^y(es)?$/i.test((await terminal.question('Continue? [y/N] ', { signal })).trim());
   } finally {
     terminal.close();
   }

@@ -10,15 +10,16 @@ const shells: Readonly<Record<string, (words: CompletionWords) => string>> = {
   fish: fishCompletion,
 };
 
-/** Adds `convoy completion`: prints a script that a shell reads once, so that no key waits for a process to start. */
+/** Adds `convoy completion`: prints a script that a shell loads once, so that no key press starts a process. */
 export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
-    .description('print the completion for a shell')
+    .description('print the completion script of a shell')
     .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(shells)))
     .addHelpText(
       'after',
-      '\nbash: source <(convoy completion bash)\nzsh:  source <(convoy completion zsh)\nfish: convoy completion fish | source',
+      '\nbash: source <(convoy completion bash)\nzsh:  source <(convoy completion zsh)\nfish: convoy ' +
+        'completion fish | source',
     )
     .action((shell: string) => {
       process.stdout.write(shells[shell]?.(wordsOf(program)) ?? '');

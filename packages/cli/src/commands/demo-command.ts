@@ -1,12 +1,12 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { formatCount } from '../progress-view/quantity.js';
+import { countText } from '@convoy/coordinator/dashboard/views/quantity';
 import { exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
 
-/** About 220 MB: a copy of half a minute, and a demo of little more than a minute, on a machine with two cores that does nothing else. */
+/** About 220 MB. On an idle host with two cores the copy takes half a minute, and the demo little more than one. */
 const documentsDefault = 450_000;
 const shardsMax = 16;
-/** Enough for every chunk of a small demo to have some. */
+/** Small enough to give every chunk of a small demo some. */
 const documentsMin = 1_000;
 const documentsMax = 3_000_000;
 
@@ -18,25 +18,21 @@ interface DemoFlags {
   keep?: boolean;
 }
 
-/** Adds `convoy demo`. What it needs is loaded only when it runs: its data would fill the heap of every other process. */
+/** Adds `convoy demo`. It loads its modules only when it runs: their data would fill every other process's heap. */
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
-    .description('move real data between two local clusters, and compare them')
+    .description('migrate real data between two local clusters, and compare them')
     .option('--shards <n>', 'shards of the source', wholeNumber(1, shardsMax), 2)
-    .option(
-      '--dst-shards <n>',
-      'shards of the destination (as many as the source when left out)',
-      wholeNumber(1, shardsMax),
-    )
+    .option('--dst-shards <n>', 'shards of the destination (default: as the source)', wholeNumber(1, shardsMax))
     .option(
       '--documents <n>',
-      `documents to load, ${formatCount(documentsMax)} at most`,
+      `documents to load, ${countText(documentsMax)} at most`,
       wholeNumber(documentsMin, documentsMax),
       documentsDefault,
     )
-    .option('--no-workload', 'without writes while the data moves')
-    .option('--keep', 'leave everything running at the end and print the addresses')
+    .option('--no-workload', 'without writes during the migration')
+    .option('--keep', 'keep everything running and print the addresses')
     .action(async ({ shards, dstShards, documents, workload, keep }: DemoFlags) => {
       const { runDemo } = await import('../demo/demo.js');
       const equal = await runDemo(

@@ -1,24 +1,27 @@
-/** What the processes of `convoy` end with; printed below `convoy --help`. */
+/** Exit codes of `convoy`; `convoy --help` lists them. */
 export const exitCodes = {
   done: 0,
-  /** The service refused, the migration has failed, clusters differ, or could not be shown to be equal, or servers do otherwise than a probe says. */
+  /**
+   * The service rejected the command, the migration failed, clusters differ or could not be proven equal, or a probe
+   * does not hold.
+   */
   failed: 1,
-  /** Unknown command or option, or a wrong value. */
+  /** Unknown command or option, or an invalid value. */
   usage: 2,
-  /** The service, or the cluster that is to be probed, did not answer. */
+  /** The service, or the cluster to probe, did not respond. */
   unreachable: 3,
-  /** What `--wait` waits for has not come in its time, and the migration goes on; or a probe took longer than it may. */
+  /** The condition of `--wait` was not met in time, and the migration continues; or a probe timed out. */
   notInTime: 4,
   /** Ended by Ctrl-C or SIGTERM. */
   interrupted: 130,
 } as const;
 
-/** What each of them means, in a few words. */
+/** Meaning of each code, as a phrase. */
 export const exitCodeTexts: Readonly<Record<number, string>> = {
   [exitCodes.done]: 'done',
-  [exitCodes.failed]: 'refused or failed (verify, probe: not so)',
-  [exitCodes.usage]: 'wrong usage',
-  [exitCodes.unreachable]: 'no answer',
+  [exitCodes.failed]: 'rejected or failed (verify, probe: not true)',
+  [exitCodes.usage]: 'invalid usage',
+  [exitCodes.unreachable]: 'no response',
   [exitCodes.notInTime]: 'not within --wait (probe: not in time)',
   [exitCodes.interrupted]: 'interrupted',
 };

@@ -10,14 +10,14 @@ import { type Flags, sourcesOf } from './settings.js';
 
 type Logger = ReturnType<typeof createLogger>;
 
-/** Starts an instance with the settings that flags, environment and file give. */
+/** Starts an instance with the settings from flags, environment and file. */
 export async function startInstance(flags: Flags): Promise<ServiceProcess> {
   const config = parseInstanceConfig(sourcesOf(flags));
   const logger = createLogger(config);
   return runInstance(config, { fleet: await fleetOf(config, logger), logger });
 }
 
-/** An instance alone does not load what a fleet needs. */
+/** A lone instance does not load the modules of a fleet. */
 async function fleetOf({ redis, fleet }: InstanceConfig, logger: Logger): Promise<Fleet> {
   if (redis === undefined) return new LoneFleet();
   const { RedisFleet } = await import('@convoy/coordinator/fleet/redis-fleet');

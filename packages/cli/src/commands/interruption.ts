@@ -1,13 +1,14 @@
 import { exitCodes } from './exit-code.js';
 
-/** What ends a command that the user or the system wants to end. */
+/** Reason of an end by the user or the system. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
 /**
- * A signal that is aborted by Ctrl-C or SIGTERM. A terminal may send one twice, so that the next within a second changes nothing; a later one ends the process at once.
- * @param message what an interruption means here
+ * A signal that Ctrl-C or SIGTERM aborts. Terminals may send a signal twice, so a second one within a second has no
+ * effect; a later one ends the process immediately.
+ * @param message effect of an interruption
  */
 export function interruption(message = 'Interrupted: stopping everything …'): AbortSignal {
   const controller = new AbortController();

@@ -13,7 +13,7 @@ import { exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
 import { type Flags, sourcesOf } from './settings.js';
 
-/** What the flags of `convoy probe` give. */
+/** Flags of `convoy probe`. */
 export interface ProbeFlags extends Flags {
   readonly cluster: string;
   readonly cluster0?: string;
@@ -27,9 +27,9 @@ export interface ProbeFlags extends Flags {
 }
 
 /**
- * Tries the probes, and shows what came of them.
+ * Runs the probes and prints their results.
  * @returns the exit code
- * @throws ConvoyError `invalidRequest` for a probe that there is not; what `reach` and `runProbes` throw
+ * @throws ConvoyError `invalidRequest` for an unknown probe; whatever `reach` and `runProbes` throw
  */
 export async function probeCluster(flags: ProbeFlags): Promise<number> {
   const probes = chosenProbes(flags.only);
@@ -52,7 +52,7 @@ export async function probeCluster(flags: ProbeFlags): Promise<number> {
 function chosenProbes(only: readonly string[] | undefined): readonly Probe[] {
   const unknown = only?.find((name) => !allProbes.some((probe) => probe.name === name));
   if (unknown !== undefined)
-    throw new ConvoyError('invalidRequest', `There is no probe ${unknown}; convoy probe --list names all.`);
+    throw new ConvoyError('invalidRequest', `There is no probe ${unknown}. convoy probe --list names all.`);
   return only === undefined ? allProbes : allProbes.filter(({ name }) => only.includes(name));
 }
 
@@ -78,7 +78,10 @@ async function tried(
   return report;
 }
 
-/** By a name of the settings with the login to its shards that they give, or by a connection string. @returns null when nothing answers */
+/**
+ * Connects by a cluster name, with the settings' login for its shards, or by a connection string.
+ * @returns null when the cluster does not respond
+ */
 async function connected(flags: ProbeFlags, signal: AbortSignal): Promise<Reached | null> {
   const { cluster, cluster0 = cluster, cluster1 = cluster } = flags;
   const isNamed = isClusterName(cluster);
@@ -103,7 +106,7 @@ async function connected(flags: ProbeFlags, signal: AbortSignal): Promise<Reache
   }
 }
 
-/** What does not hold counts first, then what was not in time. */
+/** Failing probes determine the code first, then timeouts. */
 function exitCodeOf({ findings, isInTime }: ProbeReport): number {
   if (findings.some(({ outcome }) => outcome === 'doesNotHold')) return exitCodes.failed;
   if (!isInTime) return exitCodes.notInTime;

@@ -4,19 +4,15 @@ import type { ProbeFlags } from './probe-cluster.js';
 
 const { cluster0, cluster1, shards } = instanceSettings;
 
-/** Adds `convoy probe`: tries on servers what Convoy relies on, without any process that runs. */
+/** Adds `convoy probe`: tests server behaviour that Convoy relies on, without a running process. */
 export function addProbeCommand(program: Command): void {
-  const command = program.command('probe').description('try on servers what Convoy relies on');
+  const command = program.command('probe').description('test server behaviour that Convoy relies on');
   addSettings(command, { cluster0, cluster1, shards })
-    .option(
-      '--cluster <cluster>',
-      'connection string of the cluster, or cluster0 or cluster1 of the settings',
-      'cluster0',
-    )
+    .option('--cluster <cluster>', 'connection string, or cluster0 or cluster1 of the settings', 'cluster0')
     .option('--only <name...>', 'only these probes')
-    .option('--allow-disturbing', 'also probes that others notice: the writes of all users are blocked for moments')
-    .option('--record <file>', 'write commands and replies to a file, in the form of the corpus')
-    .option('--list', 'list the probes and try none')
+    .option('--allow-disturbing', 'also run probes that briefly block all user writes')
+    .option('--record <file>', 'write commands and replies to a file in the corpus format')
+    .option('--list', 'list the probes without running them')
     .option('--json', 'print the report as JSON')
     .action(async (flags: ProbeFlags) => {
       const { probeCluster } = await import('./probe-cluster.js');

@@ -4,7 +4,7 @@ import { interruption } from './interruption.js';
 import type { ServiceProcess } from './service-process.js';
 import { addSettings, coordinatorSettings, type Flags, instanceSettings } from './settings.js';
 
-/** How long an orderly end may take before the process ends anyway. */
+/** Time limit of an orderly end, after which the process exits anyway. */
 const closeLimit_ms = 8_000;
 
 /** Adds `convoy instance` and `convoy coordinator`. */
@@ -12,7 +12,7 @@ export function addProcessCommands(program: Command): void {
   processCommand(
     program,
     'instance',
-    'run an instance: sync one source shard, or a whole cluster alone',
+    'run an instance: sync one source shard, or alone a whole cluster',
     instanceSettings,
   ).action((flags: Flags) =>
     serve('instance', async () => (await import('./instance-service.js')).startInstance(flags)),
@@ -36,13 +36,13 @@ function processCommand(
   return addSettings(program.command(name).description(description), settings);
 }
 
-/** Runs a service until the process is told to end, and then ends it in order. */
+/** Runs a service until the process receives a signal, and then closes it in order. */
 async function serve(name: string, start: () => Promise<ServiceProcess>): Promise<void> {
   const signal = interruption();
   const service = await start();
   console.log(`${name} listens on ${service.url}`);
   if (!signal.aborted) await once(signal, 'abort');
-  // What hangs must not keep a process alive that was told to end; all durable state is safe at any instruction.
+  // A hanging close must not keep the process alive; all durable state is safe at any instruction.
   setTimeout(() => process.exit(), closeLimit_ms).unref();
   await service.close();
 }

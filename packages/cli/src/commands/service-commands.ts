@@ -4,11 +4,11 @@ import { progressBlock, type ShownProgress } from '../progress-view/progress-lin
 import { clientOf, readProgress, serviceCommand, type ServiceOptions } from './service.js';
 import { addWait, watchUntil, type WaitOptions } from './wait.js';
 
-/** Adds the commands that steer and watch a migration which was started. */
+/** Adds the commands that control and watch a running migration. */
 export function addServiceCommands(program: Command): void {
   for (const simple of simpleCommands) addSimple(program, simple);
   serviceCommand(program, 'progress', 'print the progress once')
-    .option('--json', 'print the reply as it is')
+    .option('--json', 'print the reply as JSON')
     .action(async (options: ServiceOptions & { json?: boolean }) => {
       const progress = await readProgress(clientOf(options));
       console.log(
@@ -23,9 +23,9 @@ export function addServiceCommands(program: Command): void {
 interface SimpleCommand {
   name: 'pause' | 'resume' | 'commit' | 'reverse';
   description: string;
-  /** What is said once the command was taken. */
+  /** Message after the command was accepted. */
   then: string;
-  /** What `--wait` waits for. */
+  /** Condition of `--wait`. */
   what: string;
   until: (progress: ShownProgress) => boolean;
 }
@@ -34,29 +34,29 @@ const simpleCommands: readonly SimpleCommand[] = [
   {
     name: 'pause',
     description: 'pause the migration',
-    then: 'Paused. Go on with: convoy resume',
+    then: 'Paused. Continue with: convoy resume',
     what: 'all instances are PAUSED',
     until: ({ state }) => state === 'PAUSED',
   },
   {
     name: 'resume',
-    description: 'go on with a paused migration',
+    description: 'resume a paused migration',
     then: 'Running again. Follow it with: convoy watch',
     what: 'no instance is PAUSED',
     until: ({ state }) => state === 'RUNNING' || state === 'REVERSING',
   },
   {
     name: 'commit',
-    description: 'end the migration: the destination takes over',
-    then: 'The commit has begun. Write to the destination once canWrite is true: convoy watch',
-    what: 'the destination may be written to',
+    description: 'commit the migration: the destination takes over',
+    then: 'The commit has started. Write to the destination once canWrite is true: convoy watch',
+    what: 'the destination accepts writes',
     until: ({ state, canWrite }) => state === 'COMMITTED' && canWrite === true,
   },
   {
     name: 'reverse',
     description: 'swap source and destination of a committed migration',
     then: 'Reversing. Follow it with: convoy watch',
-    what: 'a commit would be accepted again',
+    what: 'a commit is possible again',
     until: ({ state, canCommit }) => state !== 'COMMITTED' && canCommit,
   },
 ];

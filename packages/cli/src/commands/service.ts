@@ -3,10 +3,10 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Option, type Command } from 'commander';
 import type { ShownProgress } from '../progress-view/progress-lines.js';
 
-/** Where a coordinator process listens unless it is told otherwise. */
+/** Default address of a coordinator. */
 const defaultUrl = 'http://127.0.0.1:27180';
 
-/** Which service a command talks to. */
+/** The service that a command calls. */
 export interface ServiceOptions {
   url: string;
   token?: string;
@@ -23,12 +23,12 @@ export function serviceCommand(program: Command, name: string, description: stri
     .addOption(new Option('--token <token>', 'bearer token').env('CONVOY_TOKEN'));
 }
 
-/** @param options an address without a scheme, such as `localhost:27180`, is taken for one of HTTP */
+/** @param options an address without a scheme, such as `localhost:27180`, means HTTP */
 export function clientOf({ url, token }: ServiceOptions): ContractClient {
   return new ContractClient(/^[a-z]+:\/\//i.test(url) ? url : `http://${url}`, token === undefined ? {} : { token });
 }
 
-/** A coordinator answers for the fleet; an instance has the contract's fields alone. */
+/** Progress of the fleet from a coordinator, or the contract's fields from an instance. */
 export async function readProgress(client: ContractClient, signal?: AbortSignal): Promise<ShownProgress> {
   const call = signal === undefined ? {} : { signal };
   try {

@@ -3,24 +3,24 @@ import type { CoordinatorConfig } from '@convoy/coordinator/config/coordinator-c
 import type { InstanceConfig } from '@convoy/instance/config/instance-schema';
 import type { Command } from 'commander';
 
-/** What each setting is, for the help. Flags bear the settings' own names, as mongosync's do. */
+/** Help text of each setting. Flags have the settings' names, as in mongosync. */
 type SettingTexts<Config> = Readonly<Record<keyof Config, string>>;
 
 const access = {
-  fleet: 'name of the fleet, where several share one Redis (default)',
+  fleet: 'name of the fleet, if several use one Redis (default)',
   listen: 'address to listen on (127.0.0.1)',
-  allowedHosts: 'further names of this service, separated by commas',
-  token: 'bearer token that requests must carry',
-  allowUnauthenticated: 'listen elsewhere than on the local host without a token',
+  allowedHosts: 'other host names of this service, comma-separated',
+  token: 'bearer token that requests must send',
+  allowUnauthenticated: 'listen beyond the local host without a token',
   verbosity: 'TRACE, DEBUG, INFO, WARN, ERROR or FATAL (INFO)',
-  logPath: 'folder of the log file instead of standard output',
+  logPath: 'folder of the log file, in place of standard output',
 };
 
 /** Settings of `convoy coordinator`. */
 export const coordinatorSettings: SettingTexts<CoordinatorConfig> = {
   redis: 'URL of Redis',
   port: 'port of the fleet API (27180)',
-  viewToken: 'bearer token of those who may look and not command',
+  viewToken: 'read-only bearer token',
   ...access,
 };
 
@@ -28,40 +28,37 @@ export const coordinatorSettings: SettingTexts<CoordinatorConfig> = {
 export const instanceSettings: SettingTexts<InstanceConfig> = {
   cluster0: 'connection string of one cluster',
   cluster1: 'connection string of the other cluster',
-  id: 'name of the source shard that this instance is for; none for an instance that works alone',
-  redis: 'URL of Redis; none for an instance that works alone',
+  id: 'name of its source shard; none for a lone instance',
+  redis: 'URL of Redis; none for a lone instance',
   port: 'port of the API (27182)',
   ...access,
-  syncUser: 'user that both connection strings must have',
+  syncUser: 'user that both connection strings must name',
   shards: 'JSON with credentials for the shards: {"cluster0": {"user", "password", "authSource"}}',
-  sourceAccess: 'auto, direct (straight from the shards) or router (auto)',
+  sourceAccess: 'auto, direct (from the shards) or router (auto)',
   readPreference: 'members of the source to read from (primary)',
-  memoryBytesMax: 'bound of all buffers, for example 128MB (128MiB)',
-  readers: 'partitions that are copied at once at most (4)',
-  writers: 'insert commands in flight at most while copying (4)',
-  applyWorkers: 'lanes that apply change events (4)',
-  partition_seconds: 'after this long a reader closes its partition (20)',
-  checkpoint_ms: 'pause between two checkpoints (1000)',
-  catalogInterval_seconds: 'how often indexes, options and views are compared (30)',
-  retry_minutes: 'how long an operation that fails is repeated (30)',
-  loadRateBytesPerSecond: 'upper bound of what is read from the source per second',
+  memoryBytesMax: 'limit of all buffers, for example 128MB (128MiB)',
+  readers: 'maximum concurrently copied partitions (4)',
+  writers: 'maximum concurrent insert commands of the copy (4)',
+  applyWorkers: 'workers that apply change events (4)',
+  partition_seconds: 'time after which a reader closes its partition (20)',
+  checkpoint_ms: 'interval of checkpoints (1000)',
+  catalogInterval_seconds: 'interval of comparing indexes, options and views (30)',
+  retry_minutes: 'time limit for retrying an operation (30)',
+  loadRateBytesPerSecond: 'maximum bytes read from the source per second',
 };
 
-/** Settings that were given as flags, and the file that holds others. */
+/** Settings from flags, and the file with others. */
 export type Flags = Readonly<Record<string, unknown>> & { readonly config?: string };
 
 /** Adds a flag for each setting, and one for the file. */
 export function addSettings(command: Command, settings: Readonly<Record<string, string>>): Command {
-  command.option(
-    '--config <file>',
-    'JSON file with settings, which variables of the environment and flags stand above',
-  );
+  command.option('--config <file>', 'JSON file with settings; environment variables and flags override it');
   for (const [setting, text] of Object.entries(settings))
     command.option(setting === 'allowUnauthenticated' ? `--${setting}` : `--${setting} <value>`, text);
   return command;
 }
 
-/** File, environment and flags: the later ones count more. */
+/** File, environment and flags; later ones override earlier ones. */
 export function sourcesOf({ config, ...flags }: Flags): {
   file?: unknown;
   env: NodeJS.ProcessEnv;

@@ -5,9 +5,9 @@ import { clientOf, serviceCommand, type ServiceOptions } from './service.js';
 import { addStartOptions, startBody, type StartOptions } from './start-options.js';
 import { addWait, watchUntil, type WaitOptions } from './wait.js';
 
-const what = 'a commit would be accepted';
+const what = 'a commit is possible';
 
-/** Adds `convoy start`: shows the options with which a migration is started, and starts it. */
+/** Adds `convoy start`: prints the options of a migration and starts it. */
 export function addStartCommand(program: Command): void {
   const command = addStartOptions(serviceCommand(program, 'start', 'start a migration'));
   addWait(command, what).action(async (options: ServiceOptions & StartOptions & WaitOptions) => {

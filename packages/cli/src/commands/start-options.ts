@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 
-/** The options of a start, as flags give them. */
+/** Options of a start, as given by flags. */
 export interface StartOptions {
   optionsFile?: Partial<StartRequestBody>;
   source?: string;
@@ -16,32 +16,28 @@ export interface StartOptions {
   sharding?: StartRequestBody['sharding'];
 }
 
-/** Unlike the service, which has no default for them, a command takes the usual way. */
+/** The usual direction; the service itself has no default. */
 const defaultClusters = { source: 'cluster0', destination: 'cluster1' };
 
 /** Adds the flags of a start request to a command. */
 export function addStartOptions(command: Command): Command {
   return command
-    .option(
-      '--options-file <file>',
-      'JSON file with the body of a start; the other flags stand above it',
-      parseJsonFile,
-    )
+    .option('--options-file <file>', 'JSON file with the body of a start; other flags override it', parseJsonFile)
     .option('--source <cluster>', 'name of the source cluster (cluster0)')
     .option('--destination <cluster>', 'name of the destination cluster (cluster1)')
     .addOption(new Option('--build-indexes <when>', 'when indexes are built').choices(['beforeDataCopy', 'never']))
     .option(
       '--enable-user-write-blocking',
-      'block writes on the destination until the commit, and on the source from then on',
+      'block user writes: on the destination until the commit, then on the source',
     )
     .option('--reversible', 'allow a reverse after the commit')
-    .option('--no-verification', 'do without the embedded verifier')
+    .option('--no-verification', 'do not run the embedded verifier')
     .option('--include <json>', 'includeNamespaces, as JSON or @file', parseJson)
     .option('--exclude <json>', 'excludeNamespaces, as JSON or @file', parseJson)
     .option('--sharding <json>', 'sharding document, as JSON or @file', parseJson);
 }
 
-/** The request with only those fields that were asked for, so that the service's defaults hold for the others. */
+/** The request with only the given fields, so that the service's defaults apply to the others. */
 export function startBody(options: StartOptions): StartRequestBody {
   const { source, destination, buildIndexes, enableUserWriteBlocking, reversible, include, exclude, sharding } =
     options;
@@ -60,7 +56,9 @@ export function startBody(options: StartOptions): StartRequestBody {
   };
 }
 
-/** Reads JSON that a flag gives as it is or as @file. */
+/**
+ * Parses JSON from a flag: the text itself or @file.
+ */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text);

@@ -13,13 +13,13 @@ import { verifyReport } from '../progress-view/verify-report.js';
 import { interruption } from './interruption.js';
 import { type Flags, sourcesOf } from './settings.js';
 
-/** So often what was compared is recorded: that much is repeated after a kill. */
+/** Interval of recording the comparison's state; a killed run repeats at most that much. */
 const record_ms = 2_000;
-/** Mismatches that are shown, and those that a report lists. */
+/** Maximum mismatches to print, and to list in a report. */
 const shownMax = 20;
 const reportedMax = 1_000;
 
-/** What the flags of `convoy verify` give. */
+/** Flags of `convoy verify`. */
 export interface VerifyFlags extends Flags {
   readonly source: string;
   readonly destination: string;
@@ -38,7 +38,7 @@ export interface VerifyFlags extends Flags {
   readonly json?: boolean;
 }
 
-/** Compares, shows how far it is and what came of it, and writes the files that were asked for. */
+/** Compares the clusters, shows progress and result, and writes the requested files. */
 export async function verify(flags: VerifyFlags): Promise<EndedComparison> {
   const request = requestOf(flags);
   let view: ComparisonView | undefined;
@@ -48,10 +48,10 @@ export async function verify(flags: VerifyFlags): Promise<EndedComparison> {
       {
         began(progress) {
           const { resumed, folder } = progress();
-          if (resumed) console.error(`Going on with the state in ${folder}; --restart would begin anew.`);
+          if (resumed) console.error(`Continuing with the state in ${folder}; --restart starts over.`);
           view = new ComparisonView(flags.json ? process.stdout : process.stderr, progress, flags.json ?? false);
         },
-        retry: ({ what, failure, attempt }) => console.error(`${what}: ${failure}, tried ${attempt} times`),
+        retry: ({ what, failure, attempt }) => console.error(`${what}: ${failure}, ${attempt} attempts`),
         async ended(comparison, mismatches) {
           view?.end();
           await write(comparison, mismatches, flags, request);
@@ -103,7 +103,7 @@ function requestOf(flags: VerifyFlags): ComparisonRequest {
   };
 }
 
-/** Writes the result and the files that were asked for. */
+/** Writes the result and the requested files. */
 async function write(
   ended: EndedComparison,
   mismatches: () => AsyncIterable<DescribedMismatch>,

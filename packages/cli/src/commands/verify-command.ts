@@ -7,40 +7,36 @@ import type { VerifyFlags } from './verify-clusters.js';
 
 const { cluster0, cluster1 } = instanceSettings;
 
-/** Two and a half times as long as it takes to prove a difference that stands still. */
+/** Two and a half times what proves a stable difference. */
 const generationsDefault = 20;
 
-/** Adds `convoy verify`: compares two live clusters, without any process that runs. */
+/** Adds `convoy verify`: compares two live clusters, without a running process. */
 export function addVerifyCommand(program: Command): void {
   const command = program.command('verify').description('compare two clusters, document by document');
   addSettings(command, { cluster0, cluster1 })
-    .option(
-      '--source <cluster>',
-      'connection string of one cluster, or cluster0 or cluster1 of the settings',
-      'cluster0',
-    )
-    .option('--destination <cluster>', 'the same of the cluster that should be its equal', 'cluster1')
+    .option('--source <cluster>', 'connection string, or cluster0 or cluster1 of the settings', 'cluster0')
+    .option('--destination <cluster>', 'the same of the cluster to compare with', 'cluster1')
     .option('--include <json>', 'includeNamespaces, as JSON or @file', parseJson)
     .option('--exclude <json>', 'excludeNamespaces, as JSON or @file', parseJson)
-    .option('--no-shard-keys', 'the destination is meant to have other shard keys')
+    .option('--no-shard-keys', 'do not compare shard keys')
     .option(
       '--settle <seconds>',
-      'how long both sides of a document must stand still and differ before it counts',
+      'how long both sides of a document must differ unchanged to count',
       number(0, 86_400),
       30,
     )
     .option(
       '--generations <n>',
-      'how often what differs is looked at again at most',
+      'maximum repeated comparisons of differing documents',
       wholeNumber(looksForProof, 1_000),
       generationsDefault,
     )
-    .option('--readers <n>', 'ranges that are compared at once', wholeNumber(1, 64), 4)
-    .option('--state <folder>', 'where the state is kept until the end (a folder of the user)')
-    .option('--restart', 'begin anew instead of going on with an earlier run that was ended')
-    .option('--report <file>', 'write a report for people, as Markdown')
-    .option('--mismatches <file>', 'write all mismatches, as lines of JSON')
-    .option('--json', 'print progress and result as lines of JSON')
+    .option('--readers <n>', 'concurrently compared ranges', wholeNumber(1, 64), 4)
+    .option('--state <folder>', 'folder of the state until the end (default: in the home folder)')
+    .option('--restart', 'start over, do not continue an interrupted run')
+    .option('--report <file>', 'write a readable report as Markdown')
+    .option('--mismatches <file>', 'write all mismatches as JSON lines')
+    .option('--json', 'print progress and result as JSON lines')
     .action(async (flags: VerifyFlags) => {
       const { verify } = await import('./verify-clusters.js');
       const ended = await verify(flags);

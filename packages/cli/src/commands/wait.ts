@@ -7,22 +7,23 @@ import type { ShownProgress } from '../progress-view/progress-lines.js';
 import { interruption } from './interruption.js';
 import { readProgress } from './service.js';
 
-/** A wait without a limit of its own: longer than any migration. */
+/** Default limit of a wait: longer than any migration. */
 const waitMax_seconds = 30 * 24 * 3600;
 
-/** What `--wait` gives: a limit in seconds, true without one, undefined when it was left out. */
+/** Value of `--wait`: a limit in seconds, true without one, undefined when left out. */
 export interface WaitOptions {
   wait?: number | true;
 }
 
 /** Adds `--wait` to a command. */
 export function addWait(command: Command, what: string): Command {
-  return command.option('--wait [seconds]', `wait until ${what}, at most so long`, parseSeconds);
+  return command.option('--wait [seconds]', `wait until ${what}, up to this time`, parseSeconds);
 }
 
 /**
- * Shows the progress until a condition holds, and says what to do next.
- * @throws ConvoyError when the migration has failed or the service stays silent, `NotInTime`, `Interrupted` as the cause
+ * Shows the progress until a condition holds, and prints the next step.
+ * @throws ConvoyError when the migration failed or the service does not respond, `NotInTime`, `Interrupted` as the
+ * cause
  */
 export async function watchUntil(
   client: ContractClient,
@@ -30,10 +31,10 @@ export async function watchUntil(
   until: (progress: ShownProgress) => boolean,
   wait: number | true = true,
 ): Promise<void> {
-  const signal = interruption('The migration goes on. Follow it with: convoy watch');
+  const signal = interruption('The migration continues. Follow it with: convoy watch');
   const view = new LiveView(process.stdout);
   try {
-    // A wrong address is told at once; only later failures are taken for interruptions that pass.
+    // Reports a wrong address immediately; only later failures count as temporary.
     view.show(await readProgress(client, signal));
     const progress = await follow(() => readProgress(client, signal), {
       what,

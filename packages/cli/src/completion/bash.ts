@@ -1,6 +1,6 @@
 import type { CommandWords, CompletionWords } from './words.js';
 
-/** A script for bash: words by command, choices and files after an option that takes a value. */
+/** A bash script: words by command, choices, and files after an option with a value. */
 export function bashCompletion({ program, commands }: CompletionWords): string {
   return `# Completion of ${program} for bash.
 _${program}() {
@@ -14,12 +14,16 @@ _${program}() {
 ${commands.flatMap(valueCases).join('\n')}
   esac
   case "\${COMP_WORDS[1]}" in
-${commands.map((command) => `    ${command.name}) words="${[...command.options.map(({ flag }) => flag), ...command.values].join(' ')}" ;;`).join('\n')}
+${commands.map(wordCase).join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -F _${program} ${program}
 `;
+}
+
+function wordCase({ name, options, values }: CommandWords): string {
+  return `    ${name}) words="${[...options.map(({ flag }) => flag), ...values].join(' ')}" ;;`;
 }
 
 function valueCases({ name, options }: CommandWords): string[] {
@@ -31,10 +35,10 @@ function valueCases({ name, options }: CommandWords): string[] {
       ({ flag, values }) =>
         `    "${name} ${flag}") COMPREPLY=($(compgen -W "${values.join(' ')}" -- "$current")); return ;;`,
     ),
-    ...(free.length === 0
-      ? []
-      : [
-          `    ${free.map(({ flag }) => `"${name} ${flag}"`).join('|')}) COMPREPLY=($(compgen -f -- "$current")); return ;;`,
-        ]),
+    ...(free.length === 0 ? [] : [fileCase(free.map(({ flag }) => `"${name} ${flag}"`))]),
   ];
+}
+
+function fileCase(patterns: readonly string[]): string {
+  return `    ${patterns.join('|')}) COMPREPLY=($(compgen -f -- "$current")); return ;;`;
 }

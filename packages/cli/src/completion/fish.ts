@@ -1,6 +1,6 @@
 import type { CompletionWords, OptionWords } from './words.js';
 
-/** A script for fish: commands and options with what they do. */
+/** A fish script: commands and options with descriptions. */
 export function fishCompletion({ program, commands }: CompletionWords): string {
   const lines = [`# Completion of ${program} for fish.`, `complete -c ${program} -f`];
   for (const { name, description } of commands)
@@ -13,7 +13,7 @@ export function fishCompletion({ program, commands }: CompletionWords): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** `-r -F`: a word belongs to it, which may be a file. */
+/** `-r -F`: the option requires a value, which may be a file. */
 function optionText({ flag, description, takesValue, values }: OptionWords): string {
   const value = !takesValue ? '' : values.length > 0 ? ` -x -a ${quoted(values.join(' '))}` : ' -r -F';
   return `-l ${flag.slice(2)} -d ${quoted(description)}${value}`;

@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 
-/** What can be typed after the program's name. */
+/** The words that can follow the program's name. */
 export interface CompletionWords {
   readonly program: string;
   readonly commands: readonly CommandWords[];
@@ -18,12 +18,12 @@ export interface OptionWords {
   /** With its two dashes. */
   readonly flag: string;
   readonly description: string;
-  /** Whether a word belongs to it, and which there are; none means a file or free text. */
+  /** Whether the option takes a value, and its choices; without choices it is a file or free text. */
   readonly takesValue: boolean;
   readonly values: readonly string[];
 }
 
-/** All commands and options of a program, as its help has them. */
+/** All commands and options of a program, as in its help. */
 export function wordsOf(program: Command): CompletionWords {
   return {
     program: program.name(),

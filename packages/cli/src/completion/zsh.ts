@@ -1,6 +1,6 @@
 import type { CommandWords, CompletionWords, OptionWords } from './words.js';
 
-/** A script for zsh: commands and options with what they do. */
+/** A zsh script: commands and options with descriptions. */
 export function zshCompletion({ program, commands }: CompletionWords): string {
   return `#compdef ${program}
 # Completion of ${program} for zsh.

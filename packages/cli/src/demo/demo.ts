@@ -7,7 +7,7 @@ import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { startFleet, type Fleet } from '../environment/fleet/start-fleet.js';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { LiveView } from '../progress-view/live-view.js';
-import { formatCount } from '../progress-view/quantity.js';
+import { countText } from '@convoy/coordinator/dashboard/views/quantity';
 import { compareClusters } from './compare.js';
 import { demoSizes, loadDemoData } from './load.js';
 import { Migration } from './migration.js';
@@ -20,22 +20,22 @@ export interface DemoOptions {
   destinationShards: number;
   documents: number;
   workload: boolean;
-  /** Leaves everything running at the end until it is interrupted. */
+  /** Keeps everything running at the end until interrupted. */
   keep: boolean;
 }
 
-/** Operations per second of the live workload: clearly visible, and no hindrance on a small machine. */
+/** Operations per second of the live workload: clearly visible, but light for a small host. */
 const workloadRate = 500;
-/** How long the workload goes on after the copy, to show change events being applied. */
+/** How long the workload continues after the copy, to show the application of changes. */
 const applyStretch_ms = 5_000;
-/** The whole demo takes well below three minutes; these only end one that hangs. */
+/** Time limits for a hanging demo; a normal one takes well below three minutes. */
 const copyLimit_ms = 900_000;
 const catchUpLimit_ms = 300_000;
 const commitLimit_ms = 300_000;
 
 /**
- * Moves real data from one cluster into another under load, with a real fleet, and compares the clusters at the end.
- * @param signal ends it; everything that was started is stopped
+ * Migrates real data between two clusters under load, with a real fleet, and compares the clusters at the end.
+ * @param signal ends the demo and stops everything it started
  * @returns whether both clusters are equal
  */
 export async function runDemo(options: DemoOptions, signal: AbortSignal): Promise<boolean> {
@@ -93,7 +93,8 @@ async function setUp(
   signal: AbortSignal,
 ): Promise<Running> {
   console.log(
-    `Starting two clusters of ${options.shards} and ${options.destinationShards} shards, Redis, a coordinator and ${options.shards} instances …`,
+    `Starting two clusters of ${options.shards} and ${options.destinationShards} shards, Redis, a ` +
+      `coordinator and ${options.shards} instances …`,
   );
   const start = async (name: string, shards: number) =>
     closers.use(await startTestCluster({ name, topology: { shards }, folder }));
@@ -109,7 +110,8 @@ async function setUp(
   };
   closers.defer(() => Promise.all([clients.source.close(), clients.destination.close()]));
   console.log(
-    `Servers: ${source.backend} ${source.version.join('.')}; Redis: ${fleet.redis.origin}; fleet API: ${fleet.coordinator.url}`,
+    `Servers: ${source.backend} ${source.version.join('.')}; Redis: ${fleet.redis.origin}; fleet API: ` +
+      fleet.coordinator.url,
   );
   return { source, destination, fleet, clients };
 }
@@ -121,7 +123,7 @@ async function load(
   signal: AbortSignal,
 ): Promise<number> {
   console.log(
-    `Loading ${formatCount(documents)} documents: places of GeoNames (CC BY 4.0) and climate figures derived from them …`,
+    `Loading ${countText(documents)} documents: places of GeoNames (CC BY 4.0) and climate data derived from them …`,
   );
   const loaded = await loadDemoData(client, source.shardIds, demoSizes(documents), () => signal.throwIfAborted());
   return loaded.documents;
@@ -129,7 +131,7 @@ async function load(
 
 function startWorkload(client: MongoClient, documents: number): Workload {
   const seed = randomInt(2 ** 31);
-  console.log(`Writing to the source all the time: ${workloadRate} operations/s (seed ${seed})`);
+  console.log(`Writing to the source continuously: ${workloadRate} operations/s (seed ${seed})`);
   return Workload.start({
     client,
     measurements: demoSizes(documents).measurements,
@@ -161,7 +163,7 @@ async function migrate(
   });
   await watch.time('cut-over', async () => {
     await client.commit();
-    await migration.follow('the destination takes writes', commitLimit_ms, ({ canWrite }) => canWrite === true);
+    await migration.follow('the destination accepts writes', commitLimit_ms, ({ canWrite }) => canWrite === true);
   });
   await migration.follow('the migration is committed', commitLimit_ms, ({ state }) => state === 'COMMITTED');
   return counts;

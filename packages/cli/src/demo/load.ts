@@ -1,26 +1,26 @@
 import type { Document, MongoClient } from 'mongodb';
 import { administrativeRegions, countries, measurements, placeCount, places, regionCount } from './dataset.js';
 
-/** Documents of one insert command: below 2 MB at about 1 KB each. */
+/** Documents per insert command: below 2 MB at about 1 kB each. */
 const batchDocuments = 1_000;
-/** Insert commands in flight: enough to keep a router busy. */
+/** Concurrent insert commands: enough to keep a router busy. */
 const parallelBatches = 4;
-/** Chunks per shard of the collection that is sharded by range. */
+/** Chunks per shard of the collection sharded by range. */
 const rangeChunksPerShard = 4;
-/** The capped collection holds fewer documents than are inserted, so that it has overflowed. */
+/** Maximum of the capped collection, below the number of inserts, so that it overflows. */
 const changesKept = 0.8;
 const changesBytes = 4 * 1024 * 1024;
 const changesInserted = 25_000;
-/** So much of a demo at least are measurements, which the workload writes to. */
+/** Minimum part of measurements in a demo; the workload writes to them. */
 const measurementsMin = 0.1;
 
-/** What was put into the source. */
+/** The source's data. */
 export interface Loaded {
   documents: number;
   collections: number;
 }
 
-/** How many documents of each kind a demo has. */
+/** Number of documents of each kind in a demo. */
 export interface DemoSizes {
   places: number;
   regions: number;
@@ -28,7 +28,7 @@ export interface DemoSizes {
   measurements: number;
 }
 
-/** All that the data knows, and measurements as the rest; a small demo has a part of everything. */
+/** All places and regions, and measurements for the rest; a small demo has a part of each. */
 export function demoSizes(documents: number): DemoSizes {
   const whole = placeCount + regionCount + changesInserted;
   const part = Math.min(1, (documents * (1 - measurementsMin)) / whole);
@@ -41,9 +41,9 @@ export function demoSizes(documents: number): DemoSizes {
 }
 
 /**
- * Creates and fills the demo's databases on an empty cluster: collections sharded by range and by hash, an unsharded and a
- * capped one, a view, secondary, unique and geospatial indexes.
- * @param onProgress called with the number of documents inserted so far
+ * Creates and fills the demo's databases on an empty cluster: collections sharded by range and by hash, an unsharded
+ * and a capped one, a view, secondary, unique and geospatial indexes.
+ * @param onProgress receives the number of inserted documents
  */
 export async function loadDemoData(
   client: MongoClient,
@@ -104,14 +104,14 @@ async function createCollections(client: MongoClient, shardIds: readonly string[
     ]);
 }
 
-/** Cuts the country codes into ranges of about the same number of places and deals them out. */
+/** Splits the country codes into ranges with similar numbers of places and distributes them. */
 async function spreadByCountry(client: MongoClient, shardIds: readonly string[]): Promise<void> {
   const admin = client.db('admin');
   const boundaries = evenBoundaries(countries(), rangeChunksPerShard * shardIds.length);
   for (const country of boundaries) await admin.command({ split: 'geo.places', middle: { country, name: '' } });
   const config = client.db('config');
   const { uuid, primary } = await homeOf(client, 'geo', 'places');
-  // Before 5.0 chunks name their collection, since then its UUID.
+  // Before 5.0 chunks name their collection; later they have its UUID.
   const chunks = await config
     .collection('chunks')
     .find({ $or: [{ uuid }, { ns: 'geo.places' }] })
@@ -155,7 +155,7 @@ function* changes(count: number): Generator<Document> {
     yield { _id: number, at: new Date(Date.UTC(2024, 0, 1) + number * 60_000), what: 'import', batch: number >> 6 };
 }
 
-/** Hands the documents out in batches, at most `parallel` at a time. */
+/** Emits the documents in batches, at most `parallel` at a time. */
 async function inBatches(
   source: Iterable<Document>,
   parallel: number,

@@ -2,9 +2,9 @@ import type { ContractClient } from '@convoy/api/client/contract-client';
 import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
 import { follow } from '../environment/fleet/follow.js';
 
-/** Figures gathered while the fleet works. */
+/** Stats collected during the migration. */
 export interface MigrationStats {
-  /** Bytes copied, as the fleet counts them. */
+  /** Copied bytes as reported by the fleet. */
   copiedBytes: number;
   eventsApplied: number;
   lagMax_seconds: number;

@@ -1,4 +1,4 @@
-/** A repeatable source of random numbers (mulberry32): the same seed gives the same course. */
+/** A reproducible random number generator (mulberry32): equal seeds give equal sequences. */
 export class Random {
   constructor(private state: number) {}
 

@@ -1,8 +1,8 @@
-/** Seconds of named stretches of work. */
+/** Seconds of named sections of work. */
 export class Stopwatch {
   readonly seconds = new Map<string, number>();
 
-  /** Runs the work and adds its time to the stretch of that name. */
+  /** Runs the work and adds its duration to the section of that name. */
   async time<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
     const begin = performance.now();
     try {
@@ -12,7 +12,7 @@ export class Stopwatch {
     }
   }
 
-  /** Seconds of one stretch, 0 when it has not been. */
+  /** Seconds of one section, 0 when it has not run. */
   of(name: string): number {
     return this.seconds.get(name) ?? 0;
   }

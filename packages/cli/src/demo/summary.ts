@@ -1,16 +1,16 @@
-import { formatBytes, formatCount } from '../progress-view/quantity.js';
+import { bytesText, countText } from '@convoy/coordinator/dashboard/views/quantity';
 import type { Comparison } from './compare.js';
 import type { MigrationStats } from './migration.js';
 import type { WorkloadCounts } from './workload.js';
 
-/** Everything that the summary tells. */
+/** Data of the summary. */
 export interface DemoStats {
   setUp_seconds: number;
   loading_seconds: number;
   copy_seconds: number;
-  /** From the end of the copy until the workload was stopped. */
+  /** From the end of the copy until the workload stopped. */
   apply_seconds: number;
-  /** From the last write on the source until the destination takes writes. */
+  /** From the last write on the source until the destination accepts writes. */
   cutOver_seconds: number;
   comparing_seconds: number;
   migration: MigrationStats;
@@ -26,18 +26,22 @@ export function summaryLines(stats: DemoStats): string[] {
     ['loading', seconds(stats.loading_seconds)],
     [
       'copy',
-      `${seconds(stats.copy_seconds)}, ${formatBytes(migration.copiedBytes)}, ${formatBytes(migration.copiedBytes / Math.max(stats.copy_seconds, 0.001))}/s`,
+      `${seconds(stats.copy_seconds)}, ${bytesText(migration.copiedBytes)}, ` +
+        `${bytesText(migration.copiedBytes / Math.max(stats.copy_seconds, 0.001))}/s`,
     ],
     [
       'change events',
-      `${formatCount(migration.eventsApplied)} applied, ${seconds(stats.apply_seconds)} after the copy, longest lag ${migration.lagMax_seconds} s`,
+      `${countText(migration.eventsApplied)} applied, ${seconds(stats.apply_seconds)} after the copy, ` +
+        `longest lag ${migration.lagMax_seconds} s`,
     ],
     ['cut-over', `${seconds(stats.cutOver_seconds)} from the last write on the source to the first on the destination`],
   ];
   if (workload) rows.push(['workload', workloadText(workload)]);
   rows.push([
     'compared',
-    `${formatCount(comparison.documents)} documents, ${formatBytes(comparison.bytes)} in ${comparison.collections} collections, ${seconds(stats.comparing_seconds)}: ${comparison.equal ? 'equal' : 'DIFFERENT'}`,
+    `${countText(comparison.documents)} documents, ${bytesText(comparison.bytes)} in ` +
+      `${comparison.collections} collections, ${seconds(stats.comparing_seconds)}: ` +
+      (comparison.equal ? 'equal' : 'DIFFERENT'),
   ]);
   return [
     ...rows.map(([name, text]) => `  ${name.padEnd(14)} ${text}`),
@@ -46,7 +50,10 @@ export function summaryLines(stats: DemoStats): string[] {
 }
 
 function workloadText({ inserts, updates, replacements, deletes }: WorkloadCounts): string {
-  return `${formatCount(inserts)} inserts, ${formatCount(updates)} updates, ${formatCount(replacements)} replacements, ${formatCount(deletes)} deletes`;
+  return (
+    `${countText(inserts)} inserts, ${countText(updates)} updates, ${countText(replacements)} ` +
+    `replacements, ${countText(deletes)} deletes`
+  );
 }
 
 function seconds(value: number): string {

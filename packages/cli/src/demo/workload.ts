@@ -3,10 +3,10 @@ import type { AnyBulkWriteOperation, Document, MongoClient } from 'mongodb';
 import { measurement, type Measurement } from './dataset.js';
 import { Random } from './random.js';
 
-/** Operations of one bulk command of the workload. */
+/** Operations per bulk command of the workload. */
 const bulkOperations = 50;
 
-/** What the workload has done so far. */
+/** The workload's operations so far. */
 export interface WorkloadCounts {
   inserts: number;
   updates: number;
@@ -16,7 +16,7 @@ export interface WorkloadCounts {
 
 export interface WorkloadOptions {
   client: MongoClient;
-  /** Measurements that existed at the beginning, with `_id` from 0. */
+  /** Initial number of measurements, with `_id` from 0. */
   measurements: number;
   operationsPerSecond: number;
   seed: number;
@@ -24,7 +24,7 @@ export interface WorkloadOptions {
 
 type Operation = AnyBulkWriteOperation<Measurement>;
 
-/** Writes to the demo's collections at a steady rate until it is stopped. */
+/** Writes to the demo's collections at a steady rate until stopped. */
 export class Workload {
   readonly counts: WorkloadCounts = { inserts: 0, updates: 0, replacements: 0, deletes: 0 };
   private readonly stopping = new AbortController();
@@ -36,7 +36,7 @@ export class Workload {
     this.random = new Random(options.seed);
     this.nextId = options.measurements;
     this.running = this.run();
-    // Who stops the workload sees the failure; until then it is no unhandled one.
+    // `stop` rethrows the failure; until then it must not count as unhandled.
     this.running.catch(() => undefined);
   }
 
@@ -45,8 +45,8 @@ export class Workload {
   }
 
   /**
-   * Ends it once every write that was sent is answered.
-   * @throws what ended it before, if it was not this call
+   * Stops after every sent write has its reply.
+   * @throws the failure that ended it before, unless this call did
    */
   async stop(): Promise<WorkloadCounts> {
     this.stopping.abort();
@@ -74,7 +74,7 @@ export class Workload {
     if (rest > 0) await delay(rest, undefined, { signal: this.stopping.signal }).catch(() => undefined);
   }
 
-  /** Inserts, updates of several kinds, replacements and deletes of random documents, some of which are gone already. */
+  /** Inserts, updates of several kinds, replacements and deletes of random documents, some of which no longer exist. */
   private operation(): Operation {
     const id = this.random.below(this.nextId);
     const dice = this.random.next();

@@ -1,6 +1,6 @@
 import type { CleanupPlan } from '@convoy/instance/lifecycle/commands/clean-up';
 
-/** What a cleanup has found and will do, for people. */
+/** A cleanup's plan as text. */
 export function cleanupLines({ found, steps, remarks }: CleanupPlan): string[] {
   if (found === null) return ['There is nothing to clean up.', ...remarks];
   return [

@@ -2,11 +2,11 @@ import type { WriteStream } from 'node:tty';
 import type { ComparisonProgress } from '@convoy/instance/process/comparison';
 import { comparisonLine } from './verify-lines.js';
 
-/** How often a terminal is drawn anew, and a line is written elsewhere. */
+/** Interval of redrawing a terminal, and of writing lines elsewhere. */
 const drawInterval_ms = 500;
 const lineInterval_ms = 10_000;
 
-/** Shows how far a comparison is: one line, drawn over in a terminal, line by line elsewhere, or as JSON. */
+/** Shows the progress of a comparison: one redrawn line in a terminal, lines elsewhere, or JSON. */
 export class ComparisonView {
   readonly #timer: NodeJS.Timeout;
   #before = { at_ms: performance.now(), bytes: 0 };
@@ -21,7 +21,7 @@ export class ComparisonView {
     this.#timer = setInterval(() => this.#show(), this.#drawn ? drawInterval_ms : lineInterval_ms);
   }
 
-  /** Ends the showing; a terminal's line is cleared. */
+  /** Ends the display and clears the terminal's line. */
   end(): void {
     clearInterval(this.#timer);
     if (this.#drawn) this.output.write('\r\u001b[2K');
@@ -43,7 +43,7 @@ export class ComparisonView {
     else this.output.write(`${comparisonLine(progress, this.#rate)}\n`);
   }
 
-  /** Figures move when parts of a comparison are recorded, so that the rate is taken between such moments. */
+  /** The stats change when the comparison records a part, so the rate is measured between such moments. */
   #measure(bytes: number): void {
     const now_ms = performance.now();
     if (bytes === this.#before.bytes) return;

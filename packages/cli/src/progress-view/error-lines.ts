@@ -1,25 +1,25 @@
 import type { ConvoyError, ErrorName } from '@convoy/api/errors/convoy-error';
 
-/** What to do about a failure where the description of the service cannot know it: the next command. */
+/** The next command after a failure, which the service's description cannot know. */
 const advice: Partial<Readonly<Record<ErrorName, string>>> = {
   instanceUnreachable:
-    'Start a coordinator (convoy coordinator), or name another address with --url or CONVOY_URL; a lone instance has http://127.0.0.1:27182.',
-  requestTimedOut: 'Look at the state with: convoy progress',
-  unexpectedReply: 'Is the address that of a coordinator or an instance? It is given with --url or CONVOY_URL.',
-  unauthorized: 'Give the token with --token or CONVOY_TOKEN.',
-  fleetIncomplete: 'Start an instance for each shard of the source: convoy instance --id <shard> …',
-  notInThisState: 'Look at the state with: convoy progress',
+    'Start a coordinator (convoy coordinator), or set another address with --url or CONVOY_URL. A lone ' +
+    'instance listens on http://127.0.0.1:27182.',
+  requestTimedOut: 'Check the state with: convoy progress',
+  unexpectedReply: 'Set the address of a coordinator or an instance with --url or CONVOY_URL.',
+  unauthorized: 'Set the token with --token or CONVOY_TOKEN.',
+  fleetIncomplete: 'Start an instance for each source shard: convoy instance --id <shard> …',
+  notInThisState: 'Check the state with: convoy progress',
   cannotCommit: 'Wait for it with: convoy watch',
-  commandFailedOnInstances: 'Remove the reasons, and send the same command again.',
-  commandTimedOut: 'Send the same command again; those that have taken it are not affected.',
-  notReversible:
-    'The way back is a new migration in the other direction, into an emptied source: docs/cut-over.md has the steps.',
+  commandFailedOnInstances: 'Remove the reasons, and repeat the command.',
+  commandTimedOut: 'Repeat the command; it does not affect instances that accepted it.',
+  notReversible: 'To go back, empty the source and migrate in the other direction: docs/cut-over.md has the steps.',
   verificationNotSupported: 'Start without the embedded verifier: convoy start --no-verification',
-  migrationExists: 'See what is left there, and have it removed, with: convoy cleanup',
+  migrationExists: 'List and remove that state with: convoy cleanup',
   migrationFailed: 'Stop all instances, then: convoy cleanup',
 };
 
-/** A failure for people: what happened, and what to do next where that is not said already. */
+/** A failure as text: what happened, and what to do next unless the description says it. */
 export function errorLines(error: ConvoyError): string[] {
   const next = advice[error.error];
   return next === undefined ? [error.message] : [error.message, `Next: ${next}`];

@@ -1,26 +1,26 @@
 import type { WriteStream } from 'node:tty';
 import { progressBlock, progressLine, type ShownProgress } from './progress-lines.js';
 
-/** How often a line is written where nothing can be drawn over. */
+/** Interval of lines where redrawing is not possible. */
 const plainInterval_ms = 2_000;
 
-/** Shows progress as it changes: drawn over in a terminal, line by line elsewhere. */
+/** Shows changing progress: redrawn in a terminal, lines elsewhere. */
 export class LiveView {
   private drawnLines = 0;
   private lastLine = '';
   private lastLineAt = -Infinity;
-  /** The newest line when it came too soon after the one before. */
+  /** The newest line, held back because it followed the previous one too soon. */
   private heldLine: string | undefined;
 
   constructor(private readonly output: Pick<WriteStream, 'write'> & { isTTY?: boolean; columns?: number }) {}
 
-  /** Shows the newest figures. `title` stands before them, `footer` below them where they are drawn. */
+  /** Shows the newest progress, with `title` before it and `footer` below where it is redrawn. */
   show(progress: ShownProgress, { title = '', footer = '' }: { title?: string; footer?: string } = {}): void {
     if (this.output.isTTY) this.draw([...progressBlock(progress), ...(footer ? [footer] : [])], title);
     else this.writeLine(progressLine(progress), title);
   }
 
-  /** Leaves the newest figures in place: what is written next stands below them. */
+  /** Leaves the newest progress on screen; later output follows below. */
   end(): void {
     if (this.heldLine !== undefined) this.output.write(this.heldLine);
     this.heldLine = undefined;
@@ -31,7 +31,7 @@ export class LiveView {
   private draw(block: string[], title: string): void {
     const width = this.output.columns ?? 80;
     const lines = (title ? [title, ...block] : block).map((line) => line.slice(0, width - 1));
-    // Up to the first drawn line, then each line anew, then whatever stood below.
+    // Moves up to the first line, rewrites each line, then clears the rest.
     const up = this.drawnLines > 0 ? `\u001b[${this.drawnLines}A` : '';
     this.output.write(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join('')}\u001b[J`);
     this.drawnLines = lines.length;

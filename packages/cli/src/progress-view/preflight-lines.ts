@@ -1,6 +1,6 @@
 import type { CheckResult, PreflightItem, PreflightReport } from '@convoy/instance/preflight/report';
 
-/** Word and sign of each result: the sign is never alone. */
+/** Word and sign of each result; the sign never stands alone. */
 const resultWords: Readonly<Record<CheckResult, string>> = {
   passed: '✓ passed',
   warning: '! warning',
@@ -10,7 +10,7 @@ const resultWords: Readonly<Record<CheckResult, string>> = {
 
 const resultWidth = Math.max(...Object.values(resultWords).map((word) => word.length));
 
-/** The report for people: one line per check, those in the way named again at the end. */
+/** The report as text: one line per check, with the failed ones repeated at the end. */
 export function preflightLines({ canStart, items }: PreflightReport): string[] {
   const checkConcurrency = Math.max(...items.map(({ check }) => check.length));
   const failed = items.filter(({ result }) => result === 'failed');

@@ -2,7 +2,7 @@ import { type Finding, type Probe, releasesText } from '@convoy/instance/probes/
 import { needsText } from '@convoy/instance/probes/release-table';
 import type { ProbeReport } from '@convoy/instance/probes/framework/run-probes';
 
-/** Word and sign of each outcome: the sign is never alone. */
+/** Word and sign of each outcome; the sign never stands alone. */
 const outcomeWords: Readonly<Record<Finding['outcome'], string>> = {
   holds: '✓ holds',
   doesNotHold: '✗ does not hold',
@@ -11,13 +11,13 @@ const outcomeWords: Readonly<Record<Finding['outcome'], string>> = {
 
 const wordWidth = Math.max(...Object.values(outcomeWords).map((word) => word.length));
 
-/** One line for a probe that was tried, or not. */
+/** One line per probe. */
 export function findingLine(finding: Finding): string {
   const more = finding.outcome === 'notTried' ? `: ${finding.reason}` : '';
   return `${outcomeWords[finding.outcome].padEnd(wordWidth)}  ${finding.name}${more}`;
 }
 
-/** What the run comes to, for people: what does not hold in full, then counts. */
+/** The result of a run as text: failing probes in full, then counts. */
 export function reportLines({
   findings,
   version,
@@ -33,16 +33,16 @@ export function reportLines({
     (outcome) => findings.filter((finding) => finding.outcome === outcome).length,
   );
   const [holds = 0, doNotHold = 0, notTried = 0] = counts;
-  const servers = `${topology === 'sharded' ? 'Sharded cluster' : 'Replica set'}, ${version}, ${hasUsers ? 'with' : 'without'} access control`;
+  const servers =
+    `${topology === 'sharded' ? 'Sharded cluster' : 'Replica set'}, ${version}, ` +
+    `${hasUsers ? 'with' : 'without'} access control`;
   return [
     ...wrong,
     '',
     `${servers}: ${holds} hold, ${doNotHold} do not, ${notTried} were not tried; ${(duration_ms / 1000).toFixed(1)} s.`,
-    ...removed.map((name) => `Removed ${name}, which an earlier run had left behind.`),
-    ...kept.map((name) => `Left ${name} alone: its run may still go on.`),
-    ...(left === null
-      ? []
-      : [`The scratch database ${left} could not be removed: drop it, or have the next run do it.`]),
+    ...removed.map((name) => `Removed ${name} of an earlier run.`),
+    ...kept.map((name) => `Kept ${name}: its run may still be in progress.`),
+    ...(left === null ? [] : [`The scratch database ${left} was not removed. Drop it, or run the probes again.`]),
   ];
 }
 
@@ -56,7 +56,7 @@ function wrongLines({
   return [`${name}: ${sentence}`, `  expected  ${expected}`, `  answered  ${answered}`, `  ${otherwise}`];
 }
 
-/** All probes with their sentences, and what they are about. */
+/** All probes with their sentences and topics. */
 export function listLines(probes: readonly Probe[]): string[] {
   return probes.flatMap((probe) => [
     probe.name,

@@ -1,28 +1,29 @@
 import { blockerText } from '@convoy/api/contract/commit-blocker';
 import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { Progress, VerificationSideProgress } from '@convoy/api/contract/progress';
-import { formatBar, formatBytes, formatCount, formatSeconds } from './quantity.js';
+import { bytesText, countText, durationText } from '@convoy/coordinator/dashboard/views/quantity';
+import { formatBar } from './bar.js';
 
 const barWidth = 40;
 
-/** Progress of one instance or, with the fields that it adds, of a fleet. */
+/** Progress of one instance or, with additional fields, of a fleet. */
 export type ShownProgress = Progress & Partial<FleetProgress>;
 
-/** One line that says it all, for logs and pipes. */
+/** The progress in one line, for logs and pipes. */
 export function progressLine(progress: ShownProgress): string {
   const copy = progress.collectionCopy;
   const parts = [progress.state, progress.info ?? undefined];
   if (copy)
     parts.push(
       `${percentOf(progress).toFixed(1)} %`,
-      `${formatBytes(copy.estimatedCopiedBytes)} of ${formatBytes(copy.estimatedTotalBytes)}`,
+      `${bytesText(copy.estimatedCopiedBytes)} of ${bytesText(copy.estimatedTotalBytes)}`,
     );
   parts.push(...ratesAndLag(progress));
   for (const warning of progress.warnings ?? []) parts.push(`warning ${warning.name}`);
   return parts.filter((part) => part !== undefined).join(' · ');
 }
 
-/** Several lines for a terminal: the whole, a bar, one line for each instance, warnings. */
+/** The progress in several lines, for a terminal: the fleet, a bar, one line per instance, warnings. */
 export function progressBlock(progress: ShownProgress): string[] {
   const copy = progress.collectionCopy;
   const head = [progress.state, progress.info ?? undefined, ...ratesAndLag(progress)]
@@ -30,8 +31,8 @@ export function progressBlock(progress: ShownProgress): string[] {
     .join(' · ');
   const lines = [head];
   if (copy) {
-    const remaining = !progress.secondsRemaining ? '' : `, ${formatSeconds(progress.secondsRemaining)} left`;
-    const bytes = `${formatBytes(copy.estimatedCopiedBytes)} of ${formatBytes(copy.estimatedTotalBytes)}`;
+    const remaining = !progress.secondsRemaining ? '' : `, ${durationText(progress.secondsRemaining)} left`;
+    const bytes = `${bytesText(copy.estimatedCopiedBytes)} of ${bytesText(copy.estimatedTotalBytes)}`;
     lines.push(
       `${formatBar(percentOf(progress), barWidth)} ${percentOf(progress).toFixed(1)} % (${bytes}${remaining})`,
     );
@@ -43,7 +44,7 @@ export function progressBlock(progress: ShownProgress): string[] {
   return lines;
 }
 
-/** Why no commit would be taken, once all is copied: before that it goes without saying. */
+/** Reasons that block a commit, once the copy is complete; before, it is obvious. */
 function blockerLines({ commitBlockers }: ShownProgress): string[] {
   const blockers = commitBlockers ?? [];
   return blockers.some(({ reason }) => reason === 'copying' || reason === 'notStarted')
@@ -51,18 +52,17 @@ function blockerLines({ commitBlockers }: ShownProgress): string[] {
     : blockers.map((blocker) => `no commit yet: ${blockerText(blocker)}`);
 }
 
-/** Only while there is something left to build. */
+/** Only while indexes remain to be built. */
 function indexLine({ indexBuilding }: ShownProgress): string[] {
   if (!indexBuilding || indexBuilding.indexesBuilt >= indexBuilding.totalIndexesToBuild) return [];
-  return [
-    `indexes: ${formatCount(indexBuilding.indexesBuilt)} of ${formatCount(indexBuilding.totalIndexesToBuild)} built`,
-  ];
+  return [`indexes: ${countText(indexBuilding.indexesBuilt)} of ${countText(indexBuilding.totalIndexesToBuild)} built`];
 }
 
 function verifierLine({ verification }: ShownProgress): string[] {
   if (!verification) return [];
   const side = ({ phase, hashedDocumentCount, estimatedDocumentCount }: VerificationSideProgress): string =>
-    `${phase ?? 'unknown'}, ${formatCount(hashedDocumentCount ?? 0)} of ${formatCount(estimatedDocumentCount ?? 0)} documents`;
+    `${phase ?? 'unknown'}, ${countText(hashedDocumentCount ?? 0)} of ` +
+    `${countText(estimatedDocumentCount ?? 0)} documents`;
   return [`verifier: source ${side(verification.source)}; destination ${side(verification.destination)}`];
 }
 
@@ -75,8 +75,8 @@ function oplogLine({ estimatedOplogTimeRemaining }: ShownProgress): string[] {
 function instanceLine(instance: FleetInstance): string {
   const parts = [
     `  ${instance.id}`,
-    instance.reachable ? (instance.state ?? 'unknown') : 'not heard of',
-    instance.estimatedCopiedBytes === null ? undefined : formatBytes(instance.estimatedCopiedBytes),
+    instance.reachable ? (instance.state ?? 'unknown') : 'no heartbeat',
+    instance.estimatedCopiedBytes === null ? undefined : bytesText(instance.estimatedCopiedBytes),
     ...ratesAndLag(instance),
     instance.error === null ? undefined : `${instance.error}: ${instance.errorDescription ?? ''}`,
   ];
@@ -92,16 +92,14 @@ interface Rates {
 
 function ratesAndLag({ copyBytesPerSecond, eventsPerSecond, totalEventsApplied, lagTimeSeconds }: Rates): string[] {
   const parts: string[] = [];
-  if (copyBytesPerSecond) parts.push(`${formatBytes(copyBytesPerSecond)}/s`);
+  if (copyBytesPerSecond) parts.push(`${bytesText(copyBytesPerSecond)}/s`);
   if (totalEventsApplied !== null)
-    parts.push(
-      `${formatCount(totalEventsApplied)} events${eventsPerSecond ? ` (${formatCount(eventsPerSecond)}/s)` : ''}`,
-    );
+    parts.push(`${countText(totalEventsApplied)} events${eventsPerSecond ? ` (${countText(eventsPerSecond)}/s)` : ''}`);
   if (lagTimeSeconds !== null) parts.push(`lag ${lagTimeSeconds} s`);
   return parts;
 }
 
-/** The fleet's own figure, or the copied part of an instance alone. */
+/** The fleet's own percentage, or the copied part of a lone instance. */
 function percentOf({ percent, collectionCopy }: ShownProgress): number {
   if (percent != null) return percent;
   return collectionCopy

@@ -1,14 +1,13 @@
 import type { ComparisonProgress, EndedComparison } from '@convoy/instance/process/comparison';
 import type { DescribedMismatch } from '@convoy/instance/verify/standalone/described-mismatch';
 import type { PathDifference } from '@convoy/instance/verify/compare/differing-paths';
-import { formatBytes, formatCount } from './quantity.js';
+import { bytesText, countText } from '@convoy/coordinator/dashboard/views/quantity';
 
 const verdictWords: Readonly<Record<EndedComparison['verdict'], string>> = {
-  equal: 'EQUAL: everything that was compared is the same on both sides.',
-  different: 'DIFFERENT: source and destination are not the same.',
-  undecided:
-    'UNDECIDED: some documents changed each time they were looked at and were never the same; stop the writes and run it again.',
-  incomplete: 'INCOMPLETE: what was compared is the same, but not everything could be compared.',
+  equal: 'EQUAL: everything compared is the same on both sides.',
+  different: 'DIFFERENT: source and destination differ.',
+  undecided: 'UNDECIDED: some documents kept changing and were never equal. Stop the writes and compare again.',
+  incomplete: 'INCOMPLETE: everything compared is the same, but some collections could not be compared.',
 };
 
 /** The result in one sentence. */
@@ -16,7 +15,7 @@ export function verdictLine({ verdict }: EndedComparison): string {
   return verdictWords[verdict];
 }
 
-/** One line that says how far a comparison is. */
+/** The progress of a comparison in one line. */
 export function comparisonLine(
   { phase, totals, generation, estimatedDocuments }: ComparisonProgress,
   bytesPerSecond: number,
@@ -26,15 +25,15 @@ export function comparisonLine(
     estimatedDocuments === 0 ? '' : ` (${Math.min(100, (100 * compared) / estimatedDocuments).toFixed(1)} %)`;
   const parts = [
     phase === 'checking again' ? `${phase}, generation ${generation}` : phase,
-    `${formatCount(compared)} of about ${formatCount(estimatedDocuments)} documents${percent}`,
-    ...(phase === 'comparing' ? [`${formatBytes(bytesPerSecond)}/s`] : []),
-    `${formatCount(totals.suspects)} to look at again`,
-    `${formatCount(totals.mismatches)} proven different`,
+    `${countText(compared)} of about ${countText(estimatedDocuments)} documents${percent}`,
+    ...(phase === 'comparing' ? [`${bytesText(bytesPerSecond)}/s`] : []),
+    `${countText(totals.suspects)} to compare again`,
+    `${countText(totals.mismatches)} proven different`,
   ];
   return parts.join(' · ');
 }
 
-/** A mismatch in one line: namespace, `_id`, and where it differs. */
+/** A mismatch in one line: namespace, `_id` and differing fields. */
 export function mismatchLine({ namespace, kind, _id, paths, proven }: DescribedMismatch): string {
   const where = paths.length === 0 ? '' : `: ${paths.map(pathText).join(', ')}`;
   return `${namespace} ${kind} ${JSON.stringify(_id)}${where}${proven ? '' : ' (kept changing)'}`;
@@ -56,16 +55,17 @@ function pathText({ path, kind, sourceType, destinationType }: PathDifference): 
   }
 }
 
-/** The result for people; of the mismatches the first ones. */
+/** The result as text, with the first mismatches. */
 export function resultLines(ended: EndedComparison, shown: readonly DescribedMismatch[]): string[] {
   const { totals, collections, differences, notCompared } = ended;
   const more = totals.mismatches + totals.suspects - shown.length;
   return [
     verdictLine(ended),
-    `${formatCount(collections)} collections, ${formatCount(totals.sourceDocuments)} documents of the source and ${formatCount(totals.destinationDocuments)} of the destination, ${formatBytes(totals.bytes)} read.`,
+    `${countText(collections)} collections, ${countText(totals.sourceDocuments)} documents of the source ` +
+      `and ${countText(totals.destinationDocuments)} of the destination, ${bytesText(totals.bytes)} read.`,
     ...differences.map(({ kind, namespace, detail }) => `${namespace} ${kind}: ${detail}`),
     ...shown.map(mismatchLine),
-    ...(more > 0 ? [`… and ${formatCount(more)} more documents`] : []),
+    ...(more > 0 ? [`… and ${countText(more)} more documents`] : []),
     ...notCompared.map(({ namespace, reason }) => `${namespace} was not compared: ${reason}`),
   ];
 }

@@ -2,24 +2,24 @@ import type { DescribedCluster, EndedComparison } from '@convoy/instance/process
 import type { ComparisonFilter } from '@convoy/instance/verify/standalone/compare-clusters';
 import type { ComparisonOptions } from '@convoy/instance/verify/standalone/comparison-dependencies';
 import type { DescribedMismatch } from '@convoy/instance/verify/standalone/described-mismatch';
-import { formatBytes, formatCount } from './quantity.js';
+import { bytesText, countText } from '@convoy/coordinator/dashboard/views/quantity';
 import { mismatchLine, verdictLine } from './verify-lines.js';
 
-/** What a report says besides the result itself. */
+/** Content of a report besides the result. */
 export interface ReportContext {
   filter: ComparisonFilter;
   options: ComparisonOptions;
   /** The first mismatches. */
   shown: readonly DescribedMismatch[];
-  /** File with all mismatches, when one was asked for. */
+  /** File with all mismatches, if requested. */
   mismatchFile: string | null;
 }
 
-/** The report for whoever signs a change ticket, as Markdown: what was compared, when, how, and with what result. */
+/** The Markdown report for a change ticket: what was compared, when, how, and the result. */
 export function verifyReport(ended: EndedComparison, context: ReportContext): string {
   const sections = [
     ['# Comparison of two MongoDB clusters', '', `**${verdictLine(ended)}**`],
-    ['## What was compared', '', ...comparedLines(ended, context)],
+    ['## Scope', '', ...comparedLines(ended, context)],
     ['## How', '', ...ruleLines(ended, context.options)],
     [
       '## Definitions',
@@ -41,15 +41,19 @@ function comparedLines(ended: EndedComparison, { filter }: ReportContext): strin
   return [
     `- Source: ${clusterText(ended.source)}`,
     `- Destination: ${clusterText(ended.destination)}`,
-    `- From ${new Date(started_ms).toISOString()} to ${new Date(ended_ms).toISOString()}${runs > 1 ? `, in ${runs} runs` : ''}`,
-    `- Filter: ${isFiltered ? code(JSON.stringify(filter)) : 'none, everything that users have'}`,
-    `- ${formatCount(ended.namespaces)} collections and views by their definitions, ${formatCount(ended.collections)} collections by their documents`,
-    `- ${formatCount(totals.sourceDocuments)} documents of the source, ${formatCount(totals.destinationDocuments)} of the destination, ${formatBytes(totals.bytes)} read in all`,
+    `- From ${new Date(started_ms).toISOString()} to ${new Date(ended_ms).toISOString()}` +
+      (runs > 1 ? `, in ${runs} runs` : ''),
+    `- Filter: ${isFiltered ? code(JSON.stringify(filter)) : 'none, all user data'}`,
+    `- ${countText(ended.namespaces)} collections and views by their definitions, ` +
+      `${countText(ended.collections)} collections by their documents`,
+    `- ${countText(totals.sourceDocuments)} documents of the source, ` +
+      `${countText(totals.destinationDocuments)} of the destination, ${bytesText(totals.bytes)} read in all`,
   ];
 }
 
 function clusterText({ host, kind, version, clusterId, shards }: DescribedCluster): string {
-  return `${kind === 'sharded' ? `sharded cluster of ${shards} shards` : 'replica set'} at ${host}, MongoDB ${version}, cluster id ${clusterId}`;
+  const topology = kind === 'sharded' ? `sharded cluster of ${shards} shards` : 'replica set';
+  return `${topology} at ${host}, MongoDB ${version}, cluster id ${clusterId}`;
 }
 
 function ruleLines(
@@ -57,28 +61,32 @@ function ruleLines(
   { rule, generationsMax }: ComparisonOptions,
 ): string[] {
   return [
-    'Every document of both sides was read at majority through the routers, without orphans, and compared byte for byte: values, types, and the order of fields; in capped collections the order of insertion too.',
-    'Each was compared as it was at one moment between begin and end; what was written to it later is covered only if no more was written after the begin.',
+    'Convoy read every document of both sides at majority through the routers, without orphans, and compared ' +
+      'them byte for byte: values, types and the order of fields, and in capped collections the order of ' +
+      'insertion.',
+    'Each comparison reflects one moment between start and end. Later writes are covered only if none ' +
+      'followed the start.',
     '',
-    `What differed was looked at again, ${generations} times (${generationsMax} at most). A difference is proven when neither side had changed for ${rule.settle_ms / 1000} s and over ${rule.looksMin} looks.`,
+    `Differing documents were compared again ${generations} times (at most ${generationsMax}). A difference ` +
+      `is proven when neither side changed for ${rule.settle_ms / 1000} s and ${rule.looksMin} comparisons.`,
     '',
     shardKeysCompared
       ? 'Shard keys were compared.'
-      : 'Shard keys were not compared: one side is a replica set, or they were said to differ.',
+      : 'Shard keys were not compared: one side is a replica set, or the user excluded them.',
   ];
 }
 
 function documentLines({ totals }: EndedComparison, { shown, mismatchFile }: ReportContext): string[] {
   const all = totals.mismatches + totals.suspects;
   const lines = [
-    `- ${formatCount(totals.mismatches)} proven different`,
-    `- ${formatCount(totals.suspects)} undecided: they kept changing and were never the same`,
-    `- ${formatCount(totals.agreed)} differed at first and were the same at a later look`,
+    `- ${countText(totals.mismatches)} proven different`,
+    `- ${countText(totals.suspects)} undecided: they kept changing and were never equal`,
+    `- ${countText(totals.agreed)} differed at first and were equal later`,
   ];
   if (shown.length > 0)
     lines.push(
       '',
-      `The first ${formatCount(shown.length)} of ${formatCount(all)}:`,
+      `The first ${countText(shown.length)} of ${countText(all)}:`,
       '',
       ...shown.map((mismatch) => `- ${mismatchLine(mismatch)}`),
     );

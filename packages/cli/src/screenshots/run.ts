@@ -16,26 +16,26 @@ interface Picture {
   readonly colorScheme: 'light' | 'dark';
   readonly width: number;
   readonly height: number;
-  /** Pixels of the picture for one of the page. */
+  /** Pixels of the picture per pixel of the page. */
   readonly scale: number;
 }
 
-/** What README shows. */
+/** The pictures of the README. */
 const pictures: readonly Picture[] = [
   { file: 'dashboard-light.png', colorScheme: 'light', width: 1440, height: 1540, scale: 1 },
   { file: 'dashboard-phone-dark.png', colorScheme: 'dark', width: 390, height: 844, scale: 1.5 },
 ];
-/** So that a clone stays small. */
+/** Keeps a clone small. */
 const pictureBytesMax = 300_000;
-/** Far enough for charts to show a course. */
+/** Late enough for charts to show a history. */
 const percentMin = 70;
-/** So many that the copy takes a while on a quiet machine too, and so few that the simulated oplog keeps them. */
+/** Enough for a copy that takes a while on a fast host, few enough for the simulated oplog. */
 const documents = '600000';
 const demoWithin_ms = 300_000;
 const copyWithin_ms = 900_000;
 const shownWithin_ms = 120_000;
 
-/** Takes pictures of the dashboard in the middle of a demo's copy. */
+/** Takes pictures of the dashboard during a demo's copy. */
 async function takePictures(folder: string): Promise<void> {
   await using closers = new Closers();
   const browser = await startBrowser();
@@ -50,7 +50,7 @@ async function takePictures(folder: string): Promise<void> {
     info === 'collection copy' && (percent ?? 0) >= percentMin;
   await follow(read, { what: `${percentMin} % of the copy`, limit_ms: copyWithin_ms, until: isHalfWay });
   mkdirSync(folder, { recursive: true });
-  // At the same time: on a quiet machine the copy is over within seconds.
+  // Concurrently: on a fast host the copy takes only seconds.
   const taken = await Promise.all(pages.map((page) => take(page)));
   for (const [at, { file }] of pictures.entries()) keep(join(folder, file), taken[at] ?? Buffer.alloc(0));
 }
@@ -73,7 +73,7 @@ function startDemo(scratch: ScratchFolder): Promise<Child> {
   });
 }
 
-/** A page that follows the fleet from the beginning, so that it has everything when its picture is taken. */
+/** A page that follows the fleet from the start, so that its picture has the whole history. */
 async function open(browser: Browser, url: string, { colorScheme, width, height, scale }: Picture): Promise<Page> {
   const page = await browser.newPage({ colorScheme, viewport: { width, height }, deviceScaleFactor: scale });
   await page.goto(url);
@@ -87,7 +87,7 @@ async function take(page: Page): Promise<Buffer> {
 }
 
 if (findChromium() === undefined) {
-  console.error('Pictures need a Chromium: there is none on the PATH; CHROMIUM_BIN may name one.');
+  console.error('Pictures need a Chromium, and there is none on the PATH. Install one or set CHROMIUM_BIN.');
   process.exitCode = 1;
 } else {
   await takePictures(process.argv[2] ?? 'docs/images');

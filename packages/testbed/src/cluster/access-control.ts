@@ -2,24 +2,24 @@ import { MongoClient } from 'mongodb';
 
 const password = 'secret';
 
-/** The users of a cluster that has access control, by name, with their roles. */
+/** The users of a cluster with access control, by name, with their roles. */
 const roles = {
   root: ['root'],
-  /** What docs/operations.md asks for, on a source and on a destination. */
+  /** The roles of docs/operations.md, on a source and on a destination. */
   migrator: ['backup', 'clusterMonitor', 'readAnyDatabase', 'clusterManager', 'readWriteAnyDatabase', 'restore'],
-  /** Refused while the writes of users are blocked. */
+  /** Rejected while user writes are blocked. */
   shopper: ['readWriteAnyDatabase', 'dbAdminAnyDatabase'],
 } as const;
 
 export type TestUser = keyof typeof roles;
 
-/** The same users as a simulated cluster takes them when it is started. */
+/** The same users in the form of a simulated cluster's options. */
 export const testUsers = Object.entries(roles).map(([user, held]) => ({ user, password, roles: [...held] }));
 
-/** Credentials as an instance's setting `shards` takes them: with them it reads the shards themselves. */
+/** Credentials in the form of an instance's setting `shards`, with which it reads the shards directly. */
 export const migratorCredentials = { user: 'migrator', password } as const;
 
-/** A connection string that logs in as a user. */
+/** A connection string with a user's login. */
 export function loginAs(connectionString: string, user: TestUser): string {
   const url = new URL(connectionString);
   [url.username, url.password] = [user, password];
@@ -28,33 +28,33 @@ export function loginAs(connectionString: string, user: TestUser): string {
 }
 
 /**
- * Straight to a shard.
+ * A direct connection string of a shard.
  * @param hosts `host:port` of each shard by its id
- * @throws Error where there is no shard of this id
+ * @throws Error for an unknown shard id
  */
 export function directTo(hosts: ReadonlyMap<string, string>, id: string): string {
   const host = hosts.get(id);
-  if (host === undefined) throw new Error(`There is no shard ${id}: there are ${[...hosts.keys()].join(', ')}.`);
+  if (host === undefined) throw new Error(`There is no shard ${id}. The shards are ${[...hosts.keys()].join(', ')}.`);
   return `mongodb://${host}/?directConnection=true`;
 }
 
-/** The connection strings of a cluster: to its router, or to the members of its replica set. */
+/** The connection strings of a cluster, to its router or replica set. */
 export interface ClusterAddresses {
-  /** As the migrator, where there is access control. */
+  /** As the migrator, with access control. */
   readonly connectionString: string;
-  /** As another user; the same for all users where there is no access control. */
+  /** As another user; without access control, the same for all. */
   connectionStringOf(user: TestUser): string;
 }
 
-/** The addresses of a cluster, from its connection string without a login. */
+/** A cluster's connection strings, from the one without a login. */
 export function addresses(bare: string, withUsers: boolean): ClusterAddresses {
   const connectionStringOf = (user: TestUser): string => (withUsers ? loginAs(bare, user) : bare);
   return { connectionString: connectionStringOf('migrator'), connectionStringOf };
 }
 
 /**
- * Makes all users on servers that have none yet.
- * @param connectionString without a login: servers let the first user be made from their own machine without one
+ * Creates all users on servers without any.
+ * @param connectionString without a login: servers accept the first user from the local host without one
  */
 export async function makeUsers(connectionString: string): Promise<void> {
   await makeUser(connectionString, 'root');

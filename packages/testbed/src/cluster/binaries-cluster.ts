@@ -39,7 +39,7 @@ export async function startBinariesCluster(
     children.push(child);
     return `127.0.0.1:${port}`;
   };
-  // SIGKILL, not a shutdown: the data is thrown away.
+  // SIGKILL instead of a shutdown: the data is discarded.
   const close = async () => {
     await Promise.all(children.map((child) => child.kill()));
   };
@@ -59,7 +59,7 @@ export async function startBinariesCluster(
   }
 }
 
-/** By it the servers know each other, and everybody else has to log in. */
+/** Authenticates the servers among each other and enables access control. */
 function keyFile(path: string): string {
   writeFileSync(path, randomBytes(96).toString('base64'), { mode: 0o600 });
   return path;

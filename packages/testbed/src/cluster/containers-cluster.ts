@@ -5,22 +5,21 @@ import { type Launch, startServers, storageArguments, waitingForConnections } fr
 import { serverVersion } from './server-version.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
-/** The image may have to be fetched first. */
+/** Time limit that includes pulling the image. */
 const readyWithin_ms = 300_000;
 const dataPath = '/data/db';
 
 /**
- * A cluster of containers, one for each `mongod` and `mongos`, as `startBinariesCluster` starts processes. They share the
- * network of the host (Linux), so that servers, routers and clients reach each other under the same addresses; a server
- * tells its own to everybody. testcontainers removes them also when this process dies.
+ * A cluster of containers, one per `mongod` and `mongos`, like the processes of `startBinariesCluster`. They use the
+ * host's network (Linux), so that servers, routers and clients reach each other under the same addresses, which servers
+ * report to clients. testcontainers also removes them when this process dies.
  * @param image for example `mongo:6.0`
  */
 export async function startContainersCluster(
   { name, topology, oplogBytes, withUsers, folder }: TestClusterOptions,
   image: string,
 ): Promise<TestCluster> {
-  if (withUsers)
-    throw new Error('Containers are started without access control: use MONGO_BIN for tests that need users.');
+  if (withUsers) throw new Error('Containers have no access control. Use MONGO_BIN for tests that need users.');
   const { GenericContainer, Wait } = await import('testcontainers');
   const containers: StartedTestContainer[] = [];
   const launch: Launch = async (server, program, args) => {
@@ -38,7 +37,7 @@ export async function startContainersCluster(
     const container = await new GenericContainer(image)
       .withNetworkMode('host')
       .withCommand(command)
-      // Its data is thrown away, and a memory disk keeps the machine's own out of the measurements.
+      // The data is discarded, and a memory disk keeps the host's disk out of the measurements.
       .withTmpFs({ [dataPath]: 'rw' })
       .withLogConsumer((stream) => stream.pipe(log))
       .withWaitStrategy(Wait.forLogMessage(waitingForConnections))

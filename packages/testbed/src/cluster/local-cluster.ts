@@ -8,20 +8,20 @@ import { startBinariesCluster } from './binaries-cluster.js';
 import { serverVersion } from './server-version.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
-/** A cluster for a test that runs in one process with what it tests. */
+/** A cluster for a test that runs in the same process as the tested code. */
 export interface LocalClusterOptions extends Pick<
   TestClusterOptions,
   'topology' | 'oplogBytes' | 'withUsers' | 'routers' | 'release'
 > {
-  /** How often idle simulated shards write an entry by themselves, in milliseconds; real ones write one every second. */
+  /** Interval of no-op oplog entries of idle simulated shards, in milliseconds; real ones write one every second. */
   readonly noopInterval_ms?: number;
 }
 
-/** What such a test needs of a cluster. */
+/** Options of such a cluster. */
 export type LocalCluster = Pick<TestCluster, 'backend' | 'connectionString' | 'connectionStringOf' | 'close'>;
 
 /**
- * Starts a cluster: real servers when MONGO_BIN names a folder with `mongod` and `mongos` and they are of the release,
+ * Starts a cluster: real servers when MONGO_BIN names a folder with `mongod` and `mongos` of the requested release,
  * otherwise a simulated one in this process, which takes some milliseconds.
  */
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
@@ -51,7 +51,9 @@ async function startBinaries(
   return { ...cluster, close };
 }
 
-/** A simulated cluster in this process: it starts in some milliseconds, and its code is as warm as that of the one before. */
+/**
+ * A simulated cluster in this process. It starts within milliseconds, with already compiled code after the first one.
+ */
 export async function startSimulatedHere(options: LocalClusterOptions): Promise<TestCluster> {
   const cluster = await simulate(options);
   const login = options.withUsers === true;
@@ -66,7 +68,7 @@ export async function startSimulatedHere(options: LocalClusterOptions): Promise<
   };
 }
 
-/** A simulated cluster, and the `host:port` of each shard by its id. */
+/** A simulated cluster, and each shard's `host:port` by id. */
 async function simulate(options: LocalClusterOptions): Promise<LocalCluster & { hosts: ReadonlyMap<string, string> }> {
   const { topology, oplogBytes, withUsers = false, release, noopInterval_ms } = options;
   const given = {
@@ -100,7 +102,7 @@ async function startMember(options: ReplicaSetOptions): Promise<Simulated> {
   };
 }
 
-/** The simulator's own address names its first router alone. */
+/** The simulator's own connection string names only its first router. */
 async function startSharded(shards: number, options: Omit<ClusterOptions, 'shards'>): Promise<Simulated> {
   const cluster = await startCluster({ shards, ...options });
   const hosts = new Map(cluster.shardMembers.map(({ id, identity }) => [id, identity.host]));

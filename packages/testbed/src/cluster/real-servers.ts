@@ -3,29 +3,32 @@ import { pollUntil } from '../process/poll-until.js';
 import { addresses, loginAs, makeUsers } from './access-control.js';
 import type { TestCluster } from './test-cluster.js';
 
-/** A mongod or mongos writes this line once it accepts connections (structured log of 4.4 and later). */
+/** Log line of a mongod or mongos that accepts connections (structured log of 4.4 and later). */
 export const waitingForConnections = /Waiting for connections/;
-/** An election among one member takes about as long as `electionTimeoutMillis`. */
+/** An election with one member takes about `electionTimeoutMillis`. */
 const primaryWithin_ms = 30_000;
-/** `replSetInitiate` on a set that exists already. */
+/** Error of `replSetInitiate` on an existing set. */
 const alreadyInitialized = 23;
 /** Keeps a cluster of two shards near 600 MB. */
 const cacheSizeGB = '0.5';
 const oplogMegabytesDefault = 1024;
 const megabyte = 2 ** 20;
-/** A server keeps what is later than its last checkpoint; with the usual one a minute a small oplog would hold more than its size. */
+/**
+ * A server keeps everything since its last checkpoint; with the default of one per minute a small oplog would exceed
+ * its size.
+ */
 const secondsBetweenCheckpoints = '1';
 
-/** Starts a server with arguments on a free port of 127.0.0.1; answers with its `host:port` once it accepts connections. */
+/** Starts a server on a free port of 127.0.0.1; returns its `host:port` once it accepts connections. */
 export type Launch = (server: string, program: 'mongod' | 'mongos', args: readonly string[]) => Promise<string>;
 
-/** What a cluster is, however its servers were started. */
+/** The parts of a cluster, whatever started its servers. */
 export type Described = Pick<
   TestCluster,
   'kind' | 'connectionString' | 'connectionStringOf' | 'shardIds' | 'shardConnectionString'
 >;
 
-/** Arguments of every mongod: small, and with an oplog of the wanted size. */
+/** Arguments of every mongod: small caches, and the requested oplog size. */
 export function storageArguments(dataPath: string, oplogBytes: number | undefined): string[] {
   const oplogMegabytes = oplogBytes === undefined ? oplogMegabytesDefault : Math.ceil(oplogBytes / megabyte);
   const args = ['--dbpath', dataPath, '--wiredTigerCacheSizeGB', cacheSizeGB, '--oplogSize', String(oplogMegabytes)];
@@ -33,8 +36,8 @@ export function storageArguments(dataPath: string, oplogBytes: number | undefine
 }
 
 /**
- * Starts the servers of a cluster, one member per replica set, and makes a cluster of them.
- * @param withUsers makes the users of `access-control.ts`; the servers must have been started with a key file then
+ * Starts a cluster's servers, one member per replica set, and connects them.
+ * @param withUsers creates the users of `access-control.ts`; needs servers with a key file
  */
 export function startServers(
   launch: Launch,
@@ -86,7 +89,7 @@ async function startSharded(
   };
 }
 
-/** A replica set of one member; answers with its host once it is primary. */
+/** A replica set of one member; returns its host once it is primary. */
 async function startSet(launch: Launch, setName: string, role: string[]): Promise<string> {
   const parameters = ['--setParameter', 'periodicNoopIntervalSecs=1', '--setParameter', 'enableTestCommands=1'];
   const host = await launch(setName, 'mongod', [...role, '--replSet', setName, ...parameters]);

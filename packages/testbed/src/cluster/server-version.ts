@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const buildInfo = z.object({ versionArray: z.tuple([z.number(), z.number(), z.number()]).rest(z.number()) });
 
-/** The servers' version as they tell it, for example [5, 0, 7]. */
+/** The version that the servers report, for example [5, 0, 7]. */
 export async function serverVersion(connectionString: string): Promise<readonly [number, number, number]> {
   const client = new MongoClient(connectionString);
   try {

@@ -7,10 +7,10 @@ import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
 const processScript = fileURLToPath(new URL('../../../simulator/dist/process.js', import.meta.url));
 
-/** A simulated cluster listens within a second; a machine under load may need longer. */
+/** A simulated cluster listens within a second; a loaded host may need longer. */
 const readyWithin_ms = 30_000;
 
-/** What the process prints once it listens: `host:port` of its servers. */
+/** Output of the process once it listens: `host:port` of its servers. */
 const readyLine = z.union([
   z.object({ router: z.string(), shards: z.array(z.string()) }),
   z.object({ replicaSet: z.string(), setName: z.string() }),

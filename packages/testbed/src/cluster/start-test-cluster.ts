@@ -6,8 +6,8 @@ import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
 /**
  * Starts a cluster on free ports of 127.0.0.1: real servers when MONGO_BIN names a folder with `mongod` and `mongos`,
- * containers when MONGO_IMAGE names an image with both, the simulator otherwise.
- * @throws Error when a server does not start, with the end of its output
+ * containers when MONGO_IMAGE names an image with both, otherwise the simulator.
+ * @throws Error with the end of a server's output when it does not start
  */
 export function startTestCluster(options: TestClusterOptions): Promise<TestCluster> {
   const { MONGO_BIN: binaries, MONGO_IMAGE: image } = process.env;

@@ -3,20 +3,20 @@ import { createWriteStream, openSync, type WriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { forgetProcess, reapProcess } from './reaper.js';
 
-/** How to start a process and to see that it is ready. */
+/** How to start a process and to detect that it is ready. */
 export interface ChildOptions {
   /** For messages, for example `instance shard0`. */
   name: string;
   command: string;
   args: readonly string[];
-  /** Added to this process's own environment. */
+  /** Additions to this process's environment. */
   env?: Readonly<Record<string, string>>;
-  /** Gives it a standard input that stays open until this process ends; without it there is none. */
+  /** Opens a standard input until this process ends; without it there is none. */
   holdInput?: boolean;
-  /** The first line of its output that matches says that it is ready. */
+  /** The first matching output line marks the process as ready. */
   ready: RegExp;
   readyWithin_ms: number;
-  /** All output is appended here. */
+  /** File for all output. */
   logFile: string;
 }
 
@@ -25,10 +25,10 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** How many of the last output lines an error message shows. */
+/** Number of output lines in an error message. */
 const tailLines = 15;
 
-/** How long a process may take to end by itself after SIGTERM before it is killed. */
+/** Time for an orderly end after SIGTERM, before SIGKILL. */
 const stopGrace_ms = 10_000;
 
 /** A process that never outlives this one: see `reaper.ts`. */
@@ -56,12 +56,13 @@ export class Child implements AsyncDisposable {
    * @throws Error with the last lines of its output when it ends or stays silent instead
    */
   static async start(options: ChildOptions): Promise<Child> {
-    // Opened at once: a child that does not start may be over before a stream has opened its file, and the folder gone.
+    // Opens the file immediately: a child that fails to start may be gone, along with the folder, before a stream opens
+    // it.
     const log = createWriteStream(options.logFile, { fd: openSync(options.logFile, 'a') });
     const process_ = spawn(options.command, options.args, {
       env: { ...process.env, ...options.env },
       stdio: [options.holdInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
-      // Its own process group: Ctrl-C in the terminal reaches this process alone, which then stops the others in order.
+      // Its own process group: Ctrl-C in the terminal reaches only this process, which then stops the others in order.
       detached: true,
     });
     const pid = process_.pid;
@@ -83,18 +84,18 @@ export class Child implements AsyncDisposable {
     return exit;
   }
 
-  /** Ends it without warning, as `kill -9` does. */
+  /** Kills it without warning, as `kill -9` does. */
   async kill(): Promise<Exit> {
     this.process.kill('SIGKILL');
     return this.exited;
   }
 
-  /** Lets it do nothing more, as on a machine that hangs: its connections stay open. */
+  /** Stops it like a hanging host: its connections stay open. */
   freeze(): void {
     this.process.kill('SIGSTOP');
   }
 
-  /** Lets it go on where it was frozen. */
+  /** Continues it after a stop. */
   thaw(): void {
     this.process.kill('SIGCONT');
   }

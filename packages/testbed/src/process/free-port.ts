@@ -4,18 +4,18 @@ import { createServer } from 'node:net';
 import { randomInt } from 'node:crypto';
 
 /**
- * Linux takes the ports of outgoing connections from 32768 on (`ip_local_port_range`): below, no connection that is made
- * while a server is still starting can take its port away.
+ * Linux assigns ports of outgoing connections from 32768 on (`ip_local_port_range`). Below, no connection can take the
+ * port of a server that is still starting.
  */
 const portMin = 15_000;
 const portMax = 32_000;
-/** With thousands of free ports, so many occupied ones in a row mean that something else is wrong. */
+/** With thousands of free ports, this many taken ones in a row have another cause. */
 const attemptsMax = 50;
 
 /**
- * A TCP port of 127.0.0.1 that nobody listens on at this moment, and that is given out once while this process lives.
- * For processes that must keep their port over a restart; whatever can choose a port by itself should.
- * @throws the failure to listen when no free port is found
+ * A free TCP port of 127.0.0.1 that this process returns only once. For processes that keep their port over a restart;
+ * others should let the system choose.
+ * @throws the failure to listen when it finds no free port
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
@@ -30,8 +30,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Holds the UDP port of the same number until this process ends. It keeps nobody from listening by TCP, and whoever looks for a
- * port leaves this number out: also while the process that is to listen on it starts, or starts again.
+ * Holds the UDP port of the same number until this process ends. It does not block TCP, but marks the port as taken for
+ * other callers, even while its server starts or restarts.
  */
 async function take(port: number): Promise<void> {
   const reservation = createSocket('udp4');

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Often enough not to be noticed, seldom enough not to be a load. */
+/** Short enough to go unnoticed, long enough to cause no load. */
 const interval_ms = 100;
 
 /**
- * Asks again and again until the answer is neither `false` nor `undefined`, and returns it.
- * @param what the condition, for the error: "… did not happen within 30 s: `what`"
- * @param check a condition; what it throws ends the wait at once
- * @throws Error when the time is over, or the signal's reason
+ * Repeats a check until it returns neither `false` nor `undefined`, and returns that value.
+ * @param what the condition, for the error: "Not within 30 s: `what`"
+ * @param check a condition; its errors end the wait immediately
+ * @throws Error at the time limit, or the signal's reason
  */
 export async function pollUntil<Answer>(
   what: string,

@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 /**
- * Outlives its parent by a moment: reads one JSON line per process or folder on standard input,
- * and when the parent is gone (its end of the pipe closes) kills and removes what is still listed.
+ * Outlives its parent briefly: reads one JSON line per process or folder on standard input. When the parent is gone
+ * (the pipe closes), it kills and removes what is still listed.
  */
 const pids = new Set<number>();
 const folders = new Set<string>();
@@ -29,6 +29,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself in the meantime.
+    // It has ended in the meantime.
   }
 }

@@ -6,22 +6,22 @@ const script = fileURLToPath(new URL('../../dist/process/reaper-process.js', imp
 
 let reaper: ChildProcess | undefined;
 
-/** Has the process killed when this one ends in whatever way, SIGKILL included. */
+/** Kills the process when this one ends in any way, even by SIGKILL. */
 export function reapProcess(pid: number): void {
   send({ action: 'add', pid });
 }
 
-/** Takes a process that has ended off the list, so that no later process with its number is hit. */
+/** Removes an ended process from the list, so that a later process with its id survives. */
 export function forgetProcess(pid: number): void {
   send({ action: 'remove', pid });
 }
 
-/** Has the folder removed when this process ends in whatever way. */
+/** Removes the folder when this process ends in any way. */
 export function reapFolder(folder: string): void {
   send({ action: 'add', folder });
 }
 
-/** Leaves the folder in place after all. */
+/** Keeps the folder after all. */
 export function forgetFolder(folder: string): void {
   send({ action: 'remove', folder });
 }
@@ -31,11 +31,11 @@ function send(entry: { action: 'add' | 'remove'; pid?: number; folder?: string }
   reaper.stdin?.write(`${JSON.stringify(entry)}\n`);
 }
 
-/** Detached, so that Ctrl-C in the terminal does not reach it before its work is done. */
+/** Detached, so that Ctrl-C in the terminal does not end it before its work is done. */
 function start(): ChildProcess {
   const child = spawn(process.execPath, [script], { detached: true, stdio: ['pipe', 'ignore', 'inherit'] });
   child.unref();
-  // A pipe to a child process is a socket, which unlike other streams can be left out of what keeps this process alive.
+  // A pipe to a child process is a socket, which unlike other streams need not keep this process alive.
   (child.stdin as unknown as { unref(): void }).unref();
   return child;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { forgetFolder, reapFolder } from './reaper.js';
 
-/** A new folder for logs and data of child processes; removed with this process unless it is kept. */
+/** A new folder for logs and data of child processes; removed with this process unless `keep` was called. */
 export class ScratchFolder implements Disposable {
   private kept = false;
 
@@ -20,7 +20,7 @@ export class ScratchFolder implements Disposable {
     return join(this.path, name);
   }
 
-  /** Leaves the folder in place, for somebody to read the logs. */
+  /** Keeps the folder, for reading the logs. */
   keep(): void {
     this.kept = true;
     forgetFolder(this.path);

@@ -11,8 +11,8 @@ const cacheFolder = fileURLToPath(new URL('../../../../.cache/', import.meta.url
 const download_ms = 120_000;
 
 /**
- * Unpacks Debian's `redis-server` with the libraries it needs into `.cache/redis`, without installing anything.
- * @returns undefined on systems without Debian's packages, or where they cannot be downloaded
+ * Unpacks Debian's `redis-server` with its libraries into `.cache/redis`, without installing it.
+ * @returns undefined on systems without Debian's packages, or when the download fails
  */
 export async function unpackDebianRedis(): Promise<RedisProgram | undefined> {
   const folder = join(cacheFolder, 'redis');
@@ -21,7 +21,7 @@ export async function unpackDebianRedis(): Promise<RedisProgram | undefined> {
     const work = mkdtempSync(join(cacheFolder, 'redis-unpacking-'));
     try {
       await download(work);
-      // One rename, so that a run that is broken off, or two at once, never leave half a folder.
+      // One rename, so that interrupted or concurrent runs never leave an incomplete folder.
       if (!existsSync(folder)) renameSync(join(work, 'root'), folder);
     } catch {
       return undefined;
@@ -32,7 +32,7 @@ export async function unpackDebianRedis(): Promise<RedisProgram | undefined> {
   return { path: writeLauncher(folder), origin: "Debian's package, unpacked into .cache" };
 }
 
-/** A program `redis-server` that finds its libraries by itself, in a folder of its own that may stand on the PATH. */
+/** A program `redis-server` that finds its libraries, in its own folder for the PATH. */
 function writeLauncher(folder: string): string {
   const bin = join(folder, 'launcher');
   const path = join(bin, 'redis-server');
@@ -54,7 +54,7 @@ async function download(work: string): Promise<void> {
   }
 }
 
-/** Libraries that Redis depends on and that this system has not installed. Of alternatives, which apt marks with a bar, the first. */
+/** Libraries that Redis needs and this system lacks. Of alternatives, which apt marks with a bar, the first. */
 async function missingLibraries(): Promise<string[]> {
   const { stdout } = await execFileAsync('apt-cache', ['depends', 'redis-tools']);
   const names = stdout.split('\n').flatMap((line, index, lines) => {

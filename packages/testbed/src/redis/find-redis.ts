@@ -13,23 +13,23 @@ const execFileAsync = promisify(execFile);
 /** A Redis for tests and the demo. */
 export interface Redis extends AsyncDisposable {
   readonly url: string;
-  /** Where it came from, for messages: a setting, a program's path, a container image, a package. */
+  /** Its origin, for messages: a setting, a program's path, a container image, a package. */
   readonly origin: string;
-  /** Its process, when it is one of this machine and ours. */
+  /** Its process, if this process started it on this host. */
   readonly pid?: number;
-  /** Ends it, unless it was only given by CONVOY_REDIS_URL. */
+  /** Stops it, unless it comes from CONVOY_REDIS_URL. */
   close(): Promise<void>;
 }
 
-/** The image may have to be fetched first. */
+/** Time limit that includes pulling the image. */
 const containerReadyWithin_ms = 180_000;
 const containerImage = 'redis:7-alpine';
 const dockerAnswersWithin_ms = 5_000;
 
 /**
- * Finds or starts a Redis, the first that there is: CONVOY_REDIS_URL, `redis-server` or `valkey-server` on the PATH,
- * a container, Debian's package unpacked into `.cache`.
- * @throws Error in one sentence that says what to install when there is none
+ * Finds or starts a Redis; the first of CONVOY_REDIS_URL, `redis-server` or `valkey-server` on the PATH, a container,
+ * Debian's package unpacked into `.cache`.
+ * @throws Error that says what to install, when there is none
  */
 export async function findRedis(folder: ScratchFolder): Promise<Redis> {
   const url = process.env['CONVOY_REDIS_URL'];
@@ -46,13 +46,14 @@ export async function findRedis(folder: ScratchFolder): Promise<Redis> {
   const unpacked = await unpackDebianRedis();
   if (unpacked) return RedisServer.start(unpacked, folder);
   throw new Error(
-    'Convoy needs Redis: install redis-server (or valkey-server), or start Docker, or set CONVOY_REDIS_URL to a running one.',
+    'Convoy needs Redis. Install redis-server (or valkey-server), start Docker, or set CONVOY_REDIS_URL to a ' +
+      'running one.',
   );
 }
 
 /**
- * Makes sure that there is a `redis-server` for tests that start and kill one by themselves.
- * @returns a folder to be put on the PATH; undefined when a server is there already, or none can be had
+ * Provides a `redis-server` for tests that start and kill one.
+ * @returns a folder for the PATH; undefined when a server exists already, or none is available
  */
 export async function redisFolder(): Promise<string | undefined> {
   if (programOnPath('redis-server')) return undefined;
@@ -81,7 +82,7 @@ async function hasDocker(): Promise<boolean> {
   }
 }
 
-/** The container ends with its standard input, so that it ends when this process does; see `watchInput`. */
+/** The container ends with its standard input, and therefore with this process; see `watchInput`. */
 async function startContainer(folder: ScratchFolder): Promise<Redis> {
   const port = await freePort();
   const watchInput = `redis-server --save '' & cat > /dev/null; kill $!; wait`;

@@ -5,7 +5,9 @@ import type { RedisProgram } from './redis-program.js';
 
 const readyWithin_ms = 20_000;
 
-/** A `redis-server` of this machine that is ours: it keeps nothing on disk, and can be killed, frozen and started again. */
+/**
+ * A `redis-server` on this host that we started: it stores nothing on disk, and can be killed, stopped and restarted.
+ */
 export class RedisServer implements AsyncDisposable {
   private constructor(
     readonly url: string,
@@ -14,7 +16,7 @@ export class RedisServer implements AsyncDisposable {
     private child: Child,
   ) {}
 
-  /** Starts it on a free port, which it keeps. BullMQ asks for `noeviction`, the default. */
+  /** Starts it on a free port, which it keeps. BullMQ requires `noeviction`, the default. */
   static async start({ path, origin }: RedisProgram, folder: ScratchFolder): Promise<RedisServer> {
     const port = await freePort();
     const launch = (): Promise<Child> =>
@@ -33,23 +35,23 @@ export class RedisServer implements AsyncDisposable {
     return this.child.pid;
   }
 
-  /** Ends it as `kill -9` does; all that it knew is lost. */
+  /** Kills it as `kill -9` does; it loses all data. */
   async kill(): Promise<void> {
     await this.child.kill();
   }
 
-  /** Starts it again under its address, empty, once it has ended. */
+  /** Restarts it under its address, empty, after it has ended. */
   async restart(): Promise<void> {
     await this.child.exited;
     this.child = await this.launch();
   }
 
-  /** Stops it without ending it (SIGSTOP): it takes connections and answers nothing. */
+  /** Stops it without ending it (SIGSTOP): it accepts connections and never replies. */
   freeze(): void {
     this.child.freeze();
   }
 
-  /** Lets it go on (SIGCONT). */
+  /** Continues it (SIGCONT). */
   thaw(): void {
     this.child.thaw();
   }

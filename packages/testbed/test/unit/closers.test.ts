@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Closers } from '@convoy/testbed/closers';
 
-test('closes the last one first, and all of them whatever fails', async () => {
+test('closes the last one first, and all despite failures', async () => {
   const closed: string[] = [];
   const closers = new Closers();
   closers.use({ [Symbol.dispose]: () => void closed.push('first') });

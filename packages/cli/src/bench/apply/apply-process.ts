@@ -7,12 +7,13 @@ import type { ApplyOrder, ApplyResult } from './apply-order.js';
 import { readyBatches } from './ready-batches.js';
 
 /**
- * Writes one workload from ready-made commands, as a process of its own: `node apply-process.js ORDER`. Every lane sends one command after
- * the other in a server session of its own, as retryable writes at majority. Prints an `ApplyResult` as its last line and waits for SIGTERM.
+ * Writes one workload from ready-made commands in its own process: `node apply-process.js ORDER`. Every worker sends
+ * one command after the other in its own server session, as retryable writes at majority. Prints an `ApplyResult` as
+ * its last line and waits for SIGTERM.
  */
 const order = JSON.parse(process.argv[2] ?? '') as ApplyOrder;
 const { signal } = new AbortController();
-// Made before anything is connected: it takes long, and the driver gives up connections that are not heard meanwhile.
+// Before connecting: this takes long, and the driver closes connections that are silent meanwhile.
 const workers = readyBatches(order.workload, order.form);
 const { router } = await openCluster('cluster1', order.target, { direct: false, signal });
 const cpuBefore = process.cpuUsage();
@@ -36,17 +37,18 @@ async function sendForWorker(client: NodeClient, commands: readonly RawWrite[]):
     await untilDue(operations);
     operations += command.statements.length;
     const { n, failures } = await client.write(command, { lsid, txnNumber }, { signal });
-    // A document that was inserted and deleted in one window is deleted without being there.
+    // A window may delete a document that it also inserted and that never existed.
     const isShort = n !== command.statements.length && command.kind !== 'delete';
     if (failures.length > 0 || isShort)
       throw new Error(
-        `A ready-made ${command.kind} failed: ${failures[0]?.message ?? `${n} of ${command.statements.length} matched`}`,
+        `A ready-made ${command.kind} failed: ` +
+          (failures[0]?.message ?? `${n} of ${command.statements.length} matched`),
       );
     txnNumber += 1n;
   }
 }
 
-/** Waits until a lane may send more, when it has sent so many operations of its part of the rate. */
+/** Waits until a worker may send more, according to its part of the rate. */
 async function untilDue(operations: number): Promise<void> {
   const { operationsPerSecond, form } = order;
   if (operationsPerSecond === undefined) return;

@@ -3,26 +3,26 @@ import { median } from '../copy/copy-rows.js';
 import type { ApplyMeasured } from './apply-order.js';
 import type { BatchForm } from './ready-batches.js';
 
-/** Part of the bare limit that the engine has to reach. */
+/** Required part of the bare limit. */
 const ofBareLimitMin = 0.8;
-/** The promise for an instance with the default bound of its buffers, however far it is behind. */
+/** Promised peak for an instance with the default buffer limit, whatever its lag. */
 const memoryMegabytesMax = 300;
 
 /** The runs of one workload. */
 export interface WorkloadMeasured {
-  /** For example `update 1 KB`. */
+  /** For example `update 1 kB`. */
   name: string;
   operations: number;
   sweep: { form: BatchForm; result: ApplyMeasured }[];
-  /** In the best form of the sweep. */
+  /** With the best form of the sweep. */
   bare: ApplyMeasured[];
   engine: ApplyMeasured[];
-  /** The goal against the bare limit is promised for it. */
+  /** Whether the goal against the bare limit applies. */
   promisesSpeed: boolean;
   ordered: { operations: number; result: ApplyMeasured };
 }
 
-/** The table of one workload; figures are medians of the rounds, peaks the highest. */
+/** The table of one workload: medians of the rounds, and the highest peaks. */
 export function workloadRows(measured: WorkloadMeasured): Row[] {
   const { name, operations, sweep, bare, engine, ordered } = measured;
   const row = (subject: string, metric: string, value: number, unit: string): Row => ({
@@ -34,7 +34,7 @@ export function workloadRows(measured: WorkloadMeasured): Row[] {
   const fraction = row('engine', 'rate of bare limit', rateOf(operations, engine) / rateOf(operations, bare), '×');
   return [
     ...sweep.map(({ form, result }) =>
-      row('bare limit', `${form.workers} lanes of ${form.operationsMax}`, rateOf(operations, [result]), '1/s'),
+      row('bare limit', `${form.workers} workers of ${form.operationsMax}`, rateOf(operations, [result]), '1/s'),
     ),
     row('bare limit', 'events', rateOf(operations, bare), '1/s'),
     row('bare limit', 'CPU per million events', cpuOf(operations, bare), 's'),
@@ -63,8 +63,9 @@ function rateOf(operations: number, results: readonly ApplyMeasured[]): number {
 }
 
 /**
- * The rates that the busiest processes allow: with a source and instances beside the destination a small machine has fewer processors than
- * busy processes, and the bare limit needs but two. None where servers cannot be looked at.
+ * The rates that the busiest processes allow. With a source and instances beside the destination, a small host has
+ * fewer processors than busy processes, while the bare limit needs only two. No rows for servers that cannot be
+ * measured.
  */
 function rateWithProcessors(bare: readonly ApplyMeasured[], engine: readonly ApplyMeasured[]): number[] {
   if ([...bare, ...engine].some(({ busiest_seconds }) => busiest_seconds === null)) return [];

@@ -13,13 +13,13 @@ import type { BatchForm } from './ready-batches.js';
 const applyScript = fileURLToPath(new URL('./apply-process.js', import.meta.url));
 const limit_ms = 300_000;
 
-/** Makes the workload's collection with its first documents. */
+/** Creates the workload's collection with its initial documents. */
 export async function prepare(client: MongoClient, workload: ApplyWorkload): Promise<void> {
   await shardByHash(client, workload, shards);
   await fill(client, workload);
 }
 
-/** Writes the workload's operations from ready-made commands, by a process of its own. */
+/** Writes the workload's operations from ready-made commands in a separate process. */
 export async function writeWorkload(
   target: TestCluster,
   folder: ScratchFolder,
@@ -42,7 +42,7 @@ export async function writeWorkload(
   });
 }
 
-/** The same into a destination that has nothing but the workload's first documents. */
+/** The same into a destination with only the workload's initial documents. */
 export async function writeBarely(
   clusters: BenchClusters,
   folder: ScratchFolder,

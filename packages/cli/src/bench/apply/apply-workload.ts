@@ -2,36 +2,36 @@ import { Random } from '../../demo/random.js';
 
 export type OperationKind = 'insert' | 'update' | 'replace' | 'delete';
 
-/** Shares of the kinds of operations; they need not add up to 1. */
+/** Weights of the kinds of operations; they need not add up to 1. */
 export type Mix = Readonly<Record<OperationKind, number>>;
 
-/** A repeatable sequence of single-document operations on documents with whole numbers as `_id`. */
+/** A reproducible sequence of single-document operations on documents with whole numbers as `_id`. */
 export interface ApplyWorkload {
   database: string;
   collection: string;
   /** Size of one document. */
   documentBytes: number;
-  /** Documents before the first operation, with `_id`s from 0. */
+  /** Initial documents, with `_id`s from 0. */
   documents: number;
   operations: number;
   mix: Mix;
-  /** Part of the updates and replacements that meet the same few documents; 0 spreads all of them evenly. */
+  /** Part of the updates and replacements on the few hot documents; 0 spreads all evenly. */
   hotFraction: number;
   seed: number;
 }
 
-/** One operation; the document that it leaves behind is told by `_id` and version alone. */
+/** One operation; `_id` and version determine its resulting document. */
 export interface Operation {
   kind: OperationKind;
   id: number;
-  /** Position in the sequence, from 1; documents from before have 0. */
+  /** Position in the sequence, from 1; initial documents have 0. */
   version: number;
 }
 
-/** As many documents are hot. */
+/** Number of hot documents. */
 const hotDocuments = 20;
 
-/** All operations in their order. None fails: inserts are of new `_id`s, all others of documents that are there. */
+/** All operations in order. None fails: inserts have new `_id`s, all others hit existing documents. */
 export function operationsOf(workload: ApplyWorkload): Operation[] {
   const random = new Random(workload.seed);
   const hot = workload.hotFraction > 0 ? Math.min(hotDocuments, workload.documents) : 0;

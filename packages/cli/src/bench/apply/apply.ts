@@ -10,7 +10,7 @@ interface Case {
   name: string;
   documentBytes: number;
   operations: number;
-  /** Documents before the first operation, as part of the operations. */
+  /** Initial documents, as part of the operations. */
   documentsFraction: number;
   mix: Mix;
   hotFraction: number;
@@ -20,10 +20,13 @@ interface Case {
 const only = (kind: keyof Mix): Mix => ({ insert: 0, update: 0, replace: 0, delete: 0, [kind]: 1 });
 const mixed: Mix = { insert: 25, update: 40, replace: 15, delete: 20 };
 
-/** 640,000 events together. Where a speed is promised there are so many that what a resumed instance begins with does not count. */
+/**
+ * 640,000 events in total. Cases with a promised speed are long enough that the start of a resumed instance does not
+ * matter.
+ */
 const cases: readonly Case[] = [
   {
-    name: 'insert 1 KB',
+    name: 'insert 1 kB',
     documentBytes: 1_000,
     operations: 200_000,
     documentsFraction: 0.01,
@@ -32,7 +35,7 @@ const cases: readonly Case[] = [
     promisesSpeed: true,
   },
   {
-    name: 'update 1 KB',
+    name: 'update 1 kB',
     documentBytes: 1_000,
     operations: 200_000,
     documentsFraction: 0.2,
@@ -50,7 +53,7 @@ const cases: readonly Case[] = [
     promisesSpeed: false,
   },
   {
-    name: 'mixed 1 KB',
+    name: 'mixed 1 kB',
     documentBytes: 1_000,
     operations: 80_000,
     documentsFraction: 0.5,
@@ -59,7 +62,7 @@ const cases: readonly Case[] = [
     promisesSpeed: false,
   },
   {
-    name: 'hot documents 1 KB',
+    name: 'hot documents 1 kB',
     documentBytes: 1_000,
     operations: 40_000,
     documentsFraction: 0.5,
@@ -68,7 +71,7 @@ const cases: readonly Case[] = [
     promisesSpeed: false,
   },
   {
-    name: 'mixed 10 KB',
+    name: 'mixed 10 kB',
     documentBytes: 10_000,
     operations: 20_000,
     documentsFraction: 0.5,
@@ -78,25 +81,29 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** What the bare limit is tried with; the best is compared with. */
+/** Forms of the bare limit; the best one counts. */
 const forms: readonly BatchForm[] = [
   { workers: 2, operationsMax: 1_000, order: 'folded' },
   { workers: 4, operationsMax: 1_000, order: 'folded' },
   { workers: 8, operationsMax: 1_000, order: 'folded' },
   { workers: 4, operationsMax: 4_000, order: 'folded' },
 ];
-/** As a peer sends them: as many workers as processors, 5,000 operations at most. */
+/** As other tools send them: one worker per processor, at most 5,000 operations. */
 const orderedForm: BatchForm = { workers: 2, operationsMax: 5_000, order: 'ordered' };
-/** What ordered batches are measured with: they are slow. */
+/** Operations for ordered batches, which are slow. */
 const orderedFraction = 0.1;
 
-/** Both take turns, so that another load of the machine meets both. */
+/** Both alternate, so that other load on the host affects both. */
 const rounds = 2;
 
-/** How fast the engine applies events, against ready-made unordered bulk writes. */
+const totalOperations = cases.reduce((sum, { operations }) => sum + operations, 0);
+
+/** Speed of applying events, compared with ready-made unordered bulk writes. */
 export const applyBenchmark: Benchmark = {
   name: 'apply',
-  description: `${cases.reduce((sum, { operations }) => sum + operations, 0)} recorded events, ${shards} → ${shards} shards by hashed _id: the engine (checkpoints every ${checkpoint_ms} ms) against ready-made bulk writes`,
+  description:
+    `${totalOperations} recorded events, ${shards} → ${shards} shards by hashed _id: the engine ` +
+    `(checkpoints every ${checkpoint_ms} ms) compared with ready-made bulk writes`,
   async run(context) {
     await using clusters = await BenchClusters.start(context.folder);
     const rows: Row[] = [];
@@ -129,7 +136,7 @@ async function measure(clusters: BenchClusters, one: Case, context: BenchmarkCon
   const sweep: WorkloadMeasured['sweep'] = [];
   for (const form of forms) {
     signal.throwIfAborted();
-    log(`${one.name}: ready-made writes in ${form.workers} lanes of ${form.operationsMax}`);
+    log(`${one.name}: ready-made writes, ${form.workers} workers of ${form.operationsMax}`);
     sweep.push({ form, result: await writeBarely(clusters, folder, workload, form) });
   }
   const best = sweep.reduce((fastest, each) => (each.result.seconds < fastest.result.seconds ? each : fastest)).form;

@@ -10,19 +10,20 @@ import type { ApplyMeasured } from './apply-order.js';
 import { prepare, writeWorkload } from './apply-run.js';
 import type { ApplyWorkload } from './apply-workload.js';
 
-/** Often enough to be exact, and next to nothing for the servers. */
+/** Frequent enough to be exact, and almost free for the servers. */
 const poll_ms = 20;
 const limit_ms = 300_000;
-/** The time of a run is told by checkpoints: more often than by default (1 s), so that it is exact. */
+/** Checkpoints determine the duration, so they are more frequent than by default (1 s). */
 export const checkpoint_ms = 100;
-/** So many operations of the same kinds are applied before the clock runs: a process that has only just begun translates its own code meanwhile. */
+/** Operations of the same kinds before the measurement: a new process is still compiling its code. */
 const warmUpOperations = 20_000;
-/** The fastest way that the source takes single operations. */
+/** The fastest way to write single operations to the source. */
 const recordForm = { workers: 4, operationsMax: 1_000, order: 'single' } as const;
 
 /**
- * Lets a fleet of its own copy the first documents and apply a like workload of another collection, pauses it while the workload is written
- * to the source, and measures from the resume request until every share's checkpoint has passed the last event.
+ * Starts a fleet that copies the initial documents and applies a similar workload of another collection. Pauses it
+ * while the workload is written to the source. Measures from the resume request until every sync task's checkpoint has
+ * passed the last event.
  */
 export async function applyByEngine(
   clusters: BenchClusters,
@@ -67,7 +68,7 @@ function warmUpOf(workload: ApplyWorkload): ApplyWorkload {
   };
 }
 
-/** Progress of one instance as far as it is asked here. */
+/** The used fields of one instance's progress. */
 type Seen = Awaited<ReturnType<InstanceProcess['client']['progress']>>['progress'];
 
 export async function untilAll(
@@ -83,7 +84,10 @@ export async function untilAll(
   }, signal);
 }
 
-/** Writes a note on every shard, so that no stream ends with its last event. @returns a time not below any event so far */
+/**
+ * Writes a note on every shard, so that no stream ends with its last event.
+ * @returns a time at or above every event so far
+ */
 export async function passBy({ source, sourceClient }: BenchClusters): Promise<Timestamp> {
   const { operationTime } = await sourceClient.db('admin').command({ ping: 1 });
   for (const id of source.shardIds) {
@@ -93,7 +97,7 @@ export async function passBy({ source, sourceClient }: BenchClusters): Promise<T
   return operationTime as Timestamp;
 }
 
-/** Resolves once the checkpoints of all shares have passed a time. */
+/** Resolves once the checkpoints of all sync tasks have passed a time. */
 export async function untilPassed(
   destination: MongoClient,
   shardIds: readonly string[],
@@ -110,13 +114,12 @@ export async function untilPassed(
 async function untilTrue(condition: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
   const begin = performance.now();
   while (!(await condition())) {
-    if (performance.now() - begin > limit_ms)
-      throw new Error(`The engine did not get there within ${limit_ms / 1000} s.`);
+    if (performance.now() - begin > limit_ms) throw new Error(`The engine did not finish within ${limit_ms / 1000} s.`);
     await delay(poll_ms, undefined, { signal });
   }
 }
 
-/** A figure counts only when the work was done. */
+/** A result counts only if the work was done. */
 async function compare(
   { sourceClient, destinationClient }: BenchClusters,
   { database, collection }: ApplyWorkload,

@@ -8,12 +8,12 @@ import { readUsage } from '../process-usage.js';
 import { untilAll } from './engine-apply.js';
 import type { IdleMeasured } from './steady-rows.js';
 
-/** What begins with a migration is over by then, and an instance without anything to do has come to rest, which takes it 10 s. */
+/** After this time the start is over and an idle instance has settled, which takes 10 s. */
 const settle_ms = 13_000;
 const watch_ms = 20_000;
 const body = { source: 'cluster0', destination: 'cluster1', verification: { enabled: false } } as const;
 
-/** CPU of instances that follow a source without writes: members of a fleet with Redis, and a lone one. */
+/** CPU of instances that follow a source without writes: fleet members with Redis, and a lone one. */
 export async function measureIdle(clusters: BenchClusters, context: BenchmarkContext): Promise<IdleMeasured[]> {
   const options = { source: clusters.source, destination: clusters.destination, folder: context.folder };
   await clusters.emptyDestination();

@@ -4,28 +4,29 @@ import type { RawWrite } from '@convoy/instance/cluster/node-client';
 import { documentMaker } from '../copy/bench-documents.js';
 import { type ApplyWorkload, type Operation, operationsOf } from './apply-workload.js';
 
-/** How operations are put into bulk commands. */
+/** How operations form bulk commands. */
 export interface BatchForm {
   workers: number;
-  /** Operations that are looked at together at most. */
+  /** Maximum operations per window. */
   operationsMax: number;
   /**
-   * `folded`: unordered, one statement per document of a window. `single`: unordered, one statement per operation, so that a window
-   * ends where a document comes again. `ordered`: one statement per operation in the given order, a command per run of one kind.
+   * `folded`: unordered, one statement per document of a window. `single`: unordered, one statement per operation; a
+   * window ends where a document repeats. `ordered`: one statement per operation in the given order, and a command per
+   * run of one kind.
    */
   order: 'folded' | 'single' | 'ordered';
 }
 
-/** A statement of a kind of command. */
+/** A statement of a write command. */
 interface Statement {
   kind: RawWrite['kind'];
   bytes: Uint8Array;
 }
 
-/** The commands of every lane, in the order in which they are to be sent. A document's operations are all in one lane. */
+/** Every worker's commands in sending order. All operations of a document belong to one worker. */
 export function readyBatches(workload: ApplyWorkload, form: BatchForm): RawWrite[][] {
   const workers: Operation[][] = Array.from({ length: form.workers }, () => []);
-  // The multiplier spreads neighbours; which lane it is does not matter.
+  // The multiplier spreads neighbours; any worker will do.
   for (const operation of operationsOf(workload))
     workers[(Math.imul(operation.id, 0x9e3779b1) >>> 8) % form.workers]?.push(operation);
   const statementOf = statementMaker(workload);
@@ -91,7 +92,7 @@ function runsOf(statements: readonly Statement[]): Statement[][] {
   return runs;
 }
 
-/** The one operation per document that does what all of the window's do. */
+/** The one operation per document with the effect of all the window's operations. */
 function folded(window: readonly Operation[]): Operation[] {
   const byId = new Map<number, Operation>();
   for (const operation of window) {
@@ -124,7 +125,7 @@ function statementMaker({ documentBytes }: ApplyWorkload): (operation: Operation
   };
 }
 
-/** What an update changes. */
+/** The fields that an update changes. */
 function changeOf(version: number): Document {
   return { value: new BSON.Double(version + 0.5) };
 }

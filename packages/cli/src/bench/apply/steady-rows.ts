@@ -1,16 +1,16 @@
 import { type Row, withGoal } from '../benchmark.js';
 
-/** A share of the bare limit at which writes were sent for a while. */
+/** One step: writes at a fraction of the bare limit for a while. */
 export interface RateStep {
   fraction: number;
   wantedPerSecond: number;
-  /** What the source took. */
+  /** The source's acknowledged writes. */
   writtenPerSecond: number;
-  /** The highest lag that an instance told meanwhile. */
+  /** The highest lag that an instance reported in that time. */
   lagMax_seconds: number;
-  /** From the last write until every share's checkpoint had passed it. */
+  /** From the last write until every sync task's checkpoint had passed it. */
   drain_seconds: number;
-  /** CPU time of the instances meanwhile. */
+  /** CPU time of the instances in that time. */
   cpu_seconds: number;
   operations: number;
 }
@@ -22,9 +22,12 @@ export interface IdleMeasured {
   cpuFraction: number;
 }
 
-/** A rate holds when the engine is this near behind the last write: a checkpoint every 100 ms, and the servers' answers. */
+/**
+ * The engine keeps up with a rate when it is at most this far behind the last write: a checkpoint every 100 ms, and the
+ * servers' replies.
+ */
 const drainMax_seconds = 2;
-/** A source that takes less than this of what was wanted is the limit, not the engine. */
+/** Below this part of the requested writes, the source is the limit, not the engine. */
 const writtenMin = 0.9;
 const idlePercentMax = 2;
 

@@ -12,12 +12,12 @@ import type { BatchForm } from './ready-batches.js';
 import { holds, type RateStep, sourceHolds, steadyRows } from './steady-rows.js';
 
 const fractions = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1] as const;
-/** How long each rate is kept up. */
+/** Duration of each rate. */
 const step_seconds = 10;
 const bareOperations = 60_000;
 const poll_ms = 250;
 const bareForm: BatchForm = { workers: 4, operationsMax: 1_000, order: 'folded' };
-/** Small batches, so that the rate is even. */
+/** Small batches for an even rate. */
 const pacedForm: BatchForm = { workers: 4, operationsMax: 100, order: 'single' };
 const base: Omit<ApplyWorkload, 'operations'> = {
   database: 'bench',
@@ -29,10 +29,12 @@ const base: Omit<ApplyWorkload, 'operations'> = {
   seed: 1,
 };
 
-/** What an instance does in everyday operation: how fast a source may write until it is left behind, and what waiting costs. */
+/** An instance in normal operation: the maximum rate it keeps up with, and its cost while idle. */
 export const steadyBenchmark: Benchmark = {
   name: 'steady',
-  description: `writes of 1 KB at growing rates for ${step_seconds} s each, until the engine no longer holds; CPU of instances without anything to do`,
+  description:
+    `writes of 1 kB at growing rates for ${step_seconds} s each, until the engine falls behind; CPU of idle ` +
+    'instances',
   async run(context) {
     await using clusters = await BenchClusters.start(context.folder);
     const operations = Math.max(200, Math.round(bareOperations * context.scale));
@@ -40,7 +42,7 @@ export const steadyBenchmark: Benchmark = {
     const bare = await writeBarely(clusters, context.folder, { ...base, operations }, bareForm);
     const barePerSecond = operations / bare.seconds;
     const steps = await measureRates(clusters, barePerSecond, context);
-    context.log('nothing to do');
+    context.log('idle');
     await clusters.empty();
     return steadyRows(barePerSecond, steps, await measureIdle(clusters, context));
   },
@@ -80,7 +82,7 @@ async function measureRates(
     const step = await measureRate(clusters, fleet, workload, wantedPerSecond, fraction, signal, folder);
     steps.push(step);
     if (!holds(step) || !sourceHolds(step)) break;
-    // What the step has inserted is there for the next one.
+    // The next step finds the documents that this one inserted.
     documents += operationsOf(workload).filter(({ kind }) => kind === 'insert').length;
   }
   return steps;
@@ -118,7 +120,7 @@ async function measureRate(
   };
 }
 
-/** The highest lag that the instances tell until the signal. */
+/** The highest lag that the instances report until the signal. */
 async function watchLag(instances: Fleet['instances'], signal: AbortSignal): Promise<number> {
   let highest = 0;
   while (!signal.aborted) {

@@ -4,7 +4,7 @@ import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { Closers } from '@convoy/testbed/closers';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 
-/** Databases that belong to the servers. */
+/** Databases of the servers. */
 const ownDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
 
 export const shards = 2;
@@ -36,7 +36,7 @@ export class BenchClusters implements AsyncDisposable {
     }
   }
 
-  /** Drops everything on the destination, the engine's state included. */
+  /** Drops everything on the destination, including the engine's state. */
   emptyDestination(): Promise<void> {
     return dropDatabases(this.destinationClient);
   }

@@ -1,6 +1,6 @@
 import { BSON, type Document, type MongoClient } from 'mongodb';
 
-/** A sharded collection of equal documents with the whole numbers from 0 as `_id`. */
+/** A sharded collection of equally large documents with whole numbers from 0 as `_id`. */
 export interface BenchCollection {
   database: string;
   collection: string;
@@ -9,12 +9,12 @@ export interface BenchCollection {
   documents: number;
 }
 
-/** Inserts of one command: far below the server's bound of 48 MB and its 100,000 statements. */
+/** Inserts per command: far below the server's limits of 48 MB and 100,000 statements. */
 const insertBytes = 4_000_000;
 const insertDocumentsMax = 2_000;
 const parallelInserts = 4;
 
-/** Makes documents of one size: three small fields and text that fills the rest. */
+/** Creates documents of one size: three small fields, and text for the rest. */
 export function documentMaker(documentBytes: number): (id: number) => Document {
   const bare = BSON.calculateObjectSize(benchDocument(0, ''));
   const padding = 'x'.repeat(Math.max(0, documentBytes - bare));
@@ -25,7 +25,7 @@ function benchDocument(id: number, text: string): Document {
   return { _id: id, group: id % 1_000, value: new BSON.Double(id / 7), text };
 }
 
-/** Creates the collection, sharded by hashed `_id` over all shards; the balancer is stopped. */
+/** Creates the collection, sharded by hashed `_id` over all shards, and stops the balancer. */
 export async function shardByHash(
   client: MongoClient,
   { database, collection }: BenchCollection,

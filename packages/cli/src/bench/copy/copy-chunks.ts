@@ -13,10 +13,12 @@ const collection: BenchCollection = {
   documents: 20_000,
 };
 
-/** What a chunk costs beside its documents, where neighbours lie on one shard and where no two do. */
+/** Cost of a chunk besides its documents, with neighbouring chunks on one shard or on different ones. */
 export const copyChunksBenchmark: Benchmark = {
   name: 'copy-chunks',
-  description: `${collection.documents} documents of 1 KB in ${counts.join(', ')} chunks: what a chunk costs, against its bare round trips`,
+  description:
+    `${collection.documents} documents of 1 kB in ${counts.join(', ')} chunks: cost per chunk, compared with ` +
+    'its bare round trips',
   async run(context) {
     await using clusters = await BenchClusters.start(context.folder);
     return [

@@ -8,10 +8,12 @@ const counts = [1, 100, 1_000, 5_000] as const;
 const documents = 20_000;
 const documentBytes = 1_000;
 
-/** What a collection costs beside its documents. */
+/** Cost of a collection besides its documents. */
 export const copyCollectionsBenchmark: Benchmark = {
   name: 'copy-collections',
-  description: `${documents} documents of 1 KB in ${counts.join(', ')} collections: what a collection costs, against its bare round trips`,
+  description:
+    `${documents} documents of 1 kB in ${counts.join(', ')} collections: cost per collection, compared with ` +
+    'its bare round trips',
   async run(context) {
     await using clusters = await BenchClusters.start(context.folder);
     const steps: GrowthStep[] = [];
@@ -22,7 +24,7 @@ export const copyCollectionsBenchmark: Benchmark = {
         documentBytes,
       };
       context.signal.throwIfAborted();
-      context.log(`${wanted.collections} collections: making them`);
+      context.log(`${wanted.collections} collections: creating them`);
       await makeCollections(clusters.sourceClient, clusters.source.shardIds, wanted);
       context.log(`${wanted.collections} collections: bare round trips`);
       const bare_seconds = await copyBarely(clusters.sourceClient, clusters.destinationClient, wanted);

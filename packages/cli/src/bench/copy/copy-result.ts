@@ -1,14 +1,14 @@
-/** What one copy of a case took. */
+/** Cost of one copy of a case. */
 export interface CopyResult {
   /** From the first read to the last acknowledgement. */
   seconds: number;
-  /** CPU time of the copying processes meanwhile. */
+  /** CPU time of the copying processes in that time. */
   cpu_seconds: number;
   /** The highest resident memory of one of them. */
   peakMemoryBytes: number;
 }
 
-/** The engine's; the base's figures are those of the copy alone. */
+/** The engine's result; the base fields concern only the copy. */
 export interface EngineResult extends CopyResult {
   /** From the start request to the first read. */
   initialisation_seconds: number;

@@ -2,17 +2,17 @@ import { type Row, withGoal } from '../benchmark.js';
 import type { CopyResult, EngineResult } from './copy-result.js';
 import type { LoopConcurrency } from './loop-order.js';
 
-/** Part of the bare loop's throughput that the engine has to reach. */
+/** Required part of the bare loop's throughput. */
 const ofBareLoopMin = 0.95;
-/** What raw bytes have to gain over decoded documents, at the size at which it is promised. */
+/** Required gain of raw bytes over decoded documents, at the promised size. */
 const overDecodingMin = 1.4;
 const cpuOfDecodingMax = 0.5;
-/** The promise for an instance with the default bound of its buffers. */
+/** Promised peak for an instance with the default buffer limit. */
 const memoryMegabytesMax = 300;
 
 /** The copies of documents of one size, in the order of the rounds. */
 export interface SizeMeasured {
-  /** For example `1 KB`. */
+  /** For example `1 kB`. */
   name: string;
   bytes: number;
   documents: number;
@@ -20,7 +20,7 @@ export interface SizeMeasured {
   raw: CopyResult[];
   engine: EngineResult[];
   decoded: CopyResult[];
-  /** The goals against decoding are promised for this size. */
+  /** Whether the goals against decoding apply to this size. */
   promisesOverDecoding: boolean;
 }
 
@@ -107,6 +107,6 @@ function peakMegabytes(results: readonly CopyResult[]): number {
 export function median<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {
   const sorted = items.map(valueOf).sort((a, b) => a - b);
   const middle = sorted[Math.floor((sorted.length - 1) / 2)];
-  if (middle === undefined) throw new RangeError('a median of nothing');
+  if (middle === undefined) throw new RangeError('a median of no values');
   return middle;
 }

@@ -8,17 +8,17 @@ import type { LoopConcurrency } from './loop-order.js';
 import { runLoop } from './loop-run.js';
 
 /**
- * Sizes of documents, and how much is copied of each: long enough that what the engine's two processes need once, such as compiling
- * code that runs for the first time, is a small part of a copy.
+ * Document sizes and the bytes to copy of each. Large enough that one-time costs of the engine's two processes, such as
+ * compiling code, are a small part.
  */
 const sizes = [
   { name: '200 B', documentBytes: 200, bytes: 160_000_000, promisesOverDecoding: false },
-  { name: '1 KB', documentBytes: 1_000, bytes: 1_000_000_000, promisesOverDecoding: true },
-  { name: '10 KB', documentBytes: 10_000, bytes: 1_000_000_000, promisesOverDecoding: false },
+  { name: '1 kB', documentBytes: 1_000, bytes: 1_000_000_000, promisesOverDecoding: true },
+  { name: '10 kB', documentBytes: 10_000, bytes: 1_000_000_000, promisesOverDecoding: false },
   { name: '1 MB', documentBytes: 1_000_000, bytes: 1_200_000_000, promisesOverDecoding: false },
 ] as const;
 
-/** What the bare loop is tried with; the best is compared with. */
+/** Forms of the bare loop; the best one counts. */
 const concurrencies: readonly LoopConcurrency[] = [
   { readersPerShard: 1, writesPerReader: 1 },
   { readersPerShard: 1, writesPerReader: 3 },
@@ -27,13 +27,15 @@ const concurrencies: readonly LoopConcurrency[] = [
   { readersPerShard: 4, writesPerReader: 4 },
 ];
 
-/** Everybody takes turns, each round in another order, so that another load of the machine meets all. */
+/** All alternate, each round in another order, so that other load on the host affects all. */
 const rounds = 3;
 
-/** How fast the engine copies, against a loop that does nothing else and against one that decodes. */
+/** Speed of the engine's copy, compared with a minimal loop and with one that decodes. */
 export const copyBenchmark: Benchmark = {
   name: 'copy',
-  description: `documents of ${sizes.map(({ name }) => name).join(', ')}, ${shards} → ${shards} shards: the engine against a bare loop of raw reads and inserts and a decoding copy`,
+  description:
+    `documents of ${sizes.map(({ name }) => name).join(', ')}, ${shards} → ${shards} shards: ` +
+    'the engine compared with a bare loop of raw reads and inserts, and a decoding copy',
   async run(context) {
     await using clusters = await BenchClusters.start(context.folder);
     const rows: Row[] = [];

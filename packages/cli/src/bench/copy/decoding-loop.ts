@@ -1,10 +1,10 @@
 import { type Collection, type Document, MongoClient } from 'mongodb';
 import { loopBatchDocuments, type LoopOrder, rangesOf } from './loop-order.js';
 
-/** Documents whose inserts of one command stay below the bound of a message, 48 MB. */
+/** Documents per insert command, below the message limit of 48 MB. */
 const insertBytesMax = 16_000_000;
 
-/** The bare loop with nothing but the driver's public API: documents are decoded into objects and encoded again. */
+/** The bare loop with the driver's public API only: it decodes documents into objects and encodes them again. */
 export function openDecodingLoop(order: LoopOrder): Promise<() => Promise<number>> {
   const { database, collection, documents } = order.collection;
   const clients = order.sourceShards.map((connectionString) => new MongoClient(connectionString));

@@ -6,11 +6,11 @@ import { readUsage } from '../process-usage.js';
 import type { BenchClusters } from './bench-clusters.js';
 import type { EngineResult } from './copy-result.js';
 
-/** Between looks at an instance while begin or end are near: exact enough for a copy of some seconds. */
+/** Polling interval near the start and the end: exact enough for a copy of some seconds. */
 const poll_ms = 50;
-/** In between: an answer costs an instance a millisecond, which would count as the copy's. */
+/** Interval in between: a reply costs an instance a millisecond, which would count for the copy. */
 const idlePoll_ms = 400;
-/** From this part of the bytes on the end is near. */
+/** The end is near from this part of the bytes on. */
 const nearlyAll = 0.8;
 const limit_ms = 600_000;
 
@@ -19,7 +19,9 @@ interface Moment {
   cpu_seconds: number;
 }
 
-/** Copies everything on the source into an empty destination by a fleet of its own, from the start request to copy done. */
+/**
+ * Copies the whole source into an empty destination with a new fleet, from the start request to the end of the copy.
+ */
 export async function runEngine(clusters: BenchClusters, { folder, signal }: BenchmarkContext): Promise<EngineResult> {
   await clusters.emptyDestination();
   const { source, destination } = clusters;
@@ -55,7 +57,10 @@ export async function runEngine(clusters: BenchClusters, { folder, signal }: Ben
   };
 }
 
-/** The copy has begun, and of all instances together most is still to come; each tells its own part and the total of all. */
+/**
+ * True when the copy has started and most bytes of all instances remain; each reports its own part and the common
+ * total.
+ */
 function isFarFromEnd(seen: readonly Progress[]): boolean {
   if (!seen.every(({ info }) => info === progressInfo.collectionCopy)) return false;
   const copied = seen.reduce((bytes, { collectionCopy }) => bytes + (collectionCopy?.estimatedCopiedBytes ?? 0), 0);

@@ -1,23 +1,23 @@
 import { type Row, withGoal } from '../benchmark.js';
 import type { EngineResult } from './copy-result.js';
 
-/** Noise of short runs is not growth. */
+/** Allowance for noise of short runs, which is not growth. */
 const growthMax = 1.5;
-/** Bare round trips that take less than this are lost in what two runs differ by. */
+/** Shorter bare round trips are within the noise between two runs. */
 const noise_seconds = 1;
 
-/** One run with a number of things of one kind. */
+/** One run with a number of items. */
 export interface GrowthStep {
   count: number;
   engine: EngineResult;
-  /** The least that the commands for these things take. */
+  /** Duration of the minimal commands for these items. */
   bare_seconds: number;
 }
 
 /**
- * What one more thing costs the engine from step to step, in milliseconds and as a multiple of its bare round trips. What a run costs
- * in any case is in every step and so in no difference.
- * @param thing one of them, for example `collection`
+ * The engine's cost of one more item from step to step, in milliseconds and as a multiple of its bare round trips. A
+ * run's fixed costs cancel out in the differences.
+ * @param thing one item, for example `collection`
  */
 export function growthRows(thing: string, steps: readonly GrowthStep[]): Row[] {
   const differences = steps.slice(1).map((step, index) => perThing(step, steps[index] ?? step));
@@ -29,8 +29,8 @@ export function growthRows(thing: string, steps: readonly GrowthStep[]): Row[] {
 }
 
 /**
- * The last multiple against the first that can be told from noise: the first step may add so few things that their bare round trips are
- * less than what two runs differ by.
+ * The last multiple divided by the first one above the noise: the first step may add so few items that their bare round
+ * trips are within the noise between two runs.
  */
 function growthOf(thing: string, differences: readonly Difference[]): Row[] {
   const last = differences.at(-1);
@@ -58,7 +58,7 @@ interface Difference {
   engine_ms: number;
   cpu_ms: number;
   bare_ms: number;
-  /** Of all things that were added. */
+  /** Of all added items. */
   bare_seconds: number;
   multiple: number;
 }

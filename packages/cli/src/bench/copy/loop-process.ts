@@ -5,7 +5,8 @@ import type { LoopOrder } from './loop-order.js';
 import { openRawLoop } from './raw-loop.js';
 
 /**
- * Carries out one order as a process of its own: `node loop-process.js ORDER`. Prints a `CopyResult` as its last line and waits for SIGTERM.
+ * Runs one order in its own process: `node loop-process.js ORDER`. Prints a `CopyResult` as its last line and waits for
+ * SIGTERM.
  */
 const order = JSON.parse(process.argv[2] ?? '') as LoopOrder;
 const copy = await (order.use === 'raw' ? openRawLoop(order) : openDecodingLoop(order));

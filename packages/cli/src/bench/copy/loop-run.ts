@@ -9,7 +9,7 @@ import type { LoopOrder, LoopConcurrency } from './loop-order.js';
 const loopScript = fileURLToPath(new URL('./loop-process.js', import.meta.url));
 const limit_ms = 300_000;
 
-/** Copies the collection into an empty destination by a loop in a process of its own. */
+/** Copies the collection into an empty destination with a loop in a separate process. */
 export async function runLoop(
   clusters: BenchClusters,
   folder: ScratchFolder,

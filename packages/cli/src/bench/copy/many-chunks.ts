@@ -13,8 +13,8 @@ export function chunkRanges(documents: number, chunks: number): { min: Document;
 }
 
 /**
- * Shards the empty collection by `_id` into as many chunks, by zones as Convoy does it: two commands for each range.
- * @param neighbours how many chunks beside each other lie on one shard before the next has its turn
+ * Shards the empty collection by `_id` into that many chunks, by zones as Convoy does: two commands per range.
+ * @param neighbours number of consecutive chunks on one shard
  * @returns seconds
  */
 export async function shardIntoChunks(

@@ -1,11 +1,11 @@
 import { type MongoClient } from 'mongodb';
 import { documentMaker } from './bench-documents.js';
 
-/** Collections are spread over databases as users have them; the databases over the shards. */
+/** Spreads collections over databases as users do, and databases over the shards. */
 const collectionsPerDatabase = 100;
 const parallel = 8;
 
-/** Equal unsharded collections of together `documents` documents. */
+/** Equal unsharded collections with `documents` documents in total. */
 export interface ManyCollections {
   collections: number;
   documents: number;
@@ -18,7 +18,7 @@ export interface NamedCollection {
   documents: number;
 }
 
-/** Their names and how many documents each has. */
+/** Their names and document counts. */
 export function namedCollections({ collections, documents }: ManyCollections): NamedCollection[] {
   return Array.from({ length: collections }, (_, index) => ({
     database: `bench${Math.floor(index / collectionsPerDatabase)}`,
@@ -27,7 +27,7 @@ export function namedCollections({ collections, documents }: ManyCollections): N
   }));
 }
 
-/** Makes them, the databases' primary shards in turn. */
+/** Creates them, with alternating primary shards of the databases. */
 export async function makeCollections(
   client: MongoClient,
   shardIds: readonly string[],
@@ -49,8 +49,8 @@ export async function makeCollections(
 }
 
 /**
- * The command round trips that copying a collection cannot do without, as many at once as the engine does: `listIndexes` and `find`
- * on the source, `create` and `insert` on the destination.
+ * The minimal command round trips of copying a collection, with the engine's concurrency: `listIndexes` and `find` on
+ * the source, `create` and `insert` on the destination.
  * @returns seconds for all of them
  */
 export async function copyBarely(

@@ -3,8 +3,8 @@ import { openCluster } from '@convoy/instance/cluster/open-cluster';
 import { loopBatchDocuments, type LoopOrder, rangesOf } from './loop-order.js';
 
 /**
- * The least that a copy can do: reads each shard in order of `_id`, several ranges at once, and inserts what it read, as raw bytes
- * and through the same driver, with no state, no order between ranges and no regard for changes.
+ * The minimal copy: reads each shard in `_id` order, several ranges at once, and inserts the raw bytes through the same
+ * driver. It has no state, no order between ranges, and ignores changes.
  */
 export async function openRawLoop(order: LoopOrder): Promise<() => Promise<number>> {
   const { signal } = new AbortController();

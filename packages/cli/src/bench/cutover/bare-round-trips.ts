@@ -4,18 +4,18 @@ import { benchNamespace } from '../bench-data.js';
 
 const scratch = { database: 'bench_bare', collection: 'notes' } as const;
 const bareIndex = 'bare_value';
-/** Each is measured so often; the median counts. */
+/** Repetitions of each; the median counts. */
 const rounds = 5;
-/** A server that has nothing new answers after this long. */
+/** Time limit of a server's reply without news. */
 const awaitData_ms = 10;
 
-/** Both clusters of a committed migration, as somebody who may do everything. */
+/** Both clusters of a committed migration, with a user that has all privileges. */
 export interface CutOverClients {
   source: MongoClient;
   destination: MongoClient;
 }
 
-/** Median milliseconds of the bare commands that a step cannot do without, sent by a plain client one after the other. */
+/** Median milliseconds of each step's minimal commands, sent by a plain client one after the other. */
 export async function measureBare(clients: CutOverClients): Promise<Map<LeaderStep, number>> {
   const { source, destination } = clients;
   const medians = new Map<LeaderStep, number>();
@@ -133,7 +133,9 @@ async function block(client: MongoClient, blocked: boolean): Promise<void> {
   await client.db('admin').command({ setUserWriteBlockMode: 1, global: blocked });
 }
 
-/** From a write until a stream of the whole cluster shows it: the stream waits until every shard has passed its time. */
+/**
+ * From a write until a stream of the whole cluster shows it: the stream waits until every shard has passed its time.
+ */
 async function streamPassed(client: MongoClient): Promise<void> {
   const stream: ChangeStream = client.watch([{ $match: { 'ns.db': scratch.database } }], {
     maxAwaitTimeMS: awaitData_ms,

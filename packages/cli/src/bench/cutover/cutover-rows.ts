@@ -1,30 +1,30 @@
 import { commitSteps, type LeaderStep } from '@convoy/instance/lifecycle/migration/steps';
 import { type Row, withGoal } from '../benchmark.js';
 
-/** One cut-over, all times in milliseconds of the epoch. */
+/** One cut-over, with all times in milliseconds since 1970. */
 export interface CutOverMeasured {
   commandAt_ms: number;
-  /** When all instances had answered that they have the command. */
+  /** When all instances had accepted the command. */
   acceptedAt_ms: number;
-  /** When the leader had done each step. */
+  /** When the leader had finished each step. */
   steps: ReadonlyMap<string, number>;
   refusedAt_ms: number;
   /** When progress showed `canWrite`. */
   canWriteAt_ms: number;
   writtenPerSecond: number;
-  /** Acknowledged writes that the destination does not have. */
+  /** Acknowledged writes that the destination lacks. */
   missing: number;
   acknowledged: number;
 }
 
-/** The time that a cut-over may take where idle servers tick every second. */
+/** Allowed duration of a cut-over on servers whose idle clock ticks every second. */
 const cutOverMax_ms = 2_000;
 /** The last step before an application may write. */
 const opens = 'writesAllowed' satisfies LeaderStep;
 
 /**
- * The rows of several cut-overs of one kind: medians for the times, the sum of what is missing.
- * @param bare milliseconds that the bare commands of a step take
+ * The rows of several cut-overs of one kind: medians of the times, and the sum of missing writes.
+ * @param bare duration of each step's bare commands in milliseconds
  */
 export function cutOverRows(
   name: string,
@@ -34,7 +34,7 @@ export function cutOverRows(
   const row = (metric: string, value: number, unit: string): Row => ({ case: name, metric, value, unit });
   const passed = commitSteps.slice(0, commitSteps.indexOf(opens) + 1);
   const times = [
-    ['command taken', (one: CutOverMeasured) => one.acceptedAt_ms - one.commandAt_ms] as const,
+    ['command accepted', (one: CutOverMeasured) => one.acceptedAt_ms - one.commandAt_ms] as const,
     ...passed.map((step, at) => [step, (one: CutOverMeasured) => stepTime(one, step, passed[at - 1])] as const),
   ];
   const bareSum = passed.reduce((sum, step) => sum + (bare.get(step) ?? 0), 0);
@@ -53,7 +53,7 @@ export function cutOverRows(
       cutOverMax_ms,
     ),
     row('bare round trips of all steps', bareSum, 'ms'),
-    row('first refused write to canWrite', median(cutOvers.map((one) => one.canWriteAt_ms - one.refusedAt_ms)), 'ms'),
+    row('first rejected write to canWrite', median(cutOvers.map((one) => one.canWriteAt_ms - one.refusedAt_ms)), 'ms'),
     row(
       'acknowledged writes',
       cutOvers.reduce((sum, { acknowledged }) => sum + acknowledged, 0),
@@ -71,7 +71,7 @@ export function cutOverRows(
   ];
 }
 
-/** The first step begins when all have the command. */
+/** The first step starts when all have accepted the command. */
 function stepTime({ steps, acceptedAt_ms }: CutOverMeasured, step: string, before: string | undefined): number {
   return (steps.get(step) ?? NaN) - (before === undefined ? acceptedAt_ms : (steps.get(before) ?? NaN));
 }

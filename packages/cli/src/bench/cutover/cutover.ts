@@ -15,22 +15,24 @@ import { PacedWriters, writersCount } from './paced-writers.js';
 import { StepLog } from './step-log.js';
 
 const shards = 2;
-/** The first release whose servers can be closed to their users and opened again. */
+/** The first release whose servers can block and unblock user writes. */
 const release = '6.0';
 const documents = 20_000;
 const writesPerSecond = 1_000;
-/** So long the writers write while changes are applied, before the commit. */
+/** Duration of the writes before the commit, while changes are applied. */
 const writing_ms = 5_000;
 const repetitions = 3;
 const poll_ms = 5;
-/** They are passed at once where nothing is verified. */
+/** Steps that are passed immediately without a verifier. */
 const verifyingSteps: readonly LeaderStep[] = ['documentsVerified', 'verifiedAgain'];
 const commitWithin_ms = 120_000;
 
-/** How long users cannot write, and that nothing is lost in that time. */
+/** How long users cannot write, and that no write is lost in that time. */
 export const cutOverBenchmark: Benchmark = {
   name: 'cutover',
-  description: `${shards} → ${shards} shards, ${writesPerSecond} writes/s until users get the block error: from the commit to canWrite, by step, beside the bare commands that each step needs`,
+  description:
+    `${shards} → ${shards} shards, ${writesPerSecond} writes/s until users get the block error: from the ` +
+    'commit to canWrite, by step, beside the bare commands that each step needs',
   async run(context) {
     const rows: Row[] = [];
     for (const [name, verified] of [
@@ -94,7 +96,7 @@ async function open({ folder, scale }: BenchmarkContext): Promise<Fixture> {
   }
 }
 
-/** A unique and a TTL index are among what a commit restores. */
+/** A unique and a TTL index, which a commit restores. */
 async function load(client: MongoClient, loaded: number): Promise<void> {
   const { database, collection } = benchNamespace;
   await client.db('admin').command({ enableSharding: database });
@@ -138,7 +140,7 @@ async function cutOver(
   const acceptedAt_ms = Date.now();
   const canWriteAt_ms = await untilCanWrite(fleet, signal);
   await writers.refused;
-  if (writers.refusedAt_ms === null) throw new Error('No write was refused.');
+  if (writers.refusedAt_ms === null) throw new Error('No write was rejected.');
   await untilAll(fleet.instances, ({ state }) => state === 'COMMITTED', signal);
   const { writtenPerSecond, refusedAt_ms } = writers;
   return {
@@ -153,7 +155,7 @@ async function cutOver(
   };
 }
 
-/** When the coordinator shows that writes are permitted, as a cut-over script sees it. */
+/** When the coordinator shows that writes are allowed, as a cut-over script sees it. */
 async function untilCanWrite({ coordinator }: Fleet, signal: AbortSignal): Promise<number> {
   const end_ms = performance.now() + commitWithin_ms;
   while ((await coordinator.client.progress({ signal })).progress.canWrite !== true) {

@@ -2,23 +2,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Collection, type MongoClient, MongoServerError } from 'mongodb';
 import { benchDocument, benchNamespace } from '../bench-data.js';
 
-/** Enough for the rate where a write takes some 40 ms. They share the documents evenly. */
+/** Writers for the rate where a write takes about 40 ms. Each has an equal part of the documents. */
 export const writersCount = 50;
-/** A server's answer to a user whose writes are blocked. */
+/** A server's error code for users while their writes are blocked. */
 const blockedCode = 371;
-/** New documents get `_id`s from here. */
+/** `_id`s of new documents start here. */
 const firstNewId = 10_000_000;
 const perSecond = 1_000;
 
 type Documents = Collection<{ _id: number; writes?: number }>;
 
-/** Users who write documents of their own at a rate, each one write after the other, until they are refused. */
+/** Users who write their own documents at a rate, one write after the other, until the server rejects them. */
 export class PacedWriters {
-  /** What the cluster has acknowledged: how often each document was written. */
+  /** The cluster's acknowledged writes: the number of writes of each document. */
   readonly acknowledged = new Map<number, number>();
-  /** When the first was refused, in milliseconds of the epoch. */
+  /** When the first write was rejected, in milliseconds since 1970. */
   refusedAt_ms: number | null = null;
-  /** Resolves once all were refused. */
+  /** Resolves once all writers were rejected. */
   readonly refused: Promise<void>;
   private readonly from_ms = Date.now();
   /** Acknowledged writes. */
@@ -38,12 +38,12 @@ export class PacedWriters {
     this.refused.catch(() => undefined);
   }
 
-  /** Acknowledged writes per second, up to now or to the refusal. */
+  /** Acknowledged writes per second, until now or the rejection. */
   get writtenPerSecond(): number {
     return (this.writes * perSecond) / (this.last_ms - this.from_ms);
   }
 
-  /** Documents of a cluster that are not as the source has acknowledged them. */
+  /** A cluster's documents that differ from the source's acknowledged writes. */
   async missingOn(client: MongoClient): Promise<number> {
     const documents: Documents = client.db(benchNamespace.database).collection(benchNamespace.collection);
     const found = new Map<number, number>();

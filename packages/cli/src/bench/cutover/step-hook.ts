@@ -1,5 +1,6 @@
 /*
- * Loaded into instances by `--import`: appends every step that the leader has done, and when, to a file as a line of JSON.
+ * Instances load it by `--import`. It appends every finished step of the leader, with its time, to a file as JSON
+ * lines.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { appendFileSync } from 'node:fs';

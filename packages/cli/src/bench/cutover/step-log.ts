@@ -4,7 +4,7 @@ import { z } from 'zod';
 const hook = new URL('./step-hook.js', import.meta.url).href;
 const line = z.object({ step: z.string(), at_ms: z.number() });
 
-/** The steps of the instances that are started while it is there, as they tell them. */
+/** The leader's steps, as reported by instances that start during its life. */
 export class StepLog implements Disposable {
   private readonly optionsBefore = process.env['NODE_OPTIONS'];
 
@@ -14,7 +14,7 @@ export class StepLog implements Disposable {
     process.env['CONVOY_STEP_LOG'] = file;
   }
 
-  /** When each step was done for the last time, in milliseconds of the epoch. */
+  /** When each step was last finished, in milliseconds since 1970. */
   read(): Map<string, number> {
     const lines = readFileSync(this.file, 'utf8').split('\n').filter(Boolean);
     return new Map(lines.map((text) => line.parse(JSON.parse(text))).map(({ step, at_ms }) => [step, at_ms]));

@@ -8,18 +8,18 @@ import { StagedFleet } from './staged-fleet.js';
 
 const instanceCounts = [2, 16, 64];
 const namespaceCounts = [10, 500, 5_000];
-/** How long one size is watched, in seconds. */
+/** Measured seconds per size. */
 const watched_seconds = 20;
 const firstMessageWithin_ms = 60_000;
 
-/** What one page has measured of itself. */
+/** Measurements of one page. */
 interface PageStats {
   /** Milliseconds of each update. */
   updates: number[];
   heapBytes: number;
 }
 
-/** Time per update in the page, its memory, the bytes of its stream, and what it costs the coordinator. */
+/** The page's update time, memory and stream size, and the coordinator's cost. */
 export const dashboardBenchmark: Benchmark = {
   name: 'dashboard',
   description: 'the dashboard with 2, 16 and 64 instances and 10, 500 and 5,000 collections',
@@ -66,9 +66,10 @@ async function measure(
       streamBytes(fleet.coordinator.url, seconds),
       delay(seconds * 1000, undefined, { signal }),
     ]);
-    // A program for the page is a text: what belongs to browsers alone has no types here.
+    // The program for the page is a text, since browser objects have no types here.
     const stats: PageStats = await page.evaluate(
-      '({updates: performance.getEntriesByName("update").map(({duration}) => duration), heapBytes: performance.memory.usedJSHeapSize})',
+      '({updates: performance.getEntriesByName("update").map(({duration}) => duration), heapBytes: ' +
+        'performance.memory.usedJSHeapSize})',
     );
     const busy_seconds = (await mainThread_seconds(session)) - busyBefore_seconds;
     const coordinator = readUsage([fleet.coordinator.pid]);
@@ -91,13 +92,13 @@ async function measure(
   }
 }
 
-/** Seconds for which the page's main thread has worked: programs, styles, layout and drawing. */
+/** Busy seconds of the page's main thread: scripts, styles, layout and painting. */
 async function mainThread_seconds(session: CDPSession): Promise<number> {
   const { metrics } = await session.send('Performance.getMetrics');
   return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN;
 }
 
-/** Bytes that a second listener gets in so many seconds, the first whole message included. */
+/** Bytes that a second client receives in this many seconds, including the first complete message. */
 async function streamBytes(url: string, seconds: number): Promise<number> {
   const ending = new AbortController();
   const timer = setTimeout(() => ending.abort(), seconds * 1000);

@@ -13,11 +13,13 @@ import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 const report_ms = 250;
 const post_ms = 2_000;
 const mebibyte = 1024 * 1024;
-/** The staged migration runs for six hours by now. */
+/** Age of the staged migration: six hours. */
 const started_ms = Date.now() - 6 * 3_600_000;
 const logger = createLogger({ verbosity: 'FATAL' });
 
-/** Instances of this process that report a copy and sync nothing, and a coordinator process that serves its dashboard. */
+/**
+ * Instances in this process that report a copy without syncing, and a coordinator process that serves their dashboard.
+ */
 export class StagedFleet implements AsyncDisposable {
   readonly #timers: NodeJS.Timeout[] = [];
   #step = 0;
@@ -74,7 +76,7 @@ export class StagedFleet implements AsyncDisposable {
       at_ms: started_ms + at * 50_000,
       kind: 'phase' as const,
       level: 'info' as const,
-      text: `Entry ${at} of the time line.`,
+      text: `Entry ${at} of the timeline.`,
     }));
     first?.publishDetails('history', { interval_ms: 30_000, points, timeline, entriesDropped: 0 });
   }

@@ -7,18 +7,18 @@ import { FleetDirector } from '@convoy/coordinator/director/fleet-director';
 import { RedisFleet } from '@convoy/coordinator/fleet/redis-fleet';
 import { createLogger } from '@convoy/instance/logging/logger';
 
-/** Instances report this often, whether they have news or not. */
+/** Interval of the instances' reports, with or without news. */
 const report_ms = 250;
 const readyWithin_ms = 60_000;
 const look_ms = 50;
 
-/** Instances in this process, and one coordinator, that meet on a Redis and sync nothing. */
+/** Instances in this process and one coordinator that use one Redis and sync nothing. */
 export class FleetOfSize implements AsyncDisposable {
   readonly name: string;
   readonly director: FleetDirector;
   readonly #members: { fleet: RedisFleet; report: InstanceReport }[] = [];
   readonly #reporting: NodeJS.Timeout;
-  /** Whether the figures of every report differ from those before. */
+  /** Whether every report has new values. */
   isCopying = false;
   #copied = 0;
 
@@ -32,14 +32,14 @@ export class FleetOfSize implements AsyncDisposable {
     this.#reporting = setInterval(() => this.#report(), report_ms);
   }
 
-  /** Starts all instances and waits until the coordinator has heard of every one. */
+  /** Starts all instances and waits until the coordinator has received every one's report. */
   static async start(url: string, size: number): Promise<FleetOfSize> {
     const fleet = new FleetOfSize(`bench-${size}-${process.pid}`, url);
     await fleet.director.open();
     await Promise.all(Array.from({ length: size }, (_, at) => fleet.#join(url, `shard${at}`)));
     const end_ms = performance.now() + readyWithin_ms;
     while (fleet.director.instances().length < size || fleet.director.snapshot().leader === null) {
-      if (performance.now() > end_ms) throw new Error(`A fleet of ${size} instances has not found itself.`);
+      if (performance.now() > end_ms) throw new Error(`A fleet of ${size} instances is not complete in time.`);
       await delay(look_ms);
     }
     return fleet;

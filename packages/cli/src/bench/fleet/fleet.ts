@@ -6,23 +6,25 @@ import { RedisObserver, type RedisUsage } from './redis-usage.js';
 const sizes = [2, 8, 64] as const;
 const measuredSeconds = 15;
 const commandsSent = 9;
-/** A figure may be this much above what its growth with the size allows, for noise. */
+/** Allowance for noise above a value's permitted growth with the size. */
 const tolerance = 1.25;
 
-/** What one size of fleet costs. */
+/** Cost of one fleet size. */
 interface Measured {
   size: number;
   idle: RedisUsage;
   copying: RedisUsage;
-  /** Milliseconds from the command to the last answer, the median of several. */
+  /** Median milliseconds from the command to the last reply. */
   fanOut_ms: number;
   commandsPerFanOut: number;
 }
 
-/** What instances cost by being a fleet, without anything that they sync. */
+/** Cost of instances as fleet members, without any sync. */
 export const fleetBenchmark: Benchmark = {
   name: 'fleet',
-  description: `fleets of ${sizes.join(', ')} instances in one process: fan-out of a command, and what Redis does while they are idle or report figures`,
+  description:
+    `fleets of ${sizes.join(', ')} instances in one process: fan-out of a command, and the load of Redis while ` +
+    'they are idle or report',
   async run({ folder, scale, log, signal }) {
     await using redis = await findRedis(folder);
     using observer = new RedisObserver(redis.url);
@@ -55,11 +57,11 @@ async function measure(fleet: FleetOfSize, observer: RedisObserver, size: number
 async function fanOut({ director }: FleetOfSize): Promise<number> {
   const startedAt_ms = performance.now();
   const { success } = await director.command('pause', {});
-  if (!success) throw new Error('An instance has not answered a command.');
+  if (!success) throw new Error('An instance did not reply to a command.');
   return performance.now() - startedAt_ms;
 }
 
-/** Beside the smallest fleet nothing may grow faster than the number of instances. */
+/** Compared with the smallest fleet, nothing may grow faster than the number of instances. */
 function rowsOf({ size, idle, copying, fanOut_ms, commandsPerFanOut }: Measured, smallest: Measured): Row[] {
   const growing = (metric: string, value: number, least: number, unit: string): Row =>
     withGoal(

@@ -4,18 +4,18 @@ import { RedisConnections } from '@convoy/coordinator/redis/connections';
 import type { RedisConnection } from '@convoy/coordinator/redis/redis-connection';
 import { createLogger } from '@convoy/instance/logging/logger';
 
-/** How long a reply may take. */
+/** Time limit of a reply. */
 const call_ms = 10_000;
 
-/** What a Redis did for a fleet in one second. */
+/** Redis' load by a fleet in one second. */
 export interface RedisUsage {
   /** Of clients and of their scripts. */
   commandsPerSecond: number;
-  /** Published messages times those who listen to their channel. */
+  /** Published messages times the subscribers of their channel. */
   messagesPerSecond: number;
-  /** To all its clients, this observer among them. */
+  /** To all its clients, including this observer. */
   bytesSentPerSecond: number;
-  /** Share of one core that this process, with all instances in it, was busy. */
+  /** Busy part of one core by this process, which runs all instances. */
   cpuPercent: number;
 }
 
@@ -24,7 +24,7 @@ interface Counters {
   bytesSent: number;
 }
 
-/** Looks at a Redis from outside of the fleet. Its own commands are a few per measurement. */
+/** Measures a Redis from outside the fleet, with a few commands per measurement. */
 export class RedisObserver implements Disposable {
   readonly #connections: RedisConnections;
   readonly #client: RedisConnection;

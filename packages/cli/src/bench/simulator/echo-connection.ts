@@ -2,17 +2,17 @@ import type { Socket } from 'node:net';
 import { greeting, insertReply, type StoredBatches } from './echo-replies.js';
 
 const headerBytes = 16;
-/** Header, flags, section kind, size, element type and the longest command name that is looked at. */
+/** Header, flags, section kind, size, element type and the longest relevant command name. */
 const headBytes = 48;
-/** Where the name of the command begins: behind header, flags, section kind, document size and element type. */
+/** Offset of the command name: after header, flags, section kind, document size and element type. */
 const nameStart = headerBytes + 10;
 const messageCode = 2013;
 const replyCode = 1;
-/** What the answer to the driver's first, legacy message has between header and document. */
+/** Fields between header and document in the reply to the driver's first, legacy message. */
 const legacyPrefix = Buffer.alloc(20);
 legacyPrefix.writeInt32LE(1, 16);
 
-/** One client of the echo. Of a message only the first bytes are looked at. */
+/** One client of the echo, which reads only the first bytes of a message. */
 export class EchoConnection {
   readonly #head = Buffer.alloc(headBytes);
   #received = 0;

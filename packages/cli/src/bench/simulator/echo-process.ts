@@ -3,8 +3,8 @@ import { EchoConnection } from './echo-connection.js';
 import { storedBatches } from './echo-replies.js';
 
 /**
- * The least that a server can do: takes the driver's messages, answers each insert with the same small document and
- * each read with batches that were made beforehand. Run as `node echo-process.js DOCUMENTS`; prints `echo on PORT`.
+ * The minimal server: reads the driver's messages, replies to each insert with the same small document and to each read
+ * with prepared batches. `node echo-process.js DOCUMENTS`; prints `echo on PORT`.
  */
 const batches = storedBatches(Number(process.argv[2]));
 const server = createServer((socket) => new EchoConnection(socket, batches));

@@ -2,22 +2,22 @@ import { BSON, Long } from 'mongodb';
 import { benchDocument } from '../bench-data.js';
 import { batchDocuments } from './load-order.js';
 
-/** Whole answers to reads, without the header: the first batch, one that more follow, and the last. */
+/** Complete replies to reads, without the header: the first batch, a middle one and the last. */
 export interface StoredBatches {
   first: Buffer;
   next: Buffer;
   last: Buffer;
-  /** Batches of one read, the first included. */
+  /** Batches per read, including the first. */
   count: number;
 }
 
-/** What OP_MSG puts between header and body: flags and the kind of the section. */
+/** Fields of OP_MSG between header and body: flags and the kind of the section. */
 const bodyPrefix = Buffer.alloc(5);
 
-/** The answer to every insert. */
+/** The reply to every insert. */
 export const insertReply = Buffer.concat([bodyPrefix, BSON.serialize({ n: 0, ok: 1 })]);
 
-/** What makes the driver take the echo for a router, and its answer to everything that is neither read nor insert. */
+/** Makes the driver take the echo for a router; the reply to everything but reads and inserts. */
 export const greeting = BSON.serialize({
   ismaster: true,
   isWritablePrimary: true,
@@ -31,7 +31,7 @@ export const greeting = BSON.serialize({
   ok: 1,
 });
 
-/** The answers to the reading of `documents` documents. */
+/** The replies to reading `documents` documents. */
 export function storedBatches(documents: number): StoredBatches {
   const batch = Array.from({ length: batchDocuments }, (_, id) => benchDocument(id));
   const reply = (field: string, id: Long) =>

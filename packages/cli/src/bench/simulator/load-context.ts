@@ -1,18 +1,18 @@
 import type { MongoClient, Timestamp } from 'mongodb';
 import type { ChangeKind } from './load-order.js';
 
-/** What the steps share. */
+/** Context of the steps. */
 export interface LoadContext {
   router: MongoClient;
   shard: MongoClient;
   documents: number;
-  /** When the writes of the hashed collection began, for reads at a time and streams. */
+  /** When the writes of the hashed collection began, for snapshot reads and streams. */
   started: Map<ChangeKind, Timestamp>;
-  /** Documents of the hashed collection that lay on the shard before they were deleted. */
+  /** The shard's documents of the hashed collection before their deletion. */
   shardDocuments: number;
 }
 
-/** Documents and bytes that a step moved. */
+/** Documents and bytes of a step. */
 export interface Moved {
   documents: number;
   bytes: number;

@@ -1,36 +1,39 @@
-/** How the driver is used: its public API with plain documents, or documents as ready-made bytes in both directions. */
+/** Use of the driver: its public API with plain documents, or ready-made bytes in both directions. */
 export type DriverUse = 'plain' | 'raw';
 
 export type ShardKeyKind = 'hashed' | 'ranged';
 
-/** One thing that a load process does and measures. */
+/** One measured step of a load process. */
 export type LoadStep =
   /** Inserts every document into the collection of this key, in batches through the router. */
   | { kind: 'insert'; key: ShardKeyKind; use: DriverUse }
-  /** Changes every document of the hashed collection by `$set`, or deletes it, by `_id` in unordered batches through the router. */
+  /**
+   * Updates every document of the hashed collection by `$set`, or deletes it, by `_id` in unordered batches through the
+   * router.
+   */
   | { kind: 'change'; change: 'update' | 'delete' }
   /** Reads the whole collection through the router. */
   | { kind: 'read'; key: ShardKeyKind; use: DriverUse }
-  /** Reads the hashed collection in order of `_id` as it was before its updates. */
+  /** Reads the hashed collection in `_id` order as it was before its updates. */
   | { kind: 'snapshot'; from: 'router' | 'shard' }
   /** Reads the events of all inserts, updates or deletes of the hashed collection. */
   | { kind: 'stream'; events: ChangeKind; from: 'router' | 'shard' };
 
 export type ChangeKind = 'insert' | 'update' | 'delete';
 
-/** What a load process is told to do, as JSON in its argument. */
+/** The order of a load process, as JSON in its argument. */
 export interface LoadOrder {
-  /** To the router, or to the bare echo. */
+  /** Connection string of the router, or of the bare echo. */
   connectionString: string;
-  /** Straight to one shard. */
+  /** Direct connection string of one shard. */
   shardConnectionString: string;
-  /** The process whose CPU time is told apart from the load's own. */
+  /** The server process, whose CPU time is separate from the load's own. */
   serverPid: number;
   documents: number;
   steps: LoadStep[];
 }
 
-/** What one step took. */
+/** Cost of one step. */
 export interface StepResult {
   documents: number;
   /** Bytes of the documents or events themselves. */
@@ -41,10 +44,10 @@ export interface StepResult {
   serverMemoryBytes: number;
 }
 
-/** The last line of a load process's output; one result for each step. */
+/** The last line of a load process's output; one result per step. */
 export interface LoadReport {
   measured: StepResult[];
 }
 
-/** Documents of one insert command and of one batch of a cursor. */
+/** Documents per insert command and per cursor batch. */
 export const batchDocuments = 1_000;

@@ -10,7 +10,7 @@ const loadScript = fileURLToPath(new URL('./load-process.js', import.meta.url));
 const echoReadyWithin_ms = 30_000;
 const loadLimit_ms = 900_000;
 
-/** Runs an order in a process of its own; one result for each of its steps. */
+/** Runs an order in a separate process; returns one result per step. */
 export async function runOrder(folder: ScratchFolder, order: LoadOrder): Promise<StepResult[]> {
   const { measured } = await runMeasured<LoadReport>({
     name: 'load',

@@ -6,10 +6,10 @@ import type { LoadContext, Moved } from './load-context.js';
 import { readAll, readSnapshot, readStream } from './read-load.js';
 import { changeAll, insertAll } from './write-load.js';
 
-/** Documents before the measured ones, so that both sides have compiled what they run. */
+/** Documents before the measurement, so that both sides have compiled their code. */
 const warmUpDocuments = 20_000;
 
-/** Carries out the steps of an order one after the other; inserts and reads each behind a shorter one that is not counted. */
+/** Runs an order's steps one after the other; inserts and reads each follow a shorter unmeasured one. */
 export async function runLoad(order: LoadOrder): Promise<LoadReport> {
   const router = new MongoClient(order.connectionString);
   const shard = new MongoClient(order.shardConnectionString);

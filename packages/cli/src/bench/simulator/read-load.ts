@@ -14,8 +14,8 @@ export async function readAll({ router }: LoadContext, collection: string, use: 
 }
 
 /**
- * Reads the hashed collection raw, in order of `_id`, as it was when its updates began.
- * @param from the router merges its shards; a shard alone gives its own part
+ * Reads the hashed collection raw, in `_id` order, as it was when its updates started.
+ * @param from the router merges its shards; a shard returns its own part
  */
 export function readSnapshot({ router, shard, started }: LoadContext, from: 'router' | 'shard'): Promise<Moved> {
   const client = from === 'router' ? router : shard;

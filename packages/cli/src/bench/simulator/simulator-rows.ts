@@ -1,7 +1,7 @@
 import { withGoal, type Row } from '../benchmark.js';
 import type { LoadStep, StepResult } from './load-order.js';
 
-/** One step measured against both servers, one right after the other. */
+/** One step, measured against both servers in direct succession. */
 export interface MeasuredPair {
   echo: StepResult;
   simulator: StepResult;
@@ -11,7 +11,7 @@ const openingSecondsMax = 1;
 const shardEventsPerSecondMin = 60_000;
 const microsecondsPerSecond = 1e6;
 
-/** How long a cluster takes to open; the process's time includes a question for its version. */
+/** Duration of opening a cluster; a process's time includes a request for its version. */
 export function openingRows(openings: readonly { process_seconds: number; inProcess_seconds: number }[]): Row[] {
   const rows = [
     { metric: 'as a process', seconds: openings.map(({ process_seconds }) => process_seconds) },
@@ -22,7 +22,7 @@ export function openingRows(openings: readonly { process_seconds: number; inProc
   );
 }
 
-/** Rows of a step that the echo answered too. */
+/** Rows of a step that the echo supports too. */
 export function besideEcho(step: LoadStep, pairs: readonly MeasuredPair[]): Row[] {
   const name = stepName(step);
   const simulator = pairs.map((pair) => pair.simulator);
@@ -34,7 +34,7 @@ export function besideEcho(step: LoadStep, pairs: readonly MeasuredPair[]): Row[
     ...rateRows(name, simulator),
     {
       case: name,
-      metric: 'share of the echo’s throughput',
+      metric: 'part of the echo’s throughput',
       value: median(pairs.map((pair) => rate(pair.simulator) / rate(pair.echo))),
       unit: '',
     },
@@ -55,7 +55,7 @@ export function besideEcho(step: LoadStep, pairs: readonly MeasuredPair[]): Row[
   ];
 }
 
-/** Rows of a step that only a database can answer. */
+/** Rows of a step that only a database supports. */
 export function changeRows(step: LoadStep, results: readonly StepResult[]): Row[] {
   const name = stepName(step);
   const rows = [...rateRows(name, results), ...costPerGigabyte(name, results)];

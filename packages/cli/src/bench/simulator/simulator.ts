@@ -9,24 +9,24 @@ import { besideEcho, changeRows, openingRows, type MeasuredPair } from './simula
 
 const shards = 2;
 const documentsAtFullScale = 100_000;
-/** Echo and simulator take turns, so that another load of the machine meets both; figures are medians. */
+/** Echo and simulator alternate, so that other load on the host affects both; results are medians. */
 const rounds = 3;
 
-/** Steps that the echo can answer too. */
+/** Steps that the echo supports too. */
 const pairedSteps: readonly LoadStep[] = [
   { kind: 'insert', key: 'hashed', use: 'plain' },
   { kind: 'read', key: 'hashed', use: 'plain' },
   { kind: 'insert', key: 'ranged', use: 'raw' },
   { kind: 'read', key: 'ranged', use: 'raw' },
 ];
-/** Each collection is written once, so that the other half of the inserts has a cluster of its own. */
+/** Each collection is written once, so the other half of the inserts has its own cluster. */
 const otherPairedSteps: readonly LoadStep[] = [
   { kind: 'insert', key: 'ranged', use: 'plain' },
   { kind: 'read', key: 'ranged', use: 'plain' },
   { kind: 'insert', key: 'hashed', use: 'raw' },
   { kind: 'read', key: 'hashed', use: 'raw' },
 ];
-/** Behind the steps that fill the hashed collection. */
+/** After the steps that fill the hashed collection. */
 const changeSteps: readonly LoadStep[] = [
   { kind: 'change', change: 'update' },
   { kind: 'snapshot', from: 'router' },
@@ -37,10 +37,12 @@ const changeSteps: readonly LoadStep[] = [
   ),
 ];
 
-/** What the simulator costs, so that later benchmarks are known to show the engine. */
+/** Cost of the simulator, which shows that later benchmarks measure the engine. */
 export const simulatorBenchmark: Benchmark = {
   name: 'simulator',
-  description: `${documentsAtFullScale} documents of 1 KB into a simulated cluster of ${shards} shards and out again, against a bare echo`,
+  description:
+    `${documentsAtFullScale} documents of 1 kB written to and read from a simulated cluster of ${shards} ` +
+    'shards, compared with a bare echo',
   async run(context) {
     const documents = Math.max(1_000, Math.round(documentsAtFullScale * context.scale));
     const pairs = new Map<LoadStep, MeasuredPair[]>();
@@ -92,7 +94,7 @@ async function runSimulator(context: BenchmarkContext, documents: number, steps:
   });
 }
 
-/** The collections that inserts fill, spread over both shards. */
+/** The collections that inserts fill, over both shards. */
 async function shardCollections(connectionString: string, steps: readonly LoadStep[]): Promise<void> {
   const client = new MongoClient(connectionString);
   try {
@@ -114,7 +116,7 @@ async function shardCollections(connectionString: string, steps: readonly LoadSt
   }
 }
 
-/** By `group`, which has the values 0 to 999: the upper half goes to the second shard. */
+/** By `group` with values 0 to 999: the upper half belongs to the second shard. */
 async function shardByRange(client: MongoClient, namespace: string): Promise<void> {
   const admin = client.db('admin');
   const middle = { group: 500 };

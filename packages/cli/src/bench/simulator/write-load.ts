@@ -8,7 +8,7 @@ interface NumberedDocument extends Document {
   _id: number;
 }
 
-/** Write commands on the way at once. */
+/** Concurrent write commands. */
 const writesInFlight = 4;
 
 /**
@@ -38,7 +38,7 @@ function plainBatch(from: number, count: number): NumberedDocument[] {
   return Array.from({ length: count }, (_, index) => benchDocument(from + index) as NumberedDocument);
 }
 
-/** Copies of one serialised document with another `_id` each. */
+/** Copies of one serialised document with different `_id`s. */
 function rawBatch(from: number, count: number): Uint8Array[] {
   const bytes = BSON.serialize(benchDocument(1));
   const idStart = bytes.indexOf(0, 5) + 1;
@@ -49,7 +49,7 @@ function rawBatch(from: number, count: number): Uint8Array[] {
   });
 }
 
-/** Changes or deletes every document of the hashed collection, one statement each. */
+/** Updates or deletes every document of the hashed collection, one statement each. */
 export async function changeAll({ router, documents }: LoadContext, change: 'update' | 'delete'): Promise<Moved> {
   const target: Collection<NumberedDocument> = router.db(benchNamespace.database).collection('hashed');
   await inBatches(documents, async (from, count) => {

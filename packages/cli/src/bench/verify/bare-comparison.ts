@@ -2,13 +2,13 @@ import type { ClusterClient, RawBatch, RawCursor } from '@convoy/instance/cluste
 import { rangesOf } from '../copy/loop-order.js';
 import type { VerifyOrder } from './verify-order.js';
 
-/** Documents of one batch: about 1 MB, as the verifier has. */
+/** Documents per batch: about 1 MB, as in the verifier. */
 const batchBytes = 2 ** 20;
 
 /**
- * The least that a comparison can do: reads both sides in order of `_id`, several ranges at once, the next batches while it compares
- * the present ones byte by byte, with no state and no regard for what differs.
- * @returns documents that are not the same at the same place
+ * The minimal comparison: reads both sides in `_id` order, several ranges at once, prefetching the next batches while
+ * it compares bytes. It has no state and does not analyse differences.
+ * @returns number of documents that differ at the same position
  */
 export async function bareComparison(
   source: ClusterClient,

@@ -5,13 +5,14 @@ import type { ComparisonPhase } from '@convoy/instance/verify/standalone/compari
 import { ComparisonState } from '@convoy/instance/verify/standalone/comparison-state';
 import type { VerifyOrder } from './verify-order.js';
 
-/** As `convoy verify` has them, but without the time that a late destination is given. */
+/** Settings of `convoy verify`, but without waiting for a late destination. */
 const options = { rule: { settle_ms: 0, looksMin: 3 }, generationsMax: 10, record_ms: 2_000, shardKeys: true };
 
 /**
- * The whole comparison of two clusters, from reading the catalogs to the last look at what differs, with its state on the disk.
- * @param entered told when a phase begins
- * @returns documents that are proven different
+ * The whole comparison of two clusters, from reading the catalogs to the last repeated comparison, with its state on
+ * disk.
+ * @param entered called at the start of each phase
+ * @returns number of documents proven different
  */
 export async function verifierComparison(
   source: ClusterClient,

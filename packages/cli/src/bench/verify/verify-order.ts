@@ -1,27 +1,27 @@
 import type { BenchCollection } from '../copy/bench-documents.js';
 
-/** What a comparing process is told to do, as JSON in its argument. */
+/** The order of a comparing process, as JSON in its argument. */
 export interface VerifyOrder {
-  /** To the routers. */
+  /** Connection strings of the routers. */
   source: string;
   destination: string;
   /** The bare loop, or the verifier with its state. */
   use: 'loop' | 'verifier';
   collection: BenchCollection;
-  /** Ranges that are compared at once. */
+  /** Concurrently compared ranges. */
   readers: number;
-  /** Where the verifier keeps its state. */
+  /** Folder of the verifier's state. */
   stateFolder: string;
 }
 
-/** What a comparing process prints. */
+/** Output of a comparing process. */
 export interface VerifyResult {
   seconds: number;
   cpu_seconds: number;
   peakMemoryBytes: number;
-  /** Documents that differ. */
+  /** Number of differing documents. */
   mismatches: number;
-  /** What the verifier takes besides for reading the catalogs, before and after; 0 for the loop. */
+  /** The verifier's time for reading the catalogs, before and after; 0 for the loop. */
   catalogs_seconds: number;
   catalogsCpu_seconds: number;
 }

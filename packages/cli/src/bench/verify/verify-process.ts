@@ -5,14 +5,14 @@ import { verifierComparison } from './verifier-comparison.js';
 import type { VerifyOrder, VerifyResult } from './verify-order.js';
 
 /**
- * Carries out one order as a process of its own: `node verify-process.js ORDER`. Prints a `VerifyResult` as its last line and waits
+ * Runs one order in its own process: `node verify-process.js ORDER`. Prints a `VerifyResult` as its last line and waits
  * for SIGTERM.
  */
 const order = JSON.parse(process.argv[2] ?? '') as VerifyOrder;
 const { signal } = new AbortController();
 const source = await openCluster('cluster0', order.source, { direct: false, signal });
 const destination = await openCluster('cluster1', order.destination, { direct: false, signal });
-/** Seconds and CPU seconds since the process began. */
+/** Seconds and CPU seconds since the start of the process. */
 const now = () => {
   const { user, system } = process.cpuUsage();
   return { seconds: performance.now() / 1000, cpu_seconds: (user + system) / 1e6 };

@@ -2,14 +2,14 @@ import { type Row, withGoal } from '../benchmark.js';
 import { median } from '../copy/copy-rows.js';
 import type { VerifyResult } from './verify-order.js';
 
-/** Part of the bare loop's throughput that the verifier has to reach. */
+/** Required part of the bare loop's throughput. */
 const ofBareLoopMin = 0.9;
-/** How much the peak memory may differ between numbers of mismatches. */
+/** Allowed ratio of the peak memory between numbers of mismatches. */
 const memoryGrowthMax = 1.1;
 
 /** The comparisons of documents of one size, in the order of the rounds. */
 export interface VerifySize {
-  /** For example `1 KB`. */
+  /** For example `1 kB`. */
   name: string;
   /** Of one side. */
   documents: number;
@@ -18,7 +18,7 @@ export interface VerifySize {
   verifier: VerifyResult[];
 }
 
-/** The table of one size; figures are medians of the rounds, peaks the highest; bytes are those of both sides together. */
+/** The table of one size: medians of the rounds, the highest peaks, and bytes of both sides together. */
 export function verifySizeRows(measured: VerifySize): Row[] {
   const { name, loop, verifier } = measured;
   const fraction = median(loop, secondsOf) / median(verifier, secondsOf);

@@ -8,12 +8,12 @@ import type { VerifyOrder, VerifyResult } from './verify-order.js';
 const processScript = fileURLToPath(new URL('./verify-process.js', import.meta.url));
 const limit_ms = 600_000;
 
-/** Ranges that are compared at once, as `convoy verify` has them. */
+/** Concurrently compared ranges, as in `convoy verify`. */
 const readers = 4;
 
 let runs = 0;
 
-/** Compares a collection in a process of its own. */
+/** Compares a collection in a separate process. */
 export async function runVerify(
   { source, destination }: BenchClusters,
   folder: ScratchFolder,

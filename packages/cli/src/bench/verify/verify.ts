@@ -5,24 +5,26 @@ import type { VerifyResult } from './verify-order.js';
 import { mismatchRows, type VerifySize, verifySizeRows } from './verify-rows.js';
 import { runVerify } from './verify-run.js';
 
-/** Sizes of documents, and how much there is of each on either side: some seconds of the bare loop. */
+/** Document sizes and their bytes on each side: some seconds of the bare loop. */
 const sizes = [
-  { name: '1 KB', documentBytes: 1_000, bytes: 200_000_000 },
-  { name: '10 KB', documentBytes: 10_000, bytes: 240_000_000 },
+  { name: '1 kB', documentBytes: 1_000, bytes: 200_000_000 },
+  { name: '10 kB', documentBytes: 10_000, bytes: 240_000_000 },
 ] as const;
 
-/** Both take turns, so that another load of the machine meets both. */
+/** Both alternate, so that other load on the host affects both. */
 const rounds = 3;
 
-/** Documents that differ, of all in the collection. */
+/** Numbers of differing documents in the collection. */
 const mismatchCounts = [50_000, 100_000, 200_000] as const;
 const mismatchDocuments = 200_000;
 const mismatchDocumentBytes = 300;
 
-/** How fast the verifier compares, against a loop that does nothing else, and what it needs when much is wrong. */
+/** Speed of the verifier, compared with a minimal loop, and its memory with many mismatches. */
 export const verifyBenchmark: Benchmark = {
   name: 'verify',
-  description: `documents of ${sizes.map(({ name }) => name).join(', ')} on ${shards} shards: the verifier against a bare loop; memory with ${mismatchCounts.join(', ')} mismatches`,
+  description:
+    `documents of ${sizes.map(({ name }) => name).join(', ')} on ${shards} shards: ` +
+    `the verifier compared with a bare loop; memory with ${mismatchCounts.join(', ')} mismatches`,
   async run(context) {
     await using clusters = await BenchClusters.start(context.folder);
     const rows: Row[] = [];
@@ -72,7 +74,7 @@ async function takeTurns(
     }
   }
   for (const { mismatches } of [...loop, ...verifier])
-    if (mismatches > 0) throw new Error(`${mismatches} documents were found to differ that are equal.`);
+    if (mismatches > 0) throw new Error(`The verifier reported ${mismatches} equal documents as different.`);
   return { loop, verifier };
 }
 
@@ -97,7 +99,7 @@ async function withMismatches(
     log(`${wrong} mismatches of ${collection.documents} documents`);
     await documents.updateMany({ _id: { $lt: wrong } }, { $set: { group: -1 } });
     const result = await runVerify(clusters, folder, collection, 'verifier');
-    if (result.mismatches !== wrong) throw new Error(`${result.mismatches} of ${wrong} mismatches were found.`);
+    if (result.mismatches !== wrong) throw new Error(`The verifier found ${result.mismatches} of ${wrong} mismatches.`);
     results.push(result);
   }
   return results;

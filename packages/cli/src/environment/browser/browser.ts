@@ -1,17 +1,18 @@
 import { chromium, type Browser } from 'playwright-core';
 import { findChromium } from './find-chromium.js';
 
-/** A loaded machine is slow. */
+/** A loaded host is slow. */
 const launchWithin_ms = 120_000;
 
 /**
- * Starts a browser without a window.
- * @throws Error when there is none
+ * Starts a headless browser.
+ * @throws Error without a browser
  */
 export function startBrowser(): Promise<Browser> {
   const executablePath = findChromium();
-  if (executablePath === undefined) throw new Error('There is no Chromium on the PATH; CHROMIUM_BIN may name one.');
-  // Containers have no namespaces to give to the sandbox, and small shared memory; nothing but the own page is opened.
+  if (executablePath === undefined)
+    throw new Error('There is no Chromium on the PATH. Install one or set CHROMIUM_BIN.');
+  // Containers offer no namespaces to the sandbox, and little shared memory. The browser only opens our own page.
   return chromium.launch({
     executablePath,
     timeout: launchWithin_ms,

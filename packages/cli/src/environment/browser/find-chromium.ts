@@ -1,10 +1,10 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Names under which distributions install the browser. */
+/** Names of the browser in distributions. */
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** The path of a Chromium on the `PATH`, or what `CHROMIUM_BIN` names; undefined when there is none. */
+/** Path of `CHROMIUM_BIN` or of a Chromium on the `PATH`; undefined without one. */
 export function findChromium(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   const candidates =

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 /** The compiled command line: the same path whether this file runs from `src` (tests) or from `dist`. */
 export const convoyProgram = fileURLToPath(new URL('../../../dist/convoy.js', import.meta.url));
 
-/** What `convoy instance` and `convoy coordinator` print once they answer requests. */
+/** Line that `convoy instance` and `convoy coordinator` print once they serve requests. */
 export const listensLine = /listens on (http:\S+)/;
 
-/** A process connects to two clusters and Redis before it listens; a machine under load needs its time. */
+/** Time limit of a process to connect to two clusters and Redis and to listen, on a loaded host. */
 export const listensWithin_ms = 60_000;

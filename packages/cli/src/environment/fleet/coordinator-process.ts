@@ -42,7 +42,7 @@ export class CoordinatorProcess implements AsyncDisposable {
     await this.child.stop();
   }
 
-  /** Starts it once more on the same port. */
+  /** Starts it again on the same port. */
   async startAgain(): Promise<void> {
     this.child = await this.launch(new URL(this.url).port);
   }

@@ -1,30 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
-/** Often enough for a display that looks alive. */
+/** Fast enough for a display that looks live. */
 const pollInterval_ms = 250;
-/** A service that does not answer for this long is taken for gone. */
+/** After this silence the service counts as dead. */
 const silenceMax_ms = 60_000;
 
-/** What was waited for has not come in time. */
+/** The condition was not met in time. */
 export class NotInTime extends Error {
   override readonly name = 'NotInTime';
 }
 
 export interface FollowOptions<Reply> {
-  /** The condition in words, for the error. */
+  /** The condition as text, for the error. */
   what: string;
   limit_ms: number;
   until: (reply: Reply) => boolean;
-  /** Gets every reply. */
+  /** Receives every reply. */
   show?: (reply: Reply) => void;
   signal?: AbortSignal;
 }
 
 /**
- * Reads progress again and again until a condition holds. Failures that pass by themselves are waited out.
- * @returns the first reply for which the condition holds
- * @throws ConvoyError when the migration has failed, NotInTime, AbortError with the signal's reason as its cause
+ * Polls the progress until a condition holds, and waits out temporary failures.
+ * @returns the first reply that meets the condition
+ * @throws ConvoyError when the migration failed, NotInTime, AbortError with the signal's reason as its cause
  */
 export async function follow<Reply>(
   read: () => Promise<Reply>,

@@ -8,7 +8,7 @@ import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { convoyProgram, listensLine, listensWithin_ms } from './convoy-program.js';
 
 export interface InstanceProcessOptions {
-  /** Name of its source shard; undefined for an instance that syncs a whole cluster alone. */
+  /** Name of its source shard; undefined for a lone instance that syncs a whole cluster. */
   id: string | undefined;
   source: TestCluster;
   destination: TestCluster;
@@ -17,21 +17,21 @@ export interface InstanceProcessOptions {
   folder: ScratchFolder;
   /** More settings for its configuration file. */
   settings?: Readonly<Record<string, unknown>>;
-  /** Set apart from others with the same id by its files. */
+  /** Distinguishes the files of processes with the same id. */
   files?: string;
 }
 
-/** How long an instance may take to connect to both clusters. */
+/** Time limit of connecting to both clusters. */
 const readyWithin_ms = 60_000;
 
-/** One `convoy instance` process, which can be killed and started again under the same address. */
+/** One `convoy instance` process, which tests can kill and restart under the same address. */
 export class InstanceProcess implements AsyncDisposable {
   readonly url: string;
   readonly client: ContractClient;
 
   private constructor(
     readonly name: string,
-    /** All that it has printed. */
+    /** Its whole output. */
     readonly logFile: string,
     private readonly launch: () => Promise<Child>,
     port: number,
@@ -41,7 +41,7 @@ export class InstanceProcess implements AsyncDisposable {
     this.client = new ContractClient(this.url);
   }
 
-  /** Starts the process and waits until it takes commands. */
+  /** Starts the process and waits until it accepts commands. */
   static async start(options: InstanceProcessOptions): Promise<InstanceProcess> {
     const { id, source, destination, membership, folder, settings } = options;
     const name = id ?? 'single';
@@ -76,12 +76,12 @@ export class InstanceProcess implements AsyncDisposable {
     return this.child.pid;
   }
 
-  /** Ends it as `kill -9` does. */
+  /** Kills it as `kill -9` does. */
   kill(): Promise<Exit> {
     return this.child.kill();
   }
 
-  /** Ends it cleanly (SIGTERM). */
+  /** Ends it in order (SIGTERM). */
   stop(): Promise<Exit> {
     return this.child.stop();
   }
@@ -91,12 +91,12 @@ export class InstanceProcess implements AsyncDisposable {
     this.child.freeze();
   }
 
-  /** Lets it go on (SIGCONT). */
+  /** Continues it (SIGCONT). */
   thaw(): void {
     this.child.thaw();
   }
 
-  /** Starts it again with the same configuration, once it has ended, and waits until it takes commands. */
+  /** Restarts it with the same configuration after it has ended, and waits until it accepts commands. */
   async restart(): Promise<void> {
     await this.child.exited;
     this.child = await this.launch();

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { convoyProgram } from './convoy-program.js';
 
-/** What a command has printed, and its exit code. */
+/** A command's output and exit code. */
 export interface EndedCommand {
   code: number;
   stdout: string;

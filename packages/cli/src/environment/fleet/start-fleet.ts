@@ -6,7 +6,7 @@ import { findRedis, type Redis } from '@convoy/testbed/redis/find-redis';
 import { CoordinatorProcess } from './coordinator-process.js';
 import { InstanceProcess } from './instance-process.js';
 
-/** The processes that move `source` into `destination`: Redis, a coordinator and one instance per source shard. */
+/** The processes that migrate `source` to `destination`: Redis, a coordinator and one instance per source shard. */
 export interface Fleet extends AsyncDisposable {
   redis: Redis;
   /** Its name in Redis. */
@@ -15,8 +15,8 @@ export interface Fleet extends AsyncDisposable {
   /** In the order of the source's shards. */
   instances: InstanceProcess[];
   /**
-   * Starts another process with the id of one that does not answer any more, as an operator does on another machine.
-   * @param way how it reaches the destination, when not as all others do
+   * Starts another process with the id of one that no longer responds, as an operator does on another host.
+   * @param way its connection string of the destination, if different
    */
   startSuccessor(id: string, way?: TestCluster): Promise<InstanceProcess>;
 }
@@ -27,13 +27,13 @@ export interface FleetOptions {
   folder: ScratchFolder;
   /** More settings for every instance's configuration file. */
   settings?: Readonly<Record<string, unknown>>;
-  /** How the instance of a source shard reaches the destination, when not as all others do. */
+  /** Connection string of the destination for the instance of a source shard, if different. */
   ways?: ReadonlyMap<string, TestCluster>;
-  /** Used instead of one of its own; whoever has started it ends it. */
+  /** Redis to use; the caller closes it. Without it the fleet starts its own. */
   redis?: Redis;
 }
 
-/** Starts all processes of a fleet; nothing stays behind when one of them fails to start. */
+/** Starts all processes of a fleet; stops them again when one fails to start. */
 export async function startFleet({
   source,
   destination,
@@ -45,7 +45,7 @@ export async function startFleet({
   const closers = new Closers();
   try {
     const redis = given ?? closers.use(await findRedis(folder));
-    // A Redis that was only given may serve others too.
+    // A Redis from outside may serve others too.
     const membership = { redis: redis.url, fleet: `fleet-${randomBytes(6).toString('hex')}` };
     const coordinator = closers.use(await CoordinatorProcess.start(membership, folder));
     const launch = async (id: string, reached: TestCluster, files: string): Promise<InstanceProcess> =>
@@ -80,7 +80,7 @@ export async function startFleet({
   }
 }
 
-/** An instance alone: it syncs a replica set or a whole cluster and needs neither Redis nor a coordinator. */
+/** A lone instance: it syncs a replica set or a whole cluster and needs neither Redis nor a coordinator. */
 export function startLoneInstance({ source, destination, folder, settings }: FleetOptions): Promise<InstanceProcess> {
   return InstanceProcess.start({
     id: undefined,

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { EchoConnection } from '../../../src/bench/simulator/echo-connection.js';
 import { storedBatches } from '../../../src/bench/simulator/echo-replies.js';
 
-it('takes inserts of the driver and answers its reads', async () => {
+it("accepts the driver's inserts and answers its reads", async () => {
   const batches = storedBatches(3_000);
   const server = createServer((socket) => new EchoConnection(socket, batches));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -32,7 +32,7 @@ describe('convoy probe', () => {
     return databases.map(({ name }) => name).filter((name) => name.startsWith('convoy_probe'));
   }
 
-  /** A run that is in the middle, once a probe has ended. */
+  /** A run that is in progress after one finished probe. */
   function started(name: string): Promise<Child> {
     return Child.start({
       name,
@@ -44,7 +44,7 @@ describe('convoy probe', () => {
     });
   }
 
-  test('says of each what came of it, ends with 0, leaves nothing, and records without addresses and passwords', async () => {
+  test('reports each outcome, exits with 0, leaves nothing, and records no addresses or passwords', async () => {
     const file = folder.file('recording.jsonl');
     const ended = await runConvoy(
       'probe',
@@ -91,7 +91,7 @@ describe('convoy probe', () => {
     expect(listed.stdout.split('\n')[0]).toBe('limits-are-reported');
   });
 
-  test('ends with 1 for a name that there is not, and with 3 where nothing answers', async () => {
+  test('exits with 1 for an unknown name, and with 3 without a response', async () => {
     expect(await runConvoy('probe', '--cluster', uri(), '--only', 'nothing')).toMatchObject({ code: 1, stdout: '' });
     const nowhere = 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100';
     expect(await runConvoy('probe', '--cluster', nowhere)).toMatchObject({ code: 3 });
@@ -104,13 +104,13 @@ describe('convoy probe', () => {
     expect(await scratchDatabases()).toEqual([]);
   });
 
-  test('removes what a killed run has left', async () => {
+  test('removes the database of a killed run', async () => {
     const run = await started('killed');
     const [left] = await scratchDatabases();
     await run.kill();
     expect(left).toBeDefined();
     const { stdout } = await runConvoy('probe', '--cluster', uri(), '--only', 'limits-are-reported');
-    expect(stdout).toContain(`Removed ${left}, which an earlier run had left behind.`);
+    expect(stdout).toContain(`Removed ${left} of an earlier run.`);
     expect(await scratchDatabases()).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ const running: Progress = {
   collectionCopy: { estimatedTotalBytes: 200, estimatedCopiedBytes: 50 },
 };
 
-/** Goes where a command leads, as soon as it was taken. */
+/** Changes to a command's target state as soon as it is accepted. */
 class SteeredService extends RecordingService {
   readonly after: Partial<Record<string, Progress>> = {};
 
@@ -42,7 +42,7 @@ beforeEach(async () => {
 
 afterEach(() => end());
 
-test('start shows what it sends, from a file and flags, and waits until a commit would be accepted', async () => {
+test('start shows its options, from a file and flags, and waits until a commit is possible', async () => {
   using folder = ScratchFolder.create('test');
   const file = folder.file('options.json');
   writeFileSync(
@@ -78,7 +78,7 @@ test('start shows what it sends, from a file and flags, and waits until a commit
   });
 });
 
-test('a start with wrong options sends nothing', async () => {
+test('a start with invalid options sends nothing', async () => {
   using folder = ScratchFolder.create('test');
   const file = folder.file('options.json');
   writeFileSync(file, JSON.stringify({ buildIndex: 'never' }));
@@ -92,7 +92,7 @@ test.each([
   ['resume', running, 'Next: wait until a commit is possible'],
   ['commit', { ...running, state: 'COMMITTED' as const, canWrite: true }, 'Next: point the writers at the destination'],
   ['reverse', { ...running, canCommit: true }, 'Next: stop the writers of the source'],
-])('%s says what to do next, and --wait waits until it is done', async (command, after, next) => {
+])('%s prints the next step, and --wait waits until it is done', async (command, after, next) => {
   const reported = await runConvoy(command, '--url', url);
   expect(reported).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('convoy ') as string });
   service.after[command] = after;
@@ -101,13 +101,13 @@ test.each([
   expect(service.calls.filter((call) => call.command === command)).toHaveLength(2);
 });
 
-test('what does not come within --wait has an exit code of its own', async () => {
+test('a timeout of --wait has its own exit code', async () => {
   service.report = running;
   const late = await runConvoy('commit', '--wait', '1', '--url', url);
   expect(late).toMatchObject({ code: 4, stderr: expect.stringContaining('Not within 1 s') as string });
 });
 
-test('a refusal and a failed migration say what to do next', async () => {
+test('a rejection and a failed migration print the next step', async () => {
   service.failure = new ConvoyError('cannotCommit');
   expect(await runConvoy('commit', '--url', url)).toMatchObject({
     code: 1,
@@ -120,7 +120,7 @@ test('a refusal and a failed migration say what to do next', async () => {
   });
 });
 
-test('progress is text for people and JSON for tools', async () => {
+test('progress is text or JSON', async () => {
   service.report = running;
   const text = await runConvoy('progress', '--url', url);
   expect(text.stdout).toMatch(/^RUNNING · collection copy\n\[#+-+\] 25\.0 % .*\nNext: /);
@@ -131,7 +131,7 @@ test('the help fits a screen of 24 lines and 80 columns', async () => {
   const { code, stdout } = await runConvoy('--help');
   expect(code).toBe(0);
   const lines = stdout.trimEnd().split('\n');
-  // The prompt takes a line too.
+  // The prompt needs a line too.
   expect(lines.length).toBeLessThanOrEqual(23);
   expect(lines.filter((line) => line.length > 80)).toEqual([]);
 });

@@ -14,7 +14,7 @@ afterEach(() => {
   holder.close();
 });
 
-test('an instance whose port is taken ends with a sentence that says what to change', async () => {
+test('an instance with a taken port names the setting to change', async () => {
   const { port } = holder.address() as AddressInfo;
   const ended = await runConvoy(
     'instance',
@@ -30,6 +30,8 @@ test('an instance whose port is taken ends with a sentence that says what to cha
   expect(ended).toEqual({
     code: 1,
     stdout: '',
-    stderr: `addressTaken: Another program already listens on 127.0.0.1:${port}. Stop it or set another port (--port or CONVOY_PORT).\n`,
+    stderr:
+      `addressTaken: Another program already listens on 127.0.0.1:${port}. Stop it or set another port (--port ` +
+      `or CONVOY_PORT).\n`,
   });
 });

@@ -9,7 +9,7 @@ const users = [
   { user: 'shopper', password, roles: ['readWriteAnyDatabase'] },
 ];
 
-test('convoy unblock lets users of a 7.0 cluster write again', async () => {
+test('convoy unblock allows user writes on a 7.0 cluster again', async () => {
   const [source, destination] = await Promise.all([
     startReplicaSet({ version: '7.0', auth: { users } }),
     startReplicaSet({ version: '7.0', auth: { users } }),
@@ -29,7 +29,7 @@ test('convoy unblock lets users of a 7.0 cluster write again', async () => {
       '--cluster1',
       as('root', destination),
     );
-    expect(ended).toMatchObject({ code: 0, stdout: 'cluster0 takes the writes of users again.\n', stderr: '' });
+    expect(ended).toMatchObject({ code: 0, stdout: 'cluster0 accepts user writes again.\n', stderr: '' });
     await expect(write()).resolves.toMatchObject({ acknowledged: true });
   } finally {
     await Promise.all([root.close(), shopper.close()]);

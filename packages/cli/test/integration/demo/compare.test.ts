@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => closers[Symbol.asyncDispose]());
 
-/** Both sides begin each test with the same things. */
+/** Both sides start each test with the same data. */
 beforeEach(async () => {
   for (const side of ['source', 'destination'] as const) {
     const shop = client(side).db('shop');
@@ -61,13 +61,13 @@ test.each<[string, (shop: Db) => Promise<unknown>, string]>([
     'shop.orders: document {"$numberInt":"5"} is missing on the destination',
   ],
   [
-    'a document too many',
+    'an additional document',
     (shop) => shop.collection('orders').insertOne({ _id: 'new' as never }),
     'shop.orders: document "new" is only on the destination',
   ],
   ['a missing index', (shop) => shop.collection('orders').dropIndex('value_1'), 'shop.orders: indexes differ'],
   [
-    'an index with another option',
+    'an index with a different option',
     (shop) => shop.collection('log').createIndexes([{ key: { at: 1 }, sparse: true }]),
     'shop.log: indexes differ',
   ],
@@ -91,10 +91,10 @@ test('the order of a capped collection counts', async () => {
   await log.dropCollection('log');
   await log.createCollection('log', { capped: true, size: 65_536 });
   await log.collection('log').insertMany([{ _id: 1 as never }, { _id: 2 as never }]);
-  expect((await compare()).differences).toEqual(['shop.log: the documents come in another order']);
+  expect((await compare()).differences).toEqual(['shop.log: the documents are in a different order']);
 });
 
-test('another shard key is found', async () => {
+test('a different shard key is found', async () => {
   const { destination } = clients;
   await destination?.db('shop').dropCollection('orders');
   await destination?.db('admin').command({ shardCollection: 'shop.orders', key: { value: 1 } });

@@ -10,7 +10,7 @@ import { convoyCommand } from '@convoy/cli/program';
 
 const words = wordsOf(convoyCommand());
 
-/** Whether a shell is there; tests of others say that they are skipped. */
+/** Whether a shell is available; tests of others are named as skipped. */
 function has(shell: string): boolean {
   try {
     execFileSync(shell, ['-c', 'true']);
@@ -56,7 +56,7 @@ describe('bash', () => {
 });
 
 describe('zsh', () => {
-  test.skipIf(!has('zsh'))('reads the script, and knows the function (zsh)', () => {
+  test.skipIf(!has('zsh'))('loads the script and defines the function (zsh)', () => {
     const script = `autoload -U compinit; compinit -u -D\n${zshCompletion(words)}\nprint -r -- $_comps[convoy]`;
     expect(run('zsh', ['-f'], script).trim()).toBe('_convoy');
   });
@@ -64,7 +64,9 @@ describe('zsh', () => {
 
 describe('fish', () => {
   test.skipIf(!has('fish'))('completes commands, options and choices (fish)', () => {
-    const script = `${fishCompletion(words)}\ncomplete -C 'convoy re'\ncomplete -C 'convoy start --build-indexes n'\ncomplete -C 'convoy unblock cl'`;
+    const script =
+      `${fishCompletion(words)}\ncomplete -C 'convoy re'\ncomplete -C 'convoy start --build-indexes ` +
+      `n'\ncomplete -C 'convoy unblock cl'`;
     const lines = run('fish', ['--no-config'], script)
       .split('\n')
       .map((line) => line.split('\t')[0])

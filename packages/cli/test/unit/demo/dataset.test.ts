@@ -16,25 +16,25 @@ test('there are more than 150,000 real places with coordinates', () => {
   expect(all.every(valid)).toBe(true);
 });
 
-test('codes of regions are unique, as their index demands', () => {
+test('codes of regions are unique, as their index requires', () => {
   const codes = [...administrativeRegions()].map(({ code }) => code as string);
   expect(new Set(codes).size).toBe(codes.length);
 });
 
-test('countries are in order and make up all places', () => {
+test('countries are in order and cover all places', () => {
   const counts = countries();
   expect([...counts.keys()]).toEqual([...counts.keys()].sort());
   expect([...counts.values()].reduce((sum, count) => sum + count, 0)).toBe(placeCount);
 });
 
-test('a measurement depends on its number alone, and places come round year by year', () => {
+test('a measurement depends only on its number, and places repeat year by year', () => {
   expect(measurement(5)).toEqual(measurement(5));
   expect(measurement(5)).toMatchObject({ _id: 5, place: 5, year: 2001 });
   expect(measurement(placeCount + 5)).toMatchObject({ place: 5, year: 2002 });
   expect(BSON.serialize(measurement(5)).length).toBeGreaterThan(800);
 });
 
-test('a large demo has all places and measurements as the rest, a small one a part of everything', () => {
+test('a large demo has all places and otherwise measurements, a small one a part of each', () => {
   const { measurements, ...whole } = demoSizes(450_000);
   expect(whole).toMatchObject({ places: placeCount, changes: 25_000 });
   expect(measurements).toBe(450_000 - whole.places - whole.regions - whole.changes);

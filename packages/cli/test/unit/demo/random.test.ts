@@ -6,7 +6,7 @@ const draw = (seed: number) => {
   return Array.from({ length: 1_000 }, () => random.next());
 };
 
-test('the same seed gives the same numbers, another seed others', () => {
+test('equal seeds give equal numbers, different seeds different ones', () => {
   expect(draw(7)).toEqual(draw(7));
   expect(draw(7)).not.toEqual(draw(8));
 });

@@ -3,11 +3,11 @@ import { cleanupLines } from '../../../src/progress-view/cleanup-lines.js';
 
 const run = () => Promise.resolve();
 
-it('says that there is nothing to do', () => {
+it('reports that there is nothing to do', () => {
   expect(cleanupLines({ found: null, steps: [], remarks: [] })).toEqual(['There is nothing to clean up.']);
 });
 
-it('says what was found, what will be done in which order, and what is left alone', () => {
+it('lists the findings, the steps in order, and what stays', () => {
   const steps = [
     { description: 'Do this.', run },
     { description: 'Do that.', run },

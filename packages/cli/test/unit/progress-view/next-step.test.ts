@@ -8,18 +8,18 @@ test('every state has a next step', () => {
   for (const state of migrationStates) expect(of({ state })).toMatch(/^Next: \S/);
 });
 
-test('a running migration is committed once that is possible, and missing instances are started first', () => {
+test('suggests to start missing instances, then to commit', () => {
   expect(of({ state: 'RUNNING' })).toContain('canCommit');
   expect(of({ state: 'RUNNING', canCommit: true })).toContain('convoy commit');
   expect(of({ state: 'RUNNING', warnings: [{ name: 'waitingForInstances', description: '' }] })).toContain(
     'start the instances',
   );
   expect(of({ state: 'RUNNING', warnings: [{ name: 'instancesSilent', description: '' }] })).toContain(
-    'look after the instances',
+    'check the instances',
   );
 });
 
-test('nobody is sent to a destination that takes no writes yet', () => {
+test('does not suggest a destination that rejects writes', () => {
   expect(of({ state: 'COMMITTED', canWrite: false })).not.toContain('point the writers');
   expect(of({ state: 'COMMITTED', canWrite: true })).toContain('point the writers');
 });

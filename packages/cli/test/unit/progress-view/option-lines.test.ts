@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { optionLines } from '@convoy/cli/progress-view/option-lines';
 
-test('options that were given stand beside the defaults of the others', () => {
+test('shows given options and the defaults of the others', () => {
   const body = { source: 'cluster0', destination: 'cluster1', includeNamespaces: [{ database: 'shop' }] };
   const lines = optionLines(body, parseStartRequest(body));
   expect(lines).toContain('  includeNamespaces        [{"database":"shop"}]');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { preflightLines } from '../../../src/progress-view/preflight-lines.js';
 
-it('shows every check with its result in words, and what is in the way at the end', () => {
+it('shows every check with its result as a word, and repeats failed ones at the end', () => {
   const lines = preflightLines({
     canStart: false,
     items: [
@@ -19,7 +19,7 @@ it('shows every check with its result in words, and what is in the way at the en
   ]);
 });
 
-it('says when nothing is in the way', () => {
+it('reports when all checks passed', () => {
   const lines = preflightLines({
     canStart: true,
     items: [{ check: 'diskSpace', result: 'warning', error: null, description: 'Add space.' }],

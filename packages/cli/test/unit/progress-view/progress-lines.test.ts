@@ -41,25 +41,26 @@ const copying: FleetProgress = {
 describe('one line', () => {
   test('of a fleet that copies', () => {
     expect(progressLine(copying)).toBe(
-      'RUNNING · collection copy · 25.0 % · 50.0 MB of 200 MB · 18.0 MB/s · 1,500 events (70/s) · lag 3 s · warning waitingForInstances',
+      'RUNNING · collection copy · 25.0 % · 50.0 MB of 200 MB · 18.0 MB/s · 1,500 events (70/s) · lag 3 s · ' +
+        'warning waitingForInstances',
     );
   });
 
-  test('in IDLE is the state alone', () => expect(progressLine(idleProgress())).toBe('IDLE'));
+  test('in IDLE is only the state', () => expect(progressLine(idleProgress())).toBe('IDLE'));
 });
 
 describe('a block', () => {
   test('of a fleet has a bar, a line for each instance and the warnings', () => {
     expect(progressBlock(copying)).toEqual([
       'RUNNING · collection copy · 18.0 MB/s · 1,500 events (70/s) · lag 3 s',
-      '[##########------------------------------] 25.0 % (50.0 MB of 200 MB, 9s left)',
-      '  shard0  RUNNING  25.0 MB  9.0 MB/s  1,000 events (50/s)  lag 2 s',
-      '  shard1  not heard of  25.0 MB  9.0 MB/s  1,000 events (50/s)  lag 2 s',
+      '[##########------------------------------] 25.0 % (50.0 MB of 200 MB, 9 s left)',
+      '  shard0  RUNNING  25.0 MB  9.00 MB/s  1,000 events (50/s)  lag 2 s',
+      '  shard1  no heartbeat  25.0 MB  9.00 MB/s  1,000 events (50/s)  lag 2 s',
       '! waitingForInstances: One is missing.',
     ]);
   });
 
-  test('says what a commit waits for, once all is copied', () => {
+  test('names the blockers of a commit after the copy', () => {
     const blocker = {
       instance: 'shard1',
       reason: 'verifierLag',
@@ -79,7 +80,7 @@ describe('a block', () => {
     expect(progressBlock({ ...waiting, commitBlockers: [copy, blocker] }).join()).not.toContain('no commit yet');
   });
 
-  test('of an instance alone takes its own part of the total', () => {
+  test('of a lone instance shows its own part of the total', () => {
     expect(progressBlock({ ...copying, instances: null, percent: null })[1]).toContain('25.0 %');
   });
 });
@@ -90,7 +91,7 @@ describe('the live view', () => {
     return { written, isTTY, columns: 60, write: (text: string | Uint8Array) => written.push(String(text)) > 0 };
   };
 
-  test('draws over what it drew before in a terminal, no line wider than it', () => {
+  test('redraws in a terminal, without wrapping lines', () => {
     const terminal = output(true);
     const view = new LiveView(terminal);
     view.show(copying);
@@ -101,7 +102,7 @@ describe('the live view', () => {
     expect(visible.every((line) => line.length < 60)).toBe(true);
   });
 
-  test('writes plain lines elsewhere, and none that says nothing new', () => {
+  test('writes lines elsewhere, and none without news', () => {
     const pipe = output(false);
     const view = new LiveView(pipe);
     view.show(copying);

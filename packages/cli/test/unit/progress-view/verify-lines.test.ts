@@ -57,7 +57,7 @@ test('a mismatch is one line, with types and without values', () => {
   );
 });
 
-test('progress says what is done and how far it is', () => {
+test('progress shows the phase and the percentage', () => {
   const progress: ComparisonProgress = {
     phase: 'comparing',
     totals,
@@ -69,14 +69,14 @@ test('progress says what is done and how far it is', () => {
     resumed: false,
   };
   expect(comparisonLine(progress, 5_000_000)).toBe(
-    'comparing · 1,000 of about 4,000 documents (25.0 %) · 5.0 MB/s · 0 to look at again · 1 proven different',
+    'comparing · 1,000 of about 4,000 documents (25.0 %) · 5.00 MB/s · 0 to compare again · 1 proven different',
   );
   expect(comparisonLine({ ...progress, phase: 'checking again', generation: 2 }, 0)).toContain(
     'checking again, generation 2',
   );
 });
 
-test('a result names everything that is wrong or was left out, and how much is not shown', () => {
+test('a result names all problems and omissions, and counts hidden ones', () => {
   const lines = resultLines({ ...ended, totals: { ...totals, mismatches: 3 } }, [mismatch]);
   expect(lines[0]).toContain('DIFFERENT');
   expect(lines).toContain('shop.orders index: value_1 is missing');
@@ -84,7 +84,7 @@ test('a result names everything that is wrong or was left out, and how much is n
   expect(lines).toContain('shop.weather was not compared: no order');
 });
 
-test('a report says what was compared, when, how, and with what result', () => {
+test('a report names scope, time, method and result', () => {
   const options = {
     rule: { settle_ms: 30_000, looksMin: 8 },
     generationsMax: 20,
@@ -103,7 +103,7 @@ test('a report says what was compared, when, how, and with what result', () => {
     'sharded cluster of 2 shards at source.example:27017, MongoDB 5.0.7',
     'replica set at destination.example:27017',
     'From 2026-01-02T03:04:05.000Z to 2026-01-02T03:05:05.000Z, in 2 runs',
-    'neither side had changed for 30 s and over 8 looks',
+    'neither side changed for 30 s and 8 comparisons',
     '`shop.orders` index: value_1 is missing',
     '- shop.orders different {"$numberInt":"5"}',
     'All of them are in `all.ndjson`.',

@@ -27,7 +27,7 @@ const isAlive = (pid: number) => {
   }
 };
 
-test('a child is ready with its line, and ends in order when it is stopped', async () => {
+test('a child is ready after its line, and stops in order', async () => {
   using folder = ScratchFolder.create('test');
   const child = await Child.start(
     options(
@@ -40,7 +40,7 @@ test('a child is ready with its line, and ends in order when it is stopped', asy
   expect(await child.stop()).toEqual({ code: 7, signal: null });
 });
 
-test('a child that is killed gets no chance to end in order', async () => {
+test('a killed child does not end in order', async () => {
   using folder = ScratchFolder.create('test');
   const child = await Child.start(
     options(folder, `process.on('SIGTERM', () => {}); console.log('ready 5'); setInterval(() => {}, 1000)`),
@@ -49,28 +49,28 @@ test('a child that is killed gets no chance to end in order', async () => {
   expect(isAlive(child.pid)).toBe(false);
 });
 
-test('one that ends before it is ready says why', async () => {
+test('reports why a child ended before it was ready', async () => {
   using folder = ScratchFolder.create('test');
   await expect(Child.start(options(folder, `console.error('no such file'); process.exit(3)`))).rejects.toThrow(
     /child ended before it was ready \(exit code 3\).*no such file/s,
   );
 });
 
-test('one that stays silent is given up and killed', async () => {
+test('kills a child that stays silent', async () => {
   using folder = ScratchFolder.create('test');
   await expect(Child.start({ ...options(folder, 'setInterval(() => {}, 1000)'), readyWithin_ms: 300 })).rejects.toThrow(
     'was not ready within 0.3 s',
   );
 });
 
-test('a program that does not exist is named', async () => {
+test('names a program that does not exist', async () => {
   using folder = ScratchFolder.create('test');
   await expect(Child.start({ ...options(folder, ''), command: 'no-such-program' })).rejects.toThrow(
     /could not be started: .*no-such-program/,
   );
 });
 
-test('children and folders of a process that is killed do not outlive it', async () => {
+test('children and folders do not outlive a killed process', async () => {
   const parent = `
     import { Child } from '${dist('process/child.js')}';
     import { ScratchFolder } from '${dist('process/scratch-folder.js')}';

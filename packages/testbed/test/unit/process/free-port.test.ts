@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { freePort } from '../../../src/process/free-port.js';
 
-test('a free port can be listened on, and outgoing connections do not take it', async () => {
+test('a free port is usable, and outgoing connections do not take it', async () => {
   const port = await freePort();
   expect(port).toBeLessThan(32_768);
   const server = createServer().listen(port, '127.0.0.1');
@@ -12,7 +12,7 @@ test('a free port can be listened on, and outgoing connections do not take it', 
   server.close();
 });
 
-test('whoever looks for a port, in this process or another one, leaves out what was given before', async () => {
+test('a port is returned only once, also to other processes', async () => {
   const port = await freePort();
   const other = createSocket('udp4');
   other.bind({ port, address: '127.0.0.1', exclusive: true });

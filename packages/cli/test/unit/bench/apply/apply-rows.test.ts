@@ -12,7 +12,7 @@ const result = (seconds: number, peakMemoryBytes = 1e8) => ({
 describe('rows of the apply benchmark', () => {
   const form = { workers: 4, operationsMax: 1_000, order: 'folded' } as const;
   const rows = workloadRows({
-    name: 'update 1 KB',
+    name: 'update 1 kB',
     operations: 10_000,
     sweep: [{ form, result: result(1) }],
     bare: [result(1), result(2)],
@@ -21,17 +21,17 @@ describe('rows of the apply benchmark', () => {
     ordered: { operations: 1_000, result: result(1) },
   });
   const row = (subject: string, metric: string) =>
-    rows.find((each) => each.case === `update 1 KB ${subject}` && each.metric === metric);
+    rows.find((each) => each.case === `update 1 kB ${subject}` && each.metric === metric);
 
   it('compare the engine with the bare limit', () => {
-    expect(row('bare limit', '4 lanes of 1000')?.value).toBe(10_000);
+    expect(row('bare limit', '4 workers of 1000')?.value).toBe(10_000);
     expect(row('engine', 'events')?.value).toBe(5_000);
     expect(row('engine', 'rate of bare limit')).toMatchObject({ value: 0.5, goal: '>= 0.8', met: false });
     expect(row('engine', 'CPU per million events')?.value).toBe(100);
     expect(row('ordered batches', 'events')?.value).toBe(1_000);
   });
 
-  it('tell what the busiest processes would allow', () => {
+  it('show the rate that the busiest processes allow', () => {
     expect(row('engine', 'rate of bare limit, a processor for each process')?.value).toBe(0.5);
   });
 
@@ -56,7 +56,7 @@ describe('rows of the steady benchmark', () => {
     [{ name: 'lone instance', cpuFraction: 0.03 }],
   );
 
-  it('name the highest rate that holds', () => {
+  it('name the highest sustained rate', () => {
     expect(rows.find(({ metric }) => metric === 'highest rate that holds')?.value).toBe(400);
     expect(rows.find(({ metric }) => metric === 'of bare limit')?.value).toBe(0.4);
     expect(rows.filter(({ metric }) => metric === 'behind the last write').map(({ met }) => met)).toEqual([
@@ -66,7 +66,7 @@ describe('rows of the steady benchmark', () => {
     ]);
   });
 
-  it('hold an idle instance against its goal', () => {
+  it('compare an idle instance with its goal', () => {
     expect(rows.at(-1)).toMatchObject({ value: 3, goal: '<= 2', met: false });
   });
 });

@@ -15,7 +15,7 @@ const workload: ApplyWorkload = {
   seed: 1,
 };
 
-/** What operations or commands leave behind: the last value of every document. */
+/** The result of operations or commands: the last value of every document. */
 type State = Map<number, number>;
 
 function stateAfter(operations: readonly Operation[]): State {
@@ -28,7 +28,7 @@ function stateAfter(operations: readonly Operation[]): State {
   return state;
 }
 
-/** The same of commands, carried out lane by lane. */
+/** The same for commands, run worker by worker. */
 function stateOf(workers: readonly RawWrite[][]): State {
   const state: State = new Map(Array.from({ length: workload.documents }, (_, id) => [id, 0]));
   for (const command of workers.flat())
@@ -62,7 +62,7 @@ const forms: BatchForm[] = [
 ];
 
 describe('the operations of a workload', () => {
-  it('are the same every time, of all kinds, and none fails', () => {
+  it('are reproducible, of all kinds, and none fails', () => {
     const operations = operationsOf(workload);
     expect(operations).toEqual(operationsOf(workload));
     expect(operations).toHaveLength(workload.operations);
@@ -70,7 +70,7 @@ describe('the operations of a workload', () => {
     stateAfter(operations);
   });
 
-  it('meet hot documents as often as is wanted', () => {
+  it('hit hot documents as often as requested', () => {
     const met = operationsOf(workload).filter(
       ({ kind, id }) => (kind === 'update' || kind === 'replace') && id < 20,
     ).length;
@@ -81,11 +81,11 @@ describe('the operations of a workload', () => {
 describe.each(forms)('ready-made batches, $order', (form) => {
   const workers = readyBatches(workload, form);
 
-  it('leave behind what the operations leave behind', () => {
+  it('have the same result as the operations', () => {
     expect(stateOf(workers)).toEqual(stateAfter(operationsOf(workload)));
   });
 
-  it('are ordered, or name no document twice', () => {
+  it('are ordered, or contain no document twice', () => {
     for (const { kind, statements, ordered } of workers.flat()) {
       expect(ordered).toBe(form.order === 'ordered');
       expect(statements.length).toBeLessThanOrEqual(form.operationsMax);
@@ -94,7 +94,7 @@ describe.each(forms)('ready-made batches, $order', (form) => {
     }
   });
 
-  it('have every statement where nothing is folded', () => {
+  it('contain every statement unless folded', () => {
     const statements = workers.flat().reduce((sum, command) => sum + command.statements.length, 0);
     if (form.order === 'folded') expect(statements).toBeLessThan(workload.operations);
     else expect(statements).toBe(workload.operations);

@@ -12,7 +12,7 @@ const engine = (seconds: number, cpu_seconds: number) => ({
 
 describe('rows of the copy benchmark', () => {
   const rows = sizeRows({
-    name: '1 KB',
+    name: '1 kB',
     bytes: 100e6,
     documents: 100_000,
     sweep: [{ concurrency: { readersPerShard: 2, writesPerReader: 3 }, result: loop(2, 1) }],
@@ -24,24 +24,24 @@ describe('rows of the copy benchmark', () => {
   const row = (name: string, metric: string) => rows.find((each) => each.case === name && each.metric === metric);
 
   it('compare medians of the rounds', () => {
-    expect(row('1 KB bare loop', 'throughput')?.value).toBe(50);
-    expect(row('1 KB engine', 'throughput of bare loop')).toMatchObject({ value: 0.8, goal: '>= 0.95', met: false });
-    expect(row('1 KB engine', 'throughput of decoding copy')).toMatchObject({ value: 1.6, met: true });
-    expect(row('1 KB engine', 'CPU per GB of decoding copy')).toMatchObject({
+    expect(row('1 kB bare loop', 'throughput')?.value).toBe(50);
+    expect(row('1 kB engine', 'throughput of bare loop')).toMatchObject({ value: 0.8, goal: '>= 0.95', met: false });
+    expect(row('1 kB engine', 'throughput of decoding copy')).toMatchObject({ value: 1.6, met: true });
+    expect(row('1 kB engine', 'CPU per GB of decoding copy')).toMatchObject({
       value: expect.closeTo(0.4) as number,
       met: true,
     });
   });
 
-  it('show the sweep, the initialisation beside the copy, and the highest peak', () => {
-    expect(row('1 KB bare loop', '2 readers a shard, 3 writes each')?.value).toBe(50);
-    expect(row('1 KB engine', 'throughput with initialisation')?.value).toBeCloseTo(100 / 3.5);
-    expect(row('1 KB engine', 'peak memory of an instance')).toMatchObject({ value: 250, met: true });
+  it('show the sweep, the initialisation and the highest peak', () => {
+    expect(row('1 kB bare loop', '2 readers a shard, 3 writes each')?.value).toBe(50);
+    expect(row('1 kB engine', 'throughput with initialisation')?.value).toBeCloseTo(100 / 3.5);
+    expect(row('1 kB engine', 'peak memory of an instance')).toMatchObject({ value: 250, met: true });
   });
 });
 
 describe('medians and ranges', () => {
-  it('take the middle, the lower one of two', () => {
+  it('use the middle value, the lower one of two', () => {
     expect(median([3, 1, 2], (value) => value)).toBe(2);
     expect(median([4, 1], (value) => value)).toBe(1);
     expect(() => median([], Number)).toThrow(RangeError);

@@ -15,8 +15,8 @@ function step(count: number, engine_seconds: number, bare_seconds: number): Grow
   };
 }
 
-describe('rows of what one more thing costs', () => {
-  it('take the cost of a run as such out', () => {
+describe('rows of the cost of one more item', () => {
+  it("exclude a run's fixed costs", () => {
     const rows = growthRows('collection', [step(1, 2, 0.1), step(101, 3, 0.6), step(1101, 13, 5.6)]);
     const value = (name: string, metric: string) =>
       rows.find((row) => row.case === name && row.metric === metric)?.value;
@@ -25,19 +25,19 @@ describe('rows of what one more thing costs', () => {
     expect(value('101 to 1101', 'multiple per collection')).toBeCloseTo(2);
   });
 
-  it('judge whether the last multiple is above the first', () => {
+  it('compare the last multiple with the first', () => {
     const growth = (last_seconds: number) =>
       growthRows('chunk', [step(1, 2, 0.1), step(101, 3, 0.6), step(1101, last_seconds, 5.6)]).at(-1);
     expect(growth(13)).toMatchObject({ case: '1 to 1101', goal: '<= 1.5', met: true });
     expect(growth(33)).toMatchObject({ met: false });
   });
 
-  it('compare with a step that can be told from noise', () => {
+  it('compare with a step above the noise', () => {
     const noisy = [step(1, 2, 4), step(101, 3, 3), step(1101, 13, 8), step(5101, 53, 28)];
     expect(growthRows('collection', noisy).at(-1)).toMatchObject({ case: '101 to 5101', value: 1, met: true });
   });
 
-  it('need two differences to judge', () => {
+  it('need two differences to compare', () => {
     expect(growthRows('chunk', [step(1, 2, 0.1), step(101, 3, 0.6)]).every(({ goal }) => goal === undefined)).toBe(
       true,
     );

@@ -2,7 +2,7 @@ import { commitSteps } from '@convoy/instance/lifecycle/migration/steps';
 import { describe, expect, it } from 'vitest';
 import { cutOverRows, type CutOverMeasured } from '../../../../src/bench/cutover/cutover-rows.js';
 
-/** Each step takes as long as is said, from the acceptance on. */
+/** Each step takes the given time, from the acceptance on. */
 function cutOver(step_ms: number, more: Partial<CutOverMeasured> = {}): CutOverMeasured {
   const steps = new Map(commitSteps.map((step, at) => [step as string, 100 + (at + 1) * step_ms]));
   return {
@@ -29,8 +29,8 @@ describe('rows of the cut-over benchmark', () => {
   );
   const valueOf = (metric: string) => rows.find((row) => row.metric === metric)?.value;
 
-  it('split the median time by step, beside the bare round trips of each', () => {
-    expect([valueOf('command taken'), valueOf('commitStarted'), valueOf('sourceClosed')]).toEqual([100, 20, 20]);
+  it('split the median time by step, with the bare round trips of each', () => {
+    expect([valueOf('command accepted'), valueOf('commitStarted'), valueOf('sourceClosed')]).toEqual([100, 20, 20]);
     expect([
       valueOf('commitStarted: bare round trips'),
       valueOf('sourceClosed: bare round trips'),
@@ -38,7 +38,7 @@ describe('rows of the cut-over benchmark', () => {
     ]).toEqual([1, 4, 5]);
   });
 
-  it('end where an application may write', () => {
+  it('end when an application may write', () => {
     expect(valueOf('writesAllowed')).toBe(20);
     expect(valueOf('committed')).toBeUndefined();
     expect(rows.find(({ metric }) => metric === 'commit to canWrite')).toMatchObject({
@@ -47,7 +47,7 @@ describe('rows of the cut-over benchmark', () => {
     });
   });
 
-  it('miss the goal with one acknowledged write that is gone', () => {
+  it('miss the goal with one lost acknowledged write', () => {
     const missed = cutOverRows('verified', [cutOver(10), cutOver(10, { missing: 1 })], new Map());
     expect(missed.find(({ metric }) => metric.includes('missing'))).toMatchObject({ value: 1, met: false });
     expect(missed.find(({ metric }) => metric === 'acknowledged writes')?.value).toBe(10_000);

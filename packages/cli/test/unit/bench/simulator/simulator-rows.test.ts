@@ -11,7 +11,7 @@ const result = (seconds: number, serverCpu_seconds: number): StepResult => ({
   serverMemoryBytes: 1,
 });
 
-it('compares each round with the echo of the same round and takes the median', () => {
+it('compares each round with its echo and uses the median', () => {
   const pairs = [
     { echo: result(1, 0), simulator: result(2, 0.005) },
     { echo: result(10, 0), simulator: result(10, 0.009) },
@@ -19,7 +19,7 @@ it('compares each round with the echo of the same round and takes the median', (
   ];
   const rows = besideEcho({ kind: 'insert', key: 'hashed', use: 'raw' }, pairs);
   const valueOf = (metric: string) => rows.find((row) => row.metric === metric);
-  expect(valueOf('share of the echo’s throughput')?.value).toBe(0.5);
+  expect(valueOf('part of the echo’s throughput')?.value).toBe(0.5);
   expect(valueOf('CPU of the client per document')?.value).toBeCloseTo(10);
   expect(valueOf('CPU of the simulator per document')).toMatchObject({ goal: '<= 10', met: true });
   expect(valueOf('CPU of the simulator per document')?.value).toBeCloseTo(9);

@@ -1,0 +1,9 @@
+import { expect, test } from 'vitest';
+import { formatBar } from '@convoy/cli/progress-view/bar';
+
+test.each([
+  [0, '[----------]'],
+  [50, '[#####-----]'],
+  [100, '[##########]'],
+  [170, '[##########]'],
+])('%d percent fill their part of the bar', (percent, bar) => expect(formatBar(percent, 10)).toBe(bar));
