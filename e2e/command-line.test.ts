@@ -26,7 +26,7 @@ test(
     await using fleet = await clusters.startFleet();
     const service = ['--url', fleet.coordinator.url];
 
-    // The coordinator hears of it a moment after an instance is ready.
+    // The coordinator sees an instance a moment after it is ready.
     await expect
       .poll(() => convoy('progress', ...service), { timeout: 60_000 })
       .toMatchObject({ code: 0, stdout: expect.stringMatching(/^IDLE\nNext: convoy check/) as string });

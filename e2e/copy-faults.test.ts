@@ -6,7 +6,7 @@ import { isFullRun, needs } from './requirements.js';
 import { Workload } from './workload.js';
 
 const orders = 3_000;
-/** Slow enough for faults to meet the copy. */
+/** Slow enough for faults to hit the copy. */
 const settings = { partition_seconds: 1, loadRateBytesPerSecond: 1_000_000 };
 const writes = ['insert', 'update', 'delete'];
 const reads = ['find', 'getMore', 'aggregate'];
@@ -14,7 +14,7 @@ const reads = ['find', 'getMore', 'aggregate'];
 interface Fault {
   name: string;
   at: 'source' | 'destination';
-  /** What `failCommand` is set to, one after the other as each has been used up. */
+  /** Settings of `failCommand`, each once the one before is used up. */
   data: Document[];
 }
 
@@ -187,7 +187,7 @@ test(
   },
 );
 
-/** Lets the next commands of a kind fail, and waits until they have. */
+/** Makes the next commands of a kind fail, and waits until they have. */
 async function failTimes(client: MongoClient, data: Document, times: number): Promise<void> {
   const admin = client.db('admin');
   const on = await admin.command({ configureFailPoint: 'failCommand', mode: { times }, data });

@@ -17,7 +17,7 @@ test.each(combinations)(
   needs({ version: [5, 0] }),
   async (sourceAccess, shards) => {
     await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards } });
-    // A balancer that was on is on again after the commit, and leaves orphans of its own.
+    // A balancer that was on runs again after the commit, and leaves orphans of its own.
     await clusters.clients.destination.db('admin').command({ balancerStop: 1 });
     const ids = idsOfEveryType(copies);
     await loadKinds(clusters.clients.source, clusters.source, ids);

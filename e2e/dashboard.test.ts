@@ -21,7 +21,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** A machine under load is slow, and so is a browser on it. */
 const shownWithin = { timeout: 120_000 };
 
-/** What axe finds to be serious, with where. */
+/** Serious findings of axe, with their places. */
 async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return page.evaluate(
@@ -91,7 +91,7 @@ async function differences(page: Page, client: ContractClient): Promise<string[]
   );
 }
 
-/** A fleet with its dashboard in a browser; what the page complains of is collected. */
+/** A fleet with its dashboard in a browser; collects the page's errors. */
 async function openDashboard(
   closers: Closers,
 ): Promise<{ under: FleetUnderLoad; browser: Browser; page: Page; complaints: string[] }> {
@@ -110,7 +110,7 @@ async function openDashboard(
   return { under, browser, page, complaints };
 }
 
-/** Nothing that axe calls serious, light or dark, and nothing wider than the page, from a phone to a wall screen. */
+/** No serious finding of axe, light or dark, and nothing wider than the page, from a phone to a wall screen. */
 async function expectAccessible(page: Page): Promise<void> {
   await page.locator('body:not([data-stale])').waitFor(shownWithin);
   expect(await seriousFindings(page)).toEqual([]);
@@ -135,7 +135,7 @@ async function expectReport(page: Page): Promise<void> {
   await shown.close();
 }
 
-/** The page says that what it shows is old, and finds its way back by itself. */
+/** The page says that its data is old, and reconnects by itself. */
 async function expectRecovery(page: Page, { coordinator }: Fleet): Promise<void> {
   await coordinator.stop();
   await page.locator('#link').filter({ hasText: 'Stale' }).waitFor(shownWithin);

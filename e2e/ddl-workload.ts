@@ -11,7 +11,7 @@ const documentsMax = 200;
 /** Between two writes, unless it is given; every tenth comes with a DDL change. */
 const pauseDefault_ms = 10;
 
-/** What a server answers when a change is not possible just now: it is not there, or there already, or is under way. */
+/** Refusals of a change that is not possible now: its object is missing, exists already, or is changing. */
 const expectedCodes = new Set<unknown>([
   26, 27, 48, 85, 86, 68, 10107, 117, 5_807_601, 166, 20, 215, 13_388, 72, 73, 12_587, 175, 11_000, 276, 43, 237,
   28_769,

@@ -5,7 +5,7 @@ import { DdlWorkload } from './ddl-workload.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from './fleet.js';
 import { isFullRun, needs } from './requirements.js';
 
-/** Straight from the shards, definitions change in the fleet's samples too. */
+/** With direct access, the fleet's samples have DDL changes too. */
 const accesses = isFullRun ? ['direct', 'router'] : ['router'];
 const orders = 4_000;
 const changesMin = 30;
@@ -41,7 +41,7 @@ test.each(accesses)(
     await workload.stop();
     const { client } = fleet.coordinator;
     await untilCanCommit(client);
-    // A collection that nobody has known of so far is copied first; the fleet then says that it cannot be committed
+    // A collection that is new to the fleet is copied first; meanwhile the fleet reports that it cannot be committed
     // yet.
     await untilTaken(() => client.commit());
     await untilCommitted(client);

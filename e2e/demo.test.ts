@@ -25,7 +25,7 @@ test('a demo that is interrupted leaves no process behind (servers from 5.0)', n
       if (text.includes('Loading')) childrenOf(child.pid ?? 0).then(resolve, reject);
     });
   });
-  // Two clusters, Redis, a coordinator, two instances and who cleans up after them.
+  // Two clusters, Redis, a coordinator, two instances and their cleaner.
   expect(pids.length).toBeGreaterThanOrEqual(7);
   child.kill('SIGINT');
   expect(await exited).toBe(130);

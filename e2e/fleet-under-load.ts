@@ -5,11 +5,11 @@ import { loadEverything } from './data.js';
 import { Clusters } from './fleet.js';
 import { Workload } from './workload.js';
 
-/** How a fleet under load is begun. */
+/** Options of a fleet under load. */
 interface FleetUnderLoadOptions {
   /** Documents of the large collection. */
   readonly orders: number;
-  /** 2 when it is left out. */
+  /** 2 by default. */
   readonly destinationShards?: number;
   /** Of every instance's configuration. */
   readonly settings?: Readonly<Record<string, unknown>>;

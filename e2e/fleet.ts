@@ -15,10 +15,10 @@ import { startFleet, startLoneInstance, type Fleet } from '@convoy/cli/environme
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import type { Redis } from '@convoy/testbed/redis/find-redis';
 
-/** Source and destination by name, the rest as it is by default: verified. */
+/** Source and destination by name, defaults for the rest: verified. */
 export const defaultStart: StartRequestBody = { source: 'cluster0', destination: 'cluster1' };
 
-/** How long each phase of a test may take; a machine under load is slow. */
+/** The limit of each phase of a test; a machine under load is slow. */
 const phaseLimit_ms = 180_000;
 
 type Topology = TestClusterOptions['topology'];
@@ -41,15 +41,15 @@ export class Clusters implements AsyncDisposable {
   private constructor(
     readonly source: TestCluster,
     readonly destination: TestCluster,
-    /** Of somebody who may do everything. */
+    /** Of a user with all privileges. */
     readonly clients: Clients,
-    /** Of somebody whose writes can be blocked; the same as the others where the clusters know no users. */
+    /** Of a user whose writes can be blocked; the same as the others on clusters without users. */
     readonly shoppers: Clients,
     private readonly folder: ScratchFolder,
     private readonly closers: Closers,
   ) {}
 
-  /** Starts both clusters. When the test fails its logs are kept, and the report names their folder. */
+  /** Starts both clusters. If the test fails, its logs stay, and the report names their folder. */
   static async start(topologies: Topologies): Promise<Clusters> {
     const folder = ScratchFolder.create('e2e');
     onTestFinished(({ task }) => {
@@ -95,7 +95,7 @@ export class Clusters implements AsyncDisposable {
   /**
    * Coordinator, Redis and one instance per source shard. `settings` go into every instance's configuration.
    * @param ways how instances reach the destination, by source shard, when not directly
-   * @param redis another fleet's, when it is not to have its own
+   * @param redis another fleet's; by default it has its own
    */
   startFleet(
     settings: Readonly<Record<string, unknown>> = {},
@@ -114,8 +114,8 @@ export class Clusters implements AsyncDisposable {
 
   /**
    * One more process for a fleet.
-   * @param id what it takes itself for
-   * @param reversed takes the source for the destination, and the destination for the source
+   * @param id its identity
+   * @param reversed whether source and destination are swapped
    */
   startInstance({ redis, name }: Fleet, id: string, { reversed = false } = {}): Promise<InstanceProcess> {
     const [source, destination] = reversed ? [this.destination, this.source] : [this.source, this.destination];
@@ -129,7 +129,7 @@ export class Clusters implements AsyncDisposable {
     });
   }
 
-  /** One instance for everything, without Redis. */
+  /** A lone instance, without Redis. */
   startLoneInstance(settings: Readonly<Record<string, unknown>> = {}): Promise<InstanceProcess> {
     return startLoneInstance({ source: this.source, destination: this.destination, folder: this.folder, settings });
   }
@@ -152,14 +152,14 @@ export class Clusters implements AsyncDisposable {
     return this.expectEqual();
   }
 
-  /** Expects everything that users have to be the same on both clusters, every document byte for byte. */
+  /** Expects all users' data to be equal on both clusters, every document byte for byte. */
   async expectEqual(): Promise<Comparison> {
     const comparison = await this.compare();
     expect(comparison).toMatchObject({ equal: true, differences: [] });
     return comparison;
   }
 
-  /** Compares everything that users have on both clusters. */
+  /** Compares all users' data on both clusters. */
   compare(): Promise<Comparison> {
     return compareClusters(this.clients.source, this.clients.destination);
   }
@@ -172,7 +172,7 @@ export class Clusters implements AsyncDisposable {
 /**
  * Waits until the service's progress fulfils a condition.
  * @param limit_ms for phases that are longer than usual
- * @throws Error with the last progress when it does not come to it in time
+ * @throws Error with the last progress if that takes too long
  */
 export async function untilProgress(
   client: ContractClient,

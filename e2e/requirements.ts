@@ -2,8 +2,7 @@ import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import { backendVersion } from '@convoy/testbed/cluster/backend-version';
 
 /**
- * Clusters with what came after 5.0, where servers can be asked to be newer, and with users whose writes can be
- * blocked.
+ * Clusters with features after 5.0, if servers can be newer, and with users whose writes can be blocked.
  */
 export const guarded = { release: '7.0', withUsers: true } as const;
 
@@ -13,11 +12,11 @@ type Version = readonly [number, number];
 export interface Requirement {
   /** The oldest server version, for example [6, 0]. */
   version: Version;
-  /** The version from which on the test has nothing to say. */
+  /** The first version to which the test does not apply. */
   below?: Version;
   /** Whether its clusters are started as `guarded`; those of containers cannot be. */
   guarded?: boolean;
-  /** The only release that it is for; simulated servers are of any. */
+  /** Its only release; simulated servers can be of any. */
   release?: ReleaseSeries;
   /** It runs with CONVOY_TEST_FULL=1 alone, since a usual run has samples that contain it. */
   inFull?: boolean;

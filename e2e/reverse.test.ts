@@ -9,7 +9,7 @@ const twoShards = { source: { shards: 2 }, destination: { shards: 2 } };
 const orders = 1_000;
 /** A server's answer to a user whose writes are blocked. */
 const refused = { code: 371 };
-/** So many writes come to a cluster before its direction is committed. */
+/** Writes to a cluster before its direction is committed. */
 const writesBefore = 100;
 
 const directions = [
@@ -46,7 +46,7 @@ test.each(accesses)(
       expect(progress.warnings?.map(({ name }) => name)).toContain('reverseNotVerified');
       const receiver = clusters.shoppers[to].db('e2e');
       await expect(receiver.collection('names').insertOne({ turn })).rejects.toMatchObject(refused);
-      // The definition of the cluster that is written to is what both have in the end.
+      // In the end both have the definition of the cluster that users write to.
       await clusters.shoppers[from]
         .db('e2e')
         .collection('customers')

@@ -4,7 +4,7 @@ import { Random } from '@convoy/cli/demo/random';
 import { testSeed } from '../test/seed.js';
 import { largeCollection, order, type Order } from './data.js';
 
-/** Pause between two rounds: a steady stream of changes that leaves the machine room for the migration. */
+/** Pause between two rounds: a steady stream of changes, with capacity left for the migration. */
 const pause_ms = 100;
 const operationsPerRound = 20;
 /** New documents get `_id`s from here, far from those that were loaded and those of another workload before. */

@@ -4,16 +4,16 @@ import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-pro
 import type { LeaderStep } from '@convoy/instance/lifecycle/migration/steps';
 import { isAlive } from '../is-alive.js';
 
-/** Who is killed when the leader has done a step. */
+/** Victims of a kill after a step of the leader. */
 export type Kill = 'leader' | 'others' | 'all';
 
 const within_ms = 120_000;
 const poll_ms = 20;
 const hook = new URL('crash-hook.mjs', import.meta.url).href;
 
-/** Orders for the hook in the instances that are started from here on. */
+/** Orders for the hook in instances that start from now on. */
 export class CrashOrders implements Disposable {
-  /** @param file where an order is put, and is renamed when it has been carried out */
+  /** @param file of the order; renamed once the order is carried out */
   constructor(private readonly file: string) {
     vi.stubEnv('NODE_OPTIONS', [process.env['NODE_OPTIONS'], `--import=${hook}`].filter(Boolean).join(' '));
     vi.stubEnv('CONVOY_CRASH_ORDER', file);

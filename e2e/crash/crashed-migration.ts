@@ -11,11 +11,11 @@ import { CrashOrders, type Kill } from './crash-orders.js';
 import { documents, Writing } from './writing.js';
 
 const shards = 2;
-/** Whether the servers can refuse the writes of users: from 6.0 on. */
+/** Whether the servers can block users' writes: from 6.0 on. */
 const blocks = !needs({ version: [6, 0], guarded: true }).skip;
-/** Nobody writes more than so often. */
+/** The highest number of writes of a user. */
 const writesMax = 10_000_000;
-/** What an instance that is killed again and again needs to be quick. */
+/** Keeps instances that are killed again and again fast. */
 const settings = { partition_seconds: 1, checkpoint_ms: 200 };
 
 interface Fixture {
@@ -63,7 +63,7 @@ export async function migrateThroughCrashes(steps: readonly LeaderStep[], kill: 
   if (reversible) await reverseThroughCrashes(closers, fixture, of(reverseSteps), kill);
 }
 
-/** What was the source gets everything that was written to the other cluster since, and is open in the end. */
+/** The former source gets everything written to the other cluster since, and ends open. */
 async function reverseThroughCrashes(
   closers: Closers,
   fixture: Fixture,
@@ -101,7 +101,7 @@ async function open(closers: Closers, isFleet: boolean): Promise<Fixture> {
   return { clusters, instances: fleet.instances, client: fleet.coordinator.client, orders };
 }
 
-/** Sends what leads to the steps, and kills at each in turn. */
+/** Sends the commands that lead to the steps, and kills at each in turn. */
 async function crashAt(
   { orders, instances }: Fixture,
   steps: readonly LeaderStep[],
@@ -142,7 +142,7 @@ async function load(client: MongoClient): Promise<void> {
     .insertMany(Array.from({ length: documents }, (_, n) => ({ name: `item ${n}`, at: new Date() })));
 }
 
-/** Expects the writes of users to be taken by one cluster, and refused by the other. */
+/** Expects one cluster to accept users' writes, and the other to refuse them. */
 async function expectOpen(clusters: Clusters, side: Side): Promise<void> {
   expect([await takesWrites(clusters, 'source'), await takesWrites(clusters, 'destination')]).toEqual([
     side === 'source',

@@ -3,7 +3,7 @@ import { type LeaderStep, leaderSteps } from '@convoy/instance/lifecycle/migrati
 import { migrateThroughCrashes } from './crashed-migration.js';
 import { isFullRun } from '../requirements.js';
 
-/** Those around what cannot be taken back; with CONVOY_TEST_FULL=1 every step. */
+/** The steps around irreversible ones; with CONVOY_TEST_FULL=1 every step. */
 const sample: readonly LeaderStep[] = [
   'balancersRecorded',
   'collectionsMade',

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MongoClient, MongoServerError } from 'mongodb';
 
-/** Documents that are there before, with `_id` from 0. */
+/** Documents that exist before, with `_id` from 0. */
 export const documents = 500;
 
 /** Fast enough for every step of a migration to meet some. */
@@ -9,9 +9,9 @@ const pause_ms = 10;
 /** A server's answer to a user whose writes are blocked. */
 const blockedCode = 371;
 
-/** Writes of one user, one after the other, until they are refused because writes are blocked, or it is stopped. */
+/** One user's sequential writes, until a block refuses them or `stop` ends them. */
 export class Writing implements AsyncDisposable {
-  /** @throws what else a server refuses a write with */
+  /** @throws any other refusal of a write */
   readonly ended: Promise<void>;
   private isStopped = false;
 

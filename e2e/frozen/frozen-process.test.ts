@@ -83,7 +83,7 @@ function touchedOf(orders: number): number[] {
   return Array.from({ length: touched }, (_, index) => index * (orders / touched));
 }
 
-/** Takes away, changes and replaces documents. */
+/** Deletes, changes and replaces documents. */
 async function changeOnce(collection: Collection<Order>, orders: number): Promise<void> {
   await collection.bulkWrite(
     touchedOf(orders).map((_id, index) => {
@@ -95,7 +95,7 @@ async function changeOnce(collection: Collection<Order>, orders: number): Promis
   );
 }
 
-/** Whatever of the first changes came after these would show. */
+/** Any of the first changes after these would be visible. */
 async function changeAgain(collection: Collection<Order>, orders: number): Promise<void> {
   await collection.bulkWrite(
     touchedOf(orders).map((_id, index) => {
@@ -107,7 +107,7 @@ async function changeAgain(collection: Collection<Order>, orders: number): Promi
   );
 }
 
-/** A write to the collections of the test: what a process needs for itself goes through. */
+/** A write to the collections of the test: writes of its own state pass. */
 function writesDocuments({ name, database }: SentCommand): boolean {
   return ['insert', 'update', 'delete'].includes(name) && database === largeCollection.database;
 }

@@ -11,13 +11,13 @@ export interface PassedCommand extends SentCommand {
   reply?: Document;
 }
 
-/** Commands that are kept on their way, as in the buffers of a network. */
+/** Commands that are delayed, as in the buffers of a network. */
 export interface Hold {
-  /** Those that wait; each is on a connection of its own. Once they have passed they get their replies. */
+  /** Waiting commands, each on a connection of its own. Once released they get their replies. */
   readonly waiting: readonly PassedCommand[];
-  /** Lets through what waits, and everything after it; the commands arrive even when their sender is gone. */
+  /** Releases waiting commands and all later ones; they arrive even if their sender is gone. */
   release(): void;
-  /** Loses what waits together with its connections, and goes on to keep what comes after it. */
+  /** Drops waiting commands with their connections, and keeps holding later ones. */
   lose(): void;
 }
 
@@ -47,7 +47,7 @@ class GateHold implements Hold {
   }
 }
 
-/** One process's way to a cluster's router, on which commands can be held up, lost and written down. */
+/** A proxy between one process and a cluster's router that can delay, drop and record commands. */
 export class CommandGate implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   readonly #holds = new Set<GateHold>();
@@ -69,7 +69,7 @@ export class CommandGate implements AsyncDisposable {
     return gate;
   }
 
-  /** The cluster as it is reached through the gate. */
+  /** The cluster behind the gate. */
   way(cluster: TestCluster): TestCluster {
     return {
       ...cluster,
@@ -83,14 +83,14 @@ export class CommandGate implements AsyncDisposable {
     return [...this.#holds].flatMap(({ waiting }) => waiting);
   }
 
-  /** Keeps matching commands on their way from now on. */
+  /** Delays matching commands from now on. */
   hold(matches: Matches): Hold {
     const hold = new GateHold(matches);
     this.#holds.add(hold);
     return hold;
   }
 
-  /** Writes down every matching command that passes from now on; only one list is kept at a time. */
+  /** Records every matching command that passes from now on, in a single list. */
   record(matches: Matches): readonly PassedCommand[] {
     const passed: PassedCommand[] = [];
     this.#note = (command) => {
@@ -124,7 +124,7 @@ export class CommandGate implements AsyncDisposable {
     }
   }
 
-  /** @returns whether the command was kept for a while */
+  /** @returns whether the command was delayed */
   async #untilFree(command: PassedCommand): Promise<boolean> {
     let wasHeld = false;
     for (const hold of this.#holds) {

@@ -11,7 +11,7 @@ const operationAt = 12;
 /** Behind the flags stands the kind of the first section: 0 is the command itself. */
 const kindAt = headerBytes + 4;
 
-/** A command as it is on its way to a server, without the documents that are sent beside it. */
+/** A command on its way to a server, without its document sequences. */
 export interface SentCommand {
   readonly name: string;
   readonly database: string;
@@ -28,7 +28,7 @@ export function commandOf(message: Buffer): SentCommand | null {
   return { name, database: String(body['$db']), target: String(body[name]), body };
 }
 
-/** What a server has answered. */
+/** A server's reply. */
 export function replyOf(message: Buffer): Document {
   const from = kindAt + 1;
   return BSON.deserialize(message.subarray(from, from + message.readInt32LE(from)));
@@ -42,7 +42,7 @@ export function responseToOf(message: Buffer): number {
   return message.readInt32LE(responseToAt);
 }
 
-/** The messages that come over a socket, each whole. */
+/** The complete messages of a socket. */
 export async function* messagesOf(socket: Socket): AsyncGenerator<Buffer> {
   let received = Buffer.alloc(0);
   for await (const bytes of socket) {

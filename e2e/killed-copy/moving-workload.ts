@@ -9,16 +9,16 @@ const names = ['placed', 'hashed', 'whole'] as const;
 const padding = 'x'.repeat(150);
 const batchDocuments = 4_000;
 /**
- * Half of the changes meet these few documents, so that one is deleted, inserted and moved many times during one
+ * Half of the changes hit these few documents, so that one is deleted, inserted and moved many times during one
  * partition.
  */
 const hotDocuments = 200;
-/** Between two changes: hundreds a second come in each collection, and leave the machine room for the migration. */
+/** Between two changes: hundreds a second in each collection, with capacity left for the migration. */
 const pause_ms = 2;
 /** The first chunk ends here. */
 const middle = 500;
 
-/** A document; where it lives is decided by `place`, which is 0 to 999. */
+/** A document; `place`, 0 to 999, decides its shard. */
 interface Placed {
   _id: number;
   place: number;

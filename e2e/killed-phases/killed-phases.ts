@@ -7,9 +7,9 @@ import { type Phase, phases } from './phases.js';
 
 /** Migrations and kills of each: 25 instants for each phase and access. */
 const size = isFullRun ? { migrations: 5, kills: 5 } : { migrations: 1, kills: 1 };
-/** So many writes come while the killed instances are gone. */
+/** Writes while the killed instances are down. */
 const writesBetween = 50;
-/** Every restart takes its time on a machine under load. */
+/** Restarts are slow on a machine under load. */
 const testWithin_ms = 540_000;
 
 /**

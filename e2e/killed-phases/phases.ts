@@ -19,14 +19,14 @@ const documents = isFullRun ? 8_000 : 3_000;
  * before, and however long a restart takes.
  */
 const slowCopy = { partition_seconds: 3, loadRateBytesPerSecond: 125_000 };
-/** An instance has so many events to hold within seconds, also where the machine lets users write little. */
+/** Buffered events of an instance within seconds, even on a slow machine. */
 const heldMax = 20;
 /** Metrics are published this often: the instant lies anywhere in between. */
 const published_ms = 250;
 const phaseWithin_ms = 120_000;
 /** As for all tests that wait until a commit would be accepted. */
 const commitWithin_ms = 180_000;
-/** Changes come so slowly that the leader keeps up with them. */
+/** Changes are slow enough for the leader to keep up. */
 const ddlPause_ms = 50;
 /** The leader's commands for a DDL change take so long that a kill meets the barrier. */
 const slowDdl = {
@@ -35,14 +35,14 @@ const slowDdl = {
   blockTimeMS: 300,
 };
 
-/** Writes to the source that go on while instances are killed. */
+/** Writes to the source that continue while instances are killed. */
 export interface PhaseWorkload extends AsyncDisposable {
   /** Grows with every write. */
   readonly operations: number;
   stop(): Promise<void>;
 }
 
-/** What instances do when they are killed. */
+/** A phase in which instances are killed. */
 export interface Phase {
   readonly settings: Readonly<Record<string, unknown>>;
   /** Loads the source before the fleet starts. */
@@ -81,7 +81,7 @@ function pickVictims({ instances }: Fleet, random: Random): readonly InstancePro
 }
 
 /**
- * An instant after a figure of every victim has reached a value below `limit`. Who is not in the phase is no victim.
+ * An instant after a metric of every victim has reached a value below `limit`. Only instances in the phase are victims.
  */
 function onceAbove(
   series: string,

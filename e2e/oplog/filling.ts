@@ -46,8 +46,7 @@ export class Filling implements AsyncDisposable {
           replaceOne: { filter: { _id }, replacement: { replaced, padding: text }, upsert: true },
         })),
       );
-      // What it was kept from writing is not made up for: all at once it would push out what nobody had the time to
-      // read.
+      // It never makes up for missed writes: all at once they would push out entries before anybody could read them.
       next_ms = Math.max(next_ms + round_ms, performance.now());
       await delay(Math.max(0, next_ms - performance.now()));
     }

@@ -17,7 +17,7 @@ const megabyte = 2 ** 20;
 const size = isFullRun
   ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000 }
   : { orders: 5_000, oplogBytes: 4 * megabyte, loadRateBytesPerSecond: 75_000 };
-/** Only a copy that takes so many times what the oplog holds proves something. */
+/** The copy must take this many times the oplog window to prove anything. */
 const oplogsPerCopy = 5;
 const copyWithin_ms = 400_000;
 const testWithin_ms = 560_000;
@@ -98,7 +98,7 @@ test.each(accesses)(
   },
 );
 
-/** An instance may have failed before another one has heard of the command: that one refuses it. */
+/** An instance may have failed before another receives the command: that one refuses it. */
 async function resume(client: ContractClient): Promise<void> {
   const refusals = await client.resume().then(
     () => [],

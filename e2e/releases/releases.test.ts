@@ -14,7 +14,7 @@ const variants = [
   { release: '8.0', access: 'router' },
 ] as const;
 
-/** Slow, and in small partitions: a change comes in the middle. */
+/** Slow, and in small partitions, so that a change hits the middle. */
 const slowCopy = { partition_seconds: 1, loadRateBytesPerSecond: 1_000_000, catalogInterval_seconds: 1 };
 const copiedBytes = 100_000;
 /** What a server answers to an index build that a block has ended. */

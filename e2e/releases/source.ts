@@ -3,11 +3,11 @@ import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { eachShard, onShards } from '../shards.js';
 import { UndefinedRelay } from './undefined-relay.js';
 
-/** Large enough for a change to come in the middle of its copy. */
+/** Large enough for a change in the middle of its copy. */
 export const largeDocuments = 3_000;
 const smallDocuments = 40;
 const padding = 'x'.repeat(900);
-/** Expired for many years. */
+/** Expired many years ago. */
 const longAgo = new Date(0);
 
 export const database = 'shop';
@@ -25,7 +25,7 @@ function numbered(count: number): Item[] {
   return Array.from({ length: count }, (_, n) => ({ _id: n, [shardKeyField]: n, text: padding }));
 }
 
-/** What every release has to bring over, each collection for one thing that servers do in their own way. */
+/** Data of every release; each collection has one behaviour that is special to servers. */
 export async function loadSource(client: MongoClient, cluster: TestCluster): Promise<void> {
   const admin = client.db('admin');
   await admin.command({ balancerStop: 1 });
@@ -117,7 +117,7 @@ export async function runDdl(client: MongoClient, cluster: TestCluster): Promise
     .command({ movePrimary: movedDatabase, to: cluster.shardIds.find((id) => id !== primary) ?? '' });
 }
 
-/** Keeps servers from deleting what has expired, where they do. */
+/** Keeps servers from deleting expired documents, if they do. */
 export function stopExpiry(cluster: TestCluster): Promise<void> {
   return eachShard(cluster, async (shard) => {
     const admin = shard.db('admin');
@@ -126,7 +126,7 @@ export function stopExpiry(cluster: TestCluster): Promise<void> {
   });
 }
 
-/** Index builds stand before their first document, or go on. */
+/** Stops index builds before their first document, or continues them. */
 export function holdBuilds(cluster: TestCluster, mode: 'alwaysOn' | 'off'): Promise<void> {
   return onShards(cluster, { configureFailPoint: 'hangAfterInitializingIndexBuild', mode });
 }

@@ -7,7 +7,7 @@ import { needs } from '../requirements.js';
 import { SlowProcesses } from './slow-processes.js';
 
 const orders = 3_000;
-/** A tenth of the time; a stand is longer than the lease of a leader that is not slow. */
+/** A tenth of the time; a stop is longer than the lease of a leader that is not slow. */
 const tenth = { runs_ms: 700, stands_ms: 6_300 };
 const slowPhaseLimit_ms = 420_000;
 

@@ -7,13 +7,13 @@ interface Stoppable {
   thaw(): void;
 }
 
-/** How a process is let run: again and again for a time, and then it stands for so long on the average. */
+/** How long a process runs, and how long it then stops on average, in turn. */
 interface CpuFraction {
   readonly runs_ms: number;
   readonly stands_ms: number;
 }
 
-/** The load comes over so many stands: who stood for a moment is prepared to stand for longer. */
+/** The load rises over this many stops: a process that stopped briefly is prepared for longer stops. */
 const growing = 4;
 
 /**
@@ -28,7 +28,7 @@ export class SlowProcesses implements AsyncDisposable {
     this.#slowing = processes.map((process) => this.#slow(process, task, random));
   }
 
-  /** Slows processes down until they are let run again. */
+  /** Slows processes down until they are released. */
   static start(processes: readonly Stoppable[], task: CpuFraction, random: Random): SlowProcesses {
     return new SlowProcesses(processes, task, random);
   }
@@ -49,7 +49,7 @@ export class SlowProcesses implements AsyncDisposable {
     }
   }
 
-  /** Lets all run as before. */
+  /** Releases all processes. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
     await Promise.all(this.#slowing);
