@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { isOwnText, oldWordsIn } from './old-words.js';
 import { readModules, readText, trackedFiles, writableMembers, type Module } from './source-tree.js';
 
 const modules = readModules();
@@ -14,20 +15,31 @@ const packageArrows: Readonly<Record<string, readonly string[]>> = {
   cli: ['api', 'instance', 'coordinator', 'simulator', 'testbed'],
 };
 
-/** Stations that data passes: none knows another one. */
+/** Stages that data passes: none knows another one. */
 const stages = ['copy', 'apply', 'reread', 'ddl', 'verify'];
-/** What stations stand on; these never look up. */
+/** What stages are built on; these never import them. */
 const foundations = ['store', 'cluster', 'catalog', 'bson'];
-/** Who may put stations together. */
+/** Who may compose stages. */
 const composers = ['lifecycle', 'process'];
 
-/**
- * The floors of lifecycle, from the ground up: a file imports its own and those below; the instance itself is above
- * them all.
- */
+/** The layers of lifecycle, lowest first: a file imports its own and lower ones. The instance itself is the highest. */
 const lifecycleLayers = ['migration', 'stats', 'leader', 'task', 'run', 'commands', 'progress', ''];
 
 const linesMax = 400;
+const columnsMax = 120;
+/** Files whose layout another program decides. */
+const generated: readonly string[] = [];
+/** Folders and files whose words and lines are not checked yet. */
+const notYet: readonly string[] = [
+  'docs/hazards.md',
+  'docs/releases.md',
+  'packages/cli/',
+  'packages/coordinator/',
+  'packages/instance/',
+  'packages/simulator/',
+  'packages/testbed/',
+  'test/sabotage/hazards/',
+];
 const forbiddenNames = /^(utils?|helpers?|common|misc|index)$/;
 
 describe('layers', () => {
@@ -40,7 +52,7 @@ describe('layers', () => {
     expect(Object.keys(packageArrows).sort()).toEqual([...new Set(sources.map(({ path }) => packageOf(path)))].sort());
   });
 
-  test('stations of an instance do not import each other, and only lifecycle and process compose them', () => {
+  test('stages of an instance do not import each other, and only lifecycle and process compose them', () => {
     const wrong = arrows(instanceSources(), folderOf).filter(
       ({ from, to }) => stages.includes(to) && !composers.includes(from),
     );
@@ -54,14 +66,14 @@ describe('layers', () => {
     expect(wrong.map(describeArrow)).toEqual([]);
   });
 
-  test('probes, which may show the engine wrong, share with it the parsing of connection strings alone, and it asks them for their names alone', () => {
+  test('probes import only the parser of connection strings from the engine, which imports only their names', () => {
     const crossing = arrows(instanceSources(), (path) => (folderOf(path) === 'probes' ? 'probes' : 'engine'));
     const allowed = (arrow: Arrow): boolean =>
       arrow.target.endsWith('/cluster/driver/connection-string.ts') || folderOf(arrow.module) === 'preflight';
     expect(crossing.filter((arrow) => !allowed(arrow)).map(describeArrow)).toEqual([]);
   });
 
-  test('floors of lifecycle do not import those above them', () => {
+  test('layers of lifecycle do not import higher ones', () => {
     const own = instanceSources().filter(({ path }) => folderOf(path) === 'lifecycle');
     const inside = own.map((module) => ({
       ...module,
@@ -100,6 +112,11 @@ describe('files', () => {
     );
   });
 
+  test(`have lines of at most ${columnsMax} columns`, () => {
+    const scripts = trackedFiles().filter((path) => isScript(path) && isDone(path));
+    expect(scripts.flatMap(wideLinesOf)).toEqual([]);
+  });
+
   test('and folders have names that say what is in them', () => {
     const named = trackedFiles().filter((path) =>
       path.split('/').some((part) => forbiddenNames.test(part.replace(/(\.test)?\.[a-z]+$/, ''))),
@@ -125,6 +142,21 @@ describe('files', () => {
     );
     const wrong = trackedFiles().filter((path) => forbidden.test(readText(path)));
     expect(wrong).toEqual([]);
+  });
+});
+
+describe('words', () => {
+  const texts = trackedFiles().filter(isOwnText);
+
+  test('of names and prose are those of the field (test/old-words.ts)', () => {
+    expect(texts.filter(isDone).flatMap(oldWordsOf)).toEqual([]);
+  });
+
+  test('are still old somewhere, or lines too wide, in all that is not done yet', () => {
+    const isOpen = (path: string): boolean =>
+      (isOwnText(path) && oldWordsOf(path).length > 0) || (isScript(path) && wideLinesOf(path).length > 0);
+    const open = trackedFiles().filter((path) => !isDone(path) && isOpen(path));
+    expect(notYet.filter((folder) => !open.some((path) => path.startsWith(folder)))).toEqual([]);
   });
 });
 
@@ -161,6 +193,27 @@ describe('dependencies', () => {
   });
 });
 
+function isDone(path: string): boolean {
+  return !notYet.some((folder) => path.startsWith(folder));
+}
+
+function isScript(path: string): boolean {
+  return /\.(ts|mjs|js)$/.test(path) && !generated.includes(path);
+}
+
+/** Lines of a file that are too wide, each with its place. */
+function wideLinesOf(path: string): string[] {
+  const widths = readText(path)
+    .split('\n')
+    .map(({ length }) => length);
+  return widths.flatMap((width, index) => (width > columnsMax ? [`${path}:${index + 1}: ${width} columns`] : []));
+}
+
+/** Old words of a file, and of its path, each with its place. */
+function oldWordsOf(path: string): string[] {
+  return [...oldWordsIn(path), ...oldWordsIn(readText(path))].map((found) => `${path}:${found}`);
+}
+
 interface Arrow {
   from: string;
   to: string;
@@ -191,7 +244,7 @@ function folderOf(path: string): string {
   return name === 'instance' ? folder : `@${name ?? ''}`;
 }
 
-/** `share` of `packages/instance/src/lifecycle/share/share-sync.ts`; empty for what lies beside the floors. */
+/** `task` of `packages/instance/src/lifecycle/task/sync-pipeline.ts`; empty for files beside the layers. */
 function layerOf(path: string): string {
   const parts = path.split('/').slice(4);
   return parts.length > 1 ? (parts[0] ?? '') : '';

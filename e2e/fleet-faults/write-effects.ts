@@ -41,7 +41,7 @@ export function isWrite({ name }: SentCommand): boolean {
   return writes.has(name) || ddlChanges.has(name);
 }
 
-/** Whether a command has written documents that matter. Of changed definitions the catalogs tell. */
+/** Whether a command has written documents that matter. The catalogs show changed definitions. */
 export function hasWritten({ name, database, target, body, reply }: PassedCommand): boolean {
   if (!writes.has(name) || reply?.['ok'] !== 1) return false;
   if (database === 'convoy_metadata' && leftUnread.has(target)) return false;

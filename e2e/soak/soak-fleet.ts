@@ -10,7 +10,7 @@ const lease_ms = 10_000;
 const message_ms = 20;
 
 /**
- * The fleet of several instances in one process: messages are late and get lost, and leaders change as they are told.
+ * The fleet of several instances in one process: messages are late and get lost, and leaders change on command.
  */
 export class SoakFleet {
   readonly #seats = new Set<Seat>();
