@@ -15,7 +15,7 @@ import type { RoutedEvent } from './write-batch.js';
 export interface EventDispatcherDependencies {
   collections: SyncedCollections;
   tables: ReadonlyMap<string, PartitionTable>;
-  applyWorkers: ApplyWorkers;
+  applyWorkers: Pick<ApplyWorkers, 'push'>;
   budget: ByteBudget;
   /** Events up to this time may have been applied before a restart. */
   watermark: bigint;

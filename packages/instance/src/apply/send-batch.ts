@@ -9,7 +9,7 @@ import {
 import { elementType } from '../bson/element-type.js';
 import type { RawWrite, WriteFailure, WriteOutcome } from '../cluster/node-client.js';
 import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-limits.js';
-import type { FencedWriter } from '../store/fenced-writer.js';
+import type { DocumentWriter } from '../store/fenced-writer.js';
 import type { RereadRequest, RereadReason } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { rereadOfUpsert, rereadOfRefusal, writeRefused } from '../store/write-refused.js';
@@ -43,7 +43,7 @@ interface Bulk {
 }
 
 export interface BatchDestination {
-  writer: FencedWriter;
+  writer: DocumentWriter;
   findPresent: FindPresent;
 }
 
@@ -97,7 +97,7 @@ async function sendCapped(bulk: Bulk, destination: BatchDestination, signal: Abo
 }
 
 /** @returns the removals that the destination refused because the collection is capped */
-async function removeCapped(bulk: Bulk, writer: FencedWriter, signal: AbortSignal): Promise<BatchItem[]> {
+async function removeCapped(bulk: Bulk, writer: DocumentWriter, signal: AbortSignal): Promise<BatchItem[]> {
   const items = bulk.removals;
   const statements = items.map(({ action }) => deleteStatement(action.filter));
   const outcome = await writer.write({ ...writeOf({ ...bulk, kind: 'delete' }, statements), ordered: false }, signal);
@@ -111,7 +111,7 @@ async function removeCapped(bulk: Bulk, writer: FencedWriter, signal: AbortSigna
 async function refusePresent(
   bulk: Bulk,
   items: readonly BatchItem[],
-  writer: FencedWriter,
+  writer: DocumentWriter,
   signal: AbortSignal,
 ): Promise<void> {
   const statements = items.map(({ action }) =>

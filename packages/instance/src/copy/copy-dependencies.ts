@@ -2,7 +2,7 @@ import type { Clock } from '../cluster/clock.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import type { ByteBudget } from '../store/byte-budget.js';
 import type { ChangeEvent } from '../store/change-event.js';
-import type { FencedWriter } from '../store/fenced-writer.js';
+import type { DocumentWriter } from '../store/fenced-writer.js';
 import type { Retrying } from '../cluster/retry.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { RereadSet } from '../store/reread-set.js';
@@ -14,7 +14,7 @@ import type { ReadRate } from './read-rate.js';
 export interface CopyDependencies {
   /** The source shard, or a router of the source. */
   shard: NodeClient;
-  writer: FencedWriter;
+  writer: DocumentWriter;
   rereads: RereadSet;
   retrying: Retrying;
   clock: Clock;

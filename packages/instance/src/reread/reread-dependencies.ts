@@ -1,7 +1,7 @@
 import type { Clock } from '../cluster/clock.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import type { ApplyWatermark } from '../store/apply-watermark.js';
-import type { FencedWriter } from '../store/fenced-writer.js';
+import type { DocumentWriter } from '../store/fenced-writer.js';
 import type { Retrying } from '../cluster/retry.js';
 import type { RereadEntry, RereadSet } from '../store/reread-set.js';
 import type { RoutedStream } from '../store/routed-stream.js';
@@ -23,7 +23,7 @@ export interface RereadDependencies {
   destination: NodeClient;
   /** A client that reads the source's documents on all shards. */
   source: NodeClient;
-  writer: FencedWriter;
+  writer: DocumentWriter;
   rereads: RereadSet;
   applyWatermark: ApplyWatermark;
   retrying: Retrying;

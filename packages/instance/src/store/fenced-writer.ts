@@ -8,6 +8,11 @@ import { numbersPerEpoch, writeTicketed } from './ticketed-write.js';
 /** Resolves while this process owns the sync task; rejects with `staleEpoch` otherwise. May use a recent answer. */
 export type ConfirmOwner = () => Promise<void>;
 
+/** Writes documents to the destination, as `FencedWriter` does. */
+export interface DocumentWriter {
+  write(write: RawWrite, signal: AbortSignal): Promise<WriteOutcome>;
+}
+
 interface Slot {
   readonly lsid: Uint8Array;
   next: bigint;
@@ -21,7 +26,7 @@ interface Slot {
  * the same name. So a write that needed a repetition ends only when its session is fenced. After another owner has
  * fenced the sessions, the servers refuse all writes still in flight.
  */
-export class FencedWriter {
+export class FencedWriter implements DocumentWriter {
   readonly #idle: Slot[];
   readonly #freed = new Condition();
 

@@ -38,7 +38,7 @@ beforeEach(() => {
   };
   rereads = new RereadSet(storage, budget);
   deps = {
-    writer: { write } as never,
+    writer: { write },
     findPresent: () => Promise.resolve(null),
     rereads,
     budget,

@@ -35,7 +35,7 @@ async function writesOf(events: readonly ChangeEvent[]): Promise<RawWrite[]> {
     rereadRequests.push(
       ...(await sendBatch(
         composeBatch(queue, { rereads, budget }),
-        { writer: writes as never, findPresent: () => Promise.resolve(null) },
+        { writer: writes, findPresent: () => Promise.resolve(null) },
         never,
       )),
     );

@@ -50,7 +50,7 @@ function send(batch: WriteBatch): ReturnType<typeof sendBatch> {
   return sendBatch(
     batch,
     {
-      writer: { write } as never,
+      writer: { write },
       findPresent: (_collection, items) =>
         Promise.resolve(present === null ? null : new Set(items.filter(({ id }) => isPresent(id)))),
     },

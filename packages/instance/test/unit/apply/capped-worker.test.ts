@@ -18,7 +18,7 @@ it('one worker applies all events of a capped collection, in their order', async
   };
   const budget = new ByteBudget(1_000_000);
   const applyWorkers = new ApplyWorkers(8, {
-    writer: { write } as never,
+    writer: { write },
     findPresent: () => Promise.resolve(null),
     rereads: new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget),
     budget,

@@ -7,6 +7,7 @@ import type { CallOptions, NodeClient, RawBatch } from '../../../src/cluster/nod
 import { batchOf, serverError } from '../model/calls.js';
 import { tokenOf } from '../model/change-events.js';
 import { bytesOf, never, once, times } from '../model/parts.js';
+import { clientWith } from '../model/client-with.js';
 
 const unawaited: StreamPatience = { isAwaited: () => false, isIdle: () => false };
 const opened: Document[] = [];
@@ -28,7 +29,7 @@ function clientOf(answers: (Partial<RawBatch> | Error)[]): NodeClient {
     opened.push(command);
     return Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
   };
-  return { label: 'shard', openCursor } as unknown as NodeClient;
+  return clientWith({ label: 'shard', openCursor });
 }
 
 function startOf(command: Document | undefined): bigint {

@@ -1,4 +1,3 @@
-import { ApplyWorkers } from '../../../src/apply/apply-workers.js';
 import type { StreamStep } from '../../../src/apply/change-stream-reader.js';
 import { EventDispatcher, type EventDispatcherDependencies } from '../../../src/apply/event-dispatcher.js';
 import type { RoutedEvent } from '../../../src/apply/write-batch.js';
@@ -29,7 +28,7 @@ export class DispatcherFixture {
     const deps: EventDispatcherDependencies = {
       collections: new Map([[collection.uuid, collection]]),
       tables: new Map([[collection.uuid, this.table]]),
-      applyWorkers: new RecordingWorkers(this.routed),
+      applyWorkers: { push: (event) => void this.routed.push(event) },
       budget: this.budget,
       watermark: 0n,
       onUnknownCollection: (_database, name) => void this.found.push(name),
@@ -49,16 +48,6 @@ export class DispatcherFixture {
 
   get routedTimes(): bigint[] {
     return this.routed.map(({ event: { time } }) => time);
-  }
-}
-
-class RecordingWorkers extends ApplyWorkers {
-  constructor(private readonly routed: RoutedEvent[]) {
-    super(1, undefined as never);
-  }
-
-  override push(event: RoutedEvent): void {
-    this.routed.push(event);
   }
 }
 

@@ -1,15 +1,13 @@
 import { BSON, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { EventDispatcher, type EventDispatcherDependencies } from '../../../src/apply/event-dispatcher.js';
 import { ChangeStreamReader } from '../../../src/apply/change-stream-reader.js';
-import type { RoutedEvent } from '../../../src/apply/write-batch.js';
 import type { NodeClient, RawBatch } from '../../../src/cluster/node-client.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
-import { PartitionTable } from '../../../src/store/partition-table.js';
 import { batchOf, serverError } from '../model/calls.js';
 import { eventOf, type SeenChange, tokenOf } from '../model/change-events.js';
 import { bytesOf, collectionOf, never, once, rawOf, times } from '../model/parts.js';
 import { bringTo } from '../model/partition-states.js';
+import { clientWith } from '../model/client-with.js';
+import { DispatcherFixture, step } from './dispatcher-fixture.js';
 
 const tooLarge = serverError(10_334);
 const event = bytesOf({ a: 1 });
@@ -32,7 +30,7 @@ function clientOf(): NodeClient {
     stages.push((command.pipeline as Document[]).slice(1));
     return Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
   };
-  return { label: 'shard', openCursor } as unknown as NodeClient;
+  return clientWith({ label: 'shard', openCursor });
 }
 
 /** The event without its large parts. */
@@ -103,31 +101,15 @@ describe('an event that is too large for a reply', () => {
   });
 
   it('belongs to the shard when it is an insert, whose key does not show its owner', () => {
-    const routed: RoutedEvent[] = [];
-    const collection = collectionOf({ owns: () => false });
-    const table = PartitionTable.fresh(collection, [], () => Promise.resolve());
-    for (const partition of table.partitions) bringTo(partition, 'done');
-    const deps = {
-      collections: new Map([[collection.uuid, collection]]),
-      tables: new Map([[collection.uuid, table]]),
-      applyWorkers: { push: (one: RoutedEvent) => routed.push(one) },
-      budget: new ByteBudget(1000),
-      watermark: 0n,
-      includes: () => true,
-    };
-    const dispatcher = new EventDispatcher(deps as unknown as EventDispatcherDependencies, 10n, 0n);
-    dispatcher.setDdlWatermark(100n);
+    const fixture = new DispatcherFixture();
+    const dispatcher = fixture.dispatcherOf({}, collectionOf({ owns: () => false }));
+    bringTo(fixture.partition, 'done');
     const key: SeenChange['key'] = [
       ['sk', rawOf(1)],
       ['_id', rawOf(1)],
     ];
-    dispatcher.route({
-      events: [eventOf({ operation: 'insert', key, inTransaction: false }, 20n)],
-      readBelow: 21n,
-      sourceTime: 21n,
-      reopened: false,
-    });
-    expect(routed.map(({ event: { operation, fullDocument } }) => [operation, fullDocument])).toEqual([
+    dispatcher.route(step([eventOf({ operation: 'insert', key, inTransaction: false }, 20n)], 21n));
+    expect(fixture.routed.map(({ event: { operation, fullDocument } }) => [operation, fullDocument])).toEqual([
       ['insert', null],
     ]);
   });

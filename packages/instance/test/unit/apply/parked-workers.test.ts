@@ -24,7 +24,7 @@ beforeEach(() => {
   [writes, answers] = [[], []];
   budget = new ByteBudget(1_000_000);
   applyWorkers = new ApplyWorkers(2, {
-    writer: { write } as never,
+    writer: { write },
     findPresent: () => Promise.resolve(null),
     rereads: new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget),
     budget,

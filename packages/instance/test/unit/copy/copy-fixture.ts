@@ -12,6 +12,7 @@ import { RereadSet } from '../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { once } from '../model/parts.js';
 import { routedStream } from '../model/routed-stream.js';
+import { clientWith } from '../model/client-with.js';
 
 /** A stopped clock. */
 export const stillClock: Clock = {
@@ -49,20 +50,20 @@ export function cursorClient(
       close: () => Promise.resolve(),
     });
   };
-  return { label: 'source', openCursor } as unknown as NodeClient;
+  return clientWith({ label: 'source', openCursor });
 }
 
 /** Dependencies with which the copy never waits: the stream is at 5, and every write of state succeeds. */
 export function copyDeps({
-  write,
+  write = () => Promise.reject(new Error('the test has no write')),
   ...others
-}: { shard: NodeClient; write: (one: RawWrite) => Promise<WriteOutcome> } & Partial<
+}: { shard: NodeClient; write?: (one: RawWrite) => Promise<WriteOutcome> } & Partial<
   Omit<CopyDependencies, 'writer'>
 >): CopyDependencies {
   const clock = others.clock ?? stillClock;
   const budget = new ByteBudget(1_000_000);
   return {
-    writer: { write } as never,
+    writer: { write },
     rereads: new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget),
     retrying: once,
     clock,

@@ -24,7 +24,7 @@ async function writesOf(documents: readonly Uint8Array[], replaces: boolean): Pr
   rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
   const { table, partition } = wholeTable(collectionOf());
   const writer = new PartitionWriter(table.collection, partition, replaces, {
-    writer: writes as never,
+    writer: writes,
     rereads,
     budget,
     concurrency: new CopyConcurrency(systemClock, { readers: 1, writers: 1 }),

@@ -2,15 +2,15 @@ import type { Document, Timestamp } from 'mongodb';
 import { beforeEach, expect, test } from 'vitest';
 import { elementType } from '../../../src/bson/element-type.js';
 import { encodeValue, maxKey, minKey, RawValue } from '../../../src/bson/scan.js';
-import type { NodeClient, RawBatch } from '../../../src/cluster/node-client.js';
-import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
+import type { RawBatch } from '../../../src/cluster/node-client.js';
 import { PartitionReader } from '../../../src/copy/partition-reader.js';
-import { Semaphore } from '../../../src/copy/semaphore.js';
 import { idOf } from '../../../src/copy/partition-writer.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { isInRange } from '../id-range.js';
 import { batchOf, serverError } from '../model/calls.js';
 import { bytesOf, collectionOf } from '../model/parts.js';
+import { clientWith } from '../model/client-with.js';
+import { copyDeps } from './copy-fixture.js';
 
 const { signal } = new AbortController();
 const batchDocuments = 3;
@@ -69,12 +69,7 @@ async function readAll(lower: RawValue, upper: RawValue): Promise<RawValue[]> {
   const table = PartitionTable.fresh(collection, [], () => Promise.resolve(), { lower, upper });
   const [partition] = table.partitions;
   if (partition === undefined) throw new Error('a table has a partition');
-  const deps = {
-    shard: { openCursor } as unknown as NodeClient,
-    retrying,
-    rate: { spent: () => Promise.resolve() },
-    concurrency: { reads: new Semaphore(1) },
-  } as unknown as CopyDependencies;
+  const deps = copyDeps({ shard: clientWith({ openCursor }), retrying });
   const reader = new PartitionReader(collection, partition, deps, 20n);
   const ids: RawValue[] = [];
   for (let batch = await reader.next(signal); batch !== null; batch = await reader.next(signal))

@@ -33,7 +33,7 @@ async function write(
   };
   const rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
   const writer = new PartitionWriter(collection, partition, replaces, {
-    writer: { write: take } as never,
+    writer: { write: take },
     rereads,
     budget,
     concurrency: new CopyConcurrency(systemClock, { readers: 1, writers: 1 }),

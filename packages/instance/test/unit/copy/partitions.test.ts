@@ -2,7 +2,7 @@ import { type Document, MaxKey, type Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { findValue } from '../../../src/bson/scan.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import type { NodeClient, RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
+import type { RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { CappedEnds } from '../../../src/copy/capped-end.js';
 import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
 import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
@@ -18,6 +18,7 @@ import { isInRange } from '../id-range.js';
 import { batchOf, serverError } from '../model/calls.js';
 import { bytesOf, changeOf, collectionOf, never, once, rawOf, times } from '../model/parts.js';
 import { routedStream } from '../model/routed-stream.js';
+import { clientWith } from '../model/client-with.js';
 
 let now_ms: number;
 let documents: Uint8Array[];
@@ -103,8 +104,8 @@ beforeEach(() => {
     return Promise.resolve();
   };
   deps = {
-    shard: { label: 'shard', openCursor } as unknown as NodeClient,
-    writer: { write } as never,
+    shard: clientWith({ label: 'shard', openCursor }),
+    writer: { write },
     rereads: new RereadSet({ upsert, remove: () => Promise.resolve() }, new ByteBudget(1000)),
     retrying: times(2),
     clock,

@@ -2,16 +2,16 @@ import { Binary, type Document } from 'mongodb';
 import { expect, test } from 'vitest';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { NodeClient } from '../../../src/cluster/node-client.js';
-import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import { PartitionReader } from '../../../src/copy/partition-reader.js';
-import { Semaphore } from '../../../src/copy/semaphore.js';
 import { readSource } from '../../../src/reread/read-documents.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { RereadSet, type RereadEntry } from '../../../src/store/reread-set.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { batchOf } from '../model/calls.js';
-import { collectionOf, never, once, rawOf } from '../model/parts.js';
+import { collectionOf, never, rawOf } from '../model/parts.js';
+import { clientWith } from '../model/client-with.js';
+import { copyDeps } from './copy-fixture.js';
 
 /** A client that records the commands of its cursors, which are empty. */
 function clientNoting(finds: Document[]): NodeClient {
@@ -24,20 +24,15 @@ function clientNoting(finds: Document[]): NodeClient {
       close: () => Promise.resolve(),
     });
   };
-  return { label: 'shard', openCursor } as unknown as NodeClient;
+  return clientWith({ label: 'shard', openCursor });
 }
 
 async function targetsOf(collection: SyncedCollection): Promise<unknown[]> {
   const finds: Document[] = [];
-  const shard = clientNoting(finds);
   const [partition] = PartitionTable.fresh(collection, [], () => Promise.resolve()).partitions;
   if (partition === undefined) throw new Error('a table has a partition');
-  const deps = {
-    shard,
-    retrying: once,
-    rate: { spent: () => Promise.resolve() },
-    concurrency: { reads: new Semaphore(1) },
-  } as unknown as CopyDependencies;
+  const shard = clientNoting(finds);
+  const deps = copyDeps({ shard });
   await new PartitionReader(collection, partition, deps, 5n).next(never);
   await readSource(shard, collection, await entriesOf(collection), 5n, never);
   return finds.map((find) =>

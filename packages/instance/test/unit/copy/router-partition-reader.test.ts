@@ -3,14 +3,14 @@ import { expect, test } from 'vitest';
 import { compareRaw } from '../../../src/bson/compare.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { NodeClient, RawBatch, RawCursor } from '../../../src/cluster/node-client.js';
-import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import { PartitionReader } from '../../../src/copy/partition-reader.js';
 import { idOf } from '../../../src/copy/partition-writer.js';
-import { Semaphore } from '../../../src/copy/semaphore.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { isInRange } from '../id-range.js';
 import { batchOf, serverError } from '../model/calls.js';
 import { bytesOf, collectionOf, never, times } from '../model/parts.js';
+import { clientWith } from '../model/client-with.js';
+import { copyDeps } from './copy-fixture.js';
 
 /** Documents of two shards in `_id` order; 2 and 3 are on both. */
 const documents = [
@@ -50,19 +50,14 @@ function routerLosing(batchDocuments: number, batchesBefore: number) {
       },
     });
   };
-  return { finds, client: { openCursor } as unknown as NodeClient };
+  return { finds, client: clientWith({ openCursor }) };
 }
 
 async function readAll(client: NodeClient): Promise<{ seen: string[]; readEnd: bigint }> {
   const collection = collectionOf({ readBy: 'name' });
   const [partition] = PartitionTable.fresh(collection, [], () => Promise.resolve()).partitions;
   if (partition === undefined) throw new Error('a table has a partition');
-  const deps = {
-    shard: client,
-    retrying: times(2),
-    rate: { spent: () => Promise.resolve() },
-    concurrency: { reads: new Semaphore(1) },
-  } as unknown as CopyDependencies;
+  const deps = copyDeps({ shard: client, retrying: times(2) });
   const reader = new PartitionReader(collection, partition, deps, 20n);
   const seen: string[] = [];
   for (let batch = await reader.next(never); batch !== null; batch = await reader.next(never))

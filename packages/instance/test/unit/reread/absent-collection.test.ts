@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { CollectionAbsentError } from '../../../src/cluster/failure.js';
-import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { readSource } from '../../../src/reread/read-documents.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
 import { batchOf } from '../model/calls.js';
 import { collectionOf, never, rawOf } from '../model/parts.js';
+import { clientWith } from '../model/client-with.js';
 
 test('a read of an absent collection is no result', async () => {
   const collection = collectionOf();
@@ -22,6 +22,6 @@ test('a read of an absent collection is no result', async () => {
       next: () => Promise.reject(new Error('no more')),
       close: () => Promise.resolve(),
     });
-  const shard = { label: 'shard', openCursor } as unknown as NodeClient;
+  const shard = clientWith({ label: 'shard', openCursor });
   await expect(readSource(shard, collection, [...rereads.entries()], 5n, never)).rejects.toThrow(CollectionAbsentError);
 });

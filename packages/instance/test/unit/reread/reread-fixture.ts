@@ -10,6 +10,7 @@ import type { RoutedStream } from '../../../src/store/routed-stream.js';
 import { batchOf } from '../model/calls.js';
 import { collectionOf, never, once, rawOf, settled } from '../model/parts.js';
 import { randomOf, Scheduler } from '../model/scheduler.js';
+import { clientWith } from '../model/client-with.js';
 
 /** The operation time of every read from the source. */
 export const readEnd = 40n;
@@ -53,7 +54,7 @@ export class RereadFixture {
       }),
       destination: this.#clientOf(() => this.destination, {}),
       source: this.#clientOf(() => this.everywhere, {}),
-      writer: { write: (one: RawWrite) => this.#write(one) } as never,
+      writer: { write: (one: RawWrite) => this.#write(one) },
       rereads,
       applyWatermark: new ApplyWatermark(
         0n,
@@ -96,7 +97,7 @@ export class RereadFixture {
         close: () => Promise.resolve(),
       });
     };
-    return { label: 'client', openCursor } as unknown as NodeClient;
+    return clientWith({ label: 'client', openCursor });
   }
 
   #write({ kind, statements }: RawWrite): Promise<WriteOutcome> {

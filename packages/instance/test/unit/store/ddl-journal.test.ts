@@ -1,13 +1,13 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Binary, type Document, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { DdlJournal, type FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { Metadata } from '../../../src/store/metadata.js';
 import { MigrationRecords } from '../../../src/store/migration-record.js';
 import { UuidPairs } from '../../../src/store/uuid-pairs.js';
 import { MetadataModel } from '../model/metadata-model.js';
 import { never, once } from '../model/parts.js';
+import { clientWith } from '../model/client-with.js';
 
 let metadata: Metadata;
 let records: MigrationRecords;
@@ -28,7 +28,7 @@ beforeEach(async () => {
     }
     return model.run(sent);
   };
-  metadata = new Metadata({ label: 'router', command } as unknown as NodeClient, once);
+  metadata = new Metadata(clientWith({ label: 'router', command }), once);
   records = new MigrationRecords(metadata);
   journal = new DdlJournal(metadata, records);
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });

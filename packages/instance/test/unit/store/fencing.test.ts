@@ -7,6 +7,7 @@ import { SessionFence } from '../../../src/store/session-fence.js';
 import { serverError } from '../model/calls.js';
 import { FakeNodeClient } from '../fake-node-client.js';
 import { bytesOf, never, once, settled, times } from '../model/parts.js';
+import { clientWith } from '../model/client-with.js';
 
 const write: RawWrite = {
   database: 'shop',
@@ -39,7 +40,7 @@ function clientOf(answers: (WriteOutcome | Error | Promise<WriteOutcome>)[]): {
     const answer = answers.shift() ?? fine;
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
   };
-  return { client: { label: 'router', write: send } as unknown as NodeClient, tickets, writes };
+  return { client: clientWith({ label: 'router', write: send }), tickets, writes };
 }
 
 function writerOf(client: NodeClient, retrying = once, confirm = (): Promise<void> => Promise.resolve()): FencedWriter {

@@ -2,13 +2,13 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Binary, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { Metadata, type MetadataCollection } from '../../../src/store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../../src/store/migration-record.js';
 import { TaskRecords } from '../../../src/store/task-record.js';
 import { readStoredEntries, storeEntries } from '../../../src/store/task-storage.js';
 import { MetadataModel } from '../model/metadata-model.js';
 import { never, once } from '../model/parts.js';
+import { clientWith } from '../model/client-with.js';
 
 let model: MetadataModel;
 let metadata: Metadata;
@@ -26,7 +26,7 @@ beforeEach(() => {
     losesAnswer = false;
     return Promise.resolve(model.run(sent));
   };
-  metadata = new Metadata({ label: 'router', command } as unknown as NodeClient, once);
+  metadata = new Metadata(clientWith({ label: 'router', command }), once);
 });
 
 /** Applies every write so far once more, one at a time, and expects no change. */
@@ -152,6 +152,6 @@ it('a task is taken once when the write is repeated', async () => {
     const isTaking = '$set' in ((sent.update as Document | undefined) ?? {});
     return Promise.resolve(isTaking ? model.run(sent) : reply);
   };
-  const again = new TaskRecords(new Metadata({ label: 'router', command } as unknown as NodeClient, once));
+  const again = new TaskRecords(new Metadata(clientWith({ label: 'router', command }), once));
   expect(await again.take('shard0', owner, 1, never)).toMatchObject({ epoch: 2, owner });
 });

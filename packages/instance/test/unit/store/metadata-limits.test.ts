@@ -1,9 +1,9 @@
 import { Binary, BSON, type Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
-import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { Metadata } from '../../../src/store/metadata.js';
 import { TaskStorage, storeEntries } from '../../../src/store/task-storage.js';
 import { never, once } from '../model/parts.js';
+import { clientWith } from '../model/client-with.js';
 
 /** A command is one BSON document of at most 16 MB and 16 KB. */
 const commandBytesMax = 16 * 2 ** 20 + 16 * 1024;
@@ -17,7 +17,7 @@ beforeEach(() => {
     sent.push(document);
     return Promise.resolve({ ok: 1, n: 1, cursor: { firstBatch: [] } });
   };
-  metadata = new Metadata({ label: 'router', command } as unknown as NodeClient, once);
+  metadata = new Metadata(clientWith({ label: 'router', command }), once);
 });
 
 function statementsSent(): Document[] {

@@ -1,13 +1,13 @@
 import { Binary, type Document, Long } from 'mongodb';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { Metadata, MetadataWriteError } from '../../../src/store/metadata.js';
 import { MigrationRecords, type NewMigration } from '../../../src/store/migration-record.js';
 import { TaskRecords } from '../../../src/store/task-record.js';
 import { readStoredEntries, TaskStorage, storeEntries } from '../../../src/store/task-storage.js';
 import { MetadataModel } from '../model/metadata-model.js';
 import { collectionOf, never, once } from '../model/parts.js';
+import { clientWith } from '../model/client-with.js';
 
 let model: MetadataModel;
 let metadata: Metadata;
@@ -28,7 +28,7 @@ beforeEach(() => {
     const id = cursor.firstBatch.length > replyDocumentsMax ? Long.fromNumber(7) : 0;
     return Promise.resolve({ cursor: { id, firstBatch: cursor.firstBatch.slice(0, replyDocumentsMax) } });
   };
-  metadata = new Metadata({ label: 'router', command } as unknown as NodeClient, once);
+  metadata = new Metadata(clientWith({ label: 'router', command }), once);
 });
 
 describe('metadata', () => {
@@ -87,10 +87,7 @@ describe('metadata', () => {
     ['a statement', { writeErrors: [{ index: 0, code: 11000 }] }, 11000],
     ['a write concern', { writeConcernError: { code: 64 } }, 64],
   ])('is not written when %s failed', async (_what, reply, code) => {
-    const failing = new Metadata(
-      { label: 'router', command: () => Promise.resolve(reply) } as unknown as NodeClient,
-      once,
-    );
+    const failing = new Metadata(clientWith({ label: 'router', command: () => Promise.resolve(reply) }), once);
     const error = await failing.deleteMany('rereads', {}, never).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MetadataWriteError);
     expect(error).toMatchObject({ code });
