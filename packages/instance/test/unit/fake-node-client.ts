@@ -1,5 +1,5 @@
 import { BSON, MongoServerError } from 'mongodb';
-import type { Document } from 'mongodb';
+import type { Document, Timestamp } from 'mongodb';
 import type {
   CallOptions,
   ClusterClient,
@@ -10,12 +10,12 @@ import type {
 } from '../../src/cluster/node-client.js';
 
 /**
- * Answers one command; cursor commands answer `{cursor: {firstBatch}}`. Throws what the server would answer.
- * `exact` is the command with the number types it was sent with.
+ * Answers one command; cursor commands answer `{cursor: {firstBatch, …}}`. Throws what the server would answer.
+ * `exact` is the command with its number types.
  */
 export type Handler = (database: string, command: Document, exact: Document) => Document;
 
-/** Documents per batch of a fake cursor: small, so that every reader has to ask for more. */
+/** Documents per batch of a fake cursor: small, so that every reader must fetch more. */
 const BATCH_DOCUMENTS = 2;
 
 /** An error as the driver throws it for a server's `ok: 0`. */
@@ -23,62 +23,86 @@ export function serverError(code: number, codeName: string): MongoServerError {
   return new MongoServerError({ ok: 0, code, codeName, errmsg: codeName });
 }
 
-/** A door that answers commands from a table, by the command's name. Commands go through BSON like on the wire. */
+/** Answers by the command's name; a single function answers every command. */
+export type Answers = Readonly<Record<string, Handler>> | ((command: Document) => Document);
+
+/** One call; `given` is the command as the caller passed it, before BSON changed its values. */
+export interface SentCommand {
+  database: string;
+  command: Document;
+  given: Document;
+  options: CallOptions;
+}
+
+/** Answers commands from a table or a function, and records them. Commands go through BSON as on the wire. */
 export class FakeNodeClient implements NodeClient {
   /** Every command that was sent, in order. */
-  readonly sent: { database: string; command: Document }[] = [];
+  readonly sent: SentCommand[] = [];
+  /** Cursors that their reader closed before or after their end. */
+  closedCursors = 0;
 
   constructor(
     readonly label: string,
-    private readonly table: Readonly<Record<string, Handler>>,
+    private readonly answers: Answers,
   ) {}
 
-  async command(database: string, command: Document, { signal }: CallOptions): Promise<Document> {
+  async command(database: string, command: Document, options: CallOptions): Promise<Document> {
     await Promise.resolve();
-    signal.throwIfAborted();
-    return BSON.deserialize(BSON.serialize(this.answer(database, command)));
+    options.signal.throwIfAborted();
+    return BSON.deserialize(BSON.serialize(this.answer(database, command, options)));
   }
 
-  async openCursor(database: string, command: Document, { signal }: CallOptions): Promise<RawCursor> {
+  async openCursor(database: string, command: Document, options: CallOptions): Promise<RawCursor> {
     await Promise.resolve();
-    signal.throwIfAborted();
-    const reply = this.answer(database, command);
-    const documents = (reply.cursor as { firstBatch: Document[] }).firstBatch.map((document) =>
-      BSON.serialize(document),
-    );
-    return new FakeCursor(documents);
+    options.signal.throwIfAborted();
+    const cursor = this.answer(database, command, options).cursor as CursorReply | undefined;
+    return new FakeCursor(cursor ?? {}, () => (this.closedCursors += 1));
   }
 
-  /** The handler of one command, for doors that answer others differently. */
+  /** The handler of one command, for clients that answer others differently. */
   handlerOf(name: string): Handler {
-    const handler = this.table[name];
+    const { answers } = this;
+    const handler = typeof answers === 'function' ? (_: string, command: Document) => answers(command) : answers[name];
     if (handler === undefined) throw new Error(`the table has no ${name}`);
     return handler;
   }
 
   write(): Promise<WriteOutcome> {
-    return Promise.reject(new Error('the fake door takes no bulk writes'));
+    return Promise.reject(new Error('the fake client has no bulk writes'));
   }
 
   close(): Promise<void> {
     return Promise.resolve();
   }
 
-  private answer(database: string, sent: Document): Document {
-    const bytes = BSON.serialize(sent);
+  private answer(database: string, given: Document, options: CallOptions): Document {
+    const bytes = BSON.serialize(given);
     const command = BSON.deserialize(bytes);
-    this.sent.push({ database, command });
+    this.sent.push({ database, command, given, options });
     const name = Object.keys(command)[0] ?? '';
-    const handler = this.table[name];
-    if (handler === undefined) throw serverError(59, 'CommandNotFound');
-    return handler(database, command, BSON.deserialize(bytes, { promoteValues: false, bsonRegExp: true }));
+    if (typeof this.answers !== 'function' && !(name in this.answers)) throw serverError(59, 'CommandNotFound');
+    return this.handlerOf(name)(database, command, BSON.deserialize(bytes, { promoteValues: false, bsonRegExp: true }));
   }
+}
+
+/** The `cursor` field of a reply, with its documents before they are encoded. */
+interface CursorReply {
+  firstBatch?: (Document | Map<string, unknown>)[];
+  /** All documents come in the first batch; by default it has a few. */
+  oneBatch?: boolean;
+  atClusterTime?: Timestamp;
+  postBatchResumeToken?: { _data: string };
 }
 
 class FakeCursor implements RawCursor {
   readonly first: RawBatch;
+  private readonly rest: Uint8Array[];
 
-  constructor(private readonly rest: Uint8Array[]) {
+  constructor(
+    private readonly reply: CursorReply,
+    private readonly closed: () => void,
+  ) {
+    this.rest = (reply.firstBatch ?? []).map((document) => BSON.serialize(document));
     this.first = this.take();
   }
 
@@ -92,16 +116,23 @@ class FakeCursor implements RawCursor {
 
   close(): Promise<void> {
     this.rest.length = 0;
+    this.closed();
     return Promise.resolve();
   }
 
   private take(): RawBatch {
-    const documents = this.rest.splice(0, BATCH_DOCUMENTS);
-    return { documents, bytes: documents.reduce((bytes, document) => bytes + document.length, 0) };
+    const documents = this.rest.splice(0, this.reply.oneBatch === true ? this.rest.length : BATCH_DOCUMENTS);
+    const { atClusterTime, postBatchResumeToken } = this.reply;
+    return {
+      documents,
+      bytes: documents.reduce((bytes, document) => bytes + document.length, 0),
+      ...(atClusterTime && { atClusterTime }),
+      ...(postBatchResumeToken && { resumeToken: postBatchResumeToken._data }),
+    };
   }
 }
 
-/** A cluster behind fake doors; without `shards` it has no direct access. */
+/** A cluster of fake clients; without `shards` it has no direct access. */
 export function fakeCluster(
   parts: Partial<Omit<ClusterClient, 'shard' | 'taskClient' | 'close'>> & {
     router: NodeClient;

@@ -10,7 +10,7 @@ import {
   type ComparisonFilter,
   type ComparisonOutcome,
 } from '../../../src/verify/standalone/compare-clusters.js';
-import type { ComparisonOptions } from '../../../src/verify/standalone/comparison-dependencies.js';
+import type { ComparisonOptions, ComparisonPhase } from '../../../src/verify/standalone/comparison-dependencies.js';
 import { ComparisonState } from '../../../src/verify/standalone/comparison-state.js';
 import type { DescribedMismatch } from '../../../src/verify/standalone/described-mismatch.js';
 import { openTestCluster, type TestCluster } from '../catalog/clusters.js';
@@ -77,6 +77,7 @@ export class TwoClusters implements AsyncDisposable {
       options?: Partial<ComparisonOptions>;
       filter?: Partial<ComparisonFilter>;
       folder?: string;
+      entered?: (phase: ComparisonPhase) => void;
       signal?: AbortSignal;
     } = {},
   ): Promise<Compared> {
@@ -88,7 +89,7 @@ export class TwoClusters implements AsyncDisposable {
       options: { ...quick, ...given.options },
       clock: systemClock,
       retrying: patient,
-      entered: () => undefined,
+      entered: given.entered ?? (() => undefined),
       signal: given.signal ?? new AbortController().signal,
     };
     const outcome = await compareClusters(deps, { ...everything, ...given.filter });

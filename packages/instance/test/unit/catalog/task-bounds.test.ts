@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BSON, type Document, Int32, Long, MaxKey, MinKey } from 'mongodb';
+import { Int32, Long, MaxKey, MinKey } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { compareRaw } from '../../../src/bson/compare.js';
 import { encodeValue } from '../../../src/bson/scan.js';
@@ -7,8 +7,7 @@ import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { sampleTaskBounds, taskBoundsOf } from '../../../src/catalog/task-bounds.js';
 import { restoredEntry, storedEntry } from '../../../src/catalog/stored-catalog.js';
 import { bsonValues } from '../bson/values.js';
-import { FakeNodeClient } from '../cluster/fake-node-client.js';
-import { fakeCluster, serverError } from '../fake-node-client.js';
+import { FakeNodeClient, fakeCluster, serverError } from '../fake-node-client.js';
 
 const { signal } = new AbortController();
 const large = 64 * 1024 * 1024;
@@ -29,8 +28,22 @@ function entryOf(changes: Partial<CatalogEntry> = {}): CatalogEntry {
   };
 }
 
+/** A router whose `$sample` returns documents with these `_id`s. */
+function sampled(ids: readonly unknown[]): FakeNodeClient {
+  return new FakeNodeClient('router', () => ({
+    cursor: { firstBatch: ids.map((id) => new Map([['_id', id]])), oneBatch: true },
+  }));
+}
+
+/** A router that refuses to sample. */
+function refusing(error: Error): FakeNodeClient {
+  return new FakeNodeClient('router', () => {
+    throw error;
+  });
+}
+
 async function boundsOf(ids: readonly unknown[], tasks: number, entry = entryOf()) {
-  const router = new FakeNodeClient(() => ({}), { documents: ids.map((id) => BSON.serialize(new Map([['_id', id]]))) });
+  const router = sampled(ids);
   const source = fakeCluster({ router, shardIds: Array.from({ length: tasks }, (_, index) => `s${index}`) });
   const bounds = await sampleTaskBounds(source, entry, signal);
   return { bounds: taskBoundsOf({ ...entry, taskBounds: bounds }), router };
@@ -43,7 +56,7 @@ describe('bounds of shares', () => {
       4,
     );
     expect(bounds).toEqual([32, 64, 96].map((id) => encodeValue(new Int32(id))));
-    expect(router.calls[0]?.command).toMatchObject({
+    expect(router.sent[0]?.command).toMatchObject({
       aggregate: 'orders',
       pipeline: [{ $sample: { size: 128 } }, { $project: { _id: 1 } }],
       cursor: { batchSize: 128 },
@@ -65,9 +78,7 @@ describe('bounds of shares', () => {
         const entry = entryOf();
         const taskBounds = await sampleTaskBounds(
           fakeCluster({
-            router: new FakeNodeClient(() => ({}), {
-              documents: ids.map((id) => BSON.serialize(new Map([['_id', id]]))),
-            }),
+            router: sampled(ids),
             shardIds: ['a', 'b', 'c'],
           }),
           entry,
@@ -99,7 +110,7 @@ describe('bounds of shares', () => {
   ])('are not sampled for what is %s', async (_what, changes) => {
     const { bounds, router } = await boundsOf([1, 2, 3, 4], 2, entryOf(changes));
     expect(bounds).toEqual([]);
-    expect(router.calls).toEqual([]);
+    expect(router.sent).toEqual([]);
   });
 
   test('are sampled under the simple collation, but not for a single share', async () => {
@@ -110,19 +121,8 @@ describe('bounds of shares', () => {
   });
 
   test("are none where the server refuses to sample; a lost connection is the caller's", async () => {
-    const failing = (error: Error) =>
-      sampleTaskBounds(fakeCluster({ router: new RefusingClient(error) }), entryOf(), signal);
+    const failing = (error: Error) => sampleTaskBounds(fakeCluster({ router: refusing(error) }), entryOf(), signal);
     expect(await failing(serverError(28_799, 'Location28799'))).toEqual([]);
     await expect(failing(new Error('connection lost'))).rejects.toThrow('connection lost');
   });
 });
-
-class RefusingClient extends FakeNodeClient {
-  constructor(private readonly error: Error) {
-    super((): Document => ({}));
-  }
-
-  override openCursor(): Promise<never> {
-    return Promise.reject(this.error);
-  }
-}

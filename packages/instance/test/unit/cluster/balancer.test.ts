@@ -2,14 +2,14 @@ import type { Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { readBalancer, restoreBalancer, stopBalancer } from '../../../src/cluster/balancer.js';
-import { FakeNodeClient, fakeCluster } from './fake-node-client.js';
+import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 
 const signal = new AbortController().signal;
 
 /** A balancer that is busy for some questions after it was stopped. */
 function balancer(start: { mode: string; roundsLeft: number; migrations?: number }) {
   const state = { migrations: 0, ...start };
-  const client = new FakeNodeClient((command: Document): Document => {
+  const client = new FakeNodeClient('router', (command: Document): Document => {
     if ('balancerStop' in command) state.mode = 'off';
     if ('balancerStart' in command) state.mode = 'full';
     if ('balancerStatus' in command) return { mode: state.mode, inBalancerRound: state.roundsLeft-- > 0 };
@@ -17,7 +17,7 @@ function balancer(start: { mode: string; roundsLeft: number; migrations?: number
     if (command['find'] === 'locks') return { cursor: { firstBatch: [] } };
     return { ok: 1 };
   });
-  return { client, cluster: fakeCluster(client), state };
+  return { client, cluster: fakeCluster({ router: client }), state };
 }
 
 describe('the balancer', () => {
@@ -35,7 +35,7 @@ describe('the balancer', () => {
     const before = await stopBalancer(cluster, { signal, poll_ms: 1 });
     await restoreBalancer(cluster, before, { signal });
     expect(before).toEqual({ enabled: false, busy: false });
-    expect(client.calls.some(({ command }) => 'balancerStart' in command)).toBe(false);
+    expect(client.sent.some(({ command }) => 'balancerStart' in command)).toBe(false);
   });
 
   test('that does not come to rest is a named failure', async () => {
@@ -51,6 +51,6 @@ describe('the balancer', () => {
     const replicaSet = { ...cluster, kind: 'replicaSet' as const };
     expect(await readBalancer(replicaSet, { signal })).toBeNull();
     expect(await stopBalancer(replicaSet, { signal })).toBeNull();
-    expect(client.calls).toEqual([]);
+    expect(client.sent).toEqual([]);
   });
 });

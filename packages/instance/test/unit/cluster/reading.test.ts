@@ -21,11 +21,18 @@ import {
   wakeStream,
 } from '../../../src/cluster/cluster-time.js';
 import { CollectionAbsentError } from '../../../src/cluster/failure.js';
+import type { ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
 import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
-import { FakeNodeClient, fakeCluster } from './fake-node-client.js';
+import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 
 const signal = new AbortController().signal;
 const at = new Timestamp({ t: 1_700_000_000, i: 7 });
+
+/** A cluster whose shards are reached directly if any are given. */
+function clusterOf(router: NodeClient, shards: Record<string, NodeClient> = {}): ClusterClient {
+  const shardIds = Object.keys(shards);
+  return fakeCluster({ router, shardIds, ...(shardIds.length > 0 && { shards: new Map(Object.entries(shards)) }) });
+}
 
 describe('cluster times', () => {
   test('are numbers in the order of time', () => {
@@ -44,11 +51,11 @@ describe('cluster times', () => {
     expect(secondsOf(clusterTimeOf(reply))).toBe(1_800_000_000);
     expect(clusterTimeOf({ operationTime: at })).toBe(timeOf(at));
     expect(() => operationTimeOf({})).toThrow('unsupportedTopology');
-    const client = new FakeNodeClient(() => reply);
+    const client = new FakeNodeClient('node', () => reply);
     expect(secondsOf(await currentTime(client, { signal }))).toBe(1_800_000_000);
     expect(await appendNote(client, { signal })).toBe(timeOf(at));
     const times = await operationTimes(
-      fakeCluster(client, { s0: client, s1: new FakeNodeClient(() => ({ operationTime: timestampOf(5n) })) }),
+      clusterOf(client, { s0: client, s1: new FakeNodeClient('node', () => ({ operationTime: timestampOf(5n) })) }),
       { signal },
     );
     expect([...times]).toEqual([
@@ -63,35 +70,35 @@ describe('a time above everything that was written', () => {
     operationTime: timestampOf(operation),
     $clusterTime: { clusterTime: timestampOf(cluster) },
   });
-  const sent = (client: FakeNodeClient): string[] => client.calls.map(({ command }) => Object.keys(command)[0] ?? '');
+  const sent = (client: FakeNodeClient): string[] => client.sent.map(({ command }) => Object.keys(command)[0] ?? '');
 
   test('with direct access is the highest of notes on all shards', async () => {
     const [router, s0, s1] = [
-      new FakeNodeClient(() => reply(9n)),
-      new FakeNodeClient(() => reply(5n)),
-      new FakeNodeClient(() => reply(7n)),
+      new FakeNodeClient('node', () => reply(9n)),
+      new FakeNodeClient('node', () => reply(5n)),
+      new FakeNodeClient('node', () => reply(7n)),
     ];
-    const cluster = fakeCluster(router, { s0, s1 });
+    const cluster = clusterOf(router, { s0, s1 });
     expect(await timeAboveAll(cluster, { signal })).toBe(7n);
     await wakeStream(cluster, 's1', { signal });
     expect([router, s0, s1].map(sent)).toEqual([[], ['appendOplogNote'], ['appendOplogNote', 'appendOplogNote']]);
   });
 
   test('through a router from 6.0 on is that of a note', async () => {
-    const router = new FakeNodeClient(() => reply(5n, 8n));
-    const cluster = { ...fakeCluster(router), version: [6, 0, 1] as const };
+    const router = new FakeNodeClient('node', () => reply(5n, 8n));
+    const cluster = { ...clusterOf(router), version: [6, 0, 1] as const };
     expect(await timeAboveAll(cluster, { signal })).toBe(5n);
     await wakeStream(cluster, 's0', { signal });
     expect(sent(router)).toEqual(['appendOplogNote', 'appendOplogNote']);
   });
 
   test('through an earlier router is the cluster time after all shards were asked; idle shards are moved on by asking for a later time', async () => {
-    const router = new FakeNodeClient(() => reply(5n, 8n));
-    const cluster = fakeCluster(router);
+    const router = new FakeNodeClient('node', () => reply(5n, 8n));
+    const cluster = clusterOf(router);
     expect(await timeAboveAll(cluster, { signal })).toBe(8n);
     await wakeStream(cluster, 's0', { signal });
     expect(sent(router)).toEqual(['listDatabases', 'aggregate', 'ping', 'aggregate']);
-    for (const { command } of router.calls.filter(({ command }) => 'aggregate' in command)) {
+    for (const { command } of router.sent.filter(({ command }) => 'aggregate' in command)) {
       expect(command).toMatchObject({
         aggregate: 1,
         pipeline: [{ $changeStream: { allChangesForCluster: true } }],
@@ -109,8 +116,8 @@ describe('a time above everything that was written', () => {
         if ('appendOplogNote' in command) throw refused;
         return reply(5n, 8n);
       };
-      const [router, s0] = [new FakeNodeClient(answer), new FakeNodeClient(answer)];
-      const cluster = { ...fakeCluster(router, { s0 }), access, version: [6, 0, 1] as const };
+      const [router, s0] = [new FakeNodeClient('node', answer), new FakeNodeClient('node', answer)];
+      const cluster = { ...clusterOf(router, { s0 }), access, version: [6, 0, 1] as const };
       expect(await timeAboveAll(cluster, { signal })).toBe(8n);
       await wakeStream(cluster, 's0', { signal });
       expect(sent(router).filter((name) => name !== 'appendOplogNote')).toEqual([
@@ -124,11 +131,11 @@ describe('a time above everything that was written', () => {
 
   test("is there as well where idle shards cannot be moved on; a lost connection is the caller's", async () => {
     const failing = (error: Error) =>
-      Object.assign(new FakeNodeClient(() => reply(5n, 8n)), { openCursor: () => Promise.reject(error) });
+      Object.assign(new FakeNodeClient('node', () => reply(5n, 8n)), { openCursor: () => Promise.reject(error) });
     expect(
-      await timeAboveAll(fakeCluster(failing(new MongoServerError({ ok: 0, code: 72, errmsg: 'no' }))), { signal }),
+      await timeAboveAll(clusterOf(failing(new MongoServerError({ ok: 0, code: 72, errmsg: 'no' }))), { signal }),
     ).toBe(8n);
-    await expect(timeAboveAll(fakeCluster(failing(new Error('lost'))), { signal })).rejects.toThrow('lost');
+    await expect(timeAboveAll(clusterOf(failing(new Error('lost'))), { signal })).rejects.toThrow('lost');
   });
 });
 
@@ -157,24 +164,24 @@ describe('opening a change stream', () => {
     allChangesForCluster: true,
     version: [5, 0, 7],
   };
-  const stageOf = (client: FakeNodeClient) => (client.calls[0]?.command['pipeline'] as unknown[])[0];
+  const stageOf = (client: FakeNodeClient) => (client.sent[0]?.command['pipeline'] as unknown[])[0];
 
   test('of the whole cluster starts at a time, without a first batch', async () => {
-    const client = new FakeNodeClient(() => ({}));
+    const client = new FakeNodeClient('node', () => ({}));
     await openChangeStream(client, { ...options, pipeline: [{ $match: { a: 1 } }] });
-    expect(client.calls[0]).toMatchObject({
+    expect(client.sent[0]).toMatchObject({
       database: 'admin',
       options: { batchDocumentsMax: 1_000 },
       command: { aggregate: 1, cursor: { batchSize: 0 } },
     });
-    expect(client.calls[0]?.command['pipeline']).toEqual([
+    expect(client.sent[0]?.command['pipeline']).toEqual([
       { $changeStream: { allChangesForCluster: true, startAtOperationTime: at } },
       { $match: { a: 1 } },
     ]);
   });
 
   test('asks for DDL from 6.0 on', async () => {
-    const client = new FakeNodeClient(() => ({}));
+    const client = new FakeNodeClient('node', () => ({}));
     await openChangeStream(client, { ...options, version: [6, 0, 0] });
     expect(stageOf(client)).toEqual({
       $changeStream: { allChangesForCluster: true, startAtOperationTime: at, showExpandedEvents: true },
@@ -186,23 +193,23 @@ describe('opening a change stream', () => {
       [[6, 0, 0], 1],
       [[7, 0, 0], 2],
     ] as const) {
-      const client = new FakeNodeClient(() => ({}));
+      const client = new FakeNodeClient('node', () => ({}));
       await openChangeStream(client, { ...options, version, splitLargeEvents: true });
-      expect(client.calls[0]?.command['pipeline']).toHaveLength(stages);
+      expect(client.sent[0]?.command['pipeline']).toHaveLength(stages);
     }
   });
 
   test('of one collection', async () => {
-    const client = new FakeNodeClient(() => ({}));
+    const client = new FakeNodeClient('node', () => ({}));
     await openChangeStream(client, { ...options, allChangesForCluster: false, database: 'db', collection: 'c' });
-    expect(client.calls[0]).toMatchObject({ database: 'db', command: { aggregate: 'c' } });
+    expect(client.sent[0]).toMatchObject({ database: 'db', command: { aggregate: 'c' } });
     expect(stageOf(client)).toEqual({ $changeStream: { startAtOperationTime: at } });
   });
 });
 
 describe('a snapshot read', () => {
   test('has index bounds, one time and the order of _id', async () => {
-    const client = new FakeNodeClient(() => ({}), { atClusterTime: at });
+    const client = new FakeNodeClient('shard', () => ({ cursor: { atClusterTime: at } }));
     const min = encodeValue(Long.fromNumber(5));
     await openSnapshotCursor(client, {
       database: 'db',
@@ -214,28 +221,25 @@ describe('a snapshot read', () => {
       signal,
       maxTime_ms: 5,
     });
-    expect(client.calls[0]).toEqual({
-      database: 'db',
-      options: { signal, maxTime_ms: 5 },
-      command: {
-        find: new Binary(Buffer.alloc(16, 1), 4),
-        hint: { _id: 1 },
-        sort: { _id: 1 },
-        min: { _id: Long.fromNumber(5) },
-        max: {
-          _id: new Map([
-            ['b', new Int32(1)],
-            ['a', new Int32(2)],
-          ]),
-        },
-        batchSize: 100,
-        readConcern: { level: 'snapshot', atClusterTime: at },
+    expect(client.sent[0]).toMatchObject({ database: 'db', options: { signal, maxTime_ms: 5 } });
+    expect(client.sent[0]?.given).toEqual({
+      find: new Binary(Buffer.alloc(16, 1), 4),
+      hint: { _id: 1 },
+      sort: { _id: 1 },
+      min: { _id: Long.fromNumber(5) },
+      max: {
+        _id: new Map([
+          ['b', new Int32(1)],
+          ['a', new Int32(2)],
+        ]),
       },
+      batchSize: 100,
+      readConcern: { level: 'snapshot', atClusterTime: at },
     });
   });
 
   test('of a collection that was not there then is no read', async () => {
-    const client = new FakeNodeClient(() => ({}));
+    const client = new FakeNodeClient('node', () => ({}));
     await expect(
       openSnapshotCursor(client, { database: 'db', target: { find: 'c' }, at, batchSize: 1, signal }),
     ).rejects.toThrow(CollectionAbsentError);
@@ -243,7 +247,7 @@ describe('a snapshot read', () => {
   });
 
   test('nor of one that has gone since', async () => {
-    const client = new FakeNodeClient(() => ({}));
+    const client = new FakeNodeClient('node', () => ({}));
     client.openCursor = () =>
       Promise.reject(new MongoServerError({ ok: 0, code: 26, codeName: 'NamespaceNotFound', errmsg: 'gone' }));
     await expect(

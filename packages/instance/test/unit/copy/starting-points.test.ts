@@ -1,8 +1,7 @@
-import { BSON, type Document, Int32 } from 'mongodb';
+import { Int32 } from 'mongodb';
 import { expect, test } from 'vitest';
 import { startingPoints } from '../../../src/copy/starting-points.js';
 import { decodeValue, encodeValue, type RawValue } from '../../../src/bson/scan.js';
-import type { RawCursor } from '../../../src/cluster/node-client.js';
 import { wholeRange } from '../../../src/store/partition.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { FakeNodeClient, serverError } from '../fake-node-client.js';
@@ -43,26 +42,14 @@ test('other failures of the sample are thrown', async () => {
 
 /** Every document once, in no order. */
 function sampling(count: number): FakeNodeClient {
-  const ids = Array.from({ length: count }, (_, index) => (index * 37) % count);
-  return new SamplingClient(ids);
+  return samplingOf(Array.from({ length: count }, (_, index) => (index * 37) % count));
 }
 
-class SamplingClient extends FakeNodeClient {
-  constructor(private readonly ids: readonly number[]) {
-    super('router', {});
-  }
-
-  /** All in one batch, as servers reply when the batch size is at least the sample. */
-  override openCursor(database: string, command: Document): Promise<RawCursor> {
-    this.sent.push({ database, command });
-    const documents = this.ids.map((_id) => BSON.serialize({ _id }));
-    return Promise.resolve({
-      first: { documents, bytes: 0 },
-      open: false,
-      next: () => Promise.reject(new Error('there is one batch')),
-      close: () => Promise.resolve(),
-    });
-  }
+/** A router whose `$sample` returns documents with these `_id`s, in one batch, as a server may. */
+function samplingOf(ids: readonly number[]): FakeNodeClient {
+  return new FakeNodeClient('router', () => ({
+    cursor: { firstBatch: ids.map((_id) => ({ _id })), oneBatch: true },
+  }));
 }
 
 const valueOf = (id: RawValue): unknown => decodeValue(id);
@@ -80,7 +67,7 @@ test('starting points lie inside the range, and the sample of a range is large e
 });
 
 test('starting points are distinct, and a sample outside the range gives none', async () => {
-  const equal = new SamplingClient(Array.from({ length: 64 }, () => 7));
+  const equal = samplingOf(Array.from({ length: 64 }, () => 7));
   expect((await startingPoints(equal, collection, plan, signal)).map(valueOf)).toEqual([new Int32(7)]);
   const range = { lower: encodeValue(new Int32(500)), upper: encodeValue(new Int32(600)) };
   expect(await startingPoints(sampling(64), collection, { ...plan, range }, signal)).toEqual([]);

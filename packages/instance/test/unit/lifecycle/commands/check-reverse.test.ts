@@ -5,8 +5,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { checkReverse, requireAnswer } from '../../../../src/lifecycle/commands/check-reverse.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import { FakeNodeClient } from '../../cluster/fake-node-client.js';
-import { fakeCluster } from '../../fake-node-client.js';
+import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { never, once, settled } from '../../model/parts.js';
 
 const [former, next] = [
@@ -45,9 +44,9 @@ async function check(records: MigrationRecord[]): Promise<void> {
   const answer = (command: Document): Document => {
     if ('setUserWriteBlockMode' in command) sent.push(command.global);
     if ('find' in command) return { cursor: { firstBatch: [] } };
-    return { operationTime: timestampOf(7n) };
+    return { operationTime: timestampOf(7n), cursor: { postBatchResumeToken: { _data: '820000000000000009' } } };
   };
-  const router = new FakeNodeClient(answer, { resumeToken: '820000000000000009' });
+  const router = new FakeNodeClient('router', answer);
   const cluster = fakeCluster({ router, version: [6, 0, 0] });
   await checkReverse({
     runtime: { retrying: once },
@@ -86,13 +85,13 @@ it.each([
   ['does not answer in time', () => new Promise<never>(() => undefined), 'sourceUnavailable'],
   ['is another cluster by now', () => Promise.reject(new ConvoyError('wrongCluster')), 'wrongCluster'],
 ])('a former source that %s refuses a reverse', async (_what, command: () => Promise<Document>, error) => {
-  const cluster = fakeCluster({ router: Object.assign(new FakeNodeClient(() => ({})), { command }) });
+  const cluster = fakeCluster({ router: Object.assign(new FakeNodeClient('router', () => ({})), { command }) });
   await expect(requireAnswer({ clock: { sleep: settled } as never }, cluster, never)).rejects.toMatchObject({ error });
 });
 
 it('every shard has to answer where they are read directly', async () => {
   const asked: string[] = [];
-  const client = (name: string) => new FakeNodeClient(() => ({ ok: asked.push(name) }), {});
+  const client = (name: string) => new FakeNodeClient(name, () => ({ ok: asked.push(name) }));
   const cluster = fakeCluster({
     router: client('router'),
     shards: new Map([
