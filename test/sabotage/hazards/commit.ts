@@ -97,7 +97,7 @@ export const commitHazards: readonly Hazard[] = [
         symbol: 'unlessLocked',
         find: 'if (codeOf(error) !== lockFailedCode) throw error;',
         replace: 'if (codeOf(error) !== null) throw error;',
-        tests: [instanceTest('cluster/taken-locks.test.ts', 'is left as it is by those who only wake it')],
+        tests: [instanceTest('cluster/taken-locks.test.ts', 'is skipped by callers that only advance it')],
       },
     ],
   },
@@ -118,8 +118,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'verify/embedded/standing.test.ts',
-            'is proven, and given to all shares to be read anew, when it has stood still in three looks after the ' +
-              'first',
+            'is proven, and handed over for a re-read, if it was the same in three checks after the first',
           ),
           integrationTest(
             'verify/embedded.test.ts',
@@ -134,7 +133,7 @@ export const commitHazards: readonly Hazard[] = [
         symbol: 'nextStanding',
         find: 'const counts = isSame && applied >= before.since;',
         replace: 'const counts = isSame && applied >= 0n;',
-        tests: [instanceTest('verify/embedded/standing.test.ts', 'is not while its change may be on its way')],
+        tests: [instanceTest('verify/embedded/standing.test.ts', 'is not while its change may be in flight')],
       },
       {
         takesOut: 'the bound of re-reads',
@@ -145,7 +144,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'verify/embedded/standing.test.ts',
-            'is given a limited number of times, and given up when that has not helped',
+            'is handed over a limited number of times, and then left to the operator',
           ),
         ],
       },
@@ -198,10 +197,7 @@ export const commitHazards: readonly Hazard[] = [
         find: 'IndexBuildAborted: 276,',
         replace: '',
         tests: [
-          instanceTest(
-            'cluster/failure.test.ts',
-            'an index build that a block of user writes has ended is begun again',
-          ),
+          instanceTest('cluster/failure.test.ts', 'retries an index build that a block of user writes has aborted'),
         ],
       },
     ],
@@ -248,7 +244,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'catalog/make/create-collections.test.ts',
-            'builds unique indexes plain under another name, TTL switched off, hidden visible',
+            'builds unique indexes plain under another name, TTL disabled, hidden visible',
           ),
         ],
       },

@@ -239,10 +239,7 @@ export const copyHazards: readonly Hazard[] = [
         find: 'lastmod.t > 1',
         replace: 'lastmod.t > 1_000_000',
         tests: [
-          instanceTest(
-            'catalog/read/read-catalog.test.ts',
-            'knows by the versions of chunks whether one was ever moved',
-          ),
+          instanceTest('catalog/read/read-catalog.test.ts', 'detects by chunk versions whether one was ever moved'),
         ],
       },
     ],

@@ -19,7 +19,7 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'ddl/ddl-tracker.test.ts',
-            'are one entry at the time of the last; until then the horizon stays below the first',
+            'are one entry at the time of the last; until then the DDL watermark stays below the first',
           ),
         ],
       },
@@ -32,7 +32,7 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'ddl/ddl-tracker.test.ts',
-            'are waited for no longer once the catalog shows the change and everything up to a time above it was read',
+            'are no longer awaited once the catalog shows the change and everything up to a later time was read',
           ),
         ],
       },
@@ -45,7 +45,7 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'ddl/take-unknown.test.ts',
-            'waits for the stream to tell of a rename up to the time, which then says what it is',
+            'waits until the stream shows a rename up to the time, which then determines the entry',
           ),
         ],
       },
@@ -148,7 +148,7 @@ export const ddlHazards: readonly Hazard[] = [
         symbol: 'take',
         find: 'if (includedTo !== null && event.time <= includedTo) return;',
         replace: 'void includedTo;',
-        tests: [instanceTest('ddl/ddl-tracker.test.ts', 'that a resumed stream shows again are passed over')],
+        tests: [instanceTest('ddl/ddl-tracker.test.ts', 'that a resumed stream shows again are ignored')],
       },
       {
         takesOut: 'the acceptance of a collection that is gone already',
@@ -267,7 +267,7 @@ export const ddlHazards: readonly Hazard[] = [
           'null : null;',
         replace: 'return provenance === operation ? uuidHex(reshardUUID) : null;',
         tests: [
-          instanceTest('ddl/ddl-stream.test.ts', 'tells by its provenance whether a collection was only moved: %s'),
+          instanceTest('ddl/ddl-stream.test.ts', 'shows by its provenance whether a collection was only moved: %s'),
         ],
       },
       {
@@ -279,8 +279,7 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'ddl/ddl-tracker.test.ts',
-            'by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its ' +
-              'place before or after',
+            'by moveCollection is pending under its new UUID, however often the stream shows that',
           ),
         ],
       },
@@ -291,10 +290,7 @@ export const ddlHazards: readonly Hazard[] = [
         find: '      this.#refuseNewShardKey(event);\n      this.deps.onTrigger();',
         replace: '      this.#refuseNewShardKey(event);',
         tests: [
-          instanceTest(
-            'ddl/ddl-tracker.test.ts',
-            'an event of the kind %s, which says nothing of documents, leads to a look at the catalog',
-          ),
+          instanceTest('ddl/ddl-tracker.test.ts', 'an event of the unknown kind %s triggers a read of the catalog'),
         ],
       },
     ],

@@ -43,10 +43,7 @@ export const definitionHazards: readonly Hazard[] = [
         find: "typeof index.v === 'number' && index.v < INDEX_VERSION",
         replace: "typeof index.v === 'number' && index.v < 0",
         tests: [
-          instanceTest(
-            'catalog/index-spec.test.ts',
-            'warns of what it changes and stays silent about what says nothing',
-          ),
+          instanceTest('catalog/index-spec.test.ts', 'warns of what it changes, and not of attributes without meaning'),
         ],
       },
     ],
@@ -100,7 +97,7 @@ export const definitionHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'catalog/make/create-collections.test.ts',
-            'takes over an empty collection of the same form and refuses one of another',
+            'reuses an empty collection of the same form, and refuses a different one',
           ),
         ],
       },
@@ -128,7 +125,7 @@ export const definitionHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'catalog/read/read-catalog.test.ts',
-            'are found on the shards themselves where they can be reached',
+            'are found on the shards themselves if they can be reached',
           ),
         ],
       },
@@ -149,10 +146,7 @@ export const definitionHazards: readonly Hazard[] = [
         find: 'if (report.inconsistentIndexes.length > 0) {',
         replace: 'if (report.inconsistentIndexes.length > 1000) {',
         tests: [
-          instanceTest(
-            'preflight/check-source-catalog.test.ts',
-            'indexes about which the shards disagree are refused by their names',
-          ),
+          instanceTest('preflight/check-source-catalog.test.ts', 'refuses indexes that differ between shards, by name'),
         ],
       },
     ],
@@ -198,7 +192,7 @@ export const definitionHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'catalog/plan/compare-catalogs.test.ts',
-            'finds other options, and takes rounded capped sizes and spelt-out defaults for equal',
+            'finds different options, and treats rounded capped sizes and explicit defaults as equal',
           ),
         ],
       },
@@ -216,7 +210,7 @@ export const definitionHazards: readonly Hazard[] = [
         symbol: 'createCollections',
         find: "await destination.router.command('admin', { flushRouterConfig: 1 }, { signal });",
         replace: '',
-        tests: [instanceTest('catalog/repeated-ddl.test.ts', 'routing is read anew after all collections were placed')],
+        tests: [instanceTest('catalog/repeated-ddl.test.ts', 'refreshes routing after all collections were placed')],
       },
       {
         takesOut: 'the retry of statements whose routing was stale',

@@ -44,7 +44,7 @@ export const failureHazards: readonly Hazard[] = [
         symbol: 'ensureCreated',
         find: 'if (codeOf(failure) !== serverCode.namespaceExists) throw failure;',
         replace: 'throw failure;',
-        tests: [instanceTest('catalog/repeated-ddl.test.ts', 'a collection that an earlier sending has made is taken')],
+        tests: [instanceTest('catalog/repeated-ddl.test.ts', 'accepts a collection that an earlier attempt created')],
       },
       {
         takesOut: 'the look for indexes that an earlier attempt has built',
@@ -52,7 +52,7 @@ export const failureHazards: readonly Hazard[] = [
         symbol: 'createIndexes',
         find: 'if (refused.length === 0) return;',
         replace: '',
-        tests: [instanceTest('catalog/repeated-ddl.test.ts', 'an index that an earlier sending has built is taken')],
+        tests: [instanceTest('catalog/repeated-ddl.test.ts', 'accepts an index that an earlier attempt built')],
       },
       {
         takesOut: 'the acceptance of a collection that is sharded already',
@@ -60,9 +60,7 @@ export const failureHazards: readonly Hazard[] = [
         symbol: 'shardCollection',
         find: 'if (codeOf(failure) !== serverCode.alreadyInitialized) throw failure;',
         replace: 'throw failure;',
-        tests: [
-          instanceTest('catalog/repeated-ddl.test.ts', 'a collection that an earlier sending has sharded is taken'),
-        ],
+        tests: [instanceTest('catalog/repeated-ddl.test.ts', 'accepts a collection that an earlier attempt sharded')],
       },
     ],
   },
@@ -145,7 +143,7 @@ export const failureHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'cluster/retry.test.ts',
-            'counts from the first failure: work that went well before takes nothing of the patience',
+            'counts from the first failure: earlier progress does not count against the limit',
           ),
         ],
       },

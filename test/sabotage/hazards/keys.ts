@@ -49,7 +49,7 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'plainValue',
         find: 'return element === null ? nullValue : rawValue(bytes, element);',
         replace: 'return element === null ? hashedValue(nullValue) : rawValue(bytes, element);',
-        tests: [instanceTest('bson/shard-key.test.ts', 'takes dotted fields by their path, and null for missing ones')],
+        tests: [instanceTest('bson/shard-key.test.ts', 'reads dotted fields by path, and null for missing ones')],
       },
       {
         takesOut: 'the simple collation of write batches',
@@ -136,7 +136,7 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'classText',
         find: 'case elementType.decimal: return `#${numberText(value)}`;',
         replace: 'case elementType.decimal: return `#${value.type}${numberText(value)}`;',
-        tests: [instanceTest('bson/order.test.ts', '%o and its equals have one')],
+        tests: [instanceTest('bson/order.test.ts', '%o and its equals have one class')],
       },
       {
         takesOut: 'collations',
@@ -147,7 +147,7 @@ export const keyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'bson/order.test.ts',
-            'under a collation is one for all values with a string, and stays apart for others',
+            'under a collation is the same for all values with a string, and distinct for others',
           ),
         ],
       },

@@ -103,7 +103,7 @@ export const limitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'cluster/driver/driver-node-client.test.ts',
-            'sends the statements untouched, with majority and without validation',
+            'sends the statements unchanged, with majority and without validation',
           ),
         ],
       },

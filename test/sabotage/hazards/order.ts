@@ -18,7 +18,7 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'fullKeyFilter',
         find: "for (const { field } of key) if (field !== '_id') addCondition(",
         replace: "for (const { field } of key) if (field === '') addCondition(",
-        tests: [instanceTest('bson/shard-key.test.ts', 'holds plain values, the shard key first and the _id once')],
+        tests: [instanceTest('bson/shard-key.test.ts', 'contains plain values, the shard key first and the _id once')],
       },
       {
         takesOut: 'the re-read after a duplicate _id',
@@ -74,7 +74,7 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'stopBalancer',
         find: 'if (now !== null && !now.enabled && !now.busy) return before;',
         replace: 'if (now !== null && !now.enabled) return before;',
-        tests: [instanceTest('cluster/balancer.test.ts', 'is stopped and waited for, rounds and migrations alike')],
+        tests: [instanceTest('cluster/balancer.test.ts', 'is stopped, with a wait for rounds and migrations alike')],
       },
       {
         takesOut: 'migrations outside of a balancer round',
@@ -82,7 +82,7 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'readBalancer',
         find: 'inRound || (await migrationRuns(cluster, options))',
         replace: 'inRound',
-        tests: [instanceTest('cluster/balancer.test.ts', 'is stopped and waited for, rounds and migrations alike')],
+        tests: [instanceTest('cluster/balancer.test.ts', 'is stopped, with a wait for rounds and migrations alike')],
       },
       {
         takesOut: 'the stop of the balancers before the start time',
@@ -103,7 +103,7 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'sameOwners',
         find: 'return owners(a) === owners(b);',
         replace: 'return owners(a) === owners(b) || true;',
-        tests: [instanceTest('catalog/plan/compare-catalogs.test.ts', 'tells moved chunks from splits')],
+        tests: [instanceTest('catalog/plan/compare-catalogs.test.ts', 'distinguishes moved chunks from splits')],
       },
       {
         takesOut: 'the error of its own for moved chunks',
@@ -176,7 +176,7 @@ export const orderHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'catalog/make/create-collections.test.ts',
-            'builds unique indexes plain under another name, TTL switched off, hidden visible',
+            'builds unique indexes plain under another name, TTL disabled, hidden visible',
           ),
         ],
       },
@@ -189,7 +189,7 @@ export const orderHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'catalog/make/create-collections.test.ts',
-            'brings every index into its final form on version %i',
+            'converts every index to its final form on version %i',
           ),
         ],
       },
@@ -215,7 +215,7 @@ export const orderHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'catalog/make/create-collections.test.ts',
-            'brings every index into its final form on version %i',
+            'converts every index to its final form on version %i',
           ),
         ],
       },

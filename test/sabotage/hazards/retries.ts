@@ -81,7 +81,7 @@ export const retryHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'cluster/driver/driver-node-client.test.ts',
-            'shows what was written through the door, whichever of its primaries answers',
+            "sees the client's own writes, whichever primary answers",
           ),
         ],
       },
@@ -94,7 +94,7 @@ export const retryHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'cluster/driver/driver-node-client.test.ts',
-            'a router that did not see a write learns its cluster time with the read that waits for it',
+            'advances the cluster time of a router that did not see a write',
           ),
         ],
       },
@@ -107,7 +107,7 @@ export const retryHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'cluster/driver/driver-node-client.test.ts',
-            'shows what was written through the door, whichever of its primaries answers',
+            "sees the client's own writes, whichever primary answers",
           ),
         ],
       },
@@ -192,7 +192,7 @@ export const retryHazards: readonly Hazard[] = [
         find: 'const version = shared !== null && isOlder(shared, binary) ? shared : binary;',
         replace: 'const version = shared !== null && isOlder(shared, [0, 0, 0]) ? shared : binary;',
         tests: [
-          instanceTest('cluster/open-cluster.test.ts', 'where the feature compatibility version is %s'),
+          instanceTest('cluster/open-cluster.test.ts', 'when the feature compatibility version is %s'),
           integrationTest('releases/rolling-upgrade.test.ts', 'a node of the older release may become primary again'),
         ],
       },
@@ -241,7 +241,7 @@ export const retryHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'cluster/failure.test.ts',
-            'a socket that has ended is a failure of the network, also as Node.js tells it: %s',
+            'treats a closed socket as a failure of the network, also as Node.js reports it: %s',
           ),
         ],
       },

@@ -3,8 +3,7 @@ import { instance, instanceTest, integrationTest } from '../places.js';
 
 const movedAndBack = instanceTest(
   'catalog/plan/compare-catalogs.test.ts',
-  'tells what has moved there and back by versions and times, and not splits, merges, renames and what was stored ' +
-    'without them',
+  'finds chunks that moved there and back, but no splits, merges, renames or entries without versions',
 );
 const thereAndBack = integrationTest(
   'lifecycle/returned-chunk.test.ts',
@@ -12,7 +11,7 @@ const thereAndBack = integrationTest(
 );
 const keepsOrder = instanceTest(
   'catalog/read/read-catalog.test.ts',
-  'keeps the order of fields whose names look like numbers, wherever it decides, also when it is stored',
+  'keeps the order of fields with numeric names wherever it matters, also when stored',
 );
 
 const undefinedKeys = [
@@ -40,7 +39,7 @@ export const shardingHazards: readonly Hazard[] = [
         find: 'if (value.type === elementType.undefined) builder',
         replace: 'if (value.type === elementType.undefined && field.length === 0) builder',
         tests: [
-          instanceTest('bson/shard-key.test.ts', 'asks for undefined by its type, since no query may name it'),
+          instanceTest('bson/shard-key.test.ts', 'matches undefined by its type, since no query may contain it'),
           ...undefinedKeys,
         ],
       },
@@ -53,7 +52,7 @@ export const shardingHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'bson/shard-key.test.ts',
-            'matches a missing field by null, and never undefined, which is null to servers before 8.0: %j',
+            'matches a missing field by null, and never undefined, which equals null on servers before 8.0: %j',
           ),
         ],
       },
@@ -118,13 +117,11 @@ export const shardingHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'ddl/ddl-tracker.test.ts',
-            'by movePrimary is on its way while the old one stands: its creation is shown before its documents ' +
-              'come, which are not',
+            'by movePrimary is pending while the old one exists: streams do not show its documents',
           ),
           instanceTest(
             'ddl/ddl-tracker.test.ts',
-            'by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its ' +
-              'place before or after',
+            'by moveCollection is pending under its new UUID, however often the stream shows that',
           ),
         ],
       },
@@ -137,7 +134,7 @@ export const shardingHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'ddl/take-unknown.test.ts',
-            'a collection on its way has come once the catalog shows it, until it is entered',
+            'a pending collection has arrived once the catalog shows it, until it is added',
           ),
         ],
       },
@@ -218,7 +215,7 @@ export const shardingHazards: readonly Hazard[] = [
         replace: 'return new Map(Object.entries(BSON.deserialize(bytes)));',
         tests: [
           keepsOrder,
-          instanceTest('catalog/index-spec.test.ts', 'names the fields of a text index at their place'),
+          instanceTest('catalog/index-spec.test.ts', 'names the fields of a text index at their position'),
         ],
       },
       {
@@ -263,7 +260,7 @@ export const shardingHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'preflight/check-source-catalog.test.ts',
-            'what the driver cannot write again is refused by name: a validator or pipeline, and a filter of an index',
+            'refuses by name what the driver cannot write again: a validator or pipeline, and a filter of an index',
           ),
         ],
       },

@@ -141,7 +141,7 @@ export const streamHazards: readonly Hazard[] = [
         find: 'retryReads: false, retryWrites: false',
         replace: 'retryReads: true, retryWrites: true',
         tests: [
-          instanceTest('cluster/driver/client-options.test.ts', 'leave repetitions to the one policy of the instance'),
+          instanceTest('cluster/driver/client-options.test.ts', 'leave retries to the one policy of the instance'),
         ],
       },
     ],
@@ -165,7 +165,7 @@ export const streamHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'ddl/ddl-stream.test.ts',
-            'reads each shard itself before 6.0 where it may, and brings what is below the times of all, in order',
+            'reads each shard directly before 6.0 if it may, and returns what is below the times of all, in order',
           ),
           integrationTest(
             'kinds/large-events.test.ts',
@@ -183,7 +183,7 @@ export const streamHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'ddl/ddl-stream.test.ts',
-            'reads each shard itself before 6.0 where it may, and brings what is below the times of all, in order',
+            'reads each shard directly before 6.0 if it may, and returns what is below the times of all, in order',
           ),
         ],
       },

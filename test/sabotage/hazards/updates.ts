@@ -157,9 +157,7 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'replaceStatement',
         find: "    .begin('$replaceWith')\n    .document('$literal', document)\n    .end()",
         replace: "    .document('$replaceWith', document)",
-        tests: [
-          instanceTest('bson/build.test.ts', 'replace whole documents by a pipeline that keeps them as they are'),
-        ],
+        tests: [instanceTest('bson/build.test.ts', 'replace whole documents by a pipeline that keeps them unchanged')],
       },
       {
         takesOut: 'the literal form of values that are set',
@@ -321,7 +319,7 @@ export const updateHazards: readonly Hazard[] = [
         replace:
           'return text.includes(replacement) && text.length === 0 ? decodeBytes(bytes.subarray(start, end)) : text;',
         tests: [
-          instanceTest('bson/utf8.test.ts', 'any bytes come back from their text'),
+          instanceTest('bson/utf8.test.ts', 'any bytes are restored from their text'),
           instanceTest(
             'apply/changed-document.test.ts',
             'keeps the bytes of names that are not UTF-8, and distinguishes them',
@@ -352,7 +350,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'cluster/driver/driver-sequence.test.ts',
-            'are refused on the public way when the driver would change them',
+            'are refused through the public API if the driver would change them',
           ),
         ],
       },

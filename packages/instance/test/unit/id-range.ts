@@ -4,7 +4,7 @@ import { elementType } from '../../src/bson/element-type.js';
 import { encodeValue, maxKey, type RawValue } from '../../src/bson/scan.js';
 
 /**
- * Whether a find of a range shows an `_id`, as servers answer it: bounds given by `min` and `max` are exclusive at MaxKey, also where only
+ * Whether a find of a range shows an `_id`, as servers answer it: `min` and `max` are exclusive at MaxKey, even if only
  * one of them is given. The only filter is that for the last `_id`.
  */
 export function isInRange(id: RawValue, { filter, min, max }: Document): boolean {

@@ -1,11 +1,11 @@
 import type { RawWrite, WriteOutcome } from '../../src/cluster/node-client.js';
 
-/** What a writer answers when every statement of a bulk write has taken effect. */
+/** The reply of a writer if every statement of a bulk write has taken effect. */
 export function allWritten({ statements }: RawWrite): WriteOutcome {
   return { n: statements.length, nModified: 0, upserted: 0, failures: [] };
 }
 
-/** A writer that notes what it is given, and all of it takes effect. */
+/** A writer that records its writes; all of them take effect. */
 export class NotedWrites {
   readonly sent: RawWrite[] = [];
 

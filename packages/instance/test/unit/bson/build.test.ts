@@ -51,7 +51,7 @@ describe('DocumentBuilder', () => {
     );
   });
 
-  test('builds one document behind the other, the finished ones staying as they are', () => {
+  test('appends documents to one buffer, and leaves finished ones unchanged', () => {
     const builder = new DocumentBuilder(16);
     const texts = Array.from({ length: 50 }, (_, index) => 'ä'.repeat(index % 13));
     const built = texts.map((text, index) =>
@@ -86,7 +86,7 @@ describe('DocumentBuilder', () => {
     );
   });
 
-  test('refuses what is not closed or closed twice', () => {
+  test('refuses a document that is not closed, or closed twice', () => {
     expect(() => new DocumentBuilder().begin('a').finish()).toThrow();
     const ended = new DocumentBuilder();
     ended.finish();
@@ -98,7 +98,7 @@ describe('statements', () => {
   const filter = BSON.serialize({ sk: 1, _id: 2 });
   const document = BSON.serialize({ _id: 2, 'a.b': 1, $x: new Timestamp(0n) });
 
-  test('replace whole documents by a pipeline that keeps them as they are', () => {
+  test('replace whole documents by a pipeline that keeps them unchanged', () => {
     const expected = {
       q: { sk: 1, _id: 2 },
       u: [{ $replaceWith: { $literal: BSON.deserialize(document) } }],

@@ -24,7 +24,7 @@ function valueOf(step: Step): unknown {
 }
 
 describe('the hash of a hashed shard key', () => {
-  test('the recording has the values that the test is about', () => expect(steps.length).toBe(41));
+  test('covers the values of the recording', () => expect(steps.length).toBe(41));
 
   test.each(steps.map((step) => [JSON.stringify(step.command?._hashBSONElement).slice(0, 60), step] as const))(
     "of %s is the server's",
@@ -33,11 +33,11 @@ describe('the hash of a hashed shard key', () => {
     },
   );
 
-  test('numbers of one value have one hash', () => {
+  test('numbers of equal value have one hash', () => {
     expect(hashValue(encodeValue(new Double(7)))).toBe(hashValue(encodeValue(Long.fromNumber(7))));
   });
 
-  test.each([1_000, 1_024, 5_000, 100_000])('a text of %d characters is hashed whole', (length) => {
+  test.each([1_000, 1_024, 5_000, 100_000])('hashes a text of %d characters completely', (length) => {
     const value = encodeValue('é'.repeat(length));
     const seed = Buffer.alloc(4);
     const stringType = Buffer.from([15, 0, 0, 0]);
@@ -45,7 +45,7 @@ describe('the hash of a hashed shard key', () => {
     expect(hashValue(value)).toBe(expected);
   });
 
-  test('the scope of code counts', () => {
+  test('includes the scope of code', () => {
     expect(hashValue(encodeValue(new Code('x', { a: 1 })))).not.toBe(hashValue(encodeValue(new Code('x', { a: 2 }))));
   });
 
@@ -72,7 +72,7 @@ describe('the hash of a hashed shard key', () => {
       ].map((number) => new Double(number)),
       ...[0, 1, 46, 47, 48, 100].map((length) => 'x'.repeat(length)),
     ].map((value) => [value]),
-  )('found in a document without making objects is the same, of %j', (value) => {
+  )('finds the same hash in a document without allocating, of %j', (value) => {
     const document = Buffer.from(BSON.serialize({ before: 'text', v: value, after: 1 }));
     const [element, found] = [findElement(document, 'v'), findValue(document, 'v')];
     if (element === null || found === null) throw new Error('the document has the field');

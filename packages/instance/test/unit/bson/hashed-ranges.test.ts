@@ -6,7 +6,7 @@ import { encodeValue } from '../../../src/bson/scan.js';
 
 const halvesOf = (hash: bigint) => ({ high: Number(hash >> 32n), low: Number(hash & 0xffff_ffffn) });
 
-/** The last range that does not begin above the hash, looked for one by one. */
+/** The last range whose lower bound is at most the hash, by linear search. */
 function slowly(lowest: readonly bigint[], hash: bigint): number {
   return Math.max(
     0,

@@ -34,9 +34,9 @@ test.each([
     ['2', 1],
     ['1', 2],
   ]),
-])('%o can be sent as it is', (value) => expect(isLossless(encodeValue(value))).toBe(true));
+])('%o can be sent unchanged', (value) => expect(isLossless(encodeValue(value))).toBe(true));
 
-test('a DBPointer and a text that is no UTF-8 cannot be sent, in a document neither', () => {
+test('a DBPointer or a text that is not UTF-8 cannot be sent, not even inside a document', () => {
   for (const [type, bytes] of [
     [elementType.dbPointer, pointer],
     [elementType.string, noUtf8],

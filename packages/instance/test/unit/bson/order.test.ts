@@ -84,11 +84,11 @@ describe('the class of an _id', () => {
     [new Double(NaN), Decimal128.fromString('NaN')],
     [new BSONSymbol('a'), 'a'],
     [{ a: new Int32(1) }, { a: new Double(1) }],
-  ])('%o and its equals have one', (first, ...others) => {
+  ])('%o and its equals have one class', (first, ...others) => {
     for (const other of others) expect(idClass(encodeValue(other), false)).toBe(idClass(encodeValue(first), false));
   });
 
-  test('under a collation is one for all values with a string, and stays apart for others', () => {
+  test('under a collation is the same for all values with a string, and distinct for others', () => {
     const collated = ['a', 'B', new BSONSymbol('x'), { a: 'x' }, { a: ['y'] }].map((value) =>
       idClass(encodeValue(value), true),
     );

@@ -61,19 +61,19 @@ describe('finding fields', () => {
       expect(findElement(document, name)).toBeNull();
   });
 
-  test('goes into embedded documents but not into arrays', () => {
+  test('descends into embedded documents but not into arrays', () => {
     expect(readString(document, found(findPath(document, ['inner', 'deep', 'x'])))).toBe('found');
     expect(findPath(document, ['inner', 'list', '0'])).toBeNull();
     expect(findPath(document, ['int', 'x'])).toBeNull();
   });
 
-  test('hands out an embedded document as a view', () => {
+  test('returns an embedded document as a view', () => {
     const inner = readDocument(document, found(findElement(document, 'inner')));
     expect(BSON.deserialize(inner)).toEqual({ list: [{ x: 1 }], deep: { x: 'found' } });
     expect(inner.buffer).toBe(document.buffer);
   });
 
-  test('lists all elements in their order', () => {
+  test('lists all elements in order', () => {
     expect([...elementsOf(document)].map(({ name }) => name)).toEqual(Object.keys(BSON.deserialize(document)));
   });
 
@@ -84,7 +84,7 @@ describe('finding fields', () => {
 });
 
 describe('malformed bytes', () => {
-  test('are refused and never read beyond their end', () => {
+  test('are refused, and never read beyond their end', () => {
     fc.assert(
       fc.property(fc.nat({ max: document.length - 2 }), fc.nat({ max: 255 }), (position, byte) => {
         const broken = Uint8Array.from(document.subarray(0, document.length - 1));
@@ -100,7 +100,7 @@ describe('malformed bytes', () => {
 });
 
 describe('values cut out', () => {
-  test('are what was encoded, at any place of a document', () => {
+  test('are the encoded values, at any position of a document', () => {
     fc.assert(
       fc.property(bsonValues, bsonValues, (first, second) => {
         const bytes = BSON.serialize({ first, second }, { ignoreUndefined: false });
@@ -109,7 +109,7 @@ describe('values cut out', () => {
     );
   });
 
-  test('can be kept without their document', () => {
+  test('can outlive their document', () => {
     const bytes = BSON.serialize({ a: 'text' });
     const owned = ownedValue(rawValue(bytes, found(findElement(bytes, 'a'))));
     bytes.fill(0);

@@ -11,13 +11,13 @@ const ranged = shardKeyFields(keyPattern({ a: 1, 'b.c': 1 }));
 const hashed = shardKeyFields(keyPattern({ h: 'hashed' }));
 
 describe('the shard key of a document', () => {
-  test('takes dotted fields by their path, and null for missing ones', () => {
+  test('reads dotted fields by path, and null for missing ones', () => {
     const key = shardKeyOf(BSON.serialize({ b: { c: 'x' } }), ranged);
     expect(key.map(decodeValue)).toEqual([null, 'x']);
     expect(shardKeyOf(BSON.serialize({ a: 1, b: 2 }), ranged)[1]).toBe(nullValue);
   });
 
-  test('of a change event has dotted fields under their whole name', () => {
+  test('of a change event has dotted fields under their full name', () => {
     const key = shardKeyOf(BSON.serialize({ a: 'y', 'b.c': 'x', _id: 1 }), ranged, 'documentKey');
     expect(key.map(decodeValue)).toEqual(['y', 'x']);
   });
@@ -30,7 +30,7 @@ describe('the shard key of a document', () => {
 });
 
 describe('the filter of a full key', () => {
-  test('holds plain values, the shard key first and the _id once', () => {
+  test('contains plain values, the shard key first and the _id once', () => {
     const document = BSON.serialize({ _id: { x: 1 }, a: 'y', b: { c: [] } });
     expect(BSON.deserialize(fullKeyFilter(document, ranged, encodeValue({ x: 1 })))).toEqual({
       a: 'y',
@@ -42,14 +42,14 @@ describe('the filter of a full key', () => {
   });
 
   test.each([{ _id: 1 }, { _id: 1, h: null }])(
-    'matches a missing field by null, and never undefined, which is null to servers before 8.0: %j',
+    'matches a missing field by null, and never undefined, which equals null on servers before 8.0: %j',
     (document) => {
       const filter = fullKeyFilter(BSON.serialize(document), hashed, encodeValue(1));
       expect(BSON.deserialize(filter)).toEqual({ h: { $eq: null, $not: { $type: 6 } }, _id: 1 });
     },
   );
 
-  test('asks for undefined by its type, since no query may name it', () => {
+  test('matches undefined by its type, since no query may contain it', () => {
     const document = Buffer.from(BSON.serialize({ _id: 1, a: null, b: { c: 2 } }));
     document[document.indexOf(Buffer.from('\x0aa\0'))] = 0x06;
     expect(BSON.deserialize(fullKeyFilter(document, ranged, encodeValue(1)))).toEqual({
@@ -103,7 +103,7 @@ describe('the owners of chunks', () => {
     }
   });
 
-  test('whose bounds are dates that JavaScript has none for, or documents with names like numbers', () => {
+  test("whose bounds are dates beyond JavaScript's, or documents with numeric names", () => {
     const date = (ms: bigint): Buffer => {
       const bytes = Buffer.from(BSON.serialize({ a: new Date(0) }));
       bytes.writeBigInt64LE(ms, bytes.length - 9);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { decodeUtf8, encodeUtf8, isWellFormed } from '../../../src/bson/utf8.js';
 
 const textOf = (bytes: Uint8Array): string => decodeUtf8(Buffer.from(bytes), 0, bytes.length);
-/** High bytes, beginnings and ends of characters. */
+/** High bytes, and the first and last bytes of characters. */
 const bytes = fc
   .array(
     fc.oneof(
@@ -13,7 +13,7 @@ const bytes = fc
   )
   .map((codes) => Uint8Array.from(codes));
 
-test('any bytes come back from their text', () => {
+test('any bytes are restored from their text', () => {
   fc.assert(
     fc.property(bytes, (given) => {
       expect([...encodeUtf8(textOf(given))]).toEqual([...given]);
@@ -22,7 +22,7 @@ test('any bytes come back from their text', () => {
   );
 });
 
-test('UTF-8 is read and written as everywhere, a replacement character too', () => {
+test('UTF-8 is decoded and encoded as usual, even a replacement character', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       expect(textOf(Buffer.from(text))).toBe(text);
@@ -32,7 +32,7 @@ test('UTF-8 is read and written as everywhere, a replacement character too', () 
   expect(textOf(Buffer.from('a\ufffdb'))).toBe('a\ufffdb');
 });
 
-test('a text tells whether its bytes are UTF-8', () => {
+test('a text shows whether its bytes are UTF-8', () => {
   expect(isWellFormed(textOf(Buffer.from('ä\u{1f600}')))).toBe(true);
   expect(isWellFormed(textOf(Uint8Array.of(0x61, 0xff)))).toBe(false);
 });

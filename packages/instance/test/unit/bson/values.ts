@@ -14,7 +14,7 @@ import {
   Timestamp,
 } from 'mongodb';
 
-/** Doubles whose value other number types can have as well, and those that they cannot. */
+/** Doubles whose value other number types can represent, and those that they cannot. */
 const doubles = fc.oneof(
   fc.constantFrom(
     0,
@@ -91,7 +91,7 @@ const leaves = fc.oneof(
   fc.constantFrom(new Code('x'), new Code('x', { a: 1 }), new Code('x', { a: 2 }), new Code('y')),
 );
 
-/** Values of all types, small ones mostly, so that equal ones of different types come up often. */
+/** Values of all types, mostly small ones, so that equal values of different types are frequent. */
 export const bsonValues: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 2, withCrossShrink: true },

@@ -3,7 +3,7 @@ import type { KeyPattern } from '../../../src/catalog/key-pattern.js';
 import type { Chunk } from '../../../src/catalog/namespace.js';
 import { decodeIndex } from '../../../src/catalog/read/decode-catalog.js';
 
-/** A key in the form in which catalogs are read. */
+/** A key in the form that catalog readers return. */
 export function keyPattern(fields: Document): KeyPattern {
   return new Map<string, unknown>(Object.entries(fields));
 }
@@ -18,7 +18,7 @@ export function chunkOf(min: Document, max: Document, shard: string): Chunk {
   return { min: BSON.serialize(min), max: BSON.serialize(max), shard };
 }
 
-/** Bounds as one can read them. */
+/** Bounds in readable form. */
 export function boundsOf<Range extends { min: Uint8Array; max: Uint8Array }>(
   range: Range,
 ): Omit<Range, 'min' | 'max'> & { min: Document; max: Document } {

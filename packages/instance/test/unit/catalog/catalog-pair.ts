@@ -80,7 +80,7 @@ export function pair(destinationVersion: 4 | 5 | 6 = 5): Pair {
   };
 }
 
-/** The source's catalog, and what it makes of the destination. */
+/** The source's catalog, and its plan for the destination. */
 export async function makePlan(
   { source, destination }: Pair,
   buildIndexes: 'beforeDataCopy' | 'never' = 'beforeDataCopy',
@@ -89,7 +89,7 @@ export async function makePlan(
   return { catalog, plan: planDestination(catalog, { source, destination, buildIndexes }) };
 }
 
-/** Runs to the end, beginning anew whenever the connection is lost. */
+/** Runs to the end, and starts again whenever the connection is lost. */
 export async function untilDone(work: () => Promise<unknown>): Promise<void> {
   for (let attempt = 0; attempt < 3; attempt += 1) {
     try {

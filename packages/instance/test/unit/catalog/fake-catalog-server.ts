@@ -14,12 +14,12 @@ interface Collection {
   documents: Document[];
 }
 
-/** Lies in a connection's way: thrown instead of an answer, before or after the command took effect. */
+/** Simulates a lost connection: thrown instead of a reply, before or after the command took effect. */
 export class ConnectionLost extends Error {}
 
 /**
- * A router with a catalog in memory: as much of DDL, zones and the config database as 5.0.7 was recorded to do
- * (02-catalog, 10-initial-distribution, 15-attributes). Data is only counted on.
+ * A router with a catalog in memory. It implements DDL, zones and the config database as far as 5.0.7 was recorded
+ * (02-catalog, 10-initial-distribution, 15-attributes). It stores no documents, only their number.
  */
 export class FakeCatalogServer {
   readonly databases = new Map<string, { primary: string; collections: Map<string, Collection> }>();
@@ -30,12 +30,12 @@ export class FakeCatalogServer {
   tags: Document[] = [];
   /** Namespaces whose documents violate every unique index. */
   readonly violating = new Set<string>();
-  /** What `connectionStatus` says; nobody is logged in at first. */
+  /** The reply of `connectionStatus`; at first nobody is logged in. */
   authInfo: Document = { authenticatedUsers: [], authenticatedUserPrivileges: [] };
   balancerMode: 'off' | 'full' = 'off';
   /** The file system of every shard. */
   disk = { totalBytes: 1e12, usedBytes: 1e11 };
-  /** The document of `admin.system.version`, where there is one; nobody may read it when null. */
+  /** The document of `admin.system.version`, if there is one; null: not readable. */
   featureVersion: Document | null | undefined;
   readonly client: FakeNodeClient;
   /** Loses the connection at the n-th command from now on, counted from 0, once. */
@@ -74,7 +74,7 @@ export class FakeCatalogServer {
     );
   }
 
-  /** Makes a collection without going through commands. */
+  /** Creates a collection without commands. */
   add(namespace: string, parts: Partial<Collection> = {}): Collection {
     const [database, name] = split(namespace);
     const indexes = parts.type === 'view' ? [] : [{ v: 2, key: { _id: 1 }, name: '_id_' }, ...(parts.indexes ?? [])];
@@ -343,7 +343,7 @@ export class FakeCatalogServer {
   }
 }
 
-/** Text fields are shown as two fields of the server's own. */
+/** Text fields are shown as two internal fields of the server. */
 function shownKey(key: Document): Document {
   const isText = (entry: [string, unknown]): boolean => entry[1] === 'text';
   const entries = Object.entries(key) as [string, unknown][];

@@ -22,7 +22,7 @@ describe('portableIndex', () => {
     );
   });
 
-  it('warns of what it changes and stays silent about what says nothing', () => {
+  it('warns of what it changes, and not of attributes without meaning', () => {
     const names = (index: object): string[] =>
       portableIndex('d.c', indexAsRead({ v: 2, key: { a: 1 }, name: 'a', ...index })).warnings.map((one) => one.name);
     expect(names({ ns: 'd.c', background: true, dropDups: true, sparse: false, unique: 0 })).toEqual([]);
@@ -32,7 +32,7 @@ describe('portableIndex', () => {
     expect(names({ expireAfterSeconds: Number.NaN })).toEqual(['ttlNormalised']);
   });
 
-  it('reads flags that old servers kept as numbers', () => {
+  it('reads flags that old servers stored as numbers', () => {
     expect(portableIndex('d.c', indexAsRead({ key: { a: 1 }, name: 'a', unique: 1, sparse: 0 })).index).toEqual({
       key: keyPattern({ a: 1 }),
       name: 'a',
@@ -40,7 +40,7 @@ describe('portableIndex', () => {
     });
   });
 
-  it('has no other TTL than the server understands', () => {
+  it('allows only a TTL that the server understands', () => {
     const ttl = (expireAfterSeconds: unknown): unknown =>
       portableIndex('d.c', indexAsRead({ key: { a: 1 }, name: 'a', expireAfterSeconds })).index.expireAfterSeconds;
     expect([60, 60.7, -1, Number.NaN, BSON.Long.MAX_VALUE].map(ttl)).toEqual([
@@ -50,7 +50,7 @@ describe('portableIndex', () => {
 });
 
 describe('buildSpecification', () => {
-  it('switches a TTL off with the greatest value that createIndexes takes', () => {
+  it('disables a TTL with the greatest value that createIndexes accepts', () => {
     const off = indexAsRead({ key: { t: 1 }, name: 't', expireAfterSeconds: 2_147_483_647 });
     expect(buildSpecification(off, undefined, 1_800_000_000.5).expireAfterSeconds).toBe(1_799_913_600);
     expect(buildSpecification({ ...off, expireAfterSeconds: 60 }, undefined, 1_800_000_000).expireAfterSeconds).toBe(
@@ -58,7 +58,7 @@ describe('buildSpecification', () => {
     );
   });
 
-  it('says the simple collation only where the collection has another', () => {
+  it('specifies the simple collation only if the collection has another', () => {
     const index = indexAsRead({ key: { a: 1 }, name: 'a' });
     expect(buildSpecification(index, { locale: 'fr' }, 0).collation).toEqual({ locale: 'simple' });
     expect(buildSpecification({ ...index, collation: { locale: 'de' } }, { locale: 'fr' }, 0).collation).toEqual({
@@ -67,7 +67,7 @@ describe('buildSpecification', () => {
     expect(buildSpecification(index, undefined, 0)).not.toHaveProperty('collation');
   });
 
-  it('names the fields of a text index at their place', () => {
+  it('names the fields of a text index at their position', () => {
     const weights = new Map([
       ['x', 1],
       ['7', 2],
@@ -83,7 +83,7 @@ describe('buildSpecification', () => {
 });
 
 describe('indexObstacle', () => {
-  it('finds what no destination can hold, or the driver cannot write', () => {
+  it('finds what no destination can have, or the driver cannot write', () => {
     const beyond = Buffer.from(BSON.serialize({ key: { a: 1 }, partialFilterExpression: { d: new Date(0) } }));
     beyond.writeBigInt64LE(2n ** 62n, beyond.length - 10);
     const invalid = Buffer.from(BSON.serialize({ key: { a: 1 } }));

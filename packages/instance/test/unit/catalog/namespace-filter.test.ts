@@ -22,14 +22,14 @@ describe('compileNamespaceFilter', () => {
     expect(filterOf([{ database: 'admin' }]).includes('admin', 'c')).toBe(false);
   });
 
-  it('leaves out databases that are not listed, and takes all of one listed without selector', () => {
+  it('excludes databases that are not listed, and includes all of one listed without selector', () => {
     const filter = filterOf([{ database: 'shop' }]);
     expect(filter.includes('shop', 'anything')).toBe(true);
     expect(filter.includes('Shop', 'anything')).toBe(false);
     expect(filter.mayInclude('other')).toBe(false);
   });
 
-  it('unites collections and collectionsRegex of one element', () => {
+  it('combines collections and collectionsRegex of one element', () => {
     const filter = filterOf([
       { database: 'shop', collections: ['orders'], collectionsRegex: { pattern: '^log_', options: '' } },
     ]);
@@ -47,7 +47,7 @@ describe('compileNamespaceFilter', () => {
     expect(filter.includes('shp', 'c')).toBe(false);
   });
 
-  it('knows the option letters i, m, s and u', () => {
+  it('supports the option letters i, m, s and u', () => {
     const matches = (pattern: string, options: string, name: string): boolean =>
       filterOf([{ database: 'd', collectionsRegex: { pattern, options } }]).includes('d', name);
     expect(matches('^ORD', 'i', 'orders')).toBe(true);
@@ -57,7 +57,7 @@ describe('compileNamespaceFilter', () => {
     expect(matches('^a.b$', 'u', 'a\nb')).toBe(false);
   });
 
-  it('excludes after including', () => {
+  it('applies excludes after includes', () => {
     const filter = filterOf(
       [{ database: 'shop' }],
       [{ databaseRegex: { pattern: '.*', options: '' }, collections: ['secret'] }],
@@ -66,7 +66,7 @@ describe('compileNamespaceFilter', () => {
     expect(filter.includes('shop', 'secret')).toBe(false);
   });
 
-  it('refuses what the linear-time engine cannot do', () => {
+  it('refuses what the linear-time engine does not support', () => {
     for (const [pattern, options] of [
       ['(a)\\1', ''],
       ['(?<=a)b', ''],
@@ -80,7 +80,7 @@ describe('compileNamespaceFilter', () => {
     }
   });
 
-  it('matches in linear time what makes backtracking engines explode', () => {
+  it('matches patterns in linear time on which backtracking engines explode', () => {
     const filter = filterOf([{ database: 'd', collectionsRegex: { pattern: '^(a+)+$', options: '' } }]);
     expect(filter.includes('d', `${'a'.repeat(5_000)}b`)).toBe(false);
   });

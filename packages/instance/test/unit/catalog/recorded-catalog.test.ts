@@ -22,13 +22,13 @@ interface Step {
   error?: { code: number; codeName: string };
 }
 
-/** Replies of a real 5.0.7 to the commands by which a catalog is read. */
+/** Replies of a real 5.0.7 to the commands that read a catalog. */
 const steps = readFileSync(new URL('../../../../simulator/corpus/02-catalog.jsonl', import.meta.url), 'utf8')
   .trim()
   .split('\n')
   .map((line) => recordedStep(line));
 
-/** Canonical extended JSON into what a driver hands out: only Longs that need it stay Longs. */
+/** Converts canonical extended JSON to what the driver returns: Longs only where they are needed. */
 function recordedStep(line: string): Step {
   const step = BSON.EJSON.parse(line, { relaxed: false }) as Document;
   return BSON.deserialize(BSON.serialize(step), { promoteLongs: false });
@@ -38,7 +38,7 @@ const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamesp
 const { signal } = new AbortController();
 const confirm = (): Promise<void> => Promise.resolve();
 
-/** Commands whose reply does not depend on more than their first field (and, in the config database, on the filter). */
+/** Commands whose reply depends only on their first field (and, in the config database, on the filter). */
 function recordedClient(node: string): FakeNodeClient {
   const answer: Handler = (database, command) => {
     const [name, value] = Object.entries<unknown>(command)[0] ?? ['', null];
@@ -55,7 +55,7 @@ function recordedClient(node: string): FakeNodeClient {
     );
     if (step?.error !== undefined) throw serverError(step.error.code, step.error.codeName);
     if (step?.reply !== undefined) return step.reply;
-    // Not asked of every collection when this was recorded.
+    // Not recorded for every collection.
     if (name === 'listIndexes') return { cursor: { firstBatch: [{ v: 2, key: { _id: 1 }, name: '_id_' }] } };
     throw serverError(13, 'Unauthorized');
   };
@@ -79,8 +79,8 @@ function recordedCluster(): ClusterClient {
   return fakeCluster({ router: recordedClient('router'), shards });
 }
 
-describe('a catalog that a real 5.0.7 showed', () => {
-  it('is read whole: every kind of collection, its indexes and its shard key', async () => {
+describe('a catalog of a real 5.0.7', () => {
+  it('is read completely: every kind of collection, its indexes and its shard key', async () => {
     const report = await readCatalogReport(recordedCluster(), everything, signal);
     expect(report.timeSeries).toEqual(['appdb.series']);
     expect(report.inconsistentIndexes).toEqual([]);
@@ -112,7 +112,7 @@ describe('a catalog that a real 5.0.7 showed', () => {
     expect(byName.get('view1')).toMatchObject({ type: 'view', options: { viewOn: 'plain' } });
   });
 
-  it('can be made anew and is the same in the end', async () => {
+  it('can be recreated and ends up the same', async () => {
     const source = recordedCluster();
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     const destination = fakeCluster({ router: server.client, clusterId: '0b' });

@@ -20,8 +20,8 @@ beforeEach(() => {
 });
 
 /**
- * A router that carries a command out and answers as one does to whom it is sent again: a step-down has eaten the first
- * answer, and the second says that the thing is there.
+ * A router that executes a command and answers as if it was repeated: a step-down lost the first reply, and the second
+ * says that the object exists.
  */
 function answeringAgain(commandName: string, code: number): NodeClient {
   const { client } = server;
@@ -66,7 +66,7 @@ function sourceWith(add: (source: FakeCatalogServer) => void): FakeCatalogServer
 }
 
 describe('after a step-down', () => {
-  it('a collection that an earlier sending has made is taken', async () => {
+  it('accepts a collection that an earlier attempt created', async () => {
     await made(
       sourceWith((source) => source.add('app.plain')),
       answeringAgain('create', 48),
@@ -74,7 +74,7 @@ describe('after a step-down', () => {
     expect(server.databases.get('app')?.collections.has('plain')).toBe(true);
   });
 
-  it('an index that an earlier sending has built is taken', async () => {
+  it('accepts an index that an earlier attempt built', async () => {
     await made(
       sourceWith((source) => source.add('app.plain', { indexes: [{ v: 2, key: { a: 1 }, name: 'a_1' }] })),
       answeringAgain('createIndexes', 68),
@@ -87,7 +87,7 @@ describe('after a step-down', () => {
     ).toEqual(['_id_', 'a_1']);
   });
 
-  it('a collection that an earlier sending has sharded is taken', async () => {
+  it('accepts a collection that an earlier attempt sharded', async () => {
     const chunks = [{ min: { _id: new BSON.MinKey() }, max: { _id: new BSON.MaxKey() }, shard: 'b' }];
     const source = sourceWith((one) => one.addSharded('app.sharded', { _id: 1 }, false, chunks));
     await addZones(fakeCluster({ router: server.client, shardIds: ['a', 'b'] }), signal);
@@ -97,7 +97,7 @@ describe('after a step-down', () => {
   });
 });
 
-it('routing is read anew after all collections were placed', async () => {
+it('refreshes routing after all collections were placed', async () => {
   const chunks = [{ min: { _id: new BSON.MinKey() }, max: { _id: new BSON.MaxKey() }, shard: 'b' }];
   const source = sourceWith((one) => one.addSharded('app.sharded', { _id: 1 }, false, chunks));
   const { plans, destination } = await planOf(source);

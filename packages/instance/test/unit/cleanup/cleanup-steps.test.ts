@@ -69,7 +69,7 @@ async function reach(phase: MigrationPhase): Promise<void> {
   await records.updateAsLeader(0, { phase }, never);
 }
 
-/** The plan for what is there now, and its carrying out after something has happened meanwhile. */
+/** Plans a cleanup, changes the clusters, then executes the plan. */
 async function clean(meanwhile: () => Promise<unknown> = () => Promise.resolve()): Promise<void> {
   const [source, destination] = [cluster('cluster0'), cluster('cluster1')];
   const remains = {
@@ -88,8 +88,8 @@ async function clean(meanwhile: () => Promise<unknown> = () => Promise.resolve()
   for (const step of steps) await step.run(never);
 }
 
-describe('a cleanup that was agreed to late', () => {
-  it('gives up a migration for good: nobody can open the destination any more', async () => {
+describe('a cleanup that was approved late', () => {
+  it('ends a migration for good: no process can open the destination any more', async () => {
     await begin();
     await reach('committing');
     await clean();
@@ -114,7 +114,7 @@ describe('a cleanup that was agreed to late', () => {
     },
   );
 
-  it('gives no source back by halves: one that was closed meanwhile needs another plan', async () => {
+  it('does not open the source halfway: one that was closed in the meantime needs another plan', async () => {
     await begin();
     await reach('syncing');
     await expect(clean(() => reach('committing'))).rejects.toMatchObject({
@@ -126,7 +126,7 @@ describe('a cleanup that was agreed to late', () => {
     expect(done).toContain('cluster0 block false');
   });
 
-  it('drops no state of a migration that was begun meanwhile', async () => {
+  it('drops no metadata of a migration that was started in the meantime', async () => {
     await expect(clean(begin)).rejects.toMatchObject({ error: 'migrationLives' });
     expect(done).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 
 const signal = new AbortController().signal;
 
-/** A balancer that is busy for some questions after it was stopped. */
+/** A balancer that stays busy for some checks after it was stopped. */
 function balancer(start: { mode: string; roundsLeft: number; migrations?: number }) {
   const state = { migrations: 0, ...start };
   const client = new FakeNodeClient('router', (command: Document): Document => {
@@ -21,7 +21,7 @@ function balancer(start: { mode: string; roundsLeft: number; migrations?: number
 }
 
 describe('the balancer', () => {
-  test('is stopped and waited for, rounds and migrations alike', async () => {
+  test('is stopped, with a wait for rounds and migrations alike', async () => {
     const { cluster, state } = balancer({ mode: 'full', roundsLeft: 3, migrations: 5 });
     expect(await stopBalancer(cluster, { signal, poll_ms: 1 })).toEqual({ enabled: true, busy: true });
     expect(state.mode).toBe('off');
@@ -38,7 +38,7 @@ describe('the balancer', () => {
     expect(client.sent.some(({ command }) => 'balancerStart' in command)).toBe(false);
   });
 
-  test('that does not come to rest is a named failure', async () => {
+  test('that does not stop in time is a named failure', async () => {
     const { cluster } = balancer({ mode: 'full', roundsLeft: Infinity });
     const error = await stopBalancer(cluster, { signal, poll_ms: 1, quietLimit_ms: 5 }).catch(
       (thrown: unknown) => thrown,

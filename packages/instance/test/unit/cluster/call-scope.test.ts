@@ -12,7 +12,7 @@ afterEach(() => {
 });
 
 describe('calls in flight', () => {
-  test('end when no answer has come long after their own limit', async () => {
+  test('end if no answer has arrived well after their own limit', async () => {
     vi.useFakeTimers();
     const calls = new CallsInFlight();
     const outcome = calls
@@ -35,7 +35,7 @@ describe('calls in flight', () => {
     );
   });
 
-  test('are all ended before closing is done', async () => {
+  test('have all ended once closing is done', async () => {
     const calls = new CallsInFlight();
     let ended = 0;
     const outcomes = [1, 2].map(() =>

@@ -1,4 +1,4 @@
-/** Self-signed, for other.example, until 2126: of a server that nobody trusts. Made for tests alone. */
+/** Self-signed for other.example, until 2126: an untrusted server certificate, for tests only. */
 export const certificate = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBiDCCAS2gAwIBAgIUHV5m4ZV15o/o4bxHfVEkQ6qgF3cwCgYIKoZIzj0EAwIw

@@ -39,14 +39,14 @@ const ping = ({ command }: { command: ClusterClient['router']['command'] }, sign
   command('admin', { ping: 1 }, { signal });
 const bound = (client: ClusterClient['router']) => ({ command: client.command.bind(client) });
 
-it('tells what is known of it, and is not connected to for that', async () => {
+it('reports its known properties without connecting', async () => {
   expect(cluster).toMatchObject(known);
   expect(() => cluster.version).toThrow('cluster0 is not connected to');
   await cluster.close();
   expect([tries, closed]).toEqual([0, 0]);
 });
 
-it('is connected to once for all doors, with the first call', async () => {
+it('connects once for all clients, with the first call', async () => {
   const clients = [cluster.router, cluster.shard('a'), cluster.taskClient('b')];
   const replies = await Promise.all(clients.map((client) => ping(bound(client))));
   expect(replies.map(({ label }) => label as unknown)).toEqual(['router', 'a', 'b']);
@@ -56,7 +56,7 @@ it('is connected to once for all doors, with the first call', async () => {
   expect(closed).toBe(1);
 });
 
-it('is tried anew by each call while it is away', async () => {
+it('tries again with each call while the cluster is unreachable', async () => {
   isAway = true;
   for (const attempt of [1, 2]) {
     await expect(ping(bound(cluster.router))).rejects.toBe(away);
@@ -66,7 +66,7 @@ it('is tried anew by each call while it is away', async () => {
   expect(await ping(bound(cluster.router))).toMatchObject({ ok: 1 });
 });
 
-it('a call that ends leaves the try to the others', async () => {
+it('leaves the attempt to the other calls when one call ends', async () => {
   const ending = new AbortController();
   const [first, second] = [ping(bound(cluster.router), ending.signal), ping(bound(cluster.router))];
   ending.abort(new Error('ends'));
@@ -75,7 +75,7 @@ it('a call that ends leaves the try to the others', async () => {
   expect(tries).toBe(1);
 });
 
-it('is not connected to after it was closed', async () => {
+it('does not connect after it was closed', async () => {
   await cluster.close();
   await expect(ping(bound(cluster.router))).rejects.toThrow();
   expect(tries).toBe(0);

@@ -18,7 +18,7 @@ const serverError = (code: number, errorLabels: string[] = []) =>
     errorLabels,
   });
 
-/** As the driver's own, which it keeps to itself. */
+/** A copy of the driver's own class, which it does not export. */
 class PoolBusyError extends MongoDriverError {
   override get name(): string {
     return 'MongoWaitQueueTimeoutError';
@@ -53,28 +53,28 @@ describe('classify', () => {
     ['RetriableError', [134, 262, 358, 402, 406, 407, 412, 453, 462, 91_331, 10_045_600]],
     ['SystemOverloadedError', [433, 449, 450, 462]],
     ['StaleShardVersionError', [63, 150, 249, 13_388]],
-  ])('retries what servers put into their category %s', (_category, codes) => {
+  ])("retries errors of the server's category %s", (_category, codes) => {
     expect(codes.filter((code) => kindOfCode(code) !== 'retryable')).toEqual([]);
   });
 
-  test('heeds the labels of codes that it does not know', () => {
+  test('uses the labels of unknown codes', () => {
     expect(classify(serverError(99_999, ['RetryableWriteError']))).toBe('retryable');
     expect(classify(serverError(99_999))).toBe('fatal');
   });
 
-  test('does not let a label overrule a code that it knows', () => {
+  test('lets no label overrule a known code', () => {
     expect(classify(serverError(225, ['TransientTransactionError']))).toBe('staleEpoch');
   });
 
   test.each(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'])(
-    'a socket that has ended is a failure of the network, also as Node.js tells it: %s',
+    'treats a closed socket as a failure of the network, also as Node.js reports it: %s',
     (code) => {
       const error = Object.assign(new Error('This socket has been ended by the other party'), { code });
       expect([classify(error), isNetworkFailure(error)]).toEqual(['retryable', true]);
     },
   );
 
-  test('retries failures of the network, and nothing that is no failure of a server', () => {
+  test('retries failures of the network, and nothing but server failures', () => {
     expect(classify(new MongoNetworkError('gone'))).toBe('retryable');
     expect(classify(new PoolBusyError('no connection was free'))).toBe('retryable');
     expect(classify(new CollectionAbsentError('gone'))).toBe('catalogChanged');
@@ -84,7 +84,7 @@ describe('classify', () => {
   });
 });
 
-test('a node is left when it does not answer or shuts down, not when it refuses', () => {
+test('leaves a node that does not answer or shuts down, not one that refuses', () => {
   expect(losesConnection(new MongoNetworkError('gone'))).toBe(true);
   expect(losesConnection(serverError(91))).toBe(true);
   expect(losesConnection(serverError(50))).toBe(false);
@@ -92,12 +92,12 @@ test('a node is left when it does not answer or shuts down, not when it refuses'
   expect(isNetworkFailure(serverError(91))).toBe(false);
 });
 
-test('the name of a failure holds nothing of its text', () => {
+test('names a failure without anything of its text', () => {
   expect(failureName(serverError(91))).toBe('Name (91)');
   expect(failureName(new TypeError('secret'))).toBe('TypeError');
   expect(failureName('secret')).toBe('string');
 });
 
-test('an index build that a block of user writes has ended is begun again', () => {
+test('retries an index build that a block of user writes has aborted', () => {
   expect(kindOfCode(276)).toBe('retryable');
 });

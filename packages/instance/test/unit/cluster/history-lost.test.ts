@@ -11,7 +11,7 @@ function shard(label: string, command: NodeClient['command']): NodeClient {
 }
 
 describe('the loss of history', () => {
-  it('is told with the time that is needed and how far each oplog reaches back', async () => {
+  it('is reported with the required time and how far each oplog reaches back', async () => {
     const reachesTo =
       (t: number): NodeClient['command'] =>
       () =>
@@ -23,11 +23,12 @@ describe('the loss of history', () => {
     );
     expect(error).toMatchObject({ error: 'oplogHistoryLost' });
     expect(error.errorDescription).toContain(
-      'from 2023-11-14T22:13:20.000Z. The oplog reaches back to 2023-11-14T22:14:20.000Z (a), 2023-11-14T22:15:20.000Z (b).',
+      'from 2023-11-14T22:13:20.000Z. The oplog reaches back to 2023-11-14T22:14:20.000Z (a), ' +
+        '2023-11-14T22:15:20.000Z (b).',
     );
   });
 
-  it('is told without oplogs that may not be read', async () => {
+  it('is reported without oplogs that may not be read', async () => {
     const error = await historyLost([shard('a', () => Promise.reject(new Error('not authorized')))], needed, never);
     expect(error).toMatchObject({ error: 'oplogHistoryLost' });
     expect(error.errorDescription).toContain(

@@ -48,7 +48,7 @@ describe('opening a cluster', () => {
     await cluster.close();
   });
 
-  test('goes on to the next seed when one does not answer', async () => {
+  test('tries the next seed if one does not answer', async () => {
     await using router = await ScriptedNode.start(routerScript([]));
     await using dead = await ScriptedNode.start(() => 'disconnect');
     const deadHost = dead.host;
@@ -59,7 +59,7 @@ describe('opening a cluster', () => {
     await cluster.close();
   });
 
-  test('with a door to every shard', async () => {
+  test('with a client of every shard', async () => {
     await using shard = await ScriptedNode.start(shardScript, { setName: 's0' });
     await using router = await ScriptedNode.start(routerScript([{ _id: 'shard0', host: `s0/${shard.host}` }]));
     const wrapped: string[] = [];
@@ -73,7 +73,7 @@ describe('opening a cluster', () => {
     await cluster.close();
   });
 
-  test('fails by name when a shard refuses the probing read', async () => {
+  test('fails by name if a shard refuses the test read', async () => {
     await using shard = await ScriptedNode.start(() => failure(13, 'Unauthorized'), { setName: 's0' });
     await using router = await ScriptedNode.start(routerScript([{ _id: 'shard0', host: `s0/${shard.host}` }]));
     const error = await errorOf(openCluster('cluster0', router.connectionString, { ...options, direct: true }));
@@ -81,7 +81,7 @@ describe('opening a cluster', () => {
     expect(error.errorDescription).toContain('Shard shard0 of cluster0 cannot be read directly: Unauthorized (13)');
   });
 
-  test('takes a replica set as one shard under its set name', async () => {
+  test('treats a replica set as one shard under its set name', async () => {
     const replicaSetId = new ObjectId();
     const script = ({ name }: ReceivedCommand): Document => {
       if (name === 'buildInfo') return success({ versionArray: [6, 0, 1, 0] });
@@ -100,7 +100,7 @@ describe('opening a cluster', () => {
     await cluster.close();
   });
 
-  describe('is dealt with as the release that all nodes know', () => {
+  describe('uses the release that all nodes support', () => {
     const opened = async (binary: number[], row: Document): Promise<ClusterClient> => {
       const script = ({ name, body }: ReceivedCommand): Document => {
         if (name === 'buildInfo') return success({ versionArray: binary });
@@ -118,15 +118,15 @@ describe('opening a cluster', () => {
     test.each([
       ['that of all nodes', { version: '7.0' }, [7, 0, 16], undefined],
       ['lower, as before the end of an upgrade', { version: '6.0' }, [6, 0, 0], [7, 0, 16]],
-      ['on its way up', { version: '6.0', targetVersion: '7.0' }, [6, 0, 0], [7, 0, 16]],
-      ['above the router, whose turn is still to come', { version: '8.0' }, [7, 0, 16], undefined],
-      ['not to be read', { code: 13 }, [7, 0, 16], undefined],
-    ])('where the feature compatibility version is %s', async (_, row, version, newerBinary) => {
+      ['during an upgrade', { version: '6.0', targetVersion: '7.0' }, [6, 0, 0], [7, 0, 16]],
+      ['above the router, which is upgraded last', { version: '8.0' }, [7, 0, 16], undefined],
+      ['not readable', { code: 13 }, [7, 0, 16], undefined],
+    ])('when the feature compatibility version is %s', async (_, row, version, newerBinary) => {
       const cluster = await opened([7, 0, 16, 0], row);
       expect([cluster.version, cluster.newerBinary]).toEqual([version, newerBinary]);
     });
 
-    test('and not opened when the node does not tell for another reason', async () => {
+    test('fails if the node does not report it for another reason', async () => {
       await expect(opened([7, 0, 16, 0], { code: 8 })).rejects.toMatchObject({ code: 8 });
     });
   });

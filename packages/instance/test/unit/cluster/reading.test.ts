@@ -45,7 +45,7 @@ describe('cluster times', () => {
     expect(highestTime([])).toBe(0n);
   });
 
-  test('are read from replies', async () => {
+  test('a time after everything that was written', async () => {
     const reply = { operationTime: at, $clusterTime: { clusterTime: new Timestamp({ t: 1_800_000_000, i: 1 }) } };
     expect(operationTimeOf(reply)).toBe(timeOf(at));
     expect(secondsOf(clusterTimeOf(reply))).toBe(1_800_000_000);
@@ -65,7 +65,7 @@ describe('cluster times', () => {
   });
 });
 
-describe('a time above everything that was written', () => {
+describe('with direct access is the highest of notes on all shards', () => {
   const reply = (operation: bigint, cluster = operation) => ({
     operationTime: timestampOf(operation),
     $clusterTime: { clusterTime: timestampOf(cluster) },
@@ -84,7 +84,7 @@ describe('a time above everything that was written', () => {
     expect([router, s0, s1].map(sent)).toEqual([[], ['appendOplogNote'], ['appendOplogNote', 'appendOplogNote']]);
   });
 
-  test('through a router from 6.0 on is that of a note', async () => {
+  test('through an earlier router is the cluster time after all shards replied; reads advance idle ones', async () => {
     const router = new FakeNodeClient('node', () => reply(5n, 8n));
     const cluster = { ...clusterOf(router), version: [6, 0, 1] as const };
     expect(await timeAboveAll(cluster, { signal })).toBe(5n);
@@ -92,7 +92,7 @@ describe('a time above everything that was written', () => {
     expect(sent(router)).toEqual(['appendOplogNote', 'appendOplogNote']);
   });
 
-  test('through an earlier router is the cluster time after all shards were asked; idle shards are moved on by asking for a later time', async () => {
+  test('of a user without the privilege for notes is the cluster time after a request to all shards (%s)', async () => {
     const router = new FakeNodeClient('node', () => reply(5n, 8n));
     const cluster = clusterOf(router);
     expect(await timeAboveAll(cluster, { signal })).toBe(8n);
@@ -129,7 +129,7 @@ describe('a time above everything that was written', () => {
     },
   );
 
-  test("is there as well where idle shards cannot be moved on; a lost connection is the caller's", async () => {
+  test('is available even if idle shards cannot be advanced; a lost connection is thrown', async () => {
     const failing = (error: Error) =>
       Object.assign(new FakeNodeClient('node', () => reply(5n, 8n)), { openCursor: () => Promise.reject(error) });
     expect(

@@ -6,7 +6,7 @@ import { retryPolicy, retrying, type RetryNotice } from '../../../src/cluster/re
 const signal = new AbortController().signal;
 const minute_ms = 60_000;
 
-/** A policy on a clock that only sleeping moves. */
+/** A policy on a clock that only sleeping advances. */
 function testPolicy(limit_ms: number, random = 0.5) {
   const sleeps: number[] = [];
   const notices: RetryNotice[] = [];
@@ -32,7 +32,7 @@ function testPolicy(limit_ms: number, random = 0.5) {
 }
 
 describe('retrying', () => {
-  test('repeats retryable failures with growing, jittered delays and tells of them', async () => {
+  test('repeats retryable failures with growing, jittered delays, and reports them', async () => {
     const { policy, sleeps, notices } = testPolicy(60_000);
     const result = await retrying('a write', policy, signal, (attempt) => {
       return attempt < 7 ? Promise.reject(new MongoNetworkError('gone')) : Promise.resolve(attempt);
@@ -52,7 +52,7 @@ describe('retrying', () => {
     expect(sleeps.reduce((sum, delay) => sum + delay, 0)).toBe(500);
   });
 
-  test('counts from the first failure: work that went well before takes nothing of the patience', async () => {
+  test('counts from the first failure: earlier progress does not count against the limit', async () => {
     const { policy, notices, work } = testPolicy(60_000);
     expect(
       await retrying('a build', policy, signal, (attempt) => (attempt === 1 ? work(61_000) : Promise.resolve(attempt))),
@@ -60,7 +60,7 @@ describe('retrying', () => {
     expect(notices.map(({ elapsed_ms }) => elapsed_ms)).toEqual([0]);
   });
 
-  test('counts anew after a try that was at work for longer than a dead peer stays unnoticed', async () => {
+  test('restarts the count after an attempt that outlasted the detection of dead peers', async () => {
     const { policy, sleeps, notices, work } = testPolicy(60_000);
     const tries = [0, 0, 40 * minute_ms, 0];
     expect(
@@ -80,7 +80,7 @@ describe('retrying', () => {
     expect(sleeps).toEqual([]);
   });
 
-  test("ends with the signal's reason, also while it waits", async () => {
+  test("ends with the signal's reason, even while it waits", async () => {
     const controller = new AbortController();
     const policy = retryPolicy({
       backoffMin_ms: 60_000,

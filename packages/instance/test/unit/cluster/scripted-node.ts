@@ -29,7 +29,10 @@ const hello = {
   ok: 1,
 };
 
-/** A node that speaks the wire protocol and answers from a script: for the door's own behaviour, not for MongoDB's. */
+/**
+ * A node that speaks the wire protocol and answers from a script: for tests of the client's behaviour, not of
+ * MongoDB's.
+ */
 export class ScriptedNode {
   readonly received: ReceivedCommand[] = [];
   private readonly sockets = new Set<Socket>();
@@ -42,7 +45,7 @@ export class ScriptedNode {
     server.on('connection', (socket) => this.serve(socket));
   }
 
-  /** @param identity what `hello` says beside the usual; a router by default */
+  /** @param identity what `hello` reports besides the usual; a router by default */
   static async start(script: Script, identity: Document = { msg: 'isdbgrid' }): Promise<ScriptedNode> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -58,7 +61,7 @@ export class ScriptedNode {
     return `mongodb://${this.host}/`;
   }
 
-  /** The commands of a name, in the order of their arrival. */
+  /** The commands of a name, in order of arrival. */
   named(name: string): ReceivedCommand[] {
     return this.received.filter((command) => command.name === name);
   }
@@ -162,7 +165,7 @@ export function success(fields: Document = {}): Document {
 
 /** A failed reply. */
 export function failure(code: number, codeName: string, fields: Document = {}): Document {
-  return { ok: 0, code, codeName, errmsg: 'text that nobody may judge by', ...fields };
+  return { ok: 0, code, codeName, errmsg: 'text that must not be matched', ...fields };
 }
 
 /** A reply of a cursor command. */

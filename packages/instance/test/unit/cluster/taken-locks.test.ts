@@ -22,13 +22,13 @@ beforeEach(() => {
 });
 
 describe('a shard whose global lock is taken', () => {
-  it('is left as it is by those who only wake it', async () => {
+  it('is skipped by callers that only advance it', async () => {
     await wakeStream(source, 'taken', options);
     await wakeStreams(source, options);
     expect(await noteEachShard(source, options)).toEqual(new Map([['free', timeOf(new Timestamp({ t: 5, i: 1 }))]]));
   });
 
-  it('has no time above all, which has to be taken again', async () => {
+  it('has no time after all writes: the caller must retry', async () => {
     await expect(timeAboveAll(source, options)).rejects.toMatchObject({ code: 107 });
   });
 });

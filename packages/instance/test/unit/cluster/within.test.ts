@@ -6,7 +6,7 @@ import { never, settled } from '../model/parts.js';
 const forever = new Promise<never>(() => undefined);
 const unending = { sleep: () => forever };
 
-it('work that is done in time gives its outcome, and the clock is let go', async () => {
+it('returns the outcome of work that ends in time, and releases the clock', async () => {
   let waits: AbortSignal | null = null;
   const clock = { sleep: (_ms: number, signal: AbortSignal) => ((waits = signal), forever) };
   expect(await within(5, clock, () => Promise.resolve('done'), never)).toBe('done');
@@ -14,14 +14,14 @@ it('work that is done in time gives its outcome, and the clock is let go', async
   await expect(within(5, unending, () => Promise.reject(new Error('refused')), never)).rejects.toThrow('refused');
 });
 
-it('work that does not heed its signal is left behind when the time is over', async () => {
+it('leaves work behind that does not react to its signal in time', async () => {
   let given: AbortSignal | null = null;
   const work = (signal: AbortSignal): Promise<never> => ((given = signal), forever);
   await expect(within(5, { sleep: settled }, work, never)).rejects.toThrow(NoAnswerError);
   expect(given).toMatchObject({ aborted: true });
 });
 
-it('the end of the caller ends it, with its reason', async () => {
+it('ends when the caller aborts, with its reason', async () => {
   const ending = new AbortController();
   const waiting = within(5, unending, () => forever, ending.signal);
   ending.abort(new Error('ends'));

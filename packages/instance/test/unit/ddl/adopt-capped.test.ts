@@ -16,22 +16,22 @@ function listed(uuid: string) {
   return [{ uuid, database: 'db', name: 'log' }];
 }
 
-test('a capped collection that was emptied by being made anew is the recorded one from then on', async () => {
+test('records the new UUID of a capped collection that was recreated to empty it', async () => {
   const pairs = await pairsOf();
   await pairs.record([{ sourceUuid: 'source', destinationUuid: 'first' }], signal);
   await adoptCapped(pairs, [entry], listed('second'), signal);
   expect(pairs.destinationOf('source')).toBe('second');
 });
 
-test('a listing that was read before the last creation does not stay in force', async () => {
+test('replaces what a listing from before the last creation recorded', async () => {
   const pairs = await pairsOf();
-  await pairs.record([{ sourceUuid: 'source', destinationUuid: 'made last' }], signal);
-  await adoptCapped(pairs, [entry], listed('made before'), signal);
-  await adoptCapped(pairs, [entry], listed('made last'), signal);
-  expect(pairs.destinationOf('source')).toBe('made last');
+  await pairs.record([{ sourceUuid: 'source', destinationUuid: 'created last' }], signal);
+  await adoptCapped(pairs, [entry], listed('created before'), signal);
+  await adoptCapped(pairs, [entry], listed('created last'), signal);
+  expect(pairs.destinationOf('source')).toBe('created last');
 });
 
-test('what stands for another collection of the source is not adopted', async () => {
+test('does not adopt a collection that corresponds to another one of the source', async () => {
   const pairs = await pairsOf();
   await pairs.record(
     [

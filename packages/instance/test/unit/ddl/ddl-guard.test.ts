@@ -4,7 +4,7 @@ import type { CatalogChange } from '../../../src/catalog/catalog-changes.js';
 
 const inside = { database: 'shop', name: 'orders' };
 
-describe('changes between two readings of the catalog', () => {
+describe('changes between two reads of the catalog', () => {
   const changeOf = (kind: CatalogChange['kind']): CatalogChange =>
     ({ kind, entry: inside, before: inside }) as CatalogChange;
 

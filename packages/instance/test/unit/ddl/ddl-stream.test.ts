@@ -8,7 +8,7 @@ import { batchOf } from '../model/calls.js';
 import { tokenOf } from '../model/change-events.js';
 import { never, once } from '../model/parts.js';
 
-it('lets the server wait longer while nothing is to be routed, no more as soon as there is, and for a moment when a commit waits for it', async () => {
+it('lets the server wait long while nothing is to be routed, and only briefly while a commit waits', async () => {
   const waits_ms: unknown[] = [];
   const next = ({ maxTime_ms }: CallOptions) => {
     waits_ms.push(maxTime_ms);
@@ -38,7 +38,7 @@ it('lets the server wait longer while nothing is to be routed, no more as soon a
   expect(waits_ms).toEqual([200, 1_000, 1_000, 200, 50, 50, 200]);
 });
 
-it('reads each shard itself before 6.0 where it may, and brings what is below the times of all, in order', async () => {
+it('reads each shard directly before 6.0 if it may, and returns what is below the times of all, in order', async () => {
   const drop = (time: bigint): Uint8Array =>
     BSON.serialize({
       _id: { _data: tokenOf(time) },
@@ -102,7 +102,7 @@ describe('an event of later servers', () => {
     ['unshardCollection', null],
     ['rewriteCollection', null],
     [undefined, null],
-  ])('tells by its provenance whether a collection was only moved: %s', (provenance, movedTo) => {
+  ])('shows by its provenance whether a collection was only moved: %s', (provenance, movedTo) => {
     const operationDescription = {
       reshardUUID: after,
       shardKey: { _id: 1 },
@@ -122,7 +122,7 @@ describe('an event of later servers', () => {
     });
   });
 
-  it('is read with less and with more than is known', () => {
+  it('is read with fewer and with more fields than known', () => {
     expect(parse({ operationType: 'kindOfTomorrow' })).toMatchObject({
       operation: 'kindOfTomorrow',
       time: 5n,

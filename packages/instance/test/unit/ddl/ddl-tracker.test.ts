@@ -87,7 +87,7 @@ const shown = (): unknown[] =>
   entries.map(({ operation, uuid, name, to, droppedUuid }) => [operation, uuid, name, to?.name ?? null, droppedUuid]);
 
 describe('copies of one change', () => {
-  it('are one entry at the time of the last; until then the horizon stays below the first', async () => {
+  it('are one entry at the time of the last; until then the DDL watermark stays below the first', async () => {
     await saw('drop', orders, 20n, 'orders');
     expect([tracker.firstIncomplete, shown()]).toEqual([20n, []]);
     await saw('drop', orders, 25n, 'orders');
@@ -95,7 +95,7 @@ describe('copies of one change', () => {
     expect(entries[0]?.time.toBigInt()).toBe(25n);
   });
 
-  it('are one where one shard shows the change for all, up to a time above all of them, without a pause', async () => {
+  it('are one if one shard shows the change for all, up to a time after all of them, without a pause', async () => {
     showsEachCopy = false;
     await saw('rename', orders, 20n, 'orders', 'sold');
     await tracker.settle(1000n, never);
@@ -107,7 +107,7 @@ describe('copies of one change', () => {
     expect(shown()).toHaveLength(2);
   });
 
-  it('that come after a collection was made under the name say nothing about it', async () => {
+  it('that arrive after a collection was created under the name do not affect it', async () => {
     for (const time of [20n, 21n]) await saw('drop', orders, time, 'orders');
     await saw('create', stranger, 30n, 'orders');
     await saw('drop', orders, 31n, 'orders');
@@ -117,7 +117,7 @@ describe('copies of one change', () => {
     ]);
   });
 
-  it('that a resumed stream shows again are passed over', async () => {
+  it('that a resumed stream shows again are ignored', async () => {
     await saw('rename', items, 20n, 'items', 'b');
     await saw('rename', items, 30n, 'b', 'c');
     tracker.forget();
@@ -130,8 +130,8 @@ describe('copies of one change', () => {
   });
 });
 
-describe('copies that do not come', () => {
-  it('are waited for no longer once the catalog shows the change and everything up to a time above it was read', async () => {
+describe('copies that do not arrive', () => {
+  it('are no longer awaited once the catalog shows the change and everything up to a later time was read', async () => {
     await saw('drop', orders, 20n, 'orders');
     now_ms = 6_000;
     await tracker.settle(30n, never);
@@ -142,7 +142,7 @@ describe('copies that do not come', () => {
     expect(entries[0]?.time.toBigInt()).toBe(1000n);
   });
 
-  it('leave the next rename in its place, though the catalog shows it already', async () => {
+  it('leave the next rename in its place, although the catalog shows it already', async () => {
     await saw('rename', orders, 20n, 'orders', 'b');
     now_ms = 6_000;
     await tracker.settle(30n, never);
@@ -191,7 +191,7 @@ it('a dropped database is the drops of its included collections', async () => {
   expect(triggers).toBe(1);
 });
 
-test('a drop under an included name whose UUID nobody follows, as that of a view, is a reason to look at the catalog', async () => {
+test('a drop of an unknown UUID under an included name, as of a view, triggers a read of the catalog', async () => {
   await saw('drop', stranger, 20n, 'hidden');
   expect(triggers).toBe(0);
   await saw('drop', stranger, 21n, 'totals');
@@ -203,33 +203,33 @@ test('a drop under an included name whose UUID nobody follows, as that of a view
 describe('a collection that servers move to another shard', () => {
   const arriving = (): unknown[] => [...tracker.arriving.values()].map(({ uuid, name }) => [uuid, name]);
 
-  it('by movePrimary is on its way while the old one stands: its creation is shown before its documents come, which are not', async () => {
+  it('by movePrimary is pending while the old one exists: streams do not show its documents', async () => {
     await saw('create', stranger, 20n, 'items');
     expect([shown(), arriving()]).toEqual([[], [[stranger, 'items']]]);
     await saw('drop', items, 21n, 'items');
     expect([shown(), arriving()]).toEqual([[['drop', items, 'items', null, null]], [[stranger, 'items']]]);
   });
 
-  it('by movePrimary is a new one where the old one was dropped before', async () => {
+  it('by movePrimary is a new one if the old one was dropped before', async () => {
     await saw('drop', items, 20n, 'items');
     await saw('create', stranger, 21n, 'items');
     expect(ledger.followed.at('shop', 'items')?.uuid).toBe(stranger);
     expect([ledger.followed.get(items), arriving()]).toEqual([undefined, []]);
   });
 
-  it('by a movePrimary that is given up is on its way no more', async () => {
+  it('is no longer pending after an aborted movePrimary', async () => {
     await saw('create', stranger, 20n, 'items');
     await saw('drop', stranger, 21n, 'items');
     expect([shown(), arriving()]).toEqual([[], []]);
   });
 
-  it('by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its place before or after', async () => {
+  it('by moveCollection is pending under its new UUID, however often the stream shows that', async () => {
     for (let shard = 0; shard < 2; shard += 1) await saw('reshardCollection', items, 20n, 'items', null, stranger);
     expect([shown(), arriving()]).toEqual([[], [[stranger, 'items']]]);
   });
 });
 
-describe('what cannot be followed', () => {
+describe('what cannot be replicated', () => {
   it.each([
     ['reshardCollection', 'resharded'],
     ['refineCollectionShardKey', 'given a refined shard key'],
@@ -249,7 +249,7 @@ it.each([
   'migrateLastChunkFromShard',
   'endOfTransaction',
   'kindOfTomorrow',
-])('an event of the kind %s, which says nothing of documents, leads to a look at the catalog', async (kind) => {
+])('an event of the unknown kind %s triggers a read of the catalog', async (kind) => {
   for (const uuid of [orders, stranger, null]) await saw(kind, uuid, 20n, uuid === null ? '' : 'orders');
   expect([triggers, shown()]).toEqual([3, []]);
 });

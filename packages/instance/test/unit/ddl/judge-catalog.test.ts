@@ -40,7 +40,7 @@ function ledgerOf(atStart: CatalogEntry[]): DdlLedger {
   return new DdlLedger({ append, finish: () => Promise.resolve() } as unknown as DdlJournal, 1, atStart, []);
 }
 
-/** What goes into the journal, each entry as a few words. */
+/** What is added to the journal, each entry as a few words. */
 async function judged(ledger: DdlLedger, input: Partial<JudgeInput>): Promise<string[]> {
   const found: string[] = [];
   const judges = judgeCatalog({
@@ -63,11 +63,11 @@ async function judged(ledger: DdlLedger, input: Partial<JudgeInput>): Promise<st
   return found;
 }
 
-describe('what two catalogs say', () => {
+describe('what two catalogs show', () => {
   const atStart = [entryOf('a', '0a'), entryOf('b', '0b')];
   const made = atStart.map((entry) => ({ ...entry, uuid: `d${entry.uuid}` }));
 
-  it('is nothing when they are alike, and nothing about options and indexes', async () => {
+  it('is nothing if they are alike, and nothing about options and indexes', async () => {
     const now = [
       entryOf('a', '0a', { indexes: [{ key: { x: 1 }, name: 'x_1' }] }),
       entryOf('b', '0b', { options: { validator: {} } }),
@@ -79,7 +79,7 @@ describe('what two catalogs say', () => {
     expect(await judged(ledgerOf(atStart), { now: [entryOf('c', '0a')], found: made })).toEqual([]);
   });
 
-  it('is a creation of a collection that nobody knew, also in the place of another', async () => {
+  it('is a creation of an unknown collection, even if it replaces another', async () => {
     expect(await judged(ledgerOf(atStart), { now: [...atStart, entryOf('c', '0c')], found: made })).toEqual([
       'create c',
     ]);
@@ -88,20 +88,20 @@ describe('what two catalogs say', () => {
     ]);
   });
 
-  it('is one restart of a collection that was sharded, whoever tells of it first', async () => {
+  it('is one restart of a collection that was sharded, whoever reports it first', async () => {
     const now = [entryOf('a', '0a', sharded('k')), entryOf('b', '0b')];
     const ledger = ledgerOf(atStart);
     expect(await judged(ledger, { now, found: made })).toEqual(['restart a']);
     expect(await judged(ledger, { now, found: made })).toEqual([]);
   });
 
-  it('is a restart of a collection whose counterpart is not the recorded one, once everything known is applied', async () => {
+  it('is a restart of a collection with an unknown counterpart, once everything known is applied', async () => {
     const found = [entryOf('a', '2a'), ...made.slice(1)];
     expect(await judged(ledgerOf(atStart), { now: atStart, found, isSettled: false })).toEqual([]);
     expect(await judged(ledgerOf(atStart), { now: atStart, found })).toEqual(['restart a']);
   });
 
-  it('is nothing of a collection that has lost its shard key: the drop comes with the stream', async () => {
+  it('is nothing for a collection that lost its shard key: the drop arrives with the stream', async () => {
     expect(
       await judged(ledgerOf([entryOf('a', '0a', sharded('k'))]), { now: [entryOf('a', '0a')], isSettled: false }),
     ).toEqual([]);
@@ -117,7 +117,7 @@ describe('what two catalogs say', () => {
   });
 });
 
-it('a journal that is read again leads to what it led to before', async () => {
+it('leads to the same result when the journal is read again', async () => {
   const time = new Timestamp(5n);
   const undone = (ordinal: number, more: Partial<DdlChange>): DdlChange => ({
     ordinal,

@@ -27,7 +27,7 @@ function entryOf(indexes: Document[]): CatalogEntry {
 const replaced = new Error('replaced');
 const confirmed = (): Promise<void> => Promise.resolve();
 
-/** All commands that are sent. */
+/** All commands that were sent. */
 async function sentFor(
   source: Document[],
   there: Document[],
@@ -56,6 +56,10 @@ async function sentFor(
   return client.sent.map(({ command }) => command);
 }
 
+function nameOf({ name, unique }: Document): string {
+  return `${String(name)}${unique === true ? ' unique' : ''}`;
+}
+
 /** The commands that change something, in short. */
 async function changesFor(
   source: Document[],
@@ -63,10 +67,7 @@ async function changesFor(
   buildIndexes: 'beforeDataCopy' | 'never' = 'beforeDataCopy',
 ): Promise<string[]> {
   return (await sentFor(source, there, buildIndexes, [7, 0, 0])).flatMap((command) => {
-    if ('createIndexes' in command)
-      return [
-        `build ${(command.indexes as Document[]).map(({ name, unique }) => `${String(name)}${unique === true ? ' unique' : ''}`).join(', ')}`,
-      ];
+    if ('createIndexes' in command) return [`build ${(command.indexes as Document[]).map(nameOf).join(', ')}`];
     if ('dropIndexes' in command) return [`drop ${String(command.index)}`];
     return 'collMod' in command ? [`change ${String((command.index as Document).name)}`] : [];
   });
@@ -77,33 +78,28 @@ const a = { v: 2, key: { a: 1 }, name: 'a_1' };
 it.each<[string, Document[], Document[], string[]]>([
   ['nothing when they are alike', [a], [a], []],
   [
-    'what is missing is built, unique ones as plain ones until the commit',
+    'builds what is missing, and unique indexes as plain ones until the commit',
     [a, { ...a, key: { b: 1 }, name: 'b_1', unique: true }],
     [a],
     ['build b_1'],
   ],
-  ['a unique one that stands as a plain one stays', [{ ...a, unique: true }], [a], []],
+  ['keeps a unique index that exists as a plain one', [{ ...a, unique: true }], [a], []],
   [
-    'what is left over goes after the missing ones are built',
+    'drops extra indexes after the missing ones are built',
     [{ ...a, key: { b: 1 }, name: 'b_1' }],
     [a],
     ['build b_1', 'drop a_1'],
   ],
   [
-    'what has the name or the form of a missing one goes before',
+    'first drops what has the name or the form of a missing one',
     [{ ...a, key: { c: 1 } }],
     [a],
     ['drop a_1', 'build a_1'],
   ],
-  ['an index under another name goes before', [{ ...a, name: 'other' }], [a], ['drop a_1', 'build other']],
+  ['first drops an index under another name', [{ ...a, name: 'other' }], [a], ['drop a_1', 'build other']],
+  ['a TTL index stays disabled', [{ ...a, expireAfterSeconds: 60 }], [{ ...a, expireAfterSeconds: 2_147_483_647 }], []],
   [
-    'a TTL index stays switched off',
-    [{ ...a, expireAfterSeconds: 60 }],
-    [{ ...a, expireAfterSeconds: 2_147_483_647 }],
-    [],
-  ],
-  [
-    'an index that has become a TTL index is built anew and switched off',
+    'an index that has become a TTL index is rebuilt and disabled',
     [{ ...a, expireAfterSeconds: 60 }],
     [a],
     ['drop a_1', 'build a_1', 'change a_1'],
@@ -117,7 +113,7 @@ function changesAmong(sent: readonly Document[]): Document[] {
   return sent.filter((command) => !('listIndexes' in command));
 }
 
-it('every change is asked for, and nothing changes once another leader has taken over', async () => {
+it('confirms every change, and changes nothing once another leader has taken over', async () => {
   const left = { v: 2, key: { b: 1 }, name: 'b_1' };
   for (let allowed = 0; allowed <= 4; allowed += 1) {
     let asked = 0;
@@ -129,14 +125,14 @@ it('every change is asked for, and nothing changes once another leader has taken
   }
 });
 
-it('a TTL index that the commit has switched on since stays on', async () => {
+it('a TTL index that the commit has enabled since stays enabled', async () => {
   const live = { ...a, expireAfterSeconds: 60 };
   expect(
     changesAmong(await sentFor([live], [live], 'beforeDataCopy', [7, 0, 0], () => Promise.reject(replaced))),
   ).toEqual([]);
 });
 
-it('every change names the collection that it means, where the server looks at it', async () => {
+it('every change identifies its collection by UUID, if the server checks it', async () => {
   const meant = new BSON.UUID('0a'.repeat(16));
   for (const [version, expected] of [
     [
@@ -155,6 +151,6 @@ it('every change names the collection that it means, where the server looks at i
   }
 });
 
-it('indexes are not built when none were asked for', async () => {
+it('indexes are not built if none were requested', async () => {
   expect(await changesFor([a], [], 'never')).toEqual([]);
 });

@@ -9,7 +9,7 @@ import { never } from '../model/parts.js';
 
 const replaced = new Error('replaced');
 let client: FakeNodeClient;
-/** How often it may be asked until another leader has taken over. */
+/** How many confirmations succeed before another leader takes over. */
 let allowed: number;
 
 beforeEach(() => {
@@ -61,12 +61,12 @@ function changes(): unknown[] {
 
 const validated = entryOf('orders', 'collection', { validator: { n: 1 } });
 
-it('options are brought to what the source has', async () => {
+it('changes options to those of the source', async () => {
   await reconcileOptions(deps(), validated, entryOf('orders', 'collection', {}), never);
   expect(client.sent).toMatchObject([{ database: 'shop', command: { collMod: 'orders', validator: { n: 1 } } }]);
 });
 
-it('options of a destination on which another leader went on stay as they are', async () => {
+it('keeps options of a destination on which another leader has continued', async () => {
   allowed = 0;
   await expect(reconcileOptions(deps(), validated, entryOf('orders', 'collection', {}), never)).rejects.toBe(replaced);
   expect(changes()).toEqual([]);
@@ -75,7 +75,7 @@ it('options of a destination on which another leader went on stay as they are', 
 const view = (name: string, viewOn: string, more: Document = {}): CatalogEntry =>
   entryOf(name, 'view', { viewOn, pipeline: [], ...more });
 
-it('views are dropped, changed and made, each only by the present leader', async () => {
+it('views are dropped, changed and created, each only by the current leader', async () => {
   const source = [view('changed', 'orders'), view('made', 'orders')];
   const found = [view('gone', 'orders'), view('changed', 'items')];
   const expected = ['drop', 'collMod', 'create'];

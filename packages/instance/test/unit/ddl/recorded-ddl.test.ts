@@ -12,7 +12,7 @@ import { chunkOf, keyPattern } from '../catalog/as-read.js';
 
 const dataOperations = new Set(['insert', 'update', 'replace', 'delete']);
 
-/** Definition events that a stream of a real server showed, in order. */
+/** DDL events that a stream of a real server showed, in order. */
 function recordedEvents(file: string, on: string, cursorOfStep: number): DdlEvent[] {
   const lines = readFileSync(new URL(`../../../../simulator/corpus/${file}`, import.meta.url), 'utf8')
     .trim()
@@ -99,7 +99,7 @@ const uuid = {
   c2: 'acbd93a221614055bebfa9ab0dafaa76',
 };
 
-describe('the recorded definition changes of a cluster', () => {
+describe('the recorded DDL changes of a cluster', () => {
   const atStart = [
     entryOf('appdb', 'd1', uuid.d1, 0),
     entryOf('appdb', 'ds', uuid.ds, 2),
@@ -130,7 +130,7 @@ describe('the recorded definition changes of a cluster', () => {
   });
 });
 
-it('the recorded definition changes of a replica set: a rename into another database is a new collection and a drop', async () => {
+it('recorded DDL of a replica set: a rename into another database is a new collection and a drop', async () => {
   const lines = readFileSync(new URL('../../../../simulator/corpus/14-replica-set.jsonl', import.meta.url), 'utf8')
     .trim()
     .split('\n');

@@ -18,7 +18,7 @@ let entries: DdlChange[];
 let ledger: DdlLedger;
 /** What the source's catalog shows. */
 let present: Map<string, string>;
-/** What becomes known while it is waited for. */
+/** What becomes known during the wait. */
 let meanwhile: () => Promise<void> | void;
 
 beforeEach(() => {
@@ -49,17 +49,17 @@ async function take(uuid = built, name = 'orders_new'): Promise<unknown[]> {
   return entries.map((entry) => [entry.operation, entry.uuid, entry.name, entry.droppedUuid, entry.time.toBigInt()]);
 }
 
-describe('a collection that nobody knows', () => {
-  it('is entered under the name it had before a time and has when all changes up to it are known', async () => {
+describe('an unknown collection', () => {
+  it('is added under a name that it had before a time and has once all changes up to it are known', async () => {
     expect(await take()).toEqual([['create', built, 'orders_new', null, time]]);
   });
 
-  it('is entered under its present name when it was renamed since it was seen', async () => {
+  it('is added under its current name if it was renamed since it was seen', async () => {
     present.set(built, 'orders_2');
     expect(await take()).toEqual([['create', built, 'orders_2', null, time]]);
   });
 
-  it('waits for the stream to tell of a rename up to the time, which then says what it is', async () => {
+  it('waits until the stream shows a rename up to the time, which then determines the entry', async () => {
     meanwhile = () =>
       ledger.add(
         (followed) => creationOf(followed, { uuid: built, database: 'shop', name: 'orders' }, timestampOf(40n)),
@@ -68,14 +68,14 @@ describe('a collection that nobody knows', () => {
     expect(await take()).toEqual([['create', built, 'orders', orders, 40n]]);
   });
 
-  it('is looked at again when it was renamed meanwhile: its entry would include a rename that has not been read', async () => {
+  it('is checked again if it was renamed in the meantime: its entry would include an unread rename', async () => {
     meanwhile = () => void present.set(built, 'orders');
     expect(await take()).toEqual([]);
     meanwhile = () => undefined;
     expect(await take()).toEqual([['create', built, 'orders', orders, time]]);
   });
 
-  it('counts as dropped when it is gone, and takes no name from whoever bears it', async () => {
+  it('counts as dropped if it is gone, and takes no name from its current holder', async () => {
     present.delete(built);
     expect(await take(built, 'orders')).toEqual([['drop', built, 'orders', null, time]]);
   });
@@ -85,7 +85,7 @@ describe('a collection that nobody knows', () => {
     expect(await take()).toEqual([['drop', built, 'hidden', null, time]]);
   });
 
-  it('takes no name from one that got it after the time', async () => {
+  it('takes no name from a collection that got it after the time', async () => {
     meanwhile = () =>
       ledger.add(
         (followed) => creationOf(followed, { uuid: later, database: 'shop', name: 'orders_new' }, timestampOf(60n)),
@@ -95,7 +95,7 @@ describe('a collection that nobody knows', () => {
   });
 });
 
-it('a collection on its way has come once the catalog shows it, until it is entered', async () => {
+it('a pending collection has arrived once the catalog shows it, until it is added', async () => {
   const deps = { ledger, namesOf: () => Promise.resolve(new Map(present)) };
   const arriving = [{ uuid: later, database: 'shop', name: 'orders' }];
   expect(await arrivedOf(deps, arriving, never)).toEqual([]);

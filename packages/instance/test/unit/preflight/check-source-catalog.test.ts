@@ -4,7 +4,7 @@ import { RawValue } from '../../../src/bson/scan.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { checkSourceCatalog } from '../../../src/preflight/check-source-catalog.js';
 
-test('indexes about which the shards disagree are refused by their names', () => {
+test('refuses indexes that differ between shards, by name', () => {
   const report = {
     catalog: [],
     timeSeries: [],
@@ -19,7 +19,7 @@ test('indexes about which the shards disagree are refused by their names', () =>
   expect(() => checkSourceCatalog({ ...report, inconsistentIndexes: [] })).not.toThrow();
 });
 
-test('what the driver cannot write again is refused by name: a validator or pipeline, and a filter of an index', () => {
+test('refuses by name what the driver cannot write again: a validator or pipeline, and a filter of an index', () => {
   const unsendable = new RawValue(elementType.dbPointer, new Uint8Array());
   const entry = (parts: Partial<CatalogEntry>): CatalogEntry => ({
     database: 'shop',

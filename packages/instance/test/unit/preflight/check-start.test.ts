@@ -120,7 +120,7 @@ describe('checkStart on options', () => {
     expect(await refusal(fixtureWith(parts), requestOf(body as Partial<StartRequestBody>))).toBe(expected);
   });
 
-  it('refuses what the API refuses already, for requests that come another way', async () => {
+  it('refuses what the API refuses already, for requests from elsewhere', async () => {
     const fixture = fixtureWith({ source: version60, destination: version60 });
     expect(await refusal(fixture, requestOf({}, { reversible: true, buildIndexes: 'never' }))).toBe(
       'buildIndexesNeverWithReversible',
@@ -170,7 +170,7 @@ describe('checkStart on users', () => {
     });
   });
 
-  it('asks for the change stream of the destination when the migration is verified', async () => {
+  it('requires the change stream of the destination if the migration is verified', async () => {
     const fixture = new Fixture();
     const [ofCluster, ofEach, ofConfig] = destinationPrivileges.sharded.map(({ actions }) => actions);
     authenticated(fixture.destinationServer, 'sync', [
@@ -186,7 +186,7 @@ describe('checkStart on users', () => {
   });
 });
 
-it('checkStart warns when the source is read through its router because its shards cannot be read', async () => {
+it('checkStart warns if the source is read through its router because its shards cannot be read', async () => {
   const fixture = fixtureWith({
     source: { access: 'router', directRefusal: 'Shard shard0 of cluster0 cannot be read directly: 13.' },
   });
@@ -208,7 +208,7 @@ describe('checkStart on the users of shards', () => {
     return fixture;
   }
 
-  it('accepts those who may read and note', async () => {
+  it('accepts users that may read and write notes', async () => {
     expect((await withShardUser(reading, noting, byUuid).check()).warnings).toEqual([]);
   });
 
@@ -216,11 +216,12 @@ describe('checkStart on the users of shards', () => {
     await expect(withShardUser(noting, { ...reading, actions: ['find'] }).check()).rejects.toMatchObject({
       error: 'permissionMissing',
       errorDescription:
-        'The user of shard0 of cluster0 lacks useUUID on the cluster, changeStream on every database, listIndexes on every database. Grant it.',
+        'The user of shard0 of cluster0 lacks useUUID on the cluster, changeStream on every database, ' +
+        'listIndexes on every database. Grant it.',
     });
   });
 
-  it('warns when they may not append oplog notes, and says what to do', async () => {
+  it('warns if they may not append oplog notes, and says what to do', async () => {
     const { warnings } = await withShardUser(reading, byUuid).check();
     expect(warnings.map(({ name }) => name)).toEqual(['oplogNotesNotAllowed']);
     expect(warnings[0]?.description).toMatch(/appendOplogNote on shard0 of cluster0, shard1 of cluster0.*Grant it/);
@@ -243,7 +244,7 @@ describe('checkStart on the users of shards', () => {
   };
 
   it.each([
-    ['a router from 6.0 on, which knows notes', { version: [6, 0, 0], access: 'router' }, ['oplogNotesNotAllowed']],
+    ['a router from 6.0 on, which supports notes', { version: [6, 0, 0], access: 'router' }, ['oplogNotesNotAllowed']],
     ['an earlier router, which does not', { version: [5, 0, 0], access: 'router' }, []],
     ['a replica set, which is its own shard', replicaSet, ['oplogNotesNotAllowed']],
   ] as const)('asks the one user of %s', async (_what, source, expected) => {
@@ -286,7 +287,7 @@ describe('checkStart on the source catalog', () => {
     expect(await refusal(fixture)).toBe(expected);
   });
 
-  it('lays the sharding document over the catalog of a replica set', async () => {
+  it('applies the sharding document to the catalog of a replica set', async () => {
     const fixture = fixtureWith({ source: replicaSet });
     fixture.sourceServer.add('app.c', { indexes: [{ v: 2, key: { k: 1 }, name: 'k_1' }] });
     const sharding = {
@@ -314,7 +315,7 @@ describe('checkStart on the destination', () => {
     expect(await refusal(fixture, requestOf({ includeNamespaces: [{ database: 'app' }] }))).toBe('accepted');
   });
 
-  it('accepts empty collections like the source has them, refuses those in another form', async () => {
+  it("accepts empty collections that equal the source's, refuses different ones", async () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.c', { options: { capped: true, size: 4096 } });
     fixture.destinationServer.add('app.c', { options: { capped: true, size: 4096 } });
@@ -330,13 +331,13 @@ describe('checkStart on the destination', () => {
     expect(await refusal(fixture)).toBe('destinationNotEmpty');
   });
 
-  it('refuses a view that the source does not have', async () => {
+  it('refuses a view that is not on the source', async () => {
     const fixture = new Fixture();
     fixture.destinationServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } });
     expect(await refusal(fixture)).toBe('destinationNotEmpty');
   });
 
-  it('refuses the state of another migration, but not that of its own', async () => {
+  it('refuses the metadata of another migration, but not its own', async () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.c');
     fixture.destinationServer.add('convoy_metadata.migration', { documents: [{ _id: 1 }] });
@@ -345,7 +346,7 @@ describe('checkStart on the destination', () => {
     expect(await refusal(fixture, requestOf(), { alreadyRecorded: true })).toBe('accepted');
   });
 
-  it('refuses zone ranges of others over included namespaces', async () => {
+  it('refuses other zone ranges over included namespaces', async () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.c');
     fixture.destinationServer.tags.push({ ns: 'app.c', min: { k: low }, max: { k: high }, tag: 'mine' });

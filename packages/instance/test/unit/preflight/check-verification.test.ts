@@ -31,7 +31,7 @@ function check(
 }
 
 describe('verification', () => {
-  it('is accepted where both clusters show their changes', async () => {
+  it('is accepted if both clusters show their changes', async () => {
     await expect(check(streams, streams, verifiedMemoryBytesMin)).resolves.toBeUndefined();
   });
 
@@ -42,7 +42,7 @@ describe('verification', () => {
     await expect(check(streams, streams, verifiedMemoryBytesMin - 1, requestOf())).resolves.toBeUndefined();
   });
 
-  it.each(['cluster0', 'cluster1'])('is refused where a cluster shows no change stream: %s', async (name) => {
+  it.each(['cluster0', 'cluster1'])('is refused if a cluster shows no change stream: %s', async (name) => {
     const [source, destination] = name === 'cluster0' ? [refuses, streams] : [streams, refuses];
     const refusal = {
       error: 'verificationNotSupported',

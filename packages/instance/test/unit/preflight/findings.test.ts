@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { checkNames, type CheckName, type PreflightItem } from '../../../src/preflight/report.js';
 import { requestOf, Fixture } from './fixture.js';
 
-/** What stands in a migration's way, or is worth knowing, and what its finding has to say. */
+/** What prevents a migration, or is worth knowing, and its finding. */
 interface Finding {
   what: string;
   check: CheckName;
   result: PreflightItem['result'];
-  /** Name of the refusal; of warnings, that in progress. */
+  /** Name of the refusal; for warnings, the name in progress. */
   name: string;
   prepare: (fixture: Fixture) => void;
   request?: Partial<StartRequestBody>;
@@ -62,7 +62,7 @@ const findings: Finding[] = [
     says: /Choose a sharded destination/,
   },
   {
-    what: 'write blocking on a source that has none',
+    what: 'write blocking on a source without it',
     check: 'options',
     result: 'failed',
     name: 'writeBlockingNeedsSource60',
@@ -120,7 +120,7 @@ const findings: Finding[] = [
     says: /app\.series.*Exclude them/,
   },
   {
-    what: 'indexes about which shards disagree',
+    what: 'indexes that differ between shards',
     check: 'collections',
     result: 'failed',
     name: 'inconsistentIndexes',
@@ -132,7 +132,7 @@ const findings: Finding[] = [
     says: /k_1 of app\.c.*shard1.*Make them equal/,
   },
   {
-    what: 'an index type that ended',
+    what: 'an index type that no longer exists',
     check: 'collections',
     result: 'failed',
     name: 'indexNotSupported',
@@ -205,7 +205,7 @@ const findings: Finding[] = [
     says: /app\.v\. Drop them/,
   },
   {
-    what: 'the state of another migration',
+    what: 'the metadata of another migration',
     check: 'destination',
     result: 'failed',
     name: 'migrationExists',
@@ -213,7 +213,7 @@ const findings: Finding[] = [
     says: /remove it with convoy cleanup/,
   },
   {
-    what: 'zones over collections to come',
+    what: 'zones over planned collections',
     check: 'destination',
     result: 'failed',
     name: 'destinationNotEmpty',
@@ -257,7 +257,7 @@ const findings: Finding[] = [
     says: /app\.mispelt, names like \/\^x\/i of app, databases like \/z\/\. Check their names/,
   },
   {
-    what: 'views whose collections the filter leaves out',
+    what: 'views whose collections the filter excludes',
     check: 'matched',
     result: 'warning',
     name: 'viewSourceLeftOut',
@@ -304,7 +304,7 @@ describe('preflight finds and says what to do about', () => {
     else expect((await fixture.check(requestOf(request))).warnings.map((warning) => warning.name)).toContain(name);
   });
 
-  it('equal _ids, which are not looked for before the copy, and says when they are found', async () => {
+  it('equal _ids, which only the copy can find', async () => {
     const fixture = new Fixture();
     fixture.sourceServer.addSharded('app.c', { k: 1 }, false, chunks, { indexes: [byKey] });
     const { items } = await fixture.report();
@@ -314,14 +314,14 @@ describe('preflight finds and says what to do about', () => {
     });
   });
 
-  it('something for every check that can stand in the way or warn', () => {
+  it('something for every check that can refuse or warn', () => {
     const seen = new Set(findings.map(({ check }) => check));
     expect(checkNames.filter((check) => !seen.has(check))).toEqual(['recordedReleases', 'equalIds', 'balancers']);
   });
 });
 
 describe('a filter', () => {
-  it('that takes views along with what they read gives no warning', async () => {
+  it('gives no warning if it includes views along with what they read', async () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.c');
     fixture.sourceServer.add('app.v', {
@@ -334,13 +334,13 @@ describe('a filter', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is not blamed for views of collections that the source does not have either, when there is none', async () => {
+  it('ignores views of collections that are not on the source either, if there is none', async () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.v', { type: 'view', options: { viewOn: 'gone', pipeline: [] } });
     expect((await fixture.check()).warnings).toEqual([]);
   });
 
-  it('has what it matches listed, up to a hundred', async () => {
+  it('lists what it matches, up to a hundred', async () => {
     const fixture = new Fixture();
     for (let n = 0; n < 120; n += 1) fixture.sourceServer.add(`app.c${String(n).padStart(3, '0')}`);
     const { items } = await fixture.report();

@@ -10,10 +10,10 @@ import { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
 import { fakeCluster, FakeNodeClient, type Handler } from '../fake-node-client.js';
 
 const { signal } = new AbortController();
-/** Waits for nothing. */
+/** Does not wait. */
 const clock = { ...systemClock, sleep: () => Promise.resolve() };
 
-/** A valid request, verification off; options that the API itself would refuse are laid over it afterwards. */
+/** A valid request, verification off; options that the API itself would refuse are applied afterwards. */
 export function requestOf(body: Partial<StartRequestBody> = {}, raw: Partial<StartRequest> = {}): StartRequest {
   const parsed = startRequestSchema.parse({
     source: 'cluster0',
@@ -27,13 +27,13 @@ export function requestOf(body: Partial<StartRequestBody> = {}, raw: Partial<Sta
 export class Fixture {
   readonly sourceServer = new FakeCatalogServer(['shard0', 'shard1']);
   readonly destinationServer = new FakeCatalogServer(['a', 'b']);
-  /** What each source shard's oplog shows; an error is thrown instead. */
+  /** The oplog of each source shard; an error is thrown instead. */
   oplog: { covered_seconds: number; size: number; maxSize: number } | Error = {
     covered_seconds: 10 * 3600,
     size: 100,
     maxSize: 100,
   };
-  /** What `connectionStatus` says on each of the source's shards; nobody is logged in at first. */
+  /** The reply of `connectionStatus` on each of the source's shards; at first nobody is logged in. */
   shardAuthInfo: Document = { authenticatedUsers: [] };
   /** Indexes that single shards of the source show instead of the cluster's. */
   readonly shardIndexes = new Map<string, Document[]>();
@@ -101,7 +101,7 @@ export class Fixture {
   }
 }
 
-/** Where a test sets none, that of the release. */
+/** By default, the version of the release. */
 function featureVersionOf(
   { version: [major, minor] = [5, 0, 7] }: Partial<ClusterClient>,
   set: Document | null | undefined,

@@ -11,7 +11,7 @@ async function item(fixture: Fixture, check: CheckName, request = requestOf()): 
 }
 
 describe('the preflight report', () => {
-  it('has every check once, in order, and says that nothing is in the way', async () => {
+  it('has every check once, in order, and passes if nothing is wrong', async () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.c');
     fixture.destinationServer.add('other.c');
@@ -21,7 +21,7 @@ describe('the preflight report', () => {
     expect(canStart).toBe(true);
   });
 
-  it('goes on after a refusal and names each', async () => {
+  it('continues after a refusal and names each', async () => {
     const fixture = new Fixture();
     fixture.source = { version: [7, 0, 0] };
     fixture.sourceServer.add('app.c');
@@ -45,7 +45,7 @@ describe('the preflight report', () => {
     expect(await item(fixture, 'destination', request)).toMatchObject({ result: 'unchecked', error: null });
   });
 
-  it('tells what the filter matches', async () => {
+  it('shows what the filter matches', async () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.c');
     fixture.sourceServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } });
@@ -62,7 +62,7 @@ describe('the preflight report', () => {
     );
   });
 
-  it('warns in progress, too, of what a start does not refuse', async () => {
+  it('also reports in progress the warnings that a start does not refuse', async () => {
     const fixture = new Fixture();
     fixture.oplog = { covered_seconds: 3600, size: 100, maxSize: 100 };
     expect((await fixture.check()).warnings.map(({ name }) => name)).toEqual(['oplogWindowShort']);
@@ -70,7 +70,7 @@ describe('the preflight report', () => {
 });
 
 describe('recordedReleases', () => {
-  it('names the probes of releases that were never recorded, and does not stand in the way', async () => {
+  it('names the probes of releases that were never recorded, and does not refuse the start', async () => {
     const fixture = new Fixture();
     fixture.destination = { version: [7, 0, 16] };
     fixture.sourceServer.add('app.c');
@@ -105,15 +105,15 @@ describe('the oplog window', () => {
     ['long enough', { covered_seconds: 7 * 3600, size: 100, maxSize: 100 }, 'passed', 'shard0 7 hours, shard1 7 hours'],
     ['too short', { covered_seconds: 1800, size: 95, maxSize: 100 }, 'warning', 'shard0 30 minutes'],
     [
-      'of an oplog that is not full is what it will reach back to',
+      'of an oplog that is not full is its future window',
       { covered_seconds: 5400, size: 15, maxSize: 100 },
       'passed',
       '10 hours',
     ],
     ['of an oplog that will be full soon', { covered_seconds: 5400, size: 50, maxSize: 100 }, 'warning', '3 hours'],
-    ['of a young oplog cannot be told', { covered_seconds: 20, size: 50, maxSize: 100 }, 'passed', 'too young to tell'],
+    ['of a young oplog is unknown', { covered_seconds: 20, size: 50, maxSize: 100 }, 'passed', 'too young to tell'],
     [
-      'of a server that does not say its size is what it reaches back now',
+      'of a server that does not report its size is the current window',
       { covered_seconds: 1800, size: 5, maxSize: 0 },
       'warning',
       '30 minutes',
@@ -129,13 +129,13 @@ describe('the oplog window', () => {
 });
 
 describe('balancers, disks and equal _ids', () => {
-  it('tells that a running balancer will be stopped', async () => {
+  it('reports that a running balancer will be stopped', async () => {
     const fixture = new Fixture();
     fixture.destinationServer.balancerMode = 'full';
     expect((await item(fixture, 'balancers')).description).toContain('cluster1 (idle)');
   });
 
-  it('warns when the documents may not fit', async () => {
+  it('warns if the documents may not fit', async () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.c', { documents: [{ _id: 1 }] });
     fixture.destinationServer.add('other.c');
@@ -143,7 +143,7 @@ describe('balancers, disks and equal _ids', () => {
     expect(await item(fixture, 'diskSpace')).toMatchObject({ result: 'warning' });
   });
 
-  it("does not take the config servers' disk for the shards'", async () => {
+  it("does not count the config servers' disk as the shards'", async () => {
     const fixture = new Fixture();
     fixture.destinationServer.add('admin.system.version');
     fixture.destinationServer.disk = { totalBytes: 100, usedBytes: 95 };

@@ -7,7 +7,7 @@ import {
   sourcePrivileges,
 } from '../../../src/preflight/required-privileges.js';
 
-/** Shortened from what 5.0.7 answered for backup, clusterMonitor and readAnyDatabase. */
+/** Shortened from the answer of 5.0.7 for backup, clusterMonitor and readAnyDatabase. */
 const recordedSource = [
   {
     resource: { cluster: true },
@@ -35,7 +35,7 @@ const recordedSource = [
   { resource: { db: 'config', collection: 'settings' }, actions: ['find', 'insert', 'update'] },
 ];
 
-/** Shortened from what it answered for clusterManager, clusterMonitor, readWriteAnyDatabase and restore. */
+/** Shortened from its answer for clusterManager, clusterMonitor, readWriteAnyDatabase and restore. */
 const recordedDestination = [
   { resource: { cluster: true }, actions: ['flushRouterConfig', 'listDatabases', 'listShards', 'serverStatus'] },
   {
@@ -61,21 +61,21 @@ const recordedDestination = [
 ];
 
 describe('missingPrivileges', () => {
-  it('finds nothing missing for the users that were recorded', () => {
+  it('finds nothing missing for the recorded users', () => {
     expect(missingPrivileges(recordedSource, sourcePrivileges.sharded)).toEqual([]);
     expect(missingPrivileges(recordedSource, shardPrivileges([5, 0, 7]))).toEqual([]);
     expect(missingPrivileges(recordedSource, notePrivileges)).toEqual([]);
     expect(missingPrivileges(recordedDestination, destinationPrivileges.sharded)).toEqual([]);
   });
 
-  it('asks the users of shards from 8.0 on for what lets them read without a router', () => {
+  it('requires the privilege to read without a router for users of shards from 8.0 on', () => {
     expect(missingPrivileges(recordedSource, shardPrivileges([7, 0, 1]))).toEqual([]);
     expect(missingPrivileges(recordedSource, shardPrivileges([8, 0, 0]))).toEqual([
       'issueDirectShardOperations on the cluster',
     ]);
   });
 
-  it('does not take a privilege on one database or collection for one on all', () => {
+  it('does not treat a privilege on one database or collection as one on all', () => {
     const granted = [
       { resource: { db: 'appdb', collection: '' }, actions: ['find'] },
       { resource: { db: '', collection: 'system.js' }, actions: ['find'] },
@@ -85,13 +85,13 @@ describe('missingPrivileges', () => {
     ]);
   });
 
-  it('takes anyResource for everything, and anyAction for every action', () => {
+  it('accepts anyResource for everything, and anyAction for every action', () => {
     expect(
       missingPrivileges([{ resource: { anyResource: true }, actions: ['anyAction'] }], destinationPrivileges.sharded),
     ).toEqual([]);
   });
 
-  it('does not ask users of a replica set for a config database', () => {
+  it('does not require a config database for users of a replica set', () => {
     const granted = recordedSource.filter(({ resource }) => resource.db !== 'config');
     expect(missingPrivileges(granted, sourcePrivileges.replicaSet)).toEqual([]);
     expect(

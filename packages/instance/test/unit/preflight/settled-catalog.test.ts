@@ -15,7 +15,10 @@ const id = { v: 2, key: { _id: 1 }, name: '_id_' };
 const a = { v: 2, key: { a: 1 }, name: 'a_1' };
 const b = { v: 2, key: { b: 1 }, name: 'b_1' };
 
-/** Reads a catalog of one collection of which the second shard shows these indexes, one list per look, the last one ever after. */
+/**
+ * Reads a catalog of one collection whose second shard shows these indexes, one list per read, the last one from then
+ * on.
+ */
 async function read(first: Document[], ...looks: Document[][]): Promise<{ inconsistent: string[]; sleeps: number }> {
   const server = new FakeCatalogServer(['shard0', 'shard1']);
   server.addSharded('app.c', { k: 1 }, false, chunks);
@@ -41,21 +44,21 @@ async function read(first: Document[], ...looks: Document[][]): Promise<{ incons
   return { inconsistent: inconsistentIndexes.map(({ index }) => index), sleeps };
 }
 
-describe('indexes about which the shards disagree', () => {
-  it('are looked at once when there are none', async () => {
+describe('indexes that differ between shards', () => {
+  it('are read once if there are none', async () => {
     expect(await read([id], [id])).toEqual({ inconsistent: [], sleeps: 0 });
   });
 
-  it('pass while a collection is made anew, or an index is committed, on one shard after the other', async () => {
+  it('disappear while a collection is recreated, or an index committed, on one shard after the other', async () => {
     expect(await read([id], [], [id])).toEqual({ inconsistent: [], sleeps: 1 });
     expect(await read([id, a], [id], [id], [id, a])).toEqual({ inconsistent: [], sleeps: 2 });
   });
 
-  it('count when every look has found them', async () => {
+  it('count if every read has found them', async () => {
     expect(await read([id, a], [id])).toEqual({ inconsistent: ['a_1'], sleeps: 3 });
   });
 
-  it('do not count when others have come in their place', async () => {
+  it('do not count if others have replaced them', async () => {
     expect(await read([id, a, b], [id, b], [id, a])).toEqual({ inconsistent: [], sleeps: 1 });
   });
 });

@@ -17,11 +17,11 @@ it.each<[Version, boolean]>([
   [[7, 0, 12], false],
   [[6, 0, 14], false],
   [[5, 0, 29], false],
-])('a sentence is for the patch releases that have it too: %j', (version, expected) => {
+])('a sentence applies to the patch releases that have it too: %j', (version, expected) => {
   expect(isFor(releases, version)).toBe(expected);
 });
 
-it('tells them', () => {
+it('lists them', () => {
   expect(releasesText(releases)).toBe('from 8.0, 7.0.13, 6.0.17 on');
   expect(releasesText({ below: [6, 0, 0] })).toBe('before 6.0');
 });

@@ -18,22 +18,22 @@ export class Killed extends Error {
 export interface LivePairOptions {
   /** From 0 to 1, the same for one seed. */
   random: () => number;
-  /** Documents at the begin, with the whole numbers from 0 as `_id`. */
+  /** Documents at the start, with the integers from 0 as `_id`. */
   documents: number;
   /** Writes to the source per millisecond, until a time. */
   writesPerMs: number;
   writesEnd_ms: number;
-  /** `_id`s below this are written to. */
+  /** `_id`s below this are written. */
   writtenBelow: number;
-  /** How much later the destination has a write, at most; in the order of the source. */
+  /** Maximum delay of a write on the destination; in the order of the source. */
   lag_ms: number;
-  /** Documents of one batch at most. */
+  /** Maximum documents of one batch. */
   batchMax: number;
 }
 
 /**
- * Two clusters with one collection each, in time that passes by calls alone: users write to the source, and what they wrote comes to
- * the destination later, in order.
+ * Two clusters with one collection each, in time that only calls advance: users write to the source, and the
+ * destination gets their writes later, in order.
  */
 export class LivePair {
   readonly clock: Clock;
@@ -41,9 +41,9 @@ export class LivePair {
   readonly destination: ClusterClient;
   readonly wanted: (number | undefined)[];
   readonly found: (number | undefined)[];
-  /** Documents that were read in order, both sides together. */
+  /** Documents read in order, both sides together. */
   documentsRead = 0;
-  /** After so many calls the process ends; then anew. */
+  /** After this many calls the process ends; then anew. */
   callsLeft = Infinity;
   #now_ms = 0;
   #written_ms = 0;

@@ -7,14 +7,14 @@ import { isInRange } from '../id-range.js';
 
 const cursorNotFound = () => serverError(43, 'CursorNotFound');
 
-/** A door to one collection, whose cursors bring a few documents at a time and are lost now and then. */
+/** A client of one collection, whose cursors return a few documents at a time and are sometimes lost. */
 export class RangeClient implements NodeClient {
   readonly label = 'router';
   readonly documents: readonly Uint8Array[];
-  /** Cursors that were opened. */
+  /** Number of opened cursors. */
   opened = 0;
 
-  /** @param random from 0 to 1; documents of one `_id` stand in no order */
+  /** @param random from 0 to 1; documents of one `_id` are in no order */
   constructor(
     documents: readonly Document[],
     private readonly random: () => number,
@@ -31,11 +31,11 @@ export class RangeClient implements NodeClient {
   }
 
   command(): Promise<Document> {
-    return Promise.reject(new Error('this door takes cursors alone'));
+    return Promise.reject(new Error('this client supports only cursors'));
   }
 
   write(): Promise<WriteOutcome> {
-    return Promise.reject(new Error('this door takes cursors alone'));
+    return Promise.reject(new Error('this client supports only cursors'));
   }
 
   close(): Promise<void> {

@@ -10,7 +10,7 @@ import { boundsOf } from '../as-read.js';
 const { signal } = new AbortController();
 const confirm = (): Promise<void> => Promise.resolve();
 describe('createCollections', () => {
-  it('makes everything in its temporary form, on the shards where the source has it', async () => {
+  it('creates everything in its temporary form, on the same shards as on the source', async () => {
     const clusters = pair();
     const { catalog, plan } = await makePlan(clusters);
     const created = await createCollections({ destination: clusters.destination, plan, signal, confirm });
@@ -25,7 +25,7 @@ describe('createCollections', () => {
     ]);
   });
 
-  it('builds unique indexes plain under another name, TTL switched off, hidden visible', async () => {
+  it('builds unique indexes plain under another name, TTL disabled, hidden visible', async () => {
     const clusters = pair();
     const { plan } = await makePlan(clusters);
     await createCollections({ destination: clusters.destination, plan, signal, confirm });
@@ -38,7 +38,7 @@ describe('createCollections', () => {
     expect(byName.get('legacy')?.key).toEqual({ old: 1, zero: 1 });
   });
 
-  it('says the simple collation of an index in a collection with another', async () => {
+  it('specifies the simple collation of an index in a collection with another', async () => {
     const clusters = pair();
     const { plan } = await makePlan(clusters);
     await createCollections({ destination: clusters.destination, plan, signal, confirm });
@@ -47,7 +47,7 @@ describe('createCollections', () => {
     expect(collated?.indexes.find((index) => index.name === 'simple')).not.toHaveProperty('collation');
   });
 
-  it('leaves no zone behind and keeps those of others', async () => {
+  it('leaves no zone behind, and keeps other zones', async () => {
     const clusters = pair();
     clusters.server.shards[0]?.tags.push('mine');
     const { plan } = await makePlan(clusters);
@@ -70,7 +70,7 @@ describe('createCollections', () => {
     ).toEqual([]);
   });
 
-  it('comes to the same end wherever the connection is lost, before or after the effect', async () => {
+  it('reaches the same result wherever the connection is lost, before or after the effect', async () => {
     const undisturbed = pair();
     const { plan: reference } = await makePlan(undisturbed);
     await createCollections({ destination: undisturbed.destination, plan: reference, signal, confirm });
@@ -89,7 +89,7 @@ describe('createCollections', () => {
     }
   }, 60_000);
 
-  it('takes over an empty collection of the same form and refuses one of another', async () => {
+  it('reuses an empty collection of the same form, and refuses a different one', async () => {
     const clusters = pair();
     clusters.server.add('app.capped', { options: { capped: true, size: 4096 } });
     const there = clusters.server.databases.get('app')?.collections.get('capped');
@@ -118,8 +118,8 @@ describe('createCollections', () => {
   });
 });
 
-describe('a leader that was replaced', () => {
-  it('makes nothing, and leaves a TTL index on that was switched on since', async () => {
+describe('a replaced leader', () => {
+  it('creates nothing, and leaves a TTL index enabled that was enabled since', async () => {
     const clusters = pair();
     const { plan } = await makePlan(clusters);
     await createCollections({ destination: clusters.destination, plan, signal, confirm });
@@ -139,7 +139,7 @@ describe('a leader that was replaced', () => {
 });
 
 describe('restoreAttributes', () => {
-  it.each([4, 5, 6] as const)('brings every index into its final form on version %i', async (version) => {
+  it.each([4, 5, 6] as const)('converts every index to its final form on version %i', async (version) => {
     const clusters = pair(version);
     const { catalog, plan } = await makePlan(clusters);
     await createCollections({ destination: clusters.destination, plan, signal, confirm });
@@ -154,7 +154,7 @@ describe('restoreAttributes', () => {
   });
 
   it.each([4, 5, 6] as const)(
-    'asks before every change, and changes nothing once it is refused, on version %i',
+    'confirms before every change, and changes nothing once refused, on version %i',
     async (version) => {
       for (let allowed = 0; ; allowed += 1) {
         const clusters = pair(version);
@@ -178,7 +178,7 @@ describe('restoreAttributes', () => {
     },
   );
 
-  it('sends no change when repeated after the end', async () => {
+  it('sends no change if repeated after the end', async () => {
     const clusters = pair();
     const { plan } = await makePlan(clusters);
     await createCollections({ destination: clusters.destination, plan, signal, confirm });
@@ -190,7 +190,7 @@ describe('restoreAttributes', () => {
   });
 
   it.each([4, 5, 6] as const)(
-    'comes to the same end wherever the connection is lost on version %i',
+    'reaches the same result wherever the connection is lost on version %i',
     async (version) => {
       const undisturbed = pair(version);
       const { plan: reference } = await makePlan(undisturbed);
@@ -226,12 +226,13 @@ describe('restoreAttributes', () => {
       ).rejects.toMatchObject({
         error: 'uniqueIndexViolated',
         errorDescription:
-          'Documents of app.plain on the destination violate the unique index u_1. Documents of app.plain on the destination violate the unique index both_unique.',
+          'Documents of app.plain on the destination violate the unique index u_1. Documents of app.plain on the ' +
+          'destination violate the unique index both_unique.',
       });
     },
   );
 
-  it('does not switch a TTL on while a unique index is violated', async () => {
+  it('does not enable a TTL while documents violate a unique index', async () => {
     const clusters = pair();
     const { plan } = await makePlan(clusters);
     await createCollections({ destination: clusters.destination, plan, signal, confirm });

@@ -12,7 +12,7 @@ const form = { buildIndexes: 'beforeDataCopy', destinationVersion: [6, 0, 0] } a
 
 type Plan = Awaited<ReturnType<typeof makePlan>>;
 
-/** A destination as a commit leaves it. */
+/** A destination after a commit. */
 async function committed(): Promise<{ clusters: Pair } & Plan> {
   const clusters = pair(6);
   const planned = await makePlan(clusters);
@@ -29,7 +29,7 @@ function indexNames({ server }: Pair, collection: string): string[] {
 }
 
 describe('deferAttributes', () => {
-  it('brings every index from its final form into the one in which changes are applied, and restoring brings it back', async () => {
+  it('converts every index from its final form to its temporary form, and restoring reverts that', async () => {
     const { clusters, catalog, plan } = await committed();
     await deferAttributes({ destination: clusters.destination, plan, signal, confirm });
     expect(
@@ -44,7 +44,7 @@ describe('deferAttributes', () => {
     ).toEqual([]);
   });
 
-  it('never leaves a shard key without an index that supports it, and leaves no index of its own', async () => {
+  it('never leaves a shard key without a supporting index, and leaves no extra index', async () => {
     const { clusters, plan } = await committed();
     const before = clusters.server.client.sent.length;
     await deferAttributes({ destination: clusters.destination, plan, signal, confirm });
@@ -62,11 +62,11 @@ describe('deferAttributes', () => {
       ['drop', 'convoy_temporary_shard_key'],
     ]);
     expect(indexNames(clusters, 'ranged')).toEqual(['_id_', 'longer']);
-    // A unique index that is the shard key itself has to stay as it is.
+    // A unique index on exactly the shard key must stay unchanged.
     expect(changes.filter((command) => [command.createIndexes, command.dropIndexes].includes('uniq'))).toEqual([]);
   });
 
-  it('comes to the same end wherever the connection is lost, before or after the effect', async () => {
+  it('reaches the same result wherever the connection is lost, before or after the effect', async () => {
     const undisturbed = await committed();
     const before = undisturbed.clusters.server.client.sent.length;
     await deferAttributes({ destination: undisturbed.clusters.destination, plan: undisturbed.plan, signal, confirm });
@@ -84,7 +84,7 @@ describe('deferAttributes', () => {
     }
   }, 60_000);
 
-  it('asks before every change, and changes nothing once it is refused', async () => {
+  it('confirms before every change, and changes nothing once refused', async () => {
     for (let allowed = 0; ; allowed += 1) {
       const { clusters, plan } = await committed();
       const before = clusters.server.client.sent.length;
@@ -98,7 +98,7 @@ describe('deferAttributes', () => {
         confirm: confirmAllowed,
       }).catch((error: unknown) => error);
       const changes = clusters.server.client.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
-      // Building a TTL index is one change in two commands: it is switched off right after.
+      // Building a TTL index is one change in two commands: the second disables it.
       const switchedOff = changes.filter(
         (_, at) =>
           at > 0 && 'createIndexes' in (changes[at - 1]?.command ?? {}) && 'collMod' in (changes[at]?.command ?? {}),

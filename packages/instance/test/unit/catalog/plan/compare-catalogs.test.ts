@@ -36,7 +36,7 @@ describe('compareCatalogs', () => {
     ]);
   });
 
-  it('knows the temporary form from the final one', () => {
+  it('distinguishes the temporary form from the final one', () => {
     const source = [entry({}, [unique, ttl])];
     const waiting = [entry({}, [plainUnique, ttlOff])];
     expect(compareCatalogs(source, waiting, temporary)).toEqual([]);
@@ -54,7 +54,7 @@ describe('compareCatalogs', () => {
     expect(differences).toEqual([{ kind: 'index', namespace: 'd.c', detail: `a_1 differs in ${attribute}` }]);
   });
 
-  it('finds other options, and takes rounded capped sizes and spelt-out defaults for equal', () => {
+  it('finds different options, and treats rounded capped sizes and explicit defaults as equal', () => {
     const capped = (size: number): CatalogEntry => entry({ options: { capped: true, size } });
     expect(compareCatalogs([capped(1_000)], [capped(1_024)], final)).toEqual([]);
     expect(compareCatalogs([capped(1_000)], [capped(2_048)], final)).toEqual([
@@ -67,7 +67,7 @@ describe('compareCatalogs', () => {
     expect(compareCatalogs([validated({})], [validated({ validationAction: 'warn' })], final)).toHaveLength(1);
   });
 
-  it('finds other shard keys, fields in another order included', () => {
+  it('finds different shard keys, also with fields in another order', () => {
     const sharded = (key: Document, isUnique = false): CatalogEntry =>
       entry({ sharding: { key: keyPattern(key), unique: isUnique, chunks: [], everMoved: false } }, [
         { v: 2, key, name: 'k' },
@@ -82,7 +82,7 @@ describe('compareCatalogs', () => {
     expect(kinds(index(['b', 1], ['10', 1]), index(['10', 1], ['b', 1]))).toEqual(['index']);
   });
 
-  it('does not mind another library version of a collation', () => {
+  it('ignores another library version of a collation', () => {
     const collated = (version: string): CatalogEntry => entry({ options: { collation: { locale: 'fr', version } } });
     expect(compareCatalogs([collated('57.1')], [collated('62.1')], final)).toEqual([]);
   });
@@ -92,24 +92,24 @@ describe('catalogChanges', () => {
   const kinds = (before: CatalogEntry[], after: CatalogEntry[]): string[] =>
     catalogChanges(before, after).map((change) => change.kind);
 
-  it('sees nothing in two equal readings', () => {
+  it('finds nothing in two equal reads', () => {
     expect(catalogChanges([entry({ sizeBytes: 1 }, [unique])], [entry({ sizeBytes: 2 }, [unique])])).toEqual([]);
   });
 
-  it('goes by UUID, not by name', () => {
+  it('compares by UUID, not by name', () => {
     expect(kinds([entry()], [entry({ uuid: '0d' })])).toEqual(['dropped', 'created']);
     expect(kinds([entry()], [entry({ name: 'new' })])).toEqual(['renamed']);
     expect(kinds([entry(), entry({ name: 'x', uuid: '0e' })], [entry({ name: 'x' })])).toEqual(['dropped', 'renamed']);
   });
 
-  it('tells views by name', () => {
+  it('compares views by name', () => {
     const view = (pipeline: Document[]): CatalogEntry =>
       entry({ type: 'view', uuid: '', indexes: [], options: { viewOn: 'c', pipeline } });
     expect(kinds([view([])], [view([new Map([['$match', {}]])])])).toEqual(['options']);
     expect(kinds([view([])], [])).toEqual(['dropped']);
   });
 
-  it('says which indexes came, went and changed', () => {
+  it('reports which indexes were created, dropped and changed', () => {
     const [change] = catalogChanges(
       [entry({}, [unique, ttl])],
       [entry({}, [ttlOff, { v: 2, key: { n: 1 }, name: 'n_1' }])],
@@ -122,7 +122,7 @@ describe('catalogChanges', () => {
     });
   });
 
-  it('tells moved chunks from splits', () => {
+  it('distinguishes moved chunks from splits', () => {
     const sharded = (chunks: [number, number, string][]): CatalogEntry =>
       entry({
         sharding: {
@@ -163,7 +163,7 @@ describe('catalogChanges', () => {
     expect(kinds([entry()], [entry({ primaryShard: 's1' })])).toEqual(['primaryShard']);
   });
 
-  it('tells what has moved there and back by versions and times, and not splits, merges, renames and what was stored without them', () => {
+  it('finds chunks that moved there and back, but no splits, merges, renames or entries without versions', () => {
     const time = (t: number, i = 0): Timestamp => new Timestamp({ t, i });
     const chunk = (min: number, max: number, version?: Timestamp, ownedSince?: Timestamp): Chunk => ({
       ...chunkOf({ k: min }, { k: max }, 'a'),

@@ -18,7 +18,7 @@ function chunksOf(shards: readonly string[]): Chunk[] {
 const shardsOf = (ranges: readonly { shard: string }[]): string[] => ranges.map((range) => range.shard);
 
 describe('distributeChunks', () => {
-  it('keeps ranges and maps shards by their place in the sorted lists', () => {
+  it('keeps ranges and maps shards by their position in the sorted lists', () => {
     const ranges = distributeChunks(keyPattern({ k: 1 }), chunksOf(['s2', 's1', 's2', 's2']), ['s2', 's1'], ['b', 'a']);
     expect(shardsOf(ranges)).toEqual(['b', 'a', 'b', 'b']);
     expect(ranges.map(({ min, max }) => ({ min, max }))).toEqual(
@@ -26,7 +26,7 @@ describe('distributeChunks', () => {
     );
   });
 
-  it('deals ranges out contiguously and evenly when shard counts differ', () => {
+  it('assigns consecutive ranges evenly if shard counts differ', () => {
     const chunks = chunksOf(['s1', 's2', 's1', 's2', 's1', 's2', 's1']);
     expect(shardsOf(distributeChunks(keyPattern({ k: 1 }), chunks, ['s1', 's2'], ['a', 'b', 'c']))).toEqual([
       'a',
@@ -42,7 +42,7 @@ describe('distributeChunks', () => {
     );
   });
 
-  it('splits the hash space evenly when there are fewer ranges than shards', () => {
+  it('splits the hash space evenly if there are fewer ranges than shards', () => {
     const chunks = [chunkOf({ k: low }, { k: high }, 's1')];
     const ranges = distributeChunks(keyPattern({ k: 'hashed' }), chunks, ['s1'], ['a', 'b', 'c', 'd']);
     expect(shardsOf(ranges)).toEqual(['a', 'b', 'c', 'd']);
@@ -102,7 +102,7 @@ describe('distributeChunks', () => {
     expect(shardsOf(ranges)).toEqual(['a', 'b', 'b']);
   });
 
-  it('joins neighbours on one shard when there are very many', () => {
+  it('joins neighbours on one shard if there are very many', () => {
     const many = chunksOf(Array.from({ length: 3_000 }, (_, position) => (position < 1_500 ? 's1' : 's2')));
     const ranges = distributeChunks(keyPattern({ k: 1 }), many, ['s1', 's2'], ['a', 'b']);
     expect(ranges.map(boundsOf)).toEqual([
@@ -128,17 +128,17 @@ function entryOn(database: string, primaryShard: string, sizeBytes: number, name
 }
 
 describe('distributeDatabases', () => {
-  it('maps primary shards by place where counts are equal', () => {
+  it('maps primary shards by position if counts are equal', () => {
     const catalog: Catalog = [entryOn('x', 's2', 1), entryOn('y', 's1', 1)];
     expect(Object.fromEntries(distributeDatabases(catalog, ['s1', 's2'], ['b', 'a']))).toEqual({ x: 'b', y: 'a' });
   });
 
-  it('takes the primary that most collections name', () => {
+  it('takes the primary of most collections', () => {
     const catalog: Catalog = [entryOn('x', 's1', 1, 'moved'), entryOn('x', 's2', 1, 'c'), entryOn('x', 's2', 1, 'd')];
     expect(distributeDatabases(catalog, ['s1', 's2'], ['a', 'b']).get('x')).toBe('b');
   });
 
-  it('spreads databases by size where counts differ', () => {
+  it('distributes databases by size if counts differ', () => {
     const catalog: Catalog = [
       entryOn('big', 's1', 100),
       entryOn('m1', 's1', 40),
@@ -153,7 +153,7 @@ describe('distributeDatabases', () => {
     });
   });
 
-  it('spreads empty databases too', () => {
+  it('distributes empty databases too', () => {
     const catalog: Catalog = ['d1', 'd2', 'd3', 'd4'].map((database) => entryOn(database, 's1', 0));
     expect(
       shardsOf([...distributeDatabases(catalog, ['s1'], ['a', 'b']).values()].map((shard) => ({ shard }))).sort(),

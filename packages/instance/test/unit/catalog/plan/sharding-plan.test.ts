@@ -41,7 +41,7 @@ const index = (key: Document, attributes: Document = {}): Document => ({
 const throwing = (error: string): unknown => expect.objectContaining({ error });
 
 describe('applyShardingEntries', () => {
-  it('gives listed collections their key in order and leaves others alone', () => {
+  it('gives listed collections their key in order and leaves others unchanged', () => {
     const other = collection([], { name: 'other' });
     const request = {
       createSupportingIndexes: false,
@@ -62,7 +62,7 @@ describe('applyShardingEntries', () => {
     expect(second).toBe(other);
   });
 
-  it('needs an index that begins with the key, neither sparse nor partial', () => {
+  it('requires an index that starts with the key and is neither sparse nor partial', () => {
     expect(apply(collection([index({ a: 1, b: -1 })]), [{ a: 1 }])?.sharding?.key).toEqual(keyPattern({ a: 1 }));
     for (const entry of [
       collection([]),
@@ -76,18 +76,18 @@ describe('applyShardingEntries', () => {
     }
   });
 
-  it('takes the index on _id as support for a key on _id', () => {
+  it('accepts the _id index for a key on _id', () => {
     expect(apply(collection([]), [{ _id: 1 }])?.sharding?.key).toEqual(keyPattern({ _id: 1 }));
   });
 
-  it('needs an index of the simple collation in a collection with another', () => {
+  it('requires an index with the simple collation in a collection with another', () => {
     const options = { collation: { locale: 'fr' } };
     const french = index({ a: 1 }, { collation: { locale: 'fr' } });
     expect(() => apply(collection([french], { options }), [{ a: 1 }])).toThrow(throwing('shardingKeyCollation'));
     expect(apply(collection([french, { ...index({ a: 1 }), name: 'simple' }], { options }), [{ a: 1 }])).toBeDefined();
   });
 
-  it('refuses unique indexes that do not begin with the key', () => {
+  it('refuses unique indexes that do not start with the key', () => {
     const support = index({ a: 1 });
     expect(() => apply(collection([support, index({ b: 1 }, { unique: true })]), [{ a: 1 }])).toThrow(
       throwing('shardingIndexIncompatible'),
@@ -96,7 +96,7 @@ describe('applyShardingEntries', () => {
     expect(apply(collection([support, index({ _id: 1, b: 1 }, { unique: true })]), [{ a: 1 }])).toBeDefined();
   });
 
-  it('refuses an index of the key that is only prepared to be unique', () => {
+  it('refuses an index on the key that has prepareUnique but is not unique', () => {
     expect(() => apply(collection([index({ a: 1 }, { prepareUnique: true })]), [{ a: 1 }])).toThrow(
       throwing('shardingKeyUniqueness'),
     );
@@ -110,7 +110,7 @@ describe('applyShardingEntries', () => {
     expect(() => apply(entry, [{ _id: 1 }])).toThrow(throwing('shardingEntryInvalid'));
   });
 
-  it('refuses what the filter leaves out', () => {
+  it('refuses what the filter excludes', () => {
     const filter = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [{ database: 'd' }] });
     const request = {
       createSupportingIndexes: true,
@@ -127,7 +127,7 @@ describe('applyShardingEntries', () => {
     ]);
   });
 
-  it('plans a missing supporting index when they are to be created, under a free name', () => {
+  it('plans missing supporting indexes on request, under an unused name', () => {
     const deps = { buildIndexes: 'beforeDataCopy', destinationVersion: [5, 0, 0] } as const;
     const sharded = apply(collection([]), [{ a: 1 }, { h: 'hashed' }], true);
     expect(sharded && planIndexes(sharded, deps).indexes).toEqual([

@@ -43,7 +43,7 @@ describe('readCatalog', () => {
     expect(catalog[3]?.uuid).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  it('reports time series apart', async () => {
+  it('reports time series separately', async () => {
     const server = new FakeCatalogServer(['shard0']);
     server.add('app.series', { type: 'timeseries' });
     server.add('app.system.buckets.series');
@@ -68,7 +68,7 @@ describe('readCatalog', () => {
     );
   });
 
-  it('keeps the order of fields whose names look like numbers, wherever it decides, also when it is stored', async () => {
+  it('keeps the order of fields with numeric names wherever it matters, also when stored', async () => {
     const ordered = (second: unknown): Map<string, unknown> =>
       new Map([
         ['b', 1],
@@ -102,7 +102,7 @@ describe('readCatalog', () => {
     }
   });
 
-  it('reads chunks by UUID, or by name as before 5.0, and keeps the Longs of hashed keys', async () => {
+  it('reads chunks by UUID, or by name before 5.0, and keeps the Longs of hashed keys', async () => {
     for (const link of ['uuid', 'ns']) {
       const server = new FakeCatalogServer(['shard0', 'shard1']);
       server.addSharded('app.h', { _id: 'hashed' }, false, halves('_id'));
@@ -114,7 +114,7 @@ describe('readCatalog', () => {
     }
   });
 
-  it('knows by the versions of chunks whether one was ever moved', async () => {
+  it('detects by chunk versions whether one was ever moved', async () => {
     const everMoved = async (...majors: (number | null)[]) => {
       const server = new FakeCatalogServer(['shard0', 'shard1']);
       server.addSharded('app.c', { k: 1 }, false, halves('k'));
@@ -135,10 +135,10 @@ describe('readCatalog', () => {
 
   it.each([
     ['through a router before 6.0', 'router', [5, 0, 7], true],
-    ['through a later router, whose stream leaves orphans out', 'router', [6, 0, 1], false],
-    ['directly, where a shard knows what it owns', 'direct', [5, 0, 7], false],
+    ['through a later router, whose stream omits orphans', 'router', [6, 0, 1], false],
+    ['directly, because a shard knows what it owns', 'direct', [5, 0, 7], false],
   ] as const)(
-    'takes a move that was begun for one that may have left orphans: %s',
+    'treats a started move as one that may have left orphans: %s',
     async (_how, access, version, expected) => {
       const server = new FakeCatalogServer(['shard0', 'shard1']);
       for (const name of ['app.begun', 'app.still']) server.addSharded(name, { k: 1 }, false, halves('k'));
@@ -160,7 +160,7 @@ describe('readCatalog', () => {
     },
   );
 
-  it('takes a moved unsharded collection of 8.0 for unsharded, on its owner', async () => {
+  it('treats a moved unsharded collection of 8.0 as unsharded, on its owner', async () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     server.addSharded('app.c', { _id: 1 }, false, [{ min: { _id: low }, max: { _id: high }, shard: 'shard1' }]);
     Object.assign(server.sharded.get('app.c') ?? {}, { unsplittable: true });
@@ -178,7 +178,7 @@ describe('readCatalog', () => {
     expect(server.client.sent.some(({ database }) => database === 'config')).toBe(false);
   });
 
-  it('leaves out collections dropped meanwhile, and takes zeros where sizes may not be read', async () => {
+  it('omits collections dropped in the meantime, and uses zeros if sizes may not be read', async () => {
     const server = new FakeCatalogServer(['shard0']);
     server.add('app.gone', { type: 'collection' });
     server.add('app.kept');
@@ -200,7 +200,7 @@ describe('readCatalog', () => {
     expect(catalog).toMatchObject([{ name: 'kept', sizeBytes: 0, documentCount: 0 }]);
   });
 
-  it('leaves out a collection whose name bears another one by the time its shard key is read, and one whose chunks are gone', async () => {
+  it('omits a collection that was replaced before its shard key was read, and one whose chunks are gone', async () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     for (const name of ['app.again', 'app.going', 'app.kept']) server.addSharded(name, { k: 1 }, false, halves('k'));
     Object.assign(server.sharded.get('app.again') ?? {}, { uuid: new BSON.UUID() });
@@ -210,7 +210,7 @@ describe('readCatalog', () => {
     expect(catalog.map(({ name }) => name)).toEqual(['kept']);
   });
 
-  it('does not list collections of databases that the filter leaves out', async () => {
+  it('does not list collections of databases that the filter excludes', async () => {
     const server = new FakeCatalogServer(['shard0']);
     server.add('app.c');
     server.add('other.c');
@@ -229,7 +229,7 @@ describe('inconsistent indexes', () => {
   const id = { v: 2, key: { _id: 1 }, name: '_id_' };
   const a = { v: 2, key: { a: 1 }, name: 'a_1' };
 
-  it('are found on the shards themselves where they can be reached', async () => {
+  it('are found on the shards themselves if they can be reached', async () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     server.addSharded('app.c', { k: 1 }, false, halves('k'));
     const shards = new Map([

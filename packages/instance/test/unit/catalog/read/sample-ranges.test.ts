@@ -33,7 +33,7 @@ async function rangesOf(key: Document, sample: Document[]) {
 }
 
 describe('withSampledRanges', () => {
-  it('cuts the key space into equal parts without gaps, contiguous on every shard', async () => {
+  it('splits the key space into equal parts without gaps, contiguous on every shard', async () => {
     const { ranges } = await rangesOf(
       { k: 1 },
       Array.from({ length: 80 }, (_, position) => ({ v0: position })),
@@ -45,7 +45,7 @@ describe('withSampledRanges', () => {
     expect(ranges.map((range) => range.shard).join('')).toBe('aaaabbbb');
   });
 
-  it('never makes an empty range out of few different values', async () => {
+  it('never makes an empty range from few different values', async () => {
     const { ranges } = await rangesOf(
       { k: 1 },
       Array.from({ length: 80 }, (_, position) => ({ v0: position < 60 ? 'x' : 'y' })),
@@ -62,7 +62,7 @@ describe('withSampledRanges', () => {
     expect(JSON.stringify(sent[0]?.command.pipeline)).not.toContain('$h');
   });
 
-  it('leaves hashed keys as they were planned', async () => {
+  it('leaves hashed keys as planned', async () => {
     const { ranges, sent } = await rangesOf({ h: 'hashed' }, []);
     expect(ranges).toHaveLength(2);
     expect(sent).toEqual([]);

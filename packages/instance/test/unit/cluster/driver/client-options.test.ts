@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { clientOptions } from '../../../../src/cluster/driver/client-options.js';
 
-test('leave repetitions to the one policy of the instance', () => {
+test('leave retries to the one policy of the instance', () => {
   expect(clientOptions({}, new URLSearchParams('retryWrites=true&retryReads=true'))).toMatchObject({
     retryReads: false,
     retryWrites: false,
   });
 });
 
-test('of the connection string stand above the defaults', () => {
+test('in the connection string override the defaults', () => {
   expect(clientOptions({ poolSizeMax: 7 })).toMatchObject({ appName: 'convoy', maxPoolSize: 7 });
   expect(clientOptions({ poolSizeMax: 7 }, new URLSearchParams('maxpoolsize=3'))).not.toHaveProperty('maxPoolSize');
 });

@@ -11,7 +11,7 @@ describe('a connection string', () => {
   const text =
     'mongodb://us%40er:p%3Aw@a.example:27017,b.example/admin?tls=true&replicaSet=rs0&tlsCAFile=%2Fetc%2Fca%20file.pem';
 
-  test('is taken apart', () => {
+  test('is parsed', () => {
     const parts = parseConnectionString(text);
     expect(parts).toMatchObject({
       srv: false,
@@ -23,7 +23,7 @@ describe('a connection string', () => {
     expect(userOf('mongodb://a')).toBeNull();
   });
 
-  test('leads to another node with the same settings', () => {
+  test('gives another node the same settings', () => {
     const there = redirected(parseConnectionString(text), {
       hosts: ['c:1', 'd:2'],
       options: { replicaSet: null, directConnection: 'true' },
@@ -33,7 +33,7 @@ describe('a connection string', () => {
     );
   });
 
-  test('leads to a shard with credentials of its own', () => {
+  test('gives a shard its own credentials', () => {
     const parts = parseConnectionString('mongodb://u:p@a/?authMechanism=SCRAM-SHA-256&authSource=x');
     const there = redirected(parts, {
       hosts: ['c:1'],

@@ -10,7 +10,7 @@ import { signal, withClient } from './client-to-scripted-node.js';
 describe('cursors', () => {
   const documents = [{ _id: 1, list: [{ a: 1 }] }, { _id: 2 }];
 
-  test('hand out bytes and their times', async () => {
+  test('return bytes and their times', async () => {
     const fields = { postBatchResumeToken: { _data: '82AB' }, atClusterTime: new Timestamp({ t: 5, i: 6 }) };
     await withClient(
       () => batch(0n, documents, fields),
@@ -32,7 +32,7 @@ describe('cursors', () => {
     );
   });
 
-  test('go on in their own session, with the batch limit and the wait of the caller', async () => {
+  test("continue in their own session, with the caller's batch limit and wait", async () => {
     const script: Script = ({ name }) => (name === 'getMore' ? batch(0n, documents, {}, 'nextBatch') : batch(77n, []));
     await withClient(script, async (nodeClient, node) => {
       const cursor = await nodeClient.openCursor(
@@ -96,7 +96,7 @@ describe('the time of a batch', () => {
   const reply = { ...batch(0n, [{ _id: 1 }]), operationTime: early, $clusterTime: { clusterTime: late, signature } };
 
   test.each([
-    ['a router is the highest time it knows of: its own may leave out a shard', true, late],
+    ['a router is the highest time it knows: its own may not include every shard', true, late],
     ['a shard is its own', false, early],
   ])('of %s', async (_whose, isRouter, expected) => {
     await using node = await ScriptedNode.start(() => reply);

@@ -30,7 +30,7 @@ describe('the cursor of a reply', () => {
     expect(reply.id.isZero()).toBe(true);
   });
 
-  test('tokens of another form are passed over', () => {
+  test('ignores tokens of another form', () => {
     const { resumeToken } = readCursorReply(
       replyOf({
         nextBatch: [],
@@ -42,7 +42,7 @@ describe('the cursor of a reply', () => {
     expect(resumeToken).toBeUndefined();
   });
 
-  test('what is no batch of documents is refused', () => {
+  test('refuses what is not a batch of documents', () => {
     expect(() => readCursorReply(replyOf({ firstBatch: [1], id: Long.ZERO, ns: 'db.c' }))).toThrow(TypeError);
     const broken = replyOf({ firstBatch: [{ a: 1 }], id: Long.ZERO, ns: 'db.c' });
     broken.writeInt32LE(10_000, broken.indexOf('a\0') - 5);

@@ -19,7 +19,7 @@ const insert = {
 } as const;
 
 describe('reading at majority', () => {
-  test('shows what was written through the door, whichever of its primaries answers', async () => {
+  test("sees the client's own writes, whichever primary answers", async () => {
     let t = 0;
     const answer: Script = ({ name }) => ({
       ...(name === 'find' ? batch(0n, []) : success({ n: 1 })),
@@ -58,7 +58,7 @@ describe('reading at majority', () => {
   });
 });
 
-test('a router that did not see a write learns its cluster time with the read that waits for it', async () => {
+test('advances the cluster time of a router that did not see a write', async () => {
   const clusterTimeAt = (t: number) => ({
     clusterTime: new Timestamp({ t, i: 1 }),
     signature: { hash: new Binary(Buffer.alloc(20)), keyId: Long.fromNumber(0) },
@@ -89,7 +89,7 @@ test('a router that did not see a write learns its cluster time with the read th
 });
 
 describe('writing', () => {
-  test('sends the statements untouched, with majority and without validation', async () => {
+  test('sends the statements unchanged, with majority and without validation', async () => {
     await withClient(
       () => success({ n: 2 }),
       async (nodeClient, node) => {
@@ -205,7 +205,7 @@ describe('writing', () => {
 });
 
 describe('commands', () => {
-  test('that name a session run in it, as a transaction does', async () => {
+  test('that name a session run in it, as in a transaction', async () => {
     await withClient(
       () => success(),
       async (nodeClient, node) => {
@@ -234,7 +234,7 @@ describe('commands', () => {
     );
   });
 
-  test('keep what a JavaScript number would lose', async () => {
+  test('keep values that a JavaScript number would lose', async () => {
     const large = Long.fromBigInt(2n ** 60n);
     await withClient(
       () => success({ large, small: Long.fromNumber(5), pattern: new BSON.BSONRegExp('a', 'x') }),
@@ -247,7 +247,7 @@ describe('commands', () => {
 });
 
 describe('ending a call', () => {
-  test("by the caller's signal rejects with its reason and leaves the door usable", async () => {
+  test("by the caller's signal rejects with its reason and leaves the client usable", async () => {
     await withClient(
       ({ name }) => (name === 'hang' ? 'hang' : success()),
       async (nodeClient, node) => {
@@ -262,7 +262,7 @@ describe('ending a call', () => {
     );
   });
 
-  test('by closing the door', async () => {
+  test('by closing the client', async () => {
     await using node = await ScriptedNode.start(() => 'hang');
     const nodeClient = clientTo(node);
     const hanging = nodeClient.write(insert, { lsid, txnNumber: 1n }, { signal });
@@ -273,13 +273,13 @@ describe('ending a call', () => {
     await expect(nodeClient.command('db', { ping: 1 }, { signal })).rejects.toThrow(ClientClosedError);
   });
 
-  test('that gets no answer counts as a failure of the network', () => {
+  test('without an answer counts as a failure of the network', () => {
     expect(classify(new NoAnswerError('x'))).toBe('retryable');
   });
 });
 
 describe('several routers', () => {
-  test('are used one at a time, the next after a lost connection', async () => {
+  test('are used one at a time, with a switch after a lost connection', async () => {
     let healthy = true;
     await using first = await ScriptedNode.start(() => (healthy ? success() : 'disconnect'));
     await using second = await ScriptedNode.start(() => success());

@@ -14,9 +14,9 @@ const statements = [
 ];
 
 describe('statements for the driver', () => {
-  test('go out as ready-made buffers with this version of the driver', () => {
-    // When this fails after an upgrade of the driver, src/cluster/driver/driver-sequence.ts has to learn its new internals;
-    // until then writes take the public way and cost about twice the processor time.
+  test('are sent as ready-made buffers with this version of the driver', () => {
+    // If this fails after an upgrade of the driver, src/cluster/driver/driver-sequence.ts must be adapted to its new
+    // internals. Until then writes use the public API and cost about twice the processor time.
     expect(sendsReadyMadeBuffers).toBe(true);
   });
 
@@ -29,7 +29,7 @@ describe('statements for the driver', () => {
     expect(Buffer.from(field.toBin())).toEqual(Buffer.concat([head, Buffer.from('updates\0'), content]));
   });
 
-  test('arrive as they are, many at once and larger than a socket takes', async () => {
+  test('arrive unchanged, many at once and larger than a socket accepts', async () => {
     await using node = await ScriptedNode.start(() => ({ ok: 1, n: 1 }));
     await using client = new MongoClient(node.connectionString);
     const sent = Array.from({ length: 12 }, (_, write) =>
@@ -56,14 +56,14 @@ describe('statements for the driver', () => {
     }
   });
 
-  test('lose nothing on the public way', () => {
+  test('lose nothing through the public API', () => {
     const again = decodedStatements(statements).map((statement) => BSON.serialize(statement));
     expect(again.map((bytes) => Buffer.from(bytes).toString('hex'))).toEqual(
       statements.map((bytes) => Buffer.from(bytes).toString('hex')),
     );
   });
 
-  test('are refused on the public way when the driver would change them', () => {
+  test('are refused through the public API if the driver would change them', () => {
     expect(() => decodedStatements([new DocumentBuilder().int32('a\udcff', 1).finish()])).toThrow(TypeError);
   });
 });

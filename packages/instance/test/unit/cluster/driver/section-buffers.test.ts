@@ -4,7 +4,7 @@ import { SectionBuffers } from '../../../../src/cluster/driver/section-buffers.j
 const mebibyte = 2 ** 20;
 
 describe('buffers for the sections of messages', () => {
-  test('are handed out again once they were given back, and never twice at a time', () => {
+  test('are reused once they were returned, and never twice at a time', () => {
     const buffers = new SectionBuffers();
     const [first, second] = [buffers.take(mebibyte), buffers.take(mebibyte)];
     expect(first === second).toBe(false);
@@ -13,7 +13,7 @@ describe('buffers for the sections of messages', () => {
     expect(buffers.take(100) === first).toBe(false);
   });
 
-  test('are as large as asked for', () => {
+  test('are as large as requested', () => {
     const buffers = new SectionBuffers();
     const small = buffers.take(10);
     buffers.give(small);
@@ -21,7 +21,7 @@ describe('buffers for the sections of messages', () => {
     expect(buffers.take(48_000_000).length).toBeGreaterThanOrEqual(48_000_000);
   });
 
-  test('are not hoarded: few are kept, and no large ones', () => {
+  test('are pooled only in small numbers, and never if large', () => {
     const buffers = new SectionBuffers();
     const large = buffers.take(16 * mebibyte);
     buffers.give(large);

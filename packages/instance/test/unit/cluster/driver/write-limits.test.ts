@@ -13,7 +13,7 @@ function sizesOf(sizes: readonly number[], bytesMax: number): number[][] {
 }
 
 describe('a list of statements', () => {
-  it('is cut before a part would be too large', () => {
+  it('is split before a part would be too large', () => {
     expect(sizesOf([4, 4, 4, 2, 9, 1], 10)).toEqual([
       [4, 4],
       [4, 2],
@@ -21,11 +21,11 @@ describe('a list of statements', () => {
     ]);
   });
 
-  it('has what is too large by itself in parts of its own', () => {
+  it('puts oversized items into parts of their own', () => {
     expect(sizesOf([1, 20, 1], 10)).toEqual([[1], [20], [1]]);
   });
 
-  it('is cut by count as well', () => {
+  it('is split by count as well', () => {
     const parts = sizesOf(
       Array.from({ length: bulkStatementsMax * 2 + 1 }, () => 0),
       10,
@@ -33,7 +33,7 @@ describe('a list of statements', () => {
     expect(parts.map(({ length }) => length)).toEqual([bulkStatementsMax, bulkStatementsMax, 1]);
   });
 
-  it('has no parts when it is empty', () => {
+  it('has no parts if it is empty', () => {
     expect(sizesOf([], 10)).toEqual([]);
   });
 });
@@ -56,7 +56,7 @@ describe('a bulk write that servers refuse', () => {
     expect(() => assertWithinLimits([document, document])).not.toThrow();
   });
 
-  it('is never one of those cut here, whose last statement is a document of 16 MB and what goes with it', () => {
+  it('is never one of those split here, whose last statement is a document of 16 MB with its overhead', () => {
     expect(() =>
       assertWithinLimits([new Uint8Array(bulkBytesMax - 1), new Uint8Array(16 * 2 ** 20 + 16 * 1024)]),
     ).not.toThrow();

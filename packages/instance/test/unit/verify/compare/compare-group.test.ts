@@ -39,7 +39,7 @@ test.each<[string, object[], object[], unknown[]]>([
   expect(kinds(source, destination)).toEqual(expected);
 });
 
-test('documents whose _ids have the same bytes go together before those of equal value', () => {
+test('documents whose _ids have the same bytes are paired before those of equal value', () => {
   const source = [
     { _id: new Int32(1), a: 1 },
     { _id: new Double(1), a: 1 },
@@ -56,7 +56,7 @@ test('documents whose _ids have the same bytes go together before those of equal
   ]);
 });
 
-test('a digest does not depend on the order, and tells documents apart', () => {
+test('a digest does not depend on the order, and distinguishes documents', () => {
   const [a, b] = [bytes({ _id: 1, a: 1 }), bytes({ _id: 1, a: 2 })];
   expect(digestOf([])).toBe('');
   expect(digestOf([a, b])).toBe(digestOf([b, a]));

@@ -16,7 +16,7 @@ import { RangeClient } from '../range-client.js';
 
 const { signal } = new AbortController();
 
-/** Repeats at once whatever is lost. */
+/** Retries at once. */
 const repeating: Retrying = async (_what, operation) => {
   for (;;) {
     try {
@@ -28,7 +28,10 @@ const repeating: Retrying = async (_what, operation) => {
   }
 };
 
-/** Of one `_id`: the values of the documents that each side has. Two equal ones there cannot be: shards part documents by their fields. */
+/**
+ * Of one `_id`: the values of the documents on each side. Two equal ones are impossible: shards divide documents by
+ * their fields.
+ */
 const values = fc.uniqueArray(fc.integer({ min: 0, max: 2 }), { maxLength: 2 });
 const entries = fc.uniqueArray(
   fc.record({ id: bsonValues, source: values, destination: values, equal: fc.boolean() }),
@@ -47,7 +50,7 @@ function groupsOf(client: RangeClient): Map<string, string> {
   return new Map([...groups].map(([name, documents]) => [name, digestOf(documents)]));
 }
 
-test('every difference of two readings is found, whatever batches they come in and whenever cursors are lost', async () => {
+test('finds every difference of two reads, whatever the batches and the lost cursors', async () => {
   await fc.assert(
     fc.asyncProperty(entries, fc.nat(), async (chosen, seed) => {
       const random = evenly(seed);

@@ -6,7 +6,7 @@ import { differencesMax, differingPaths } from '../../../../src/verify/compare/d
 const bytes = (document: object): Uint8Array => BSON.serialize(document);
 const paths = (source: object, destination: object) => differingPaths(bytes(source), bytes(destination));
 
-/** A double with a payload: the driver would write the usual NaN. */
+/** A NaN with a payload: the driver would write the usual NaN. */
 function withNaN(payload: number): Uint8Array {
   const document = Buffer.from(BSON.serialize({ v: new Double(1) }));
   document.writeBigUInt64LE(0x7ff8000000000000n + BigInt(payload), 7);
@@ -39,8 +39,13 @@ describe('differingPaths', () => {
       { a: new Double(-0) },
       [{ path: 'a', kind: 'changed', sourceType: 'double', destinationType: 'double' }],
     ],
-    ['a field less', { a: 1, b: 2 }, { a: 1 }, [{ path: 'b', kind: 'missingOnDestination', sourceType: 'int' }]],
-    ['a field more', { a: 1 }, { a: 1, b: null }, [{ path: 'b', kind: 'extraOnDestination', destinationType: 'null' }]],
+    ['a missing field', { a: 1, b: 2 }, { a: 1 }, [{ path: 'b', kind: 'missingOnDestination', sourceType: 'int' }]],
+    [
+      'an extra field',
+      { a: 1 },
+      { a: 1, b: null },
+      [{ path: 'b', kind: 'extraOnDestination', destinationType: 'null' }],
+    ],
     ['the order of fields', { a: 1, b: 2 }, { b: 2, a: 1 }, [{ path: '', kind: 'order' }]],
     ['an order inside', { x: { a: 1, b: 2 } }, { x: { b: 2, a: 1 } }, [{ path: 'x', kind: 'order' }]],
     [
@@ -72,7 +77,7 @@ describe('differingPaths', () => {
     ]);
   });
 
-  test('tells names apart that are no UTF-8', () => {
+  test('distinguishes names that are not UTF-8', () => {
     const named = (name: string, value: number) => new DocumentBuilder().int32(name, value).finish();
     expect(differingPaths(named('a\udcff', 1), named('a\udcfe', 1))).toEqual([
       { path: '"a\\udcff"', kind: 'missingOnDestination', sourceType: 'int' },
@@ -80,7 +85,7 @@ describe('differingPaths', () => {
     ]);
   });
 
-  test('finds a repeated name that is there once only', () => {
+  test('finds a repeated name that one side has only once', () => {
     const twice = BSON.serialize({ a: 1, b: 1 });
     twice[twice.indexOf(0x62)] = 0x61;
     expect(differingPaths(twice, bytes({ a: 1 }))).toEqual([
@@ -88,7 +93,7 @@ describe('differingPaths', () => {
     ]);
   });
 
-  test('says no more than a person reads', () => {
+  test('reports no more than a person reads', () => {
     const many = (value: number) => Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}`, value]));
     expect(paths(many(1), many(2))).toHaveLength(differencesMax);
   });

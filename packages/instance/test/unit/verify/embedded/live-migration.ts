@@ -23,17 +23,19 @@ export interface LiveMigrationOptions {
   writesPerSecond: number;
   writesEnd_ms: number;
   writtenBelow: number;
-  /** The destination has a write so much later at most, in the order of the source; now and then applying stands still for `stall_ms`. */
+  /**
+   * Maximum delay of a write on the destination, in the order of the source; sometimes applying stalls for `stall_ms`.
+   */
   lag_ms: number;
   stall_ms: number;
   batchMax: number;
-  /** A call takes so long at most. */
+  /** Maximum duration of a call. */
   callMax_ms: number;
-  /** A commit waits for what is applied; never when left out. */
+  /** A commit waits for applying; by default never. */
   isDraining?: () => boolean;
 }
 
-/** A process of one share, until it is killed. */
+/** A process of one sync task, until it is killed. */
 interface Process {
   readonly verifier: TaskVerifier;
   readonly end: AbortController;
@@ -41,10 +43,13 @@ interface Process {
 }
 
 const hotDocuments = 3;
-/** As often as the product stores where a verifier is. */
+/** The interval at which the product stores a verifier's position. */
 const save_ms = 1_000;
 
-/** A migration of one collection in virtual time: what users write comes to the destination later, and one verifier for each share compares. */
+/**
+ * A migration of one collection in virtual time: the destination gets the users' writes later, and one verifier per
+ * sync task compares.
+ */
 export class LiveMigration {
   readonly clock: VirtualClock;
   readonly source: LiveSide;
@@ -65,7 +70,7 @@ export class LiveMigration {
     for (let task = 0; task < options.tasks; task += 1) this.begin(task);
   }
 
-  /** Starts the process of a share, or another one in its place. */
+  /** Starts the process of a sync task, or its replacement. */
   begin(task: number): void {
     const end = new AbortController();
     this.#epoch += 1;
@@ -89,7 +94,7 @@ export class LiveMigration {
     this.processes[task] = { verifier, end, running };
   }
 
-  /** Ends the process of a share in the middle of what it does; another one goes on. */
+  /** Kills the process of a sync task at any point; another one continues. */
   async kill(task: number): Promise<void> {
     const process = this.processes[task];
     process?.end.abort(new Error('killed'));
@@ -97,12 +102,12 @@ export class LiveMigration {
     this.begin(task);
   }
 
-  /** Users write, and changes are applied, until all of it is. */
+  /** Users write, and changes are applied, until all are. */
   async live(): Promise<void> {
     await Promise.all([this.#write(), this.#apply()]);
   }
 
-  /** Rejects when a process fails, and lets all of them end. */
+  /** Rejects if a process fails, after all of them have ended. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     const result = await Promise.race([
       work(),
@@ -116,7 +121,7 @@ export class LiveMigration {
     return result;
   }
 
-  /** The last look of all shares. @returns how many documents differ */
+  /** The final check of all sync tasks. @returns how many documents differ */
   async lastLook(): Promise<number> {
     const { signal } = this.#over;
     const planned = () => this.processes.every(({ verifier }) => verifier.plannedUpTo >= 0);
@@ -216,7 +221,7 @@ export class LiveMigration {
   }
 
   #metadataClient(signal: AbortSignal): NodeClient {
-    const unknown = () => Promise.reject(new Error('the metadata takes commands alone'));
+    const unknown = () => Promise.reject(new Error('the metadata supports only commands'));
     return {
       label: 'metadata',
       command: async (_database: string, command: Document) => {

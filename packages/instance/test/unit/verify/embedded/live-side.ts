@@ -9,7 +9,7 @@ import type {
   WriteOutcome,
 } from '../../../../src/cluster/node-client.js';
 
-/** Where cluster times begin. */
+/** Where cluster times start. */
 const begin_seconds = 1_000;
 
 interface Event {
@@ -17,7 +17,7 @@ interface Event {
   readonly id: number;
 }
 
-/** A cluster with one collection, whose `_id`s are the whole numbers from 0, and with a change stream. */
+/** A cluster with one collection, whose `_id`s are the integers from 0, and with a change stream. */
 export class LiveSide {
   readonly events: Event[] = [];
   /** Documents that were read in order. */
@@ -32,13 +32,13 @@ export class LiveSide {
     readonly clock: Clock,
   ) {}
 
-  /** The cluster's present time. */
+  /** The cluster's current time. */
   get present(): bigint {
     const started = BigInt(begin_seconds + Math.floor(this.clock.monotonic_ms() / 1_000)) << 32n;
     return started > this.#last ? started : this.#last;
   }
 
-  /** A time above all others. */
+  /** A time after all others. */
   tick(): bigint {
     this.#last = this.present + 1n;
     return this.#last;
@@ -63,9 +63,9 @@ export class LiveSide {
 export interface LiveWay {
   readonly side: LiveSide;
   readonly batchMax: number;
-  /** Ends with the process: no call of it is answered any more. */
+  /** Ends with the process: none of its calls is answered any more. */
   readonly signal: AbortSignal;
-  /** A call takes so long. */
+  /** Duration of a call. */
   call_ms(): number;
 }
 

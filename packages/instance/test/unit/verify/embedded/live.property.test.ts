@@ -106,7 +106,7 @@ test(
 );
 
 test(
-  'comparing and looking at keys give way while a commit waits for what is applied, and the last look makes up for it',
+  'comparing and checking keys yield while a commit waits for applying, and the final check makes up for it',
   { timeout: 60_000 },
   async () => {
     const drain = { isOn: false };
@@ -133,7 +133,7 @@ test(
         const living = migration.live();
         await clock.sleep(2_000, signal);
         drain.isOn = true;
-        // What is under way ends.
+        // Running calls end.
         await clock.sleep(1_000, signal);
         const before = looks();
         await clock.sleep(2_000, signal);

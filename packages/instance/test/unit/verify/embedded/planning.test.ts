@@ -9,7 +9,10 @@ import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 
 const { signal } = new AbortController();
 
-/** Two shares that plan `count` collections in turn, of which those above `copiedFrom` are copied, and the planner of one of them. */
+/**
+ * Two sync tasks that plan `count` collections in turn, of which those above `copiedFrom` are copied, and the planner
+ * of one of them.
+ */
 async function fixture(plans: Map<string, Document>, task: number, { count = 2_000, copiedFrom = 0 } = {}) {
   const collections = Array.from({ length: count }, (_, n): VerifiedCollection => ({
     key: `c${n}`,
@@ -57,7 +60,7 @@ async function fixture(plans: Map<string, Document>, task: number, { count = 2_0
   return { planner: new Planner(deps, store, []), store, asked };
 }
 
-it('collections that wait for their copies do not keep others from being planned', async () => {
+it('collections that wait for their copies do not delay the plans of others', async () => {
   const { planner, store, asked } = await fixture(new Map(), 0, { copiedFrom: 1_500 });
   await planner.planCopied(signal);
   expect([store.streamed.length, asked[0]]).toEqual([0, 500]);
@@ -65,7 +68,7 @@ it('collections that wait for their copies do not keep others from being planned
   expect(store.streamed).toHaveLength(250);
 });
 
-it('everything is planned once the plans of the other shares are known', async () => {
+it('everything is planned once the plans of the other sync tasks are known', async () => {
   const plans = new Map<string, Document>();
   const [first, second] = [await fixture(plans, 0), await fixture(plans, 1)];
   for (let turn = 0; turn < 2; turn += 1) await first.planner.planCopied(signal);

@@ -33,7 +33,9 @@ const mismatchOf = (key: string, id: number, ordinal = 0): Stored =>
     { first: new Date(0), last: new Date(0), looks: 1, ordinal, standing: foundStanding },
   );
 
-/** A share with mismatches; the destination lacks the `_id`s of `wrong`. `ordinal`: entries of the journal that are known. */
+/**
+ * A sync task with mismatches; the destination lacks the `_id`s of `wrong`. `ordinal`: known entries of the journal.
+ */
 function fixture(
   stored: Stored[],
   { wrong = [] as number[], followed = ['orders'], ordinal = 0, beforeFind = (): void => undefined } = {},
@@ -86,7 +88,7 @@ function fixture(
 const lookAtMismatches = (rechecks: Rechecks) =>
   rechecks.lookAtMismatches({ source: 0n, destination: 0n }, () => false, signal);
 
-it('what is found while all are looked at counts, too, until it is looked at itself', async () => {
+it('what is found during a pass also counts, until it is checked itself', async () => {
   let rechecks: Rechecks | null = null;
   const found = [3];
   const made = fixture([mismatchOf('orders', 1), mismatchOf('orders', 2)], {
@@ -102,7 +104,7 @@ it('what is found while all are looked at counts, too, until it is looked at its
   expect(rechecks.mismatches).toBe(1);
 });
 
-it('mismatches of collections that are gone are removed, those of collections that are not known yet are kept', async () => {
+it('removes mismatches of collections that are gone, and keeps those of unknown collections', async () => {
   const { rechecks, mismatches } = fixture(
     [mismatchOf('dropped', 1, 4), mismatchOf('later', 2, 6), mismatchOf('orders', 3, 4)],
     { wrong: [3], ordinal: 5 },
@@ -112,7 +114,7 @@ it('mismatches of collections that are gone are removed, those of collections th
   expect([...mismatches.values()].map(({ key }) => String(key)).sort()).toEqual(['later', 'orders']);
 });
 
-it('a key that is written to all the time is looked at, and stored once it has differed three times', async () => {
+it('checks a key that is written all the time, and stores it once it has differed three times', async () => {
   const { rechecks, mismatches, store } = fixture([], { wrong: [1] });
   for (let time = 1n; time < 90n; time += 1n) store.keys.add('source', 'orders', encodeValue(1), time, 0);
   for (let look = 0; look < 3; look += 1) {

@@ -11,7 +11,7 @@ import type { VerifierDependencies } from '../../../../src/verify/embedded/verif
 const seconds = (count: number): bigint => BigInt(count) << 32n;
 const tokenOf = (time: bigint): string => `82${time.toString(16).padStart(16, '0')}`;
 
-/** A stream that says once how far it is, and nothing more. */
+/** A stream that reports its position once, and nothing more. */
 function silentAfter(batch: RawBatch): RawCursor {
   const next = (signal: AbortSignal) =>
     new Promise<RawBatch>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
@@ -56,7 +56,7 @@ function fixture() {
   return { keys, entry_, opened, clock, store, follower };
 }
 
-it('its lag is the time since what was looked at last, and grows while nothing is heard', async () => {
+it('its lag is the time since the last check, and grows while no batch arrives', async () => {
   const { keys, opened, clock, ...made } = fixture();
   const follower = made.follower(null);
   expect(follower.lag_seconds).toBe(0);
@@ -74,7 +74,7 @@ it('its lag is the time since what was looked at last, and grows while nothing i
   await running;
 });
 
-it('once nothing is followed any more, what comes next is followed from the time of its plan on', () => {
+it('once nothing is followed any more, new collections are followed from the times of their plans on', () => {
   const { entry_, store, ...made } = fixture();
   const follower = made.follower(seconds(50));
   follower.begin();

@@ -10,13 +10,13 @@ import {
   storedStanding,
 } from '../../../../src/verify/embedded/standing.js';
 
-/** A look of the time `time`, when everything up to `applied` was applied. */
+/** A check at time `time`, when everything up to `applied` was applied. */
 const look = (
   time: bigint,
   { state = 'a/b', applied = time, repairers = ['shard0', 'shard1'] }: Partial<LookedAgain> = {},
 ): LookedAgain => ({ state, present: time, applied, repairers });
 
-/** How a difference stands after some looks. */
+/** The standing of a difference after some checks. */
 const after = (looks: readonly LookedAgain[], before: Standing = foundStanding): Standing =>
   looks.reduce(nextStanding, before);
 
@@ -24,30 +24,30 @@ const taken = (standing: Standing): Standing => ({ ...standing, waiting: [] });
 const same = [look(1n), look(2n), look(3n), look(4n)];
 
 describe('a document that differs', () => {
-  it('is proven, and given to all shares to be read anew, when it has stood still in three looks after the first', () => {
+  it('is proven, and handed over for a re-read, if it was the same in three checks after the first', () => {
     expect(after(same.slice(0, 3))).toMatchObject({ proven: false, rereads: 0, waiting: [] });
     expect(after(same)).toMatchObject({ proven: true, rereads: 1, waiting: ['shard0', 'shard1'] });
   });
 
-  it('is not while its change may be on its way', () => {
+  it('is not while its change may be in flight', () => {
     expect(after([10n, 11n, 12n, 13n, 14n, 15n].map((time) => look(time, { applied: 9n })))).toMatchObject({
       proven: false,
       rereads: 0,
     });
   });
 
-  it('is not while either side changes, but is read anew when that goes on and on', () => {
+  it('is not while either side changes, but is re-read if that continues', () => {
     const restless = Array.from({ length: 20 }, (_, n) => look(BigInt(n + 1), { state: `${n}/b` }));
     expect(after(restless.slice(0, -1))).toMatchObject({ proven: false, rereads: 0 });
     expect(after(restless)).toMatchObject({ proven: false, rereads: 1 });
   });
 
-  it('is not looked at as repaired before all shares have taken it', () => {
+  it('does not count as re-read before all sync tasks have accepted it', () => {
     const given = after(same);
     expect(after(same, given)).toEqual(given);
   });
 
-  it('is given a limited number of times, and given up when that has not helped', () => {
+  it('is handed over a limited number of times, and then left to the operator', () => {
     const later = [5n, 6n, 7n].map((time) => look(time, { applied: 100n }));
     let standing = after(same);
     for (let rereads = 1; rereads < rereadsMax; rereads += 1) {
@@ -59,7 +59,7 @@ describe('a document that differs', () => {
     expect([last.rereads, last.waiting, isGivenUp(last)]).toEqual([rereadsMax, [], true]);
   });
 
-  it('is not given while nothing is to be read anew', () => {
+  it('is not handed over while nothing is to be re-read', () => {
     expect(after(same.map((one) => ({ ...one, repairers: [] })))).toMatchObject({
       proven: true,
       rereads: 0,
@@ -67,7 +67,7 @@ describe('a document that differs', () => {
     });
   });
 
-  it('stands the same after a restart; what an earlier release has stored begins anew', () => {
+  it('stays the same after a restart; what an earlier release stored starts anew', () => {
     expect(restoredStanding(storedStanding(after(same)))).toEqual(after(same));
     expect(restoredStanding(undefined)).toEqual(foundStanding);
   });

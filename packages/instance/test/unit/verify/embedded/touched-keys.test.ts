@@ -5,7 +5,7 @@ import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
 const id = (value: unknown) => encodeValue(value);
 const all = () => true;
 
-describe('keys that were written to', () => {
+describe('keys that were written', () => {
   it('are one for all _ids that are equal, and remember the first time on each side', () => {
     const keys = new TouchedKeys(10_000);
     keys.add('source', 'c', id(1), 5n, 0);
@@ -16,7 +16,7 @@ describe('keys that were written to', () => {
     expect(keys.some(10, all)).toMatchObject([{ last: { source: 9n, destination: 7n } }]);
   });
 
-  it('wait for the first write since they were looked at, however often they are written to', () => {
+  it('wait from the first write since their last check, however often they are written', () => {
     const keys = new TouchedKeys(10_000);
     keys.add('destination', 'c', id(1), 4n, 0);
     for (const time of [5n, 9n, 20n]) keys.add('source', 'c', id(1), time, 0);
@@ -29,7 +29,7 @@ describe('keys that were written to', () => {
     expect(key).toMatchObject({ appliedFrom: 30n, last: { source: 40n } });
   });
 
-  it('that are written to while they are looked at are looked at again, from that time on', () => {
+  it('that are written during a check are checked again, from that time on', () => {
     const keys = new TouchedKeys(10_000);
     keys.add('source', 'c', id(1), 5n, 0);
     const [key] = keys.some(1, all);
@@ -45,7 +45,7 @@ describe('keys that were written to', () => {
     expect([keys.size, keys.oldest('source')]).toEqual([0, null]);
   });
 
-  it('whose look was broken off keep what was written meanwhile', () => {
+  it('keep writes from the time of an interrupted check', () => {
     const keys = new TouchedKeys(10_000);
     keys.add('source', 'c', id(1), 5n, 0);
     const [key] = keys.some(1, all);

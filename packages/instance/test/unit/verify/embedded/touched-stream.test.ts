@@ -5,7 +5,7 @@ import { fakeCluster } from '../../fake-node-client.js';
 import { batchOf } from '../../model/calls.js';
 import { never, once } from '../../model/parts.js';
 
-it('lets the server wait only for a moment when a commit waits for it, the longer the more shares there are', async () => {
+it('lets the server wait only briefly while a commit waits, the longer the more sync tasks there are', async () => {
   const waits_ms: unknown[] = [];
   const next = ({ maxTime_ms }: CallOptions) => {
     waits_ms.push(maxTime_ms);

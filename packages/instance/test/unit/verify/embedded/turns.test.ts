@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Turns } from '../../../../src/verify/embedded/turns.js';
 
-it('gives each its turn before any has another, whatever comes and goes', () => {
+it('gives each its turn before any gets another, whatever is added and removed', () => {
   const turns = new Turns<string>((name) => name);
   expect(turns.next(['a', 'b', 'c', 'd', 'e'], 2)).toEqual(['a', 'b']);
   expect(turns.next(['b', 'c', 'd', 'e'], 2)).toEqual(['c', 'd']);
@@ -10,7 +10,7 @@ it('gives each its turn before any has another, whatever comes and goes', () => 
   expect(turns.next([], 3)).toEqual([]);
 });
 
-it('keeps to the weight, but gives at least one', () => {
+it('respects the weight, but returns at least one', () => {
   const turns = new Turns<{ name: string; weight: number }>(({ name }) => name);
   const things = [
     { name: 'a', weight: 1 },

@@ -6,7 +6,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Time that passes only while everybody waits for it. */
+/** Time that advances only while everyone waits for it. */
 export class VirtualClock implements Clock {
   #now_ms = 0;
   #timers: Timer[] = [];
@@ -27,7 +27,7 @@ export class VirtualClock implements Clock {
     );
   }
 
-  /** Lets time pass until the promise is settled, and answers as it does. */
+  /** Advances time until the promise is settled, and returns its outcome. */
   async run<T>(promise: Promise<T>): Promise<T> {
     const state = { settled: false };
     const settle = (): void => void (state.settled = true);
@@ -36,7 +36,7 @@ export class VirtualClock implements Clock {
       await new Promise((resolve) => setImmediate(resolve));
       if (state.settled) return promise;
       const next = this.#timers.shift();
-      if (next === undefined) throw new Error('nothing happens any more, and somebody still waits');
+      if (next === undefined) throw new Error('nothing more will happen, but somebody still waits');
       this.#now_ms = next.at_ms;
       next.run();
     }

@@ -55,7 +55,7 @@ async function suspectIds(state: ComparisonState, generation: number): Promise<n
 
 const origin = (partition: number, attempt: number) => ({ collection: 0, partition, attempt });
 
-test('what was finished is not compared again, and suspects of an attempt that was not finished do not count', async () => {
+test('finished work is not repeated, and suspects of an unfinished attempt do not count', async () => {
   const folder = newFolder();
   {
     await using state = await ComparisonState.open(folder);
@@ -82,7 +82,7 @@ test('what was finished is not compared again, and suspects of an attempt that w
   expect(await suspectIds(state, 0)).toEqual([2, 6]);
 });
 
-test('a generation goes on behind the last look that was recorded', async () => {
+test('a generation continues after the last recorded check', async () => {
   const folder = newFolder();
   const offsets: number[] = [];
   {
@@ -130,7 +130,7 @@ test('a generation goes on behind the last look that was recorded', async () => 
   ]);
 });
 
-test('a folder is used by one at a time', async () => {
+test('a folder is used by one process at a time', async () => {
   const folder = newFolder();
   await using state = await ComparisonState.open(folder);
   await expect(ComparisonState.open(folder), `run ${state.runs}`).rejects.toMatchObject({
@@ -138,7 +138,7 @@ test('a folder is used by one at a time', async () => {
   });
 });
 
-test('without a plan nothing is left of an earlier process', async () => {
+test('without a plan nothing of an earlier process remains', async () => {
   const folder = newFolder();
   {
     await using state = await ComparisonState.open(folder);

@@ -16,14 +16,14 @@ async function valuesOf(file: LineFile, from = 0): Promise<unknown[]> {
   return values;
 }
 
-test('gives back what was appended, in the order of the calls', async () => {
+test('returns what was appended, in the order of the calls', async () => {
   const file = await LineFile.open(newPath());
   await Promise.all([file.append([{ n: 1 }, { n: 2 }]), file.append([{ n: 'ü\n' }])]);
   expect(await valuesOf(file)).toEqual([{ n: 1 }, { n: 2 }, { n: 'ü\n' }]);
   await file.close();
 });
 
-test('is read on from the end of any line, and over many readings of the disk', async () => {
+test('continues after any line, and over many reads of the disk', async () => {
   const file = await LineFile.open(newPath());
   const lines = Array.from({ length: 3_000 }, (_, n) => ({ n, text: 'x'.repeat(n % 500) }));
   await file.append(lines);
@@ -35,7 +35,7 @@ test('is read on from the end of any line, and over many readings of the disk', 
   await file.close();
 });
 
-test('forgets the begun line of a killed process', async () => {
+test('drops an incomplete line of a killed process', async () => {
   const path = newPath();
   const file = await LineFile.open(path);
   await file.append([{ n: 1 }]);
@@ -48,7 +48,7 @@ test('forgets the begun line of a killed process', async () => {
   expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n');
 });
 
-test('forgets what lies behind a position', async () => {
+test('truncates after a position', async () => {
   const file = await LineFile.open(newPath());
   await file.append([{ n: 1 }]);
   const { length } = file;
