@@ -16,7 +16,7 @@ export class DdlChanges {
     this.#db = client.db(database);
   }
 
-  /** Makes what is changed later. */
+  /** Creates the collections that change later. */
   async load(): Promise<void> {
     await this.client.db('admin').command({ enableSharding: database });
     for (let spare = 0; spare < spares; spare += 1) await this.#fill(`spare${spare}`);

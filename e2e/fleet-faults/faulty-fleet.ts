@@ -24,7 +24,7 @@ export class FaultyFleet implements AsyncDisposable {
   /** Logs of processes that were replaced by others. */
   readonly #formerLogs: string[] = [];
   readonly #stepHolds: StepHold[] = [];
-  /** What leaders have sent in no step of the list. */
+  /** Commands of leaders outside of the listed steps. */
   readonly #unnamed: readonly (readonly SentCommand[])[];
 
   private constructor(
@@ -83,7 +83,7 @@ export class FaultyFleet implements AsyncDisposable {
     return leader;
   }
 
-  /** What is on its way from the members and does not arrive, for messages. */
+  /** Held commands of the members, for messages. */
   get kept(): string[] {
     return this.members.flatMap(({ id, gate }) =>
       gate.kept.map(({ name, database, target }) => `${id}: ${name} ${database} ${target}`),
@@ -103,7 +103,7 @@ export class FaultyFleet implements AsyncDisposable {
     void process.restart().catch(() => undefined);
   }
 
-  /** Keeps the leader in a step as soon as it comes to it. */
+  /** Holds the leader in a step as soon as it reaches it. */
   holdAt(step: LeaderStep): StepHold {
     const hold = new StepHold(this, step);
     this.#stepHolds.push(hold);
@@ -162,7 +162,7 @@ export class FaultyFleet implements AsyncDisposable {
     await last.process.client.start(defaultStart);
   }
 
-  /** Sends the commit, again while a collection that is found late takes canCommit back. */
+  /** Sends the commit, again while a collection that is found late revokes canCommit. */
   async requestCommit(): Promise<void> {
     await this.workload.stop();
     await untilTaken(() => this.client.commit());

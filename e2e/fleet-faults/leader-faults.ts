@@ -5,11 +5,11 @@ import type { Member } from './member.js';
 import type { LeaderStep } from './leader-steps.js';
 import { type LeaderInStep, type StepHold, within_ms } from './step-hold.js';
 
-/** What is done to a leader in a step. */
+/** A fault of a leader in a step. */
 export interface LeaderFault {
   /** Ends or stops the leader; it is not back before the next one leads. */
   readonly strike: (fleet: FaultyFleet, inStep: LeaderInStep, step: LeaderStep, random: Random) => Promise<void>;
-  /** Brings it back, or another in its place, and resolves once that takes part again. */
+  /** Brings it, or a replacement, back; resolves once that takes part again. */
   readonly bringBack: (fleet: FaultyFleet, inStep: LeaderInStep, step: LeaderStep, random: Random) => Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export async function strikeLeaderIn(
     const epoch = fleet.epoch;
     await fault.strike(fleet, inStep, step, random);
     ahead.leaveOut(inStep.leader);
-    // What it has sent last may have ended the migration: then nothing is left to be led.
+    // Its last command may have ended the migration: then nothing is left to lead.
     await expect
       .poll(async () => fleet.epoch > epoch || ahead.isReached || (await fleet.isOver()), {
         timeout: within_ms,
@@ -53,7 +53,7 @@ export async function strikeLeaderIn(
 }
 
 /**
- * Steps that a leader comes to by itself after one another are all held: work that is done side by side does not run
+ * Holds all consecutive steps that a leader reaches by itself: parallel work does not run
  * ahead.
  */
 class StepsAhead {

@@ -1,14 +1,14 @@
 import type { Document } from 'mongodb';
 import type { SentCommand } from '../gate/wire-messages.js';
 
-/** What an operator or an application does so that the leader comes to a step. */
+/** Action of an operator or an application that brings the leader to a step. */
 export type Provocation = 'drop' | 'rename' | 'create' | 'shard' | 'index' | 'newLeader';
 
 /** One thing that a leader sends to the destination: the moment in which it is on its way is the step. */
 export interface LeaderStep {
   readonly name: string;
   readonly matches: (command: SentCommand) => boolean;
-  /** Nothing when the migration comes to it by itself. */
+  /** Absent if the migration reaches it by itself. */
   readonly provocation?: Provocation;
   /** Who sends it when not the leader alone: all instances do, or it is what the leader waits for from the others. */
   readonly sender?: 'everybody' | 'others';
@@ -27,7 +27,7 @@ export function writes(collection: string, field: string, value?: unknown): Lead
   };
 }
 
-/** What an update sets, raises or replaces, by path; not what it only sets where there is nothing yet. */
+/** What an update sets, raises or replaces, by path; without `$setOnInsert`. */
 export function fieldsOf(body: Document): [string, unknown][] {
   const updates =
     'update' in body && typeof body['update'] === 'object'
@@ -67,7 +67,7 @@ const answersLastLook: LeaderStep['matches'] = ({ database, target, body }) =>
   fieldsOf(body).some(([path, value]) => path === 'verification' && Number((value as Document)['answered']) > 0);
 
 /**
- * Everything that a leader sends, in the order of a migration. What is added here is killed, stalled and counted by
+ * Everything that a leader sends, in the order of a migration. Tests kill, stall and count everything added here by
  * itself.
  */
 export const leaderSteps = {

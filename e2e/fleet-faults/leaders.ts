@@ -13,7 +13,7 @@ export function readLeaders(logFiles: readonly string[]): Leading[] {
   return all.sort((a, b) => a.epoch - b.epoch);
 }
 
-/** The logs of those who were elected, in the order of time. */
+/** The logs of elected leaders, in the order of time. */
 export function readElections(logFiles: readonly string[]): string[] {
   const elections = logFiles.flatMap((logFile) => linesOf(logFile).flatMap((line) => electionOf(line, logFile)));
   return elections.sort((a, b) => a.time.localeCompare(b.time)).map(({ logFile }) => logFile);

@@ -44,7 +44,7 @@ async function isWhole({ client, members }: FaultyFleet): Promise<boolean> {
   return isHeard && heard.length === members.length && progress.coordinatorID !== null;
 }
 
-/** What shows that the migration goes on: a new collection that comes over, or the next phase. */
+/** Proof that the migration continues: a new collection arrives, or the next phase begins. */
 async function goingOn({ changes, clusters, client }: FaultyFleet, phase: FaultPhase): Promise<() => Promise<boolean>> {
   if (phase === 'ddlChanges' || phase === 'apply') return changes.probe(clusters.clients.destination);
   const { progress: before } = await client.progress();

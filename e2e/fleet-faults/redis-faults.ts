@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RedisServer } from '@convoy/testbed/redis/redis-server';
 import { redisCommand } from './redis-command.js';
 
-/** How a Redis is lost, and comes back. Resolves once it answers again. */
+/** Ways to lose Redis and bring it back. Resolves once it answers again. */
 export type RedisFault = (redis: RedisServer, absence_ms: number) => Promise<void>;
 
 /** All the ways in which a Redis is lost. */

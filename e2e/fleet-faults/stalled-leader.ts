@@ -20,9 +20,9 @@ const testWithin_ms = 560_000;
 /** A catalog that has not changed for so long, a few comparisons of catalogs, waits for something else. */
 const settled_ms = 3_000;
 
-/** The leader is frozen (SIGSTOP) until another leads and another process has its identity; then it goes on. */
+/** Freezes the leader (SIGSTOP) until another leads and another process has its identity; then it continues. */
 export class StalledLeaders {
-  /** What processes that were replaced have sent after they knew. */
+  /** Commands that replaced processes have sent although they knew. */
   readonly #afterwards: (readonly PassedCommand[])[] = [];
 
   readonly fault: LeaderFault = {
@@ -32,7 +32,7 @@ export class StalledLeaders {
     },
     bringBack: async (fleet, { leader, hold }, step, random) => {
       await fleet.succeed(leader);
-      // What others have sent is no concern of the frozen one.
+      // Commands of others do not count for the frozen one.
       if (step.sender === 'others') hold.release();
       await this.#goOn(fleet, leader, random.pick(['first', 'last']), () => hold.release());
     },
@@ -104,7 +104,7 @@ async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
   return last.catalog;
 }
 
-/** Whether a leader changes no definitions by itself: in a commit it does, after looks that take their time. */
+/** Whether a leader changes no definitions by itself: in a commit it does, after slow checks. */
 function hasNothingToDo({
   phase,
   ddlChanges,

@@ -12,16 +12,16 @@ export interface LeaderInStep {
   readonly hold: Pick<Hold, 'release' | 'lose'>;
 }
 
-/** The fleet whose leader is kept. */
+/** The fleet whose leader is held. */
 export interface LedFleet {
   readonly members: readonly Member[];
   readonly leader: Member;
   readonly epoch: number;
-  /** What the gates keep, in words. */
+  /** What the gates hold, as text. */
   readonly kept: readonly string[];
 }
 
-/** Keeps whoever leads in a step as soon as it comes to it. */
+/** Holds the leader in a step as soon as it reaches it. */
 export class StepHold {
   #holds: readonly { readonly member: Member; readonly hold: Hold }[] = [];
   #wasReached = false;

@@ -25,7 +25,7 @@ test(
     await untilCanCommit(second.coordinator.client);
     for (const { coordinator, instances } of [first, second]) {
       const read = async () => (await coordinator.client.fleetProgress()).progress;
-      // A heartbeat that comes late on a busy machine is warned of, rightly, until the next one.
+      // A late heartbeat on a busy machine rightly causes a warning until the next one.
       await expect.poll(async () => (await read()).warnings, { timeout: 60_000 }).toEqual([]);
       const progress = await read();
       expect(progress.instances?.map(({ id }) => id)).toEqual(instances.map(({ name }) => name));

@@ -16,7 +16,7 @@ const ofMembers: ReadonlySet<string> = new Set([
 const ofOperators: ReadonlySet<string> = new Set(['history']);
 /** A warning says what holds a commit; only data that violates a unique index makes a leader send it. */
 const warns = writes('migration', 'warnings');
-/** Sent between two steps, which they belong to: zones that place ranges and are taken away again. */
+/** Sent between two steps, which they belong to: zones that place ranges and are removed again. */
 const alongside: ReadonlySet<string> = new Set([
   'addShardToZone',
   'removeShardFromZone',

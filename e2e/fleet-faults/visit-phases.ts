@@ -4,7 +4,7 @@ import { type FaultPhase, type LeaderStep, leaderSteps } from './leader-steps.js
 /** Called while the fleet is kept in a phase; `suspend` lets it go on. */
 export type Visitor = (phase: FaultPhase, suspend: () => void) => Promise<void>;
 
-/** Where a fleet is kept in those phases that the leader leads through. */
+/** The steps that hold a fleet in the phases of the leader. */
 const keptAt = {
   initialisation: 'makes collections',
   ddlChanges: 'waits for acknowledgements',

@@ -25,7 +25,7 @@ export const fairWeather: Weather = {
   refused: 0,
 };
 
-/** What kind of call it is: what may happen to it depends on that. */
+/** The kind of a call, which decides its possible faults. */
 export type CallKind = 'command' | 'fencedWrite' | 'open' | 'openAtTime' | 'getMore' | 'getMoreAtTime';
 
 /** The fate of one call. */

@@ -1,7 +1,7 @@
 import type { Batch, Played } from './batch.js';
 import { playHistory } from './play-history.js';
 
-/** So that failures deep in the engine show who asked. */
+/** Failures deep in the engine show their callers. */
 Error.stackTraceLimit = 40;
 
 const { seed, histories, limit_ms, keepsGoing, path, ddlChanges, verbose } = JSON.parse(process.argv[2] ?? '') as Batch;

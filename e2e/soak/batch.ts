@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** What one process plays. */
+/** The histories of one process. */
 export interface Batch {
   /** Seed of the first history; the next ones count up from it. */
   readonly seed: number;

@@ -7,7 +7,7 @@ const differencesMax = 20;
 /** Everything that users have on a cluster, as texts that can be compared. */
 type Contents = Map<string, readonly string[]>;
 
-/** What is not equal on two clusters: definitions, indexes, shard keys, and documents byte for byte. */
+/** Differences between two clusters: definitions, indexes, shard keys, and documents byte for byte. */
 export async function differences(source: User, destination: User): Promise<string[]> {
   const [first, second] = [await contentsOf(source), await contentsOf(destination)];
   for (const [part, index] of await keptIndexes(source))

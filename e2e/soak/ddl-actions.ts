@@ -4,10 +4,10 @@ import type { User } from './user.js';
 
 /** Names of collections that come and go; the others of a history may be dropped and renamed too. */
 export const passingCollections = ['d0', 'd1', 'd2'] as const;
-/** A database that comes and goes. */
+/** A database that is created and dropped. */
 const passingDatabase = 'side';
 
-/** A change of definitions. `n` is a number that stands for the details. */
+/** A DDL change. `n` is a number that decides the details. */
 export interface DdlAction {
   readonly kind:
     | 'create'
@@ -62,7 +62,7 @@ const shardKeys: readonly Document[] = [{ _id: 'hashed' }, { k: 1 }, { k: 1, m: 
 
 /**
  * Changes the source's definitions.
- * @throws RefusedByServer when the server does not take it
+ * @throws RefusedByServer
  */
 export async function runDdl({ kind, collection, other, n }: DdlAction, session: User): Promise<void> {
   const namespace = `${database}.${collection}`;

@@ -6,7 +6,7 @@ import { type DdlAction, ddlKinds, passingCollections } from './ddl-actions.js';
 import { sourceCollections } from './source-collections.js';
 import { plainIdsFrom } from './values.js';
 
-/** What a history is played on. */
+/** The target of a history. */
 export interface Stage {
   readonly sourceShards: number;
   readonly destinationShards: number;
@@ -49,11 +49,11 @@ export interface History {
   readonly stage: Stage;
   readonly actions: readonly Action[];
   readonly incidents: readonly Incident[];
-  /** What happens after the commit was asked for. */
+  /** Incidents after the commit was requested. */
   readonly incidentsAtCommit: readonly Incident[];
 }
 
-/** How long users write before the end is begun, in virtual milliseconds. */
+/** How long users write before the commit, in virtual milliseconds. */
 const durations_ms = [15_000, 15_000, 30_000, 180_000] as const;
 const commit_ms = 8_000;
 

@@ -64,16 +64,16 @@ export class Members {
     await this.#until((progress) => progress.canCommit);
   }
 
-  /** Asks every instance for the commit, those again that are busy with a restart. */
+  /** Sends the commit to every instance, again to those that are restarting. */
   async commit(): Promise<void> {
     for (let place = 0; place < this.#current.length; place += 1) {
       for (;;) {
         await Promise.race([this.#progressOf(place), this.world.time.sleep(answer_ms)]);
         const state = this.#current[place]?.migrationState;
         if (state === 'COMMITTING' || state === 'COMMITTED') break;
-        // A pause that nobody waited for any more was taken late.
+        // An abandoned pause was accepted late.
         if (state === 'PAUSED') await this.#resumeAll();
-        // Of a process that dies meanwhile no answer comes.
+        // A process that dies meanwhile never answers.
         await Promise.race([this.#current[place]?.commit().catch(refusedForNow), this.world.time.sleep(answer_ms)]);
         await this.world.time.sleep(poll_ms);
       }
@@ -226,7 +226,7 @@ export class Members {
   }
 }
 
-/** A command that comes at a moment at which it is not taken. */
+/** A command in a state that refuses it. */
 function refusedForNow(error: unknown): void {
   if (!(error instanceof ConvoyError)) throw error;
 }

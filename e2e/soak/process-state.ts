@@ -44,7 +44,7 @@ export class ProcessState {
   }
 }
 
-/** A process's clock in virtual time: it stands while the process does, and its randomness is its own. */
+/** A process's clock in virtual time: it stops with the process, which has a random source of its own. */
 export function processClock(time: VirtualTime, state: ProcessState, random: Random): Clock {
   return {
     now_ms: () => time.start_ms + time.elapsed_ms,

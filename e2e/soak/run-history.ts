@@ -22,7 +22,7 @@ const patience_ms = 900_000;
 /** Of a stored document no more is shown. */
 const documentTextMax = 2_000;
 
-/** What came of a history that has passed. */
+/** The result of a history that has passed. */
 export interface HistoryStats {
   /** How long it took on the source's clock. */
   readonly simulated_ms: number;
@@ -31,7 +31,7 @@ export interface HistoryStats {
 
 /**
  * Plays a history from its first write to the comparison of the clusters, in virtual time.
- * @throws Error that says what is wrong, when anything is
+ * @throws Error that says what is wrong
  */
 export async function runHistory(history: History, log: SoakLog): Promise<HistoryStats> {
   const { stage } = history;
@@ -94,7 +94,7 @@ async function play(history: History, clusters: Clusters, time: VirtualTime, log
   if (found.length > 0) throw new Error(`the clusters differ:\n${found.join('\n')}`);
 }
 
-/** What the migration has stored of its state. */
+/** The migration's stored state. */
 async function writeMetadata(user: UserSession, log: SoakLog): Promise<void> {
   for (const { name } of await user.documents('convoy_metadata', { listCollections: 1, nameOnly: true })) {
     for (const document of await user.documents('convoy_metadata', { find: String(name) })) {

@@ -15,7 +15,7 @@ import type { Message, NodeLink } from './node-link.js';
 import type { ProcessState } from './process-state.js';
 import type { VirtualTime } from './virtual-time.js';
 
-/** What the clients of one process have in common. */
+/** Common parts of the clients of one process. */
 export interface Surroundings {
   readonly time: VirtualTime;
   readonly adversary: Adversary;
@@ -78,7 +78,7 @@ export class SoakNodeClient implements NodeClient {
     return Promise.resolve();
   }
 
-  /** One call as the client sees it; what the server does of it may come later. */
+  /** One call as the client sees it; its effect on the server may come later. */
   async #call(kind: CallKind, message: Message, { signal }: CallOptions): Promise<Uint8Array> {
     const { state } = this.around;
     signal.throwIfAborted();
@@ -93,7 +93,7 @@ export class SoakNodeClient implements NodeClient {
     }
   }
 
-  /** The answer, or the reason why nobody waits for it any more. */
+  /** The answer, or the reason why the client stopped waiting. */
   #unlessCut(signal: AbortSignal, answered: Promise<Uint8Array>): Promise<Uint8Array> {
     const closing = this.#cut.signal;
     return new Promise<Uint8Array>((resolve, reject) => {

@@ -6,7 +6,7 @@ import type { VirtualTime } from './virtual-time.js';
 
 /** A member that was silent for so long does not count. */
 const lease_ms = 10_000;
-/** Messages take so long at most while nothing is wrong. */
+/** The longest delay of messages without faults. */
 const message_ms = 20;
 
 /**
@@ -78,7 +78,7 @@ export class SoakFleet {
   }
 }
 
-/** What one process sees of the fleet. */
+/** The fleet as one process sees it. */
 export class Seat implements Fleet {
   readonly #watchers = new Watchers();
   readonly #reports = new Map<string, SeenReport>();

@@ -29,7 +29,7 @@ export interface SoakLog {
   write(line: string): void;
 }
 
-/** What all processes of a history have in common. */
+/** Common parts of all processes of a history. */
 export interface SoakWorld {
   readonly stage: Stage;
   readonly time: VirtualTime;
@@ -91,7 +91,7 @@ export class SoakInstance {
     this.#opened.catch(() => undefined);
   }
 
-  /** Begins a process; it goes on with what it finds. */
+  /** Starts a process; it resumes from the stored state. */
   static begin(id: string, incarnation: number, world: SoakWorld): SoakInstance {
     setMaxListeners(0);
     return new SoakInstance(id, incarnation, world);

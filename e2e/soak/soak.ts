@@ -5,7 +5,7 @@ export interface SoakOptions extends Omit<Batch, 'histories'> {
   readonly historiesMax: number;
 }
 
-/** What a history leaves behind is a few MB: a process grows by some hundred. */
+/** A history leaks a few MB: a process grows by some hundred. */
 const batchHistories = 25;
 
 /**

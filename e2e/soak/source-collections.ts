@@ -21,7 +21,7 @@ export interface SourceCollection {
 
 const plain = { key: null, cuts: [], options: {}, indexes: [], capped: false } as const;
 
-/** What a history may have; its configuration chooses some of them. */
+/** Collections of histories; the configuration of each chooses some. */
 export const sourceCollections: readonly SourceCollection[] = [
   {
     ...plain,

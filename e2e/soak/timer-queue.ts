@@ -10,12 +10,12 @@ export interface VirtualTimer {
   hasRef(): boolean;
 }
 
-/** Timers by the time at which they are due, those of one time in the order in which they were set: a binary heap. */
+/** A binary heap of timers by due time, then by the order in which they were set. */
 export class TimerQueue {
   readonly #heap: VirtualTimer[] = [];
   #orders = 0;
 
-  /** Adds a timer; with an interval it comes again. */
+  /** Adds a timer, which repeats if it has an interval. */
   add(at_ms: number, run: () => void, interval_ms: number | null): VirtualTimer {
     const timer: VirtualTimer = {
       at_ms,

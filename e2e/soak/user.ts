@@ -1,6 +1,6 @@
 import { type Document, Long } from 'mongodb';
 
-/** Somebody who works on a cluster, one thing after the other. */
+/** A user of a cluster, with one action at a time. */
 export interface User {
   /**
    * Runs a command, in the open transaction when there is one.
@@ -48,7 +48,7 @@ export class RefusedByServer extends Error {
   }
 }
 
-/** What users do may be refused: duplicates, conflicts, validation. The source is then as the server left it. */
+/** The server may refuse actions: duplicates, conflicts, validation. The source then stays as the server left it. */
 export function passOver(error: unknown): void {
   if (!(error instanceof RefusedByServer)) throw error;
 }

@@ -10,7 +10,7 @@ const idleMax_ms = 5_000;
 /** So often nothing may be found to do: on a machine under load a process may not be run for seconds. */
 const idleTurnsMax = 1_000;
 
-/** What the process's own timers, clocks and random sources are while virtual time is installed. */
+/** The process's own timers, clocks and random sources while virtual time is installed. */
 interface Replaced {
   readonly target: object;
   readonly name: string;
@@ -18,7 +18,7 @@ interface Replaced {
 }
 
 /**
- * Time that passes only when nobody has anything to do. While it is installed every timer, clock and random source of
+ * Time that passes only when all processes are idle. While it is installed every timer, clock and random source of
  * the process is its own: what a server would take minutes to do is over at once, and the same every time.
  */
 export class VirtualTime {
@@ -103,7 +103,7 @@ export class VirtualTime {
     return promise;
   }
 
-  /** Resolves when no promise of this process can go on without an event. */
+  /** Resolves when no promise of this process can continue without an event. */
   #quiet(): Promise<void> {
     return new Promise((resolve) => this.#realImmediate(resolve));
   }
@@ -189,7 +189,7 @@ export class VirtualTime {
     this.#replace(crypto, 'randomUUID', () => uuidText(bytes(16)));
   }
 
-  /** Resolves after so much real time; for what is outside of the virtual world. */
+  /** Resolves after this real time; for everything outside of the virtual world. */
   real(duration_ms: number): Promise<void> {
     return new Promise((resolve) => this.#realTimeout(resolve, duration_ms));
   }

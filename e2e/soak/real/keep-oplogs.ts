@@ -5,7 +5,7 @@ import { database } from '../source-collections.js';
 import { type RealClusters, realSides } from './real-clusters.js';
 
 /**
- * Puts what the oplogs of all shards say about the users' database beside the logs: who wrote what, and in which order.
+ * Writes the entries of all shards' oplogs about the users' database beside the logs.
  */
 export async function keepOplogs(clusters: RealClusters, folder: ScratchFolder): Promise<void> {
   const isOfUsers = {

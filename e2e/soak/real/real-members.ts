@@ -13,13 +13,13 @@ import type { RealClusters } from './real-clusters.js';
 /** A migration of a few hundred documents that takes longer than this, for one of its parts, hangs. */
 const patience_ms = 240_000;
 const again_ms = 250;
-/** Answers to commands that others take later. */
+/** Answers to commands that others accept later. */
 const passing: ReadonlySet<string> = new Set(['notInThisState', 'cannotCommit', 'commandFailedOnInstances']);
 
 /** The processes of a history, and what happens to them. */
 export class RealMembers implements AsyncDisposable {
   #paused = false;
-  /** Those to which something happens: nobody is killed while he is started again. */
+  /** Members with an incident under way: no member is killed while it restarts. */
   readonly #struck = new Set<InstanceProcess>();
 
   private constructor(
