@@ -203,7 +203,7 @@ describe.skipIf(!hasHelm)('charts/convoy as helm renders it (helm)', { timeout: 
     { wrong: 'no shards', values: { ...least, shards: [] }, message: /name the source's shards/ },
     { wrong: 'no token', values: { ...least, access: { ...least.access, token: '' } }, message: /existingSecret, or/ },
     { wrong: 'two ways to Redis', values: { ...least, redis: { ...least.redis, url: 'redis://r/' } }, message: /url/ },
-    { wrong: 'a setting unknown', values: { ...least, instance: { settings: { lanes: 4 } } }, message: /lanes/ },
+    { wrong: 'a setting unknown', values: { ...least, instance: { settings: { lines: 4 } } }, message: /lines/ },
     { wrong: 'one shard twice', values: { ...least, shards: ['a', 'a'] }, message: /shards/ },
   ])('refuses $wrong', ({ values, message }) => {
     expect(() => helm('template', values)).toThrow(message);

@@ -37,7 +37,6 @@ const notYet: readonly string[] = [
   'packages/coordinator/',
   'packages/instance/',
   'packages/simulator/',
-  'packages/testbed/',
   'test/sabotage/hazards/',
 ];
 const forbiddenNames = /^(utils?|helpers?|common|misc|index)$/;
