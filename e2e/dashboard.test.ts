@@ -123,10 +123,10 @@ async function expectAccessible(page: Page): Promise<void> {
 }
 
 /** The button saves a report with the verdict and the end of the migration, which shows as a page of its own. */
-async function expectReport(page: Page): Promise<void> {
+async function expectReport(browser: Browser, page: Page): Promise<void> {
   const [saved] = await Promise.all([page.waitForEvent('download', shownWithin), page.locator('#report').click()]);
   expect(saved.suggestedFilename()).toBe('convoy-report.html');
-  const shown = await page.context().newPage();
+  const shown = await browser.newPage();
   await shown.setContent(readFileSync(await saved.path(), 'utf8'));
   expect(await shown.locator('.verdict').textContent()).toMatch(/^Verified: [\d,]+ documents, 0 mismatches\.$/);
   expect(await shown.locator('dl div', { hasText: 'Ended' }).locator('dd').textContent()).toMatch(/ UTC$/);
@@ -200,7 +200,7 @@ test(
     await untilRefusal(page, 'reverse', 'Not started with reversible');
     await page.locator('#mismatches summary').click(shownWithin);
     await page.locator('#mismatches').filter({ hasText: '✓ No known mismatches.' }).waitFor(shownWithin);
-    await expectReport(page);
+    await expectReport(browser, page);
     expect(complaints).toEqual([]);
     await clusters.expectEqual();
   },
