@@ -15,7 +15,7 @@ import { addVerifyCommand } from './commands/verify-command.js';
 /** The command line with all its commands; nothing runs yet. */
 export function convoyCommand(): Command {
   const program = new Command('convoy')
-    .description('Migrates a live MongoDB cluster to a new one, even with a different number of shards.')
+    .description('Migrates a live MongoDB cluster, even to a different number of shards.')
     .usage('<command> [options]')
     .version(ownVersion())
     .helpCommand(false)
@@ -41,14 +41,13 @@ function formatHelp(command: Command, help: Help): string {
   const width = Math.max(...command.commands.map((one) => one.name().length));
   const codes = Object.entries(exitCodeTexts).map(([code, text]) => `${code} ${text}`);
   return [
-    `${command.name()} ${command.usage()}`,
+    `${command.name()} ${command.usage()}   (options: convoy <command> --help)`,
     command.description(),
     '',
     ...command.commands.map((one) => `  ${one.name().padEnd(width)}  ${one.description()}`),
     '',
     `Exit codes: ${codes.slice(0, 3).join(', ')},`,
     `  ${codes.slice(3).join(', ')}.`,
-    'Options of a command: convoy <command> --help',
     '',
   ].join('\n');
 }

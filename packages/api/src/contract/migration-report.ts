@@ -6,12 +6,12 @@ import { migrationStates, warningSchema } from './progress.js';
 const count = z.number().nonnegative();
 const nullableCount = count.nullable();
 
-/** What the comparison of both clusters has come to. */
+/** Result of comparing both clusters. */
 export const verdictKinds = ['verified', 'differs', 'verifying', 'notVerified', 'failed', 'notStarted'] as const;
 
 /**
- * A migration from its start to now, for the record: who asks gets the same facts again as long as its metadata is
- * there. Times are milliseconds since 1970.
+ * A migration from its start to now, for the record. The report is available as long as the migration's metadata
+ * exists. Times are milliseconds since 1970.
  */
 export const migrationReportSchema = z.object({
   madeAt_ms: z.number(),

@@ -19,8 +19,8 @@ export const exitCodes = {
 /** Meaning of each code, as a phrase. */
 export const exitCodeTexts: Readonly<Record<number, string>> = {
   [exitCodes.done]: 'done',
-  [exitCodes.failed]: 'rejected or failed (verify, probe: not true)',
-  [exitCodes.usage]: 'invalid usage',
+  [exitCodes.failed]: 'rejected or failed (verify, probe: untrue)',
+  [exitCodes.usage]: 'usage error',
   [exitCodes.unreachable]: 'no response',
   [exitCodes.notInTime]: 'not within --wait (probe: not in time)',
   [exitCodes.interrupted]: 'interrupted',

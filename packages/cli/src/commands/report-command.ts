@@ -34,7 +34,7 @@ async function readReport(options: ServiceOptions): Promise<MigrationReport> {
     if (!(error instanceof ConvoyError && error.error === 'unknownPath')) throw error;
     throw new ConvoyError(
       'unknownPath',
-      `${options.url} has no report: an instance serves none. Give the address of the coordinator.`,
+      `${options.url} has no report, since only coordinators serve it. Set the coordinator's address.`,
     );
   }
 }

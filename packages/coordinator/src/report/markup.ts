@@ -6,7 +6,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** HTML from a template: every value in it is text, and stands there as text. */
+/** HTML from a template; every value is escaped as text. */
 export function markup(pieces: TemplateStringsArray, ...values: readonly string[]): string {
   const written = values.map((value) => value.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign));
   return String.raw({ raw: pieces }, ...written);

@@ -5,10 +5,10 @@ import type { Failure } from '@convoy/api/fleet/fleet';
 import type { MergedNamespaces } from '../watching/namespaces.js';
 import { nextStepOf, verdictOf } from './verdict.js';
 
-/** Collections with a row of their own; the smaller ones are summed up. */
+/** Maximum collections with their own row; the smaller ones are summed up. */
 export const REPORT_ROWS_MAX = 1_000;
 
-/** What a report is made from. */
+/** Sources of a report. */
 export interface ReportFacts {
   readonly now_ms: number;
   readonly failure: Failure | null;
@@ -19,7 +19,7 @@ export interface ReportFacts {
   readonly namespaces: MergedNamespaces;
 }
 
-/** Puts a report together; everything that nobody knows is null or empty. */
+/** Builds a report; unknown values are null or empty. */
 export function migrationReport(facts: ReportFacts): MigrationReport {
   const { now_ms, failure, progress, instances, history } = facts;
   const startedAt_ms = startOf(history);
@@ -58,7 +58,7 @@ function startOf(history: History | null): number | null {
   return first.length === 0 ? null : Math.min(...first);
 }
 
-/** The end of the present direction: a reverse after a commit makes it run again. */
+/** End of the current direction; a reverse after a commit clears it. */
 function endOf(history: History | null): number | null {
   const last = (history?.timeline ?? []).filter(({ state, kind }) => state !== undefined || kind === 'failure').at(-1);
   return last?.state === 'COMMITTED' || last?.kind === 'failure' ? last.at_ms : null;

@@ -10,18 +10,20 @@ const style = `
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6eaf0; --soft: #9aa6b4; --rule: #333d49; --accent: #6aa9ea; --paper: #141a21; }
 }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 60rem; 
+  margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 .verdict { border-left: 4px solid var(--accent); padding: 0.4rem 0 0.4rem 1rem; font-size: 1.1rem; }
 dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0.6rem 1.5rem; }
 dt { color: var(--soft); font-size: 0.85rem; } dd { margin: 0; font-weight: 600; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: 0.25rem 0.5rem; border-bottom: 1px solid var(--rule); }
+table { border-collapse: collapse; width: 100%; }
+ th, td { text-align: left; padding: 0.25rem 0.5rem; border-bottom: 1px solid var(--rule); }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } td { overflow-wrap: anywhere; }
 svg { width: 100%; height: auto; margin: 0.5rem 0; } svg path { fill: none; stroke: var(--accent); stroke-width: 1.5; }
 svg text { fill: var(--soft); font-size: 12px; } .none { color: var(--soft); }
 `;
 
-/** A report as one file: it loads nothing and needs no scripts. */
+/** A report as one file without external resources and scripts. */
 export function reportPage(report: MigrationReport): string {
   const title = `Migration of ${report.source ?? 'a cluster'} to ${report.destination ?? 'another'}`;
   return `<!doctype html>
@@ -70,10 +72,11 @@ ${svgChart('Lag', levelSeries(points, 'lagSeconds'), durationText)}`;
 function collections({ rows, others }: MigrationReport['collections']): string {
   const cell = (text: string): string => markup`<td class="number">${text}</td>`;
   const line = (name: string, row: { totalBytes: number; copiedBytes: number; copiedDocuments: number }): string =>
-    `<tr>${markup`<td>${name}</td>`}${cell(countText(row.copiedDocuments))}${cell(bytesText(row.copiedBytes))}${cell(bytesText(row.totalBytes))}</tr>`;
+    `<tr>${markup`<td>${name}</td>`}${cell(countText(row.copiedDocuments))}` +
+    `${cell(bytesText(row.copiedBytes))}${cell(bytesText(row.totalBytes))}</tr>`;
   const rest = others.collections === 0 ? '' : line(`${countText(others.collections)} others`, others);
   return `<h2>Collections</h2>
-<table><thead><tr><th>Namespace</th><th class="number">Documents</th><th class="number">Copied</th><th class="number">Estimated size</th></tr></thead>
+<table><thead><tr><th>Namespace</th>${['Documents', 'Copied', 'Estimated size'].map(headOf).join('')}</tr></thead>
 <tbody>${rows.map((row) => line(row.namespace, row)).join('\n')}${rest}</tbody></table>`;
 }
 
@@ -82,16 +85,20 @@ function warnings({ warnings: present, commitBlockers }: MigrationReport): strin
     ...present.map(({ name, description }) => `${name}: ${description}`),
     ...commitBlockers.map(({ instance, description }) => `A commit waits for ${instance}: ${description}`),
   ];
-  if (texts.length === 0) return '<h2>Warnings</h2><p class="none">None at present.</p>';
+  if (texts.length === 0) return '<h2>Warnings</h2><p class="none">None.</p>';
   return `<h2>Warnings</h2><ul>${texts.map((text) => markup`<li>${text}</li>`).join('\n')}</ul>`;
 }
 
 function timeline(entries: readonly TimelineEntry[]): string {
   const rows = entries.map(({ at_ms, text }) => markup`<tr><td>${timeText(at_ms)}</td><td>${text}</td></tr>`);
-  return `<h2>What happened</h2><table><tbody>${rows.join('\n')}</tbody></table>`;
+  return `<h2>Timeline</h2><table><tbody>${rows.join('\n')}</tbody></table>`;
 }
 
-/** In UTC: who reads the report may be anywhere. */
+function headOf(title: string): string {
+  return markup`<th class="number">${title}</th>`;
+}
+
+/** In UTC, since readers may be anywhere. */
 function timeText(at_ms: number | null): string {
   return at_ms === null ? '–' : `${new Date(at_ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

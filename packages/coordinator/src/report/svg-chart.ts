@@ -6,13 +6,13 @@ const height_px = 140;
 const labels_px = 18;
 
 /**
- * One line over time as SVG, without scripts: it looks the same wherever the file is opened.
- * @param text writes a value of the series, for the highest one beside the line
+ * One line over time as SVG, without scripts, so that it looks the same everywhere.
+ * @param text formats a value, for the label of the highest one
  */
 export function svgChart(title: string, { times, values }: ChartSeries, text: (value: number) => string): string {
   const known = values.filter((value): value is number => value !== null);
   const [first = 0, last = 0] = [times[0], times.at(-1)];
-  if (known.length < 2 || last <= first) return markup`<p class="none">${title}: too short to draw.</p>`;
+  if (known.length < 2 || last <= first) return markup`<p class="none">${title}: not enough data.</p>`;
   const highest = Math.max(...known, Number.MIN_VALUE);
   const x = (time: number): string => (((time - first) / (last - first)) * width_px).toFixed(1);
   const y = (value: number): string => (labels_px + (1 - value / highest) * (height_px - labels_px)).toFixed(1);

@@ -8,12 +8,12 @@ interface Outcome {
   readonly progress: FleetProgress;
 }
 
-/** What the comparison of both clusters has come to, in one sentence. */
+/** Result of comparing both clusters, as one sentence. */
 export function verdictOf({ failure, progress }: Outcome): Verdict {
   if (failure?.error === 'verificationFailed') return { kind: 'differs', text: failure.errorDescription };
   if (failure !== null) return { kind: 'failed', text: `${failure.error}: ${failure.errorDescription}` };
   const { state, verification } = progress;
-  if (state === 'IDLE' || state === 'INITIALIZING') return { kind: 'notStarted', text: 'No migration runs.' };
+  if (state === 'IDLE' || state === 'INITIALIZING') return { kind: 'notStarted', text: 'No migration is running.' };
   if (verification === null) {
     return { kind: 'notVerified', text: 'Not verified: this direction runs without the embedded verifier.' };
   }
@@ -21,7 +21,7 @@ export function verdictOf({ failure, progress }: Outcome): Verdict {
   if (differing !== undefined) {
     return {
       kind: 'differs',
-      text: `${countText(differing.value)} documents differ; the list of mismatches names them.`,
+      text: `${countText(differing.value)} documents differ. The list of mismatches names them.`,
     };
   }
   const { hashedDocumentCount: compared, estimatedDocumentCount: total } = verification.source;
@@ -33,7 +33,7 @@ export function verdictOf({ failure, progress }: Outcome): Verdict {
   };
 }
 
-/** What an operator does next, in one sentence. */
+/** The operator's next step, as one sentence. */
 export function nextStepOf({ failure, progress: { state, canCommit, canWrite } }: Outcome): string {
   if (failure !== null) return 'Remove the cause, stop all instances, run convoy cleanup, and start again.';
   switch (state) {

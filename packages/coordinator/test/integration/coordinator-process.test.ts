@@ -135,7 +135,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     const page = await fetch(`${coordinator.url}/api/v1/report.html`);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect(await page.text()).toContain('No migration runs.');
+    expect(await page.text()).toContain('No migration is running.');
   });
 
   it('validates a start before sending it', async () => {

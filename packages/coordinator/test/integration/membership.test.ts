@@ -58,7 +58,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
       });
     }
     for (let moved = 1; moved <= 500; moved += 1) one.fleet.announceDdlWatermark();
-    await until(other.fleet, 'news of the horizon', () => heard.size === 2);
+    await until(other.fleet, 'news of the DDL watermark', () => heard.size === 2);
   });
 
   it('isolates two fleets on one Redis', async () => {

@@ -61,8 +61,8 @@ async function expectWorks({ members, director, handled }: SmallFleet, step: str
   const unwatch = other.fleet.watch((news) => {
     heard ||= news.has('ddlWatermark');
   });
-  const telling = setInterval(() => one.fleet.announceDdlWatermark(), 50);
-  await until(other.fleet, 'news of the horizon', () => heard).finally(() => clearInterval(telling));
+  const announcing = setInterval(() => one.fleet.announceDdlWatermark(), 50);
+  await until(other.fleet, 'news of the DDL watermark', () => heard).finally(() => clearInterval(announcing));
   unwatch();
   await until(director, 'both', () => director.progress().instances.filter(({ reachable }) => reachable).length === 2);
   handled.length = 0;

@@ -24,7 +24,7 @@ export interface SizeMeasured {
   promisesOverDecoding: boolean;
 }
 
-/** The table of one size; figures are medians of the rounds, peaks the highest. */
+/** The table of one size: medians of the rounds, and the highest peaks. */
 export function sizeRows(measured: SizeMeasured): Row[] {
   const { name, bytes, engine, raw, decoded } = measured;
   const engineSpeed = megabytesPerSecond(bytes, engine);

@@ -11,7 +11,7 @@ import { CoordinatorProcess } from '../../environment/fleet/coordinator-process.
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 
 const report_ms = 250;
-const post_ms = 2_000;
+const publish_ms = 2_000;
 const mebibyte = 1024 * 1024;
 /** Age of the staged migration: six hours. */
 const started_ms = Date.now() - 6 * 3_600_000;
@@ -31,10 +31,10 @@ export class StagedFleet implements AsyncDisposable {
   ) {
     this.#timers.push(
       setInterval(() => this.#report(), report_ms),
-      setInterval(() => this.#post(), post_ms),
+      setInterval(() => this.#publish(), publish_ms),
     );
     this.#report();
-    this.#post();
+    this.#publish();
   }
 
   static async start(
@@ -59,7 +59,7 @@ export class StagedFleet implements AsyncDisposable {
     for (const [at, fleet] of this.members.entries()) fleet.report(reportOf(at, this.members.length, this.#step));
   }
 
-  #post(): void {
+  #publish(): void {
     const others = { collections: 0, totalBytes: 0, copiedBytes: 0, copiedDocuments: 0 };
     const rows = Array.from({ length: this.namespaces }, (_, at) => partOf(at, this.#step));
     for (const fleet of this.members) fleet.publishDetails('namespaces', { rows, others });

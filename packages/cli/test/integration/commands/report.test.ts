@@ -53,12 +53,12 @@ test('report writes a file, or prints what the coordinator answers', async () =>
   expect(JSON.parse(printed.stdout)).toEqual(report);
 });
 
-test('report of an instance says whom to ask, and writes nothing', async () => {
+test('report of an instance names the coordinator, and writes nothing', async () => {
   using folder = ScratchFolder.create('test');
   const file = folder.file('none.html');
   await using service = await served(false);
   const refused = await runConvoy('report', '--url', service.url, '--output', file);
   expect(refused.code).not.toBe(0);
-  expect(refused.stderr).toContain('Give the address of the coordinator');
+  expect(refused.stderr).toContain("Set the coordinator's address");
   expect(existsSync(file)).toBe(false);
 });

@@ -2,12 +2,12 @@ import { ApiFailure, type FleetApi } from './fleet-api.js';
 
 const failureShown_ms = 5_000;
 
-/** Makes a button save the report of the migration as an HTML file. A refusal shows on the button for a while. */
+/** Makes a button save the report as an HTML file. A failure shows on the button for a while. */
 export function offerReport(button: HTMLElement, api: FleetApi): void {
   const label = button.textContent;
   button.addEventListener('click', () => {
     save(api).catch((error: unknown) => {
-      button.textContent = error instanceof ApiFailure ? `Report: ${error.error}` : 'Report: no answer';
+      button.textContent = error instanceof ApiFailure ? `Report: ${error.error}` : 'Report: no response';
       setTimeout(() => (button.textContent = label), failureShown_ms);
     });
   });

@@ -102,7 +102,7 @@ const stateRules: readonly AggregationRule[] = [
     without: (fleet, global) => ({ ...global, failure: leaderOf(fleet)?.failure ?? null }),
   },
   {
-    name: 'canCommit: all are ready and know it of all or have taken the commit, all live, nobody is missing',
+    name: 'canCommit: all are ready and know it or accepted the commit, all are alive, none is missing',
     holds: (fleet, { progress }) => {
       const all = counted(fleet).every(
         ({ report, fresh }) =>

@@ -33,7 +33,7 @@ function response(isGone: boolean): ServerResponse {
 test.each([
   ['pages', () => new FleetChanges(director, NOW_MS)],
   ['clients of the progress', () => new ProgressEvents(director, NOW_MS)],
-] as const)('%s that were gone before they were added take nobody’s place', (_name, open) => {
+] as const)('%s that closed before they were added do not count', (_name, open) => {
   const streams = open();
   for (let client = 0; client < clientsMax; client += 1) streams.add(response(true), undefined);
   expect(streams.hasRoom()).toBe(true);
