@@ -94,7 +94,7 @@ function checkToken(request: FastifyRequest, settings: AccessSettings): void {
   if (!isReading(request)) throw new ConvoyError('readOnlyToken');
 }
 
-/** The route's own path is looked at, not what was asked for: an encoded one must not pass for another. */
+/** Checks the route's own path, not the requested one: an encoded path must not pass as another. */
 function isOpen({ routeOptions }: FastifyRequest, { openPrefixes = [] }: AccessSettings): boolean {
   const path = routeOptions.url ?? '';
   return openPrefixes.some((prefix) => path === prefix || (prefix !== '/' && path.startsWith(prefix)));
