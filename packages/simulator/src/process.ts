@@ -26,11 +26,11 @@ try {
 }
 
 /**
- * Runs a simulated cluster as a process of its own. Says when it is ready, by one JSON line or to a person at a terminal, and
- * ends on SIGTERM, SIGINT, or with `--watch-stdin` when the pipe to its parent closes. Each line that comes through that pipe orders a fault, e.g.
- * `{"stop":"shard0"}`, and is answered by a line: `{"done":…}` or `{"failed":…,"message":"…"}`.
+ * Runs a simulated cluster as a process of its own. Prints one JSON line, or a text at a terminal, once it is ready.
+ * Ends on SIGTERM, SIGINT, or with `--watch-stdin` when the pipe to its parent closes. Each line from that pipe orders
+ * a fault, e.g. `{"stop":"shard0"}`. One line answers it: `{"done":…}` or `{"failed":…,"message":"…"}`.
  *
- * The cluster runs in a worker, because only a worker can ask for a larger young generation by itself.
+ * The cluster runs in a worker, because only a worker can request a larger young generation by itself.
  */
 function run({ order, memoryMb, json, watchStdin }: Arguments): void {
   const worker = new Worker(new URL('./cluster/cluster-worker.js', import.meta.url), {

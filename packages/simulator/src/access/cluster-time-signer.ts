@@ -25,7 +25,7 @@ export class ClusterTimeSigner {
   }
 
   /**
-   * Refuses a `$clusterTime` of a client that is ahead of the cluster's and was not signed by it, as one of another cluster.
+   * Refuses a client's `$clusterTime` that is ahead of the cluster's and does not have its signature.
    * @throws CommandError 211 for another key, 204 for a wrong signature
    */
   refuseForeign(gossiped: Value | undefined): void {
@@ -34,7 +34,8 @@ export class ClusterTimeSigner {
     const signature = docOf(docOf(gossiped)?.get('signature'));
     const keyId = signature?.get('keyId');
     if (!(keyId instanceof Long) || !keyId.equals(this.keyId)) {
-      const shown = `{ ts: Timestamp(${time.t}, ${time.i}) } with id: ${keyId instanceof Long ? keyId.toString() : '0'}`;
+      const id = keyId instanceof Long ? keyId.toString() : '0';
+      const shown = `{ ts: Timestamp(${time.t}, ${time.i}) } with id: ${id}`;
       throw new CommandError(
         211,
         'KeyNotFound',

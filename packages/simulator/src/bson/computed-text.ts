@@ -19,7 +19,10 @@ export function computedText(value: Value | undefined): string {
     case 'Code':
       return `Code("${value.code}")`;
     case 'Binary':
-      return `BinData(${value.sub_type}, "${Buffer.from(value.buffer.subarray(0, value.position)).toString('hex').toUpperCase()}")`;
+      return (
+        `BinData(${value.sub_type}, ` +
+        `"${Buffer.from(value.buffer.subarray(0, value.position)).toString('hex').toUpperCase()}")`
+      );
     default:
       return valueText(value);
   }

@@ -66,9 +66,9 @@ export interface Cluster {
   startShard(): Promise<ShardMember>;
   /** The faults of every node, by name: `router0`, …, `config`, `shard0`, … */
   readonly nodes: ReadonlyMap<string, NodeControl>;
-  /** The faults of a node. Throws RangeError when there is none of this name. */
+  /** The faults of a node. @throws RangeError for an unknown name */
   node(name: string): NodeControl;
-  /** The faults of a shard or of the config server. Throws RangeError when there is none of this name. */
+  /** The faults of a shard or of the config server. @throws RangeError for an unknown name */
   member(name: string): MemberControl;
   close(): Promise<void>;
 }

@@ -44,8 +44,8 @@ export class MemberControl extends NodeControl {
 
   /**
    * Steps down: the member is secondary and refuses writes (10107) until it is elected again. Connections and cursors
-   * stay; running transactions end.
-   * @param seconds until it is elected, as the only member
+   * stay. Running transactions end.
+   * @param seconds until its election, as the only member
    */
   stepDown(seconds: number): void {
     if (!this.running || !this.identity.role.primary) return;
@@ -66,7 +66,7 @@ export class MemberControl extends NodeControl {
 
   /**
    * Fills the oplog until it no longer reaches back to a time.
-   * @param before everything older is gone; by default all that is there now
+   * @param before everything older is truncated; by default everything so far
    */
   fillOplog(before?: Timestamp): void {
     const newest = this.shard.appendNoop(new Map([['msg', 'oplog filled']]));

@@ -38,8 +38,8 @@ export class NodeControl {
   }
 
   /**
-   * Ends the process as a kill does: clients are cut off and refused; data, oplog and the written records of sessions
-   * stay; cursors, running transactions and fail points are lost. Does nothing when it is stopped.
+   * Ends the process as a kill does: clients are disconnected and refused. Data, oplog and the written records of
+   * sessions stay. Cursors, running transactions and fail points are lost. Does nothing when it is stopped.
    */
   async stop(): Promise<void> {
     if (!this.running) return;
@@ -66,7 +66,8 @@ export class NodeControl {
 
   /**
    * Ends the process and starts it with the program of another release, as an upgrade does with each node.
-   * @throws RangeError for a release that does not start on the data's feature compatibility version; the node then runs on
+   * @throws RangeError for a release that does not start on the data's feature compatibility version; the node then
+   * keeps running
    */
   async upgrade(series: ReleaseSeries): Promise<void> {
     this.identity.release.install(series);

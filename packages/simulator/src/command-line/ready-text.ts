@@ -4,7 +4,10 @@ import type { ClusterAddresses, ReadyMessage, ReplicaSetAddresses, WorkerOrder }
 export function readyText(ready: ReadyMessage, order: WorkerOrder): string {
   const [title, members] = 'router' in ready ? clusterText(ready, order) : replicaSetText(ready, order);
   const lines = members.map(([address, what]) => `  ${address.padEnd(addressWidth(members))}  ${what}`);
-  return `${title}\n\n${lines.join('\n')}\n\nConnect to ${ready.connectionString}\nPress Ctrl-C to stop it; its data is in memory only and goes with it.\n`;
+  return (
+    `${title}\n\n${lines.join('\n')}\n\nConnect to ${ready.connectionString}\nPress Ctrl-C to stop it; its data ` +
+    'is in memory only and goes with it.\n'
+  );
 }
 
 type Member = readonly [address: string, what: string];
@@ -19,7 +22,8 @@ function clusterText(ready: ClusterAddresses, { version }: WorkerOrder): [string
     [direct(ready.config), 'config server'],
   ];
   return [
-    `A simulated MongoDB ${version} cluster is running: ${ready.shards.length} ${ready.shards.length === 1 ? 'shard' : 'shards'}.`,
+    `A simulated MongoDB ${version} cluster is running: ${ready.shards.length} ` +
+      `${ready.shards.length === 1 ? 'shard' : 'shards'}.`,
     members,
   ];
 }

@@ -120,10 +120,7 @@ export class ChunkMap {
     return new ChunkMap([...kept, ...chunks].sort((a, b) => compareKeys(a.min, b.min)));
   }
 
-  /**
-   * The owners as they were at a cluster time.
-   * @throws CommandError 250 when a chunk's history does not reach back so far
-   */
+  /** The owners at a cluster time. @throws CommandError 250 when a chunk's history does not reach back so far */
   at(time: Timestamp): ChunkMap {
     const owners = this.chunks.map((chunk) => ({
       chunk,

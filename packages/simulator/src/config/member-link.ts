@@ -60,7 +60,7 @@ export class MemberLink implements CommandNode {
 
   /**
    * Runs a command on the member.
-   * @throws CommandError 6 when the connection breaks, 133 when there is no primary for too long
+   * @throws CommandError 6 when the connection breaks, 133 without a primary for too long
    */
   async run(request: CommandRequest): Promise<Doc> {
     for (let repetition = 0; ; repetition += 1) {

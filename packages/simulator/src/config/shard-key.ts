@@ -40,7 +40,7 @@ export class ShardKeyPattern {
   }
 
   /**
-   * The key of a document; a missing field counts as null.
+   * The key of a document. A missing field counts as null.
    * @throws CommandError 61 when a field of the key is an array
    */
   keyOf(document: Uint8Array): Value[] {

@@ -32,8 +32,8 @@ export class ZoneRanges {
   }
 
   /**
-   * Adds a range; one with the same bounds is bound to another zone and keeps its id.
-   * @returns the range as it is now
+   * Adds a range. One with the same bounds moves to another zone and keeps its id.
+   * @returns the resulting range
    * @throws CommandError 178 when it overlaps another one
    */
   add(added: ZoneRange): ZoneRange {

@@ -16,7 +16,8 @@ export function withLet(definitions: Doc, context: ExpressionContext): Expressio
     if (readsDocument(expression)) {
       throw located(
         4890500,
-        'Command let Expression tried to access a field, but this is not allowed because Command let Expressions run before the query examines any documents.',
+        'Command let Expression tried to access a field, but this is not allowed because Command let ' +
+          'Expressions run before the query examines any documents.',
       );
     }
     known.set(name, evaluate(makeVariables(new Map<string, Value>(), within)));

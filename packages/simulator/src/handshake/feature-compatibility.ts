@@ -56,7 +56,9 @@ function invalidVersion(version: ServerVersion, wanted: string, allowed: readonl
 function unconfirmed(wanted: string, raising: boolean): CommandError {
   const again = "Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV";
   const message = raising
-    ? `Once you have upgraded to ${wanted}, you will not be able to downgrade FCV and binary version without support assistance. ${again} upgrade.`
-    : `Once you have downgraded the FCV, if you choose to downgrade the binary version, it will require support assistance. ${again} downgrade.`;
+    ? `Once you have upgraded to ${wanted}, you will not be able to downgrade FCV and binary version without ` +
+      `support assistance. ${again} upgrade.`
+    : 'Once you have downgraded the FCV, if you choose to downgrade the binary version, it will require support ' +
+      `assistance. ${again} downgrade.`;
   return new CommandError(7369100, 'Location7369100', message);
 }

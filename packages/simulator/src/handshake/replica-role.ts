@@ -12,8 +12,8 @@ export class ReplicaRole {
   #counter: number;
 
   /**
-   * @param condition wakes those who wait for a change of the node
-   * @param setUpChanges changes of the topology that a member has seen when it is primary and set up
+   * @param condition wakes the waiters for a change of the node
+   * @param setUpChanges changes of the topology until the member is primary and set up
    */
   constructor(
     private readonly condition: NodeCondition,

@@ -19,7 +19,7 @@ export interface RoutedAccess {
   owns(namespace: string, document: Uint8Array): boolean;
   /** True when a new or changed document belongs to this shard. */
   takes(namespace: string, document: Uint8Array): boolean;
-  /** Throws CommandError 13388 or 249 when the router's view of the cluster is stale. */
+  /** @throws CommandError 13388 or 249 when the router's view of the cluster is stale */
   refuseStale(): void;
 }
 
@@ -47,8 +47,8 @@ export interface CommandRequest {
 /** Anything that answers commands: a shard, the config server, a router. */
 export interface CommandNode {
   /**
-   * Answers with the reply document without `ok`, `$clusterTime`, `operationTime`: the connection layer adds these.
-   * Throws CommandError for `ok: 0`.
+   * Returns the reply document without `ok`, `$clusterTime`, `operationTime`: the connection layer adds these.
+   * @throws CommandError for `ok: 0`
    */
   run(request: CommandRequest): Promise<Doc>;
 }

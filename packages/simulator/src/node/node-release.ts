@@ -25,7 +25,7 @@ export class NodeRelease {
   }
 
   /**
-   * Takes another program, with which the node starts next.
+   * Installs another program, with which the node starts next.
    * @throws RangeError for a release whose program does not start with the data's feature compatibility version
    */
   install(series: ReleaseSeries): void {
@@ -34,7 +34,8 @@ export class NodeRelease {
     const readable = [binary.series, binary.previousSeries];
     if (!readable.includes(featureCompatibilityVersion)) {
       throw new RangeError(
-        `${series} does not start on data of feature compatibility version ${featureCompatibilityVersion}, only of ${readable.join(' or ')}`,
+        `${series} does not start on data of feature compatibility version ${featureCompatibilityVersion}, ` +
+          `only of ${readable.join(' or ')}`,
       );
     }
     this.#binary = binary;

@@ -76,9 +76,10 @@ export class UserWriteBlock {
   }
 
   /**
-   * `setUserWriteBlockMode`. A block waits for open transactions and aborts index builds on every member, also one that stands already.
+   * `setUserWriteBlockMode`. A block waits for open transactions and aborts index builds on every member, even if it is
+   * set already.
    * @param comparesReasons as replica sets do, and clusters do not
-   * @throws CommandError 40414 when `global` is missing, 2 for an unknown reason, 20 when another reason holds the block
+   * @throws CommandError 40414 without `global`, 2 for an unknown reason, 20 when another reason holds the block
    */
   async set({ name, body, signal }: CommandRequest, comparesReasons: boolean): Promise<void> {
     const global = body.get('global');
@@ -91,7 +92,8 @@ export class UserWriteBlock {
       throw new CommandError(
         2,
         'BadValue',
-        `Enumeration value '${typeof given === 'string' ? given : ''}' for field '${name}.reason' is not a valid value.`,
+        `Enumeration value '${typeof given === 'string' ? given : ''}' for field '${name}.reason' is not a ` +
+          'valid value.',
       );
     }
     const locked = blocked ? await this.#lockMembers(signal) : [];

@@ -72,7 +72,8 @@ export function compileReplaceRoot(operand: Value, context: PipelineContext, rol
     if (root instanceof Map) return root;
     throw located(
       40228,
-      `${role} must evaluate to an object, but resulting value was: ${computedText(root)}. Type of resulting value: '${typeName(root)}'. Input document: ${computedText(doc)}`,
+      `${role} must evaluate to an object, but resulting value was: ${computedText(root)}. Type of resulting ` +
+        `value: '${typeName(root)}'. Input document: ${computedText(doc)}`,
     );
   });
 }
@@ -87,7 +88,8 @@ function refuseConflicts(spec: Doc): void {
     if (other !== undefined)
       throw located(
         40176,
-        `specification contains two conflicting paths. Cannot specify both '${path}' and '${other}': ${documentText(spec)}`,
+        `specification contains two conflicting paths. Cannot specify both '${path}' and '${other}': ` +
+          documentText(spec),
       );
     seen.add(path);
   };
@@ -103,7 +105,8 @@ function refuseConflicts(spec: Doc): void {
         if (value.size !== 1)
           throw located(
             40181,
-            `an expression specification must contain exactly one field, the name of the expression. Found ${value.size} fields in ${documentText(value)}, while parsing object ${documentText(spec)}`,
+            'an expression specification must contain exactly one field, the name of the expression. Found ' +
+              `${value.size} fields in ${documentText(value)}, while parsing object ${documentText(spec)}`,
           );
         add(path);
       } else if (name.includes('.'))

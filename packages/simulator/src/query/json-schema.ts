@@ -33,7 +33,7 @@ export function matchesKeyword(keyword: string, operand: Value, schema: Doc, val
   return keywords[keyword]?.(operand, schema)?.(value) ?? true;
 }
 
-/** Compiles a schema for values of any type. Throws CommandError as `compileJsonSchema`. */
+/** Compiles a schema for values of any type. @throws CommandError as `compileJsonSchema` */
 export function compileSchema(schema: Doc): Check {
   const checks: Check[] = [];
   for (const [keyword, operand] of schema) {

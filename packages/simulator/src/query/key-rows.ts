@@ -75,7 +75,8 @@ function nextStep(doc: Doc, { rest, numbered }: Trail): Step {
   if (!doc.has(name)) return numbered.end;
   throw located(
     16746,
-    `Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '${name}' for array: ${documentText(asDocument(numbered.array))}`,
+    'Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), ' +
+      `field: '${name}' for array: ${documentText(asDocument(numbered.array))}`,
   );
 }
 

@@ -121,7 +121,8 @@ function compileTopLevel(name: string, operand: Value, around: Surroundings): Ma
     default:
       namedIn(around.context?.version, 'query', name, undefined);
       throw badValue(
-        `unknown top level operator: ${name}. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.`,
+        `unknown top level operator: ${name}. If you have a field name that starts with a '$' symbol, consider ` +
+          'using $getField or $setField.',
       );
   }
 }

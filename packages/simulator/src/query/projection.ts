@@ -174,7 +174,9 @@ class ProjectionParser {
       this.#expression(parent, name, spec);
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
-      const reason = `Invalid $slice syntax. The given syntax ${documentText(spec)} did not match the find() syntax because :: ${why.codeName}: ${why.message} :: The given syntax did not match the expression $slice syntax.`;
+      const reason =
+        `Invalid $slice syntax. The given syntax ${documentText(spec)} did not match the find() syntax because ` +
+        `:: ${why.codeName}: ${why.message} :: The given syntax did not match the expression $slice syntax.`;
       throw new CommandError(error.code, error.codeName, `${reason} :: caused by :: ${error.message}`);
     }
   }
@@ -234,7 +236,8 @@ function positionalElement(path: string, filter: Doc | undefined): (items: Value
     if (name.startsWith(`${path}.`)) inner.set(name.slice(path.length + 1), operand);
   if (condition === undefined && inner.size === 0)
     throw badValue(
-      `Executor error during find command :: caused by :: positional operator '.$' requires corresponding field in query specifier`,
+      `Executor error during find command :: caused by :: positional operator '.$' requires corresponding ` +
+        'field in query specifier',
     );
   return inner.size > 0 ? firstMatch(inner) : firstElement(condition ?? null);
 }

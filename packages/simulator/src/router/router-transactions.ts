@@ -72,7 +72,7 @@ export class RouterTransactions {
   /**
    * Registers a statement of a client's transaction.
    * @returns undefined for commands outside of transactions
-   * @throws CommandError 72, 117, 225 or 251 for a number that cannot be begun or gone on with
+   * @throws CommandError 72, 117, 225 or 251 for a number that cannot start or continue
    */
   enter(body: Doc): RoutedTransaction | undefined {
     const session = sessionKey(body);
@@ -123,7 +123,8 @@ export class RouterTransactions {
   unknown(body: Doc): CommandError {
     const known = this.#known.get(sessionKey(body) ?? '');
     return noSuchTransaction(
-      `cannot continue txnId ${known?.txnNumber ?? -1} for session ${sessionText(body)} with txnId ${numberOf(body) ?? -1n}`,
+      `cannot continue txnId ${known?.txnNumber ?? -1} for session ${sessionText(body)} with txnId ` +
+        `${numberOf(body) ?? -1n}`,
     );
   }
 

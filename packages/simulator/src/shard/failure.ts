@@ -18,7 +18,8 @@ export const failure = {
     new CommandError(
       112,
       'WriteConflict',
-      'WriteConflict error: this operation conflicted with another operation. Please retry your operation or multi-document transaction.',
+      'WriteConflict error: this operation conflicted with another operation. Please retry your operation or ' +
+        'multi-document transaction.',
       ['TransientTransactionError'],
     ),
 };

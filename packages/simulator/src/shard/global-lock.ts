@@ -33,10 +33,10 @@ export class GlobalLock {
   }
 
   /**
-   * Takes the lock alone, once no transaction is open.
-   * @param signal of the client that wants it
-   * @returns gives it back
-   * @throws CommandError 11600 or 11602 when the node stops or steps down, 279 when the client goes
+   * Takes the lock exclusively, once no transaction is open.
+   * @param signal of the requesting client
+   * @returns releases it
+   * @throws CommandError 11600 or 11602 when the node stops or steps down, 279 when the client disconnects
    */
   async takeAlone(signal: AbortSignal): Promise<() => void> {
     while (this.#wanted !== null) await this.#wanted;
@@ -61,7 +61,7 @@ export class GlobalLock {
   }
 
   /**
-   * Waits until a command may take its part of the lock; undefined when it may at once.
+   * Waits until a command may take its part of the lock. Undefined when it may at once.
    * @throws CommandError 107 for a note to the oplog, which does not wait (server source: oplog_note)
    */
   enter({ name, body, signal }: CommandRequest): Promise<void> | undefined {

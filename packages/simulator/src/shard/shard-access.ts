@@ -63,8 +63,8 @@ export interface ShardStreamOptions {
   /** Stages after `$changeStream`, as decoded documents. */
   readonly pipeline: readonly Doc[];
   /**
-   * How `updateLookup` finds the present document of a document key, for a router which asks the owning shard.
-   * Without it the shard looks in its own storage.
+   * How `updateLookup` finds the current document of a document key, for a router, which asks the owning shard. Without
+   * it the shard searches its own storage.
    */
   readonly lookup?: (namespace: string, documentKey: Doc) => Uint8Array | undefined;
 }
@@ -83,9 +83,10 @@ export interface ShardStreamEvent {
 /** A change stream of one shard, for a router that merges it with those of the others. */
 export interface ShardStream {
   /**
-   * Takes the next events in order, at most `eventsMax` of them and about `bytesMax` bytes (at least one event
-   * if there is any). Throws CommandError 286 when the oplog does not reach back to the stream's start, and 136 when it
-   * has overrun the open stream.
+   * Takes the next events in order, at most `eventsMax` of them and about `bytesMax` bytes (at least one event if there
+   * is any).
+   * @throws CommandError 286 when the oplog does not reach back to the stream's start, 136 when it has overrun the open
+   * stream
    */
   take(eventsMax: number, bytesMax: number): ShardStreamEvent[];
   /** Every event of this shard at or before this time has been taken. */
@@ -93,8 +94,8 @@ export interface ShardStream {
   /** True once the event of the resume token was found, and without a resume token. */
   readonly tokenSeen: boolean;
   /**
-   * Resolves when the oplog grows, after `timeoutMs`, or when the signal aborts; never rejects.
-   * @param signal to be aborted by who has waited enough: what is still waiting then ends with it
+   * Resolves when the oplog grows, after `timeoutMs`, or when the signal aborts. Never rejects.
+   * @param signal the caller aborts it after its wait, which ends all waits with it
    */
   waitForChange(timeoutMs: number, signal: AbortSignal): Promise<void>;
   close(): void;
@@ -122,8 +123,8 @@ export interface ShardAccess {
     namespace: string,
   ): { readonly viewOn: string; readonly pipeline: readonly Value[]; readonly options: Doc } | undefined;
   /**
-   * Creates a collection with a UUID that another shard gave it, and indexes; does nothing when it exists.
-   * @param shown whether streams that show creations show it; not of a collection that is sharded
+   * Creates a collection with another shard's UUID, and indexes. Does nothing for an existing one.
+   * @param shown whether streams that show creations show it; not for a sharded collection
    */
   ensureCollection(namespace: string, uuid: Binary, options: Doc, indexes: readonly Doc[], shown?: boolean): void;
   /** The views of a database, whose definitions lie in its `system.views`. */
@@ -132,20 +133,17 @@ export interface ShardAccess {
   replaceViews(db: string, views: readonly View[]): void;
   /** Renames a collection without a change event, as resharding does at its end. Does nothing for a missing one. */
   renameSilently(from: string, to: string): void;
-  /**
-   * Drops a collection that a shard is not to have any more.
-   * @param shown whether there is a change event of it
-   */
+  /** Drops a collection that must leave a shard. @param shown whether it has a change event */
   forgetCollection(namespace: string, shown?: boolean): void;
 
   /**
-   * Tells the shard how a collection is sharded, or `undefined` that it is not (any more). From then on document keys
-   * of updates, replacements and deletes hold the shard key before `_id`.
+   * Sets the sharding of a collection. Undefined for an unsharded one. From then on document keys of updates,
+   * replacements and deletes hold the shard key before `_id`.
    */
   setShardKey(namespace: string, key: Doc | undefined): void;
 
   /**
-   * Takes note that the shard coordinates a transaction that is decided to commit.
+   * Records that the shard coordinates a transaction with a commit decision.
    * @param transaction a command of it
    * @param participants how many commit; 0 when all have
    */
@@ -154,8 +152,9 @@ export interface ShardAccess {
   /** Live documents of a collection that `wanted` accepts, in natural order. */
   documents(namespace: string, wanted: (document: Uint8Array) => boolean): Uint8Array[];
   /**
-   * Stores documents that a chunk migration brings; no change events (`fromMigrate`).
-   * @throws CommandError 11000 on a duplicate key, 112 when a running transaction holds one of the keys; some documents may be there then
+   * Stores documents of a chunk migration, without change events (`fromMigrate`).
+   * @throws CommandError 11000 on a duplicate key, 112 when a running transaction holds one of the keys; some documents
+   * may be stored then
    */
   receiveMigrated(namespace: string, documents: readonly Uint8Array[]): void;
   /** Waits for running transactions that wrote to a collection. @throws CommandError 24 when they exceed the limit */

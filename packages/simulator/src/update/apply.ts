@@ -69,7 +69,8 @@ function refuseDollars(replacement: Doc): void {
   for (const name of replacement.keys()) {
     if (name.startsWith('$')) {
       throw dollarPrefixed(
-        `The dollar ($) prefixed field '${name}' in '${name}' is not allowed in the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.`,
+        `The dollar ($) prefixed field '${name}' in '${name}' is not allowed in the context of an update's ` +
+          'replacement document. Consider using an aggregation pipeline with $replaceWith.',
       );
     }
   }
@@ -107,7 +108,8 @@ function withIdFirst(before: Doc, after: Doc, isWhole: boolean): Doc {
 function alteredId(isWhole: boolean, given: Value): CommandError {
   return isWhole
     ? immutableId(
-        `After applying the update, the (immutable) field '_id' was found to have been altered to _id: ${valueText(given)}`,
+        `After applying the update, the (immutable) field '_id' was found to have been altered to _id: ` +
+          valueText(given),
       )
     : immutableId("Performing an update on the path '_id' would modify the immutable field '_id'");
 }

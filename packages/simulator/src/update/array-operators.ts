@@ -55,7 +55,8 @@ function compilePush(operand: Value, { options: { collation } }: OperandSite): C
   return ({ present, path, id }) => {
     if (present === undefined || Array.isArray(present)) return change(present ?? []);
     throw badValue(
-      `The field '${path}' must be an array but is of type ${typeName(present)} in document {_id: ${valueText(id ?? null)}}`,
+      `The field '${path}' must be an array but is of type ${typeName(present)} in document {_id: ` +
+        `${valueText(id ?? null)}}`,
     );
   };
 }

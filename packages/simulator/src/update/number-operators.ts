@@ -47,7 +47,8 @@ function exact(operator: string, result: NumberValue, { present, id }: LeafSite,
   if (result._bsontype !== 'Double' || !isNumber(present) || !isWhole(present) || !isWhole(by)) return result;
   const type = present._bsontype === 'Int32' ? 'NumberInt' : 'NumberLong';
   throw badValue(
-    `Failed to apply ${operator} operations to current value ((${type})${valueText(present)}) for document {_id: ${valueText(id ?? null)}}`,
+    `Failed to apply ${operator} operations to current value ((${type})${valueText(present)}) for document ` +
+      `{_id: ${valueText(id ?? null)}}`,
   );
 }
 
@@ -63,14 +64,16 @@ function numericOperand(operand: Value, path: string, verb: string): NumberValue
 function numericField({ present, name, id }: LeafSite, operator: string): NumberValue {
   if (isNumber(present)) return present;
   throw typeMismatch(
-    `Cannot apply ${operator} to a value of non-numeric type. {_id: ${valueText(id ?? null)}} has the field '${name}' of non-numeric type ${typeName(present)}`,
+    `Cannot apply ${operator} to a value of non-numeric type. {_id: ${valueText(id ?? null)}} has the field ` +
+      `'${name}' of non-numeric type ${typeName(present)}`,
   );
 }
 
 function compileBits(operand: Value): Change {
   if (!(operand instanceof Map))
     throw badValue(
-      `The $bit modifier is not compatible with a ${typeName(operand)}. You must pass in an embedded document: {$bit: {field: {and/or/xor: #}}`,
+      `The $bit modifier is not compatible with a ${typeName(operand)}. You must pass in an embedded document: ` +
+        '{$bit: {field: {and/or/xor: #}}',
     );
   const steps = [...operand].map(([operation, bits]) => bitStep(operation, bits));
   if (steps.length === 0)
@@ -78,7 +81,8 @@ function compileBits(operand: Value): Change {
   return ({ present = new Int32(0), name, id }) => {
     if (!isNumber(present) || !isWhole(present)) {
       throw badValue(
-        `Cannot apply $bit to a value of non-integral type._id: ${valueText(id ?? null)} has the field ${name} of non-integer type ${typeName(present)}`,
+        `Cannot apply $bit to a value of non-integral type._id: ${valueText(id ?? null)} has the field ${name} ` +
+          `of non-integer type ${typeName(present)}`,
       );
     }
     return steps.reduce((value: NumberValue, step) => step(value), present);
@@ -90,7 +94,8 @@ function bitStep(operation: string, bits: Value): (value: NumberValue) => Number
   const shown = `{${operation}: ${valueText(bits)}}`;
   if (apply === undefined)
     throw badValue(
-      `The $bit modifier only supports 'and', 'or', and 'xor', not '${operation}' which is an unknown operator: ${shown}`,
+      `The $bit modifier only supports 'and', 'or', and 'xor', not '${operation}' which is an unknown ` +
+        `operator: ${shown}`,
     );
   if (!isNumber(bits) || !isWhole(bits))
     throw badValue(
@@ -108,7 +113,8 @@ const bitOperations: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> 
 function currentDate(operand: Value, now: DateTime | undefined, clusterTime: Timestamp | undefined): Value {
   if (typeof operand !== 'boolean' && !(operand instanceof Map)) {
     throw badValue(
-      `${typeName(operand)} is not valid type for $currentDate. Please use a boolean ('true') or a $type expression ({$type: 'timestamp/date'}).`,
+      `${typeName(operand)} is not valid type for $currentDate. Please use a boolean ('true') or a $type ` +
+        `expression ({$type: 'timestamp/date'}).`,
     );
   }
   const unknown = operand instanceof Map ? [...operand.keys()].find((name) => name !== '$type') : undefined;

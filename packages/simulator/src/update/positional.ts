@@ -63,7 +63,7 @@ export class PositionalPaths {
   ) {}
 
   /**
-   * The indexes a positional component means.
+   * The indexes of a positional component.
    * @param path dotted path of the array
    * @throws CommandError 2 when the query matched no element
    */
@@ -108,12 +108,14 @@ function filterName(filter: Doc): string {
     throw failedToParse('Cannot use an expression without a top-level field name in arrayFilters');
   if (!IDENTIFIER.test(name)) {
     throw badValue(
-      `Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '${name}'`,
+      'Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric string ' +
+        `beginning with a lowercase letter, found '${name}'`,
     );
   }
   if (other !== undefined)
     throw failedToParse(
-      `Error parsing array filter :: caused by :: Expected a single top-level field name, found '${name}' and '${other}'`,
+      `Error parsing array filter :: caused by :: Expected a single top-level field name, found '${name}' and ` +
+        `'${other}'`,
     );
   return name;
 }

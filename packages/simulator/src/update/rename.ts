@@ -51,6 +51,7 @@ export function refuseArrays(before: Doc, path: string, role: 'source' | 'destin
   if (innermost === undefined) return;
   const id = before.has('_id') ? `_id: ${valueText(before.get('_id') ?? null)}` : 'no id';
   throw badValue(
-    `The ${role} field cannot be an array element, '${path}' in doc with ${id} has an array field called '${innermost}'`,
+    `The ${role} field cannot be an array element, '${path}' in doc with ${id} has an array field called ` +
+      `'${innermost}'`,
   );
 }

@@ -85,7 +85,8 @@ function unknownModifier(operator: string): CommandError {
 
 function notAnObject(operator: string, fields: Value): CommandError {
   return failedToParse(
-    `Modifiers operate on fields but we found type ${typeName(fields)} instead. For example: {$mod: {<field>: ...}} not {${operator}: ${valueText(fields)}}`,
+    `Modifiers operate on fields but we found type ${typeName(fields)} instead. For example: {$mod: {<field>: ` +
+      `...}} not {${operator}: ${valueText(fields)}}`,
   );
 }
 

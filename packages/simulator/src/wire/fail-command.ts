@@ -33,7 +33,7 @@ export class FailCommand {
 
   /**
    * Runs a command under the fail point.
-   * @param internal true for a command that another node of the cluster sends
+   * @param internal true for a command from another node of the cluster
    * @throws CommandError as set by `errorCode`; ConnectionClosedByFailPoint for `closeConnection`
    */
   async apply(request: CommandRequest, run: () => Promise<Doc>, internal = false): Promise<Doc> {

@@ -32,9 +32,9 @@ export class FailPoint {
   constructor(private readonly random: () => number = Math.random) {}
 
   /**
-   * Takes a `configureFailPoint`.
+   * Applies a `configureFailPoint`.
    * @returns the reply: how often the point has acted since the node started
-   * @throws CommandError 20 without a mode, 2 and 14 for modes that do not exist
+   * @throws CommandError 20 without a mode, 2 and 14 for unknown modes
    */
   configure(body: Doc): Doc {
     const data = body.get('data');
@@ -62,8 +62,8 @@ export class FailPoint {
   }
 
   /**
-   * Reaches the point: counts, and says with which data it acts.
-   * @param concerns occasions that the data does not mean are not counted
+   * Reaches the point: counts, and returns the data with which it acts.
+   * @param concerns occasions outside of the data do not count
    * @returns undefined when it does not act
    */
   enter(concerns: (data: Doc) => boolean = () => true): Doc | undefined {
@@ -76,7 +76,7 @@ export class FailPoint {
   }
 
   /**
-   * Waits until the point has acted so many times (`waitForFailPoint`).
+   * Waits until the point has acted this many times (`waitForFailPoint`).
    * @throws CommandError 50 after the time limit
    */
   async entered(times: number, limitMs: number): Promise<void> {

@@ -64,8 +64,9 @@ export class FailPoints {
   }
 
   /**
-   * Answers `configureFailPoint`, `waitForFailPoint` and `getParameter` of `failpoint.<name>`; undefined for all other commands.
-   * @throws CommandError 13 outside of the database admin; 266 for a point that does not exist here; 59 without test commands
+   * Answers `configureFailPoint`, `waitForFailPoint` and `getParameter` of `failpoint.<name>`. Undefined for all other
+   * commands.
+   * @throws CommandError 13 outside of the database admin; 266 for an unknown point; 59 without test commands
    */
   answer(request: CommandRequest): Doc | Promise<Doc> | undefined {
     const { name, body } = request;

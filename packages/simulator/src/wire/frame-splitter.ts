@@ -12,8 +12,8 @@ export class FrameSplitter {
   #length: number | undefined;
 
   /**
-   * @param chunk bytes as they came in
-   * @returns the messages that are complete now, header included
+   * @param chunk bytes as received
+   * @returns the complete messages, header included
    * @throws ProtocolError when a message is longer than `messageBytesMax` or shorter than a header
    */
   push(chunk: Buffer): Buffer[] {

@@ -31,7 +31,8 @@ export class LinkFaults {
 
   /**
    * Cuts the connection that crosses a number of bytes, counted over all connections from now on.
-   * @param direction as the node sees it: a message `received` in part is never executed; of one `sent` in part the effect remains
+   * @param direction as the node sees it: a message `received` in part is never executed; one `sent` in part has taken
+   * effect
    */
   cutAfterBytes(bytes: number, direction: Cut['direction'] = 'sent'): void {
     this.#cut = { direction, bytesLeft: bytes, command: undefined };

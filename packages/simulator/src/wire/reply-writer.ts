@@ -29,7 +29,7 @@ export class ReplyWriter {
 
   /**
    * Sends a message.
-   * @param command name of the command that it answers
+   * @param command name of the answered command
    * @returns false when a fault cut the connection within it
    */
   async send(prefix: Buffer, body: Buffer, form: ReplyForm, command: string): Promise<boolean> {

@@ -28,8 +28,8 @@ export class WireServer {
   }
 
   /**
-   * Opens a port before its node exists, because a node wants to know its port. Connections that come before it are closed.
-   * @param node gives the node, undefined while there is none; asked once per connection
+   * Opens a port before its node exists, because a node needs to know its port. Earlier connections are closed.
+   * @param node returns the node, undefined while there is none; called once per connection
    * @param port 0 takes any free one
    */
   static async listen(host: string, port: number, node: () => ServedNode | undefined): Promise<WireServer> {

@@ -23,7 +23,8 @@ export const excusedSteps: readonly ExcusedStep[] = [
   {
     step: '13-orphans:11',
     reason:
-      'The recorded balancer had just spread the 1024 chunks of config.system.sessions, whose ranges wait for clean-up too.',
+      'The recorded balancer had just spread the 1024 chunks of config.system.sessions, whose ranges wait for ' +
+      'clean-up too.',
   },
   { step: '03-crud:28', reason: timeSeries },
   { step: '03-crud:29', reason: timeSeries },

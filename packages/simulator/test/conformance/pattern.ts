@@ -5,8 +5,8 @@ export interface Pattern {
   /** What stands in the value's place while replies are compared. */
   readonly name: string;
   /**
-   * Fields it covers, as paths inside a reply: `.` between names, `[]` for the elements of an array, `*` for a part of one name,
-   * `**` for names at any depth. Field names made of an address are written `{host}`.
+   * Fields it covers, as paths inside a reply: `.` between names, `[]` for the elements of an array, `*` for a part of
+   * one name, `**` for names at any depth. Field names made of an address are written `{host}`.
    */
   readonly paths: readonly string[];
   /** Steps it covers, by what they ask; none: all. */

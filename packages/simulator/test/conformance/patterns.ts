@@ -159,14 +159,20 @@ export const patterns: readonly Pattern[] = [
     subjects: ['abortTransaction'],
     covers: { omitted: true },
     reason:
-      'The router ignores shards that answer after another one has failed, so it does not know whether they have written.',
+      'The router ignores shards that answer after another one has failed, so it does not know whether they ' +
+      'have written.',
   },
   {
     name: 'ABORTED',
     paths: ['errmsg'],
     subjects: ['commitTransaction'],
     covers: {
-      text: /^(?:Transaction was aborted :: caused by :: from shard shard\d :: caused by :: Transaction \d+ has been aborted\.|Recovering the transaction's outcome found the transaction aborted)$/g,
+      text: new RegExp(
+        '^(?:Transaction was aborted :: caused by :: from shard shard\\d :: caused by :: ' +
+          'Transaction \\d+ has been aborted\\.|' +
+          "Recovering the transaction's outcome found the transaction aborted)$",
+        'g',
+      ),
     },
     reason: 'A repeated commit meets the coordinator of the first one, or what it has left.',
   },
@@ -187,7 +193,11 @@ export const patterns: readonly Pattern[] = [
     name: 'HOST',
     paths: ['errmsg'],
     covers: {
-      text: /(?<=^Encountered error from )(?:<shard\d>|127\.0\.0\.1:\d+)(?= during a transaction :: caused by :: (?:Transaction \d+ has been aborted\.$|WriteConflict error: ))/g,
+      text: new RegExp(
+        '(?<=^Encountered error from )(?:<shard\\d>|127\\.0\\.0\\.1:\\d+)(?= during a transaction :: caused by :: ' +
+          '(?:Transaction \\d+ has been aborted\\.$|WriteConflict error: ))',
+        'g',
+      ),
     },
     reason:
       'Of several participants that have aborted a transaction, or conflict with another one, the first to answer.',

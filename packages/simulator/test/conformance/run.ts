@@ -36,7 +36,8 @@ function printScore(score: FileScore, isShowing: boolean): void {
 function printStep({ step, answered, differences }: PlayedStep, isShowing: boolean): void {
   const reason = excuseOf(step);
   print(
-    `  step ${step.step} on ${step.on ?? step.who ?? ''}: ${shortened(step.command, commandCharacters)}${reason === undefined ? '' : ` (excused: ${reason})`}`,
+    `  step ${step.step} on ${step.on ?? step.who ?? ''}: ` +
+      `${shortened(step.command, commandCharacters)}${reason === undefined ? '' : ` (excused: ${reason})`}`,
   );
   for (const difference of differences.slice(0, isShowing ? differences.length : shownDifferences))
     printDifference(difference);

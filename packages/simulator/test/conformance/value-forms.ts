@@ -36,13 +36,13 @@ function isObjectId(value: Json): boolean {
  * and its key.
  */
 export function isBatchToken(value: Json): boolean {
-  return (
-    typeof value === 'string' &&
-    /^82[0-9A-F]{16}2B02(?:29|2C0100)(?:29|2B[0-9A-F]{2}|2C[0-9A-F]{4})6[EF](?:5A1004[0-9A-F]{32}(?:46[0-9A-F]+)?)?04$/.test(
-      value,
-    )
-  );
+  return typeof value === 'string' && batchToken.test(value);
 }
+
+const batchToken = new RegExp(
+  '^82[0-9A-F]{16}2B02(?:29|2C0100)(?:29|2B[0-9A-F]{2}|2C[0-9A-F]{4})6[EF]' +
+    '(?:5A1004[0-9A-F]{32}(?:46[0-9A-F]+)?)?04$',
+);
 
 /** Between the earliest second of a run and those that begin with 7fff, as election ids do. */
 function isSecondOfRun(seconds: number): boolean {
@@ -102,8 +102,10 @@ export function isValue(): boolean {
   return true;
 }
 
-const extendedType =
-  /^\$(?:numberInt|numberLong|numberDouble|numberDecimal|oid|symbol|undefined|minKey|maxKey|date|timestamp|binary|regularExpression|code|dbPointer)$/;
+const extendedType = new RegExp(
+  '^\\$(?:numberInt|numberLong|numberDouble|numberDecimal|oid|symbol|undefined|minKey|maxKey|' +
+    'date|timestamp|binary|regularExpression|code|dbPointer)$',
+);
 
 /** Whether an object stands for a value of another type, by the names of canonical extended JSON. */
 export function isExtended(value: Readonly<Record<string, Json>>): boolean {

@@ -31,7 +31,7 @@ describe('the balancer', () => {
     return cluster.catalog.sharded(`db.${name}`).chunks.chunks.map(({ shard }) => shard);
   }
 
-  it('moves chunks round by round until they are even, and tells so', async () => {
+  it('moves chunks round by round until they are balanced, and reports it', async () => {
     await start();
     await sharded('c', 4);
     const status = (): Promise<Document> => client.db('admin').command({ balancerCollectionStatus: 'db.c' });
@@ -124,7 +124,7 @@ describe('the balancer', () => {
     expect(owners('c')).toEqual(['shard1', 'shard0']);
   });
 
-  it('raises the version of the first chunk at a rename, and leaves since when shards own theirs (recorded on 5.0.7)', async () => {
+  it('raises the version of the first chunk at a rename, and keeps ownership times (recorded)', async () => {
     await start();
     await sharded('c', 3);
     const rows = async () => {

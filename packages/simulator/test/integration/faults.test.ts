@@ -72,7 +72,7 @@ describe('failCommand', () => {
     await session.endSession();
   });
 
-  it('tells of a write concern that failed though the write happened', async () => {
+  it('reports a failed write concern of a write that happened', async () => {
     const writeConcernError = { code: 91, errmsg: 'shutting down' };
     await client.db('admin').command(failPoint({ failCommands: ['insert'], writeConcernError }));
     await expect(client.db('faults').command({ insert: 'concern', documents: [{ _id: 1 }] })).rejects.toMatchObject({
@@ -102,7 +102,7 @@ describe('failCommand', () => {
     await admin.command({ configureFailPoint: 'failCommand', mode: 'off' });
   });
 
-  it('reaches what routers send only when told to', async () => {
+  it('applies to commands of routers on request only', async () => {
     const data = { failCommands: ['insert'], errorCode: 11000 };
     await shard0.db('admin').command(failPoint(data, 'alwaysOn'));
     await client.db('faults').collection<Item>('internal').insertOne({ _id: 1, k: 1 });

@@ -212,7 +212,7 @@ describe('faults of nodes', () => {
     await stream.close();
   });
 
-  it('goes on with a merged stream after a shard restarts', async () => {
+  it('continues a merged stream after a shard restarts', async () => {
     const stream = client.watch([], { maxAwaitTimeMS: 100 });
     await stream.tryNext();
     await items().insertOne({ _id: 1, k: 1 });

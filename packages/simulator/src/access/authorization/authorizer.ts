@@ -35,10 +35,7 @@ export class Authorizer {
     return this.known.has(name) && hasCommand(this.catalog.version, name);
   }
 
-  /**
-   * Checks a command before it runs.
-   * @throws CommandError 13 for what the caller has no right to
-   */
+  /** Checks a command before it runs. @throws CommandError 13 without the privilege */
   async check(login: Login, request: CommandRequest): Promise<void> {
     const needs = declaredNeeds.get(request.name);
     if (!this.#knows(request.name) || needs === 'open') return;

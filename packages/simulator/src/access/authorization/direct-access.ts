@@ -45,6 +45,7 @@ export function refuseDirectAccess({ name, db }: CommandRequest, privileges: Pri
   throw new CommandError(
     13,
     'Unauthorized',
-    'You are connecting to a sharded cluster improperly by connecting directly to a shard. Please connect to the cluster via a router (mongos).',
+    'You are connecting to a sharded cluster improperly by connecting directly to a shard. Please connect to ' +
+      'the cluster via a router (mongos).',
   );
 }

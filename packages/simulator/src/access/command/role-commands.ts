@@ -13,7 +13,7 @@ function namedRole({ db, body, name }: CommandRequest): RoleName {
   return { role: requiredText(body, name), db };
 }
 
-/** `createRole`. Throws CommandError 51002 when there is such a role, built in or not. */
+/** `createRole`. @throws CommandError 51002 for an existing role, built in or not */
 export async function createRole(catalog: UserCatalog, request: CommandRequest): Promise<Doc> {
   const name = namedRole(request);
   if (name.role === '') throw new CommandError(2, 'BadValue', 'Role name must be non-empty');

@@ -65,7 +65,7 @@ export async function updateUser(catalog: UserCatalog, request: CommandRequest):
   return new Map();
 }
 
-/** `dropUser`. Throws CommandError 11 when there is no such user. */
+/** `dropUser`. @throws CommandError 11 for an unknown user */
 export async function dropUser(catalog: UserCatalog, request: CommandRequest): Promise<Doc> {
   const name = namedUser(request);
   const gone = await catalog.dropUsers(doc(['user', name.user], ['db', name.db]));

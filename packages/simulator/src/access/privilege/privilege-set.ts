@@ -83,7 +83,7 @@ function shownActions(actions: ReadonlySet<string>): string[] {
     .sort((a, b) => (place(a) < place(b) ? -1 : 1));
 }
 
-/** Privileges as clients write them. Throws CommandError 9 for malformed ones. */
+/** Privileges in the form of commands. @throws CommandError 9 for malformed ones */
 export function readPrivileges(value: Value | undefined): Privilege[] {
   const list = Array.isArray(value) ? value : [];
   return list.map((each) => {

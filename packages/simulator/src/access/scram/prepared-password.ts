@@ -4,9 +4,11 @@ import { CommandError } from '../../node/command.js';
 const spaces = /[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000]/gu;
 const nothing = /\u00ad|\u034f|\u1806|[\u180b-\u180d]|\u200c|\u200d|\u2060|[\ufe00-\ufe0f]|\ufeff/gu;
 /** Control, private use, non-character and unassigned-like characters that no password may hold (tables C.2 to C.9). */
-const prohibited =
-  // eslint-disable-next-line no-control-regex -- it looks for control characters
-  /[\u0000-\u001f\u007f-\u009f\u06dd\u070f\u180e\u2028\u2029\u2061-\u2063\u206a-\u206f\ufff9-\ufffd\ue000-\uf8ff\ufdd0-\ufdef]/u;
+const prohibited = new RegExp(
+  '[\\u0000-\\u001f\\u007f-\\u009f\\u06dd\\u070f\\u180e\\u2028\\u2029' +
+    '\\u2061-\\u2063\\u206a-\\u206f\\ufff9-\\ufffd\\ue000-\\uf8ff\\ufdd0-\\ufdef]',
+  'u',
+);
 
 /**
  * A password as SCRAM-SHA-256 uses it (SASLprep, RFC 4013).

@@ -22,7 +22,7 @@ export class ScramConversation {
 
   /**
    * Checks the client's last message.
-   * @returns the server's last message, by which the client knows the server; undefined when the proof does not hold
+   * @returns the server's last message, which authenticates the server; undefined for a wrong proof
    */
   finish(text: string): string | undefined {
     const final = readClientFinal(text);

@@ -122,7 +122,8 @@ function wholeFrom(value: Value, target: string, limit: number): number {
     throw new CommandError(
       241,
       'ConversionFailure',
-      `Attempt to convert ${Number.isNaN(number) ? 'NaN' : 'infinity'} value to integer type in $convert with no onError value`,
+      `Attempt to convert ${Number.isNaN(number) ? 'NaN' : 'infinity'} value to integer type in $convert with ` +
+        'no onError value',
     );
   }
   const whole = Math.trunc(number);

@@ -53,7 +53,8 @@ function arrayToObject(value: Value | undefined): Value {
     if (typeof name !== 'string')
       throw located(
         40395,
-        `$arrayToObject requires an array of key-value pairs, where the key must be of type string. Found key type: ${typeName(name)}`,
+        '$arrayToObject requires an array of key-value pairs, where the key must be of type string. Found key ' +
+          `type: ${typeName(name)}`,
       );
     doc.set(name, field ?? null);
   }
@@ -112,5 +113,7 @@ function constantName(field: Value | undefined, operator: string): string {
 }
 
 function notAllowedHere(path: string): string {
-  return `'${path}' is a field path reference which is not allowed in this context. Did you mean {$literal: '${path}'}?`;
+  return (
+    `'${path}' is a field path reference which is not allowed in this context. Did you mean {$literal: ` + `'${path}'}?`
+  );
 }

@@ -262,7 +262,10 @@ function refuseUniqueBesideKey({ key, namespace, uuid }: ShardedCollection, shar
     if (isId || (key.hashedIndex < 0 && key.isPrefixOf(fields))) continue;
     if (shard.access.collection(namespace)?.indexes.some((index) => index.get('name') === spec.get('name')) === true)
       continue;
-    const shown = `Index build failed: ${uuidText(new UUID().buffer)}: Collection ${namespace} ( ${uuidText(uuid.buffer)} ) :: caused by :: cannot create unique index over ${documentText(fields)} with shard key pattern ${documentText(key.doc)}`;
+    const shown =
+      `Index build failed: ${uuidText(new UUID().buffer)}: Collection ${namespace} ( ${uuidText(uuid.buffer)} ) ` +
+      `:: caused by :: cannot create unique index over ${documentText(fields)} with shard key pattern ` +
+      documentText(key.doc);
     throw new CommandError(67, 'CannotCreateIndex', shown);
   }
 }

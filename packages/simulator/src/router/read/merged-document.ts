@@ -45,10 +45,13 @@ export function refuseTooLargeToOrder(document: Value, key: Doc): void {
   const beside = encodeElement(sortKeyName, [...key.values()]).length;
   if (bytes + beside <= documentBytesMax) return;
   const size = bytes + beside;
-  const message = `BSONObj size: ${size} (0x${size.toString(16).toUpperCase()}) is invalid. Size must be between 0 and ${documentBytesMax}(16MB)`;
+  const message =
+    `BSONObj size: ${size} (0x${size.toString(16).toUpperCase()}) is invalid. Size must be between 0 and ` +
+    `${documentBytesMax}(16MB)`;
   throw new CommandError(
     10334,
     'BSONObjectTooLarge',
-    `Encountered non-retryable error during query :: caused by :: Executor error during find command :: caused by :: ${message}`,
+    'Encountered non-retryable error during query :: caused by :: Executor error during find command :: caused ' +
+      `by :: ${message}`,
   );
 }

@@ -61,10 +61,7 @@ export class Balancer {
     );
   }
 
-  /**
-   * Makes one round now, if the settings allow it.
-   * @returns how many chunks were moved
-   */
+  /** Runs one round now, if the settings allow it. @returns the number of moved chunks */
   async round(): Promise<number> {
     this.#round ??= this.#balance().finally(() => {
       this.#round = undefined;

@@ -51,7 +51,8 @@ export async function splitCommand(context: RouterContext, request: CommandReque
   if (compareKeys(chunk.min, at) === 0) {
     const [min, max] = [chunk.min, chunk.max].map((key) => documentText(collection.key.boundDocument(key)));
     throw errorWithoutCode(
-      `new split key ${documentText(collection.key.boundDocument(at))} is a boundary key of existing chunk [${min ?? ''},${max ?? ''})`,
+      `new split key ${documentText(collection.key.boundDocument(at))} is a boundary key of existing chunk ` +
+        `[${min ?? ''},${max ?? ''})`,
     );
   }
   refuseNoHash(collection, chunk, at);
@@ -66,7 +67,9 @@ function refuseNoHash({ key }: ShardedCollection, chunk: Chunk, at: KeyValues): 
   if (key.hashedIndex < 0 || isHashBound(value)) return;
   const [min, max] = [chunk.min, chunk.max].map((bound) => documentText(key.boundDocument(bound)));
   const point = `${key.fields[key.hashedIndex] ?? ''}: ${valueText(value)}`;
-  const rule = `splitChunk cannot split chunk [${min ?? ''}, ${max ?? ''}), split point ${point}Value of type '${typeName(value)}' is not allowed for hashed fields`;
+  const rule =
+    `splitChunk cannot split chunk [${min ?? ''}, ${max ?? ''}), split point ${point}Value of type ` +
+    `'${typeName(value)}' is not allowed for hashed fields`;
   throw new CommandError(cannotSplit, errorName(cannotSplit), `split failed :: caused by :: ${rule}`);
 }
 
@@ -148,7 +151,9 @@ export async function mergeChunksCommand(context: RouterContext, request: Comman
     (chunk) => chunk.shard === shard && compareKeys(chunk.min, min) >= 0 && compareKeys(chunk.min, max) < 0,
   );
   if (!fills(chunks, min, max)) {
-    const cause = `could not merge chunks, shard ${shard} does not contain a sequence of chunks that exactly fills the range ${rangeText(collection, min, max)}`;
+    const cause =
+      `could not merge chunks, shard ${shard} does not contain a sequence of chunks that exactly fills the range ` +
+      rangeText(collection, min, max);
     throw new CommandError(20, 'IllegalOperation', `Failed to commit chunk merge :: caused by :: ${cause}`);
   }
   if (chunks.length > 1) await mergeChunks(context.catalog, collection, chunks);

@@ -167,9 +167,12 @@ function refuseTooLarge(
   const bytes = documents.reduce((sum, document) => sum + document.length, 0);
   if (bytes <= bytesMax * tooLargeFactor) return;
   const average = Math.max(1, Math.floor(bytes / documents.length));
-  const range = `${documentText(collection.key.boundDocument(chunk.min))} -> ${documentText(collection.key.boundDocument(chunk.max))}`;
+  const range =
+    `${documentText(collection.key.boundDocument(chunk.min))} -> ` +
+    documentText(collection.key.boundDocument(chunk.max));
   const message =
-    `Cannot move chunk: the maximum number of documents for a chunk is ${Math.floor((bytesMax / average) * tooLargeFactor)}, ` +
+    'Cannot move chunk: the maximum number of documents for a chunk is ' +
+    `${Math.floor((bytesMax / average) * tooLargeFactor)}, ` +
     `the maximum chunk size is ${bytesMax}, average document size is ${average}. ` +
     `Found ${documents.length} documents in chunk  ns: ${collection.namespace} ${range}`;
   throw new CommandError(153, 'ChunkTooBig', message);

@@ -17,7 +17,8 @@ export async function enableShardingCommand(context: RouterContext, request: Com
       48,
       'NamespaceExists',
       context.version.atLeast(5, 0)
-        ? `Database ${name} could not be created :: caused by :: database already created on a primary which is different from ${primary}`
+        ? `Database ${name} could not be created :: caused by :: database already created on a primary which is ` +
+            `different from ${primary}`
         : `database already created on a primary which is different from: ${primary}`,
     );
   }

@@ -32,10 +32,7 @@ interface PendingRange {
 export class RangeDeletions {
   readonly #pending = new Set<PendingRange>();
 
-  /**
-   * Schedules the clean-up of a range on the shard that gave it away.
-   * @returns resolves when the range is clean
-   */
+  /** Schedules the cleanup of a range on the shard that gave it away. @returns resolves when the range is clean */
   async schedule(
     shard: ClusterShard,
     collection: ShardedCollection,
@@ -71,8 +68,8 @@ export class RangeDeletions {
   }
 
   /**
-   * Cleans up what lies in a range, before chunks come back to the shard.
-   * @throws CommandError 120 when the clean-up is suspended, or cursors need the documents for too long
+   * Cleans up a range before chunks come back to the shard.
+   * @throws CommandError 120 when the cleanup is suspended, or cursors need the documents for too long
    */
   async cleanNow(shard: ClusterShard, namespace: string, min: KeyValues, max: KeyValues): Promise<void> {
     const overlapping = this.#of(shard, namespace).filter(

@@ -20,7 +20,8 @@ export async function refineShardKeyCommand(context: RouterContext, request: Com
     throw new CommandError(
       72,
       'InvalidOptions',
-      `refineCollectionShardKey shard key ${documentText(key.doc)} does not extend the current shard key ${documentText(collection.key.doc)}`,
+      `refineCollectionShardKey shard key ${documentText(key.doc)} does not extend the current shard key ` +
+        documentText(collection.key.doc),
     );
   }
   const holder = context.catalog.shard(collection.chunks.shards[0] ?? '');

@@ -60,7 +60,8 @@ async function shardableDatabase(context: RouterContext, name: string): Promise<
 function refuseUniqueHashes(key: ShardKeyPattern, unique: boolean): void {
   if (!unique || key.hashedIndex < 0) return;
   const rule =
-    "Hashed shard keys cannot be declared unique. It's possible to ensure uniqueness on the hashed field by declaring an additional (non-hashed) unique index on the field.";
+    "Hashed shard keys cannot be declared unique. It's possible to ensure uniqueness on the hashed field by " +
+    'declaring an additional (non-hashed) unique index on the field.';
   throw invalidOptions(rule);
 }
 
@@ -72,7 +73,8 @@ function refuseChunkCount(body: Doc, key: ShardKeyPattern, before: CollectionFac
     );
   if (key.hashedIndex > 0 && !isTrue(body.get('presplitHashedZones'))) {
     throw invalidOptions(
-      "When the prefix of the hashed shard key is a range field, 'numInitialChunks' can only be used when the 'presplitHashedZones' is true",
+      "When the prefix of the hashed shard key is a range field, 'numInitialChunks' can only be used when the " +
+        "'presplitHashedZones' is true",
     );
   }
 }
@@ -100,7 +102,8 @@ function refuseOtherZones(key: ShardKeyPattern, zones: readonly ZoneRange[]): vo
     const shown = `${documentText(minDocument)} -->> ${documentText(maxDocument)}`;
     if ([...minDocument.keys()].join() !== key.fields.join()) {
       throw invalidOptions(
-        `the proposed shard key ${documentText(key.doc)} does not match with the shard key of the existing zone ${shown}`,
+        `the proposed shard key ${documentText(key.doc)} does not match with the shard key of the existing ` +
+          `zone ${shown}`,
       );
     }
     const hashes = [minDocument, maxDocument].map((bound) => bound.get(key.fields[key.hashedIndex] ?? '') ?? null);
@@ -119,7 +122,9 @@ function refusePresplit(body: Doc, key: ShardKeyPattern, zones: readonly ZoneRan
     compareKeys(zoneMin(zone), key.globalMin) === 0 &&
     compareKeys(zoneMax(zone), key.globalMax) === 0;
   if (!whole) {
-    const rule = `For hashed prefix shard keys, 'presplitHashedZones' is only supported when there is a single zone defined which covers entire shard key range`;
+    const rule =
+      `For hashed prefix shard keys, 'presplitHashedZones' is only supported when there is a single zone defined ` +
+      'which covers entire shard key range';
     throw new CommandError(31412, 'Location31412', rule);
   }
 }
@@ -146,14 +151,17 @@ export function refuseIndexes(facts: CollectionFacts, key: ShardKeyPattern, isSh
   for (const index of facts.indexes) {
     const fields = docOrEmpty(index.get('key'));
     if (isTrue(index.get('unique')) && !key.isPrefixOf(fields)) {
-      const shown = `can't shard collection '${facts.namespace}' with unique index on ${documentText(fields)} and proposed shard key ${documentText(key.doc)}`;
+      const shown =
+        `can't shard collection '${facts.namespace}' with unique index on ${documentText(fields)} and proposed ` +
+        `shard key ${documentText(key.doc)}`;
       throw invalidOptions(`${shown}. Uniqueness can't be maintained unless shard key is a prefix`);
     }
   }
   const isEmpty = facts.documentCount === 0 && !isSharded;
   if (!isEmpty && !facts.indexes.some((index) => servesKey(index, key))) {
     throw invalidOptions(
-      `Please create an index that starts with the proposed shard key before ${isSharded ? 'refining the shard key of' : 'sharding'} the collection`,
+      'Please create an index that starts with the proposed shard key before ' +
+        `${isSharded ? 'refining the shard key of' : 'sharding'} the collection`,
     );
   }
 }

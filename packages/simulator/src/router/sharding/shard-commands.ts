@@ -58,7 +58,8 @@ export async function addShardCommand(
     throw new CommandError(
       96,
       'OperationFailed',
-      `can't add shard '${wanted}' because a local database '${taken}' exists in another ${context.catalog.database(taken)?.primary ?? ''}`,
+      `can't add shard '${wanted}' because a local database '${taken}' exists in another ` +
+        (context.catalog.database(taken)?.primary ?? ''),
     );
   }
   await context.catalog.addShard(shard);
@@ -126,7 +127,9 @@ function refuseRemoval({ catalog }: RouterContext, shard: ClusterShard): void {
   }
   for (const zone of shard.zones) {
     if (catalog.shardsOfZone(zone).length > 1 || !catalog.isZoneUsed(zone)) continue;
-    const message = `Cannot remove shard ${shard.id} because it is the only shard that belongs to the zone ${zone}, which still has ranges`;
+    const message =
+      `Cannot remove shard ${shard.id} because it is the only shard that belongs to the zone ${zone}, which ` +
+      'still has ranges';
     throw new CommandError(zoneStillInUse, 'ZoneStillInUse', message);
   }
 }

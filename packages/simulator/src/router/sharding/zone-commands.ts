@@ -103,7 +103,9 @@ function refuseNoHashes({ catalog }: RouterContext, namespace: string, min: Doc,
   if (key === undefined || hashed === undefined) return;
   if ([min, max].every((bound) => !bound.has(hashed) || isHashBound(bound.get(hashed) ?? null))) return;
   const shown = `${documentText(min)} -->> ${documentText(max)}`;
-  const rule = `not of type NumberLong, MinKey, or MaxKey which corresponds to a hashed field in the shard key pattern ${documentText(key.doc)}`;
+  const rule =
+    'not of type NumberLong, MinKey, or MaxKey which corresponds to a hashed field in the shard key pattern ' +
+    documentText(key.doc);
   throw new CommandError(72, 'InvalidOptions', `there exists a field in the range ${shown} ${rule}`);
 }
 

@@ -59,8 +59,9 @@ export class ShardOwnership implements RoutedAccess {
   }
 
   /**
-   * Compares the router's picture with the shard's.
-   * @throws CommandError 13388 or 249 when the router must look again; 272 when a transaction reads at a time before the shard got a chunk
+   * Compares the router's routing with the shard's ownership.
+   * @throws CommandError 13388 or 249 when the router must refresh; 272 when a transaction reads at a time before the
+   * shard received a chunk
    */
   refuseStale(): void {
     const { picture } = this.by;

@@ -124,6 +124,7 @@ function canTarget(
 function checkSessionFields(body: Doc): void {
   const number = body.get('txnNumber');
   if (number === undefined || number instanceof Long) return;
-  const wrong = `BSON field 'OperationSessionInfo.txnNumber' is the wrong type '${typeName(number)}', expected type 'long'`;
+  const field = "BSON field 'OperationSessionInfo.txnNumber'";
+  const wrong = `${field} is the wrong type '${typeName(number)}', expected type 'long'`;
   throw new CommandError(14, 'TypeMismatch', wrong);
 }

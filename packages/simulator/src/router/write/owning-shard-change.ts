@@ -146,9 +146,11 @@ const duplicateKeyCode = 11_000;
 /** The failure of a move, in the words of the server's router. */
 function distributedFailure(error: CommandError): CommandError {
   const duplicate =
-    "Failed to update document's shard key field. There is either an orphan for this document or _id for this collection is not globally unique.";
+    "Failed to update document's shard key field. There is either an orphan for this document or _id for this " +
+    'collection is not globally unique.';
   const converted =
-    'Update operation was converted into a distributed transaction because the document being updated would move shards and that transaction failed.';
+    'Update operation was converted into a distributed transaction because the document being updated would ' +
+    'move shards and that transaction failed.';
   const preface = error.code === duplicateKeyCode ? duplicate : converted;
   return new CommandError(
     error.code,

@@ -24,7 +24,7 @@ export function writesLocally(context: RouterContext, db: string, shard: Cluster
   );
 }
 
-/** Writes the results of a pipeline that the router has run. Throws CommandError as the server does. */
+/** Writes the results of a pipeline that the router has run. @throws CommandError as the server does */
 export async function writeOutput(
   context: RouterContext,
   request: CommandRequest,

@@ -71,8 +71,10 @@ function updateShards(
   throw new CommandError(
     72,
     'InvalidOptions',
-    `A {multi:false} update on a sharded collection must contain an exact match on _id (and have the collection default collation) ` +
-      `or target a single shard (and have the simple collation), but this update targeted ${target.shards.length} shards. ` +
+    'A {multi:false} update on a sharded collection must contain an exact match on _id (and have the ' +
+      'collection default collation) ' +
+      'or target a single shard (and have the simple collation), but this update targeted ' +
+      `${target.shards.length} shards. ` +
       `Update request: ${request}, shard key pattern: ${documentText(collection.key.doc)}`,
   );
 }
@@ -129,8 +131,10 @@ function deleteShards(
   throw new CommandError(
     61,
     'ShardKeyNotFound',
-    `A single delete on a sharded collection must contain an exact match on _id (and have the collection default collation) ` +
-      `or contain the shard key (and have the simple collation). Delete request: ${documentText(statementDocument(statement))}, ` +
+    'A single delete on a sharded collection must contain an exact match on _id (and have the collection ' +
+      'default collation) ' +
+      'or contain the shard key (and have the simple collation). Delete request: ' +
+      `${documentText(statementDocument(statement))}, ` +
       `shard key pattern: ${documentText(collection.key.doc)}`,
   );
 }

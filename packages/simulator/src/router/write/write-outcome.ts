@@ -19,10 +19,7 @@ export class WriteOutcome {
     return this.#errors.size > 0;
   }
 
-  /**
-   * Takes the reply of one shard.
-   * @param indexes place in the client's batch of each statement sent there
-   */
+  /** Adds the reply of one shard. @param indexes place in the client's batch of each statement sent there */
   add(shard: string, reply: Doc, indexes: readonly number[]): void {
     this.#n += numberOf(reply.get('n')) ?? 0;
     this.#modified += numberOf(reply.get('nModified')) ?? 0;

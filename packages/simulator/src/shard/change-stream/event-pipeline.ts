@@ -27,7 +27,7 @@ export interface EventPipeline {
   /** The last stage splits large events. */
   readonly splitsEvents: boolean;
   /**
-   * The events that come out for one that goes in. A `fullDocument` that no stage looks at stays as it is.
+   * The events that the stages make of one. A `fullDocument` that no stage reads stays unchanged.
    * @throws CommandError 280 when a stage changes the event's `_id`
    */
   run(event: Doc): Iterable<Doc>;

@@ -219,7 +219,8 @@ export class ShardChangeStream implements ShardStream {
     } else if (resumedAfter === undefined) this.#pending.push(whole);
     else
       throw fatal(
-        'Attempted to resume from a split event fragment, but the event in the resumed stream was not large enough to be split',
+        'Attempted to resume from a split event fragment, but the event in the resumed stream was not large ' +
+          'enough to be split',
       );
   }
 
@@ -261,7 +262,8 @@ function remainingFragments(
   if (resumedAfter === undefined) return fragments;
   if (resumedAfter < fragments.length) return fragments.slice(resumedAfter + 1);
   throw fatal(
-    'Attempted to resume from a split event, but the resumed stream produced a different split. Ensure that the pipeline used to resume is the same as the original',
+    'Attempted to resume from a split event, but the resumed stream produced a different split. Ensure that ' +
+      'the pipeline used to resume is the same as the original',
   );
 }
 

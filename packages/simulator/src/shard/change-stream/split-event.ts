@@ -72,7 +72,9 @@ function groupsOf(fields: readonly SizedField[], fragmentBytesMax: number, token
 }
 
 function tooLarge(bytes: number, bytesMax: number): CommandError {
-  const message = `Splitting change event failed: fragment size ${bytes} is greater than maximum allowed fragment size ${bytesMax}`;
+  const message =
+    `Splitting change event failed: fragment size ${bytes} is greater than maximum allowed fragment size ` +
+    `${bytesMax}`;
   return new CommandError(7182500, 'Location7182500', message);
 }
 

@@ -24,7 +24,8 @@ export function positionLost(lastSeen: bigint): CommandError {
   return new CommandError(
     136,
     'CappedPositionLost',
-    `CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(${lastSeen})`,
+    'CollectionScan died due to position in capped collection being deleted. Last seen record id: ' +
+      `RecordId(${lastSeen})`,
   );
 }
 
@@ -36,8 +37,10 @@ export function tokenNotFound(tokenFound: string): CommandError {
 /** @param found the event's `_id` after a pipeline */
 export function tokenModified(expected: Doc, found: Doc): CommandError {
   return fatal(
-    'Encountered an event whose _id field, which contains the resume token, was modified by the pipeline. Modifying the _id field of an event makes it ' +
-      'impossible to resume the stream from that point. Only transformations that retain the unmodified _id field are allowed. ' +
+    'Encountered an event whose _id field, which contains the resume token, was modified by the pipeline. ' +
+      'Modifying the _id field of an event makes it ' +
+      'impossible to resume the stream from that point. Only transformations that retain the unmodified _id ' +
+      'field are allowed. ' +
       `Expected: ${documentText(expected)} but found: ${documentText(found)}`,
   );
 }
@@ -52,7 +55,8 @@ export function eventTooLarge(bytes: number, bytesMax: number, firstElement: str
   return new CommandError(
     10334,
     'BSONObjectTooLarge',
-    `BSONObj size: ${bytes} (${hex}) is invalid. Size must be between 0 and ${bytesMax}(16MB) First element: ${firstElement}`,
+    `BSONObj size: ${bytes} (${hex}) is invalid. Size must be between 0 and ${bytesMax}(16MB) First element: ` +
+      firstElement,
   );
 }
 
@@ -65,7 +69,8 @@ export function imageMissing(image: 'pre' | 'post', event: Doc): CommandError {
   return new CommandError(
     47,
     'NoMatchingDocument',
-    `Change stream was configured to require a ${image}-image for all ${events} events, but the ${image}-image was not found for event: {${shown.join(', ')}}`,
+    `Change stream was configured to require a ${image}-image for all ${events} events, but the ${image}-image ` +
+      `was not found for event: {${shown.join(', ')}}`,
   );
 }
 

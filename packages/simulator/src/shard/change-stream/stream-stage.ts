@@ -66,7 +66,9 @@ function readFullDocument(operand: Doc, version: ServerVersion): FullDocument {
   if (value === 'default' || value === 'updateLookup') return value;
   if (version.atLeast(6) && (value === 'whenAvailable' || value === 'required')) return value;
   if (version.atLeast(6) || typeof value !== 'string') throw notAmong(value, 'fullDocument');
-  const message = `unrecognized value for the 'fullDocument' option to the $changeStream stage. Expected "default" or "updateLookup", got "${value}"`;
+  const message =
+    `unrecognized value for the 'fullDocument' option to the $changeStream stage. Expected "default" or ` +
+    `"updateLookup", got "${value}"`;
   throw new CommandError(40575, 'Location40575', message);
 }
 
@@ -78,7 +80,8 @@ function readFullDocumentBeforeChange(operand: Doc): FullDocumentBeforeChange {
 
 function notAmong(value: Value, field: string): CommandError {
   return failure.badValue(
-    `Enumeration value '${typeof value === 'string' ? value : valueText(value)}' for field '$changeStream.${field}' is not a valid value.`,
+    `Enumeration value '${typeof value === 'string' ? value : valueText(value)}' for field ` +
+      `'$changeStream.${field}' is not a valid value.`,
   );
 }
 
@@ -128,7 +131,8 @@ export function streamScope(stage: StreamStage, db: string, collection: string |
   if (stage.allChangesForCluster) {
     if (db !== 'admin' || collection !== undefined) {
       throw failure.invalidOptions(
-        "A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with no collection name; found " +
+        "A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with " +
+          'no collection name; found ' +
           `${db}.${collection ?? '$cmd.aggregate'}`,
       );
     }

@@ -19,12 +19,14 @@ export function clusteredIndexOption(version: ServerVersion, body: Doc): Doc | u
   if (!version.atLeast(6, 0)) {
     if (typeof given === 'boolean') return undefined;
     throw failure.typeMismatch(
-      `BSON field 'create.clusteredIndex' is the wrong type '${typeName(given)}', expected types '[bool, long, int, decimal, double']`,
+      `BSON field 'create.clusteredIndex' is the wrong type '${typeName(given)}', expected types '[bool, long, ` +
+        `int, decimal, double']`,
     );
   }
   if (!(given instanceof Map)) {
     const rule =
-      "The 'clusteredIndex' legacy format {clusteredIndex: <bool>} is only supported for specific internal collections and vice versa";
+      "The 'clusteredIndex' legacy format {clusteredIndex: <bool>} is only supported for specific internal " +
+      'collections and vice versa';
     throw new CommandError(5979703, 'Location5979703', rule);
   }
   refuseInvalid(given);

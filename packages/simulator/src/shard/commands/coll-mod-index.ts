@@ -172,6 +172,7 @@ function wantedIndex(collection: Collection, change: Doc): CollectionIndex {
   throw new CommandError(
     181,
     'AmbiguousIndexKeyPattern',
-    `index keyPattern ${wanted} matches ${found.length} indexes, must use index name. Conflicting indexes:${conflicting}`,
+    `index keyPattern ${wanted} matches ${found.length} indexes, must use index name. Conflicting ` +
+      `indexes:${conflicting}`,
   );
 }

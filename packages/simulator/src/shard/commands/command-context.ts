@@ -112,7 +112,8 @@ export function readPoint({ request, participation, state }: CommandContext): Re
   const current = state.options.clock.current();
   if (timeKey(at) > timeKey(current)) {
     throw failure.invalidOptions(
-      `readConcern atClusterTime value must not be greater than the current clusterTime. Requested clusterTime: { ts: ${timeText(at)} }; current clusterTime: { ts: ${timeText(current)} }`,
+      'readConcern atClusterTime value must not be greater than the current clusterTime. Requested ' +
+        `clusterTime: { ts: ${timeText(at)} }; current clusterTime: { ts: ${timeText(current)} }`,
     );
   }
   return { view: { time: timeKey(at), transaction: null }, atClusterTime: at };
@@ -125,7 +126,8 @@ export function refuseSnapshot({ request, participation }: CommandContext): void
     return;
   const shown = new Map<string, Value>([...readConcern, ['provenance', 'clientSupplied']]);
   throw failure.invalidOptions(
-    `Command ${request.name} does not support { readConcern: ${documentText(shown)} } :: caused by :: read concern snapshot not supported`,
+    `Command ${request.name} does not support { readConcern: ${documentText(shown)} } :: caused by :: read ` +
+      'concern snapshot not supported',
   );
 }
 
@@ -143,7 +145,9 @@ function refuseUnreadable({ version }: ShardState, collection: Collection, point
   throw new CommandError(
     246,
     'SnapshotUnavailable',
-    `Unable to read from a snapshot due to pending collection catalog changes; please retry the operation. Snapshot timestamp is ${timeText(atClusterTime)}. Collection minimum is ${timeText(timestampOf(collection.minimumVisibleTime))}`,
+    'Unable to read from a snapshot due to pending collection catalog changes; please retry the operation. ' +
+      `Snapshot timestamp is ${timeText(atClusterTime)}. Collection minimum is ` +
+      timeText(timestampOf(collection.minimumVisibleTime)),
   );
 }
 
@@ -171,7 +175,8 @@ export function optionalNumber({ request }: CommandContext, field: string): numb
   const number = numberOf(value);
   if (number === undefined) {
     throw failure.typeMismatch(
-      `BSON field '${request.name}.${field}' is the wrong type '${typeName(value)}', expected types '[long, int, decimal, double']`,
+      `BSON field '${request.name}.${field}' is the wrong type '${typeName(value)}', expected types '[long, ` +
+        `int, decimal, double']`,
     );
   }
   return number;

@@ -82,7 +82,7 @@ export function create(context: CommandContext): Doc {
   return new Map();
 }
 
-/** What `create` may say of the index on `_id` says nothing new. Throws CommandError 2, 9, 14, 72 or 197. */
+/** Checks `create.idIndex`, which cannot add anything. @throws CommandError 2, 9, 14, 72 or 197 */
 function refuseIdIndex(body: Doc): void {
   const described = body.get('idIndex');
   if (!(described instanceof Map)) return;
@@ -124,7 +124,8 @@ function addClustering(options: Doc, clustered: Doc | undefined, body: Doc): voi
   if (seconds === undefined) return;
   if (clustered === undefined) {
     throw failure.invalidOptions(
-      "'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified",
+      "'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option " +
+        'is specified',
     );
   }
   options.set('expireAfterSeconds', Long.fromNumber(numberOf(seconds) ?? 0));

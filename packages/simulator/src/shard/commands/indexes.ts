@@ -97,7 +97,8 @@ function refuseForeignOptions(version: ServerVersion, spec: Doc): void {
   throw new CommandError(
     197,
     'InvalidIndexSpecificationOption',
-    `Error in specification ${documentText(spec)} :: caused by :: The field '${foreign}' is not valid for an index specification. Specification: ${documentText(spec)}`,
+    `Error in specification ${documentText(spec)} :: caused by :: The field '${foreign}' is not valid for an ` +
+      `index specification. Specification: ${documentText(spec)}`,
   );
 }
 

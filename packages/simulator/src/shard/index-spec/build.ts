@@ -57,7 +57,9 @@ export function buildIndexes(
   } catch (error) {
     collection.secondaryIndexes.splice(before);
     if (!(error instanceof CommandError) || isNew) throw error;
-    const at = `Index build failed: ${attempt.uuid}: Collection ${collection.namespace} ( ${uuidText(collection.uuid.buffer)} )`;
+    const at =
+      `Index build failed: ${attempt.uuid}: Collection ${collection.namespace} ( ` +
+      `${uuidText(collection.uuid.buffer)} )`;
     const how =
       attempt.over === 'empty' ? ` :: caused by :: index build on empty collection failed: ${attempt.uuid}` : '';
     throw new CommandError(
@@ -130,7 +132,8 @@ function refuseInTransaction(collection: Collection, { created, operations }: Ru
   const isEmpty = !operations.some(({ kind, target }) => kind !== 'definition' && target === collection.target);
   if (isNew && isEmpty) return;
   const which = isNew ? 'non-empty' : 'existing';
-  const message = `Cannot create new indexes on ${which} collection ${collection.namespace} in a multi-document transaction.`;
+  const message =
+    `Cannot create new indexes on ${which} collection ${collection.namespace} ` + 'in a multi-document transaction.';
   throw new CommandError(263, 'OperationNotSupportedInTransaction', message);
 }
 
@@ -147,7 +150,8 @@ function refuseSecondText(collection: Collection, spec: Doc): void {
   throw new CommandError(
     85,
     'IndexOptionsConflict',
-    `An equivalent index already exists with a different name and options. Requested index: ${documentText(spec)}, existing index: ${documentText(existing.definition.spec)}`,
+    'An equivalent index already exists with a different name and options. Requested index: ' +
+      `${documentText(spec)}, existing index: ${documentText(existing.definition.spec)}`,
   );
 }
 
@@ -156,7 +160,9 @@ function refuseHashes(collection: Collection, spec: Doc, { uuid, specs, over }: 
   const refusal = hashesRefusal(spec);
   if (refusal === undefined) return;
   const shown = documentText(shownSpec(specs[0] ?? spec));
-  const place = `on namespace${collection.namespace} (${uuidText(collection.uuid.buffer)}). ${specs.length} index specs provided. First index spec: ${shown}`;
+  const place =
+    `on namespace${collection.namespace} (${uuidText(collection.uuid.buffer)}). ${specs.length} index specs ` +
+    `provided. First index spec: ${shown}`;
   const preface =
     over === 'documents'
       ? `Caught exception during index builder (${uuid}) initialization ${place} :: caused by :: `

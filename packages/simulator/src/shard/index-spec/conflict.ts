@@ -19,19 +19,22 @@ export function isPresent(version: ServerVersion, requested: Doc, { indexes }: P
   const named = existing.find((spec) => nameOf(spec) === nameOf(requested));
   const found = named ?? existing.find((spec) => signature(version, spec) === like);
   if (found === undefined) return false;
-  const both = `Requested index: ${documentText(shownSpec(requested))}, existing index: ${documentText(shownSpec(found))}`;
+  const [wanted, present] = [requested, found].map((spec) => documentText(shownSpec(spec)));
+  const both = `Requested index: ${wanted}, existing index: ${present}`;
   if (signature(version, found) !== like) {
     throw new CommandError(
       86,
       'IndexKeySpecsConflict',
-      `An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. ${both}`,
+      'An existing index has the same name as the requested index. When index names are not specified, they ' +
+        `are auto generated and can cause conflicts. Please refer to our documentation. ${both}`,
     );
   }
   const sameOptions = optionsText(requested) === optionsText(found);
   if (sameOptions && named !== undefined) return true;
   if (sameOptions) throw optionsConflict(`Index already exists with a different name: ${nameOf(found)}`);
   throw optionsConflict(
-    `An equivalent index already exists with ${named === undefined ? 'a different name and' : 'the same name but different'} options. ${both}`,
+    'An equivalent index already exists with ' +
+      `${named === undefined ? 'a different name and' : 'the same name but different'} options. ${both}`,
   );
 }
 

@@ -39,7 +39,8 @@ function refuseOtherIdCollation(spec: Doc, ofCollection: Doc | undefined): void 
   );
   if (own === wanted) return;
   throw badValue(
-    `The _id index must have the same collation as the collection. Index collation: ${own ?? ''}, collection collation: ${wanted ?? ''}`,
+    `The _id index must have the same collation as the collection. Index collation: ${own ?? ''}, collection ` +
+      `collation: ${wanted ?? ''}`,
   );
 }
 
@@ -80,7 +81,8 @@ function refuseInvalidExpiry(requested: Doc, key: Doc, expiryMax: number): void 
   const given = requested.get('expireAfterSeconds');
   const seconds = numberOf(given);
   if (given !== undefined && seconds === undefined) {
-    const refusal = `TTL index 'expireAfterSeconds' option must be numeric, but received a type of '${typeName(given)}'`;
+    const rule = "TTL index 'expireAfterSeconds' option must be numeric";
+    const refusal = `${rule}, but received a type of '${typeName(given)}'`;
     throw new CommandError(67, 'CannotCreateIndex', `${refusal}. Index spec: ${documentText(requested)}`);
   }
   if (seconds !== undefined && (seconds < 0 || seconds > expiryMax)) {

@@ -146,7 +146,8 @@ function refuseKey(key: Doc): void {
       throw cannotCreate('A numeric value in a $** index key pattern must be positive.');
     if (number === undefined && typeof order !== 'string') {
       throw cannotCreate(
-        `Values in v:2 index key pattern cannot be of type ${typeName(order)}. Only numbers > 0, numbers < 0, and strings are allowed.`,
+        `Values in v:2 index key pattern cannot be of type ${typeName(order)}. Only numbers > 0, numbers < 0, ` +
+          'and strings are allowed.',
       );
     }
     if (typeof order === 'string' && order !== plugin)
@@ -181,7 +182,8 @@ export function refuseOptions(spec: Doc, key: Doc): void {
   }
   if (spec.get('name') === '_id_')
     throw badValue(
-      `The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: ${documentText(key)}`,
+      `The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: ` +
+        documentText(key),
     );
   if (spec.get('name') === '*') throw badValue("The index name '*' is not valid.");
 }

@@ -124,10 +124,7 @@ export class EntryLog {
     return this.#base + low;
   }
 
-  /**
-   * Cuts off the oldest entry.
-   * @returns its bytes
-   */
+  /** Truncates the oldest entry. @returns its bytes */
   cutFirst(): number {
     const content = this.#contents[this.#cut];
     if (content === undefined) return 0;

@@ -46,8 +46,8 @@ export class Oplog {
   }
 
   /**
-   * Sets new limits (`replSetResizeOplog`) and cuts off at once what they leave no room for.
-   * @param retentionMs milliseconds that entries are kept for, also beyond the size; 0 for none
+   * Sets new limits (`replSetResizeOplog`) and truncates at once what exceeds them.
+   * @param retentionMs milliseconds for which entries stay, even beyond the size; 0 for none
    */
   resize(bytesMax: number, retentionMs: number): void {
     this.#bytesMax = bytesMax;

@@ -29,7 +29,10 @@ export function planFailureText(collection: Collection, query: QuotedQuery, caus
     documentText(each ?? new Map<string, Value>()),
   );
   const shown = `Sort: ${sort}\nProj: ${projection}\n`;
-  return `error processing query: ns=${collection.namespace}${window}Tree: ${treeText(nodeOf(query.filter), '')}${shown} planner returned error :: caused by :: ${cause}`;
+  return (
+    `error processing query: ns=${collection.namespace}${window}Tree: ` +
+    `${treeText(nodeOf(query.filter), '')}${shown} planner returned error :: caused by :: ${cause}`
+  );
 }
 
 /** A condition, or a list of them, in the order that servers give them before planning. */

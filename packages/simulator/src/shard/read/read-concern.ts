@@ -90,7 +90,8 @@ function checkReadConcern(state: ShardState, concern: Doc): void {
   if (timeKey(after) <= timeKey(current)) return;
   const shown = (time: Timestamp): string => `{ ts: ${timeText(time)} }`;
   throw failure.invalidOptions(
-    `readConcern afterClusterTime value must not be greater than the current clusterTime. Requested clusterTime: ${shown(after)}; current clusterTime: ${shown(current)}`,
+    'readConcern afterClusterTime value must not be greater than the current clusterTime. Requested ' +
+      `clusterTime: ${shown(after)}; current clusterTime: ${shown(current)}`,
   );
 }
 

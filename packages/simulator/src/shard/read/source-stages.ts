@@ -57,7 +57,8 @@ function missing(part: string, namespace: string): CommandError {
   return new CommandError(
     26,
     'NamespaceNotFound',
-    `PlanExecutor error during aggregation :: caused by :: Unable to retrieve ${what} in $collStats stage :: caused by :: Collection [${namespace}] not found.`,
+    `PlanExecutor error during aggregation :: caused by :: Unable to retrieve ${what} in $collStats stage :: ` +
+      `caused by :: Collection [${namespace}] not found.`,
   );
 }
 

@@ -11,7 +11,7 @@ export class TailSource implements BatchSource {
   #opened = false;
 
   /**
-   * @param next the next document there is now; undefined when there is none yet
+   * @param next the next available document; undefined for none yet
    * @param awaits true when an empty batch waits for documents
    */
   constructor(

@@ -19,7 +19,8 @@ const NOW = { time: LATEST, transaction: null };
 export function collectionTail(collection: Collection, query: Query): () => Uint8Array | undefined {
   if (collection.cap === undefined) {
     throw failure.badValue(
-      `error processing query: ns=${collection.namespace} planner returned error :: caused by :: tailable cursor requested on non capped collection`,
+      `error processing query: ns=${collection.namespace} planner returned error :: caused by :: tailable ` +
+        'cursor requested on non capped collection',
     );
   }
   if (query.sort !== undefined)

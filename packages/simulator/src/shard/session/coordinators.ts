@@ -7,7 +7,7 @@ export class Coordinators {
   readonly #deciding = new Map<string, Doc>();
 
   /**
-   * Takes note of a decided transaction.
+   * Records a decided transaction.
    * @param transaction a command of it, with `lsid` and `txnNumber`
    * @param participants 0 when all have committed
    */

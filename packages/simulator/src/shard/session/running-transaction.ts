@@ -71,7 +71,7 @@ export class RunningTransaction {
   }
 
   /**
-   * Makes everything visible at once. A transaction that wrote nothing leaves no entry.
+   * Makes everything visible at once. A transaction without writes leaves no entry.
    * @param commitTime of a prepared transaction: when, the same on all shards
    */
   commit(oplog: Oplog, commitTime?: Timestamp): void {

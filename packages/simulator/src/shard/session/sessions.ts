@@ -182,7 +182,9 @@ export class Sessions {
 
   #joinRetryable(session: LogicalSession, txnNumber: Long, name: string): Participation {
     if (!RETRYABLE.has(name)) {
-      const message = `txnNumber may only be provided for multi-document transactions and retryable write commands. autocommit:false was not provided, and ${name} is not a retryable write command.`;
+      const message =
+        'txnNumber may only be provided for multi-document transactions and retryable write commands. ' +
+        `autocommit:false was not provided, and ${name} is not a retryable write command.`;
       throw new CommandError(50768, 'Location50768', message);
     }
     const number = txnNumber.toBigInt();
@@ -208,7 +210,8 @@ export class Sessions {
       this.#start(session, txnNumber, body);
     } else if (number > session.txnNumber || !session.isTransaction) {
       throw noSuchTransaction(
-        `Given transaction number ${number.toString()} does not match any in-progress transactions. The active transaction number is ${session.txnNumber.toString()}`,
+        `Given transaction number ${number.toString()} does not match any in-progress transactions. The active ` +
+          `transaction number is ${session.txnNumber.toString()}`,
       );
     }
     const ending = ENDING_COMMANDS.has(name);
@@ -231,7 +234,8 @@ export class Sessions {
       throw new CommandError(
         50911,
         'Location50911',
-        `Cannot start a transaction at given transaction number ${txnNumber.toString()} a transaction with the same number is in state ${stateName(session)}`,
+        `Cannot start a transaction at given transaction number ${txnNumber.toString()} a transaction with the ` +
+          `same number is in state ${stateName(session)}`,
       );
     }
     this.abort(session);
@@ -285,7 +289,8 @@ function tooOld(what: string, verb: string, session: LogicalSession, number: big
   return new CommandError(
     225,
     'TransactionTooOld',
-    `${what} ${number.toString()} ${on} because a newer ${newer} with txnNumber ${session.txnNumber.toString()} has already started on this session.`,
+    `${what} ${number.toString()} ${on} because a newer ${newer} with txnNumber ` +
+      `${session.txnNumber.toString()} has already started on this session.`,
   );
 }
 

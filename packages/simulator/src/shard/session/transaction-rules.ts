@@ -52,7 +52,8 @@ export function refuseTransactionFields(body: Doc, name: string): void {
     throw failure.invalidOptions('Only the first command in a transaction may specify a readConcern');
   if (!LEVELS.has(textOrEmpty(readConcern?.get('level')))) {
     throw failure.invalidOptions(
-      "The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction",
+      "The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a " +
+        'transaction',
     );
   }
   if (body.has('writeConcern') && !ENDING_COMMANDS.has(name)) {

@@ -35,8 +35,8 @@ export class Catalog {
   readonly #opened: Set<string>;
 
   /**
-   * @param base the catalog of the shard, of which this one shows a transaction's own picture
-   * @param transaction the transaction and what it has made
+   * @param base the catalog of the shard, of which this one is a transaction's own view
+   * @param transaction the transaction and its created collections
    */
   constructor(
     private readonly history: History,

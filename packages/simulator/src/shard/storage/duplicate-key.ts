@@ -11,7 +11,8 @@ export function duplicateKey(namespace: string, index: IndexDefinition, values: 
   return new CommandError(
     11000,
     'DuplicateKey',
-    `E11000 duplicate key error collection: ${namespace} index: ${index.name}${under} dup key: ${documentText(keyValue)}`,
+    `E11000 duplicate key error collection: ${namespace} index: ${index.name}${under} dup key: ` +
+      documentText(keyValue),
     [],
     new Map<string, Value>([
       ['keyPattern', index.spec.get('key') ?? new Map()],

@@ -58,8 +58,8 @@ export class DocumentWriter {
   }
 
   /**
-   * Stores a prepared document. What has to make room for it in a capped collection is deleted by operations of its own,
-   * which streams show (since 5.0: SERVER-16049).
+   * Stores a prepared document. Separate operations, which streams show (since 5.0: SERVER-16049), delete what exceeds
+   * the limits of a capped collection.
    */
   insert(collection: Collection, document: Uint8Array, transaction: RunningTransaction | null): void {
     const unit = this.#begin(collection, transaction);
@@ -106,10 +106,7 @@ export class DocumentWriter {
     this.#log(transaction, { kind: 'delete', target: collection.target, before }, before);
   }
 
-  /**
-   * Deletes documents of no session, all at one time.
-   * @param isShown whether streams tell of a document
-   */
+  /** Deletes documents of no session, all at one time. @param isShown whether streams show the delete of a document */
   deleteTogether(
     collection: Collection,
     found: readonly MatchedRecord[],
@@ -148,7 +145,9 @@ export class DocumentWriter {
 }
 
 function cappedInTransaction(namespace: string): CommandError {
-  const message = `Collection '${namespace}' is a capped collection. Writes in transactions are not allowed on capped collections.`;
+  const message =
+    `Collection '${namespace}' is a capped collection. Writes in transactions are not allowed on capped ` +
+    'collections.';
   return new CommandError(263, 'OperationNotSupportedInTransaction', message);
 }
 

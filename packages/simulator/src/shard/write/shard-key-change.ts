@@ -82,7 +82,9 @@ export function refuseForeignUpsert({ collection, filter, document, participatio
     throw new CommandError(
       20,
       'IllegalOperation',
-      'The upsert document could not be inserted onto the shard targeted by the query, since its shard key belongs on a different shard. Cross-shard upserts are only allowed when running in a transaction or with retryWrites: true.',
+      'The upsert document could not be inserted onto the shard targeted by the query, since its shard key ' +
+        'belongs on a different shard. Cross-shard upserts are only allowed when running in a transaction or ' +
+        'with retryWrites: true.',
     );
   }
   throw new CommandError(

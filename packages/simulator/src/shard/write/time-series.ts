@@ -16,9 +16,9 @@ const bucketSpan_seconds: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * `create` with `timeseries`: the collection of buckets and the view in front of it, as lists show them.
- * Only the definition is simulated: reads, writes and indexes are refused by name.
- * Throws CommandError 2, 14, 48 or 40415 as the server does, 115 for options of single releases.
+ * `create` with `timeseries`: the collection of buckets and the view in front of it, as lists show them. Only the
+ * definition is simulated: reads, writes and indexes are refused by name.
+ * @throws CommandError 2, 14, 48 or 40415 as the server does, 115 for options of single releases
  */
 export function createTimeSeries(state: ShardState, namespace: string, body: Doc): void {
   if (state.catalog.collection(namespace) !== undefined || state.catalog.view(namespace) !== undefined)

@@ -40,7 +40,8 @@ describe('the packed package, installed beside its one dependency', () => {
     const script = join(folder, 'use.mjs');
     await writeFile(
       script,
-      `import { startCluster } from '@convoy/simulator/cluster/cluster';\nconst cluster = await startCluster({ shards: 1 });\nconsole.log(cluster.connectionString);\nawait cluster.close();\n`,
+      `import { startCluster } from '@convoy/simulator/cluster/cluster';\nconst cluster = await startCluster({ ` +
+        'shards: 1 });\nconsole.log(cluster.connectionString);\nawait cluster.close();\n',
     );
     expect((await run(process.execPath, [script])).stdout).toMatch(/^mongodb:\/\/127\.0\.0\.1:\d+\n$/);
   });

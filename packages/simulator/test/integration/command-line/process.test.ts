@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { SimulatorProcess } from './simulator-process.js';
 
 describe('the program', () => {
-  it('runs a cluster of the release and size that it is told', async () => {
+  it('runs a cluster of the given release and size', async () => {
     await using simulator = SimulatorProcess.start(['--shards', '3', '--routers', '2', '--version', '7.0']);
     const ready = await simulator.ready();
     expect(Object.keys(ready)).toEqual(['router', 'routers', 'config', 'shards', 'connectionString']);
@@ -38,7 +38,7 @@ describe('the program', () => {
     expect(await simulator.ended).toMatchObject({ code: 0, errors: '' });
   });
 
-  it('ends with its standard input when told so', async () => {
+  it('ends with its standard input on request', async () => {
     await using simulator = SimulatorProcess.start(['--shards', '1', '--watch-stdin']);
     await simulator.ready();
     simulator.child.stdin?.end();

@@ -66,7 +66,7 @@ describe('change streams of the official driver', () => {
     expect(opened()).toHaveLength(1);
   });
 
-  it('go on when a router drops its connections in the middle', async () => {
+  it('continue when a router drops its connections in the middle', async () => {
     const [watched, other] = driven.cluster.routerMembers;
     const writer = await driven.connect({}, `mongodb://${other?.identity.host ?? ''}`);
     const stream = collection().watch([], { maxAwaitTimeMS: 500 });

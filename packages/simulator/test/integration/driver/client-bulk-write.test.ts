@@ -19,7 +19,7 @@ describe('bulk writes over several collections (8.0)', () => {
   });
   afterAll(() => driven[Symbol.asyncDispose]());
 
-  it('writes them in order and tells what each did', async () => {
+  it('writes them in order and reports each result', async () => {
     const result = await client.bulkWrite<Record<string, Stored>>(
       [
         { name: 'insertOne', namespace: 'wide.sharded', document: { _id: 1, k: -1 } },
@@ -42,7 +42,7 @@ describe('bulk writes over several collections (8.0)', () => {
     ).toEqual([{ k: 5, v: 1 }]);
   });
 
-  it('stops at the first error when ordered, and goes on otherwise', async () => {
+  it('stops at the first error when ordered, and continues otherwise', async () => {
     const models = [1, 1, 2].map((_id): ClientBulkWriteModel<Record<string, Stored>> => ({
       name: 'insertOne',
       namespace: 'wide.errors',

@@ -81,7 +81,7 @@ describe('retries of the official driver', () => {
     expect((await direct.findOne({ k: 1 }))?.v).toBe(2);
   });
 
-  it('a second failure is told to the caller, and so is the first when retries are off', async () => {
+  it('the caller sees a second failure, and the first when retries are off', async () => {
     await failCommand(client, { times: 2 }, { failCommands: ['find', 'insert'], errorCode: 91 });
     await expect(collection().findOne()).rejects.toMatchObject({ code: 91 });
     const plain = await driven.connect({ retryReads: false, retryWrites: false, heartbeatFrequencyMS: 500 });

@@ -64,7 +64,7 @@ describe('bulkWrite', () => {
     expect(await client.db('shop').collection('items').countDocuments()).toBe(2);
   });
 
-  it('stops at the first failure when ordered, goes on when not, and names what failed', async () => {
+  it('stops at the first failure when ordered, continues when not, and names what failed', async () => {
     const client = await replicaSet('8.0');
     const insert = (id: number): ClientBulkWriteModel<Record<string, Item>> => ({
       namespace: 'shop.orders',

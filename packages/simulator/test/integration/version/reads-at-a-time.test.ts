@@ -37,7 +37,7 @@ it('since 7.0 a router shows under the old name of a sharded collection what its
   expect((await at('renamed', later as Timestamp)).firstBatch).toHaveLength(orders.length);
 });
 
-it('since 6.0 a router tells which collection has the UUID that was meant, wherever it is', async () => {
+it('since 6.0 a router names the collection with the expected UUID, wherever it is', async () => {
   const { cluster, client } = await clusterOf('6.0');
   const shop = client.db('shop');
   const admin = client.db('admin');

@@ -45,7 +45,7 @@ const raise = (client: MongoClient, to: string): Promise<Document> =>
   client.db('admin').command({ setFeatureCompatibilityVersion: to, confirm: true });
 
 describe('a cluster that is upgraded node by node', () => {
-  it('serves by nodes of two releases, and takes the new feature compatibility version once all run the new one', async () => {
+  it('serves by nodes of two releases, and raises the compatibility version once all are upgraded', async () => {
     await using upgraded = await Upgraded.start('6.0');
     const { cluster, client } = upgraded;
     const items = client.db('shop').collection<{ _id: number }>('items');

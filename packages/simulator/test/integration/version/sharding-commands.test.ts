@@ -95,8 +95,8 @@ describe('reshardCollection', () => {
   });
 });
 
-describe('what balancing is told and tells', () => {
-  it('tells owned and orphaned documents of each shard from 6.0 on', async () => {
+describe('balancing settings and reports', () => {
+  it('reports owned and orphaned documents of each shard from 6.0 on', async () => {
     const { admin, client } = await clusterOf('6.0');
     await admin.command({ moveChunk: 'shop.orders', find: { n: 60 }, to: await otherShard(client) });
     const [row, ...others] = await admin

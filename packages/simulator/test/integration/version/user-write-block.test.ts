@@ -84,7 +84,7 @@ describe('user write blocking', () => {
     expect((await oldAdmin.command({ serverStatus: 1 })).repl).not.toHaveProperty('userWriteBlockMode');
   });
 
-  it('lets users with the privilege go on writing, and nobody else', async () => {
+  it('lets only users with the privilege continue to write', async () => {
     const users = [
       { user: 'migrator', password: 'secret', roles: ['restore', 'readWriteAnyDatabase'] },
       { user: 'writer', password: 'secret', roles: ['readWriteAnyDatabase'] },

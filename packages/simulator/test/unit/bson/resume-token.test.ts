@@ -20,7 +20,7 @@ describe('resume tokens of the corpus', () => {
     for (const token of recorded) expect(encodeResumeToken(decodeResumeToken(token))).toBe(token);
   });
 
-  it('tell collection and document', () => {
+  it('name collection and document', () => {
     const token = decodeResumeToken(
       '826B0160080000031D2B022C0100296E5A10045F8499CB18E14240B4571E39047C4B83461E736B0027FD1E5F6964002B020004',
     );

@@ -4,7 +4,7 @@ import { startFailure } from '../../../src/command-line/start-failure.js';
 
 const order = { kind: 'cluster', shards: 2, routers: 1, port: 1, version: '7.0', auth: false, limits: {} } as const;
 
-it('tells a person where to connect and how to stop a cluster', () => {
+it('shows a person where to connect and how to stop a cluster', () => {
   const ready = {
     router: '127.0.0.1:1',
     routers: ['127.0.0.1:1'],
@@ -19,7 +19,7 @@ it('tells a person where to connect and how to stop a cluster', () => {
   expect(text).toMatch(/Ctrl-C/);
 });
 
-it('tells a person where a replica set listens', () => {
+it('shows a person where a replica set listens', () => {
   const text = readyText(
     { replicaSet: '127.0.0.1:1', setName: 'rs0', connectionString: 'mongodb://127.0.0.1:1/?replicaSet=rs0' },
     { ...order, kind: 'replicaSet' },

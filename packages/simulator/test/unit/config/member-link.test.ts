@@ -70,7 +70,7 @@ describe('the way to a member', () => {
     expect(() => link.refuseStopped()).toThrow(expect.objectContaining({ code: 6 }) as Error);
   });
 
-  it('lets fail points reach it only when they are told to', async () => {
+  it('lets fail points reach it on request only', async () => {
     const data = doc(['failCommands', ['insert']], ['closeConnection', true]);
     failPoints.get('failCommand')?.configure(doc(['mode', 'alwaysOn'], ['data', data]));
     const untouched = link.run(request('insert'));

@@ -22,7 +22,7 @@ describe('maskReply', () => {
     expect(maskReply(drawn(...others), asked, roles)).toEqual(recorded);
   });
 
-  it('tells generated _ids from others where nothing is drawn', () => {
+  it('distinguishes generated _ids from others where nothing is drawn', () => {
     const asked = { subject: 'find ranged', step: '03-crud:20' };
     expect(maskReply(drawn({ $numberInt: '7' }), asked, roles)).not.toEqual(maskReply(drawn(recordedId), asked, roles));
   });

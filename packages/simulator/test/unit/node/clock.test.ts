@@ -13,7 +13,7 @@ describe('the cluster clock', () => {
     expect([shown(one), shown(other)]).toEqual(['100.3', '100.2']);
   });
 
-  it('gives nothing at or below a time that was told', () => {
+  it('issues no time at or below a known one', () => {
     const clock = new ClusterClock(() => 100_000);
     const [one, other] = [new NodeTime(), new NodeTime()];
     clock.goOn(one);

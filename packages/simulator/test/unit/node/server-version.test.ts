@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { defaultVersion, ServerVersion } from '../../../src/node/server-version.js';
 
 describe('the release of a simulated server', () => {
-  it('is the recorded one unless told otherwise', () => {
+  it('is the recorded one by default', () => {
     expect(defaultVersion.text).toBe('5.0.7');
   });
 

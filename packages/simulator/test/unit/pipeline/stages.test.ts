@@ -137,7 +137,7 @@ describe('what fails in a pipeline', () => {
     expect(() => run([{ $match: { n: 1 } }, failing], numbers)).toThrow('$add only supports numeric or date types');
   });
 
-  it('before its first stage is told as it is', () => {
+  it('before its first stage is reported unchanged', () => {
     const broken = function* (): Generator<Doc> {
       yield doc({ _id: 1 });
       throw new CommandError(175, 'QueryPlanKilled', 'killed');

@@ -55,7 +55,7 @@ describe('the order of values', () => {
     );
   });
 
-  it('is total: of three values no two comparisons contradict the third, and equal values are equal to all others alike', () => {
+  it('is total: no two comparisons of three values contradict the third, and equal values compare alike', () => {
     fc.assert(
       fc.property(fc.oneof(fc.tuple(value, value, value), fc.tuple(number, number, number)), ([a, b, c]) => {
         expect(sign(compareValues(a, b))).toBe(sign(-compareValues(b, a)));

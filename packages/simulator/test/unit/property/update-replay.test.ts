@@ -227,7 +227,7 @@ describe.each(['5.0', '8.0'] as const)('an update event of %s, replayed', (relea
 });
 
 describe('an expanded update event of 8.0, replayed', () => {
-  it('tells names with dots and numbers from paths', async () => {
+  it('distinguishes names with dots and numbers from paths', async () => {
     await fc.assert(
       fc.asyncProperty(edit(anyName), async ([stored, target]) => {
         const change = await changedByPipeline('8.0', stored, target, true);

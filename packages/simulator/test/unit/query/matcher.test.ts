@@ -121,7 +121,8 @@ describe('a filter the server refuses', () => {
     [
       { $price: 1 },
       2,
-      "unknown top level operator: $price. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.",
+      "unknown top level operator: $price. If you have a field name that starts with a '$' symbol, consider " +
+        'using $getField or $setField.',
     ],
     [{ a: { $foo: 1 } }, 2, 'unknown operator: $foo'],
     [{ a: { $in: 1 } }, 2, '$in needs an array'],

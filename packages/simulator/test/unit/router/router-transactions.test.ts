@@ -30,7 +30,7 @@ describe('what a router knows of a transaction', () => {
     expect(transaction?.shards('unheard')).toEqual(['shard0', 'shard1']);
   });
 
-  it('is not begun twice, and has the read concern of its first statement alone', () => {
+  it('does not start twice, and has the read concern of its first statement alone', () => {
     const transactions = new RouterTransactions(new ClusterClock(() => 1_700_000_000_000));
     transactions.enter(statement(1, [start]));
     expect(() => transactions.enter(statement(1, [start]))).toThrow('already started');

@@ -69,7 +69,7 @@ describe.each(['7.0', '8.0'] as const)('reads at a time of %s find the catalog o
     expect(await failureOf(shard.run('db', { ...hinted, ...at(shard.now()) }))).toMatchObject({ code: 2 });
   });
 
-  it('and go on over renames and drops, while others end', async () => {
+  it('and survive renames and drops, while others end', async () => {
     using shard = new VersionedShard(series);
     await shard.run('db', { insert: 'c', documents: [{ _id: 1 }, { _id: 2 }, { _id: 3 }] });
     const idOf = (reply: Doc): unknown => (reply.get('cursor') as Doc).get('id');

@@ -45,7 +45,7 @@ describe('cursors', () => {
     expect(((await more(fixture, cursor, { batchSize: 2 })) as { cursor: Cursor }).cursor.nextBatch).toHaveLength(2);
   });
 
-  it('end when nobody has asked for 10 minutes, unless they were told not to', async () => {
+  it('end after 10 idle minutes, unless the client forbids it', async () => {
     using fixture = new ShardFixture({ noopIntervalMs: 1 });
     await filled(fixture, 10);
     const idle = await opened(fixture, { batchSize: 1 });

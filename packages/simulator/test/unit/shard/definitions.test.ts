@@ -23,7 +23,10 @@ describe('indexes', () => {
     );
     expect(failed.code).toBe(11000);
     expect(failed.message).toMatch(
-      /^Index build failed: [0-9a-f-]{36}: Collection db\.c \( [0-9a-f-]{36} \) :: caused by :: E11000 duplicate key error collection: db\.c index: a_1 dup key: \{ a: 1 \}$/,
+      new RegExp(
+        '^Index build failed: [0-9a-f-]{36}: Collection db\\.c \\( [0-9a-f-]{36} \\) :: caused by :: ' +
+          'E11000 duplicate key error collection: db\\.c index: a_1 dup key: \\{ a: 1 \\}$',
+      ),
     );
     expect(fixture.shard.collection('db.c')?.indexes).toHaveLength(1);
     const reply = await fixture.json('db', { createIndexes: 'c', indexes: [{ key: { a: 1 }, name: 'a_1' }] });

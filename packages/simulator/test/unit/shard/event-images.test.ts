@@ -58,7 +58,8 @@ describe('pre- and post-images', () => {
       code: 47,
     });
     expect((await failureOf(eventsOf(fixture, from, { fullDocument: 'required' }))).message).toContain(
-      'configured to require a post-image for all update events, but the post-image was not found for event: {operationType: "update"',
+      'configured to require a post-image for all update events, but the post-image was not found for event: ' +
+        '{operationType: "update"',
     );
   });
 

@@ -100,7 +100,7 @@ describe('expanded events', () => {
     }
   });
 
-  it('tell paths apart that look the same, from 6.1 on', async () => {
+  it('distinguish paths that look the same, from 6.1 on', async () => {
     const described = async (series: ReleaseSeries): Promise<unknown> => {
       using fixture = new VersionedShard(series);
       const from = fixture.now();
@@ -168,7 +168,7 @@ describe('events by version', () => {
     }
   });
 
-  it('go on behind a token of the older format, and back', async () => {
+  it('resume after a token of the older format, and back', async () => {
     using fixture = new VersionedShard('6.0');
     const from = fixture.now();
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }, { _id: 2 }, { _id: 3 }] });

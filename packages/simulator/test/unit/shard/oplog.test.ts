@@ -26,7 +26,7 @@ describe('the oplog', () => {
     });
   });
 
-  it('tells updates as each release does', async () => {
+  it('shows updates as each release does', async () => {
     const logged = async (series: '4.4' | '5.0'): Promise<unknown> => {
       using fixture = new VersionedShard(series);
       await fixture.run('db', { insert: 'c', documents: [{ _id: 1, a: 1, o: { x: 1 } }] });
@@ -44,7 +44,7 @@ describe('the oplog', () => {
     expect(await logged('5.0')).toEqual([{ $v: 2, diff: { d: { a: false }, so: { u: { x: 2 } } } }, { _id: 1 }]);
   });
 
-  it('keeps entries for the time it is told to, also beyond its size', async () => {
+  it('keeps entries for the configured time, even beyond its size', async () => {
     using fixture = new VersionedShard('5.0', { oplogBytesMax: 2000 });
     await fixture.run('admin', { replSetResizeOplog: 1, minRetentionHours: new Double(1) });
     for (let _id = 0; _id < 50; _id += 1) await fixture.run('db', { insert: 'c', documents: [{ _id }] });

@@ -65,11 +65,12 @@ describe('where a stream may start', () => {
     const failure = await failureOf(eventsAfter(fixture, { _data: other }));
     expect(failure).toMatchObject({ code: 280 });
     expect(failure.message).toContain(
-      'PlanExecutor error during aggregation :: caused by :: cannot resume stream; the resume token was not found. {_data: "',
+      'PlanExecutor error during aggregation :: caused by :: cannot resume stream; the resume token was not ' +
+        'found. {_data: "',
     );
   });
 
-  it('goes on behind an invalidate event with startAfter only', async () => {
+  it('resumes after an invalidate event with startAfter only', async () => {
     using fixture = new VersionedShard('5.0');
     const from = fixture.now();
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }] });

@@ -17,7 +17,7 @@ async function names(fixture: ShardFixture): Promise<unknown[]> {
 }
 
 describe('a collection that a transaction makes', () => {
-  it('is seen by the transaction alone until its commit, and by nobody after an abort', async () => {
+  it('is visible to the transaction alone until its commit, and to none after an abort', async () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { insert: 'made', documents: [{ _id: 1 }], ...inTransaction(true) });
     expect(await fixture.found('db', { find: 'made', ...inTransaction() })).toEqual([{ _id: 1 }]);

@@ -126,7 +126,7 @@ describe('documents that expire', () => {
   });
 });
 
-describe('what streams tell of them', () => {
+describe('what streams show of them', () => {
   it.each([
     ['6.0', 12],
     ['7.0', 2],
@@ -170,7 +170,7 @@ describe('the monitor', () => {
     expect(await left(shard)).toEqual([]);
   });
 
-  it('deletes by itself, as often as it is told to', async () => {
+  it('deletes by itself, at the configured interval', async () => {
     using shard = await withIndex('5.0', {}, [{ _id: 1, at: old }]);
     const stream = await shard.opened('db', [{ $changeStream: {} }]);
     shard.shard.applyParameter('ttlMonitorSleepSecs', 0.01);

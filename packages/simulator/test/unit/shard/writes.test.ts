@@ -5,7 +5,7 @@ import type { Doc, Value } from '../../../src/bson/value.js';
 import { failureOf, long, lsid, ShardFixture } from './shard-fixture.js';
 
 describe('insert', () => {
-  it('puts _id first, fills empty timestamps at the top level only, and reports duplicates with key and value', async () => {
+  it('puts _id first, fills empty timestamps at the top level only, and names keys of duplicates', async () => {
     using fixture = new ShardFixture();
     const empty = { $timestamp: { t: 0, i: 0 } };
     await fixture.run('db', {
@@ -158,7 +158,9 @@ describe('retryable writes', () => {
     );
     expect(code).toBe(225);
     expect(message).toBe(
-      'Retryable write with txnNumber 4294967301 is prohibited on session 4c4c4c4c-4c4c-4c4c-4c4c-4c4c4c4c4c4c - 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= because a newer retryable write with txnNumber 8589934592 has already started on this session.',
+      'Retryable write with txnNumber 4294967301 is prohibited on session 4c4c4c4c-4c4c-4c4c-4c4c-4c4c4c4c4c4c ' +
+        '- 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= because a newer retryable write with txnNumber ' +
+        '8589934592 has already started on this session.',
     );
     await fixture.run('db', { insert: 'c', documents: [{ _id: 3 }], txnNumber: long(1), lsid: lsid('M') });
     expect(await fixture.found('db', { find: 'c' })).toEqual([{ _id: 1 }, { _id: 3 }]);
@@ -199,7 +201,7 @@ describe('transactions', () => {
     expect(await fixture.json('db', { count: 'c' })).toEqual({ n: 2 });
   });
 
-  it('leave nothing when aborted, and let a waiting write go on', async () => {
+  it('leave nothing when aborted, and let a waiting write continue', async () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1, v: 1 }] });
     await fixture.run('db', inside({ update: 'c', updates: [{ q: { _id: 1 }, u: { $set: { v: 2 } } }] }, true));

@@ -13,7 +13,7 @@ function details(validator: object, document: object): unknown {
 }
 
 describe('details of a failed validation', () => {
-  it('tell the operator, what it was given and what it saw', () => {
+  it('name the operator, its operand and the considered value', () => {
     expect(details({ u: { $type: 'number' } }, { u: 'x' })).toEqual({
       operatorName: '$type',
       specifiedAs: { u: { $type: 'number' } },

@@ -104,7 +104,7 @@ describe('a conversation on the wire', () => {
     expect(answer?.body.get('n')).toEqual(new Int32(1));
   });
 
-  it('a getMore that allows more goes on until its cursor ends', async () => {
+  it('a getMore that allows more continues until its cursor ends', async () => {
     const first = await ask([
       ['find', 'c'],
       ['batchSize', new Int32(2)],
@@ -136,7 +136,7 @@ describe('a conversation on the wire', () => {
     ]);
   });
 
-  it('an awaited hello goes on by itself, and ends with the connection', async () => {
+  it('an awaited hello continues by itself, and ends with the connection', async () => {
     const other = await WirePeer.connect(set.member.server.port);
     const hello: [string, Value][] = [
       ['hello', new Int32(1)],

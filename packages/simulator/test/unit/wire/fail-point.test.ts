@@ -14,7 +14,7 @@ function set(point: FailPoint, mode: Value, data: Doc = new Map()): number {
 const times = (count: number): Doc => doc(['times', new Int32(count)]);
 
 describe('a fail point', () => {
-  it('acts so many times and counts over settings', () => {
+  it('acts the given number of times and counts across settings', () => {
     const point = new FailPoint();
     set(point, times(2));
     expect([point.enter(), point.enter(), point.enter()].map((data) => data !== undefined)).toEqual([

@@ -33,7 +33,7 @@ describe.each(['5.0', '8.0'] as const)('several clients at once on %s', (version
   });
   afterAll(() => driven[Symbol.asyncDispose]());
 
-  it('leave behind what the change stream tells, whatever order their writes came in', async () => {
+  it('leave what the change stream shows, in whatever order their writes came', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(histories, { minLength: 2, maxLength: workersMax }), async (workers) => {
         const history = await driven.play([]);

@@ -16,7 +16,7 @@ describe.each(['5.0', '8.0'] as const)('the change streams of a history on %s', 
 
   const keys = fc.constantFrom<Document>({ k: 1 }, { k: 1, _id: 1 });
 
-  it('through a router are in order and complete, and give the documents when they are applied to nothing', async () => {
+  it('through a router are in order and complete, and yield the documents when applied to nothing', async () => {
     await fc.assert(
       fc.asyncProperty(histories, keys, fc.integer({ min: 1, max: 7 }), async (steps, key, batchSize) => {
         const history = await driven.play(steps, key, !driven.showsOrphans);

@@ -162,7 +162,8 @@ describe('random filters', () => {
         if (owner === undefined) continue;
         expect(
           shards,
-          `seed ${testSeed}: ${JSON.stringify([...wanted], (_, part: unknown) => (part instanceof Map ? [...part] : part))}`,
+          `seed ${testSeed}: ` +
+            JSON.stringify([...wanted], (_, part: unknown) => (part instanceof Map ? [...part] : part)),
         ).toContain(owner);
       }
     }
