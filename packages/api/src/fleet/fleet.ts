@@ -44,6 +44,11 @@ export interface InstanceReport {
   rates: { copyBytesPerSecond: number; eventsPerSecond: number };
   /** This instance's reply to `GET /api/v1/progress`. */
   progress: Progress;
+  /**
+   * Seconds until an oplog drops changes that are not applied; null while unknown, absent where no oplog is readable or
+   * needed. The progress has it as a text.
+   */
+  oplogRemaining_seconds?: number | null;
   /** The first mismatches of the embedded verifier in the whole fleet; absent without any. */
   mismatches?: Mismatch[];
   /** Absent until its part of a migration runs. */

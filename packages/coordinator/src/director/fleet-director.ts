@@ -18,7 +18,7 @@ import type { RedisConnection } from '../redis/redis-connection.js';
 import { fleetKeys } from '../redis/keys.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import type { RedisSettings } from '../redis/redis-settings.js';
-import { systemClock, type Clock } from '../time/clock.js';
+import { systemTime, type TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { outcomeFailure, type CommandOutcome } from './command-outcome.js';
 import { refuseOtherClusters } from './refuse-start.js';
@@ -43,7 +43,7 @@ export interface FleetDirectorOptions {
   readonly redis: RedisSettings;
   readonly fleet: string;
   readonly logger: Logger;
-  readonly clock?: Clock;
+  readonly clock?: TimeSource;
   readonly timings?: Partial<FleetTimings>;
   /** Time limit for the instances' acknowledgements, in milliseconds. */
   readonly commandLimit_ms?: number;
@@ -55,7 +55,7 @@ export interface FleetDirectorOptions {
  */
 export class FleetDirector {
   readonly #logger: Logger;
-  readonly #clock: Clock;
+  readonly #clock: TimeSource;
   readonly #commandLimit_ms: number;
   readonly #connections: RedisConnections;
   readonly #connection: RedisConnection;
@@ -73,7 +73,7 @@ export class FleetDirector {
     const timings = { ...fleetTimingsDefault, ...options.timings };
     const keys = fleetKeys(options.fleet, options.redis.keyPrefix);
     this.#logger = options.logger;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock ?? systemTime;
     this.#commandLimit_ms = options.commandLimit_ms ?? COMMAND_LIMIT_MS;
     this.#connections = new RedisConnections(options.redis, options.logger, timings.redisCall_ms);
     this.#connection = this.#connections.bounded();

@@ -4,7 +4,7 @@ import { startRequestSchema } from '@convoy/api/contract/start-request';
 import type { MigrationState } from '@convoy/api/contract/progress';
 import type { CommandResult, FleetCommand, InstanceReport } from '@convoy/api/fleet/fleet';
 import type { FleetSnapshot } from '../progress/members.js';
-import type { Clock } from '../time/clock.js';
+import type { TimeSource } from '@convoy/api/time/time-source';
 
 /** States of an instance that has followed a command. */
 const followedIn: Readonly<Record<Exclude<CommandName, 'start'>, readonly MigrationState[]>> = {
@@ -52,12 +52,12 @@ const opposites: Partial<Record<CommandName, CommandName>> = {
 
 /** The last command that each instance accepted, remembered for as long as a report may be older. */
 export class LastCommands {
-  readonly #clock: Clock;
+  readonly #clock: TimeSource;
   readonly #lease_ms: number;
   readonly #byId = new Map<string, { readonly name: CommandName; readonly at_ms: number }>();
 
   /** @param lease_ms silence after which a report is no longer fresh */
-  constructor(clock: Clock, lease_ms: number) {
+  constructor(clock: TimeSource, lease_ms: number) {
     this.#clock = clock;
     this.#lease_ms = lease_ms;
   }

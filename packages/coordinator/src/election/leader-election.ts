@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Watchers } from '@convoy/api/fleet/watchers';
 import { redisFailureReason } from '../redis/redis-failure.js';
-import type { Clock } from '../time/clock.js';
+import type { TimeSource } from '@convoy/api/time/time-source';
 import { Pace } from '../time/pace.js';
 import { PeriodicTask } from '../time/periodic-task.js';
 import type { LeaderLease, LeaseHolder } from './leader-lease.js';
@@ -17,7 +17,7 @@ export interface ElectionDependencies {
   readonly candidate: LeaseHolder;
   readonly view: LeaderView;
   readonly watchers: Watchers;
-  readonly clock: Clock;
+  readonly clock: TimeSource;
   readonly logger: Logger;
   /** Whether the candidate may lead; called before every campaign. */
   readonly mayLead: () => boolean;

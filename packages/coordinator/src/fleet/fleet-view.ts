@@ -11,7 +11,7 @@ import { loadRoster, type Roster } from '../membership/roster.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
-import type { Clock } from '../time/clock.js';
+import type { TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import type { FleetTimings } from './timings.js';
 
@@ -22,7 +22,7 @@ export interface FleetViewDependencies {
   readonly subscriber: RedisConnection;
   readonly keys: FleetKeys;
   readonly timings: FleetTimings;
-  readonly clock: Clock;
+  readonly clock: TimeSource;
   readonly logger: Logger;
   /**
    * An instance reads its peers' reports about once per keep-alive time; a coordinator process receives every report

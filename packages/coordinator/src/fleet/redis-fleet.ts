@@ -25,8 +25,8 @@ import { fleetKeys } from '../redis/keys.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import type { RedisSettings } from '../redis/redis-settings.js';
-import { systemClock } from '../time/clock.js';
-import type { Clock } from '../time/clock.js';
+import { systemTime } from '@convoy/api/time/time-source';
+import type { TimeSource } from '@convoy/api/time/time-source';
 import { FleetView } from './fleet-view.js';
 import { fleetTimingsDefault } from './timings.js';
 import type { FleetTimings } from './timings.js';
@@ -36,7 +36,7 @@ export interface RedisFleetOptions {
   /** Name of the fleet; fleets that share a Redis never see each other. */
   readonly fleet: string;
   readonly logger: Logger;
-  readonly clock?: Clock;
+  readonly clock?: TimeSource;
   readonly timings?: Partial<FleetTimings>;
 }
 
@@ -51,7 +51,7 @@ interface Membership {
 /** One instance's fleet over Redis. One object serves one membership: it cannot join again after it left. */
 export class RedisFleet implements Fleet {
   readonly #logger: Logger;
-  readonly #clock: Clock;
+  readonly #clock: TimeSource;
   readonly #timings: FleetTimings;
   readonly #keys: FleetKeys;
   readonly #connections: RedisConnections;
@@ -71,7 +71,7 @@ export class RedisFleet implements Fleet {
   /** @throws ConvoyError `invalidConfiguration` for an invalid fleet name or an unusable TLS file */
   constructor(options: RedisFleetOptions) {
     this.#logger = options.logger;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock ?? systemTime;
     this.#timings = { ...fleetTimingsDefault, ...options.timings };
     this.#keys = fleetKeys(options.fleet, options.redis.keyPrefix);
     this.#connections = new RedisConnections(options.redis, options.logger, this.#timings.redisCall_ms);

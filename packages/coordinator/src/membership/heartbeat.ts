@@ -5,7 +5,7 @@ import type { FleetTimings } from '../fleet/timings.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
-import type { Clock } from '../time/clock.js';
+import type { TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { encodeReport } from './report-message.js';
 import { decodeRoster, NOW_STATEMENTS, ROSTER_EXPRESSION, type Roster } from './roster.js';
@@ -46,7 +46,7 @@ export interface HeartbeatDependencies {
   readonly keys: FleetKeys;
   readonly identity: InstanceIdentity;
   readonly timings: FleetTimings;
-  readonly clock: Clock;
+  readonly clock: TimeSource;
   readonly logger: Logger;
   /** Called with false when another process holds the identity, and with true when this process regains it. */
   readonly onHeld: (held: boolean) => void;

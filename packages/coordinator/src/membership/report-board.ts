@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SeenReport } from '@convoy/api/fleet/fleet';
 import type { Watchers } from '@convoy/api/fleet/watchers';
-import type { Clock } from '../time/clock.js';
+import type { TimeSource } from '@convoy/api/time/time-source';
 import { Pace } from '../time/pace.js';
 import type { MemberMessage } from './report-message.js';
 
@@ -23,7 +23,7 @@ interface Entry {
 /** The last known report of every instance of a fleet, as one process knows them. */
 export class ReportBoard {
   readonly #lease_ms: number;
-  readonly #clock: Clock;
+  readonly #clock: TimeSource;
   readonly #watchers: Watchers;
   readonly #entries = new Map<string, Entry>();
   /** Pace of this process's own checks; events between two checks are late by as much. */
@@ -33,7 +33,7 @@ export class ReportBoard {
   /**
    * @param lease_ms silence after which a report is no longer fresh, if neither its instance nor this process is slow
    */
-  constructor(lease_ms: number, clock: Clock, watchers: Watchers) {
+  constructor(lease_ms: number, clock: TimeSource, watchers: Watchers) {
     this.#lease_ms = lease_ms;
     this.#looks = new Pace(lease_ms);
     this.#clock = clock;

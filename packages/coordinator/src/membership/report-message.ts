@@ -26,6 +26,7 @@ const reportSchema = z.object({
   step: z.string().nullable(),
   rates: z.object({ copyBytesPerSecond: z.number().nonnegative(), eventsPerSecond: z.number().nonnegative() }),
   progress: progressSchema,
+  oplogRemaining_seconds: z.number().nonnegative().nullable().exactOptional(),
   mismatches: z.array(mismatchSchema).exactOptional(),
   stats: instanceStatsSchema.optional(),
 });

@@ -98,7 +98,7 @@ function contractFields(members: Members, state: MigrationState, snapshot: Fleet
     indexBuilding: leadersOwn(members, (progress) => progress.indexBuilding),
     source: slowestLink(progresses, 'source'),
     destination: slowestLink(progresses, 'destination'),
-    estimatedOplogTimeRemaining: shortestOplogTime(progresses.map((progress) => progress.estimatedOplogTimeRemaining)),
+    estimatedOplogTimeRemaining: shortestOplogTime(members.reports),
     estimatedSecondsToCEACatchup: slowestCatchUp(progresses),
     warnings: fleetWarnings(members, isConnected),
     commitBlockers: state === 'RUNNING' || state === 'PAUSED' ? blockers : null,

@@ -1,9 +1,7 @@
+import { systemTime, type TimeSource } from '@convoy/api/time/time-source';
+
 /** The engine's source of time and randomness; injected, so that a test can control both. */
-export interface Clock {
-  /** Wall clock, milliseconds since 1970: for display and history, never for decisions about data. */
-  now_ms(): number;
-  /** Milliseconds of a monotonic clock: for durations and limits. */
-  monotonic_ms(): number;
+export interface Clock extends TimeSource {
   /** Resolves after the time; rejects with the signal's reason when aborted. */
   sleep(duration_ms: number, signal: AbortSignal): Promise<void>;
   /** A number from 0 (inclusive) to 1 (exclusive). */
@@ -12,8 +10,7 @@ export interface Clock {
 
 /** The machine's own clock. */
 export const systemClock: Clock = {
-  now_ms: () => Date.now(),
-  monotonic_ms: () => performance.now(),
+  ...systemTime,
   random: () => Math.random(),
   sleep: (duration_ms, signal) =>
     new Promise((resolve, reject) => {

@@ -1,3 +1,4 @@
+import type { commandStates, steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { FleetMessage } from '../message.js';
 import { countText, durationText } from './quantity.js';
@@ -26,7 +27,16 @@ export interface CutOverView {
 }
 
 /** Maximum lag for a commit, in seconds. */
-const lagMax_seconds = 30;
+const lagMax_seconds: typeof steadyLagMax_seconds = 30;
+
+/** The state in which each command is possible. The browser loads no other package: the type keeps it equal. */
+const allowed: typeof commandStates = {
+  start: 'IDLE',
+  pause: 'RUNNING',
+  resume: 'PAUSED',
+  commit: 'RUNNING',
+  reverse: 'COMMITTED',
+};
 
 /**
  * The preconditions of a commit and the available commands.
@@ -137,21 +147,12 @@ function generalRefusal({ isConnected, instances }: FleetMessage, mayCommand: bo
 function refusalOf(name: CommandName, { failure, progress, instances }: FleetMessage): string | null {
   const { state } = progress;
   if (failure !== null) return 'The migration has failed and accepts no commands.';
-  const allowed: Readonly<Record<CommandName, readonly string[]>> = {
-    start: ['IDLE'],
-    pause: ['RUNNING'],
-    resume: ['PAUSED'],
-    commit: ['RUNNING'],
-    reverse: ['COMMITTED'],
-  };
   // A command that only some instances accepted can be repeated for the rest.
   const states = Object.values(instances).map((one) => one.state ?? '');
   const isPartlyAccepted =
-    isMixed(progress) &&
-    states.some((one) => allowed[name].includes(one)) &&
-    (name !== 'commit' || states.includes('COMMITTING'));
+    isMixed(progress) && states.includes(allowed[name]) && (name !== 'commit' || states.includes('COMMITTING'));
   if (isPartlyAccepted) return null;
-  if (!allowed[name].includes(state)) return `Only in ${allowed[name].join(' or ')}; the fleet is ${state}.`;
+  if (state !== allowed[name]) return `Only in ${allowed[name]}; the fleet is ${state}.`;
   if (name === 'commit' && !progress.canCommit) return 'A commit is not possible yet: see the open points above.';
   return null;
 }

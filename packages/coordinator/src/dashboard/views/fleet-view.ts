@@ -1,3 +1,4 @@
+import type { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import type { FleetMessage, InstanceView } from '../message.js';
 import { byteRateText, bytesText, countText, durationText, eventRateText } from './quantity.js';
 import type { Tone } from './tone.js';
@@ -45,7 +46,7 @@ const problemWords: Readonly<Record<string, string>> = {
 };
 
 /** Lag above which an instance is highlighted; a commit is rejected above it as well. */
-const lagMax_seconds = 30;
+const lagMax_seconds: typeof steadyLagMax_seconds = 30;
 
 /** The fleet as rows from source shards to the destination. */
 export function fleetView({ instances, leaderId, progress }: FleetMessage): FleetView {

@@ -184,18 +184,16 @@ describe('aggregateProgress', () => {
   });
 
   it('uses the worst stats of links, lag and oplog', () => {
-    const one = (stat: number, oplog: string): ReportChanges => ({
+    const one = (stat: number, oplogRemaining_seconds: number | null): ReportChanges => ({
+      oplogRemaining_seconds,
       progress: {
         source: { pingLatencyMs: stat },
         destination: { pingLatencyMs: null },
         lag: { overallLagSeconds: stat, crudLagSeconds: null, ddlLagSeconds: stat },
-        estimatedOplogTimeRemaining: oplog,
         estimatedSecondsToCEACatchup: stat,
       },
     });
-    expect(
-      progressOf({ a: one(2, 'more than 72 hours'), b: one(5, '12 hours'), c: one(1, 'not checked yet') }),
-    ).toMatchObject({
+    expect(progressOf({ a: one(2, 90 * 3600), b: one(5, 12 * 3600 + 5), c: one(1, null) })).toMatchObject({
       source: { pingLatencyMs: 5 },
       destination: { pingLatencyMs: null },
       lag: { overallLagSeconds: 5, crudLagSeconds: null, ddlLagSeconds: 5 },

@@ -1,19 +1,11 @@
+import { commandStates } from '@convoy/api/contract/command-rules';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { MigrationState } from '@convoy/api/contract/progress';
 
-/** The one state in which each command is taken. */
-export const commandState: Readonly<Record<CommandName, MigrationState>> = {
-  start: 'IDLE',
-  pause: 'RUNNING',
-  resume: 'PAUSED',
-  commit: 'RUNNING',
-  reverse: 'COMMITTED',
-};
-
 /** @throws ConvoyError `notInThisState` */
 export function requireState(command: CommandName, state: MigrationState): void {
-  const needed = commandState[command];
+  const needed = commandStates[command];
   if (state === needed) return;
   throw new ConvoyError(
     'notInThisState',

@@ -118,6 +118,7 @@ export class InstanceReporter {
       optionsDigest: run?.view.record.digest ?? null,
       step: run?.view.record.phase ?? null,
       progress,
+      oplogRemaining_seconds: this.#oplogRemaining(),
       mismatches: this.#mismatches.mismatches,
       stats: run === null ? undefined : instanceStatsOf(run, runtime.config.memoryBytesMax),
     };
@@ -153,6 +154,14 @@ export class InstanceReporter {
       observed: this.#observer.seen,
       warnings: [...run.warnings(), ...this.offer.warnings(run)],
     });
+  }
+
+  /** Undefined where no oplog is readable, or needed any more. */
+  #oplogRemaining(): number | null | undefined {
+    const seen = this.#observer?.seen;
+    return seen?.seesOplogs === true && this.deps.status().state !== 'COMMITTED'
+      ? seen.oplogRemaining_seconds
+      : undefined;
   }
 
   /** Ids of the instances of the fleet: one for each sync task, unless this instance has them all. */

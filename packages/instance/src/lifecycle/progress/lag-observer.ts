@@ -4,15 +4,16 @@ import { ClusterWatch } from '../migration/cluster-watch.js';
 import { type LagStats, LagTracker } from '../stats/lag.js';
 import { sourceShardOf } from '../../store/reversal.js';
 import type { MigrationRun } from '../run/migration-run.js';
-import { oplogRemaining, oplogTimeInWords } from '../stats/oplog-time.js';
+import { oplogRemaining } from '../stats/oplog-time.js';
 
 /** What is observed between the source and the destination; null where a value is unknown. */
 export interface Observed extends LagStats {
   /** Milliseconds of a round trip. */
   sourcePing_ms: number | null;
   destinationPing_ms: number | null;
-  /** Until what is still to be applied would be lost from an oplog, in words; null where oplogs are out of reach. */
-  oplogTime: string | null;
+  /** False when this process cannot read the oplogs of the source's shards. */
+  seesOplogs: boolean;
+  /** Seconds until an oplog drops changes that are not applied yet; null while unknown. */
   oplogRemaining_seconds: number | null;
 }
 
@@ -65,8 +66,7 @@ export class LagObserver {
       ddlChanges,
       oplogRemaining_seconds,
     });
-    const oplogTime = seesOplogs ? oplogTimeInWords(oplogRemaining_seconds) : null;
-    return { ...lag, sourcePing_ms, destinationPing_ms, oplogTime, oplogRemaining_seconds };
+    return { ...lag, sourcePing_ms, destinationPing_ms, seesOplogs, oplogRemaining_seconds };
   }
 
   /** The shortest of the own shards. A checkpoint does not move in a pause, while the oplog keeps rolling. */

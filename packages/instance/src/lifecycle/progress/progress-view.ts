@@ -1,3 +1,4 @@
+import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import {
   type Progress,
   progressInfo,
@@ -6,9 +7,9 @@ import {
   type Warning,
   type MigrationState,
 } from '@convoy/api/contract/progress';
+import { oplogTimeInWords } from '@convoy/api/contract/oplog-time';
 import type { Leader } from '@convoy/api/fleet/fleet';
 import type { IndexBuildProgress } from '../../catalog/make/create-collections.js';
-import { steadyLagMax_seconds } from '../stats/catch-up.js';
 import type { Observed } from './lag-observer.js';
 import type { MigrationView } from '../migration/migration-watch.js';
 import type { TaskStats } from '../stats/task-stats.js';
@@ -55,7 +56,7 @@ export function progressOf(source: ProgressSource): Progress {
     indexBuilding: source.indexBuilding,
     source: { pingLatencyMs: tenths(observed.sourcePing_ms) },
     destination: { pingLatencyMs: tenths(observed.destinationPing_ms) },
-    estimatedOplogTimeRemaining: state === 'COMMITTED' ? null : observed.oplogTime,
+    estimatedOplogTimeRemaining: oplogTimeOf(source),
     estimatedSecondsToCEACatchup: catchUpOf(source),
     warnings: [...source.warnings, ...observed.warnings],
     commitBlockers: source.commitBlockers,
@@ -117,6 +118,11 @@ function lagsOf(source: ProgressSource): NonNullable<Progress['lag']> {
 function catchUpOf({ state, observed }: ProgressSource): number | null {
   if (state === 'COMMITTED') return 0;
   return state === 'PAUSED' ? null : observed.catchUp_seconds;
+}
+
+/** Null where no oplog is readable, or needed any more. */
+function oplogTimeOf({ state, observed }: ProgressSource): string | null {
+  return state === 'COMMITTED' || !observed.seesOplogs ? null : oplogTimeInWords(observed.oplogRemaining_seconds);
 }
 
 function tenths(stat: number | null): number | null {

@@ -1,3 +1,5 @@
+import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
+
 /** The lag at one moment. */
 interface LagSample {
   readonly at_ms: number;
@@ -12,7 +14,6 @@ export interface CatchUp {
   readonly samples: readonly LagSample[];
 }
 
-export const steadyLagMax_seconds = 30;
 /** The speed is an average over this window; lags are whole seconds. */
 const window_ms = 30_000;
 const sample_ms = 1_000;

@@ -1,5 +1,5 @@
+import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import { blockedBy, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
-import { steadyLagMax_seconds } from './catch-up.js';
 import type { TaskStats } from './task-stats.js';
 
 /**

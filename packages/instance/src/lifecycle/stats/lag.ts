@@ -1,5 +1,6 @@
+import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import type { Warning } from '@convoy/api/contract/progress';
-import { type CatchUp, nextCatchUp, steadyLagMax_seconds } from './catch-up.js';
+import { type CatchUp, nextCatchUp } from './catch-up.js';
 import type { TaskStats } from './task-stats.js';
 
 /** A new partition waits while the stream reader is further behind the source than this. */

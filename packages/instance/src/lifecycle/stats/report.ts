@@ -46,13 +46,26 @@ export interface ReportSource {
   optionsDigest: string | null;
   step: string | null;
   progress: Progress;
+  /** Null while unknown; undefined where no oplog is readable or needed. */
+  oplogRemaining_seconds?: number | null | undefined;
   mismatches: readonly Mismatch[];
   stats?: InstanceStats | undefined;
 }
 
 /** The report of an instance as its peers see it. */
 export function reportOf(source: ReportSource, rates: Rates): InstanceReport {
-  const { identity, state, failure, expectedIds, clusterIds, optionsDigest, step, progress, stats } = source;
+  const {
+    identity,
+    state,
+    failure,
+    expectedIds,
+    clusterIds,
+    optionsDigest,
+    step,
+    progress,
+    oplogRemaining_seconds,
+    stats,
+  } = source;
   const copied = progress.collectionCopy?.estimatedCopiedBytes ?? 0;
   return {
     identity,
@@ -65,6 +78,7 @@ export function reportOf(source: ReportSource, rates: Rates): InstanceReport {
     step,
     rates: rates.take(copied, progress.totalEventsApplied ?? 0),
     progress,
+    ...(oplogRemaining_seconds === undefined ? {} : { oplogRemaining_seconds }),
     ...(source.mismatches.length === 0 ? {} : { mismatches: [...source.mismatches] }),
     ...(stats === undefined ? {} : { stats }),
   };

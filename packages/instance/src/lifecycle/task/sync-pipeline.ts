@@ -134,10 +134,7 @@ export class SyncPipeline {
     return this.#followed.namespaceParts();
   }
 
-  /**
-   * Sets the time below which the task knows all DDL changes and has suspended their collections; a smaller time
-   * changes nothing.
-   */
+  /** Sets the time below which the task knows all DDL changes; a smaller time changes nothing. */
   setDdlWatermark(time: bigint): void {
     this.#dispatcher.setDdlWatermark(time);
   }
@@ -172,8 +169,7 @@ export class SyncPipeline {
    * Resolves once everything up to the commit time is durable on the destination and no re-read is pending. The DDL
    * changes up to it are done, and the checkpoint is past it. Documents that a later DDL change makes unreadable at the
    * commit time do not hold it: another commit time follows.
-   * @param isSuperseded whether this commit time no longer counts: it may be too old to read the source at, or the
-   *   source is gone
+   * @param isSuperseded whether this commit time no longer counts: it is too old, or the source is gone
    * @returns false when it is not drained because it no longer counts
    */
   async drain(time: bigint, isSuperseded: () => boolean, signal: AbortSignal): Promise<boolean> {
@@ -335,10 +331,7 @@ export class SyncPipeline {
     });
   }
 
-  /**
-   * Starts to copy a collection. Its earlier events were not dispatched, so no read may be earlier than the dispatched
-   * position.
-   */
+  /** Starts to copy a collection. No read may be earlier than the dispatched position: its events were dropped. */
   async #follow(followed: FollowedEntry, signal: AbortSignal): Promise<void> {
     const task = this.deps.taskOf(followed);
     if (task === null) return;

@@ -1,3 +1,4 @@
+import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import type { Binary, Timestamp } from 'mongodb';
 import { evenBounds } from '../../bson/even-bounds.js';
 import { isLossless } from '../../bson/lossless.js';
@@ -16,7 +17,6 @@ import { VerificationStorage } from '../../store/verification-storage.js';
 import { TaskVerifier } from '../../verify/embedded/task-verifier.js';
 import type { VerifiedCollection } from '../../verify/embedded/verified-collection.js';
 import type { VerifierDependencies } from '../../verify/embedded/verifier-dependencies.js';
-import { steadyLagMax_seconds } from '../stats/catch-up.js';
 import { type VerificationStats, verificationStats } from '../stats/verification-stats.js';
 import { VerificationReadiness } from '../stats/verification-readiness.js';
 import { noteDifferences } from '../leader/verification-leader.js';

@@ -73,7 +73,7 @@ const observed: Observed = {
   warnings: [],
   sourcePing_ms: 1.26,
   destinationPing_ms: 2.51,
-  oplogTime: '12 hours',
+  seesOplogs: true,
   oplogRemaining_seconds: 43_200,
 };
 
@@ -104,7 +104,7 @@ describe('the estimate of copied bytes', () => {
     });
   });
 
-  it('of a migration that an earlier release has begun is 0 of 1, and then what was copied since', () => {
+  it('of a migration from an earlier release is 0 of 1, and then what was copied since', () => {
     const restarted = (copiedBytes: number) =>
       progressOf(sourceOf({ stats: [{ ...stats, copiedBytes }] }, { estimatedTotalBytes: null })).collectionCopy;
     expect(restarted(0)).toEqual({ estimatedTotalBytes: 1, estimatedCopiedBytes: 0 });
@@ -115,11 +115,11 @@ describe('the estimate of copied bytes', () => {
     expect(progressOf(sourceOf()).collectionCopy).toEqual({ estimatedTotalBytes: 1000, estimatedCopiedBytes: 400 });
   });
 
-  it('is the durable one until the stations run', () => {
+  it('is the stored one until the stages run', () => {
     expect(progressOf(sourceOf({ stats: [] })).collectionCopy?.estimatedCopiedBytes).toBe(300);
   });
 
-  it('adds the shares of a lone instance, which knows the total as soon as all is copied', () => {
+  it('adds up the tasks of a lone instance, which knows the total as soon as everything is copied', () => {
     const done = { ...stats, copyDone: true, copiedBytes: 700 };
     const lone = { ownIds: ['shard0', 'shard1'], stats: [done, { ...done, copiedBytes: 800 }] };
     expect(progressOf(sourceOf(lone)).collectionCopy).toEqual({
@@ -202,13 +202,13 @@ describe('progress', () => {
     }
   });
 
-  it('has no lag when paused, none to wait for when committed, and the worst of its shares otherwise', () => {
+  it('has no lag when paused, none when committed, and the worst of its tasks otherwise', () => {
     expect(progressOf(sourceOf({ state: 'PAUSED' })).lagTimeSeconds).toBeNull();
     expect(progressOf(sourceOf({ state: 'COMMITTED', stats: [] })).lagTimeSeconds).toBe(0);
     expect(progressOf(sourceOf({ stats: [stats, { ...stats, lag_seconds: 8 }] })).lagTimeSeconds).toBe(8);
   });
 
-  it('has the lag of documents and of definitions, and the worse of both', () => {
+  it('has the lags of documents and of DDL changes, and the larger of both', () => {
     expect(progressOf(sourceOf()).lag).toEqual({ overallLagSeconds: 5, crudLagSeconds: 5, ddlLagSeconds: 2 });
     const waiting = { observed: { ...observed, ddlLag_seconds: 40 } };
     expect(progressOf(sourceOf(waiting)).lag).toEqual({ overallLagSeconds: 40, crudLagSeconds: 5, ddlLagSeconds: 40 });
@@ -216,7 +216,7 @@ describe('progress', () => {
     expect(progressOf(sourceOf(unknown)).lag).toEqual({ overallLagSeconds: 5, crudLagSeconds: 5, ddlLagSeconds: null });
   });
 
-  it('has what is measured and estimated besides', () => {
+  it('contains the measurements and estimates', () => {
     expect(progressOf(sourceOf())).toMatchObject({
       source: { pingLatencyMs: 1.3 },
       destination: { pingLatencyMs: 2.5 },
@@ -225,7 +225,7 @@ describe('progress', () => {
     });
   });
 
-  it('has nothing to catch up with in a pause, but an oplog that goes on', () => {
+  it('has nothing to catch up with in a pause, but an oplog that keeps rolling', () => {
     const { lag, estimatedSecondsToCEACatchup, estimatedOplogTimeRemaining } = progressOf(
       sourceOf({ state: 'PAUSED' }),
     );
@@ -241,7 +241,7 @@ describe('progress', () => {
     expect([estimatedSecondsToCEACatchup, estimatedOplogTimeRemaining]).toEqual([0, null]);
   });
 
-  it('warns of the migration first, and of the lag then', () => {
+  it('warns of the migration first, then of the lag', () => {
     const [first, second] = ['oplogWindowShort', 'streamFarBehind'].map((name) => ({ name, description: name }));
     expect(
       progressOf(sourceOf({ warnings: [first as never], observed: { ...observed, warnings: [second as never] } }))

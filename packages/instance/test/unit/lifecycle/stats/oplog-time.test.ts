@@ -1,21 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { oplogRemaining, oplogTimeInWords } from '../../../../src/lifecycle/stats/oplog-time.js';
+import { oplogTimeInWords } from '@convoy/api/contract/oplog-time';
+import { oplogRemaining } from '../../../../src/lifecycle/stats/oplog-time.js';
 
 const hour = 3600;
 const full = { newest_seconds: 1_000_000, covered_seconds: 10 * hour, fullness: 1 };
 
 describe('the time that an oplog leaves', () => {
-  it('is what it reaches back, less what is still to be applied', () => {
+  it('is the time it covers, less the lag', () => {
     expect(oplogRemaining(full, full.newest_seconds)).toBe(10 * hour);
     expect(oplogRemaining(full, full.newest_seconds - 2 * hour)).toBe(8 * hour);
   });
 
-  it('of an oplog that is not full is what it will reach back to', () => {
+  it('of an oplog that is not full is the time it will cover', () => {
     expect(oplogRemaining({ ...full, fullness: 0.25 }, full.newest_seconds)).toBe(40 * hour);
   });
 
-  it('cannot be told of a young one', () => {
+  it('is unknown for a young one', () => {
     expect(oplogRemaining({ ...full, covered_seconds: 60, fullness: 0.25 }, null)).toBeNull();
   });
 
