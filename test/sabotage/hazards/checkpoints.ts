@@ -63,7 +63,7 @@ export const checkpointHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/task/checkpoint.test.ts',
-            'stays at the reading time of a partition that is being copied',
+            'stays at the read time of a partition that is being copied',
           ),
         ],
       },
@@ -100,7 +100,10 @@ export const checkpointHazards: readonly Hazard[] = [
           'null);',
         tests: [
           instanceTest('apply/apply-worker.test.ts', 'are flushed up to a time once none has an earlier event'),
-          instanceTest('lifecycle/task/checkpoint.test.ts', 'stays at the event of a stalled lane while others go on'),
+          instanceTest(
+            'lifecycle/task/checkpoint.test.ts',
+            'stays at the event of a stalled apply worker while others continue',
+          ),
         ],
       },
     ],
@@ -156,7 +159,7 @@ export const checkpointHazards: readonly Hazard[] = [
         symbol: 'isQuietUpTo',
         find: '!this.#rereads.anyUpTo(time) && ',
         replace: '',
-        tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'while a key is in doubt')],
+        tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'while a re-read is pending')],
       },
       {
         takesOut: 'the later commit time after writes above the first one',
@@ -180,7 +183,7 @@ export const checkpointHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/leader/commit.test.ts',
-            'is refused when a share has seen writes after the commit time',
+            'is refused when a task has seen writes after the commit time',
           ),
         ],
       },

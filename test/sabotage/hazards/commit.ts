@@ -51,7 +51,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/leader/commit.test.ts',
-            'is refused for a write that a share comes upon only when it reads its stream up to the last look',
+            'is refused for a write that a task finds only when it reads its stream up to the last look',
           ),
         ],
       },
@@ -64,7 +64,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/run/member.test.ts',
-            'a share tells that its stream was read past the last look, with the late writes up to there',
+            'a task reports that its stream has passed the last look, with the late writes up to there',
           ),
         ],
       },
@@ -187,7 +187,10 @@ export const commitHazards: readonly Hazard[] = [
         find: 'if (blocked && (await standingBlock(cluster, options))?.foreignReason === null) return;',
         replace: '',
         tests: [
-          instanceTest('lifecycle/migration/write-blocks.test.ts', 'is not set again where it stands, and is lifted'),
+          instanceTest(
+            'lifecycle/migration/write-blocks.test.ts',
+            'is not set again where it is active, and is lifted',
+          ),
         ],
       },
       {
@@ -220,7 +223,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/migration/write-blocks.test.ts',
-            "of somebody else is not taken for Convoy's own, and its reason is told: wanted %s",
+            "for another reason does not count as Convoy's own, and its reason is reported: wanted %s",
           ),
         ],
       },
@@ -279,7 +282,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/migration/write-blocks.test.ts',
-            'is not set again where the config server has noted it',
+            'is not set again where the config server has recorded it',
           ),
           instanceTest('lifecycle/migration/write-blocks.test.ts', 'is set where %s'),
         ],

@@ -33,7 +33,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/task/task-collections.test.ts',
-            'with direct access a share is what its shard owns, whatever bounds are stored',
+            'with direct access a task has what its shard owns, whatever bounds are stored',
           ),
         ],
       },
@@ -107,7 +107,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/task/unknown-sizes.test.ts',
-            'a collection whose statistics say nothing has documents of unknown size',
+            'a collection whose statistics are empty has documents of unknown size',
           ),
         ],
       },
@@ -227,8 +227,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/task/task-collections.test.ts',
-            'read by name, from 6.0 on only of their UUID; events of orphans are doubted before 6.0 where chunks ' +
-              'were moved',
+            'read by name, from 6.0 on only of their UUID; events of orphans are checked before 6.0 where chunks moved',
           ),
         ],
       },
@@ -288,7 +287,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/task/task-ddl.test.ts',
-            'is let go of by lanes, copier and repairer in the moment in which the share learns of it',
+            'are suspended by apply workers, copier and rereader as soon as the task learns of it',
           ),
         ],
       },

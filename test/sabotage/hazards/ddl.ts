@@ -72,7 +72,7 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/task/follow-ddl.test.ts',
-            'heeds the entries below a horizon before it routes up to it',
+            'suspends the collections of entries below a DDL watermark before it dispatches up to it',
           ),
         ],
       },
@@ -85,7 +85,7 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/task/follow-ddl.test.ts',
-            'consents only when nothing is under way of what it has let go of',
+            'acknowledges only when nothing of the suspended collections is in flight',
           ),
         ],
       },
@@ -96,7 +96,10 @@ export const ddlHazards: readonly Hazard[] = [
         find: 'await applyWorkers.answered(uuid, signal);',
         replace: 'void applyWorkers;',
         tests: [
-          instanceTest('lifecycle/task/task-ddl.test.ts', 'is quiet once copies, waves and repairs of it are answered'),
+          instanceTest(
+            'lifecycle/task/task-ddl.test.ts',
+            'are quiet once copies, write batches and re-reads of them are answered',
+          ),
         ],
       },
       {
@@ -106,7 +109,10 @@ export const ddlHazards: readonly Hazard[] = [
         find: 'await copier.quiet(uuid, signal);',
         replace: 'void copier;',
         tests: [
-          instanceTest('lifecycle/task/task-ddl.test.ts', 'is quiet once copies, waves and repairs of it are answered'),
+          instanceTest(
+            'lifecycle/task/task-ddl.test.ts',
+            'are quiet once copies, write batches and re-reads of them are answered',
+          ),
         ],
       },
       {
@@ -118,7 +124,7 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/task/task-ddl.test.ts',
-            'is let go of by lanes, copier and repairer in the moment in which the share learns of it',
+            'are suspended by apply workers, copier and rereader as soon as the task learns of it',
           ),
         ],
       },
@@ -131,7 +137,7 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/leader/ddl-leader.test.ts',
-            'a change is applied only when every share has consented',
+            'a change is applied only when every task has acknowledged it',
           ),
         ],
       },

@@ -165,7 +165,7 @@ export const definitionHazards: readonly Hazard[] = [
         find: 'if (differences.length === 0) return;',
         replace: 'if (differences.length >= 0) return;',
         tests: [
-          instanceTest('lifecycle/leader/commit.test.ts', 'is refused when the destination has kept a temporary form'),
+          instanceTest('lifecycle/leader/commit.test.ts', 'is refused when the destination still has a temporary form'),
         ],
       },
       {

@@ -102,7 +102,7 @@ export const failureHazards: readonly Hazard[] = [
         symbol: 'isRetryable',
         find: "return kind === 'retryable' || kind === 'cursorLost';",
         replace: "return kind === 'retryable';",
-        tests: [instanceTest('lifecycle/migration/runtime.test.ts', 'a lost cursor is opened again by its owner')],
+        tests: [instanceTest('lifecycle/migration/runtime.test.ts', 'a lost cursor is reopened by its owner')],
       },
     ],
   },
@@ -130,7 +130,7 @@ export const failureHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/migration/runtime.test.ts',
-            'a primary that steps down is waited for half an hour, with a warning',
+            'a stepping-down primary is retried for half an hour, with a warning',
           ),
         ],
       },
@@ -156,7 +156,7 @@ export const failureHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/migration/runtime.test.ts',
-            'a primary that steps down is waited for half an hour, with a warning',
+            'a stepping-down primary is retried for half an hour, with a warning',
           ),
         ],
       },

@@ -126,7 +126,7 @@ export const ownerHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/migration/migration-watch.test.ts',
-            'and says %s without end makes it read no more often than the pause allows',
+            'and sends %s endlessly makes it read no more often than the pause allows',
           ),
         ],
       },
@@ -139,7 +139,7 @@ export const ownerHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/progress/commit-offer.test.ts',
-            'of a share %s by its record makes no commit possible',
+            'of a task %s by its record makes no commit possible',
           ),
         ],
       },
@@ -149,7 +149,7 @@ export const ownerHazards: readonly Hazard[] = [
         symbol: 'runCommand',
         find: '  parseCommandBody(body ?? {});\n',
         replace: '',
-        tests: [instanceTest('process/carry-out.test.ts', 'is refused as one over HTTP is: %s')],
+        tests: [instanceTest('process/carry-out.test.ts', 'is refused like one over HTTP: %s')],
       },
     ],
   },
@@ -169,7 +169,7 @@ export const ownerHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/run/record-failure.test.ts',
-            'a process that was replaced ends with what it meets, and the migration goes on',
+            'a replaced process ends with its failure, and the migration continues',
           ),
         ],
       },

@@ -55,7 +55,7 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'untilRoutedOr',
         find: 'if (dispatcher.position >= time) return;\n    await this.#wake(signal);',
         replace: 'if (dispatcher.position >= time) return;',
-        tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'an idle shard is moved on by whoever waits for it')],
+        tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'an idle shard is advanced by whoever waits for it')],
       },
       {
         takesOut: 'the notes while the tasks drain',
@@ -66,7 +66,7 @@ export const streamHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/leader/commit-rounds.test.ts',
-            'is passed by idle streams because the source is given notes meanwhile',
+            'is passed by idle streams because of notes on the source',
           ),
         ],
       },

@@ -19,7 +19,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/task/reread-relief.test.ts',
-            'has it copied at a time that is not below any event that was routed, once its keys are gone',
+            'has it copied at a time that is not below any dispatched event, once its keys are gone',
           ),
         ],
       },

@@ -81,7 +81,7 @@ describe('the configuration', () => {
     expect(JSON.stringify(config) + inspect(config, { depth: 9 })).not.toContain('hidden');
   });
 
-  test('names every wrong value by where it came from', () => {
+  test('names every wrong value by its source', () => {
     const failure = failureOf({
       file: {
         cluster0: 'postgres://hidden',
@@ -126,7 +126,7 @@ describe('the configuration', () => {
     'mongodb://u:p%ss@hidden/',
     'mongodb://u:p?ss@hidden/',
     'mongodb://u@x:p@hidden/db?tls=true',
-  ])('hints at percent-encoding for %s, without a word of it', (cluster0) => {
+  ])('hints at percent-encoding for %s, without quoting it', (cluster0) => {
     const { errorDescription } = failureOf({ file: { ...file, cluster0 } });
     expect(errorDescription).toBe(
       'cluster0: has special characters in user or password: percent-encode them, as %40 for @, %3A for :, ' +
@@ -154,7 +154,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('listens elsewhere only with a token or explicit consent', () => {
+  test('listens elsewhere only with a token or an explicit permission', () => {
     expect(failureOf({ file: { ...file, listen: '0.0.0.0' } }).errorDescription).toContain('listen');
     expect(parseInstanceConfig({ file: { ...file, listen: '0.0.0.0', token: 'x' } }).listen).toBe('0.0.0.0');
     expect(parseInstanceConfig({ file: { ...file, listen: '0.0.0.0', allowUnauthenticated: true } }).listen).toBe(

@@ -12,7 +12,10 @@ const ends = { stop: 0.003, crash: 0.006, freeze: 0.003 };
 
 type Settings = Pick<WorldInput, 'faults' | 'ends'> & { leaderEnds: number; access: 'direct' | 'router' };
 
-/** Random histories with drops, renames, exchanged names and collections made anew; the failing seed and history are part of the message. */
+/**
+ * Random histories with drops, renames, exchanged names and recreated collections. The message of a failure has its
+ * seed and history.
+ */
 async function destinationEqualsSource({ access, leaderEnds, ...settings }: Settings, numRuns: number): Promise<void> {
   const place = fc.nat({ max: modelIds.length - 1 });
   const history = fc.record({
@@ -30,7 +33,7 @@ async function destinationEqualsSource({ access, leaderEnds, ...settings }: Sett
 
 describe('names and documents of the destination equal those of the source', () => {
   it(
-    'when collections are dropped, renamed, exchanged and made anew',
+    'when collections are dropped, renamed, exchanged and recreated',
     async () => {
       await destinationEqualsSource({ access: 'direct', faults: quiet, ends: noEnds, leaderEnds: 0 }, 20);
     },
@@ -38,7 +41,7 @@ describe('names and documents of the destination equal those of the source', () 
   );
 
   it(
-    'when calls are lost and leaders follow each other',
+    'when calls are lost and leaders change',
     async () => {
       await destinationEqualsSource({ access: 'direct', faults: rough, ends: noEnds, leaderEnds: 0.003 }, 20);
     },
@@ -46,7 +49,7 @@ describe('names and documents of the destination equal those of the source', () 
   );
 
   it(
-    'when processes stop, crash and freeze, leaders too',
+    'when processes, leaders too, stop, crash and freeze',
     async () => {
       await destinationEqualsSource({ access: 'direct', faults: rough, ends, leaderEnds: 0.003 }, 20);
     },

@@ -29,7 +29,7 @@ it('an instance that began without a cluster takes a start towards it, once the 
   const identity = { id: 'single', syncID: 'single', incarnation: 'a', release };
   const fleet = new LoneFleet();
   await fleet.join(identity);
-  /** What each look at the record finds; cleaned up after the first. */
+  /** What each read of the record finds; cleaned up after the first. */
   const found: Record<ClusterName, Document[]> = { cluster0: [committed], cluster1: [committed] };
   let isBack = false;
   const connect: Connect = (_config, name) => {

@@ -11,7 +11,7 @@ function logged(
   return lines.join('');
 }
 
-test('nothing that looks like a connection string gets into the log, whatever it comes in by', () => {
+test('nothing that looks like a connection string gets into the log', () => {
   const text = logged((logger) => {
     logger.info('connecting to mongodb://user:hidden@host:1/db?x=1 now');
     logger.info({ nested: { deep: ['redis://:hidden@r:1/0'] } }, 'x');
@@ -28,7 +28,7 @@ test('nothing that looks like a connection string gets into the log, whatever it
   ).toHaveLength(4);
 });
 
-test('fields of logins are left out', () => {
+test('fields with logins are left out', () => {
   const text = logged((logger) =>
     logger.info({ password: 'hidden', options: { token: 'hidden', user: 'hidden' } }, 'x'),
   );

@@ -10,7 +10,7 @@ test('names follow the conventions of Prometheus', async () => {
   }
 });
 
-test('figures are those of one instance', async () => {
+test('metrics are those of one instance', async () => {
   const [one, other] = [new Metrics({ processMetrics: false }), new Metrics({ processMetrics: true })];
   one.copiedBytes.inc(1_000);
   one.rereads.inc({ reason: 'duplicateKey' });

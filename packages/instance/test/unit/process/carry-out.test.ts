@@ -22,7 +22,7 @@ describe('a command that comes through Redis', () => {
     ['pause', {}],
     ['commit', undefined],
     ['start', { source: 'cluster0', destination: 'cluster1' }],
-  ])('is carried out: %s', async (name, body) => {
+  ])('is executed: %s', async (name, body) => {
     expect(await outcomeOf({ name, body })).toEqual({ called: [name], error: null });
   });
 
@@ -31,9 +31,9 @@ describe('a command that comes through Redis', () => {
     ['the name of something that every object has', 'constructor', {}],
     ['an option that the command does not have', 'commit', { force: true }],
     ['a body that is no document', 'pause', 'now'],
-    ['options of start that are none', 'start', { source: 'cluster0', destination: 'cluster1', shards: 7 }],
+    ['options of start that are invalid', 'start', { source: 'cluster0', destination: 'cluster1', shards: 7 }],
     ['no options of start', 'start', null],
-  ])('is refused as one over HTTP is: %s', async (_what, name, body) => {
+  ])('is refused like one over HTTP: %s', async (_what, name, body) => {
     expect(await outcomeOf({ name, body })).toEqual({ called: [], error: 'invalidRequest' });
   });
 });

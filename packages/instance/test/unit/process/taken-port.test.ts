@@ -6,7 +6,7 @@ import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { createLogger } from '../../../src/logging/logger.js';
 import { runInstance } from '../../../src/process/instance-process.js';
 
-it('an instance whose port is taken gives its identity back', async () => {
+it('an instance whose port is taken releases its identity', async () => {
   const holder = createServer().listen(0, '127.0.0.1');
   await once(holder, 'listening');
   const { port } = holder.address() as AddressInfo;

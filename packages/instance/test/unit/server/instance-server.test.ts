@@ -68,7 +68,7 @@ describe('the server of an instance', () => {
     await app.close();
   });
 
-  test('serves OpenMetrics to who asks for it', async () => {
+  test('serves OpenMetrics on request', async () => {
     const { app } = await server();
     const reply = await app.inject({
       url: '/metrics',
@@ -86,7 +86,7 @@ describe('the server of an instance', () => {
     await app.close();
   });
 
-  test('says whether it lives and is ready', async () => {
+  test('shows whether it lives and is ready', async () => {
     const { app } = await server(local, false);
     expect((await app.inject({ url: '/healthz' })).statusCode).toBe(200);
     const reply = await app.inject({ url: '/readyz' });
@@ -108,7 +108,7 @@ describe('the server of an instance', () => {
     await app.close();
   });
 
-  test('is not made for an address that anybody could call', async () => {
+  test('is refused for an address that anybody could call', async () => {
     await expect(server({ ...local, listen: '0.0.0.0' })).rejects.toThrow(ConvoyError);
   });
 });

@@ -12,7 +12,7 @@ const [former, next] = [
   { name: 'cluster0', clusterId: '01' },
   { name: 'cluster1', clusterId: '02' },
 ];
-/** What was asked of the former source's block. */
+/** Commands for the former source's block. */
 let sent: unknown[];
 
 beforeEach(() => {
@@ -39,7 +39,7 @@ function recordIn(phase: MigrationRecord['phase'], turns: number): MigrationReco
   } as unknown as MigrationRecord;
 }
 
-/** @param records that are found at each look */
+/** @param records found by each read */
 async function check(records: MigrationRecord[]): Promise<void> {
   const answer = (command: Document): Document => {
     if ('setUserWriteBlockMode' in command) sent.push(command.global);
@@ -58,21 +58,25 @@ async function check(records: MigrationRecord[]): Promise<void> {
   });
 }
 
-it('the former source is closed to users before a reverse', async () => {
+it('user writes on the former source are blocked before a reverse', async () => {
   await check([recordIn('committed', 0), recordIn('committed', 0)]);
   expect(sent).toEqual([true]);
 });
 
 it.each([
   ['stays closed when others have reversed the migration meanwhile', recordIn('syncing', 1), [true]],
-  ['is opened again when they have committed it back to that cluster', recordIn('committed', 1), [true, false]],
-  ['is opened again when they have reversed it once more', recordIn('syncing', 2), [true, false]],
+  [
+    'is allowed again when they have committed the migration back to that cluster',
+    recordIn('committed', 1),
+    [true, false],
+  ],
+  ['is allowed again when they have reversed it once more', recordIn('syncing', 2), [true, false]],
 ])('by a process that was frozen there it %s', async (_what, found, expected) => {
   await check([recordIn('committed', 0), found, found]);
   expect(sent).toEqual(expected);
 });
 
-it('it stays open when they had committed the migration back to it before', async () => {
+it('it stays open when they have committed the migration back to it before', async () => {
   await check([recordIn('committed', 1)]);
   expect(sent).toEqual([false]);
 });
@@ -80,16 +84,16 @@ it('it stays open when they had committed the migration back to it before', asyn
 const away = new MongoServerSelectionError('no server', {} as never);
 
 it.each([
-  ['is out of reach', () => Promise.reject(away), 'sourceUnavailable'],
-  ['has a name that is looked up in vain', () => Promise.reject(new Error('querySrv ENOTFOUND')), 'sourceUnavailable'],
+  ['is unreachable', () => Promise.reject(away), 'sourceUnavailable'],
+  ['has a name that no name server knows', () => Promise.reject(new Error('querySrv ENOTFOUND')), 'sourceUnavailable'],
   ['does not answer in time', () => new Promise<never>(() => undefined), 'sourceUnavailable'],
-  ['is another cluster by now', () => Promise.reject(new ConvoyError('wrongCluster')), 'wrongCluster'],
+  ['is another cluster', () => Promise.reject(new ConvoyError('wrongCluster')), 'wrongCluster'],
 ])('a former source that %s refuses a reverse', async (_what, command: () => Promise<Document>, error) => {
   const cluster = fakeCluster({ router: Object.assign(new FakeNodeClient('router', () => ({})), { command }) });
   await expect(requireAnswer({ clock: { sleep: settled } as never }, cluster, never)).rejects.toMatchObject({ error });
 });
 
-it('every shard has to answer where they are read directly', async () => {
+it('every shard has to answer where shards are read directly', async () => {
   const asked: string[] = [];
   const client = (name: string) => new FakeNodeClient(name, () => ({ ok: asked.push(name) }));
   const cluster = fakeCluster({

@@ -23,7 +23,7 @@ describe('a command', () => {
   );
 
   it.each(pairs.filter(({ command, state }) => taken[command] !== state))(
-    '$command is refused in $state, naming both states',
+    '$command is refused in $state, with both states in the text',
     ({ command, state }) => {
       expect(() => requireState(command, state)).toThrow(
         expect.objectContaining({

@@ -15,7 +15,7 @@ beforeEach(() => {
   sent = [];
 });
 
-/** @param phases of the migration, at each look; the last one stays */
+/** @param phases of the migration, at each read; the last one stays */
 async function unblockSource(
   phases: (MigrationPhase | 'failed')[],
   version: ClusterClient['version'] = [6, 0, 0],
@@ -45,24 +45,24 @@ async function unblockSource(
   await lift({ ...one, version, clusterId: '01' }, { ...other, clusterId: '02' }, once, never);
 }
 
-it('a source is given back after a commit, and refused during it', async () => {
+it('a source is unblocked after a commit, and not during it', async () => {
   await unblockSource(['committed']);
   expect(sent).toEqual([false]);
   await expect(unblockSource(['committing'])).rejects.toMatchObject({ error: 'migrationLives' });
   expect(sent).toEqual([false]);
 });
 
-it('a source that a commit has just closed is closed again', async () => {
+it('a source that a commit has just blocked is blocked again', async () => {
   await expect(unblockSource(['syncing', 'committing'])).rejects.toMatchObject({ error: 'migrationLives' });
   expect(sent).toEqual([false, true]);
 });
 
-it('a source that a failed commit gives back meanwhile stays open', async () => {
+it('a source that a failed commit releases meanwhile stays unblocked', async () => {
   await unblockSource(['syncing', 'committing', 'failed']);
   expect(sent).toEqual([false, true, false]);
 });
 
-it('a server before 6.0 is said to have no block, and is not asked', async () => {
+it('a server before 6.0 has no block, and gets no command', async () => {
   await expect(unblockSource(['committed'], [5, 0, 7])).rejects.toMatchObject({
     error: 'writeBlockingFailed',
     errorDescription: expect.stringMatching(/^cluster0 runs 5\.0\.7: .*none to lift/) as unknown,
@@ -70,7 +70,7 @@ it('a server before 6.0 is said to have no block, and is not asked', async () =>
   expect(sent).toEqual([]);
 });
 
-it('a destination that is open is given back without its source', async () => {
+it('an open destination is unblocked without its source', async () => {
   const options = parseStartRequest({
     source: 'cluster0',
     destination: 'cluster1',
@@ -106,7 +106,7 @@ describe('a cluster that was opened as a destination', () => {
   const committed = { phase: 'committed', failure: null, options, source: zero, destination: one };
   const back = { phase: 'committing', failure: null, options, source: one, destination: zero };
   let records: Record<ClusterName, Document | null>;
-  /** How the source of the committed migration is reached. */
+  /** How the source of the committed migration answers. */
   let reached: (signal: AbortSignal) => Promise<unknown>;
   let closed: string[];
 
@@ -132,7 +132,7 @@ describe('a cluster that was opened as a destination', () => {
 
   const run = (): Promise<void> => unblock({} as InstanceConfig, 'cluster1', never, connect);
 
-  it('stays closed as the source of another migration that commits', async () => {
+  it('stays blocked as the source of another migration that commits', async () => {
     records.cluster0 = back;
     await expect(run()).rejects.toMatchObject({ error: 'migrationLives' });
     expect(sent).toEqual([]);
@@ -140,14 +140,14 @@ describe('a cluster that was opened as a destination', () => {
   });
 
   it.each([
-    ['has gone from the name service', () => Promise.reject(new Error('querySrv ENOTFOUND'))],
+    ['is gone from the name service', () => Promise.reject(new Error('querySrv ENOTFOUND'))],
     [
       'does not answer',
       (signal: AbortSignal) =>
         new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
     ],
     ['answers too late', (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener('abort', resolve))],
-  ])('is given back where its source %s', async (_, how) => {
+  ])('is unblocked where its source %s', async (_, how) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     reached = how;
@@ -158,7 +158,7 @@ describe('a cluster that was opened as a destination', () => {
     expect(closed).toContain('cluster1');
   });
 
-  it('is not given back where its source answers and cannot be looked at', async () => {
+  it('is not unblocked where its source answers and cannot be read', async () => {
     reached = () => Promise.reject(serverError(18, 'AuthenticationFailed'));
     await expect(run()).rejects.toMatchObject({ codeName: 'AuthenticationFailed' });
     expect(sent).toEqual([]);

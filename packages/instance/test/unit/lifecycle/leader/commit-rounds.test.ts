@@ -14,21 +14,21 @@ import { never, once, settled } from '../../model/parts.js';
 let rounds: CommitRound[];
 let totals_bytes: MigrationRecord['estimatedTotalBytes'][];
 let notes: number;
-/** How often a transaction is found open. */
+/** How often a check finds a transaction open. */
 let transactions: number;
 let now_ms: number;
 /** The source's time, in seconds. */
 const source_seconds = 1_000;
-/** What a share says of a round: changes above its time, after so many notes on the source. */
+/** What a task reports of a round: changes above its time, after this many notes on the source. */
 let answerOf: (round: number) => { eventsAbove: number; afterNotes: number };
 let changedAfter: (time: bigint) => boolean;
 let untilApplied: () => Promise<void>;
 let pauses_ms: number[];
 let roundsAtPauses: number[];
-/** Told after every note and every write of the record. */
+/** Called after every note and every write of the record. */
 let changed: Condition;
 let deps: MigrationDependencies;
-/** What the share has stored as copied once it has drained. */
+/** The copied bytes that the task has stored once it has drained. */
 const copied_bytes = 4_096;
 
 beforeEach(() => {
@@ -109,7 +109,7 @@ async function commit(): Promise<void> {
   await drainRounds(deps, ddlChanges as unknown as DdlLeader, 1, never);
 }
 
-/** A round that an earlier leader has begun so many seconds before the source's present time. */
+/** A round that an earlier leader began this many seconds before the source's present time. */
 function begin(round: number, age_seconds: number): void {
   const commit = {
     round,
@@ -124,7 +124,7 @@ function begin(round: number, age_seconds: number): void {
 const made = (): [number, boolean][] => rounds.map(({ round, sealed }) => [round, sealed]);
 
 describe('the commit time', () => {
-  it('is sealed when all shares have drained it and nothing was seen above', async () => {
+  it('is sealed when all tasks have drained it and nothing was seen above', async () => {
     await commit();
     expect(made()).toEqual([
       [1, false],
@@ -145,7 +145,7 @@ describe('the commit time', () => {
     ]);
   });
 
-  it('is sealed with the total of what the shares have stored as copied when they had drained', async () => {
+  it('is sealed with the sum of the copied bytes that the tasks have stored when they had drained', async () => {
     await commit();
     expect(totals_bytes).toEqual([null, copied_bytes]);
   });
@@ -164,7 +164,7 @@ describe('the commit time', () => {
     expect(new Set(times).size).toBe(3);
   });
 
-  it('is a later one while definitions change above the last', async () => {
+  it('is a later one while DDL changes appear above the last', async () => {
     changedAfter = () => rounds.length < 2;
     await commit();
     expect(made()).toEqual([
@@ -174,20 +174,20 @@ describe('the commit time', () => {
     ]);
   });
 
-  it('is given up after five, by name', async () => {
+  it('is given up after five rounds, with an error', async () => {
     answerOf = () => ({ eventsAbove: 1, afterNotes: 0 });
     await expect(commit()).rejects.toMatchObject({ error: 'commitRoundsExceeded' });
     expect(rounds).toHaveLength(5);
   });
 
-  it('is passed by idle streams because the source is given notes meanwhile', async () => {
+  it('is passed by idle streams because of notes on the source', async () => {
     answerOf = () => ({ eventsAbove: 0, afterNotes: 4 });
     await commit();
     expect(notes).toBeGreaterThanOrEqual(4);
     expect(made().at(-1)).toEqual([1, true]);
   });
 
-  it('is passed by the stream of definition changes because of the same notes', async () => {
+  it('is passed by the DDL stream because of the same notes', async () => {
     let isApplied = false;
     answerOf = () => ({ eventsAbove: 0, afterNotes: isApplied ? 0 : Infinity });
     untilApplied = async () => {
@@ -202,13 +202,13 @@ describe('the commit time', () => {
     ]);
   });
 
-  it('is followed by a pause when there were writes above it, in which writers can be stopped', async () => {
+  it('is followed by a pause, for stopping writers, when there were writes above it', async () => {
     answerOf = (round) => ({ eventsAbove: round < 3 ? 1 : 0, afterNotes: 0 });
     await commit();
     expect(pauses_ms).toEqual([500, 500]);
   });
 
-  it('is replaced, however often, when a share is away for so long that nothing can be read at it', async () => {
+  it('is replaced, however often, when a task is away for too long to read at it', async () => {
     answerOf = (round) => ({ eventsAbove: 0, afterNotes: round < 8 ? Infinity : 0 });
     await commit();
     expect(made().map(([round]) => round)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 8]);
@@ -217,7 +217,7 @@ describe('the commit time', () => {
 });
 
 describe('the commit time of an earlier leader', () => {
-  it('stays, and no other one is taken', async () => {
+  it('stays, and no other is taken', async () => {
     begin(3, 10);
     const [{ time } = { time: null }] = rounds;
     await commit();
@@ -228,7 +228,7 @@ describe('the commit time of an earlier leader', () => {
     expect(rounds.at(-1)?.time).toEqual(time);
   });
 
-  it('is replaced when writes or changes of definitions were seen above it', async () => {
+  it('is replaced when writes or DDL changes were seen above it', async () => {
     begin(3, 10);
     answerOf = (round) => ({ eventsAbove: round < 4 ? 1 : 0, afterNotes: 0 });
     await commit();
@@ -239,7 +239,7 @@ describe('the commit time of an earlier leader', () => {
     ]);
   });
 
-  it('is replaced when it is too old for a share that was away', async () => {
+  it('is replaced when it is too old for a task that was away', async () => {
     begin(3, 120);
     await commit();
     expect(made()).toEqual([

@@ -19,26 +19,26 @@ import { never, once, settled } from '../../model/parts.js';
 const leaderEpoch = 1;
 const ttlOff_seconds = 2_147_483_647;
 let server: FakeCatalogServer;
-/** A server that takes changes of attributes and does not carry them out. */
+/** A server that accepts changes of attributes and does not carry them out. */
 let forgetsChanges: boolean;
 let eventsAbove: number;
-/** UUIDs of the collections of which a share has seen documents deleted after the commit time. */
+/** UUIDs of the collections in which a task has seen deletes after the commit time. */
 let deletedIn: string[];
-/** Of them, those that a share tells of only while attributes are restored. */
+/** Those of them that a task reports only while attributes are being restored. */
 let eventsLate: number;
 /** Another instance has become the leader. */
 let isReplaced: boolean;
-/** What a share tells of when it has read its stream up to the last look, which it has after so many notes on the source. */
+/** What a task reports once it has read its stream up to the last look, which takes this many notes on the source. */
 let eventsAtLook: number;
 let notesUntilRead: number;
 let notes: number;
 let log: string[];
-/** How the source answers since the decision to open. */
+/** How the source answers after the decision to open. */
 let answer: () => Promise<Document>;
-/** How long the destination takes to tell of the record, as during a fail-over. */
+/** How long the destination takes to return the record, as during a failover. */
 let reading: () => Promise<void>;
 let record: MigrationRecord;
-/** Every wait of the leader, in order, and whether they come to their end. */
+/** Every wait of the leader, in order, and whether it ends. */
 let waits: number[];
 let waitsAreOver: boolean;
 
@@ -83,7 +83,7 @@ function source(): ClusterClient {
     if ('appendOplogNote' in sent)
       return Promise.resolve({ operationTime: new Timestamp({ t: 100, i: (notes += 1) }) });
     if (record.phase === 'committing') return client.command(database, sent, options);
-    // No block stands that could spare the command.
+    // No active block makes the command unnecessary.
     if ('serverStatus' in sent) return Promise.resolve({ repl: {} });
     log.push(`source: ${Object.keys(sent)[0]}`);
     return answer();
@@ -177,7 +177,7 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
   await commit(deps, leaderEpoch, never);
 }
 
-/** Longer than any wait that comes to its end. */
+/** Longer than any wait that ends. */
 async function failOver(): Promise<void> {
   await settled();
   await settled();
@@ -208,7 +208,7 @@ describe('the end of a commit', () => {
     expect(log).toEqual([]);
   });
 
-  it('is refused when the destination has kept a temporary form', async () => {
+  it('is refused when the destination still has a temporary form', async () => {
     forgetsChanges = true;
     await expect(run()).rejects.toMatchObject({
       error: 'catalogDiffers',
@@ -217,7 +217,7 @@ describe('the end of a commit', () => {
     expect(log).not.toContain('opening');
   });
 
-  it('is refused when a share has seen writes after the commit time', async () => {
+  it('is refused when a task has seen writes after the commit time', async () => {
     eventsAbove = 1;
     await expect(run()).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
     expect(log).not.toContain('opening');
@@ -231,19 +231,19 @@ describe('the end of a commit', () => {
     await expect(run()).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
   });
 
-  it('is refused when a share has told of such writes just before the opening', async () => {
+  it('is refused when a task has reported such writes just before the opening', async () => {
     eventsLate = 1;
     await expect(run()).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
     expect(log).not.toContain('opening');
   });
 
-  it('is refused for a write that a share comes upon only when it reads its stream up to the last look', async () => {
+  it('is refused for a write that a task finds only when it reads its stream up to the last look', async () => {
     [eventsAtLook, notesUntilRead] = [1, 3];
     await expect(run()).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
     expect([log.includes('opening'), notes]).toEqual([false, 3]);
   });
 
-  it('waits for the streams of all shares to be read up to the last look', async () => {
+  it('waits until the streams of all tasks are read up to the last look', async () => {
     notesUntilRead = 4;
     await run();
     expect([log.includes('opening'), notes]).toEqual([true, 4]);
@@ -271,7 +271,7 @@ describe('once the opening is decided', () => {
   ];
   const fromOpening = (): string[] => log.slice(log.indexOf('opening'));
 
-  it('a source that has gone keeps nothing from being opened, and what it was not asked is told', async () => {
+  it('a source that is gone does not prevent the opening, and warnings name what it was not asked', async () => {
     answer = () => Promise.reject(new MongoNetworkError('connection refused'));
     await run(bothAsked);
     expect(fromOpening()).toEqual(opened);
@@ -290,7 +290,7 @@ describe('once the opening is decided', () => {
     ]);
   });
 
-  it('a source that does not answer is waited for during a bounded time', async () => {
+  it('a source that does not answer is given a bounded time', async () => {
     answer = () => new Promise(() => undefined);
     waitsAreOver = true;
     await run(bothAsked);
@@ -299,7 +299,7 @@ describe('once the opening is decided', () => {
     expect(record.warnings.map(({ name }) => name)).toEqual(['sourceNotClosedAgain', 'sourceBalancerLeftOff']);
   });
 
-  it('a fail-over of the destination takes nothing of the time of the source', async () => {
+  it('a failover of the destination takes no time from the source', async () => {
     reading = failOver;
     waitsAreOver = true;
     await run(bothAsked);
@@ -307,7 +307,7 @@ describe('once the opening is decided', () => {
     expect(record.warnings).toEqual([]);
   });
 
-  it('a source that refuses is told of, too', async () => {
+  it('a source that refuses causes a warning, too', async () => {
     answer = () => Promise.reject(serverError(13, 'Unauthorized'));
     await run(bothAsked);
     expect(record).toMatchObject({ phase: 'committed' });
@@ -317,7 +317,7 @@ describe('once the opening is decided', () => {
     ]);
   });
 
-  it('a later leader that finds the source back does what was left, and takes the warnings back', async () => {
+  it('a later leader that finds the source back completes the rest and removes the warnings', async () => {
     const other = { name: 'oplogWindowShort', description: 'Short.' };
     const reported = ['sourceNotClosedAgain', 'sourceBalancerLeftOff'].map((name) => ({ name, description: '' }));
     await run({ ...bothAsked, phase: 'opening', warnings: [other, ...reported] });
@@ -325,7 +325,7 @@ describe('once the opening is decided', () => {
     expect(record.warnings).toEqual([other]);
   });
 
-  it('is told of nothing where nothing is asked of the source', async () => {
+  it('has no warning where nothing is asked of the source', async () => {
     reading = failOver;
     waitsAreOver = true;
     answer = () => Promise.reject(new MongoNetworkError('connection refused'));

@@ -16,7 +16,7 @@ const wanted = { v: 2, key: { a: 1 }, name: 'a_1' };
 const byHand = { ...wanted, sparse: true };
 const uuidOf = ({ uuid }: { uuid: { toHexString(includeDashes: boolean): string } }): string => uuid.toHexString(false);
 
-/** A source on which nothing is written. */
+/** A source without writes. */
 function sourceClient({ client }: FakeCatalogServer): NodeClient {
   const command: NodeClient['command'] = async (database, sent, options) =>
     'appendOplogNote' in sent
@@ -75,7 +75,7 @@ async function fixture(onListed: (indexes: Document[]) => void) {
   return { leader: await DdlLeader.take(deps, leaderEpoch, never), indexes: to.indexes };
 }
 
-it('an index that somebody builds on the destination between two looks at it, under the name of a missing one, is replaced at the next comparison', async () => {
+it('an index built by somebody else under the name of a missing one is replaced at the next comparison', async () => {
   let looks = 0;
   const { leader, indexes } = await fixture((present) => {
     looks += 1;

@@ -25,7 +25,7 @@ let dropped: boolean;
 let stop: AbortController;
 let running: Promise<unknown>;
 
-/** A source on which nothing happens, whose stream says how far it is when it is told. */
+/** A source without events, whose stream advances when the test says so. */
 function idleSource(): ClusterClient {
   const next = async ({ signal }: CallOptions): Promise<RawBatch> => {
     await advanced.until(() => tokens.length > 0, signal);
@@ -103,7 +103,7 @@ async function acknowledgements(id: string): Promise<void> {
   for (let turn = 0; turn < 50; turn += 1) await settled();
 }
 
-it('a change is applied only when every share has consented', async () => {
+it('a change is applied only when every task has acknowledged it', async () => {
   for (let turn = 0; turn < 50; turn += 1) await settled();
   expect(dropped).toBe(false);
   await acknowledgements('rs');
@@ -113,7 +113,7 @@ it('a change is applied only when every share has consented', async () => {
   expect(dropped).toBe(true);
 });
 
-it('no horizon beyond the commit time is stored until a later one counts', async () => {
+it('no DDL watermark beyond the commit time is stored until a later one counts', async () => {
   const time = (seconds: number): bigint => BigInt(seconds) << 32n;
   const stored = async (): Promise<bigint | undefined> =>
     (await deps.records.read(never))?.ddlWatermark?.time.toBigInt();

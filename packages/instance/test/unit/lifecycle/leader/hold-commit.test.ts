@@ -6,10 +6,10 @@ import type { MigrationDependencies } from '../../../../src/lifecycle/migration/
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import { never, rawOf } from '../../model/parts.js';
 
-it('documents that hold a commit are listed as long as they do, also while the list is made anew', async () => {
+it('documents that hold a commit are listed as long as they do, also while the list is rebuilt', async () => {
   let now_ms = 0;
   const listed = new Map<string, Document>();
-  /** How many are listed after each change of the list. */
+  /** The length of the list after each of its changes. */
   const counts: number[] = [];
   const metadata = {
     upsertMany: (_collection: string, documents: readonly Document[]) => {
@@ -40,7 +40,7 @@ it('documents that hold a commit are listed as long as they do, also while the l
     watch: { view: { record }, refresh: () => Promise.resolve({ record }) },
     metadata,
   } as unknown as MigrationDependencies;
-  /** `_id`s that share a key, at each try. */
+  /** `_id`s with the same key, at each attempt. */
   const tries = [[1, 2, 3], [1, 2, 3], [2, 3], []];
   const restore = (): Promise<void> => {
     const ids = (tries.shift() ?? []).map(rawOf);

@@ -6,7 +6,7 @@ import type { MigrationView } from '../../../../src/lifecycle/migration/migratio
 let now_ms = 5_000;
 const clock = { monotonic_ms: () => now_ms } as Clock;
 
-it('is calm once what is seen has been the same for long, and no more with the first change', () => {
+it('a value is idle once it has not changed for some time, until its first change', () => {
   const idle = new IdleDetector(clock, 100);
   const looks: [number, string][] = [
     [0, 'a'],
@@ -24,7 +24,7 @@ it('is calm once what is seen has been the same for long, and no more with the f
   expect(found).toEqual([false, false, true, true, false, false, true]);
 });
 
-it('shares are calm once none of them has had anything to do for ten seconds, and not while a commit is asked for', () => {
+it('tasks are idle after ten seconds without work, and not while a commit is requested', () => {
   const task = { eventsApplied: 1, copied: { bytes: 1, documents: 1 }, copyDone: true, commitRequested: false };
   const view = { record: { phase: 'syncing', ddlChanges: { known: 0, done: 0 } }, tasks: new Map([['rs', task]]) };
   const idle = new IdleTasks({ view: view as unknown as MigrationView }, clock);

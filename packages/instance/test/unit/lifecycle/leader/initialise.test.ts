@@ -47,7 +47,7 @@ async function stop(phase: MigrationPhase | null): Promise<void> {
 }
 
 describe('stopping the balancers', () => {
-  it('records what they were', async () => {
+  it('records their states', async () => {
     await stop('starting');
     expect(modes).toEqual({ source: 'off', destination: 'off' });
     expect(recorded).toEqual({ source: true, destination: false });

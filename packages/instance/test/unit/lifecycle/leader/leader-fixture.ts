@@ -20,7 +20,7 @@ export const leaderEpoch = 1;
 
 type Stored = Pick<MigrationDependencies, 'metadata' | 'records' | 'taskRecords' | 'journal'>;
 
-/** The state of a migration that syncs under its first leader, in a model of the metadata database. */
+/** A running migration under its first leader, in a model of the metadata database. */
 export async function syncingMigration(taskIds: string[]): Promise<Stored> {
   const model = new MetadataModel();
   const metadata = new Metadata(
@@ -53,7 +53,7 @@ export async function syncingMigration(taskIds: string[]): Promise<Stored> {
   return { metadata, records, taskRecords: new TaskRecords(metadata), journal: new DdlJournal(metadata, records) };
 }
 
-/** What its leader works with, in a process of its own. */
+/** The dependencies of its leader, in a process of its own. */
 export async function depsOf(
   stored: Stored,
   clusters: Pick<MigrationDependencies, 'source' | 'destination'>,

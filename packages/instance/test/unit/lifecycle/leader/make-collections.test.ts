@@ -20,7 +20,7 @@ const entry = {
   documentCount: 0,
 } as const;
 const idIndex = { v: 2, key: { _id: 1 }, name: '_id_' };
-/** A capped collection by now, with another index under a name, and a view. */
+/** Now a capped collection, with another index under one name, and a view. */
 const catalog: CatalogEntry[] = [
   { ...entry, name: 'log', options: { capped: true, size: 4096 }, indexes: [idIndex].map(indexAsRead) },
   {
@@ -59,7 +59,7 @@ beforeEach(() => {
   server.add('shop.other', { documents: [{ _id: 1 }] });
 });
 
-it('what an earlier leader has made in another form is made anew, and nothing else is touched', async () => {
+it('what an earlier leader has created in another form is recreated, and nothing else changes', async () => {
   await make(2);
   const collections = server.databases.get('shop')?.collections;
   expect(collections?.get('log')?.options).toEqual({ capped: true, size: 4096 });
@@ -68,18 +68,18 @@ it('what an earlier leader has made in another form is made anew, and nothing el
   expect(collections?.get('other')?.documents).toHaveLength(1);
 });
 
-it('the first leader takes nothing away', async () => {
+it('the first leader drops nothing', async () => {
   await expect(make(1)).rejects.toMatchObject({ error: 'destinationNotEmpty' });
   expect(server.client.sent.some(({ command }) => 'drop' in command)).toBe(false);
 });
 
-it('what holds documents stays and is refused', async () => {
+it('collections with documents stay and are refused', async () => {
   server.add('shop.log', { documents: [{ _id: 1 }] });
   await expect(make(2)).rejects.toMatchObject({ error: 'destinationNotEmpty' });
   expect(server.databases.get('shop')?.collections.get('log')?.documents).toHaveLength(1);
 });
 
-it('a leader that was deposed takes nothing away, and makes nothing', async () => {
+it('a deposed leader drops and creates nothing', async () => {
   isDeposed = true;
   await expect(make(2)).rejects.toMatchObject({ error: 'staleEpoch' });
   expect(server.client.sent).toEqual([]);

@@ -10,9 +10,9 @@ let now: number;
 let times: Map<string, number>;
 let notes: number;
 let isAllowed: boolean;
-/** What happens on a shard right before its note. */
+/** Called for a shard right before its note. */
 let beforeNote: (id: string) => void;
-/** What a router was asked for in place of notes. */
+/** The router's commands in place of notes. */
 let lists: number;
 
 beforeEach(() => {
@@ -27,7 +27,7 @@ beforeEach(() => {
 const timestamp = (increment: number): Timestamp => new Timestamp({ t: 100, i: increment });
 const time = (increment: number): bigint => timeOf(timestamp(increment));
 
-/** Something happens on a shard. */
+/** Adds an event on a shard. */
 function write(id: string): number {
   now += 1;
   times.set(id, now);
@@ -60,24 +60,24 @@ function waker(access: 'direct' | 'router' = 'direct'): ShardWaker {
 }
 
 describe('idle shards', () => {
-  it('are woken together when one of them has something that the horizon has not passed', async () => {
+  it('are woken together when one of them has a change that the DDL watermark has not passed', async () => {
     const wakes = waker();
     const written = write('shard1');
     await wakes.wake(time(written), options);
     expect(notes).toBe(2);
   });
 
-  it('are left alone while there is nothing but the notes that have woken them', async () => {
+  it("are left alone while there is nothing but the waker's own notes", async () => {
     const wakes = waker();
     const written = write('shard1');
     await wakes.wake(time(written), options);
-    // The stream is as far as the first of the notes: that all that was written lies below them shows once it has passed them all.
+    // The stream is as far as the first note. It shows that all writes are below the notes once it has passed them all.
     await wakes.wake(time(written + 1), options);
     for (let turn = 0; turn < 3; turn += 1) await wakes.wake(time(written + 3), options);
     expect(notes).toBe(4);
   });
 
-  it('are woken again for what was written between the look and a note, above the note of another shard', async () => {
+  it('are woken again for a write between the read and a note, above the note of another shard', async () => {
     beforeNote = (id) => {
       if (id === 'shard1') write(id);
     };
@@ -96,7 +96,7 @@ describe('idle shards', () => {
     expect(Math.min(...times.values())).toBeGreaterThan(late);
   });
 
-  it('are woken again while the horizon stays behind', async () => {
+  it('are woken again while the DDL watermark stays behind', async () => {
     const wakes = waker();
     const written = write('shard1');
     for (let turn = 0; turn < 3; turn += 1) await wakes.wake(time(written), options);
@@ -117,7 +117,7 @@ describe('idle shards', () => {
     expect(notes).toBe(8);
   });
 
-  it('are woken every time where they take no notes, or cannot be asked', async () => {
+  it('are woken every time where they take no notes, or cannot be read directly', async () => {
     isAllowed = false;
     const unauthorized = waker();
     await unauthorized.wake(time(now), options);

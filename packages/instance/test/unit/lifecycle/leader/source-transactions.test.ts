@@ -10,8 +10,8 @@ describe('transactions that are open when a commit time is taken', () => {
   let warned: (string | undefined)[];
 
   /**
-   * @param looks sessions whose transactions have not ended, at each look in turn; the last one stays
-   * @returns how often it was looked
+   * @param looks sessions with open transactions at each check; the last one stays
+   * @returns the number of checks
    */
   async function wait(looks: number[][], step_ms: number, warnings: MigrationRecord['warnings'] = []): Promise<number> {
     let [now_ms, asked] = [0, 0];
@@ -46,7 +46,7 @@ describe('transactions that are open when a commit time is taken', () => {
     return asked;
   }
 
-  it('are waited for; those that begin later are not', async () => {
+  it('hold the commit; later ones do not', async () => {
     expect(await wait([[]], 200)).toBe(1);
     expect(
       await wait(
@@ -61,12 +61,12 @@ describe('transactions that are open when a commit time is taken', () => {
     expect(warned).toEqual([]);
   });
 
-  it('are told in a warning while they hold the commit for long', async () => {
+  it('cause a warning while they hold the commit for long', async () => {
     await wait([[1], [1], [1], []], 2_500);
     expect(warned).toEqual([transactionsWarning, undefined]);
   });
 
-  it('end the migration by name when they do not end', async () => {
+  it('fail the migration when they do not end', async () => {
     const description = expect.stringMatching(/^cluster0 has 1 transactions .*Kill the sessions/) as unknown;
     await expect(wait([[1]], 60_000)).rejects.toMatchObject({
       error: 'transactionsNotEnded',
@@ -74,7 +74,7 @@ describe('transactions that are open when a commit time is taken', () => {
     });
   });
 
-  it('are no longer told of by a leader that finds none, whoever has told of them', async () => {
+  it('no longer cause a warning once a leader finds none, whichever leader has recorded it', async () => {
     await wait([[]], 200, [{ name: transactionsWarning, description: '' }]);
     expect(warned).toEqual([undefined]);
   });

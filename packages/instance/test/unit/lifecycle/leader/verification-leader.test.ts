@@ -13,7 +13,7 @@ const commitTime = new Timestamp({ t: 100, i: 1 });
 const destinationTime = new Timestamp({ t: 200, i: 1 });
 const leaderEpoch = 7;
 
-/** The look that is asked for, as it is stored. */
+/** The requested look, as stored. */
 let asked: MigrationRecord['verification'];
 let requests: number;
 let mismatches: number;
@@ -22,7 +22,7 @@ beforeEach(() => {
   [asked, requests, mismatches] = [null, 0, 0];
 });
 
-/** One look of a leader; every share answers at once what it is asked. */
+/** One look of a leader; every task answers at once. */
 async function look(restored: boolean): Promise<void> {
   const options = { verification: { enabled: true } };
   const viewOf = (): MigrationView => {
@@ -67,7 +67,7 @@ function before(restored: boolean, source = commitTime): void {
 }
 
 it.each([false, true])(
-  'a look that an earlier leader has asked for is waited for and not asked for anew, restored: %s',
+  'a leader waits for a look that an earlier leader has asked for, and asks for none, restored: %s',
   async (restored) => {
     before(restored);
     await look(restored);
@@ -85,7 +85,7 @@ it.each([
   expect({ requests, asked }).toMatchObject({ requests: 1, asked: { number, restored: true } });
 });
 
-it('what the look of an earlier leader has found fails the commit', async () => {
+it('mismatches found for an earlier leader fail the commit', async () => {
   before(true);
   mismatches = 2;
   await expect(look(true)).rejects.toMatchObject({ error: 'verificationFailed' });

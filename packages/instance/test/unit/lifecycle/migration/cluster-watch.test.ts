@@ -6,7 +6,7 @@ import { fakeCluster, FakeNodeClient, serverError } from '../../fake-node-client
 
 const { signal } = new AbortController();
 
-/** A clock on which every look takes so long, and sleeping nothing. */
+/** A clock on which every measurement takes this long, and a sleep no time. */
 function clockOf(look_ms: number): Clock {
   let now_ms = 0;
   return { monotonic_ms: () => (now_ms += look_ms), sleep: () => Promise.resolve() } as unknown as Clock;
@@ -38,7 +38,7 @@ const unreachable = new FakeNodeClient('router', {
   },
 });
 
-/** Watches for so many turns. */
+/** Watches for this many rounds. */
 async function watched(watch: ClusterWatch, turns = 1): Promise<ClusterWatch> {
   let left = turns;
   await watch.run(() => left-- === 0, signal);
@@ -47,7 +47,7 @@ async function watched(watch: ClusterWatch, turns = 1): Promise<ClusterWatch> {
 
 const destination = fakeCluster({ router: routerOf(7) });
 
-describe('what is measured of the clusters', () => {
+describe('the measurements of the clusters', () => {
   it('are round trips, averaged, and the time of the source', async () => {
     const watch = await watched(
       new ClusterWatch(fakeCluster({ router: routerOf(1234), access: 'router' }), destination, ['shard0'], clockOf(5)),
@@ -58,7 +58,7 @@ describe('what is measured of the clusters', () => {
     expect(watch.destinationPing_ms).toBeGreaterThan(0);
   });
 
-  it('are the oplogs of the own shards, where they can be read', async () => {
+  it('are the oplogs of the own shards, where they are readable', async () => {
     const shards = new Map([
       ['shard0', shardOf(100, 500)],
       ['shard1', new FakeNodeClient('shard', {})],
@@ -77,7 +77,7 @@ describe('what is measured of the clusters', () => {
     expect([watch.seesOplogs, watch.oplogs.size]).toEqual([false, 0]);
   });
 
-  it('is unknown while there is no answer, and the last known time of the source stays', async () => {
+  it('are unknown without an answer, except for the last known time of the source', async () => {
     const watch = await watched(
       new ClusterWatch(fakeCluster({ router: unreachable, access: 'router' }), destination, ['shard0'], clockOf(1)),
     );

@@ -14,11 +14,11 @@ const { signal } = new AbortController();
 interface Fixture extends AsyncDisposable {
   shard: ScriptedNode;
   open(sourceAccess: string, recorded: SourceAccess | null): Promise<SourceAccess>;
-  /** How the destination is reached under that setting. */
+  /** How the instance reaches the destination with that setting. */
   openAsDestination(sourceAccess: string): Promise<SourceAccess>;
 }
 
-/** A router and one shard, which lets itself be read or not. */
+/** A router and one shard, which may refuse reads. */
 async function fixture(readable: boolean): Promise<Fixture> {
   const shard = await ScriptedNode.start(
     ({ name }): Document =>
@@ -69,7 +69,7 @@ async function errorOf(opening: Promise<unknown>): Promise<string> {
   return error instanceof ConvoyError ? error.error : 'none';
 }
 
-test('left to itself a source is read directly where its shards let it, and otherwise through the router', async () => {
+test('with auto, a source is read directly where its shards allow it, and otherwise through the router', async () => {
   await using open = await fixture(true);
   expect(await open.open('auto', null)).toBe('direct');
   await using closed = await fixture(false);
@@ -77,14 +77,14 @@ test('left to itself a source is read directly where its shards let it, and othe
   expect(await errorOf(closed.open('direct', null))).toBe('shardsNotReachable');
 });
 
-test('a router alone is asked where that is configured', async () => {
+test('only a router is used where that is configured', async () => {
   await using readable = await fixture(true);
   expect(await readable.open('router', null)).toBe('router');
   expect(await readable.openAsDestination('direct')).toBe('router');
   expect(readable.shard.received).toEqual([]);
 });
 
-test('a migration that was begun keeps its way, also where another has become possible or its own impossible', async () => {
+test('a recorded migration keeps its access, even if another becomes possible or its own impossible', async () => {
   await using readable = await fixture(true);
   expect(await readable.open('auto', 'router')).toBe('router');
   await using closed = await fixture(false);

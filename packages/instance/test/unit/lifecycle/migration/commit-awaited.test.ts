@@ -20,7 +20,7 @@ const round = (number: number, sealed = false): CommitRound => ({
   catalogEpoch: null,
 });
 
-/** A share and a peer. */
+/** A task and a peer. */
 function viewOf(
   phase: Phase,
   commit: CommitRound | null,
@@ -44,16 +44,20 @@ const all = ['shard0', 'shard1'];
 const cases: [string, MigrationView, { commit: boolean; stream: boolean; drains: boolean }][] = [
   ['before the command', viewOf('syncing', null, [], null), { commit: false, stream: false, drains: false }],
   [
-    'while a peer has not been told',
+    'while a peer has not taken it',
     viewOf('syncing', null, ['shard0'], null),
     { commit: false, stream: false, drains: false },
   ],
   [
-    'from the command to the last share on',
+    'from the command to the last task',
     viewOf('syncing', null, all, null),
     { commit: true, stream: true, drains: false },
   ],
-  ['while writers are stopped', viewOf('committing', null, all, null), { commit: true, stream: true, drains: true }],
+  [
+    'while writers are being stopped',
+    viewOf('committing', null, all, null),
+    { commit: true, stream: true, drains: true },
+  ],
   ['with a commit time', viewOf('committing', round(1), all, null), { commit: true, stream: true, drains: true }],
   ['once it is drained', viewOf('committing', round(1), all, 1), { commit: true, stream: true, drains: false }],
   ['with a later commit time', viewOf('committing', round(2), all, 1), { commit: true, stream: true, drains: true }],
@@ -64,7 +68,7 @@ const cases: [string, MigrationView, { commit: boolean; stream: boolean; drains:
     { commit: false, stream: false, drains: false },
   ],
   [
-    'once the destination is to be opened',
+    'once the destination is about to open',
     viewOf('opening', round(2, true), all, 2),
     { commit: false, stream: false, drains: false },
   ],

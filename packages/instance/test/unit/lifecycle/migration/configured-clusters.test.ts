@@ -17,11 +17,11 @@ const committed = {
 } as unknown as MigrationRecord;
 const opening = { ...committed, phase: 'opening' } as MigrationRecord;
 
-/** What each cluster holds; one that is away is not reached before it comes back. */
+/** The record on each cluster; a cluster that is away does not answer before it comes back. */
 let records: Record<ClusterName, MigrationRecord | null>;
 let comesBack: Record<ClusterName, Promise<void>>;
 let closed: string[];
-/** Errors that were logged, by the cluster that they are about. */
+/** Logged errors by cluster. */
 let logged: unknown[];
 let clusters: ConfiguredClusters;
 
@@ -48,7 +48,7 @@ beforeEach(() => {
 
 const connected = (): string[] => clusters.connected.map(([name]) => name);
 
-describe('an instance that begins', () => {
+describe('a starting instance', () => {
   it.each([
     ['committed', committed],
     ['being opened', opening],
@@ -61,7 +61,7 @@ describe('an instance that begins', () => {
     expect(() => clusters.get('cluster0')).toThrow('notReady');
   });
 
-  it('does without one that cannot be connected to for good, too', async () => {
+  it('spares one that refuses the connection permanently, too', async () => {
     records.cluster1 = committed;
     comesBack.cluster0 = Promise.reject(new Error('querySrv ENOTFOUND'));
     await clusters.open(never);
@@ -69,7 +69,7 @@ describe('an instance that begins', () => {
   });
 
   it.each([
-    ['that goes on', { ...committed, phase: 'committing' }],
+    ['that is running', { ...committed, phase: 'committing' }],
     [
       'that has failed',
       { ...committed, phase: 'committing', failure: { error: 'writeRefused', errorDescription: '' } },
@@ -92,7 +92,7 @@ describe('an instance that begins', () => {
   });
 });
 
-it('tells what it waits for until it is there, its host only to those who may see it', async () => {
+it('reports what it waits for until it is there, with hosts only for those who may see them', async () => {
   let comeBack: () => void = () => undefined;
   comesBack.cluster1 = new Promise((resolve) => (comeBack = resolve));
   const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
@@ -115,7 +115,8 @@ it('tells what it waits for until it is there, its host only to those who may se
     {
       name: 'waitingForCluster',
       description:
-        'cluster0 cannot be reached: db.example:27017: the connection was refused (ECONNREFUSED). Check the port, and that the server runs and listens on this address. The instance tries again.',
+        'cluster0 cannot be reached: db.example:27017: the connection was refused (ECONNREFUSED). ' +
+        'Check the port, and that the server runs and listens on this address. The instance tries again.',
     },
   ]);
   expect(waiting.waitingFor).toContain('cluster0 cannot be reached: the connection was refused (ECONNREFUSED)');
@@ -137,14 +138,14 @@ describe('one that refuses while the other one is away', () => {
     await settled();
   });
 
-  it('is told of at once, and ends the begin when the other one needs it', async () => {
+  it('is reported at once, and ends the start when the other one needs it', async () => {
     expect(clusters.refusal).toBe('cluster0 refuses the connection (AuthenticationFailed (18))');
     expect(logged).toEqual([['clusterRefused', 'cluster0']]);
     comeBack();
     await expect(opened).rejects.toBe(refused);
   });
 
-  it('is done without when the other one needs it no more', async () => {
+  it('is spared when the other one no longer needs it', async () => {
     records.cluster1 = committed;
     comeBack();
     await opened;
@@ -152,7 +153,7 @@ describe('one that refuses while the other one is away', () => {
   });
 });
 
-it('one that is given up because it is not needed is told of nowhere', async () => {
+it('one that is spared while it is being connected to is reported nowhere', async () => {
   records.cluster1 = committed;
   comesBack.cluster0 = new Promise(() => undefined);
   await clusters.open(never);
@@ -160,7 +161,7 @@ it('one that is given up because it is not needed is told of nowhere', async () 
   expect([clusters.refusal, logged]).toEqual([null, []]);
 });
 
-it('one that was left out is connected to when it is needed', async () => {
+it('one that was spared is connected to when it is needed', async () => {
   records.cluster1 = committed;
   comesBack.cluster0 = Promise.reject(new Error('away'));
   await clusters.open(never);

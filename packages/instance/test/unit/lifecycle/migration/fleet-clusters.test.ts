@@ -20,7 +20,7 @@ function peer(changes: Partial<InstanceReport>, fresh = true): ReadonlyMap<strin
 }
 
 describe('refuseOtherClusters', () => {
-  it('names a peer that was started with other clusters, or with the two exchanged', () => {
+  it('names a peer that started with other clusters, or with the two exchanged', () => {
     for (const clusterIds of [
       { ...own, cluster1: 'z' },
       { cluster0: 'y', cluster1: 'x' },
@@ -29,7 +29,7 @@ describe('refuseOtherClusters', () => {
     }
   });
 
-  it('says nothing of the same clusters, of peers that were not started or are silent, and of what is not known', () => {
+  it('accepts the same clusters, peers that are silent or not started, and unknown clusters', () => {
     const clusterIds = { ...own, cluster1: 'z' };
     for (const reports of [
       peer({}),
@@ -43,7 +43,7 @@ describe('refuseOtherClusters', () => {
   });
 });
 
-it('clusters have ids once both were reached', () => {
+it('clusters have ids once both are reached', () => {
   expect(clusterIdsOf(new Map([['cluster0', { clusterId: 'x' }]]))).toBeNull();
   expect(
     clusterIdsOf(

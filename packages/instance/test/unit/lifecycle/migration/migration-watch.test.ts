@@ -11,23 +11,23 @@ import type { TaskRecord, TaskRecords } from '../../../../src/store/task-record.
 import { never, settled } from '../../model/parts.js';
 import { untilAborted } from '../../model/scheduler.js';
 
-/** The longest pause between two readings without news. */
+/** The longest pause between two reads without news. */
 const poll_ms = 1000;
 const identity = { id: 'shard0', syncID: 's', incarnation: 'i', release: '2.0.0' };
 
 let reads: number;
 let pauses_ms: number[];
-/** What a reading of the state waits for. */
+/** What a read of the state waits for. */
 let answered: Promise<void>;
 let fleet: TalkingFleet;
-/** As the record has it. */
+/** As in the record. */
 let ddlWatermark: Timestamp | null;
 let taskReads: number;
 let watch: MigrationWatch;
 let stop: AbortController;
 let running: Promise<unknown>;
 
-/** A fleet that says what a test makes it say. */
+/** A fleet that sends what the test chooses. */
 class TalkingFleet extends LoneFleet {
   readonly #listeners = new Set<(news: ReadonlySet<FleetNews>) => void>();
 
@@ -96,14 +96,14 @@ async function rested(): Promise<void> {
 }
 
 describe('the state of a migration', () => {
-  it('is read again after a nudge, an own one too', async () => {
+  it('is read again after a wake, an own one too', async () => {
     fleet.wake();
     await watch.until(({ record }) => record.release === 'after 1 readings', never);
     await rested();
     expect(reads).toBe(1);
   });
 
-  it('is read again after a nudge that comes while it is being read', async () => {
+  it('is read again after a wake that comes during a read', async () => {
     let answer: () => void = () => undefined;
     answered = new Promise((resolve) => (answer = resolve));
     fleet.wake();
@@ -130,7 +130,7 @@ describe('the state of a migration', () => {
     expect(reads).toBe(0);
   });
 
-  it('tells how far definition changes are known as soon as the record does, and the rest at its time', async () => {
+  it('shows DDL watermark and ordinals as soon as the record does, and the rest in time', async () => {
     ddlWatermark = time(9);
     fleet.announceDdlWatermark();
     await watch.until(() => watch.journalled.ddlWatermark === time(9).toBigInt(), never);
@@ -139,7 +139,7 @@ describe('the state of a migration', () => {
     expect(watch.view.record.ddlWatermark).toBeNull();
   });
 
-  it('goes back in nothing that is journalled, whatever a late answer says', async () => {
+  it('never goes back in DDL watermark and ordinals, whatever a late answer says', async () => {
     ddlWatermark = time(9);
     await watch.refresh(never);
     ddlWatermark = time(8);
@@ -149,7 +149,7 @@ describe('the state of a migration', () => {
 });
 
 describe('a Redis that lies', () => {
-  /** What a fleet over it may say, at any time and any number of times. */
+  /** News that a fleet over it may send, at any time and any number of times. */
   const lies: FleetNews[] = ['ddlWatermark', 'wake', 'leader', 'report'];
 
   it('makes an instance believe nothing but the record', async () => {
@@ -161,7 +161,7 @@ describe('a Redis that lies', () => {
     expect(watch.view.record.release).toMatch(/^after \d readings$/);
   });
 
-  it.each(lies)('and says %s without end makes it read no more often than the pause allows', async (lie) => {
+  it.each(lies)('and sends %s endlessly makes it read no more often than the pause allows', async (lie) => {
     for (let step = 0; step < 100; step += 1) {
       fleet.says(lie);
       await settled();
@@ -174,7 +174,7 @@ describe('a Redis that lies', () => {
 });
 
 describe('news', () => {
-  /** The pause before they are read by a fleet of so many shares. */
+  /** The pause before a read, in a fleet of this many tasks. */
   async function pauseOf(
     tasks: number,
     phase: MigrationRecord['phase'],
@@ -200,7 +200,7 @@ describe('news', () => {
     return pauses_ms[0];
   }
 
-  it('are read a few times a second, and sooner while a commit goes from hand to hand, as often by a fleet of any size', async () => {
+  it('is read a few times a second, and sooner during a commit, with the same load in a fleet of any size', async () => {
     expect(await pauseOf(2, 'syncing', false)).toBe(150);
     expect(await pauseOf(2, 'syncing', true)).toBe(20);
     expect(await pauseOf(2, 'committing', true)).toBe(20);
@@ -210,7 +210,7 @@ describe('news', () => {
   });
 });
 
-it('who waits for a condition or for a time ends with the signal, and leaves nothing behind', async () => {
+it('waiting for a condition or a time ends with the signal, and leaves nothing behind', async () => {
   const pending = new Set<AbortSignal>();
   const wait = (signal: AbortSignal): Promise<never> => {
     pending.add(signal);

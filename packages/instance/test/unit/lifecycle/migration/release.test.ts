@@ -15,7 +15,7 @@ describe('a migration that another release has begun', () => {
     ['1.8', false],
     ['1.10.0', false],
     ['2.0.0', false],
-  ])('%s: counts the copy anew: %s', (recorded, expected) => {
+  ])('%s: recounts the copy: %s', (recorded, expected) => {
     expect(countsCopyAnew(recorded)).toBe(expected);
   });
 

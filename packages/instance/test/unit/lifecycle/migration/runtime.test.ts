@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 describe('an operation that fails', () => {
-  test('a primary that steps down is waited for half an hour, with a warning', async () => {
+  test('a stepping-down primary is retried for half an hour, with a warning', async () => {
     let warned = 0;
     const steppedDown = (): Promise<never> => {
       if (runtime.retries.has('write')) warned += 1;
@@ -38,7 +38,7 @@ describe('an operation that fails', () => {
     expect(warned).toBeGreaterThan(100);
   });
 
-  test('is no longer warned of once it has succeeded', async () => {
+  test('has no warning any more once it has succeeded', async () => {
     let failures = 2;
     const operation = () =>
       failures-- > 0 ? Promise.reject(serverError(10_107, 'NotWritablePrimary')) : Promise.resolve('done');
@@ -46,7 +46,7 @@ describe('an operation that fails', () => {
     expect(runtime.retries.size).toBe(0);
   });
 
-  test('is no longer warned of once nobody waits for it', async () => {
+  test('has no warning any more once nobody waits for it', async () => {
     const ending = new AbortController();
     const operation = () => {
       if (runtime.retries.has('connect')) ending.abort(new Error('ends'));
@@ -56,14 +56,14 @@ describe('an operation that fails', () => {
     expect(runtime.retries.size).toBe(0);
   });
 
-  test('a lost cursor is opened again by its owner', async () => {
+  test('a lost cursor is reopened by its owner', async () => {
     let opened = 0;
     const read = () =>
       (opened += 1) === 1 ? Promise.reject(serverError(43, 'CursorNotFound')) : Promise.resolve(opened);
     expect(await runtime.retrying('read', read, never)).toBe(2);
   });
 
-  test('for good is passed on at once', async () => {
+  test('a permanent failure is passed on at once', async () => {
     await expect(
       runtime.retrying('write', () => Promise.reject(serverError(13, 'Unauthorized')), never),
     ).rejects.toMatchObject({ code: 13 });

@@ -39,7 +39,7 @@ function recordIn(
   } as unknown as MigrationRecord;
 }
 
-describe('which cluster refuses the writes of users', () => {
+describe('which cluster refuses user writes', () => {
   it('is decided by the phase, and by a failure before the opening', () => {
     const shown = (record: MigrationRecord): unknown[] => Object.values(wantedBlocks(record));
     expect(migrationPhases.map((phase) => [phase, ...shown(recordIn(phase))])).toEqual([
@@ -59,12 +59,12 @@ describe('which cluster refuses the writes of users', () => {
     ]);
   });
 
-  it('is nobody where it was not asked for', () => {
+  it('is none where blocking was not requested', () => {
     for (const phase of migrationPhases)
       expect(wantedBlocks(recordIn(phase, {}, false))).toEqual({ source: null, destination: null });
   });
 
-  it('is told after a failure', () => {
+  it("is part of a failure's description", () => {
     expect(blocksAfterFailure(recordIn('syncing', { failure }))).toMatch(/^ The destination refuses/);
     expect(blocksAfterFailure(recordIn('committing', { failure }))).toMatch(
       /^ The source still refuses.*convoy unblock.* The destination refuses/,
@@ -75,7 +75,7 @@ describe('which cluster refuses the writes of users', () => {
     expect(blocksAfterFailure(recordIn('committing', { failure }, false))).toBe('');
   });
 
-  it('is told as it is of a migration that goes on without the process that has failed', () => {
+  it('is described as for a running migration when only one process has failed', () => {
     for (const phase of ['syncing', 'committed'] as const) expect(blocksAfterFailure(recordIn(phase))).toBe('');
     expect(blocksAfterFailure(recordIn('committing'))).toMatch(
       /^ The source refuses the writes of users until the commit has ended/,
@@ -84,18 +84,18 @@ describe('which cluster refuses the writes of users', () => {
   });
 });
 
-describe('bringing a block in line', () => {
+describe('bringing a block into line', () => {
   let sent: unknown[];
   let records: (MigrationRecord | null)[];
   let refusal: number | null;
-  /** What the replica set shows of its block. */
+  /** The replica set's answer about its block. */
   let status: Document;
   let kind: 'replicaSet' | 'sharded';
-  /** What the config server has in its collections. */
+  /** The documents of the config server's collections. */
   let noted: Record<string, Document[]>;
   /** Called when a command has reached the cluster. */
   let onSent: () => void;
-  /** A command is answered no sooner. */
+  /** Commands wait for it before they answer. */
   let answered: Promise<void>;
 
   beforeEach(() => {
@@ -158,7 +158,7 @@ describe('bringing a block in line', () => {
     expect(sent).toEqual([]);
   });
 
-  it('is taken back by a process that was frozen in between, when the others have failed or opened meanwhile', async () => {
+  it('is reverted by a process that was frozen, when others have failed or opened meanwhile', async () => {
     records = [recordIn('committing'), recordIn('committing', { failure })];
     await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([true, false]);
@@ -167,7 +167,7 @@ describe('bringing a block in line', () => {
     expect(sent).toEqual([true, false]);
   });
 
-  it('is taken back by a process that was frozen in between, when the migration was cleaned up meanwhile', async () => {
+  it('is reverted by a process that was frozen, when the migration was cleaned up meanwhile', async () => {
     records = [recordIn('committing'), null];
     await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([true, false]);
@@ -176,7 +176,7 @@ describe('bringing a block in line', () => {
     expect(sent).toEqual([true, false]);
   });
 
-  it('is looked at once more, and taken back, although the work has ended meanwhile', async () => {
+  it('is checked again, and reverted, although the work has ended meanwhile', async () => {
     const ending = new AbortController();
     const replaced = new Error('replaced');
     records = [recordIn('committing'), recordIn('committing', { failure })];
@@ -185,7 +185,7 @@ describe('bringing a block in line', () => {
     expect(sent).toEqual([true, false]);
   });
 
-  it('is looked at once more also where the command was answered long after the work had ended', async () => {
+  it('is checked again even if the command is answered long after the end of the work', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const [ending, replaced] = [new AbortController(), new Error('replaced')];
@@ -215,7 +215,7 @@ describe('bringing a block in line', () => {
       onOutcome: (outcome: { error: unknown } | null) => void outcomes.push(outcome),
     });
 
-    it('is given up with its command when its time is over, and what may have been done is looked at', async () => {
+    it('is given up with its command when its time is over, and its possible effect is checked', async () => {
       answered = new Promise(() => undefined);
       records = [recordIn('committing'), null];
       const ended = bringBlock(deps(), 'source', never, wish());
@@ -228,27 +228,27 @@ describe('bringing a block in line', () => {
       expect(outcomes).toEqual([{ error: expect.any(NoAnswerError) as unknown }, null]);
     });
 
-    it('is not one whose record cannot be read', async () => {
+    it('does not count if its record cannot be read', async () => {
       await expect(
         bringBlock({ ...deps(), records: { read: () => Promise.reject(new Error('away')) } }, 'source', never, wish()),
       ).rejects.toThrow('away');
       expect(outcomes).toEqual([]);
     });
 
-    it('tells of a refusal, and fails nothing', async () => {
+    it('reports a refusal, and fails nothing', async () => {
       [records, refusal] = [[recordIn('committing')], 13];
       await bringBlock(deps(), 'source', never, wish());
       expect(outcomes).toEqual([{ error: expect.objectContaining({ error: 'writeBlockingFailed' }) as unknown }]);
     });
   });
 
-  it('is not begun when the work has ended before', async () => {
+  it('does not start when the work has ended before', async () => {
     records = [recordIn('committing')];
     await expect(bringBlock(deps(), 'source', AbortSignal.abort(failure))).rejects.toBe(failure);
     expect(sent).toEqual([]);
   });
 
-  it('stays on a source that a reverse has made its destination meanwhile, and goes from one that takes writes again', async () => {
+  it('stays on a source that a reverse has made its destination, and leaves one that takes writes again', async () => {
     const reversed = {
       source: { name: 'cluster1', clusterId: '02' },
       destination: { name: 'cluster0', clusterId: '01' },
@@ -264,7 +264,7 @@ describe('bringing a block in line', () => {
     expect(sent).toEqual([true, false]);
   });
 
-  it('is not set again where it stands, and is lifted', async () => {
+  it('is not set again where it is active, and is lifted', async () => {
     [records, status] = [[recordIn('committing')], { userWriteBlockMode: 2 }];
     await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([]);
@@ -280,24 +280,24 @@ describe('bringing a block in line', () => {
       [kind, records] = ['sharded', [recordIn('committing')]];
     });
 
-    it('is not set again where the config server has noted it', async () => {
+    it('is not set again where the config server has recorded it', async () => {
       noted = { 'config.user_writes_critical_sections': [standing] };
       await bringBlock(deps(), 'source', never);
       expect(sent).toEqual([]);
     });
 
     it.each<[string, Record<string, Document[]>]>([
-      ['nothing is noted', {}],
+      ['nothing is recorded', {}],
       [
-        'definition changes alone are refused yet',
+        'only DDL changes are refused so far',
         { 'config.user_writes_critical_sections': [{ ...standing, blockUserWrites: false }] },
       ],
       [
-        'the config server is at work, perhaps on its end',
+        'the config server is busy, perhaps with ending it',
         { 'config.user_writes_critical_sections': [standing], 'config.sharding_configsvr_coordinators': [{ _id: 1 }] },
       ],
       [
-        'it stands for the reason of somebody else',
+        'it is active for another reason',
         {
           'config.user_writes_critical_sections': [{ ...standing, blockUserWritesReason: 'DiskUseThresholdExceeded' }],
         },
@@ -310,7 +310,7 @@ describe('bringing a block in line', () => {
   });
 
   it.each([true, false])(
-    "of somebody else is not taken for Convoy's own, and its reason is told: wanted %s",
+    "for another reason does not count as Convoy's own, and its reason is reported: wanted %s",
     async (wanted) => {
       [records, refusal, status] = [
         [recordIn('committing', wanted ? {} : { failure })],
@@ -328,7 +328,7 @@ describe('bringing a block in line', () => {
     },
   );
 
-  it('ends the migration by name when the cluster refuses', async () => {
+  it('fails the migration when the cluster refuses', async () => {
     [records, refusal] = [[recordIn('committing')], 13];
     await expect(bringBlock(deps(), 'source', never)).rejects.toMatchObject({
       error: 'writeBlockingFailed',

@@ -13,7 +13,7 @@ import { VirtualClock } from '../../verify/embedded/virtual-clock.js';
 
 const identity = { id: 'shard1', syncID: 'b', incarnation: '1', release: '2.0.0' };
 
-/** What the destination holds of the migration, with the peer's share as it is recorded. */
+/** The durable state, with the peer's task as recorded. */
 function viewOf(task: { copyDone: boolean; paused: boolean } | null): MigrationView {
   return {
     record: { taskIds: ['shard0', 'shard1'] },
@@ -21,7 +21,7 @@ function viewOf(task: { copyDone: boolean; paused: boolean } | null): MigrationV
   } as unknown as MigrationView;
 }
 
-/** Two instances: the own one with shard0, whose peer has shard1. */
+/** Two instances: the own one with shard0, and a peer with shard1. */
 class Fixture {
   readonly clock = new VirtualClock(() => 0);
   readonly run = {
@@ -40,7 +40,7 @@ class Fixture {
   isTakenElsewhere = false;
   readonly offer = new CommitOffer('shard0', { reports: () => new Map([['shard1', this.#report()]]) }, this.clock);
 
-  /** What progress names, by instance and reason. */
+  /** The blockers in progress, by instance and reason. */
   get blockers(): string[] | null {
     return this.offer.blockers(this.#run)?.map(({ instance, reason }) => `${instance} ${reason}`) ?? null;
   }
@@ -59,7 +59,7 @@ class Fixture {
     void this.clock.sleep(ms, never).then(change);
   }
 
-  /** What is said after each of so many looks, five seconds apart. */
+  /** The warnings at each of these looks, five seconds apart. */
   async warnings(looks: number): Promise<string[]> {
     const reported: string[] = [];
     for (let look = 0; look < looks; look += 1) {
@@ -157,15 +157,15 @@ describe('a commit', () => {
   });
 });
 
-describe('what progress names as keeping a commit from being taken', () => {
-  it('is nothing when one would be taken, and is not asked for in states without commits', () => {
+describe('what progress names as blocking a commit', () => {
+  it('is empty when a commit would be accepted, and null in states without commits', () => {
     const fixture = new Fixture();
     expect(fixture.blockers).toEqual([]);
     fixture.run.state = 'COMMITTED';
     expect(fixture.blockers).toBeNull();
   });
 
-  it('is the own reason first, and otherwise those of peers in their own words', () => {
+  it('is the own reason first, and otherwise those of peers as they report them', () => {
     const fixture = new Fixture();
     fixture.run.verification = verifier('the verifier is 111 s behind');
     fixture.peer = { fresh: true, canCommit: false };
@@ -190,7 +190,7 @@ describe('a report that says a peer is ready', () => {
     ['whose copy is not done', { copyDone: false, paused: false }],
     ['that is paused', { copyDone: true, paused: true }],
     ['that has never begun', null],
-  ])('of a share %s by its record makes no commit possible', async (_what, task) => {
+  ])('of a task %s by its record makes no commit possible', async (_what, task) => {
     const fixture = new Fixture();
     fixture.run.view = viewOf(task);
     expect(fixture.stands).toBe(false);
@@ -202,7 +202,7 @@ describe('a report that says a peer is ready', () => {
 });
 
 describe('a commit that progress has offered', () => {
-  it('is taken although the late word of a peer that was paused takes the offer back for a moment', async () => {
+  it('is accepted although the late report of a paused peer withdraws the offer for a moment', async () => {
     const fixture = new Fixture();
     expect(fixture.stands).toBe(true);
     fixture.peer.canCommit = false;
@@ -240,10 +240,10 @@ describe('a commit that progress has offered', () => {
   });
 });
 
-describe('a commit that is not offered although all is copied', () => {
+describe('a commit that is not offered although everything is copied', () => {
   const reported = 'commitNotOffered: shard0 does not offer a commit: shard1: it does not answer.';
 
-  it('has its reason told after a while, as long as it stays so', async () => {
+  it('has its reason in a warning after a while, as long as it stays so', async () => {
     const fixture = new Fixture();
     fixture.peer.fresh = false;
     expect(await fixture.warnings(5)).toEqual(['', '', '', reported, reported]);
@@ -253,7 +253,7 @@ describe('a commit that is not offered although all is copied', () => {
     expect(await fixture.warnings(4)).toEqual(['', '', '', reported]);
   });
 
-  it('goes without a word while the copy goes on, or nothing runs', async () => {
+  it('causes no warning while the copy continues, or nothing runs', async () => {
     const fixture = new Fixture();
     fixture.run.liveStats = [{ ...fixture.run.liveStats[0], copyDone: false } as TaskStats];
     expect(await fixture.warnings(5)).toEqual(['', '', '', '', '']);

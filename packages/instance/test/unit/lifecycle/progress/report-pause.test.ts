@@ -30,7 +30,7 @@ async function begin(of: typeof watch | null): Promise<void> {
   await settled();
 }
 
-it('the next report is due as soon as writes are permitted, without time passing', async () => {
+it('the next report is due as soon as writes are permitted', async () => {
   await begin(watch);
   changed.changed();
   await settled();

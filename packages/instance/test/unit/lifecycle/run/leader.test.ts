@@ -18,7 +18,7 @@ beforeEach(() => {
   isReplaced = true;
 });
 
-/** A leader of which the server refuses something; a successor, if there is one, has committed by then. */
+/** A leader whose command a server refuses; a successor, if there is one, has committed by then. */
 async function lead(): Promise<void> {
   const record = { phase: 'opening', taskIds: [], warnings: [], options: { enableUserWriteBlocking: true } };
   const view = { record, tasks: new Map() };
@@ -41,17 +41,17 @@ async function lead(): Promise<void> {
   await leadWhenElected(deps as unknown as MigrationDependencies, never);
 }
 
-it('what a server refuses a leader that was replaced fails nobody', async () => {
+it("a server's refusal to a replaced leader fails nobody", async () => {
   await lead();
 });
 
-it('what a server refuses the present leader is a failure', async () => {
+it("a server's refusal to the present leader is a failure", async () => {
   isReplaced = false;
   await expect(lead()).rejects.toBe(refusal);
 });
 
-describe('an instance that waits to be the leader', () => {
-  /** The phase as this process has read it last, and as it is stored. */
+describe('an instance that waits for the leadership', () => {
+  /** The phase as this process has last read it, and as stored. */
   let seen: MigrationRecord['phase'];
   let stored: MigrationRecord['phase'];
   let leads: boolean;
@@ -102,7 +102,7 @@ describe('an instance that waits to be the leader', () => {
   });
 
   it.each([
-    ['goes on with the epoch that it has', 1, ['takeLeaderEpoch']],
+    ['continues with its epoch', 1, ['takeLeaderEpoch']],
     ['takes another one if somebody else has led meanwhile', 2, ['takeLeaderEpoch', 'takeLeaderEpoch']],
   ])(
     'does nothing while its lease has run out until it has its epoch, and %s when it is elected again',
@@ -123,7 +123,7 @@ describe('an instance that waits to be the leader', () => {
         return Promise.resolve();
       };
       deps.watch.refresh = () => {
-        // As the leader it finds nothing left to be done.
+        // As the leader it has nothing left to do.
         seen = calls.length === expected.length ? 'committed' : 'starting';
         const view = viewOf(seen);
         return Promise.resolve({ ...view, record: { ...view.record, leaderEpoch: latest } });
@@ -155,7 +155,7 @@ describe('a leader whose migration syncs', () => {
   const rested = async (): Promise<void> => {
     for (let turn = 0; turn < 10; turn += 1) await settled();
   };
-  /** What others have stored is read at a nudge: the pause between two readings is over at once, and no other time passes. */
+  /** A wake makes it read what others have stored: the pause ends at once, and no other time passes. */
   const woken = async (set: Partial<typeof stored>): Promise<void> => {
     stored = { ...stored, ...set };
     fleet.wake();
@@ -205,14 +205,14 @@ describe('a leader whose migration syncs', () => {
     await Promise.allSettled([watching, supervised]);
   });
 
-  it('sees the command to commit at a nudge', async () => {
+  it('sees the command to commit at a wake', async () => {
     await woken({ copyDone: true });
     expect([totals, isOver]).toEqual([[{ estimatedTotalBytes: 7 }], false]);
     await woken({ commitRequested: true });
     expect([totals.length, isOver]).toEqual([1, true]);
   });
 
-  it('keeps the total at the sum of what was copied, which changes with collections that come and go', async () => {
+  it('keeps the total at the sum of the copied bytes, which changes with collections that come and go', async () => {
     await woken({ copyDone: true });
     copied_bytes = 9;
     await woken({ copyDone: false });
@@ -223,7 +223,7 @@ describe('a leader whose migration syncs', () => {
     expect(totals).toEqual([{ estimatedTotalBytes: 7 }, { estimatedTotalBytes: 9 }, { estimatedTotalBytes: 3 }]);
   });
 
-  it('leaves the total to the commit when its command comes before all is copied', async () => {
+  it('leaves the total to the commit when its command comes before everything is copied', async () => {
     await woken({ commitRequested: true });
     expect([totals, isOver]).toEqual([[], true]);
   });

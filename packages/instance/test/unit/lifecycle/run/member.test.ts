@@ -10,8 +10,8 @@ import { Condition } from '../../../../src/store/condition.js';
 import { never, settled } from '../../model/parts.js';
 
 /**
- * A share whose process was started again in round 2, and that another round follows.
- * @returns what it tells of each
+ * A task whose process restarts in round 2, before another round.
+ * @returns what it reports of each
  */
 async function reported(
   before: TaskRecord['drained'],
@@ -44,7 +44,7 @@ async function reported(
   return drained;
 }
 
-it('a share that is started again does not take back the late writes of its round, and begins the next without them', async () => {
+it('a restarted task keeps reporting the late writes of its round, and starts the next without them', async () => {
   expect(await reported({ round: 2, eventsAbove: 3 }, 0)).toEqual([
     { round: 2, eventsAbove: 3, deletedIn: [] },
     { round: 3, eventsAbove: 0, deletedIn: [] },
@@ -63,7 +63,7 @@ it('a share that is started again does not take back the late writes of its roun
   ]);
 });
 
-it('a share tells that its stream was read past the last look, with the late writes up to there', async () => {
+it('a task reports that its stream has passed the last look, with the late writes up to there', async () => {
   const drained: TaskRecord['drained'][] = [];
   const lastLook = new Timestamp({ t: 7, i: 1 });
   const record = { phase: 'committing', commit: { round: 1, time: new Timestamp({ t: 1, i: 1 }) }, lastLook };
@@ -95,7 +95,7 @@ it('a share tells that its stream was read past the last look, with the late wri
   ]);
 });
 
-it('a share leaves a round that it cannot drain as soon as a later one counts', async () => {
+it('a task leaves a round that it cannot drain as soon as a later one counts', async () => {
   const drained: TaskRecord['drained'][] = [];
   const asked: bigint[] = [];
   const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
@@ -109,7 +109,7 @@ it('a share leaves a round that it cannot drain as soon as a later one counts', 
         Promise.resolve(void drained.push(set.drained ?? null)),
     },
   };
-  /** The first time is too old to be read at. */
+  /** The first time is too old to read at. */
   const drain = (time: bigint, isSuperseded: () => boolean) => {
     asked.push(time);
     const isTooOld = asked.length === 1;
@@ -131,7 +131,7 @@ it('a share leaves a round that it cannot drain as soon as a later one counts', 
   expect(drained).toEqual([{ round: 3, eventsAbove: 0, deletedIn: [] }]);
 });
 
-it('a share that is started again while a commit is sealed drains no more once the opening is decided', async () => {
+it('a task that restarts while a commit is sealed stops draining once the opening is decided', async () => {
   const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
   const deps = { watch: { view: { record }, until: () => Promise.resolve({ record: { ...record } }) } };
   const drain = (_time: bigint, isSuperseded: () => boolean) => {
@@ -149,7 +149,7 @@ it('a share that is started again while a commit is sealed drains no more once t
   );
 });
 
-it('a share ends once the opening is decided, and asks the source no more', async () => {
+it('a task ends once the opening is decided, and asks the source nothing more', async () => {
   const record = { phase: 'opening', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
   const deps = { watch: { until: () => Promise.resolve({ record }) } };
   await followCommit(deps as unknown as MigrationDependencies, {} as unknown as SyncPipeline, null, never, never);
@@ -160,12 +160,12 @@ it.each([
   ['committed', new Error('source gone'), true],
   ['committing', new Error('source gone'), false],
   ['opening', new ConvoyError('staleEpoch'), false],
-] as const)('in %s what a share meets (%s) is of no matter: %s', async (phase, error, expected) => {
+] as const)('in %s the failure of a task (%s) does not matter: %s', async (phase, error, expected) => {
   const watch = { refresh: () => Promise.resolve({ record: { phase } }) } as unknown as MigrationDependencies['watch'];
   expect(await isOfNoMatter(error, watch, never)).toBe(expected);
 });
 
-describe('a share that waits for the end of the commit', () => {
+describe('a task that waits for the end of the commit', () => {
   let record: { phase: string; commit: { round: number; time: Timestamp } };
   let writesAbove: number;
   let reported: TaskRecord['drained'][];
@@ -213,7 +213,7 @@ describe('a share that waits for the end of the commit', () => {
     await ended;
   });
 
-  it('tells of later writes, and nobody of what was told', async () => {
+  it('reports later writes, and does not repeat what it has reported', async () => {
     passTime();
     await settled();
     expect([reported.length, wakes]).toEqual([1, 1]);

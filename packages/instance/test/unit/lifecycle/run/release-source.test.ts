@@ -14,7 +14,7 @@ interface Fixture {
   isCleanedUp?: boolean;
 }
 
-/** @returns how often the source was asked to take writes, how often was waited, and whether it is noted as given back */
+/** @returns the numbers of commands to the source and of waits, and whether the release is recorded */
 async function run({
   phase = 'committing',
   hasFailed = true,
@@ -68,15 +68,15 @@ async function run({
   return seen;
 }
 
-it('a source that was closed for a commit that failed is given back', async () => {
+it('a source that a failed commit has blocked is unblocked', async () => {
   expect(await run({})).toEqual({ asked: 1, waited: 0, isNoted: true });
 });
 
-it('a source that refuses is tried again until it takes writes', async () => {
+it('a source that refuses is retried until it takes writes', async () => {
   expect(await run({ refusals: 3 })).toEqual({ asked: 4, waited: 3, isNoted: true });
 });
 
-it('nothing is given back before a commit, without a failure, or after a cleanup', async () => {
+it('nothing is unblocked before a commit, without a failure, or after a cleanup', async () => {
   for (const fixture of [{ phase: 'syncing' as const }, { hasFailed: false }, { isCleanedUp: true }])
     expect(await run(fixture)).toEqual({ asked: 0, waited: 0, isNoted: false });
 });

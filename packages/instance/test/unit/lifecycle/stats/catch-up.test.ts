@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CatchUp, nextCatchUp } from '../../../../src/lifecycle/stats/catch-up.js';
 
-/** The estimates for a lag that is looked at every `step_ms`. */
+/** The estimates for a lag that is observed every `step_ms`. */
 function estimatesOf(lags: readonly number[], step_ms = 1000): (number | null)[] {
   let state: CatchUp | null = null;
   return lags.map((lag_seconds, index) => {
@@ -16,7 +16,7 @@ describe('the time to catch up', () => {
     expect(estimatesOf([0, 5, 30])).toEqual([0, 0, 0]);
   });
 
-  it('is not known at first', () => {
+  it('is unknown at first', () => {
     expect(estimatesOf([1000, 990, 980])).toEqual([null, null, null]);
   });
 
@@ -29,7 +29,7 @@ describe('the time to catch up', () => {
   it.each([
     ['stands still', 0],
     ['grows', 1],
-  ])('is not known while the lag %s', (_what, step) => {
+  ])('is unknown while the lag %s', (_what, step) => {
     const estimates = estimatesOf(Array.from({ length: 40 }, (_, second) => 100 + step * second));
     expect(new Set(estimates)).toEqual(new Set([null]));
   });
@@ -43,7 +43,7 @@ describe('the time to catch up', () => {
     expect(estimates.at(-1)).toBeLessThan((estimates[0] ?? 0) * 0.7);
   });
 
-  it('is about the same however often it is asked', () => {
+  it('is about the same however often it is computed', () => {
     const lags = Array.from({ length: 20 }, (_, second) => 500 - 5 * second);
     const often = lags.flatMap((lag) => [lag, lag, lag, lag]);
     const ratio = (estimatesOf(often, 250).at(-4) ?? NaN) / (estimatesOf(lags).at(-1) ?? NaN);

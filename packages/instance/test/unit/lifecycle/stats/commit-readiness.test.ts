@@ -7,17 +7,17 @@ const behind = (lag_seconds: number): TaskStats => ({ ...ready, lag_seconds });
 
 describe('a commit would succeed', () => {
   it.each([
-    ['when all own shares are copied and near the source', [ready, ready], 2, []],
-    ['not while a share is missing', [ready], 2, ['its work has not begun yet']],
+    ['when all own tasks are copied and near the source', [ready, ready], 2, []],
+    ['not while a task is missing', [ready], 2, ['its work has not begun yet']],
     [
-      'not while a share is being copied',
+      'not while a task is being copied',
       [ready, { ...ready, copyDone: false }],
       2,
       ['collections are still being copied'],
     ],
-    ['not while a share is more than 30 s behind', [ready, behind(31)], 2, ['changes are 31 s behind (limit 30 s)']],
+    ['not while a task is more than 30 s behind', [ready, behind(31)], 2, ['changes are 31 s behind (limit 30 s)']],
     [
-      'not while a share does not follow its stream yet',
+      'not while a task does not follow its stream yet',
       [ready, { ...ready, followsStream: false }],
       2,
       ['the change stream has not answered yet'],
@@ -27,12 +27,12 @@ describe('a commit would succeed', () => {
   });
 });
 
-it('a lag is told with its limit', () => {
+it('a lag is reported with its limit', () => {
   expect(new CommitReadiness().judge([behind(31)], 1)).toMatchObject([{ reason: 'lag', value: 31, limit: 30 }]);
 });
 
 describe('an offered commit', () => {
-  it('stays offered while the lag swings about the limit of the offer, and ends well above it', () => {
+  it('stays offered while the lag swings around the limit of the offer, and ends well above it', () => {
     const readiness = new CommitReadiness();
     const lags = [30, 31, 30, offeredLagMax_seconds, offeredLagMax_seconds + 1, 31, 30];
     expect(lags.map((lag) => readiness.judge([behind(lag)], 1).length === 0)).toEqual([

@@ -16,7 +16,7 @@ function inputOf(changes: Partial<LagInput> = {}): LagInput {
   };
 }
 
-/** What a tracker says at the last of some moments, a second apart. */
+/** The tracker's last result for a series of moments, a second apart. */
 function after(...moments: Partial<LagInput>[]) {
   const tracker = new LagTracker();
   const said = moments.map((changes, second) => tracker.take(inputOf({ at_ms: second * 1000, ...changes })));
@@ -25,27 +25,24 @@ function after(...moments: Partial<LagInput>[]) {
   return { ...last, names: last.warnings.map(({ name }) => name) };
 }
 
-describe('the lag of definition changes', () => {
-  it('is what the source is ahead of their horizon', () => {
+describe('the lag of DDL changes', () => {
+  it('is the distance from the source to its DDL watermark', () => {
     expect(after({}).ddlLag_seconds).toBe(2);
     expect(after({ ddlWatermark_seconds: 1003 }).ddlLag_seconds).toBe(0);
   });
 
-  it.each([{ sourceTime_seconds: null }, { ddlWatermark_seconds: null }])(
-    'is not known without both: %j',
-    (changes) => {
-      expect(after(changes).ddlLag_seconds).toBeNull();
-    },
-  );
+  it.each([{ sourceTime_seconds: null }, { ddlWatermark_seconds: null }])('is unknown without both: %j', (changes) => {
+    expect(after(changes).ddlLag_seconds).toBeNull();
+  });
 
-  it('grows while a change waits to be applied, though the horizon goes on, and is over with it', () => {
+  it('grows while a change waits to be applied, though the DDL watermark advances, and ends with it', () => {
     const waiting = { ddlChanges: { known: 3, done: 2 } };
     const later = { sourceTime_seconds: 1040, ddlWatermark_seconds: 1039 };
     expect(after(waiting, { ...waiting, ...later }).ddlLag_seconds).toBe(40);
     expect(after(waiting, { ...later, ddlChanges: { known: 3, done: 3 } }).ddlLag_seconds).toBe(1);
   });
 
-  it('of a next change begins anew', () => {
+  it('of a next change starts again', () => {
     const first = { ddlChanges: { known: 3, done: 2 } };
     const second = { ddlChanges: { known: 4, done: 3 }, sourceTime_seconds: 1040, ddlWatermark_seconds: 1040 };
     expect(after(first, second).ddlLag_seconds).toBe(0);
@@ -57,25 +54,25 @@ describe('the time to catch up', () => {
     stats: [task, { ...task, lag_seconds: 500 - 10 * second }],
   }));
 
-  it('is that of the share that is furthest behind, in whole seconds', () => {
+  it('is that of the task that is furthest behind, in whole seconds', () => {
     expect(after(...behind).catchUp_seconds).toBe(39);
   });
 
   it.each([
     ['during the copy', { ...task, copyDone: false }],
-    ['as long as a share does not follow its stream', { ...task, followsStream: false }],
-  ])('is not known %s', (_when, other) => {
+    ['as long as a task does not follow its stream', { ...task, followsStream: false }],
+  ])('is unknown %s', (_when, other) => {
     const copying = behind.map(({ stats }) => ({ stats: [...stats, other] }));
     expect(after(...copying).catchUp_seconds).toBeNull();
   });
 
-  it('is not known while nothing runs', () => {
+  it('is unknown while nothing runs', () => {
     expect(after(...behind, { stats: [] })).toMatchObject({ catchUp_seconds: null, warnings: [] });
   });
 });
 
 describe('a warning', () => {
-  it('tells that the stream is read far behind, until it is near again', () => {
+  it('warns that the stream reader is far behind, until it is near again', () => {
     const read = (readLag_seconds: number): Partial<LagInput> => ({ stats: [{ ...task, readLag_seconds }] });
     expect(after(read(60)).names).toEqual([]);
     expect(after(read(61)).names).toEqual(['streamFarBehind']);
@@ -83,7 +80,7 @@ describe('a warning', () => {
     expect(after(read(61), read(40), read(30)).names).toEqual([]);
   });
 
-  it('tells that a lag does not shrink, after a while', () => {
+  it('warns that a lag does not shrink, after a while', () => {
     const standing = (seconds: number): Partial<LagInput>[] =>
       Array.from({ length: seconds }, () => ({ stats: [{ ...task, lag_seconds: 300 }] }));
     expect(after(...standing(60)).names).toEqual([]);
@@ -91,7 +88,7 @@ describe('a warning', () => {
     expect(after(...standing(61), {}).names).toEqual([]);
   });
 
-  it('tells that an oplog runs out, until there is room again', () => {
+  it('warns that an oplog runs out, until there is room again', () => {
     const left = (oplogRemaining_seconds: number | null): Partial<LagInput> => ({ oplogRemaining_seconds });
     expect(after(left(3600)).names).toEqual([]);
     expect(after(left(3599)).names).toEqual(['oplogRunningOut']);

@@ -11,8 +11,8 @@ const ready = {
 
 describe('a last look would be short', () => {
   it.each([
-    ['once everything was compared and what is written is read', ready, null],
-    ['not before everything was compared', { ...ready, hasCompared: false, leftDocuments: 7 }, ['verifying', 7, 0]],
+    ['once everything is compared and the streams are read', ready, null],
+    ['not before everything is compared', { ...ready, hasCompared: false, leftDocuments: 7 }, ['verifying', 7, 0]],
     ['while a small collection is new', { ...ready, leftDocuments: leftDocumentsMax }, null],
     [
       'not while a large one is',
@@ -20,7 +20,7 @@ describe('a last look would be short', () => {
       ['verifying', leftDocumentsMax + 1, leftDocumentsMax],
     ],
     [
-      'not while a document differs with nothing on its way',
+      'not while a document differs with no change on its way',
       { ...ready, lasting: { documents: 1, namespaces: ['shop.a'], givenUp: 0 } },
       ['mismatches', 1, 0],
     ],
@@ -30,7 +30,7 @@ describe('a last look would be short', () => {
     expect(blocker === null ? null : [blocker.reason, blocker.value, blocker.limit]).toEqual(expected);
   });
 
-  it('stays so while the lag swings about the limit of the offer, and ends well above it', () => {
+  it('stays so while the lag swings around the limit of the offer, and ends well above it', () => {
     const readiness = new VerificationReadiness();
     const lags = [30, 31, 30, offeredLagMax_seconds, offeredLagMax_seconds + 1, 31, 30];
     expect(lags.map((readLag_seconds) => readiness.judge({ ...ready, readLag_seconds }) === null)).toEqual([

@@ -12,7 +12,7 @@ import { type Change, carryOut, modelIds } from '../../model/workload.js';
 const quiet = { network: 0, snapshotTooOld: 0, cursorLost: 0 };
 /** Places among the model's `_id`s, all of different classes. */
 const ids = [0, 3, 5, 7, 9, 10, 12, 13];
-/** In so many moments everything happens that does not wait for anything. */
+/** Within this many moments everything happens that waits for nothing. */
 const longMoments = 3000;
 
 let source: SourceHistory;
@@ -92,7 +92,7 @@ describe('the checkpoint', () => {
     await until(() => destination.checkpoint > first);
   });
 
-  it('stays at the event of a stalled lane while others go on', async () => {
+  it('stays at the event of a stalled apply worker while others continue', async () => {
     await copied();
     destination.stalls = writesOf(0);
     const first = change(0, 'replace');
@@ -105,7 +105,7 @@ describe('the checkpoint', () => {
     await until(() => destination.checkpoint > (others.at(-1) ?? first));
   });
 
-  it('stays at the reading time of a partition that is being copied', async () => {
+  it('stays at the read time of a partition that is being copied', async () => {
     destination.stalls = () => true;
     begin();
     await until(() => destination.refusals > 0);
@@ -124,9 +124,9 @@ describe('the checkpoint', () => {
   });
 });
 
-it('an idle shard is moved on by whoever waits for it', async () => {
+it('an idle shard is advanced by whoever waits for it', async () => {
   await copied();
-  // A document with a new shard key is read anew, at a time that the stream passes only with another entry.
+  // A document with a new shard key is re-read, at a time that the stream passes only with another entry.
   change(0, 'move', 2);
   await until(() => owner.sync?.stats().pendingRereads === 1);
   await until(() => owner.sync?.stats().pendingRereads === 0);
@@ -148,7 +148,7 @@ describe('nothing counts as drained', () => {
     expect(drained).toBe(false);
   });
 
-  it('while a key is in doubt', async () => {
+  it('while a re-read is pending', async () => {
     await copied();
     destination.stalls = ({ kind }) => kind === 'update';
     change(0, 'move', 2);

@@ -12,7 +12,7 @@ let log: string[];
 let journalRead: (() => void) | null;
 let quiet: (() => void) | null;
 
-/** What a promise waits for until the test lets it go on. */
+/** A promise that waits until the test resolves it. */
 function gate(set: (open: () => void) => void): Promise<void> {
   return new Promise((resolve) => set(resolve));
 }
@@ -70,7 +70,7 @@ async function hear(more: Partial<Journalled>): Promise<void> {
 }
 
 describe('a share', () => {
-  it('heeds the entries below a horizon before it routes up to it', async () => {
+  it('suspends the collections of entries below a DDL watermark before it dispatches up to it', async () => {
     follow();
     await hear({ known: 1, ddlWatermark: 50n });
     expect(log).toEqual([]);
@@ -79,7 +79,7 @@ describe('a share', () => {
     expect(log).toEqual(['learned 1', 'horizon 50']);
   });
 
-  it('consents only when nothing is under way of what it has let go of', async () => {
+  it('acknowledges only when nothing of the suspended collections is in flight', async () => {
     follow();
     await hear({ known: 2 });
     journalRead?.();
@@ -90,7 +90,7 @@ describe('a share', () => {
     expect(log).toEqual(['learned 1,2', 'consented 2']);
   });
 
-  it('takes results over in their order, once they are done', async () => {
+  it('adopts results in their order, once they are done', async () => {
     follow();
     await hear({ known: 2 });
     journalRead?.();

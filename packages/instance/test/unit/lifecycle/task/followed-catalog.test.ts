@@ -36,7 +36,7 @@ function namesAfter(...ddlChanges: DdlChange[]) {
 }
 
 describe('the followed catalog', () => {
-  it('is that of the beginning when nothing has changed', () => {
+  it('is the initial one when nothing has changed', () => {
     expect(namesAfter()).toEqual([
       ['orders', orders, 0n],
       ['items', items, 0n],
@@ -49,7 +49,7 @@ describe('the followed catalog', () => {
     expect([...known].sort()).toEqual([orders, items]);
   });
 
-  it('keeps the copy of what was renamed, which is read at no earlier time, and loses what had the name', () => {
+  it('keeps the copy of a renamed collection, which is read at no earlier time, and loses its target', () => {
     const renamed = ddlChangeOf(
       { operation: 'rename', to: { database: 'shop', name: 'items' }, droppedUuid: items },
       'items',
@@ -57,7 +57,7 @@ describe('the followed catalog', () => {
     expect(namesAfter(renamed)).toEqual([['items', orders, 50n]]);
   });
 
-  it("keeps of a renamed collection what it knew of it, its shares' bounds included", () => {
+  it('keeps what it knew of a renamed collection, its task bounds included', () => {
     const divided = { ...ordersEntry, taskBounds: ordersEntry.taskBounds ?? [], sizeBytes: 7 };
     const { entries } = followedCatalog(
       [divided],
@@ -66,7 +66,7 @@ describe('the followed catalog', () => {
     expect(entries[0]?.entry).toEqual({ ...divided, name: 'old' });
   });
 
-  it('has exchanged names after renames by way of a third', () => {
+  it('has exchanged names after renames through a third', () => {
     const rename = (ordinal: number, uuid: string, name: string) =>
       ddlChangeOf({ ordinal, uuid, operation: 'rename', to: { database: 'shop', name } }, name);
     expect(
@@ -80,7 +80,7 @@ describe('the followed catalog', () => {
     ]);
   });
 
-  it('copies what is new, and what is made anew, under another name than before', () => {
+  it('copies new and recreated collections under another name than before', () => {
     const created = ddlChangeOf({ ordinal: 4, operation: 'create', uuid: notes, name: 'notes' }, 'notes');
     const restarted = ddlChangeOf({ ordinal: 5, operation: 'restart', uuid: items, name: 'items' }, 'items');
     expect(namesAfter(created, restarted).map(([name, copy]) => [name, copy])).toEqual([
@@ -90,7 +90,7 @@ describe('the followed catalog', () => {
     ]);
   });
 
-  it('ends what came to nothing', () => {
+  it('ends collections whose entry has no result', () => {
     expect(resultOf(ddlChangeOf({ operation: 'restart', droppedUuid: items }))).toEqual({
       ended: [items, orders],
       started: null,

@@ -22,11 +22,11 @@ const entry: CatalogEntry = {
   documentCount: 0,
 };
 
-/** UUIDs that the collection has had on the destination; the last one is its present one. */
+/** UUIDs of the collection on the destination; the last one is its present one. */
 let uuids: number[];
 let isThere: boolean;
 let client: FakeNodeClient;
-/** How often the epoch may be confirmed before another process works on the share. */
+/** How often the epoch can be confirmed before another process takes the task. */
 let confirmations: number;
 
 beforeEach(() => {
@@ -80,31 +80,31 @@ function changes(): string[] {
     .filter((name) => name === 'drop' || name === 'create');
 }
 
-describe('a capped collection that is copied anew', () => {
+describe('a capped collection that is copied again', () => {
   it.each([[[5, 0, 0]], [[6, 0, 0]]] as [number, number, number][][])('is empty then (%j)', async (version) => {
     await recreate(version);
     expect([uuids, isThere, changes()]).toEqual([[1, 2], true, ['drop', 'create']]);
   });
 
-  it('is made where an earlier attempt has only dropped it', async () => {
+  it('is created where an earlier attempt has only dropped it', async () => {
     isThere = false;
     await recreate();
     expect(changes()).toEqual(['create']);
   });
 
-  it('stays as it is when another process has taken the share over, whose copy it may hold', async () => {
+  it('stays as it is when another process owns the task, whose copy it may contain', async () => {
     confirmations = 0;
     await expect(recreate()).rejects.toMatchObject({ error: 'staleEpoch' });
     expect(changes()).toEqual([]);
   });
 
-  it('is not made by a process that was replaced after it had dropped it', async () => {
+  it('is not created by a process that was replaced after it had dropped it', async () => {
     confirmations = 1;
     await expect(recreate()).rejects.toMatchObject({ error: 'staleEpoch' });
     expect(changes()).toEqual(['drop']);
   });
 
-  it('is not dropped by an earlier sending that a router carries out late', async () => {
+  it('is not dropped by an earlier command that a router carries out late', async () => {
     const sent = (): Document => client.sent.find(({ command }) => 'drop' in command)?.command ?? {};
     await recreate();
     expect(() => drop(sent())).toThrow('CollectionUUIDMismatch');

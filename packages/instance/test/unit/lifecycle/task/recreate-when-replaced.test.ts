@@ -34,7 +34,7 @@ const entry: CatalogEntry = {
 const startTime = 5n;
 const end = timestampOf(9n);
 
-/** An idle source: its stream has been read beyond the start time, and goes on without events. */
+/** An idle source: its stream is read beyond the start time, and continues without events. */
 const idle: Pick<NodeClient, 'command' | 'openCursor'> = {
   command: () => Promise.resolve({ operationTime: end }),
   openCursor: () => {
@@ -47,7 +47,7 @@ const idle: Pick<NodeClient, 'command' | 'openCursor'> = {
   },
 };
 
-it('a capped collection is made anew only while no other process works on the share', async () => {
+it('a capped collection is recreated only while no other process owns the task', async () => {
   const model = new MetadataModel();
   const metadata = new Metadata(
     {
@@ -70,7 +70,7 @@ it('a capped collection is made anew only while no other process works on the sh
   );
   if (source === undefined || destination === undefined) throw new Error('two clusters');
   const [task] = taskCollections([{ entry, notBefore: 0n, copy: entry.uuid }], 'rs', source, destination);
-  if (task === undefined) throw new Error('the share has the collection');
+  if (task === undefined) throw new Error('the task has the collection');
   const storage = new TaskStorage(metadata, 'rs', record.epoch, never);
   await storage.claimCopies([task.copy]);
   const brokenOff = PartitionTable.fresh(task.collection, [], storage.saverOf(task.copy));
@@ -109,10 +109,10 @@ it('a capped collection is made anew only while no other process works on the sh
         seen.push(name);
         await confirm();
         seen.push('confirmed');
-        // Frozen here, until somebody else has taken the share.
+        // Frozen here until another process has taken the task.
         await records.take('rs', { ...owner, incarnation: '2' }, 4, never);
         await confirm();
-        throw new Error('it would be dropped by a process that was replaced');
+        throw new Error('a replaced process would drop it');
       },
     },
     never,

@@ -61,7 +61,7 @@ async function reread(...ids: number[]): Promise<void> {
 
 beforeEach(() => begin());
 
-describe('a set of doubtful keys that is full', () => {
+describe('a re-read set that is full', () => {
   it('gives up the partition with most of its keys, durably first', async () => {
     await reread(1, 20);
     expect(await relief.next()).toBeNull();
@@ -78,7 +78,7 @@ describe('a set of doubtful keys that is full', () => {
     ]);
   });
 
-  it('leaves a partition alone that the copy has taken up, even while its attempt waits to begin', async () => {
+  it('leaves a partition alone that the copy has taken, even while its attempt waits to start', async () => {
     partition(0).abandon();
     taken.add(partition(0));
     await reread(1, 2, 20);
@@ -86,7 +86,7 @@ describe('a set of doubtful keys that is full', () => {
     expect([partition(0).reopening, partition(1).reopening]).toEqual([false, true]);
   });
 
-  it('has it copied at a time that is not below any event that was routed, once its keys are gone', async () => {
+  it('has it copied at a time that is not below any dispatched event, once its keys are gone', async () => {
     await reread(1, 2, 20);
     const range = await relief.next();
     expect(partition(0).dropped).toBe(30n);
@@ -97,7 +97,7 @@ describe('a set of doubtful keys that is full', () => {
     expect([partition(0).reopening, partition(0).dropped, reopened]).toEqual([false, 31n, 1]);
   });
 
-  it('goes on with keys that have come to the range meanwhile', async () => {
+  it('continues with keys that have come to the range meanwhile', async () => {
     await reread(1, 2, 20);
     const range = await relief.next();
     await reread(3);
@@ -106,7 +106,7 @@ describe('a set of doubtful keys that is full', () => {
     expect(reopened).toBe(0);
   });
 
-  it('waits while nothing of the collection may be sent, and ends with a collection that is gone', async () => {
+  it('waits while the collection is suspended, and ends with a collection that is gone', async () => {
     await reread(1, 2, 20);
     suspend = true;
     expect(await relief.next()).toBeNull();

@@ -10,7 +10,7 @@ const noEnds = { stop: 0, crash: 0, freeze: 0 };
 
 type Settings = Pick<WorldInput, 'shards' | 'faults' | 'ends' | 'rereadRequestsMax'>;
 
-/** Random histories under the settings; the failing seed and history are part of the message. */
+/** Random histories with these settings. The message of a failure has its seed and history. */
 async function destinationEqualsSource(
   settings: Settings,
   numRuns: number,
@@ -32,7 +32,7 @@ async function destinationEqualsSource(
 
 describe('the destination equals the source byte for byte', () => {
   it(
-    'in one share without faults',
+    'in one task without faults',
     async () => {
       await destinationEqualsSource({ shards: 1, faults: quiet, ends: noEnds }, 60);
     },
@@ -40,7 +40,7 @@ describe('the destination equals the source byte for byte', () => {
   );
 
   it(
-    'in one share with lost calls, lost cursors and reading times that become too old',
+    'in one task with lost calls, lost cursors and read times that become too old',
     async () => {
       await destinationEqualsSource({ shards: 1, faults: rough, ends: noEnds }, 60);
     },
@@ -48,7 +48,7 @@ describe('the destination equals the source byte for byte', () => {
   );
 
   it(
-    'in one share whose process stops, crashes and freezes',
+    'in one task whose process stops, crashes and freezes',
     async () => {
       await destinationEqualsSource(
         { shards: 1, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } },
@@ -59,7 +59,7 @@ describe('the destination equals the source byte for byte', () => {
   );
 
   it(
-    'in one share that copies ranges with doubtful keys anew, and whose process crashes',
+    'in one task that copies ranges with many pending re-reads again, and whose process crashes',
     async () => {
       await destinationEqualsSource(
         { shards: 1, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 }, rereadRequestsMax: 2 },
@@ -70,7 +70,7 @@ describe('the destination equals the source byte for byte', () => {
   );
 
   it(
-    'in two shares that copy ranges with doubtful keys anew',
+    'in two tasks that copy ranges with many pending re-reads again',
     async () => {
       await destinationEqualsSource({ shards: 2, faults: rough, ends: noEnds, rereadRequestsMax: 3 }, 25);
     },
@@ -78,7 +78,7 @@ describe('the destination equals the source byte for byte', () => {
   );
 
   it(
-    'in two shares between which documents move',
+    'in two tasks between which documents move',
     async () => {
       await destinationEqualsSource({ shards: 2, faults: quiet, ends: noEnds }, 60);
     },
@@ -86,7 +86,7 @@ describe('the destination equals the source byte for byte', () => {
   );
 
   it(
-    'in two shares between which documents move, whose processes crash and freeze',
+    'in two tasks between which documents move, whose processes crash and freeze',
     async () => {
       await destinationEqualsSource(
         { shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } },
@@ -97,7 +97,7 @@ describe('the destination equals the source byte for byte', () => {
   );
 
   it(
-    'in two shares with equal _ids on both shards and changes of orphans, whose processes crash and freeze',
+    'in two tasks with equal _ids on both shards and changes of orphans, whose processes crash and freeze',
     async () => {
       await destinationEqualsSource(
         { shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } },
@@ -109,7 +109,7 @@ describe('the destination equals the source byte for byte', () => {
   );
 
   it(
-    'in two shares of a router, with equal _ids on both shards and changes of orphans',
+    'in two tasks of a router, with equal _ids on both shards and changes of orphans',
     async () => {
       await destinationEqualsSource({ shards: 2, faults: quiet, ends: noEnds }, 60, stepsOfCluster, 'router');
     },
@@ -117,7 +117,7 @@ describe('the destination equals the source byte for byte', () => {
   );
 
   it(
-    'in shares of a router with lost calls, lost cursors and reading times that become too old',
+    'in tasks of a router with lost calls, lost cursors and read times that become too old',
     async () => {
       await destinationEqualsSource({ shards: 3, faults: rough, ends: noEnds }, 60, stepsOfCluster, 'router');
     },
@@ -125,7 +125,7 @@ describe('the destination equals the source byte for byte', () => {
   );
 
   it(
-    'in shares of a router whose processes stop, crash and freeze',
+    'in tasks of a router whose processes stop, crash and freeze',
     async () => {
       await destinationEqualsSource(
         { shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } },

@@ -13,7 +13,7 @@ let now_ms: number;
 let dispatcher: { position: bigint; lastWrite: bigint; latest: bigint };
 /** Called after every pause. */
 let afterSleep: () => void;
-/** Below it the readings of repaired keys were forgotten. */
+/** The read times below it are forgotten. */
 let forgotten: bigint | null;
 let checkpoint: TaskCheckpoint;
 
@@ -46,7 +46,7 @@ beforeEach(() => {
 });
 
 describe('the checkpoint', () => {
-  it('is what comes after the routed position when all before is done', () => {
+  it('is what follows the dispatched position when everything before is done', () => {
     expect(checkpoint.time()).toBe(100n);
   });
 
@@ -55,12 +55,12 @@ describe('the checkpoint', () => {
     expect(checkpoint.time()).toBe(50n);
   });
 
-  it.each(['starting', 'copying'] as const)('is the reading time of a partition that is %s', (state) => {
+  it.each(['starting', 'copying'] as const)('is the read time of a partition that is %s', (state) => {
     for (const partition of table.partitions) bringTo(partition, state, 40n);
     expect(checkpoint.time()).toBe(40n);
   });
 
-  it('keeps no readings of repaired keys while a long copy holds it back, but while their events wait', async () => {
+  it('keeps no read times of re-read keys while a long copy holds it back, unless their events wait', async () => {
     for (const partition of table.partitions) bringTo(partition, 'copying', 40n);
     await checkpoint.save();
     expect([updates[0]?.checkpoint, forgotten]).toEqual([timestampOf(40n), 100n]);
@@ -77,7 +77,7 @@ describe('the checkpoint', () => {
   });
 });
 
-it('an owner is confirmed before anything is sent when that was not done for ten minutes', async () => {
+it('an owner is confirmed before it sends anything when ten minutes have passed', async () => {
   now_ms = 9 * 60_000;
   await checkpoint.confirmOwner();
   expect(updates).toEqual([]);
@@ -90,7 +90,7 @@ it('an owner is confirmed before anything is sent when that was not done for ten
 });
 
 describe('a checkpoint that moves all the time', () => {
-  /** How often it is stored after the first 11 s, in 19 s. */
+  /** How often it is stored from 11 s on, in 19 s. */
   async function stored(change: () => void): Promise<number> {
     const at_ms: number[] = [];
     afterSleep = () => {
@@ -103,7 +103,7 @@ describe('a checkpoint that moves all the time', () => {
     return at_ms.filter((at) => at > 11_000).length;
   }
 
-  it('is stored seldom once there were no events for 10 s', async () => {
+  it('is stored seldom after 10 s without events', async () => {
     expect(await stored(() => undefined)).toBe(3);
   });
 

@@ -77,7 +77,7 @@ const documentOf = (id: unknown) =>
     ]),
   );
 
-describe('shares of a collection that is read through the router', () => {
+describe('tasks of a collection that is read through the router', () => {
   test('cover every _id exactly once, and never divide a class of equal ones', () => {
     fc.assert(
       fc.property(
@@ -118,7 +118,7 @@ describe('shares of a collection that is read through the router', () => {
           const read = partitions.some(
             ({ lower, upper }) => compareRaw(lower, raw) <= 0 && (upper.type === 0x7f || compareRaw(raw, upper) < 0),
           );
-          // A last partition whose bound is MaxKey is read without one; what the next share owns is left out by `owns`.
+          // A last partition with the bound MaxKey is read without one; `owns` excludes the next task's documents.
           if (collection.owns(documentOf(id), 'document')) expect(read).toBe(true);
           else if (compareRaw(raw, encodeValue(new MaxKey())) < 0) expect(read).toBe(false);
         }
@@ -127,7 +127,7 @@ describe('shares of a collection that is read through the router', () => {
     );
   });
 
-  test('of a collection without bounds are one, dealt out by its UUID', () => {
+  test('are one for a collection without bounds, assigned by its UUID', () => {
     const owners = Array.from({ length: 60 }, (_, index) => {
       const tasks = tasksOf(entryOf([], { uuid: index.toString(16).padStart(32, '0') }), 3);
       expect(tasks).toHaveLength(1);
@@ -136,7 +136,7 @@ describe('shares of a collection that is read through the router', () => {
     expect(['s0', 's1', 's2'].map((id) => owners.filter((owner) => owner === id).length)).toEqual([20, 20, 20]);
   });
 
-  test('know how large their part is, and how much of what the router shows is theirs', () => {
+  test('know how large their part is, and which fraction of the visible documents it is', () => {
     expect(
       tasksOf(entryOf([5, 7], { sizeBytes: 300 }), 4).map(({ sizeBytes, seenPerOwned }) => [sizeBytes, seenPerOwned]),
     ).toEqual([
@@ -151,7 +151,7 @@ describe('shares of a collection that is read through the router', () => {
     expect(tasksOf(entryOf([5]), 3).map(({ id }) => id)).toEqual(['s0', 's1']);
   });
 
-  test('read by name, from 6.0 on only of their UUID; events of orphans are doubted before 6.0 where chunks were moved', () => {
+  test('read by name, from 6.0 on only of their UUID; events of orphans are checked before 6.0 where chunks moved', () => {
     const sharding = (everMoved: boolean) =>
       entryOf([], { sharding: { key: keyPattern({ k: 1 }), unique: false, chunks: [], everMoved } });
     const first = (entry: CatalogEntry, version: [number, number, number]) => tasksOf(entry, 1, version)[0]?.collection;
@@ -162,7 +162,7 @@ describe('shares of a collection that is read through the router', () => {
   });
 });
 
-test('with direct access a share is what its shard owns, whatever bounds are stored', () => {
+test('with direct access a task has what its shard owns, whatever bounds are stored', () => {
   const chunks = [chunkOf({ k: new MinKey() }, { k: 0 }, 's0'), chunkOf({ k: 0 }, { k: new MaxKey() }, 's1')];
   const entry = entryOf([5], { sharding: { key: keyPattern({ k: 1 }), unique: false, chunks, everMoved: true } });
   const source = fakeCluster({

@@ -82,8 +82,8 @@ function drop(): DdlChange {
   };
 }
 
-describe('what an undone change is about', () => {
-  it('is let go of by lanes, copier and repairer in the moment in which the share learns of it', () => {
+describe('the collections of an undone change', () => {
+  it('are suspended by apply workers, copier and rereader as soon as the task learns of it', () => {
     ddlChanges.learn([rename(target)]);
     const suspend = ['copier lets go of', 'lanes set aside', 'repairer lets go of'].flatMap((what) => [
       `${what} orders`,
@@ -98,7 +98,7 @@ describe('what an undone change is about', () => {
     ]).toEqual([true, true, true, false]);
   });
 
-  it('is quiet once copies, waves and repairs of it are answered', async () => {
+  it('are quiet once copies, write batches and re-reads of them are answered', async () => {
     ddlChanges.learn([rename()]);
     let isQuiet = false;
     void ddlChanges.quiet(never).then(() => (isQuiet = true));
@@ -113,8 +113,8 @@ describe('what an undone change is about', () => {
   });
 });
 
-describe('a drop that is taken over', () => {
-  it('forgets the stored partitions only after a save of them that is under way', async () => {
+describe('adopting a drop', () => {
+  it('deletes the stored partitions only after a save of them that is in flight', async () => {
     let answer = (): void => undefined;
     const table = PartitionTable.fresh(collectionOf({}), [], async () => {
       await new Promise<void>((resolve) => (answer = resolve));

@@ -21,8 +21,8 @@ beforeEach(() => {
 /** A write whose answer never comes. */
 const unanswered = (): Promise<void> => untilAborted(replacement.signal, () => undefined);
 
-describe('a process whose share was taken over', () => {
-  it('does not wait for its writes in flight, and says once why', async () => {
+describe('a process whose task has another owner', () => {
+  it('does not wait for its writes in flight, and logs once why', async () => {
     const checkpoint = (): Promise<void> => Promise.reject(stale);
     await expect(runTogether(never, [unanswered, checkpoint], replacement.onFailure)).rejects.toBe(stale);
     expect(lines).toHaveLength(1);

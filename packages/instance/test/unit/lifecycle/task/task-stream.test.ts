@@ -4,7 +4,7 @@ import { ByteBudget } from '../../../../src/store/byte-budget.js';
 import { Condition } from '../../../../src/store/condition.js';
 import { never, settled } from '../../model/parts.js';
 
-it('who waits for a time is told when the bound is reached, at which the stream is not read', async () => {
+it('waiting for a time ends when the buffer bound is reached, at which the stream is not read', async () => {
   const dispatcher = { position: 5n, moved: new Condition() };
   const budget = new ByteBudget(100);
   const runtime = { retrying: () => Promise.resolve() };

@@ -29,8 +29,8 @@ async function answered(): Promise<void> {
   await settled();
 }
 
-describe('collections that nobody knows', () => {
-  it('are told of once each, and several at once in one write', async () => {
+describe('collections that nobody follows', () => {
+  it('are reported once each, and several at once in one write', async () => {
     saw('a', 5n);
     saw('b', 6n);
     saw('a', 7n);
@@ -52,7 +52,7 @@ describe('collections that nobody knows', () => {
     expect([unknown.oldestWaiting, unknown.size]).toEqual([null, 1]);
   });
 
-  it('are no longer told of once the journal knows them', async () => {
+  it('are no longer reported once the journal has them', async () => {
     unknown = unknownOf([{ uuid: 'a', database: 'shop', name: 'new' }]);
     expect(unknown.size).toBe(1);
     unknown.resolve('a');
@@ -63,7 +63,7 @@ describe('collections that nobody knows', () => {
     expect(saved.map((announced) => announced.map(({ uuid }) => uuid))).toEqual([['b']]);
   });
 
-  it('that were known while they were being told of are done with', async () => {
+  it('that the journal gets while they are being reported are done with', async () => {
     saw('a', 5n);
     void unknown.run(never);
     await settled();

@@ -28,7 +28,7 @@ function documentBytesOf(sizeBytes: number, documentCount: number): number | und
   )[0]?.collection.documentBytes;
 }
 
-test('a collection whose statistics say nothing has documents of unknown size', () => {
+test('a collection whose statistics are empty has documents of unknown size', () => {
   expect(documentBytesOf(0, 0)).toBe(0);
   expect(documentBytesOf(1000, 0)).toBe(0);
   expect(documentBytesOf(1000, 10)).toBe(100);
