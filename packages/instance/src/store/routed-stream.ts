@@ -11,7 +11,7 @@ export interface RoutedStream {
   /** Resolves once the stream is routed up to `time` (true), or the event budget is full and reading stops (false). */
   untilRoutedOrFull(time: bigint, signal: AbortSignal): Promise<boolean>;
   /**
-   * Resolves once it is certain that all reads by name so far have reached this collection.
+   * Resolves once all reads by name so far are known to have reached this collection.
    * @throws CollectionAbsentError when one may have reached another collection; the signal's reason when a DDL change
    * suspends the collection
    */
