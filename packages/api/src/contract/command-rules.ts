@@ -11,7 +11,7 @@ export const commandStates = {
 } as const satisfies Readonly<Record<CommandName, MigrationState>>;
 
 /**
- * Highest lag of a steady state, at which a commit is possible, in seconds. Periodic writes of the source keep the lag a
- * few seconds above zero.
+ * Highest lag of a steady state, at which a commit is possible, in seconds. Periodic writes of the source keep the lag
+ * a few seconds above zero.
  */
 export const steadyLagMax_seconds = 30;

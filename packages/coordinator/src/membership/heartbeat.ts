@@ -55,7 +55,7 @@ export interface HeartbeatDependencies {
 }
 
 /**
- * Keeps an instance alive for the others. Every heartbeat carries the whole report, so the next one repairs a flushed
+ * Keeps an instance alive for the others. Every heartbeat carries the whole report, so the next one restores a flushed
  * or restarted Redis. It publishes news, limited by the interval between two heartbeats, and occasionally an unchanged
  * report. The last report wins.
  */

@@ -4,7 +4,7 @@ import type { FleetKeys } from './keys.js';
 const TIME = `return redis.call('TIME')`;
 
 /**
- * The Redis server's time in milliseconds since 1970: the one clock that all processes of a fleet share. In a Redis
+ * The Redis server's time in milliseconds since 1970: the one clock for all processes of a fleet. In a Redis
  * Cluster, the clock of the node with the fleet's keys, since each node has its own.
  */
 export async function redisTime_ms(connection: RedisConnection, { members }: FleetKeys): Promise<number> {
