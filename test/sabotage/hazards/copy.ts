@@ -227,7 +227,7 @@ export const copyHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/task/task-collections.test.ts',
-            'read by name, from 6.0 on only of their UUID; events of orphans are checked before 6.0 where chunks moved',
+            'read by name, from 6.0 on only of their UUID; orphans checked before 6.0 where chunks moved',
           ),
         ],
       },

@@ -121,7 +121,8 @@ export class ConfiguredClusters {
   }
 
   #reportRefusal(name: ClusterName, error: unknown): void {
-    this.#refusal = `${name} refuses the connection (${error instanceof ConvoyError ? error.error : failureName(error)})`;
+    const reason = error instanceof ConvoyError ? error.error : failureName(error);
+    this.#refusal = `${name} refuses the connection (${reason})`;
     this.runtime.logger.error(
       { event: 'clusterRefused', cluster: name, err: error },
       'a cluster refuses the connection; the instance starts only if the other cluster no longer needs it',

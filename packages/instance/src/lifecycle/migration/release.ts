@@ -6,7 +6,7 @@ export const release = '2.0.0';
 /** The first release whose metadata has today's names. */
 const namesRelease = '2.0.0';
 
-/** The first release that counts the copy as the contract says; what an earlier one has counted means something else. */
+/** The first release whose totals of the copy are those of the contract; earlier totals mean something else. */
 const copyStatsRelease = '1.8.0';
 
 /**

@@ -9,8 +9,8 @@ export const modelNames = ['orders', 'items', 'notes'];
 const swapName = 'swapped';
 
 /**
- * A change of what collections there are. `swap`: two collections exchange their names by way of a third; `recreate`: dropped and made anew;
- * `replace`: another one is filled under a third name and then takes the place.
+ * A change of the set of collections. `swap`: two collections exchange their names through a third. `recreate`: dropped
+ * and created again. `replace`: another collection is filled under a third name, then renamed over the target.
  */
 export interface DdlStep {
   ddlChange: 'drop' | 'rename' | 'swap' | 'recreate' | 'replace' | 'shard';
@@ -91,7 +91,7 @@ function replace(source: SourceHistory, name: string): void {
   rename(source, swapName, name);
 }
 
-/** The collection keeps its UUID and its documents; on the destination it has to be made anew. */
+/** The collection keeps its UUID and its documents; on the destination it has to be recreated. */
 function shard(source: SourceHistory, name: string): void {
   const uuid = source.catalog.at(name);
   if (uuid !== null)

@@ -14,7 +14,9 @@ import type { DestinationModel } from './destination-model.js';
 import type { ReadWitness } from './source-clients.js';
 import { idOf } from './source-history.js';
 
-/** A process's door to the destination; fails the test when two of its statements for one id class are in flight at once. */
+/**
+ * A process's client of the destination. It fails the test when two statements for one id class are in flight at once.
+ */
 export class DestinationClient implements NodeClient, ReadWitness {
   readonly label = 'cluster1 router';
   readonly #inFlight = new Map<string, number>();
@@ -53,7 +55,7 @@ export class DestinationClient implements NodeClient, ReadWitness {
       write.collection === 'fence'
         ? []
         : write.statements.map((statement) => `${write.collection} ${classOf(write.kind, statement)}`);
-    // A repair may delete several outdated documents of one class, which are different documents.
+    // A re-read may delete several outdated documents of one class, which are different documents.
     const distinct = this.mayHoldTwins || write.kind === 'delete' || new Set(classes).size === classes.length;
     if (!distinct) this.onViolation('two statements of one id class in one bulk');
     if (!this.mayHoldTwins && classes.some((name) => this.#inFlight.has(name)))

@@ -74,7 +74,7 @@ export class DestinationModel {
     this.#collections.set(to, collection);
   }
 
-  /** A retryable write: an old number is refused, the last one is answered from the record, a new one is carried out. */
+  /** A retryable write: an old number is refused, the last one is answered from the record, a new one is executed. */
   write(write: RawWrite, ticket: WriteTicket): WriteOutcome {
     const session = Buffer.from(ticket.lsid).toString('hex');
     const last = this.#sessions.get(session);
@@ -158,7 +158,10 @@ function inserted(document: Uint8Array): Buffer {
   );
 }
 
-/** The result of an update pipeline of the stages that Convoy sends. A field that one stage takes out keeps its place for the others. */
+/**
+ * The result of an update pipeline with the stages that Convoy sends. A field that one stage removes keeps its place
+ * for the others.
+ */
 function pipelineResult(pipeline: RawValue | undefined, before: Fields): Buffer {
   let fields = before;
   const removed = new Set<string>();

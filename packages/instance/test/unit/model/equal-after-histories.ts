@@ -8,7 +8,9 @@ const runsFactor = Number(process.env.CONVOY_TEST_RUNS ?? 1);
 /** The machine may be busy with other tests. */
 export const historiesWithin_ms = 120_000 * runsFactor;
 
-/** Plays random histories: the destination has to equal the source; the failing seed and history are part of the message. */
+/**
+ * Plays random histories: the destination has to equal the source. The message of a failure has its seed and history.
+ */
 export async function equalAfterHistories<Changes>(
   histories: fc.Arbitrary<Changes>,
   inputOf: (changes: Changes) => WorldInput,

@@ -9,7 +9,7 @@ import type { Scheduler } from './scheduler.js';
 
 const pause_ms = 50;
 
-/** How one process hears of definition changes: late, from the record alone, and not of every step. */
+/** How one process learns of DDL changes: late, from the record alone, and not of every step. */
 export class JournalModel implements DdlSource {
   readonly #records: MigrationRecords;
   readonly #journal: DdlJournal;
@@ -24,7 +24,7 @@ export class JournalModel implements DdlSource {
     this.#journal = new DdlJournal(metadata, this.#records);
   }
 
-  /** The journal as a process finds it that has fenced its predecessor. */
+  /** The journal, as a process finds it after it has fenced its predecessor. */
   async begin(
     signal: AbortSignal,
   ): Promise<{ done: DdlChange[]; undone: DdlChange[]; position: { read: number; taken: number } }> {

@@ -29,19 +29,19 @@ export interface LeaderInput {
   faults: Faults;
   retrying: Retrying;
   atStart: readonly NamedCollection[];
-  /** The catalog's entry of a collection, with its shares' bounds. */
+  /** The catalog entry of a collection, with its task bounds. */
   entryOf: (collection: NamedCollection) => CatalogEntry;
 }
 
 const pause_ms = 50;
-/** A scout falls behind the shares now and then, which tell of collections whose changes it has not read. */
+/** A DDL watcher falls behind the tasks now and then; these report collections whose changes it has not read. */
 const slowPausesMax = 30;
 const filter = compileNamespaceFilter({
   includeNamespaces: [{ database: modelNamespace.database }],
   excludeNamespaces: [],
 });
 
-/** One process that leads: finds definition changes, has all shares consent, applies them by UUID. */
+/** One process that leads: finds DDL changes, has all tasks acknowledge them, applies them by UUID. */
 export class LeaderModel {
   readonly #stop = new AbortController();
   readonly #network: Network;
@@ -66,7 +66,7 @@ export class LeaderModel {
     this.#tracker = this.#trackerOf(this.#ledger);
   }
 
-  /** What ended it by itself; being deposed is no failure. */
+  /** The failure that ended it by itself; being deposed is none. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -175,7 +175,7 @@ export class LeaderModel {
     }
   }
 
-  /** Streams tell of any stretch at once; often it ends right before a change. */
+  /** Streams advance by any stretch at once; often they stop right before a change. */
   #readableBelow(from: bigint): bigint {
     const { source, scheduler } = this.input;
     const known = source.shards.map(({ oplog }) => oplog.at(-1)?.time ?? 0n).reduce((a, b) => (a < b ? a : b));
@@ -185,7 +185,9 @@ export class LeaderModel {
     return before?.time ?? from + BigInt(scheduler.between(0, Number(known - from)));
   }
 
-  /** All collections of the model are sharded on the destination: one that is sharded on the source is made anew all the same. */
+  /**
+   * All collections of the model are sharded on the destination: one that is sharded on the source is recreated anyway.
+   */
   async #take({ operation, uuid, name, to, time }: ShownDdlChange, signal: AbortSignal): Promise<void> {
     const ledger = this.#ledger;
     if (operation !== 'shardCollection') {
@@ -219,13 +221,13 @@ export class LeaderModel {
     }
   }
 
-  /** All shares' records; the entries wait until every share has one. */
+  /** All tasks' records; entries wait until every task has one. */
   async #tasks(signal: AbortSignal): Promise<Document[]> {
     const tasks = await this.#metadata.find('tasks', {}, signal);
     return tasks.length < this.input.source.shards.length ? [{ acknowledged: -1 }] : tasks;
   }
 
-  /** A leader that was deposed changes nothing any more. */
+  /** A deposed leader changes nothing any more. */
   #carryOut({ operation, uuid, droppedUuid, name, to }: DdlChange): CatalogEntry | null {
     const { destination, source, entryOf } = this.input;
     const [record] = destination.metadata.documents('migration');

@@ -115,7 +115,7 @@ class MergedCursor implements RawCursor {
     return earliest !== null && earliest <= known ? earliest : null;
   }
 
-  /** Up to which time the slowest shard has told of everything. */
+  /** The time up to which the slowest shard has shown everything. */
   #knownUpTo(): bigint {
     const latest = this.source.shards.map(({ oplog }) => oplog.at(-1)?.time ?? 0n);
     return latest.reduce((a, b) => (a < b ? a : b));

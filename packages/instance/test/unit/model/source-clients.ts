@@ -10,11 +10,11 @@ import { idOf, type SourceHistory, type SourceShard } from './source-history.js'
 
 /** What a process is doing with keys on the destination while it reads the source. */
 export interface ReadWitness {
-  /** Called with the id classes of a collection that are read at one time for a repair. */
+  /** Called with the id classes of a collection that a re-read reads at one time. */
   onReread(uuid: string, idClasses: readonly string[]): void;
 }
 
-/** A door to source documents: a stream, snapshot reads and samples. */
+/** A client of source documents: a stream, snapshot reads and samples. */
 export abstract class SourceClient implements NodeClient {
   abstract readonly label: string;
 
@@ -28,7 +28,7 @@ export abstract class SourceClient implements NodeClient {
   /** The documents of a time in order of `_id`. */
   protected abstract readAt(time: bigint, uuid: string): Uint8Array[];
   protected abstract streamFrom(time: bigint): RawCursor;
-  /** Whether answers about a collection that is not there name the time of the read all the same, as those of routers do. */
+  /** Whether answers about a missing collection name the time of the read anyway, as those of routers do. */
   protected abstract readonly statesTime: boolean;
 
   openCursor(_database: string, command: Document, { signal }: CallOptions): Promise<RawCursor> {
@@ -83,7 +83,10 @@ export abstract class SourceClient implements NodeClient {
     ];
   }
 
-  /** A collection that is not there any more answers nothing, on shards without a time; one that was renamed since cannot be read before. */
+  /**
+   * A missing collection answers nothing, on shards without a time. A collection that was renamed since cannot be read
+   * before.
+   */
   #find(command: Document): { documents: Uint8Array[]; about: () => Partial<RawBatch> } {
     const { catalog, now } = this.source;
     const wanted = (command.readConcern as Document).atClusterTime as Timestamp | undefined;
@@ -135,7 +138,7 @@ function decoded(value: ReturnType<typeof encodeValue>): unknown {
   return BSON.deserialize(bytes, { promoteValues: false }).v;
 }
 
-/** A door to one source shard, which also takes notes. */
+/** A client of one source shard, which also takes notes. */
 export class ShardClient extends SourceClient {
   readonly label = 'cluster0 shard';
   protected readonly statesTime = false;

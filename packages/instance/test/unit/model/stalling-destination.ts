@@ -16,7 +16,7 @@ export class StallingDestination extends DestinationModel {
     return super.write(write, ticket);
   }
 
-  /** The stored checkpoint of the only share; 0 before the first one. */
+  /** The stored checkpoint of the only task; 0 before the first one. */
   get checkpoint(): bigint {
     const checkpoint = this.metadata.documents('tasks')[0]?.checkpoint as Timestamp | null | undefined;
     return checkpoint?.toBigInt() ?? 0n;

@@ -32,11 +32,11 @@ const config = parseInstanceConfig({
 });
 const logger = createLogger({ verbosity: 'FATAL' });
 
-/** Where no definitions change, all of them are known. */
+/** Without DDL changes, all of them are known. */
 const endOfTime = 2n ** 63n;
 const noDdlChanges = { done: [], undone: [], position: { read: 0, taken: 0 } };
 
-/** One process that owns a share, from taking it over until it is stopped, has crashed or was fenced. */
+/** One process that owns a task, from taking it until it is stopped, has crashed or was fenced. */
 export class TaskOwner {
   readonly #stop = new AbortController();
   readonly #hard = new AbortController();
@@ -52,7 +52,7 @@ export class TaskOwner {
     private readonly faults: Faults,
     private readonly onViolation: (what: string) => void,
     private readonly mayHoldTwins: boolean,
-    /** Where leaders tell of definition changes; null when there are none. */
+    /** Where leaders publish DDL changes; null without any. */
     private readonly followsDdl = false,
     private readonly rereadRequestsMax = Infinity,
   ) {
@@ -68,7 +68,7 @@ export class TaskOwner {
     return this.#ended;
   }
 
-  /** What ended it by itself; being fenced by a successor is no failure. */
+  /** The failure that ended it by itself; being fenced by a successor is none. */
   get failure(): unknown {
     return this.#failure;
   }

@@ -14,7 +14,7 @@ import { type ReadWitness, ShardClient } from './source-clients.js';
 import { keyOf, type SourceHistory, type SourceShard } from './source-history.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
 
-/** What one share has of the source, and how it sees it. */
+/** A task's part of the source, and its view of it. */
 export interface TaskView {
   id: string;
   /** The catalog with which the migration begins. */
@@ -26,7 +26,7 @@ export interface TaskView {
 const unwitnessed: ReadWitness = { onReread: () => undefined };
 const firstCollection: NamedCollection = { uuid: modelUuid, name: modelNamespace.name };
 
-/** The share of one shard, read straight from it. */
+/** The task of one shard, read directly from it. */
 export function shardView(
   source: SourceHistory,
   shard: SourceShard,
@@ -52,7 +52,7 @@ export function shardView(
   };
 }
 
-/** The share of `_id`s that stands under a shard's name, read through the router. */
+/** The task with a range of `_id`s under a shard's name, read through the router. */
 export function routerView(
   source: SourceHistory,
   shard: SourceShard,
@@ -68,7 +68,7 @@ export function routerView(
   };
 }
 
-/** @param shard the door to a shard; null without direct access */
+/** @param shard the client of a shard; null without direct access */
 export function clusterOf(source: SourceHistory, router: NodeClient, shard: NodeClient | null): ClusterClient {
   return {
     name: 'cluster0',
@@ -86,8 +86,8 @@ export function clusterOf(source: SourceHistory, router: NodeClient, shard: Node
 }
 
 /**
- * A collection whose chunks were moved, large enough for several readers.
- * @param shardIds shards that show a copy of its definition changes
+ * A collection with moved chunks, large enough for several readers.
+ * @param shardIds shards that show a copy of its DDL changes
  */
 export function entryOf(
   { uuid, name }: NamedCollection,

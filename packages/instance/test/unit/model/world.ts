@@ -17,7 +17,9 @@ import { modelIds, type Step } from './workload.js';
 export interface WorldInput {
   seed: number;
   shards: number;
-  /** How the source is read; through its router when the bounds of its shares are given, as places among the model's `_id`s; null: directly. */
+  /**
+   * How the source is read. With task bounds, as places among the model's `_id`s: through its router; null: directly.
+   */
   bounds: readonly number[] | null;
   /** Chance per moment that the source changes. */
   pace: number;
@@ -29,9 +31,9 @@ export interface WorldInput {
   faults: Faults;
   /** Chance per moment that a process ends, and in which way. */
   ends: { stop: number; crash: number; freeze: number };
-  /** Definition changes are followed; whether streams show creations, and the chance per moment that another leader takes over. */
+  /** With DDL changes: whether streams show creations, and the chance per moment that another leader takes over. */
   ddlChanges?: { showsCreations: boolean; leaderEnds: number };
-  /** From so many doubtful keys on a range of them is copied anew; without it never. */
+  /** From this number of pending re-reads on, a range of them is copied again; without it never. */
   rereadRequestsMax?: number;
 }
 
@@ -139,7 +141,7 @@ export class World {
     }
   }
 
-  /** A process that ends in the meantime is followed by another one: entries need the consent of all shares. */
+  /** A process that ends in the meantime gets a successor: entries need the acknowledgement of all tasks. */
   #untilLeaderSettled(time: bigint): Promise<void> {
     return this.#until(() => {
       this.#replaceEnded();
@@ -147,7 +149,7 @@ export class World {
     });
   }
 
-  /** Through a router before 6.0 it is a time without notes: idle shards move with their own ticks only. */
+  /** Through a router before 6.0 it is a time without notes: idle shards advance with their periodic no-ops only. */
   #timeAboveAll(): bigint {
     if (this.input.bounds !== null) return this.source.now;
     const times = this.source.shards.map((shard) => this.source.note(shard));
@@ -195,7 +197,7 @@ export class World {
     }
   }
 
-  /** Ends a process now and then; another one takes its share over at once, or while a frozen one goes on. */
+  /** Ends a process now and then; another one takes its task at once, or while a frozen one continues. */
   #maybeEnd(): void {
     if (this.#leader !== null && this.#scheduler.chance(this.input.ddlChanges?.leaderEnds ?? 0)) this.#lead();
     const { stop, crash, freeze } = this.input.ends;

@@ -200,7 +200,7 @@ describe('news', () => {
     return pauses_ms[0];
   }
 
-  it('is read a few times a second, and sooner during a commit, with the same load in a fleet of any size', async () => {
+  it('is read a few times a second, and sooner during a commit, with the same load in any fleet', async () => {
     expect(await pauseOf(2, 'syncing', false)).toBe(150);
     expect(await pauseOf(2, 'syncing', true)).toBe(20);
     expect(await pauseOf(2, 'committing', true)).toBe(20);

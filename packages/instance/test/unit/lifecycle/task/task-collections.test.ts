@@ -151,7 +151,7 @@ describe('tasks of a collection that is read through the router', () => {
     expect(tasksOf(entryOf([5]), 3).map(({ id }) => id)).toEqual(['s0', 's1']);
   });
 
-  test('read by name, from 6.0 on only of their UUID; events of orphans are checked before 6.0 where chunks moved', () => {
+  test('read by name, from 6.0 on only of their UUID; orphans checked before 6.0 where chunks moved', () => {
     const sharding = (everMoved: boolean) =>
       entryOf([], { sharding: { key: keyPattern({ k: 1 }), unique: false, chunks: [], everMoved } });
     const first = (entry: CatalogEntry, version: [number, number, number]) => tasksOf(entry, 1, version)[0]?.collection;
