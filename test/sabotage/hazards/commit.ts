@@ -25,7 +25,7 @@ export const commitHazards: readonly Hazard[] = [
           ),
           integrationTest(
             'lifecycle/torn-transaction.test.ts',
-            'a transaction that one shard has committed and another has not is waited for, and arrives whole',
+            'a transaction that one shard has committed and another has not is awaited, and arrives complete',
           ),
         ],
       },
@@ -38,7 +38,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [
           integrationTest(
             'cluster/open-transactions.test.ts',
-            'has one name at every look until the last shard has committed',
+            'has the same name in every read until the last shard has committed',
           ),
         ],
       },
@@ -87,7 +87,7 @@ export const commitHazards: readonly Hazard[] = [
           instanceTest('cluster/failure.test.ts', 'finds %s by the code'),
           integrationTest(
             'lifecycle/taken-lock.test.ts',
-            'a migration goes on whose source answers notes with LockFailed for a while',
+            'a migration continues although its source answers notes with LockFailed for a while',
           ),
         ],
       },
@@ -122,8 +122,7 @@ export const commitHazards: readonly Hazard[] = [
           ),
           integrationTest(
             'verify/embedded.test.ts',
-            'documents that are made different while changes are applied keep the commit from being offered until ' +
-              'they were read anew',
+            'documents that are made different while changes are applied withhold the commit until they are re-read',
           ),
         ],
       },
@@ -306,7 +305,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [
           integrationTest(
             'cleanup/cleanup.test.ts',
-            'names what a cluster refuses, and what to do about it, and can be carried out again',
+            'names what a cluster refuses, and what to do about it, and can be repeated',
           ),
         ],
       },

@@ -266,7 +266,7 @@ export const keyHazards: readonly Hazard[] = [
           integrationTest('cluster/reading.test.ts', 'brings every field, also those whose names begin with $'),
           integrationTest(
             'cluster/reading.test.ts',
-            'brings documents that are too large beside their _id to be ordered, in batches of %i',
+            'returns documents that are too large to be sorted together with their _id, in batches of %i',
           ),
         ],
       },
@@ -280,7 +280,7 @@ export const keyHazards: readonly Hazard[] = [
         tests: [
           integrationTest(
             'cluster/reading.test.ts',
-            'brings documents that are too large beside their _id to be ordered, in batches of %i',
+            'returns documents that are too large to be sorted together with their _id, in batches of %i',
           ),
         ],
       },

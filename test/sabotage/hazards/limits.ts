@@ -57,7 +57,7 @@ export const limitHazards: readonly Hazard[] = [
           instanceTest('apply/large-event.test.ts', 'comes without its document; later events have theirs again'),
           integrationTest(
             'kinds/large-events.test.ts',
-            'a document whose event fits into no reply arrives, and the stream goes on behind it: from %s',
+            'a document whose event fits into no reply arrives, and the stream continues after it: from %s',
           ),
         ],
       },
@@ -123,7 +123,7 @@ export const limitHazards: readonly Hazard[] = [
         tests: [
           integrationTest(
             'store/metadata-pages.test.ts',
-            'documents of the state are found up to the number asked for; a find without a batch size ends after 101',
+            'metadata documents are found up to the requested number; without a batch size, up to 101',
           ),
         ],
       },

@@ -93,7 +93,7 @@ export const orderHazards: readonly Hazard[] = [
         tests: [
           integrationTest(
             'contract/balancers.test.ts',
-            'balancers rest from before the copy to the commit, and run again afterwards',
+            'balancers are stopped from before the copy to the commit, and run again afterwards',
           ),
         ],
       },

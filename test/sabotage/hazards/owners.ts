@@ -90,8 +90,7 @@ export const ownerHazards: readonly Hazard[] = [
           ),
           integrationTest(
             'contract/fenced-sessions.test.ts',
-            'a copy of a repeated write that a router still holds overwrites nothing newer, where the answered one ' +
-              'changed nothing',
+            'a delayed copy of a repeated write overwrites nothing newer, even if the other changed nothing',
           ),
         ],
       },

@@ -17,7 +17,7 @@ const keepsOrder = instanceTest(
 const undefinedKeys = [
   integrationTest(
     'kinds/undefined-shard-keys.test.ts',
-    'documents whose shard-key value is undefined, null or missing are copied, followed, read anew and verified: %s',
+    'documents whose shard-key value is undefined, null or missing are copied, followed, re-read and verified: %s',
   ),
 ];
 

@@ -169,8 +169,7 @@ export const streamHazards: readonly Hazard[] = [
           ),
           integrationTest(
             'kinds/large-events.test.ts',
-            'between sharded clusters a document whose event fits into no reply arrives, and what comes behind it ' +
-              'is verified',
+            'between sharded clusters a document with a too large event arrives, and later changes are verified',
           ),
         ],
       },
@@ -196,8 +195,7 @@ export const streamHazards: readonly Hazard[] = [
         tests: [
           integrationTest(
             'kinds/large-events.test.ts',
-            'between sharded clusters a document whose event fits into no reply arrives, and what comes behind it ' +
-              'is verified',
+            'between sharded clusters a document with a too large event arrives, and later changes are verified',
           ),
         ],
       },

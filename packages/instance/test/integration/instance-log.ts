@@ -2,8 +2,8 @@ import { processLogs } from '../../../../test/process-logs.js';
 import { createLogger, type Logger } from '../../src/logging/logger.js';
 
 /**
- * The log of an instance that runs in the test's process. A failed test is told with it; with CONVOY_TEST_LOG all of it goes to
- * standard output.
+ * The log of an instance that runs in the test's process. A failed test prints it; with CONVOY_TEST_LOG all of it goes
+ * to standard output.
  * @param name for example `instance shard0`
  */
 export function instanceLogger(name: string): Logger {

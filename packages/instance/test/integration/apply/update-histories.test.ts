@@ -10,16 +10,16 @@ import { decodeValue } from '../../../src/bson/scan.js';
 import type { RawWrite } from '../../../src/cluster/node-client.js';
 import { SplitCluster } from '../cluster/split-cluster.js';
 
-/** Each is a document with a history of its own. */
+/** Each history belongs to one document. */
 const histories = 150;
 const updatesMax = 8;
-/** Of the split collection's second shard. */
+/** On the split collection's second shard. */
 const sk = new Int32(1);
 
 type Value = unknown;
 type Doc = Map<string, Value>;
 
-/** Also names that look like indexes; a JavaScript object would put those first. */
+/** Includes names that look like indexes, which a JavaScript object would put first. */
 const names = ['a', 'b', 'c', 'd', '0', '10', 'ä'] as const;
 const paths = ['a', 'b', 'c', 'd', '0', '10', 'a.b', 'a.0', 'b.a', 'b.0.c', 'c.10', 'd.a.b', 'ä.d'] as const;
 const scalars: fc.Arbitrary<Value> = fc.constantFrom<Value[]>(
@@ -43,7 +43,7 @@ const path = fc.constantFrom(...paths);
 const name = fc.constantFrom(...names);
 const fieldOf = (field: string, of: Value): Doc => new Map([[field, of]]);
 
-/** Updates as users send them; some are refused, and some change nothing. */
+/** Updates as users send them; servers refuse some, and some change nothing. */
 const updates: fc.Arbitrary<Doc | Doc[]> = fc.oneof(
   fc
     .uniqueArray(fc.tuple(path, value), { selector: ([field]) => field, minLength: 1, maxLength: 3 })
@@ -78,10 +78,10 @@ function filterOf(_id: number): Uint8Array {
   );
 }
 
-/** What the stream showed of each document: its updates in their order; null when one was a replacement, which needs no fold. */
+/** The updates of each document in stream order; null if one was a replacement, which needs no folding. */
 type Shown = Map<number, Uint8Array[] | null>;
 
-test('random updates of a document, folded as far as they can be, make the bytes that the source has', async () => {
+test("random updates of a document, folded as far as possible, produce the source's bytes", async () => {
   await using servers = await SplitCluster.start({ direct: false });
   const played = fc.sample(history, { numRuns: histories, seed: testSeed });
   const documents = played.map(({ first }, _id) =>
@@ -89,7 +89,7 @@ test('random updates of a document, folded as far as they can be, make the bytes
   );
   const collection = new Collection(servers);
   await collection.write('insert', documents);
-  // A server has put its time into empty timestamps.
+  // The server has replaced empty timestamps with its time.
   const first = await collection.documents();
   const since = await collection.time();
   for (let turn = 0; turn < updatesMax; turn += 1) await collection.write('update', updatesOf(played, turn));
@@ -126,7 +126,7 @@ test('random updates of a document, folded as far as they can be, make the bytes
   expect(folded.length).toBeGreaterThan(histories / 10);
 });
 
-/** The update of each history that is its turn. */
+/** The next update of each history. */
 function updatesOf(played: readonly { updates: readonly (Doc | Doc[])[] }[], turn: number): Uint8Array[] {
   return played.flatMap(({ updates: all }, _id) => {
     const u = all[turn];
@@ -149,7 +149,10 @@ function updatesOf(played: readonly { updates: readonly (Doc | Doc[])[] }[], tur
   });
 }
 
-/** As few deltas as they can be folded into; none when one of them cannot be replayed exactly, and the document is read anew. */
+/**
+ * The fewest deltas into which they can be folded; none if one of them cannot be replayed exactly and the document is
+ * read again.
+ */
 function foldAll(shown: readonly Uint8Array[] | null): Delta[] {
   const folded: Delta[] = [];
   for (const description of shown ?? []) {
@@ -167,7 +170,7 @@ function foldAll(shown: readonly Uint8Array[] | null): Delta[] {
 class Collection {
   constructor(private readonly servers: SplitCluster) {}
 
-  /** What the server refuses of a user is passed over: the document is then as it was. */
+  /** An update that the server refuses is skipped and leaves the document unchanged. */
   async write(kind: RawWrite['kind'], statements: readonly Uint8Array[]): Promise<void> {
     const {
       cluster: { router },
@@ -186,7 +189,7 @@ class Collection {
     return operationTime as Timestamp;
   }
 
-  /** Up to the document that comes last. */
+  /** Up to the last document. */
   async updatesSince(time: Timestamp): Promise<Shown> {
     const {
       cluster: { router },

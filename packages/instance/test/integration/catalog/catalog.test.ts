@@ -98,7 +98,7 @@ const distributionOf = (catalog: Catalog): unknown =>
     }));
 
 describe('from a sharded cluster to an equal one', () => {
-  it('makes every collection with its options, indexes and distribution, and restores what was deferred', async () => {
+  it('creates collections with options, indexes and distribution, and restores what was deferred', async () => {
     await using source = await openTestCluster('cluster0', 2);
     await using destination = await openTestCluster('cluster1', 2);
     await makeShardedCollections(source.client);
@@ -151,7 +151,7 @@ describe('from a sharded cluster to an equal one', () => {
     await restoreAttributes({ destination: destination.cluster, plan, signal, confirm });
   });
 
-  it('is refused while the destination holds documents or another form', async () => {
+  it('is refused while the destination holds documents or a different collection', async () => {
     await using source = await openTestCluster('cluster0', 1);
     await using destination = await openTestCluster('cluster1', 1);
     await makePlainCollections(source.client);
@@ -170,7 +170,7 @@ describe('from a sharded cluster to an equal one', () => {
     });
   });
 
-  it('goes on where a lost connection ended it', async () => {
+  it('continues after a lost connection', async () => {
     let commandsLeft = Infinity;
     const wrap = (nodeClient: NodeClient): NodeClient => ({
       ...nodeClient,
@@ -217,7 +217,7 @@ describe('from a sharded cluster to an equal one', () => {
 });
 
 describe('from two shards to three', () => {
-  it('deals ranges out over all shards', async () => {
+  it('distributes ranges over all shards', async () => {
     await using source = await openTestCluster('cluster0', 2);
     await using destination = await openTestCluster('cluster1', 3, { direct: false });
     await makeShardedCollections(source.client);
@@ -254,7 +254,7 @@ describe('from a replica set', () => {
     expect(await differences(sourceCatalog, destination.cluster, 'final')).toEqual([]);
   });
 
-  it('to a sharded cluster shards what is asked for, pre-split by a sample', async () => {
+  it('to a sharded cluster shards what was requested, pre-split by a sample', async () => {
     await using source = await openTestCluster('cluster0', 0);
     await using destination = await openTestCluster('cluster1', 2);
     await makePlainCollections(source.client);
@@ -288,7 +288,7 @@ describe('from a replica set', () => {
 });
 
 describe('a catalog that changes', () => {
-  it('shows DDL by UUID, and a fingerprint of its own', async () => {
+  it('shows DDL by UUID, and has a new fingerprint', async () => {
     await using source = await openTestCluster('cluster0', 2);
     await makeShardedCollections(source.client);
     await makePlainCollections(source.client);

@@ -3,7 +3,7 @@ import { MongoClient } from 'mongodb';
 import type { NodeClient, ClusterClient } from '../../../src/cluster/node-client.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 
-/** A cluster with the engine's doors to it and a client of a user. Dispose of it in any case. */
+/** A cluster with the engine's clients and a user's client. Dispose of it in any case. */
 export interface TestCluster extends AsyncDisposable {
   cluster: ClusterClient;
   client: MongoClient;

@@ -8,7 +8,7 @@ import { startBody } from '../contract/start-conditions.js';
 
 const { signal } = new AbortController();
 const blocking = startBody({ enableUserWriteBlocking: true });
-/** Where nobody is left to answer this passes in full; where somebody is, the answer ends it. */
+/** Without running processes this passes in full; otherwise their answer ends it. */
 const silence_ms = 1_000;
 const patience_ms = 60_000;
 
@@ -41,7 +41,7 @@ function config(cluster0 = fixture.cluster0.connectionString) {
   return parseInstanceConfig({ flags: { cluster0, cluster1: fixture.cluster1.connectionString } });
 }
 
-/** Cleans up what was migrated to cluster1. @returns the plan, and whether it was carried out */
+/** Cleans up what was migrated to cluster1. @returns the plan, and whether it was executed */
 async function clean({ yes = true, from = config(), answerWithin_ms = silence_ms } = {}): Promise<{
   plan: CleanupPlan | undefined;
   done: boolean;
@@ -80,11 +80,11 @@ async function untilFailed(instance: ServedInstance): Promise<void> {
 }
 
 describe('a cleanup', () => {
-  it('has nothing to do where nothing was migrated', async () => {
+  it('has nothing to do if nothing was migrated', async () => {
     expect(await clean()).toEqual({ plan: { found: null, steps: [], remarks: [] }, done: true });
   });
 
-  it('removes the state of a committed migration, whose source may be gone by then, and a new one can start', async () => {
+  it('removes the metadata of a committed migration, whose source may be gone, and a new one can start', async () => {
     const first = await begin(blocking);
     await first.accepted('commit');
     await first.untilState('COMMITTED');
@@ -124,7 +124,7 @@ describe('a cleanup', () => {
     expect(body.errorDescription).toMatch(/convoy cleanup/);
   });
 
-  it('names what a cluster refuses, and what to do about it, and can be carried out again', async () => {
+  it('names what a cluster refuses, and what to do about it, and can be repeated', async () => {
     const instance = await begin(blocking);
     await instance.close();
     const { client } = fixture.cluster1;
@@ -133,14 +133,14 @@ describe('a cleanup', () => {
     await expect(clean()).rejects.toMatchObject({
       error: 'writeBlockingFailed',
       errorDescription: expect.stringMatching(
-        /^User writes on cluster1 could not be allowed again: Unauthorized.*Give the user .* setUserWriteBlockMode.* repeat this/,
+        /^User writes on cluster1 could not be allowed again: Unauthorized.*Give the user .*setUserWriteBlockMode/,
       ) as unknown,
     });
     expect((await clean()).done).toBe(true);
     expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([open, open]);
   });
 
-  it('gives both clusters back what they were before a migration that has failed', async () => {
+  it('restores both clusters after a failed migration', async () => {
     await fixture.cluster0.client
       .db('shop')
       .collection('orders')
@@ -164,7 +164,7 @@ describe('a cleanup', () => {
     expect(await fixture.cluster1.databases()).toEqual(['shop']);
   });
 
-  it('is refused while instances are at work, paused ones too, and changes nothing then', async () => {
+  it('is refused while instances are running, even paused ones, and changes nothing then', async () => {
     await using instance = await begin(blocking);
     await expect(clean({ answerWithin_ms: patience_ms })).rejects.toMatchObject({
       error: 'migrationLives',
@@ -182,7 +182,7 @@ describe('a cleanup', () => {
     await instance.untilState('COMMITTED');
   });
 
-  it('gives up a migration whose instances have been stopped, after it was agreed to, with all that it had begun', async () => {
+  it('ends a migration whose instances have been stopped, once approved, and reverts what it started', async () => {
     const instance = await begin(blocking);
     await instance.close();
     const admin = fixture.cluster1.client.db('admin');
@@ -220,7 +220,7 @@ describe('a cleanup', () => {
     expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
   });
 
-  it('goes on where one before was cut short', async () => {
+  it('continues an interrupted cleanup', async () => {
     await fixture.cluster1.client.db('convoy_metadata').collection('tasks').insertOne({ n: 1 });
     const { plan, done } = await clean();
     expect([plan?.found, done]).toEqual(['Remains of a migration that was cleaned up before.', true]);

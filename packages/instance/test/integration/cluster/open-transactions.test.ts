@@ -26,10 +26,10 @@ describe('a transaction over two shards', () => {
 
   const look = (): Promise<Set<string>> => openTransactions(split.cluster, { signal: split.signal });
 
-  it('has one name at every look until the last shard has committed', async () => {
+  it('has the same name in every read until the last shard has committed', async () => {
     const coll = client.db('db').collection<{ _id: number; sk: number }>('coll');
     await using session = client.startSession();
-    // Both shards learn that they have chunks, which ends a transaction.
+    // Both shards learn that they have chunks, which would abort a transaction.
     await coll.insertMany([
       { _id: 3, sk: -1 },
       { _id: 4, sk: 1 },

@@ -29,7 +29,7 @@ async function readUpTo(cursor: RawCursor, time: bigint, signal: AbortSignal): P
   }
 }
 
-/** A time at or above everything that was written. */
+/** A time at or after everything that was written. */
 async function timeAfterWrites({ cluster, signal }: SplitCluster): Promise<bigint> {
   return highestTime((await operationTimes(cluster, { signal })).values());
 }
@@ -48,7 +48,7 @@ async function failureOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('a snapshot read', () => {
-  test('shows a range at one time, over all its batches, whatever is written meanwhile', async () => {
+  test('shows a range at one time, over all its batches, whatever is written in the meantime', async () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     await servers.insert(...Array.from({ length: 20 }, (_, index) => ({ _id: index, sk: index - 10, v: 0 })));
@@ -78,7 +78,7 @@ describe('a snapshot read', () => {
     }
   });
 
-  test("goes by the collection's UUID on a shard", async () => {
+  test("uses the collection's UUID on a shard", async () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     await servers.insert({ _id: 'a', sk: -1 });
@@ -98,7 +98,7 @@ describe('a snapshot read', () => {
     expect(await readAll(cursor, signal)).toEqual([{ _id: 'a', sk: -1 }]);
   });
 
-  test('of a collection that was not there then has a name of its own', async () => {
+  test('of a collection that did not exist then fails with its own error', async () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     const at = timestampOf(await timeAfterWrites(servers));
@@ -114,7 +114,7 @@ describe('a snapshot read', () => {
     expect(error).toBeInstanceOf(CollectionAbsentError);
   });
 
-  test('that is dropped under its cursor ends with a change of the catalog', async () => {
+  test('of a dropped collection ends with a catalog change', async () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     const shard = cluster.shard('shard0');
@@ -145,7 +145,7 @@ describe('a snapshot read', () => {
     }
   });
 
-  test('whose cursor the server has lost says so', async () => {
+  test('reports a cursor that the server has lost', async () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     const shard = cluster.shard('shard0');
@@ -202,7 +202,7 @@ describe('a change stream', () => {
     }
   });
 
-  test("that is idle moves on with the server's own ticks", async () => {
+  test("of an idle shard advances with the server's own ticks", async () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     const startAtOperationTime = timestampOf(await timeAfterWrites(servers));
@@ -218,7 +218,7 @@ describe('a change stream', () => {
     await cursor.close();
   });
 
-  test('of a router moves on when it is woken, though a shard is idle and has not ticked for long', async () => {
+  test('of a router advances when woken, although a shard is idle and has not ticked for long', async () => {
     await using servers = await SplitCluster.start({ direct: false, tick_ms: 600_000 });
     const { cluster, signal } = servers;
     const begin = await timeAboveAll(cluster, { signal });
@@ -238,7 +238,7 @@ describe('a change stream', () => {
     await cursor.close();
   });
 
-  test('of a router is passed by a time above everything that was written, however often it is asked for', async () => {
+  test('of a router is below a time after everything written, however often it is asked for', async () => {
     await using servers = await SplitCluster.start({ direct: false, tick_ms: 600_000 });
     const { cluster, signal } = servers;
     const begin = await timeAboveAll(cluster, { signal });
@@ -282,8 +282,8 @@ describe('a change stream', () => {
   });
 });
 
-describe('a reading in order through a router', () => {
-  /** Everything in the order of `_id`, opened again behind the last document where a cursor is lost. */
+describe('an ordered read through a router', () => {
+  /** Everything in the order of `_id`, reopened after the last document if a cursor is lost. */
   async function readInOrder(
     { cluster, signal }: SplitCluster,
     batchSize: number,
@@ -326,7 +326,7 @@ describe('a reading in order through a router', () => {
   });
 
   test.each([1, 2, 100])(
-    'brings documents that are too large beside their _id to be ordered, in batches of %i',
+    'returns documents that are too large to be sorted together with their _id, in batches of %i',
     async (batchSize) => {
       await using servers = await SplitCluster.start({ direct: true });
       const key_bytes = 100_000;

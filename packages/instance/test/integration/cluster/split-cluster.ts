@@ -3,7 +3,7 @@ import type { Document } from 'mongodb';
 import type { ClusterClient } from '../../../src/cluster/node-client.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 
-/** Longest wait of one test; every call of it ends then. */
+/** Longest wait of one test; then every call of it ends. */
 const testLimit_ms = 60_000;
 
 /** A cluster of two shards with a collection `db.coll` sharded by `{sk: 1}` and split at 0. */
@@ -16,7 +16,7 @@ export class SplitCluster implements AsyncDisposable {
     private readonly stop: () => Promise<void>,
   ) {}
 
-  /** @param options `tick_ms` is how often idle shards write an entry by themselves */
+  /** @param options `tick_ms` is the interval at which idle shards write an entry */
   static async start(options: { direct: boolean; routers?: number; tick_ms?: number }): Promise<SplitCluster> {
     const local = await startLocalCluster({
       topology: { shards: 2 },

@@ -6,7 +6,7 @@ import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { SplitCluster } from './split-cluster.js';
 
 describe('a sharded cluster', () => {
-  test('is opened with a door to every shard', async () => {
+  test('is opened with a client of every shard', async () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     expect(cluster).toMatchObject({

@@ -185,7 +185,7 @@ describe('a write with a ticket', () => {
 test('a transaction runs in the session that its commands name', async () => {
   await using servers = await SplitCluster.start({ direct: false });
   const { cluster, signal } = servers;
-  // A shard that has heard nothing of a chunk since it got it breaks off transactions over several shards.
+  // A shard without any contact with a chunk since it got it aborts transactions over several shards.
   await contents(servers);
   const session = {
     lsid: { id: new Binary(randomBytes(16), 4) },
@@ -206,6 +206,6 @@ test('a transaction runs in the session that its commands name', async () => {
     { commitTransaction: 1, writeConcern: { w: 'majority' }, ...session },
     { signal },
   );
-  // The decision is answered before every shard has carried it out.
+  // The reply comes once the commit is decided, before every shard has executed it.
   await expect.poll(() => contents(servers)).toHaveLength(2);
 });

@@ -15,7 +15,7 @@ async function modes(): Promise<unknown[]> {
   return [await modeOf(fixture.cluster0), await modeOf(fixture.cluster1)];
 }
 
-it('balancers rest from before the copy to the commit, and run again afterwards', async () => {
+it('balancers are stopped from before the copy to the commit, and run again afterwards', async () => {
   await fixture.cluster0.client.db('shop').collection('orders').insertOne({ a: 1 });
   for (const { client } of [fixture.cluster0, fixture.cluster1]) await client.db('admin').command({ balancerStart: 1 });
   expect(await modes()).toEqual(['full', 'full']);

@@ -1,21 +1,21 @@
 import type { Fleet, FleetNews, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
 import { Watchers } from '@convoy/api/fleet/watchers';
 
-/** What the instances of a fleet in one process see of each other; the first that joins leads. */
+/** What the instances of a fleet in one process see of each other; the first to join leads. */
 export class Board {
   readonly reports = new Map<string, SeenReport>();
   readonly watchers = new Watchers();
   members: InstanceIdentity[] = [];
-  /** False while nobody is elected. */
+  /** False while there is no leader. */
   hasLeader = true;
 
-  /** The way of one more instance to its peers. */
+  /** Connects one more instance to its peers. */
   seat(): Fleet {
     return new BoardFleet(this);
   }
 }
 
-/** A fleet over a board, without commands of its own: each instance is told over HTTP. */
+/** A fleet over a board, without commands of its own: tests command each instance over HTTP. */
 class BoardFleet implements Fleet {
   #identity: InstanceIdentity | null = null;
 

@@ -2,8 +2,8 @@ import { afterEach, expect, it } from 'vitest';
 import { Fixture } from './fixture.js';
 
 /*
- * A client as somebody would write it who has only read the document of the interface: chapters 2.1, 2.4, 2.5 and 4,
- * and the names of the other commands. It uses nothing of this repository.
+ * A client as a user would write it who has only read the document of the interface: chapters 2.1, 2.4, 2.5 and 4, and
+ * the names of the other commands. It uses nothing of this repository.
  */
 
 interface ProgressDocument {
@@ -33,7 +33,7 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value !
 const isTruth = (value: unknown): boolean => typeof value === 'boolean';
 const isCount = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 0;
 
-/** The fields of chapter 2.5, with what the document says of their values once a migration is under way. */
+/** The fields of chapter 2.5, with what the document says about their values during a migration. */
 const fields: Record<string, (value: unknown) => boolean> = {
   state: isText,
   canCommit: isTruth,
@@ -65,7 +65,7 @@ function read(progress: object, path: string): unknown {
   return path.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name], progress);
 }
 
-/** Names of fields that are not as the document says. */
+/** Names of fields that differ from the document. */
 function wrongFields(progress: object, { without = '' } = {}): string[] {
   return Object.entries(fields)
     .filter(([path, isRight]) => path.split('.')[0] !== without && !isRight(read(progress, path)))

@@ -17,7 +17,7 @@ import { Fixture } from './fixture.js';
 import { startBody } from './start-conditions.js';
 
 const { signal } = new AbortController();
-/** Numbers of an epoch's writes begin at its multiple of this. */
+/** Numbers of an epoch's writes start at its multiple of this. */
 const numbersPerEpoch = 2n ** 32n;
 
 let fixture: Fixture;
@@ -79,7 +79,10 @@ it('the servers refuse what a former process of an instance still sends, on ever
   expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments({ late: true })).toBe(0);
 });
 
-/** Of every write of data the first sending goes astray: the client sees a lost connection, and a router still holds the command. */
+/**
+ * The first attempt of every data write is delayed: the client sees a lost connection, and a router still holds the
+ * command.
+ */
 class LosingClient implements Pick<NodeClient, 'write'> {
   readonly astray: (() => Promise<WriteOutcome>)[] = [];
   readonly #sent = new Set<bigint>();
@@ -95,7 +98,7 @@ class LosingClient implements Pick<NodeClient, 'write'> {
   }
 }
 
-/** Writes that are each sent twice, of which only the second sending arrives by itself. */
+/** Writes that are each sent twice; only the second attempt arrives by itself. */
 function losingWriter(destination: ClusterClient): { writer: FencedWriter; astray: LosingClient['astray'] } {
   const nodeClient = new LosingClient(destination.router);
   const router = nodeClient as unknown as NodeClient;
@@ -111,7 +114,7 @@ function codesOf({ failures }: WriteOutcome): (string | null)[] {
   return failures.map(({ code }) => kindOfCode(code));
 }
 
-it('a copy of a repeated write that a router still holds overwrites nothing newer, where the answered one changed nothing', async () => {
+it('a delayed copy of a repeated write overwrites nothing newer, even if the other changed nothing', async () => {
   const documents = fixture.cluster1.client.db('late').collection<{ _id: number; v: number }>('documents');
   const destination = await openCluster('cluster1', fixture.cluster1.connectionString, { direct: false, signal });
   try {
@@ -141,7 +144,7 @@ it('a copy of a repeated write that a router still holds overwrites nothing newe
   }
 });
 
-it('a copy of a repeated write that a router still holds finds its way into no collection that was made under the same name on another shard', async () => {
+it('a delayed copy of a repeated write reaches no collection recreated on another shard', async () => {
   const { client } = fixture.cluster1;
   const destination = await openCluster('cluster1', fixture.cluster1.connectionString, { direct: false, signal });
   try {

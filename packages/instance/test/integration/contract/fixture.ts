@@ -9,19 +9,22 @@ import { runInstance } from '../../../src/process/instance-process.js';
 import { instanceLogger } from '../instance-log.js';
 import { ServedInstance } from './served-instance.js';
 
-/** What a cluster is: a number of shards, or a replica set. */
+/** The topology of a cluster: a number of shards, or a replica set. */
 export type Shape = { readonly shards: number } | 'replicaSet';
 
-/** The releases of the servers, as `startLocalCluster` takes them, and whether they know their users: nobody logs in where they do not. */
+/**
+ * The releases of the servers, as `startLocalCluster` takes them, and whether they have users: without them nobody logs
+ * in.
+ */
 export interface Releases {
   readonly cluster0?: ReleaseSeries;
   readonly cluster1?: ReleaseSeries;
   readonly withUsers?: boolean;
-  /** How much oplog each shard of cluster1 keeps, when it is not to be plenty. */
+  /** Limits the oplog of each shard of cluster1. */
   readonly oplogBytes1?: number;
 }
 
-/** Settings with which an instance reads the shards of clusters that know their users. */
+/** Settings with which an instance reads the shards of clusters with users. */
 export const readsShards = {
   sourceAccess: 'direct',
   shards: { cluster0: migratorCredentials, cluster1: migratorCredentials },
@@ -34,7 +37,7 @@ export class Side {
   private constructor(
     readonly connectionString: string,
     readonly client: MongoClient,
-    /** A client of somebody who may read and write, and nothing else; where users are not known, the same as the other. */
+    /** A client of a user who may only read and write; without users, the same as the other. */
     readonly shopper: MongoClient,
     private readonly shape: Shape,
     private readonly stop: () => Promise<void>,
@@ -48,7 +51,7 @@ export class Side {
     return new Side(servers.connectionString, client, shopper, shape, () => servers.close());
   }
 
-  /** Around servers that were started already, where users are not known. */
+  /** Wraps servers that run already, without users. */
   static async around(connectionString: string, shape: Shape, stop: () => Promise<void>): Promise<Side> {
     const client = await new MongoClient(connectionString).connect();
     return new Side(connectionString, client, client, shape, stop);
@@ -60,7 +63,7 @@ export class Side {
     return databases.map(({ name }) => name).filter((name) => !serverDatabases.has(name));
   }
 
-  /** Everything that a refused request must leave as it is: databases, collections, counts, indexes, the balancer. */
+  /** Everything that a refused request must leave unchanged: databases, collections, counts, indexes, the balancer. */
   async contents(): Promise<Document> {
     const contents: Document = {};
     for (const database of (await this.databases()).sort()) {
@@ -91,7 +94,7 @@ async function definitionAndCount(
   return { count: await collection.countDocuments(), indexes: (await collection.indexes()).map(({ name }) => name) };
 }
 
-/** Two clusters, configured as `cluster0` and `cluster1` of every instance that is started on the scene. */
+/** Two clusters, configured as `cluster0` and `cluster1` of every instance that the fixture starts. */
 export class Fixture implements AsyncDisposable {
   constructor(
     readonly cluster0: Side,
@@ -107,7 +110,7 @@ export class Fixture implements AsyncDisposable {
     return new Fixture(...(await Promise.all(sides)));
   }
 
-  /** Runs an instance and waits until it takes commands. */
+  /** Runs an instance and waits until it accepts commands. */
   async startInstance(flags: Document = {}, fleet: Fleet = new LoneFleet()): Promise<ServedInstance> {
     const instance = await this.launchInstance(flags, fleet);
     await instance.untilReady();
@@ -130,7 +133,7 @@ export class Fixture implements AsyncDisposable {
     return new ServedInstance(running.url, () => running.close());
   }
 
-  /** Empties both clusters. Every instance must be closed before. */
+  /** Empties both clusters. Close every instance first. */
   async clear(): Promise<void> {
     await this.cluster0.dropDatabases();
     await this.cluster1.dropDatabases();

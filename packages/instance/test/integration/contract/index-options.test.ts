@@ -49,7 +49,7 @@ describe('buildIndexes', () => {
     expect(await indexesOf(fixture.cluster1, 'orders')).toEqual(await indexesOf(fixture.cluster0, 'orders'));
   });
 
-  it('never builds only the index on _id and, for a shard key without one, a placeholder that is kept after commit', async () => {
+  it('never builds only the _id index and, for a shard key without index, a lasting placeholder', async () => {
     const shop = fixture.cluster0.client.db('shop');
     await shop.collection('plain').insertMany(rows.map((row) => ({ ...row })));
     await shop.collection('plain').createIndexes(indexes);
@@ -108,7 +108,7 @@ describe('buildIndexes', () => {
     },
   );
 
-  it('takes an index away again that was built by hand on the destination', async () => {
+  it('drops an index that was built by hand on the destination', async () => {
     await fixture.cluster0.client
       .db('shop')
       .collection('orders')

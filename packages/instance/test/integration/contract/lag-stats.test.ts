@@ -31,7 +31,7 @@ it.each([
     await instance.accepted('start', startBody());
     await instance.untilCanCommit();
     const { lag, source, destination, estimatedSecondsToCEACatchup, estimatedOplogTimeRemaining } =
-      await instance.until('all figures are known, and no warning is left', (progress) => {
+      await instance.until('all stats are known, and no warning is left', (progress) => {
         return (
           progress.warnings?.length === 0 &&
           progress.lag?.ddlLagSeconds !== null &&

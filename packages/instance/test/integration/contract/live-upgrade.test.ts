@@ -36,7 +36,7 @@ async function storeAsFormerRelease({ cluster1 }: Fixture, release: string): Pro
   await metadata.collection('migration').updateOne({}, { $set: { release } });
 }
 
-/** No item comes to the destination while this is on: the copy is not done, however long it takes to look. */
+/** No item reaches the destination while this is on, so the copy cannot finish before the test has looked. */
 async function holdItems({ cluster1 }: Fixture, mode: 'alwaysOn' | 'off'): Promise<void> {
   const data = { failCommands: ['insert', 'update'], namespace: 'shop.items', errorCode: 91 };
   await cluster1.client
@@ -44,7 +44,7 @@ async function holdItems({ cluster1 }: Fixture, mode: 'alwaysOn' | 'off'): Promi
     .command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });
 }
 
-/** @returns the total that was estimated */
+/** @returns the estimated total */
 async function copyAPart(fixture: Fixture): Promise<number> {
   await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
@@ -52,13 +52,13 @@ async function copyAPart(fixture: Fixture): Promise<number> {
     'a part is copied',
     ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 100_000,
   );
-  // What is copied and not stored as done yet is copied anew, and then counts again.
+  // What is copied but not stored as done is copied again, and counts again.
   const partitions = fixture.cluster1.client.db('convoy_metadata').collection('partitions');
   await expect.poll(() => partitions.countDocuments({ 'partitions.state': 'done' }), { timeout: 60_000 }).toBe(1);
   return copying.collectionCopy?.estimatedTotalBytes ?? 0;
 }
 
-it('after a live upgrade from a release before 1.8 the copy counts anew from 0 of 1, and what is copied later alone', async () => {
+it('after a live upgrade from a release before 1.8 the copy counts from 0 of 1, and only later data', async () => {
   await using fixture = await Fixture.open('replicaSet', 'replicaSet');
   const orders = fixture.cluster0.client.db('shop').collection('orders');
   await orders.insertMany(Array.from({ length: documents }, (_, n) => ({ n, text: 'x'.repeat(1000) })));
@@ -89,7 +89,7 @@ it('after a live upgrade from a release before 1.8 the copy counts anew from 0 o
   expect(await fixture.cluster1.client.db('shop').collection('items').countDocuments()).toBe(1);
 });
 
-it('a newer release goes on with a running migration, and an older one than the last that did is refused by name', async () => {
+it('a newer release continues a running migration, and an older one than the last is refused by name', async () => {
   await using fixture = await Fixture.open('replicaSet', 'replicaSet');
   await fixture.cluster0.client
     .db('shop')
@@ -119,7 +119,7 @@ it('a newer release goes on with a running migration, and an older one than the 
   expect(await fixture.cluster1.contents()).toEqual(before);
 });
 
-it('a take-over that was broken off is finished by the next process, and readers refuse the metadata until then', async () => {
+it('the next process finishes an interrupted take-over, and readers refuse the metadata until then', async () => {
   await using fixture = await Fixture.open('replicaSet', 'replicaSet');
   const orders = fixture.cluster0.client.db('shop').collection('orders');
   await orders.insertMany([{ n: 1 }, { n: 2 }]);

@@ -11,7 +11,7 @@ interface Order {
 }
 
 const orderCount = 200;
-/** Each release that can be a source, and each that can be a destination. */
+/** Each release as source and as destination. */
 const sample: [ReleaseSeries, ReleaseSeries][] = [
   ['5.0', '8.0'],
   ['6.0', '6.0'],

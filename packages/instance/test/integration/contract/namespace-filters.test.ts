@@ -86,7 +86,7 @@ describe('filters', () => {
       ['shop.items', 'shop.orders_old'],
     ],
     [
-      'first what is included, less what is excluded',
+      'applies includes first, then excludes',
       {
         includeNamespaces: [{ database: 'shop' }],
         excludeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: 'orders' } }],
@@ -123,7 +123,7 @@ describe('filters', () => {
     });
   });
 
-  it('leaves alone what appears outside of the filter during the migration', async () => {
+  it('ignores what appears outside of the filter during the migration', async () => {
     await loadNamespaces();
     await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody({ includeNamespaces: [{ database: 'crm' }] }));

@@ -20,8 +20,8 @@ const slow = { loadRateBytesPerSecond: 100_000 };
 const shards = ['shard0', 'shard1'];
 
 /**
- * A sharded collection, spread over both shards by a hashed key, and an unsharded one. Their copy at a slow rate lasts longest on the
- * shard that has both: for seconds a part is copied and a part is not, whichever comes first.
+ * A sharded collection, spread over both shards by a hashed key, and an unsharded one. With a slow rate, the shard that
+ * has both copies longest: for seconds one part is copied and another is not, whichever comes first.
  */
 async function load(): Promise<void> {
   const { client } = fixture.cluster0;
@@ -58,7 +58,7 @@ describe('progress in IDLE', () => {
 });
 
 describe('progress before the clusters are reached', () => {
-  it('answers that it initialises, and takes no command', async () => {
+  it('reports that it initialises, and accepts no command', async () => {
     await using instance = await fixture.launchInstance({
       cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500',
     });
@@ -153,7 +153,7 @@ describe('progress of a copy, the change events and the commit', () => {
   });
 });
 
-/** Resumes, writes on the source, commits; every progress that was seen is kept. */
+/** Resumes, writes on the source, commits; it records every progress document. */
 async function followToTheEnd(instance: ServedInstance, seen: Progress[]): Promise<void> {
   await instance.accepted('resume');
   await instance.until('it can be committed', (progress) => {
@@ -206,7 +206,7 @@ async function followToTheEnd(instance: ServedInstance, seen: Progress[]): Promi
 }
 
 describe('lagTimeSeconds', () => {
-  it('grows while events cannot be applied, and progress goes on to answer', async () => {
+  it('grows while events cannot be applied, and progress still answers', async () => {
     const orders = fixture.cluster0.client.db('shop').collection('orders');
     await orders.insertOne({ n: 0 });
     const failPoint = (mode: 'alwaysOn' | 'off') =>
@@ -267,7 +267,7 @@ describe('a failed migration', () => {
     await shop.collection('orders').insertOne({ name: 'not to be shown' });
     {
       await using instance = await fixture.startInstance({ retry_minutes: 0.05 });
-      // The verifier would find the document before its name is in the way of the unique index.
+      // The verifier would find the document before the unique index does.
       await instance.accepted('start', startBody({ verification: { enabled: false } }));
       expect((await instance.untilCanCommit()).verification).toBeNull();
       await fixture.cluster1.client.db('shop').collection('orders').insertOne({ name: 'not to be shown' });

@@ -3,7 +3,7 @@ import { Board } from './board-fleet.js';
 import { Fixture } from './fixture.js';
 import { startBody } from './start-conditions.js';
 
-it('a process whose share was taken over leaves its fleet: it does not take the identity back from a successor that is silent', async () => {
+it('a process whose sync task was taken over leaves its fleet, even if its successor is silent', async () => {
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
   await fixture.cluster0.client
     .db('shop')
@@ -28,7 +28,7 @@ it('a process whose share was taken over leaves its fleet: it does not take the 
   expect((await successor.progressReply()).body.success).toBe(true);
 });
 
-it('a process whose share was taken over ends before the copy, too, while it waits for its peers', async () => {
+it('a process whose sync task was taken over ends before the copy, too, while it waits for its peers', async () => {
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
   const board = new Board();
   await using former = await fixture.startInstance({ id: 'shard0' }, board.seat());

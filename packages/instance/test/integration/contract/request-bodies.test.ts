@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const startPath = '/api/v1/start';
 
-/** Sees the failure shape, and that nothing was changed by the request. */
+/** Checks the failure shape, and that the request changed nothing. */
 async function expectRefused(reply: Reply, status: number, error: ErrorName, says = /\w/): Promise<void> {
   expect(reply).toEqual({
     status,
@@ -167,7 +167,7 @@ describe('a right start body is JSON whatever its Content-Type', () => {
   });
 });
 
-/** A start request with headers that fetch would not let one set. */
+/** A start request with headers that fetch does not allow. */
 function rawRequest(host: string, port: number, headers: Record<string, string>): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const sent = request({ host, port, path: startPath, method: 'POST', headers }, (response) => {

@@ -4,7 +4,7 @@ import type { Document } from 'mongodb';
 import { expect } from 'vitest';
 import { patience_ms } from '../../../../../test/patience.js';
 
-/** What came back over HTTP. */
+/** The HTTP response. */
 export interface Reply {
   readonly status: number;
   readonly body: Document;
@@ -36,7 +36,7 @@ export class ServedInstance implements AsyncDisposable {
     return this.request('POST', `/api/v1/${name}`, { body: JSON.stringify(body) });
   }
 
-  /** Sends a command that has to be accepted. */
+  /** Sends a command that must be accepted. */
   async accepted(name: CommandName, body?: unknown): Promise<void> {
     expect(await this.command(name, body)).toEqual({ status: 200, body: { success: true } });
   }
@@ -45,7 +45,7 @@ export class ServedInstance implements AsyncDisposable {
     return this.request('GET', '/api/v1/progress');
   }
 
-  /** The `progress` document of a reply that has to be a success. */
+  /** The `progress` document of a reply that must be a success. */
   async progress(): Promise<Progress> {
     const { status, body } = await this.progressReply();
     const { success, error, errorDescription } = body as Record<string, unknown>;
@@ -53,7 +53,7 @@ export class ServedInstance implements AsyncDisposable {
     return body.progress as Progress;
   }
 
-  /** Asks for progress until the condition holds; a migration that fails ends the test at once. */
+  /** Polls progress until the condition holds; a failed migration ends the test at once. */
   async until(what: string, condition: (progress: Progress) => boolean): Promise<Progress> {
     const end_ms = Date.now() + patience_ms();
     for (;;) {
@@ -81,7 +81,7 @@ export class ServedInstance implements AsyncDisposable {
     await this.untilState('COMMITTED');
   }
 
-  /** Sends the commit until it is taken, as one that was offered a moment ago may not be, and waits for its end. */
+  /** Sends the commit until it is accepted, since an offer may be withdrawn, and waits for its end. */
   async commitWhenOffered(): Promise<void> {
     await expect
       .poll(async () => (await this.command('commit')).body, { timeout: patience_ms() })

@@ -55,7 +55,7 @@ describe('releases of source and destination', () => {
     await refuses(fixture, instance, startBody(), { status: 422, error: 'featureNotAvailable', says: /4\.4.*5\.0/ });
   });
 
-  it('refuses a destination whose feature compatibility version lies below that of the source, until it is raised', async () => {
+  it('refuses a destination with a lower feature compatibility version, until it is raised', async () => {
     await using fixture = await shopOf('6.0', '6.0');
     const destination = fixture.cluster1.client.db('admin');
     await destination.command({ setFeatureCompatibilityVersion: '5.0' });

@@ -5,12 +5,12 @@ import { expect } from 'vitest';
 import type { Fixture } from './fixture.js';
 import type { ServedInstance } from './served-instance.js';
 
-/** Source and destination by name, and what else is given. */
+/** Source and destination by name, and other fields. */
 export function startBody(more: Document = {}): Document {
   return { source: 'cluster0', destination: 'cluster1', ...more };
 }
 
-/** What a start has to be answered with. */
+/** The expected answer to a start. */
 export interface Refusal {
   readonly status: number;
   readonly error: ErrorName;
@@ -18,7 +18,7 @@ export interface Refusal {
   readonly says?: RegExp;
 }
 
-/** Sends a start that has to be refused, and sees that nothing was changed by it. */
+/** Sends a start that must be refused, and checks that it changed nothing. */
 export async function refuses(
   fixture: Fixture,
   instance: ServedInstance,
@@ -39,7 +39,7 @@ export async function refuses(
   expect([await fixture.cluster0.contents(), await fixture.cluster1.contents()]).toEqual(before);
 }
 
-/** Sends a start that has to be accepted, and sees that the instance runs. */
+/** Sends a start that must be accepted, and checks that the instance runs. */
 export async function accepts(instance: ServedInstance, body: Document): Promise<void> {
   await instance.accepted('start', body);
   expect((await instance.progress()).state).toBe('RUNNING');

@@ -20,7 +20,7 @@ function sharded(key: Document[], createSupportingIndexes = false, more: Documen
 
 const unsharded = startBody({ sharding: { shardingEntries: [] } });
 
-/** Makes `shop.orders` on the source with indexes; one document. */
+/** Creates `shop.orders` on the source with indexes; one document. */
 async function orders(indexes: Document[], options: Document = {}): Promise<void> {
   const collection = await fixture.cluster0.client.db('shop').createCollection('orders', options);
   await collection.insertOne({ a: 1, b: 1, c: 'text' });

@@ -19,7 +19,7 @@ afterEach(() => fixture.clear());
 
 const filtered = startBody({ includeNamespaces: [{ database: 'shop' }, { database: 'other' }] });
 
-/** Once it waits for a peer and has begun its history, it changes nothing more. */
+/** Once it waits for a peer and has started its history, it changes nothing more. */
 async function restsFor(instance: ServedInstance, id: string): Promise<void> {
   await waitsFor(instance, id);
   await expect.poll(() => fixture.cluster1.client.db('convoy_metadata').collection('history').countDocuments()).toBe(1);
@@ -35,7 +35,7 @@ function waitsFor(instance: ServedInstance, id: string): Promise<unknown> {
 }
 
 describe('instances of one fleet that are started by hand', () => {
-  it('refuses other options than its peer was started with and names them, while the peer goes on waiting', async () => {
+  it('refuses other options than its peer was started with and names them, while the peer still waits', async () => {
     await using first = await fixture.startInstance({ id: 'shard0' });
     await using second = await fixture.startInstance({ id: 'shard1' });
     await accepts(first, filtered);

@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 afterEach(() => fixture.clear());
 
-/** Every command but the named ones is refused in the present state, and the state stays. */
+/** Every command but the named ones is refused in the current state, and the state stays. */
 async function refusesAllBut(
   instance: ServedInstance,
   state: Progress['state'],
@@ -43,7 +43,7 @@ it('takes start alone in IDLE', async () => {
   expect(await fixture.cluster1.databases()).toEqual([]);
 });
 
-it('takes pause and commit in RUNNING, resume alone in PAUSED, and reverse of a reversible one in COMMITTED', async () => {
+it('takes pause and commit in RUNNING, only resume in PAUSED, and reverse in COMMITTED if reversible', async () => {
   await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await refusesAllBut(instance, 'RUNNING', ['pause', 'commit']);
@@ -79,7 +79,7 @@ it('refuses commit while canCommit is false', async () => {
   expect(await instance.progress()).toMatchObject({ state: 'RUNNING', canCommit: false });
 });
 
-it('has a coordinatorID once somebody is elected, and null before', async () => {
+it('has a coordinatorID once a leader is elected, and null before', async () => {
   const board = new Board();
   board.hasLeader = false;
   await using instance = await fixture.startInstance({ id: 'shard0' }, board.seat());
@@ -89,7 +89,7 @@ it('has a coordinatorID once somebody is elected, and null before', async () => 
   expect(await instance.progress()).toMatchObject({ syncID: 'shard0', coordinatorID: 'shard0' });
 });
 
-it('is COMMITTING after commit until the rest of the fleet was told, and COMMITTED then on every instance', async () => {
+it('is COMMITTING until the whole fleet has the commit, and COMMITTED then on every instance', async () => {
   const board = new Board();
   await using first = await fixture.startInstance({ id: 'shard0' }, board.seat());
   await using second = await fixture.startInstance({ id: 'shard1' }, board.seat());

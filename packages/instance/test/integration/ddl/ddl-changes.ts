@@ -1,17 +1,17 @@
 import type { Db, Document, MongoClient } from 'mongodb';
 
-/** Definition changes by what they do. Each runs on the database `shop` as it is made below. */
+/** DDL changes by what they do. Each runs on the database `shop` as created below. */
 export interface DdlChange {
   what: string;
   run(shop: Db, client: MongoClient): Promise<unknown>;
-  /** First release of the source that knows it. */
+  /** First release of the source that supports it. */
   since?: number;
 }
 
 const documents = (count: number): Document[] =>
   Array.from({ length: count }, (_, _id) => ({ _id, k: _id % 7, n: _id, text: 'x'.repeat(200) }));
 
-/** Collections that the changes are about: `p…` unsharded, `s…` sharded by hashed `_id`, `r…` by ranges of `k`. */
+/** Collections that the changes affect: `p…` unsharded, `s…` sharded by hashed `_id`, `r…` by ranges of `k`. */
 export async function makeCollections(client: MongoClient): Promise<void> {
   const shop = client.db('shop');
   const admin = client.db('admin');
@@ -36,7 +36,7 @@ export const structureChanges: readonly DdlChange[] = [
   { what: 'a collection is dropped', run: (shop) => shop.collection('p1').drop() },
   { what: 'a sharded collection is dropped', run: (shop) => shop.collection('s1').drop() },
   {
-    what: 'a collection is dropped and made anew',
+    what: 'a collection is dropped and recreated',
     run: async (shop) => {
       await shop.collection('p2').drop();
       await shop.collection('p2').insertMany(documents(20));
@@ -49,14 +49,14 @@ export const structureChanges: readonly DdlChange[] = [
     run: (shop) => shop.collection('p4').rename('p5', { dropTarget: true }),
   },
   {
-    what: 'a collection is filled under another name and takes the place of one',
+    what: 'a collection is filled under another name and replaces one',
     run: async (shop) => {
       await shop.collection('p2 new').insertMany(documents(40));
       await shop.collection('p2 new').rename('p2', { dropTarget: true });
     },
   },
   {
-    what: 'two collections change their names',
+    what: 'two collections exchange their names',
     run: async (shop) => {
       await shop.collection('s3').rename('between');
       await shop.collection('s4').rename('s3');
@@ -86,7 +86,7 @@ export const structureChanges: readonly DdlChange[] = [
     },
   },
   {
-    what: 'the result of an aggregation takes a collection’s place',
+    what: 'the result of an aggregation replaces a collection',
     run: (shop) =>
       shop
         .collection('s5')

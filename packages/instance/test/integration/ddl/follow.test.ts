@@ -6,17 +6,17 @@ import { makeCollections, shapeChanges, structureChanges } from './ddl-changes.j
 
 let fixture: Fixture;
 
-/** Each release, each access and each phase with each of the others; with CONVOY_TEST_FULL=1 in both phases. */
+/** Each release, access and phase occurs with each of the others; with CONVOY_TEST_FULL=1 in both phases. */
 const releases: [string, Releases, string, string[]][] = [
-  ['5.0, straight from the shards', { cluster0: '5.0', cluster1: '5.0' }, 'direct', ['copy']],
+  ['5.0, directly from the shards', { cluster0: '5.0', cluster1: '5.0' }, 'direct', ['copy']],
   ['5.0, through the router', { cluster0: '5.0', cluster1: '5.0' }, 'router', ['apply']],
-  ['7.0, straight from the shards', { cluster0: '7.0', cluster1: '7.0' }, 'direct', ['apply']],
+  ['7.0, directly from the shards', { cluster0: '7.0', cluster1: '7.0' }, 'direct', ['apply']],
   ['7.0, through the router', { cluster0: '7.0', cluster1: '7.0' }, 'router', ['copy']],
 ];
 const both = ['copy', 'apply'];
 const isFull = process.env['CONVOY_TEST_FULL'] === '1';
 
-describe.each(releases)('definition changes on %s', (_name, versions, sourceAccess, sampled) => {
+describe.each(releases)('DDL changes on %s', (_name, versions, sourceAccess, sampled) => {
   beforeEach(async () => {
     fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, versions);
     await makeCollections(fixture.cluster0.client);
@@ -24,7 +24,7 @@ describe.each(releases)('definition changes on %s', (_name, versions, sourceAcce
 
   afterEach(() => fixture.close());
 
-  it.each(isFull ? both : sampled)('are followed during the %s, under writes', { timeout: 300_000 }, async (phase) => {
+  it.each(isFull ? both : sampled)('are applied during the %s, under writes', { timeout: 300_000 }, async (phase) => {
     const client = fixture.cluster0.client;
     const shop = client.db('shop');
     await using instance = await fixture.startInstance({

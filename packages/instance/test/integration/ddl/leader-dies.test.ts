@@ -13,16 +13,16 @@ import { openTestCluster, type TestCluster } from '../catalog/clusters.js';
 
 const filter = compileNamespaceFilter({ includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [] });
 const { signal } = new AbortController();
-/** Far more commands than any change takes. */
+/** Far more commands than any change needs. */
 const stepsMax = 200;
 
 let source: TestCluster;
 let destination: TestCluster;
 let entries: Map<string, CatalogEntry>;
-/** Commands to the destination that are still answered; the leader dies at the next one, carried out. */
+/** Commands to the destination that are still answered; the leader dies at the next one, which is executed. */
 let stepsLeft = Infinity;
 
-/** A door to a server that answers no more from some step on. */
+/** A client of a server that stops answering at some step. */
 function mortal(nodeClient: NodeClient): NodeClient {
   const step = <Result>(result: Promise<Result>): Promise<Result> => {
     stepsLeft -= 1;
@@ -74,7 +74,7 @@ function planOf(one: CatalogEntry[]) {
 
 const confirm = (): Promise<void> => Promise.resolve();
 
-/** The UUIDs as they are stored, which outlive a leader. */
+/** The stored UUIDs, which outlive a leader. */
 async function begin(): Promise<Map<string, string>> {
   stepsLeft = Infinity;
   await destination.client.db('shop').dropDatabase();
@@ -107,7 +107,10 @@ function depsOf(pairs: Map<string, string>): ApplyDdlDependencies {
   };
 }
 
-/** Names, options, shard keys, chunks and indexes of the destination, and whether each collection is the recorded one. When a chunk was made is not the same twice. */
+/**
+ * Names, options, shard keys, chunks and indexes of the destination, and whether each collection is the recorded one.
+ * Chunk times differ between runs and are left out.
+ */
 async function shown(pairs: Map<string, string>): Promise<Document[]> {
   const recorded = new Set(pairs.values());
   const found = await readCatalog(destination.cluster, filter, signal);
@@ -134,7 +137,7 @@ it.each<[string, Pick<DdlChange, 'operation'>, string, string | null, string | n
   ],
   ['a restart', { operation: 'restart' }, 'orders', null, null, ['orders', 'plain']],
 ])(
-  '%s is carried out whole, at whatever step a leader dies',
+  '%s is completed, at whatever step a leader dies',
   { timeout: 120_000 },
   async (_what, { operation }, name, to, over, names) => {
     const { uuid } = entry(name);

@@ -13,7 +13,8 @@ interface Order {
   text: string;
 }
 
-// A router answers under a name that is gone as if its collection were empty: what is read before the change is known must not count.
+// A router answers for a name that is gone as if its collection were empty: reads before the change is known must not
+// count.
 it('collections that are renamed while a router reads them arrive whole', { timeout: 240_000 }, async () => {
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
   const shop = fixture.cluster0.client.db('shop');

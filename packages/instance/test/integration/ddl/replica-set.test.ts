@@ -11,7 +11,7 @@ beforeEach(async () => {
 
 afterEach(() => fixture.close());
 
-it('definition changes of a replica set: capped collections, renames into another database, aggregations in place', async () => {
+it('DDL changes of a replica set: capped collections, renames between databases, $out in place', async () => {
   const { client } = fixture.cluster0;
   const shop = client.db('shop');
   const fill = async (name: string, first: number): Promise<void> => {

@@ -5,14 +5,14 @@ import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
 const documentBytes = 512 * 1024;
-/** Their copy takes several replies, so that it goes on when its first write is refused. */
+/** Their copy takes several replies, so that it continues when its first write is refused. */
 const documentsBefore = 48;
 /** Their events are more than half of `memoryBytesMax`. */
 const documentsMeanwhile = 80;
 
-/** It moves 64 MB through both clusters: with the full counts of all tests alone. */
+/** It moves 64 MB through both clusters: only with the full counts of all tests. */
 it.runIf(process.env.CONVOY_TEST_FULL === '1')(
-  'a capped collection arrives whose writers fill the bound of held events while it is copied',
+  'a capped collection arrives whose writers fill the limit of buffered events while it is copied',
   async () => {
     await using fixture = await Fixture.open({ shards: 1 }, { shards: 1 });
     const { cluster0, cluster1 } = fixture;
@@ -31,7 +31,7 @@ it.runIf(process.env.CONVOY_TEST_FULL === '1')(
     await append(0, documentsBefore);
     await failPoint('alwaysOn');
     await using instance = await fixture.startInstance({ memoryBytesMax: '64MB' });
-    // The verifier asks for more memory.
+    // The verifier needs more memory.
     await instance.accepted('start', startBody({ verification: { enabled: false } }));
     await instance.until(
       'it tries to write',

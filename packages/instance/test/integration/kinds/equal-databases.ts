@@ -2,7 +2,10 @@ import type { Document, MongoClient } from 'mongodb';
 import { expect } from 'vitest';
 import type { Fixture } from '../contract/fixture.js';
 
-/** Everything of a database: definitions without UUIDs, indexes, and documents as text of their bytes, capped ones in their order. */
+/**
+ * All of a database: definitions without UUIDs, indexes, and documents as text of their bytes, capped ones in their
+ * order.
+ */
 async function everything(client: MongoClient, database: string): Promise<Document> {
   const db = client.db(database);
   const found: Document = {};
@@ -28,8 +31,8 @@ async function indexesOf(client: MongoClient, database: string, name: string): P
 }
 
 /**
- * Documents of a collection, each as text of its bytes; of a capped one in the order of insertion, others in an order of the texts:
- * routers leave fields out of what they order themselves.
+ * Documents of a collection, each as text of its bytes. Those of a capped one are in insertion order, others in text
+ * order: routers omit fields of documents that they sort.
  */
 export async function documentsOf(
   client: MongoClient,
@@ -46,7 +49,7 @@ export async function documentsOf(
   return natural ? texts : texts.sort();
 }
 
-/** Both clusters hold the same under a database's name, and more than nothing. */
+/** Both clusters have the same content under a database's name, and it is not empty. */
 export async function expectEqualDatabases(fixture: Fixture, database: string): Promise<void> {
   const source = await everything(fixture.cluster0.client, database);
   expect(Object.keys(source)).not.toEqual([]);

@@ -5,7 +5,7 @@ import { Fixture, type Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
-/** Real servers look for the first time a minute after their start. */
+/** Real servers check for the first time a minute after their start. */
 const patience = { timeout: 120_000, interval: 100 };
 const releases: ReleaseSeries[] = ['5.0', '7.0'];
 const day_ms = 86_400_000;
@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();
 });
 
-/** The shards of a cluster, asked directly by whoever asks the cluster. */
+/** The shards of a cluster, asked directly. */
 async function shardsOf({ client }: Side): Promise<MongoClient[]> {
   const { shards } = (await client.db('admin').command({ listShards: 1 })) as unknown as { shards: { host: string }[] };
   const { username, password } = client.options.credentials ?? {};
@@ -35,7 +35,7 @@ async function shardsOf({ client }: Side): Promise<MongoClient[]> {
   return opened;
 }
 
-/** Every second the servers look for what has expired. */
+/** The servers check for expired documents every second. */
 async function expireOften(side: Side): Promise<void> {
   await setEverywhere(side, { ttlMonitorSleepSecs: 1 });
 }
@@ -44,7 +44,7 @@ async function setEverywhere(side: Side, parameter: Document): Promise<void> {
   for (const shard of await shardsOf(side)) await shard.db('admin').command({ setParameter: 1, ...parameter });
 }
 
-/** Waits until every shard has looked for what has expired, by a document of its own. */
+/** Waits until every shard has checked for expired documents, by a document of its own. */
 async function untilLooked(side: Side): Promise<void> {
   for (const shard of await shardsOf(side)) {
     const marks = shard.db('config').collection<{ at: Date }>('marks');
@@ -55,7 +55,10 @@ async function untilLooked(side: Side): Promise<void> {
   }
 }
 
-/** A sharded collection of which most documents expire within the given time, one after the other, and an unsharded one with a partial index. */
+/**
+ * A sharded collection of which most documents expire within the given time, one after the other, and an unsharded one
+ * with a partial index.
+ */
 async function load({ client }: Side, span_ms: number): Promise<void> {
   const shop = client.db('shop');
   await client.db('admin').command({ enableSharding: 'shop' });
@@ -79,17 +82,15 @@ async function load({ client }: Side, span_ms: number): Promise<void> {
 /** A clustered collection all of whose documents have expired. @returns its name */
 async function loadClustered({ client }: Side): Promise<string> {
   const name = 'aging';
-  const aging = await client
-    .db('shop')
-    .createCollection<{ _id: Date }>(name, {
-      clusteredIndex: { key: { _id: 1 }, unique: true },
-      expireAfterSeconds: 1,
-    });
+  const aging = await client.db('shop').createCollection<{ _id: Date }>(name, {
+    clusteredIndex: { key: { _id: 1 }, unique: true },
+    expireAfterSeconds: 1,
+  });
   await aging.insertMany(Array.from({ length: 600 }, (_, n) => ({ _id: new Date(1_000_000_000_000 + n) })));
   return name;
 }
 
-/** Writes sessions of short life until it is stopped. */
+/** Writes short-lived sessions until it is stopped. */
 function writeSessions({ client }: Side): () => Promise<void> {
   const sessions = client.db('shop').collection<Session>('sessions');
   const over = new AbortController();

@@ -5,11 +5,11 @@ import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
-/** Fields in their order: JavaScript's objects put names that look like numbers first. */
+/** Fields in order: JavaScript objects put names that look like numbers first. */
 const ordered = (...fields: [string, unknown][]): Map<string, unknown> => new Map(fields);
 const placeIn = (region: string): Map<string, unknown> => ordered(['region', region], ['2024', 1]);
 
-/** Places on two shards, divided by a bound that is a document, and a collection whose shard key is such a one. */
+/** Places on two shards, divided by a bound that is a document, and a collection whose shard key is a document. */
 async function load({ cluster0 }: Fixture): Promise<void> {
   const admin = cluster0.client.db('admin');
   const shop = cluster0.client.db('shop');
@@ -53,7 +53,7 @@ async function define({ cluster0 }: Fixture): Promise<void> {
   await shop.command({ create: 'checked', validator: { place: { $eq: placeIn('q') } } });
 }
 
-it('bounds, keys, filters, pipelines and validators keep the order of fields whose names look like numbers', async () => {
+it('bounds, keys, filters, pipelines and validators keep the order of fields with numeric names', async () => {
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
   await load(fixture);
   await define(fixture);

@@ -4,7 +4,7 @@ import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { documentsOf } from './equal-databases.js';
 
-/** The largest document that servers take, less the fields around its content. */
+/** The largest document that servers accept, minus the fields around its content. */
 const contentBytesMax = 16 * 2 ** 20 - 100;
 
 interface Large extends Document {
@@ -16,7 +16,7 @@ function content(byte: number, bytes = contentBytesMax): Binary {
   return new Binary(Buffer.alloc(bytes, byte));
 }
 
-it('documents of 16 MB are copied, inserted, changed, replaced and read anew', async () => {
+it('documents of 16 MB are copied, inserted, changed, replaced and re-read', async () => {
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
   const admin = fixture.cluster0.client.db('admin');
   await admin.command({ enableSharding: 'shop' });
@@ -29,7 +29,7 @@ it('documents of 16 MB are copied, inserted, changed, replaced and read anew', a
   await files.insertOne({ _id: 5, content: content(5) });
   await files.replaceOne({ _id: 1 }, { content: content(9) });
   await files.updateOne({ _id: 2 }, { $set: { flag: true } });
-  // A delta so large, and one whose paths have dots, are read anew.
+  // A delta of this size, and one whose paths have dots, need a re-read.
   await files.updateOne({ _id: 3 }, { $set: { content: content(8) } });
   await files.updateOne({ _id: 4 }, { $set: { 'nested.flag': true } });
   await instance.accepted('commit');

@@ -14,7 +14,7 @@ function ordersOf({ client }: Fixture['cluster0']) {
 
 // 5.0 ends the stream with such an event, 7.0 splits it.
 it.each<ReleaseSeries>(['5.0', '7.0'])(
-  'a document whose event fits into no reply arrives, and the stream goes on behind it: from %s',
+  'a document whose event fits into no reply arrives, and the stream continues after it: from %s',
   async (release) => {
     await using fixture = await Fixture.open('replicaSet', 'replicaSet', { cluster0: release, cluster1: release });
     await ordersOf(fixture.cluster0).insertOne({ _id: 'first', v: 'x' });
@@ -41,8 +41,9 @@ it.each<ReleaseSeries>(['5.0', '7.0'])(
   },
 );
 
-// Through routers before 6.0 such an event ends every stream: that of definition changes, and those of the verifier on both sides.
-it('between sharded clusters a document whose event fits into no reply arrives, and what comes behind it is verified', async () => {
+// Through routers before 6.0 such an event ends every stream: that of DDL changes, and those of the verifier on both
+// sides.
+it('between sharded clusters a document with a too large event arrives, and later changes are verified', async () => {
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '5.0', cluster1: '5.0' });
   await fixture.cluster0.client.db('admin').command({ enableSharding: 'shop' });
   await fixture.cluster0.client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });

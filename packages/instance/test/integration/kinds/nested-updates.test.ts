@@ -5,13 +5,13 @@ import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { documentsOf } from './equal-databases.js';
 
-/** Updates of things inside of documents, and under names that look like paths. */
+/** Updates inside documents, and under names that look like paths. */
 const updates: (Document | Document[])[] = [
   { $set: { 'a.b': 1, 'a.new': 2, top: 3 } },
   { $inc: { 'a.count': 1 } },
   { $push: { list: { $each: [1, 2, 3] } } },
   { $set: { 'list.1.x': 'set in an element' } },
-  { $set: { 'list.9': 'behind the end' } },
+  { $set: { 'list.9': 'beyond the end' } },
   { $unset: { 'a.b': '', 'list.0.x': '' } },
   [{ $set: { list: { $slice: ['$list', 2] } } }],
   [{ $replaceWith: { $setField: { field: 'dotted.name', input: '$$ROOT', value: 1 } } }],
@@ -28,11 +28,11 @@ async function rereadsOf(url: string, reason: string): Promise<number> {
   return Number(line?.split(' ').at(-1) ?? 0);
 }
 
-// 7.0 tells the parts of paths, so that nothing has to be read anew.
+// 7.0 disambiguates paths, so that nothing needs a re-read.
 it.each<[ReleaseSeries, boolean]>([
   ['5.0', true],
   ['7.0', false],
-])('nested updates arrive byte for byte: from %s (read anew: %s)', async (release, readsAnew) => {
+])('nested updates arrive byte for byte: from %s (re-read: %s)', async (release, readsAnew) => {
   await using fixture = await Fixture.open('replicaSet', { shards: 2 }, { cluster0: release, cluster1: release });
   const orders = fixture.cluster0.client.db('shop').collection<{ _id: number }>('orders');
   const ids = Array.from({ length: 20 }, (_, id) => id);

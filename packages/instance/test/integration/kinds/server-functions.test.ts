@@ -44,7 +44,7 @@ it.each([
   ],
   ['removed', (functions: Collection<{ _id: string; value: Code }>) => functions.deleteOne({ _id: 'double' })],
 ])(
-  'a function that is %s after its copy, which no change stream shows, is not passed over at the commit',
+  'a function that is %s after its copy, which no change stream shows, is found at the commit',
   async (_what, change) => {
     const functions = await storedFunctions();
     await using instance = await fixture.startInstance();

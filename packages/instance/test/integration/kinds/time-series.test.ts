@@ -31,7 +31,7 @@ it('time series are refused until they are excluded', async () => {
   expect(migrated.map(({ name }) => name)).toEqual(['orders']);
 });
 
-it('a time series that appears during the migration ends it instead of being left behind', async () => {
+it('a time series that appears during the migration ends it instead of being left out', async () => {
   await fixture.cluster0.client.db('shop').collection('orders').insertOne({});
   await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());

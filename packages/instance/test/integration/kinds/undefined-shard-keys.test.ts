@@ -12,7 +12,9 @@ const names = ['ranged', 'hashed'] as const;
 const kinds = ['undefined', 'null', 'missing'] as const;
 const inserted_ms = 60_000;
 
-/** A document whose shard-key value is undefined, null or not there, which alternates with `_id`; drivers write no undefined. */
+/**
+ * A document whose shard-key value is undefined, null or missing, depending on `_id`; drivers cannot write undefined.
+ */
 function documentOf(_id: number, kind = kinds[_id % kinds.length]): Uint8Array {
   const bytes = Buffer.from(BSON.serialize({ _id, ...(kind !== 'missing' && { sk: null }), v: _id }));
   const at = bytes.indexOf(Buffer.from('\x0ask\0'));
@@ -37,7 +39,7 @@ async function insert({ connectionString }: Side, documents: readonly Uint8Array
   }
 }
 
-/** Undefined lies on another shard than null. */
+/** Undefined is on another shard than null. */
 async function load(side: Side): Promise<void> {
   const admin = side.client.db('admin');
   const [first, second] = ((await admin.command({ listShards: 1 })).shards as { _id: string }[])
@@ -51,7 +53,7 @@ async function load(side: Side): Promise<void> {
     side,
     Array.from({ length: 12 }, (_, n) => documentOf(n)),
   );
-  // What inserts would replace by the time.
+  // Inserts would replace it with the current time.
   await update(side, [0, 1, 2], { $set: { t: new Timestamp(0n) } });
 }
 
@@ -73,7 +75,7 @@ async function remove({ client }: Side, ids: readonly number[]): Promise<void> {
   }
 }
 
-/** Exact updates and doubtful ones, deletes, documents that are made anew, some of them with another of these values. */
+/** Exact updates and ambiguous ones, deletes, recreated documents, some of them with another of these values. */
 async function change(side: Side): Promise<void> {
   await update(side, [0, 1, 2], { $set: { 'w.0': 1 } });
   await update(side, [3, 4, 5], { $set: { v: -1 } });
@@ -117,7 +119,7 @@ async function close(instances: readonly ServedInstance[]): Promise<void> {
 }
 
 it.each(['5.0', '8.0'] as const)(
-  'documents whose shard-key value is undefined, null or missing are copied, followed, read anew and verified: %s',
+  'documents whose shard-key value is undefined, null or missing are copied, followed, re-read and verified: %s',
   async (release) => {
     await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
     await load(fixture.cluster0);
@@ -129,7 +131,7 @@ it.each(['5.0', '8.0'] as const)(
   },
 );
 
-it('and go back with what was changed since: 8.0', async () => {
+it('and are replayed by a reverse: 8.0', async () => {
   await using fixture = await Fixture.open(
     { shards: 2 },
     { shards: 2 },

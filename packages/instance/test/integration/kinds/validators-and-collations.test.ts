@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 afterEach(() => fixture.clear());
 
-it('documents that their validator refuses are copied, changed and inserted, and the validator is there afterwards', async () => {
+it('documents that their validator refuses are copied, changed and inserted, and the validator stays', async () => {
   const shop = fixture.cluster0.client.db('shop');
   for (const validationLevel of ['strict', 'moderate', 'off']) {
     for (const validationAction of ['error', 'warn']) {
@@ -45,7 +45,7 @@ it('documents that their validator refuses are copied, changed and inserted, and
   });
 });
 
-it('collections with a collation keep it, and _ids that differ in case alone under the simple one stay apart', async () => {
+it('collections keep their collation, and _ids that differ only in case stay distinct', async () => {
   const shop = fixture.cluster0.client.db('shop');
   const insensitive = await shop.createCollection<{ _id: string | { name: string }; n: number; seen?: boolean }>(
     'insensitive',

@@ -103,7 +103,7 @@ describe('documents on the destination that share a key of a unique index', () =
     },
   );
 
-  it('fail the migration when they are still there after the time for which failures are repeated, and the source takes writes again', async () => {
+  it('fail the migration if they still exist after the retry limit, and the source accepts writes again', async () => {
     fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '6.0', withUsers: true });
     const orders = fixture.cluster0.shopper.db('shop').collection('orders');
     await orders.createIndexes([{ key: { n: 1 }, unique: true }]);

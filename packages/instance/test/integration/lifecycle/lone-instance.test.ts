@@ -39,7 +39,7 @@ async function documentsOf(index: number, name: string): Promise<string[]> {
   return found.map((bytes) => Buffer.from(bytes as unknown as Uint8Array).toString('base64'));
 }
 
-it('moves a sharded cluster under writes to COMMITTED, byte for byte', async () => {
+it('migrates a sharded cluster under writes to COMMITTED, byte for byte', async () => {
   const source = client(0);
   await source.db('admin').command({ enableSharding: 'shop' });
   await source.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });

@@ -34,7 +34,7 @@ async function load(fixture: Fixture): Promise<void> {
     .insertMany(Array.from({ length: 60 }, (_, n) => ({ _id: n - 30, n: 0 })));
 }
 
-/** Changes documents of a chunk while it is elsewhere. */
+/** Changes documents of a chunk while it is on another shard. */
 async function moveThereAndBack(fixture: Fixture): Promise<void> {
   const orders = fixture.cluster0.client.db('shop').collection<Order>('orders');
   const [first, second] = await shardsOf(fixture);
@@ -56,7 +56,7 @@ async function outcomeOf(instance: ServedInstance): Promise<string> {
 }
 
 it.each([
-  ['at the next look at the catalog', 1],
+  ['at the next read of the catalog', 1],
   ['at the commit', 3_600],
 ])('a chunk that has moved there and back ends the migration by name %s', async (_when, catalogInterval_seconds) => {
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });

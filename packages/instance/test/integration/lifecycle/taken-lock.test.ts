@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 
-it('a migration goes on whose source answers notes with LockFailed for a while', async () => {
+it('a migration continues although its source answers notes with LockFailed for a while', async () => {
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
   const { shards } = await fixture.cluster0.client.db('admin').command({ listShards: 1 });
   const [host] = (shards as { host: string }[]).map((shard) => shard.host.split('/').at(-1) ?? '');

@@ -46,7 +46,7 @@ async function transfer(session: ClientSession): Promise<void> {
   await accounts.updateOne({ _id: 1 }, { $inc: { balance: 50 } }, { session });
 }
 
-it('a transaction that one shard has committed and another has not is waited for, and arrives whole', async () => {
+it('a transaction that one shard has committed and another has not is awaited, and arrives complete', async () => {
   await accountsOf(fixture.cluster0.client).insertMany([
     { _id: -1, balance: 100 },
     { _id: 1, balance: 100 },
@@ -57,7 +57,7 @@ it('a transaction that one shard has committed and another has not is waited for
   await instance.untilCanCommit();
   await holdCommits('alwaysOn');
   await transfer(session);
-  // 5.0 answers once it is decided; later releases only when all have committed.
+  // 5.0 replies once it is decided; later releases only when all have committed.
   const committed = session.commitTransaction();
   await expect.poll(() => accountsOf(fixture.cluster0.client).findOne({ _id: -1 })).toMatchObject({ balance: 50 });
   await instance.accepted('commit');

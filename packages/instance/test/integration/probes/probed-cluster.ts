@@ -3,7 +3,7 @@ import { Closers } from '@convoy/testbed/closers';
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { reach, type Reached } from '../../../src/probes/framework/reach.js';
 
-/** Idle simulated shards write often, so that streams are not waited for. */
+/** Idle simulated shards write often, so that streams need not wait. */
 const noopInterval_ms = 20;
 
 export interface ProbedOptions {
@@ -12,7 +12,7 @@ export interface ProbedOptions {
   readonly withUsers?: boolean;
 }
 
-/** A cluster as `convoy probe` reaches it, as root where it has users. */
+/** A cluster as `convoy probe` reaches it, as root if it has users. */
 export interface Probed extends AsyncDisposable {
   readonly reached: Reached;
   readonly backend: string;

@@ -24,7 +24,7 @@ function namesOf({ findings }: ProbeReport, outcome: ProbeReport['findings'][num
   return findings.filter((finding) => finding.outcome === outcome).map(({ name }) => name);
 }
 
-/** What a probe needs is missing, not the time. */
+/** The probe was skipped for a missing requirement, not for lack of time. */
 function expectReasons({ findings, isInTime, left }: ProbeReport): void {
   const reasons = findings.flatMap((finding) => (finding.outcome === 'notTried' ? [finding.reason] : []));
   const known = /^it is about|^the cluster has no access control$|^the cluster has only one shard$/;
@@ -33,13 +33,13 @@ function expectReasons({ findings, isInTime, left }: ProbeReport): void {
   expect(left).toBeNull();
 }
 
-/** A cluster of a release, and the probes that are tried on it. */
+/** A cluster of a release, and the probes that run on it. */
 interface Stage extends Required<ProbedOptions> {
   readonly backend: Probed['backend'];
   readonly probes: readonly Probe[];
 }
 
-/** The release of the real servers, where there are some. */
+/** The release of the real servers, if there are any. */
 const realRelease = process.env['MONGO_BIN'] ? (await backendVersion()).slice(0, 2).join('.') : null;
 
 function stage(release: ReleaseSeries, topology: Reached['topology'], withUsers: boolean, probes = allProbes): Stage {
@@ -47,8 +47,8 @@ function stage(release: ReleaseSeries, topology: Reached['topology'], withUsers:
 }
 
 /**
- * Two shards with users try whatever is not about replica sets alone. A full run, and real servers, have everything on both, with users
- * and without.
+ * Two shards with users run every probe that is not only about replica sets. A full run, and real servers, run all on
+ * both, with users and without.
  */
 const stages: readonly Stage[] = releases.flatMap((release) => {
   const isFull = process.env['CONVOY_TEST_FULL'] === '1' || release === realRelease;
@@ -60,7 +60,7 @@ const stages: readonly Stage[] = releases.flatMap((release) => {
   ];
 });
 
-/** Whether this is where a probe is seen to fail: the first cluster on which it holds. */
+/** Whether probes are shown to fail here: on the first cluster on which they hold. */
 function isShownOn(probe: Probe, { release, topology, withUsers }: Stage): boolean {
   const first = releases.find((series) => isFor(probe, versionOf(series)));
   return release === first && topology === (probe.topology ?? 'sharded') && withUsers === (topology === 'sharded');
@@ -71,7 +71,7 @@ function versionOf(series: ReleaseSeries): readonly [number, number, number] {
   return [major, minor, patch];
 }
 
-test('each probe has a distortion of its own', () => {
+test('each probe has a distortion', () => {
   expect(Object.keys(distortions).sort()).toEqual(allProbes.map(({ name }) => name).sort());
 });
 
@@ -94,7 +94,7 @@ describe.each(stages)('release $release, $topology, users: $withUsers, $backend'
 
   const shown = probes.filter((probe) => isShownOn(probe, options));
   if (shown.length === 0) return;
-  test('each probe notices servers that do otherwise', async () => {
+  test('each probe detects servers that contradict it', async () => {
     let distort: Distortion = (_, reply) => reply;
     const observe: Observer = (asked, reply) => distort(asked, reply);
     const onBegin = ({ name }: Probe): void => {

@@ -7,7 +7,10 @@ import { Recording } from '../../../src/probes/framework/recording.js';
 import { runProbes } from '../../../src/probes/framework/run-probes.js';
 import { startProbed } from './probed-cluster.js';
 
-/** What no replay can answer alike: batches of streams, which end where the moment has it; a time that the server has put in; the name of a set; hosts, which are left out. */
+/**
+ * What no replay can repeat: stream batches, which end at any point; times that the server inserts; the name of a set;
+ * hosts, which are left out.
+ */
 const ownOfARun = ['getMore', 'find', 'hello', 'listShards', 'replSetGetConfig'];
 
 /** All probes in a full run, every fourth in a usual one. */
@@ -19,7 +22,7 @@ const stages = [
 ];
 
 test.each(stages)(
-  'what simulated servers have answered to probes is answered again when it is played as corpus: $topology',
+  'replies of simulated servers to probes are repeated when they are replayed as a corpus: $topology',
   async ({ topology, open }) => {
     await using probed = await startProbed({ topology, release: '5.0' });
     const recording = new Recording(probed.reached);

@@ -19,7 +19,7 @@ it.each([
   ['from a cluster whose config server is a shard', true, false],
   ['to one', false, true],
 ] as const)(
-  'a migration %s moves what its shards hold, the config server too, and nothing of the cluster itself',
+  'a migration %s moves the data of its shards, including the config server, and no internal data',
   async (_, source, destination) => {
     await using fixture = new Fixture(await startSide(source), await startSide(destination));
     const { cluster0, cluster1 } = fixture;

@@ -2,7 +2,7 @@ import type { Fixture } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
 
-/** Commits a migration once that is offered, and sees that both clusters hold the same in databases of their users. */
+/** Commits a migration once it can be committed, and checks that both clusters have the same user data. */
 export async function endsEqual(
   fixture: Fixture,
   instance: ServedInstance,

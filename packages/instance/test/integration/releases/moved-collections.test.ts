@@ -33,7 +33,7 @@ async function fill(): Promise<void> {
 }
 
 it.each(['direct', 'router'] as const)(
-  'a collection that servers move is followed to where it is, there and back; access %s',
+  'a collection that servers move is followed to its new shard, there and back; access %s',
   async (sourceAccess) => {
     await fill();
     const shop = fixture.cluster0.client.db('shop');

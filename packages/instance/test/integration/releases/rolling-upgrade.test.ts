@@ -31,7 +31,7 @@ async function startBoth(from: ReleaseSeries, to: ReleaseSeries): Promise<Upgrad
       .collection<{ _id: number }>(name)
       .insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, k: _id, n: 0 })));
   }
-  // It stands as a plain index until the commit: how it is made unique depends on the destination's release.
+  // It is a plain index until the commit: how it becomes unique depends on the destination's release.
   await source.side.client
     .db('shop')
     .collection('kept')
@@ -42,7 +42,7 @@ async function startBoth(from: ReleaseSeries, to: ReleaseSeries): Promise<Upgrad
   return { source, destination, fixture, [Symbol.asyncDispose]: () => fixture.close() };
 }
 
-/** Writes of every kind, so many times; each is tried again while a node is away. */
+/** Writes of every kind, a number of times; each is retried while a node is away. */
 class Writes {
   #next = documents;
 
@@ -57,7 +57,7 @@ class Writes {
     }
   }
 
-  /** The driver tries once more by itself; a node that starts may take longer. */
+  /** The driver retries once; a node may take longer to start. */
   async again(work: () => Promise<unknown>): Promise<void> {
     await expect
       .poll(() =>
@@ -70,7 +70,7 @@ class Writes {
   }
 }
 
-describe('a migration goes on while both clusters are upgraded node by node', () => {
+describe('a migration continues while both clusters are upgraded node by node', () => {
   it.each([
     ['5.0', ['6.0']],
     ['6.0', ['7.0', '8.0']],
@@ -94,7 +94,7 @@ describe('a migration goes on while both clusters are upgraded node by node', ()
         });
         await instance.untilCanCommit();
       }
-      // One that is started now meets nodes of the later release, which must not use it yet.
+      // An instance that starts now meets nodes of the later release, and must not use its features yet.
       await using instance = await fixture.startInstance({ sourceAccess: 'direct' });
       await writes.again(() => shop.collection(`renamed ${after}`).rename(`other ${after}`));
       await instance.untilCanCommit();
@@ -157,7 +157,7 @@ it('a commit is refused by name while the source was upgraded beyond the destina
   await endsEqual(fixture, instance);
 });
 
-it('a commit is refused by name while the feature compatibility version of the destination is lower than Convoy found it', async () => {
+it('a commit is refused by name after the destination lowered its feature compatibility version', async () => {
   await using fixture = await Fixture.open({ shards: 1 }, { shards: 1 }, { cluster0: '5.0', cluster1: '5.0' });
   const sides = [fixture.cluster0, fixture.cluster1];
   const setFeatures = async (version: string) => {
@@ -165,7 +165,7 @@ it('a commit is refused by name while the feature compatibility version of the d
   };
   const kept = fixture.cluster0.client.db('shop').collection<{ _id: number }>('kept');
   await kept.insertOne({ _id: 1 });
-  // Before 5.0 it cannot be built beside the one that stands for it until the commit.
+  // Before 5.0 it cannot be built beside the index that replaces it until the commit.
   await kept.createIndexes([{ key: { k: 1 }, name: 'k_unique', unique: true }]);
   await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());

@@ -6,7 +6,7 @@ import { Side } from '../contract/fixture.js';
 const shape = { shards: 2 } as const;
 /** Servers upgrade the config server first, then the shards, and routers last (manual: upgrade a sharded cluster). */
 const order = ['config', 'shard0', 'shard1', 'router0'] as const;
-/** What clients see for a moment while nodes are started again. */
+/** Errors that clients see while nodes restart. */
 const between_ms = 20;
 
 /** A simulated cluster whose nodes are upgraded one after the other. */
@@ -21,7 +21,7 @@ export class UpgradedSide {
     return new UpgradedSide(cluster, await Side.around(cluster.connectionString, shape, () => cluster.close()));
   }
 
-  /** Starts every node anew with another release. @param meanwhile after each node */
+  /** Restarts every node with another release. @param meanwhile after each node */
   async upgrade(
     to: ReleaseSeries,
     meanwhile: (node: string) => Promise<void> = () => Promise.resolve(),
@@ -33,7 +33,7 @@ export class UpgradedSide {
     }
   }
 
-  /** Lets all nodes use what their release brings. */
+  /** Lets all nodes use the features of their release. */
   async raiseFeatures(to: ReleaseSeries): Promise<void> {
     const confirm = to >= '7.0' ? { confirm: true } : {};
     await this.side.client.db('admin').command({ setFeatureCompatibilityVersion: to, ...confirm });

@@ -8,7 +8,7 @@ const reversible = startBody({ enableUserWriteBlocking: true, reversible: true }
 const guarded = { cluster0: '6.0', cluster1: '7.0', withUsers: true } as const;
 
 const full = process.env.CONVOY_TEST_FULL === '1';
-/** How the present cluster is read; with CONVOY_TEST_FULL=1 in every way. */
+/** How the current cluster is read; with CONVOY_TEST_FULL=1 in every way. */
 const ways: [string, Shape, object][] = [
   ['a replica set', 'replicaSet', {}],
   ['shards', { shards: 2 }, readsShards],
@@ -25,7 +25,7 @@ interface Order {
 }
 
 describe('a reverse', () => {
-  it('goes from a replica set back to a replica set', async () => {
+  it('reverses from a replica set back to a replica set', async () => {
     fixture = await Fixture.open('replicaSet', 'replicaSet', guarded);
     await fixture.cluster0.client
       .db('shop')
@@ -54,14 +54,14 @@ describe('a reverse', () => {
   });
 
   it.each(ways.slice(0, full ? undefined : 1))(
-    'is refused once the oplog of the present cluster, read from %s, no longer reaches back to the commit',
+    'is refused once the oplog of the current cluster, read from %s, no longer reaches back to the commit',
     async (_, shape, settings) => {
       fixture = await Fixture.open(shape, shape, { ...guarded, oplogBytes1: 200_000 });
       await fixture.cluster0.client.db('shop').collection<Order>('orders').insertOne({ _id: 1 });
       await using instance = await fixture.startInstance(settings);
       await instance.migrate(reversible);
       const shop = fixture.cluster1.shopper.db('shop');
-      // One database of each shard, so that the oplog of every one moves on.
+      // One database on each shard, so that every oplog advances.
       const databases =
         shape === 'replicaSet'
           ? [shop]

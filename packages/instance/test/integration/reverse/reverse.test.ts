@@ -13,7 +13,7 @@ const blocked = { code: 371 };
 /** A sample reads through the router: whole fleets read the shards. */
 const ways: [string, object][] = [
   ['through the router', { sourceAccess: 'router' }],
-  ...(process.env.CONVOY_TEST_FULL === '1' ? [['straight from the shards', readsShards] as [string, object]] : []),
+  ...(process.env.CONVOY_TEST_FULL === '1' ? [['directly from the shards', readsShards] as [string, object]] : []),
 ];
 
 let fixture: Fixture;
@@ -68,7 +68,7 @@ async function expectEqual(): Promise<void> {
 
 describe('reverse', () => {
   it.each(ways)(
-    'replays what was written since the commit to the former source, and can be committed back, as often as one likes: read %s',
+    'replays what was written since the commit to the former source, and can be committed back repeatedly: read %s',
     async (_, settings) => {
       await load(fixture.cluster0);
       await using instance = await fixture.startInstance(settings);
@@ -80,7 +80,7 @@ describe('reverse', () => {
         await orders.insertOne({ _id: 1000 + turn, n: turn });
         await orders.updateMany({ _id: { $lt: 50 } }, { $inc: { n: 1 } });
         await orders.deleteOne({ _id: 199 - turn });
-        // A value that goes from one document to another and back.
+        // A value that moves from one document to another and back.
         await shop.collection('items').updateOne({ sku: 1 }, { $set: { sku: 3 } });
         await shop.collection('items').updateOne({ sku: 2 }, { $set: { sku: 1 } });
         await shop.collection('items').updateOne({ sku: 3 }, { $set: { sku: 2 } });
@@ -102,7 +102,7 @@ describe('reverse', () => {
     },
   );
 
-  it('begins when all of a fleet were told, and goes on after a restart', async () => {
+  it('starts once the whole fleet has the command, and continues after a restart', async () => {
     await load(fixture.cluster0);
     const board = new Board();
     await using first = await fixture.startInstance({ id: 'shard0' }, board.seat());
@@ -133,7 +133,7 @@ describe('reverse', () => {
     await expectEqual();
   });
 
-  it('is refused by name where it was not asked for, or the former source was written to', async () => {
+  it('is refused by name if it was not requested, or users wrote to the former source', async () => {
     await load(fixture.cluster0);
     await using instance = await fixture.startInstance();
     await instance.migrate(reversible);
@@ -148,7 +148,7 @@ describe('reverse', () => {
     expect((await instance.progress()).state).toBe('COMMITTED');
   });
 
-  it('is over after a cleanup, which starts the balancer that was kept off', async () => {
+  it('is impossible after a cleanup, which starts the balancer that stayed off', async () => {
     await load(fixture.cluster0);
     await using instance = await fixture.startInstance();
     await instance.migrate(reversible);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** The way to a router, which can be taken away and given back at the same address. */
+/** A link to a router, which can be cut and restored at the same address. */
 export class Link implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   #server: Server | null = null;
@@ -18,7 +18,7 @@ export class Link implements AsyncDisposable {
     return link;
   }
 
-  /** That of the router, by way of the link; who finds it cut or frozen waits for two seconds, and not for ten. */
+  /** The router's address through the link. Clients that find it cut or frozen wait for two seconds instead of ten. */
   get connectionString(): string {
     const url = new URL(this.target.href);
     url.port = String(this.port);
@@ -33,7 +33,7 @@ export class Link implements AsyncDisposable {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** From now on nothing comes through, and connections are kept. */
+  /** From now on nothing passes, and connections stay open. */
   freeze(): void {
     for (const socket of this.#sockets) socket.unpipe().pause();
     this.#server?.removeAllListeners('connection').on('connection', (socket: Socket) => this.#keep(socket));

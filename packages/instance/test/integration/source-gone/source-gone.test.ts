@@ -11,7 +11,7 @@ import { Link } from './link.js';
 
 const blocking = startBody({ enableUserWriteBlocking: true });
 const reversible = startBody({ enableUserWriteBlocking: true, reversible: true });
-/** What "within seconds" may take on a busy machine. */
+/** Upper bound of "within seconds" on a busy machine. */
 const seconds_ms = 15_000;
 
 let fixture: Fixture;
@@ -37,14 +37,14 @@ const start = (): Promise<ServedInstance> => fixture.startInstance(flags());
 const ordersOf = (side: 'cluster0' | 'cluster1') =>
   fixture[side].shopper.db('shop').collection<{ _id: number }>('orders');
 
-/** Starts an instance that does not reach the source, and waits until it shows the migration. */
+/** Starts an instance that cannot reach the source, and waits until it shows the migration. */
 async function startWithout(state: string): Promise<ServedInstance> {
   const instance = await fixture.launchInstance(flags());
   await expect.poll(async () => (await instance.progress()).state, { timeout: seconds_ms, interval: 20 }).toBe(state);
   return instance;
 }
 
-/** Does something in the moment in which a leader has done a step, before it does anything else. */
+/** Runs something right after a leader's step, before its next one. */
 function atStep(step: LeaderStep, act: () => void): void {
   const listener = (message: unknown): void => {
     if ((message as { step: LeaderStep }).step !== step) return;
@@ -57,7 +57,7 @@ function atStep(step: LeaderStep, act: () => void): void {
 
 describe('a committed migration whose source is away', () => {
   it.each(['cut', 'freeze'] as const)(
-    'is shown as it was after a restart, and reversed once the source is back (%s)',
+    'is shown as before after a restart, and reversed once the source is back (%s)',
     async (how) => {
       await using before = await start();
       await before.migrate(reversible);
@@ -88,7 +88,7 @@ describe('a committed migration whose source is away', () => {
     },
   );
 
-  it('refuses a reverse also where the source has gone from under a running instance, and takes it when it is back', async () => {
+  it('refuses a reverse while the source is gone under a running instance, and accepts it afterwards', async () => {
     await using instance = await start();
     await instance.migrate(reversible);
     link.cut();
@@ -115,8 +115,8 @@ describe('a committed migration whose source is away', () => {
   });
 });
 
-describe('a source that goes when the opening is decided', () => {
-  it('keeps the destination closed for seconds at most, and what was left there is told', async () => {
+describe('a source that disappears when the opening is decided', () => {
+  it('keeps the destination closed for seconds at most, and reports what was left there', async () => {
     await using instance = await start();
     await instance.accepted('start', blocking);
     await instance.untilCanCommit();
@@ -132,7 +132,7 @@ describe('a source that goes when the opening is decided', () => {
     expect((await fixture.cluster1.contents()).balancer).toBe('full');
   });
 
-  it('is not needed by a process that is started again then, either', async () => {
+  it('is not needed by a process that restarts then, either', async () => {
     await fixture.cluster0.client.db('admin').command({ balancerStop: 1 });
     await using before = await start();
     await before.accepted('start', blocking);
@@ -149,7 +149,7 @@ describe('a source that goes when the opening is decided', () => {
     await instance.untilState('COMMITTED');
     await ordersOf('cluster1').insertOne({ _id: 3 });
     const warned = await instance.until(
-      'nothing is tried again any more',
+      'nothing is retried any more',
       ({ warnings }) => warnings?.every(({ name }) => name !== 'retrying') ?? false,
     );
     expect(warned.warnings?.map(({ name }) => name)).toEqual(['sourceNotClosedAgain']);

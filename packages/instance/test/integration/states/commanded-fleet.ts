@@ -11,7 +11,7 @@ import { effectsOf, effectsOfPair, expectFields, refusedIn, type SeenState } fro
 
 const poll_ms = 50;
 
-/** The instances of a fleet, each commanded by hand over HTTP, and compared with what the documents say. */
+/** The instances of a fleet, each commanded over HTTP, and compared with the documents. */
 export class CommandedFleet implements AsyncDisposable {
   private constructor(
     readonly instances: readonly ServedInstance[],
@@ -20,7 +20,7 @@ export class CommandedFleet implements AsyncDisposable {
 
   /**
    * Runs one instance for all shards, or one for each.
-   * @param ids the source's shards; one instance alone when there is one of them
+   * @param ids the source's shards; one instance alone if there is one of them
    * @param options of the migration
    */
   static async launch(
@@ -42,7 +42,7 @@ export class CommandedFleet implements AsyncDisposable {
     for (const instance of this.instances) await instance.untilReady();
   }
 
-  /** The states as they are seen now; fields that are not as documented fail the test. */
+  /** The current states; fields that differ from the documents fail the test. */
   states(): Promise<SeenState[]> {
     return Promise.all(this.instances.map((instance) => this.stateOf(instance)));
   }
@@ -61,7 +61,7 @@ export class CommandedFleet implements AsyncDisposable {
     for (const instance of this.instances) await instance.untilCanCommit();
   }
 
-  /** Every command that the state refuses is refused by every instance: once, again, and with another one at the same time. */
+  /** Every instance refuses every command that the state refuses: once, again, and together with another one. */
   async refusesByState(state: SeenState): Promise<void> {
     const refused = refusedIn(state);
     for (const [turn, command] of refused.entries()) {
@@ -74,7 +74,7 @@ export class CommandedFleet implements AsyncDisposable {
     expect(new Set(await this.states())).toEqual(new Set([state]));
   }
 
-  /** Sends a command to every instance; all answer as documented for the state they are in. */
+  /** Sends a command to every instance; all answer as documented for their state. */
   async sends(state: SeenState, command: CommandName): Promise<void> {
     const seen = await Promise.all(this.instances.map(async (instance) => this.replyOf(instance, command)));
     for (const reply of seen)
@@ -100,14 +100,14 @@ export class CommandedFleet implements AsyncDisposable {
     );
   }
 
-  /** Waits for a reverse to end, and brings instances that pause to RUNNING. */
+  /** Waits for a reverse to end, and brings paused instances to RUNNING. */
   async settleRunning(): Promise<void> {
     await expect.poll(() => this.states(), { timeout: patience_ms(), interval: poll_ms }).not.toContain('REVERSING');
     for (const instance of this.instances)
       if ((await this.stateOf(instance)) === 'PAUSED') await instance.accepted('resume');
   }
 
-  /** Tells those to commit that were not told yet. */
+  /** Sends commit to those that do not have it yet. */
   async commitRest(): Promise<void> {
     await this.settleRunning();
     for (const instance of this.instances) {

@@ -2,10 +2,15 @@ import { type CommandName, commandNames } from '@convoy/api/contract/commands';
 import { type MigrationState, type Progress, progressSchema } from '@convoy/api/contract/progress';
 import { expect } from 'vitest';
 
-/** A state as a client tells it apart: one of the contract's, that progress answers with a failure, or COMMITTED of a migration that was started with `reversible`. */
+/**
+ * A state as a client distinguishes it: one of the contract's, a failed progress, or COMMITTED of a migration that was
+ * started with `reversible`.
+ */
 export type SeenState = MigrationState | 'failed' | 'reversible';
 
-/** What the documents say of one command in one state: the replies there may be, each with the states that may follow. */
+/**
+ * What the documents say about one command in one state: the possible replies, each with the states that may follow.
+ */
 interface Effect {
   readonly reply: string;
   readonly next: readonly SeenState[];
@@ -13,7 +18,7 @@ interface Effect {
 
 const taken = 'success';
 
-/** The cells in which a command may be taken; everywhere else it is refused by the state. */
+/** The cells in which a command may be accepted; everywhere else the state refuses it. */
 const takenIn: Partial<Record<SeenState, Partial<Record<CommandName, readonly Effect[]>>>> = {
   IDLE: { start: [{ reply: taken, next: ['RUNNING'] }] },
   RUNNING: {
@@ -28,7 +33,7 @@ const takenIn: Partial<Record<SeenState, Partial<Record<CommandName, readonly Ef
   reversible: { reverse: [{ reply: taken, next: ['REVERSING', 'RUNNING'] }] },
 };
 
-/** The states in which a command is there at all, as peers and the contract have them. */
+/** The states in which a command is available at all, as peers and the contract have them. */
 export const states: readonly SeenState[] = [
   'INITIALIZING',
   'IDLE',
@@ -47,14 +52,14 @@ export function effectsOf(state: SeenState, command: CommandName): readonly Effe
   return takenIn[state]?.[command] ?? [{ reply: 'notInThisState', next: [state] }];
 }
 
-/** The commands that are refused in a state whatever else holds. */
+/** The commands that a state refuses in any case. */
 export function refusedIn(state: SeenState): CommandName[] {
   return commandNames.filter((command) =>
     effectsOf(state, command).every(({ reply, next }) => reply !== taken && next.includes(state)),
   );
 }
 
-/** What two commands that are sent at once may lead to: what they do one after the other, in either order. */
+/** What two commands sent at once may lead to: what they do one after the other, in either order. */
 export function effectsOfPair(
   state: SeenState,
   [a, b]: readonly [CommandName, CommandName],
@@ -84,7 +89,7 @@ function inOrder(
 
 const always = ['state', 'canCommit'];
 
-/** What the contract says of the fields of progress in each state. */
+/** What the contract says about the fields of progress in each state. */
 export function expectFields(progress: Progress): void {
   expect(progressSchema.parse(progress)).toEqual(progress);
   const { state, canCommit, canWrite, lagTimeSeconds, info } = progress;

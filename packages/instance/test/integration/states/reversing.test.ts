@@ -45,7 +45,7 @@ describe.each(sizes)('a fleet of %i with a reversible migration', (size) => {
     return fleet;
   }
 
-  it('refuses every command that is not for the state, once, twice and two at once, from COMMITTED over REVERSING to COMMITTED', async () => {
+  it('refuses every command that the state does not allow, from COMMITTED over REVERSING to COMMITTED', async () => {
     await using fleet = await committed();
     await fleet.refusesByState('reversible');
     await fixture.cluster1.shopper.db('shop').collection('orders').insertOne({ n: 3 });
@@ -65,7 +65,7 @@ describe.each(sizes)('a fleet of %i with a reversible migration', (size) => {
     expect(await fixture.cluster0.client.db('shop').collection('orders').countDocuments()).toBe(3);
   });
 
-  it('does what two commands do one after the other when any comes at the same time as reverse', async () => {
+  it('does what two commands do one after the other if any arrives at the same time as reverse', async () => {
     await using fleet = await committed();
     for (const other of others) {
       await fleet.sendsAtOnce('reversible', ['reverse', other]);

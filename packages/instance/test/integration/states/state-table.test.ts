@@ -34,14 +34,14 @@ async function holdCommits(mode: 'alwaysOn' | 'off'): Promise<void> {
 describe.each([1, shards.length])('a fleet of %i', (size) => {
   const ids = shards.slice(0, size);
 
-  it('takes no command in INITIALIZING', async () => {
+  it('accepts no command in INITIALIZING', async () => {
     await using fleet = await CommandedFleet.launch(fixture, ids, {
       cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500',
     });
     await fleet.refusesByState('INITIALIZING');
   });
 
-  it('refuses every command that is not for the state, once, twice and two at once, from IDLE to COMMITTED', async () => {
+  it('refuses every command that the state does not allow, from IDLE to COMMITTED', async () => {
     await using fleet = await CommandedFleet.launch(fixture, ids);
     await fleet.untilReady();
     await fleet.refusesByState('IDLE');
@@ -66,9 +66,9 @@ describe.each([1, shards.length])('a fleet of %i', (size) => {
     expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
   });
 
-  // Each instance of a fleet takes its commands as one alone does.
+  // Each instance of a fleet handles its commands like a single one.
   it.skipIf(size === 1 && !isFull).each<CommandName>([...commandNames])(
-    'does what two commands do one after the other when %s comes at the same time as one that is taken',
+    'does what two commands do one after the other if %s arrives at the same time as an accepted one',
     async (other) => {
       await using fleet = await CommandedFleet.launch(fixture, ids);
       await fleet.untilReady();
@@ -89,7 +89,7 @@ describe.each([1, shards.length])('a fleet of %i', (size) => {
     },
   );
 
-  it('takes no command once the migration has failed', async () => {
+  it('accepts no command once the migration has failed', async () => {
     await fixture.cluster0.client
       .db('shop')
       .collection('orders')
@@ -105,7 +105,7 @@ describe.each([1, shards.length])('a fleet of %i', (size) => {
   });
 });
 
-it('says of every state what is refused there', () => {
+it('reports for every state what is refused there', () => {
   const refused = Object.fromEntries(states.map((state) => [state, refusedIn(state)]));
   expect(refused).toEqual({
     INITIALIZING: ['start', 'pause', 'resume', 'commit', 'reverse'],

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { Metadata, metadataDatabase } from '../../../src/store/metadata.js';
 import { openTestCluster } from '../catalog/clusters.js';
 
-/** More than servers put into a first batch for which no size is given. */
+/** More than servers put into a first batch by default. */
 const stored = 299;
 
-test('documents of the state are found up to the number asked for; a find without a batch size ends after 101', async () => {
+test('metadata documents are found up to the requested number; without a batch size, up to 101', async () => {
   const signal = AbortSignal.timeout(120_000);
   await using opened = await openTestCluster('cluster1', 2, { direct: false });
   const { cluster, client } = opened;

@@ -8,7 +8,7 @@ import type {
   WriteTicket,
 } from '../../../src/cluster/node-client.js';
 
-/** A door in front of another one. */
+/** A client that wraps another one. */
 export class ClientProxy implements NodeClient {
   constructor(private readonly inner: NodeClient) {}
 

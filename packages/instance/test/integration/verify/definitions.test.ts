@@ -55,7 +55,7 @@ const found = [
   { namespace: 'shop.orders', kind: 'shardKey' },
 ].map((one) => ({ ...one, _id: null, paths: [], proven: true }));
 
-/** Until the commit is sealed all but shard keys are brought into the source's form by the engine itself. */
+/** Until the commit is sealed, the engine itself restores everything but shard keys. */
 const beyondReread = found.filter(({ kind }) => kind === 'shardKey');
 
 /** Commits: the migration fails, and names what differs. */
@@ -69,7 +69,7 @@ async function expectFound(migration: EmbeddedMigration, expected: readonly obje
   });
 }
 
-/** During the copy, and between the steps of the commit; those while changes are applied have a test of their own. */
+/** During the copy, and between the steps of the commit; another test covers the time while changes are applied. */
 const times: readonly [LeaderStep, readonly object[]][] = [
   ['syncStarted', beyondReread],
   ['commitSealed', found],
@@ -89,7 +89,7 @@ test.each(full ? times : times.slice(3))(
 );
 
 test(
-  'of definitions that were made different while changes are applied, those that the engine cannot repair fail the commit, each named',
+  'definitions made different during apply fail the commit, each named, if the engine cannot restore them',
   async () => {
     await using migration = await opened();
     await migration.start();
@@ -101,7 +101,7 @@ test(
 );
 
 test(
-  'definitions that were made different and are brought back by changes of the source in time are no mismatch',
+  'definitions that were made different and then corrected by changes of the source are no mismatch',
   async () => {
     await using migration = await opened();
     await migration.start();

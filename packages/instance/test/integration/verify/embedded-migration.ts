@@ -18,7 +18,7 @@ import { Metrics } from '../../../src/metrics/metrics.js';
 import { instanceLogger } from '../instance-log.js';
 import { ClientProxy } from './client-proxy.js';
 
-/** A machine under load is slow. */
+/** A loaded machine is slow. */
 export const patience = { timeout: 120_000, interval: 50 };
 
 /** Two clusters, and one instance that migrates between them. */
@@ -47,12 +47,12 @@ export class EmbeddedMigration implements AsyncDisposable {
     await this.begin(options);
   }
 
-  /** Sends the start alone. */
+  /** Sends only the start. */
   begin(options: Document = {}): Promise<void> {
     return this.instance.start(parseStartRequest({ source: 'cluster0', destination: 'cluster1', ...options }));
   }
 
-  /** Ends the process and lets another one go on. */
+  /** Ends the process, and another one continues. */
   async restart(): Promise<void> {
     await this.instance.close();
     this.instance = this.#instance();
@@ -102,7 +102,7 @@ export class EmbeddedMigration implements AsyncDisposable {
     return found;
   }
 
-  /** Does something right after a step, before the instance says anything more to the destination. */
+  /** Runs something right after a step, before the instance sends anything more to the destination. */
   after(step: LeaderStep, act: () => Promise<unknown>): void {
     const onStep = (message: unknown): void => {
       if ((message as { step: LeaderStep }).step !== step) return;
@@ -144,7 +144,7 @@ export class EmbeddedMigration implements AsyncDisposable {
   }
 }
 
-/** The cluster behind a door whose commands wait. */
+/** The cluster behind a client whose commands wait. */
 function gated(cluster: ClusterClient, gate: () => Promise<unknown>): ClusterClient {
   const router = new (class extends ClientProxy {
     override async command(database: string, command: Document, options: CallOptions): Promise<Document> {

@@ -10,7 +10,7 @@ interface Order {
 
 const orders = (client: MongoClient) => client.db('shop').collection<Order>('orders');
 
-/** A double that is no number, with a payload. */
+/** A NaN with a payload. */
 const nan = (payload: number): Double => new Double(Buffer.from([payload, 0, 0, 0, 0, 0, 0xf8, 0x7f]).readDoubleLE(0));
 
 async function opened(): Promise<EmbeddedMigration> {
@@ -76,7 +76,7 @@ const found = [
 ];
 
 test(
-  'documents that are made different once a commit has begun fail it, each named, and nothing is opened',
+  'documents that are made different once a commit has started fail it, each named, and nothing is opened',
   async () => {
     await using migration = await opened();
     await migration.start();
@@ -101,14 +101,14 @@ test(
 );
 
 test(
-  'documents that are made different while changes are applied keep the commit from being offered until they were read anew',
+  'documents that are made different while changes are applied withhold the commit until they are re-read',
   async () => {
     await using migration = await opened();
     await migration.start();
     await migration.untilCanCommit();
     await sabotage(migration);
     await expect.poll(async () => (await migration.progress()).canCommit, patience).toBe(false);
-    // Each counts once it has lasted, on its own: between two of them a commit may be offered.
+    // Each counts once it has lasted, independently: between two of them a commit may be offered.
     await expect.poll(() => migration.mismatches(), patience).toEqual([]);
     await migration.untilCanCommit();
     expect(await migration.end()).toBe('COMMITTED');
@@ -121,12 +121,12 @@ test(
 );
 
 test(
-  'what differs although it was read anew keeps the commit from being offered, and is named with the reason',
+  'what differs despite re-reads withholds the commit, and is named with the reason',
   async () => {
     await using migration = await opened();
     await migration.start();
     await migration.untilCanCommit();
-    // No reading puts a document of a capped collection back in its place.
+    // No re-read restores the position of a document in a capped collection.
     await migration.destination.db('shop').collection<{ _id: number }>('log').deleteOne({ _id: 2 });
     const warnings = async (): Promise<string> =>
       (await migration.progress()).warnings?.map(({ description }) => description).join() ?? '';
@@ -143,7 +143,7 @@ test(
 );
 
 test(
-  'documents that were made different before they were compared, and are written again by the source, are no mismatch; a restart goes on',
+  'documents made different before their comparison, and written again by the source, are no mismatch',
   async () => {
     await using migration = await opened();
     migration.after('syncStarted', async () => {

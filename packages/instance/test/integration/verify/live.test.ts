@@ -14,7 +14,7 @@ interface Item {
 
 const items = (client: MongoClient) => client.db('live').collection<Item>('items');
 
-/** Writes to the source, and to the destination what was written a while before. */
+/** Writes to the source, and delayed to the destination. */
 async function writeWithLag(clusters: TwoClusters, lag_ms: number, until: AbortSignal): Promise<number> {
   const random = evenly(testSeed);
   let writes = 0;
@@ -42,7 +42,7 @@ async function writeWithLag(clusters: TwoClusters, lag_ms: number, until: AbortS
   return writes;
 }
 
-/** A door in front of which something happens before every look at the items. */
+/** A client that runs something before every check of the items. */
 class RestlessClient extends ClientProxy {
   beforeLook = (): Promise<unknown> => Promise.resolve();
 
@@ -56,7 +56,7 @@ class RestlessClient extends ClientProxy {
   }
 }
 
-describe('while writes go on', () => {
+describe('during writes', () => {
   const clients: RestlessClient[] = [];
   let clusters: TwoClusters;
   beforeAll(async () => {
@@ -98,7 +98,7 @@ describe('while writes go on', () => {
     expect(compared).toMatchObject({ verdict: 'different', totals: { mismatches: 1, suspects: 0 } });
   });
 
-  test('what never stands still is not decided', async () => {
+  test('what keeps changing is undecided', async () => {
     const { client } = clusters.source;
     await items(clusters.destination.client).updateOne({ _id: 1_500 }, { $set: { n: 0 } });
     let n = 1_000_000;
@@ -121,7 +121,7 @@ describe('while writes go on', () => {
   });
 });
 
-/** A door whose cursors fail now and then, and that counts what is read. */
+/** A client whose cursors sometimes fail, and that counts what is read. */
 class FaultyClient extends ClientProxy {
   documentsRead = 0;
   failAfter = Infinity;
@@ -160,8 +160,8 @@ class FaultyClient extends ClientProxy {
   }
 }
 
-describe('a comparison that is ended', () => {
-  test('goes on with what is left, and finds each difference once', async () => {
+describe('an interrupted comparison', () => {
+  test('continues with what is left, and finds each difference once', async () => {
     const clients: FaultyClient[] = [];
     const faulty = (nodeClient: NodeClient) => {
       const wrapped = new FaultyClient(nodeClient);
@@ -177,7 +177,7 @@ describe('a comparison that is ended', () => {
     const wrong = [10, 20_000, 40_000, 59_999];
     await items(clusters.destination.client).deleteMany({ _id: { $in: wrong } });
     const [nodeClient] = clients;
-    if (nodeClient === undefined) throw new Error('the source has a door');
+    if (nodeClient === undefined) throw new Error('the source has a client');
     const folder = clusters.newFolder();
     nodeClient.failure = () => new Error('killed');
     for (const failAfter of [15_000, 30_000, 50_000]) {
@@ -196,7 +196,7 @@ describe('a comparison that is ended', () => {
     expect(nodeClient.documentsRead).toBeLessThan(documents * 1.5);
   });
 
-  test('does not go on for other clusters or with another filter', async () => {
+  test('does not continue for other clusters or with another filter', async () => {
     await using clusters = await TwoClusters.open([1, 1]);
     for (const { client } of clusters.sides) await items(client).insertOne({ _id: 1, n: 1 });
     const folder = clusters.newFolder();

@@ -14,7 +14,7 @@ interface Order {
   nested?: unknown;
 }
 
-/** Both sides begin with the same things; they may lie on other shards. */
+/** Both sides start with the same content; it may be on other shards. */
 beforeEach(async () => {
   for (const { client } of clusters.sides) await fill(client);
 });
@@ -56,7 +56,7 @@ const orders = (shop: Db) => shop.collection<Order>('orders');
 const set = (value: unknown) => (shop: Db) => orders(shop).updateOne({ _id: 5 }, { $set: { value } });
 const changedTo = (destinationType: string) => [{ path: 'value', kind: 'changed', sourceType: 'int', destinationType }];
 
-/** A double that is no number, with a payload. */
+/** A NaN with a payload. */
 const nan = (payload: number): Double => new Double(Buffer.from([payload, 0, 0, 0, 0, 0, 0xf8, 0x7f]).readDoubleLE(0));
 
 describe('documents', () => {
@@ -125,7 +125,7 @@ describe('documents', () => {
     );
   });
 
-  test('of one _id on several shards are told apart', async () => {
+  test('of one _id on several shards are distinguished', async () => {
     for (const [position, { client }] of clusters.sides.entries()) {
       await client.db('admin').command({ split: 'shop.parts', middle: { region: 10 } });
       await client
@@ -168,7 +168,7 @@ describe('documents', () => {
 });
 
 describe('ddlChanges', () => {
-  test('the order of insertion into a capped collection counts, however much is left of its begin', async () => {
+  test('the insertion order of a capped collection counts, however much is left of its start', async () => {
     const refill = async (client: MongoClient, ids: readonly number[]) => {
       await client.db('shop').dropCollection('log');
       await client.db('shop').createCollection('log', { capped: true, size: 65_536 });
@@ -224,7 +224,7 @@ describe('ddlChanges', () => {
       [{ kind: 'index', namespace: 'shop.orders', detail: 'seen_1 differs in expireAfterSeconds' }],
     ],
     [
-      'an index more',
+      'an extra index',
       (shop) => shop.collection('log').createIndexes([{ key: { at: 1 }, sparse: true }]),
       [{ kind: 'index', namespace: 'shop.log', detail: 'at_1 is extra' }],
     ],
@@ -249,7 +249,7 @@ describe('ddlChanges', () => {
       [{ kind: 'missing', namespace: 'shop.log', detail: 'collection' }],
     ],
     [
-      'a collection more',
+      'an extra collection',
       (shop) => shop.createCollection('extra'),
       [{ kind: 'extra', namespace: 'shop.extra', detail: 'collection is not on the source' }],
     ],
@@ -260,7 +260,7 @@ describe('ddlChanges', () => {
     expect(compared.differences).toEqual(expected);
   });
 
-  test('another shard key is found, unless it is meant to be another', async () => {
+  test('another shard key is found, unless that is intended', async () => {
     const { client } = clusters.destination;
     const documents = await orders(client.db('shop')).find().toArray();
     await client.db('shop').dropCollection('orders');

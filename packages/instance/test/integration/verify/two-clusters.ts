@@ -15,7 +15,7 @@ import { ComparisonState } from '../../../src/verify/standalone/comparison-state
 import type { DescribedMismatch } from '../../../src/verify/standalone/described-mismatch.js';
 import { openTestCluster, type TestCluster } from '../catalog/clusters.js';
 
-/** What a comparison has come to, with all its mismatches. */
+/** The result of a comparison, with all its mismatches. */
 export type Compared = ComparisonOutcome & { documents: DescribedMismatch[] };
 
 const everything: ComparisonFilter = { includeNamespaces: [], excludeNamespaces: [] };
@@ -36,7 +36,7 @@ const patient: Retrying = (what, operation, signal) =>
     (error) => ['retryable', 'cursorLost', 'catalogChanged'].includes(classify(error)),
   );
 
-/** Two simulated clusters with the same content to begin with, and comparisons of them. */
+/** Two simulated clusters with the same initial content, and comparisons of them. */
 export class TwoClusters implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'convoy-compare-'));
   #folders = 0;
@@ -71,7 +71,7 @@ export class TwoClusters implements AsyncDisposable {
     return join(this.folder, String(this.#folders));
   }
 
-  /** Compares both; `folder` holds the state, a new one where none is given. */
+  /** Compares both; `folder` holds the state, a new one by default. */
   async compare(
     given: {
       options?: Partial<ComparisonOptions>;

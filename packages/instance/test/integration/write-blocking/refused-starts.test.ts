@@ -4,7 +4,7 @@ import { accepts, refuses, refusesThenAccepts, startBody } from '../contract/sta
 
 const blocking = startBody({ enableUserWriteBlocking: true });
 
-it('a destination that knows no users cannot be closed to them', async () => {
+it('a destination without users cannot be closed to them', async () => {
   await using fixture = await Fixture.open({ shards: 1 }, { shards: 1 }, { cluster0: '7.0', cluster1: '7.0' });
   await fixture.cluster0.client.db('shop').collection('orders').insertOne({ n: 1 });
   await refusesThenAccepts(
@@ -15,7 +15,7 @@ it('a destination that knows no users cannot be closed to them', async () => {
   );
 });
 
-it('users who may not block writes, or not write past the block, are refused by the name of the privilege', async () => {
+it('users who may not block writes, or not bypass the block, are refused with the missing privilege', async () => {
   await using fixture = await Fixture.open('replicaSet', 'replicaSet', {
     cluster0: '6.0',
     cluster1: '8.0',

@@ -3,7 +3,7 @@ import { Binary, type Document, Timestamp } from 'mongodb';
 import { isEnd } from '../../../../src/probes/framework/event-stream.js';
 import type { Observer } from '../../../../src/probes/framework/server.js';
 
-/** Answers as a server would that does otherwise than a probe says: the probe has to notice. */
+/** Answers like a server that contradicts a probe's sentence: the probe must detect it. */
 export type Distortion = Observer;
 
 type Alter = (reply: Document, command: Document) => Document;
@@ -13,7 +13,7 @@ export function on(name: string, alter: Alter): Distortion {
   return ({ command }, reply) => (Object.keys(command)[0] === name ? alter(reply, command) : reply);
 }
 
-/** Alters replies to commands that fit. */
+/** Alters replies to matching commands. */
 export function where(fits: (command: Document, on: string) => boolean, alter: Alter): Distortion {
   return ({ command, on: node }, reply) => (fits(command, node) ? alter(reply, command) : reply);
 }
@@ -27,7 +27,7 @@ export const atATime = (command: Document): boolean =>
   (command['readConcern'] as Document | undefined)?.['atClusterTime'] !== undefined;
 export const isFind = (command: Document): boolean => command['find'] !== undefined;
 
-/** Carries out what was refused. */
+/** Executes what was refused. */
 export function accepted(reply: Document): Document {
   const { operationTime, $clusterTime }: Record<string, unknown> = reply;
   return {
@@ -40,7 +40,7 @@ export function accepted(reply: Document): Document {
   };
 }
 
-/** Carries out what was refused with a code, as a command or as a statement. */
+/** Executes what was refused with a code, as a command or as a statement. */
 export function acceptedCode(code: number): Distortion {
   return (_, reply) => {
     const [first] = (reply['writeErrors'] as { code: number }[] | undefined) ?? [];
@@ -48,7 +48,7 @@ export function acceptedCode(code: number): Distortion {
   };
 }
 
-/** Refuses what was carried out. */
+/** Refuses what succeeded. */
 export function refused(code: number): Alter {
   return ({ operationTime, $clusterTime }: Record<string, unknown>) => ({
     ok: 0,
@@ -69,7 +69,7 @@ export function cursor(set: Document): Alter {
   return (reply) => ({ ...reply, cursor: { ...(reply['cursor'] as Document), ...set } });
 }
 
-/** Alters the documents of a batch, whichever it is. */
+/** Alters the documents of any batch. */
 export function batch(alter: (documents: Document[]) => unknown[]): Alter {
   return (reply) => {
     const given = reply['cursor'] as Document | undefined;
@@ -88,7 +88,7 @@ export function each(set: Document): Alter {
   return batch((documents) => documents.map((document) => ({ ...document, ...set })));
 }
 
-/** Alters change events: into none, one or several. What ends the reading of a stream stays. */
+/** Alters change events: into none, one or several. The markers that end a read stay. */
 export function events(alter: (event: Document) => readonly Document[]): Distortion {
   return on(
     'getMore',
@@ -108,14 +108,14 @@ export function repeated(...operations: string[]): Distortion {
   return events((event) => (operations.includes(event['operationType'] as string) ? [event, event] : [event]));
 }
 
-/** Leaves events of some operations out. */
+/** Omits events of some operations. */
 export function without(...operations: string[]): Distortion {
   return events((event) => (operations.includes(event['operationType'] as string) ? [] : [event]));
 }
 
 export const longAgo = new Timestamp({ t: 1, i: 1 });
 
-/** Every collection has another UUID at each look, or all have the same. */
+/** Every collection has another UUID in each read, or all have the same. */
 export function uuids(uuid: () => unknown): Distortion {
   return on(
     'listCollections',

@@ -26,7 +26,7 @@ const bounded = where(
 );
 const findAccepted = on('find', accepted);
 
-/** Servers that read, order and date otherwise. */
+/** Servers that read, sort and timestamp differently. */
 export const readingDistortions: Readonly<Record<string, Distortion>> = {
   'kind-is-shown': on('hello', fields({ msg: undefined })),
   'cluster-has-an-id': where((command) => command['find'] === 'version', none),

@@ -24,7 +24,7 @@ function turned(document: unknown): Document {
   return Object.fromEntries(Object.entries(document as Document).reverse());
 }
 
-/** Alters what updates tell. */
+/** Alters update descriptions. */
 function described(set: Document): Distortion {
   return events((event) => [
     event['updateDescription'] === undefined
@@ -38,7 +38,7 @@ const keyAlone = events((event) => [
   { ...event, documentKey: { _id: (event['documentKey'] as Document | undefined)?.['_id'] as unknown } },
 ]);
 const otherToken = events((event) => [{ ...event, _id: { _data: '8200000001000000012B022C0100296E04' } }]);
-/** Shows what has gone to several shards once, and what has gone to one never. */
+/** Shows events of several shards once, and those of a single shard never. */
 const onlyFirst = ((): Distortion => {
   const seen = new Set<string>();
   return events((event) => {
@@ -49,7 +49,7 @@ const onlyFirst = ((): Distortion => {
   });
 })();
 
-/** Shows the creation of the last collection that was made. */
+/** Shows the creation of the last created collection. */
 const creation = ((): Distortion => {
   let ns: Document = {};
   return ({ command, db }, reply) => {

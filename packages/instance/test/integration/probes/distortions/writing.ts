@@ -19,12 +19,12 @@ const turnedFields = on(
   batch((documents) => documents.map((document) => Object.fromEntries(Object.entries(document).reverse()))),
 );
 const isBlocked = acceptedCode(371);
-/** What a user may do who may do everything. */
+/** The privileges of a user who may do everything. */
 const unlimited = acceptedCode(13);
 const isSecond = (command: Record<string, unknown>): boolean =>
   (command['documents'] as { _id?: unknown }[] | undefined)?.[0]?._id === 2;
 
-/** Servers that write, count and allow otherwise. */
+/** Servers that write, count and authorise differently. */
 export const writingDistortions: Readonly<Record<string, Distortion>> = {
   'unordered-goes-on': on('find', allButLast),
   'ordered-stops': on(
