@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /**
- * One line of a corpus file: a command (or an action told in words) with its recorded outcome, or a note between them.
+ * One line of a corpus file: a command (or an action described in words) with its recorded outcome, or a note between
+ * them.
  */
 export interface CorpusLine {
   /** Name of the file it stands in. */

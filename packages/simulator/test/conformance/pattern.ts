@@ -21,7 +21,7 @@ export interface Pattern {
 }
 
 type Cover =
-  /** The whole value, if it has the type (and form) that this tells. */
+  /** The whole value, if it has the type (and form) that this checks. */
   | { readonly value: (value: Json) => boolean }
   /** The parts of a text that match; everything around them is compared. */
   | { readonly text: RegExp }

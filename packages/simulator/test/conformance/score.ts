@@ -32,7 +32,9 @@ export async function playCorpus(files: readonly string[] = corpusFiles): Promis
   return corpusFiles.filter((file) => files.includes(file)).map((file) => scores.get(file) ?? scoreOf(file, []));
 }
 
-/** Counts the played steps of a file. Every line with a command counts, also commands told in words; notes do not. */
+/**
+ * Counts the played steps of a file. Every line with a command counts, also commands described in words; notes do not.
+ */
 export function scoreOf(file: CorpusFile, played: readonly PlayedStep[]): FileScore {
   const steps = readCorpus(file).filter(isStep).length;
   const equal = played.filter((each) => each.differences.length === 0).length;

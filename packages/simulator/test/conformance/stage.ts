@@ -13,7 +13,7 @@ export interface Stage {
    * Sends a command of a step to the node that the step names, as the user it names; gives the reply, failed or not.
    */
   send(step: Step, command: Doc): Promise<Doc>;
-  /** Does what a step tells in words instead of a command, and gives its outcome. */
+  /** Runs a step that is described in words instead of a command, and returns its outcome. */
   act(step: Step): Promise<Doc>;
   /** Does what stands behind a note: commands that were sent but not recorded one by one. */
   actAtNote(file: string, line: number): Promise<void>;

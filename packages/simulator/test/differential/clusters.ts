@@ -14,7 +14,7 @@ const noopIntervalMs = 20;
 const password = 'PASSWORD';
 const rootPassword = 'secret';
 
-/** A simulated cluster of two shards, its balancer at rest. */
+/** A simulated cluster of two shards, its balancer stopped. */
 export async function openSimulated({ access = false } = {}): Promise<Nodes> {
   const root = [{ user: 'root', password: rootPassword, roles: ['root'] }];
   const auth = access ? { auth: { users: root, shardUsers: root } } : {};

@@ -36,9 +36,9 @@ const alikeMax = 1;
 const seedStride = 1_000_003;
 
 /**
- * Plays random cases of a family until so many commands were compared, or it is told to end.
+ * Plays random cases of a family until enough commands were compared, or its signal aborts.
  * @param options `ending` ends it after the case that is being played
- * @param onDifference is told every difference that is unlike those before
+ * @param onDifference receives every difference that is unlike those before
  */
 export async function runFamily(
   pair: Pair,

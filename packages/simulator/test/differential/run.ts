@@ -43,7 +43,7 @@ function choose(names: readonly string[]): readonly Family[] {
 async function compare(options: DifferentialOptions, chosen: readonly Family[]): Promise<number> {
   const scores: FamilyScore[] = [];
   const ending = new AbortController();
-  // Who interrupts a run is told how it came out so far.
+  // An interrupted run prints its results so far.
   process.once('SIGINT', () => {
     ending.abort();
   });

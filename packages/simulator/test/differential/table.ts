@@ -2,7 +2,7 @@ import type { FamilyScore } from './run-family.js';
 
 const heading = ['family', 'commands', 'equal', 'of these errors', 'differ', 'refused', 'fraction'];
 
-/** One line for each family. The share is that of equal commands among those that were not refused by name. */
+/** One line for each family. The percentage is that of equal commands among those that were not refused by name. */
 export function table(scores: readonly FamilyScore[]): string {
   const rows = scores.map((score) => [
     score.family,

@@ -41,8 +41,8 @@ describe('faults of nodes', () => {
   it('loses nothing acknowledged when nodes restart under load', async () => {
     const acknowledged: number[] = [];
     let done = false;
-    const writer = async (lane: number): Promise<void> => {
-      for (let n = lane; !done; n += 4) {
+    const writer = async (first: number): Promise<void> => {
+      for (let n = first; !done; n += 4) {
         const sent = await items()
           .insertOne({ _id: n, k: n % 2 === 0 ? n : -n })
           .catch(() => undefined);

@@ -93,7 +93,7 @@ function read(random: Random, layout: Layout): Fields {
       }),
     ],
     [0.5, () => ({ count: layout })],
-    // Of several shards that refuse it in a transaction, each for another reason, the first to answer would tell its
+    // Of several shards that refuse it in a transaction, each for another reason, the first to answer would give its
     // own.
     [0.5, () => ({ distinct: layout, key: 'v', query: query(random, layout) })],
   ]);
@@ -150,7 +150,7 @@ class Transactions {
   }
 
   /**
-   * Of shards of which one has committed and another one has begun anew, the first to answer would tell its own reason.
+   * Of shards of which one has committed and another one has begun anew, the first to answer would give its own reason.
    */
   #answeredByOne(letter: Letter, asked: Fields): Fields {
     const { random, layout } = this;
@@ -233,7 +233,7 @@ class Repeated {
       lsid: { session: random.pick(letters) },
       txnNumber: long(random.chance(0.1) && !isForMany(asked) ? 1 : this.#number),
     };
-    // Of the shards that know a newer number, the first to answer tells its own.
+    // Of the shards that know a newer number, the first to answer reports its own.
     if (!isForMany(sent)) this.#sent.push(sent);
     return router(sent);
   }

@@ -17,7 +17,7 @@ async function clientOf(connectionString: string): Promise<MongoClient> {
 }
 
 describe('user write blocking', () => {
-  it('stops writes and definition changes of a cluster, on its shards too, until it is lifted', async () => {
+  it('stops writes and DDL changes of a cluster, on its shards too, until it is lifted', async () => {
     const cluster = await startCluster({ shards: 2, version: '6.0' });
     closers.push(() => cluster.close());
     const client = await clientOf(cluster.connectionString);

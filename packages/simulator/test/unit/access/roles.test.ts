@@ -17,7 +17,7 @@ interface Listed {
   actions: string[];
 }
 
-/** What `connectionStatus` told about the users of the recorded cluster. */
+/** What `connectionStatus` returned about the users of the recorded cluster. */
 const recorded = readFileSync(new URL('../../../corpus/07-auth.jsonl', import.meta.url), 'utf8')
   .split('\n')
   .filter((line) => line.includes('"connectionStatus"'))

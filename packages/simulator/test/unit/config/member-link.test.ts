@@ -8,7 +8,7 @@ import { doc } from '../../../src/node/doc-fields.js';
 import { internalRequest } from '../../../src/node/internal-request.js';
 import { FailPoints } from '../../../src/wire/fail-points.js';
 
-/** A node that answers when it is told to. */
+/** A node that answers on request. */
 class Held implements CommandNode {
   readonly waiting: ((reply: Doc) => void)[] = [];
 

@@ -6,7 +6,7 @@ export interface Description {
   updatedFields: Doc;
   removedFields: string[];
   truncatedArrays: Doc[];
-  /** Path as its parts, for paths that a text with dots does not tell; from 6.1 with showExpandedEvents. */
+  /** Path as its parts, for paths that are ambiguous as a text with dots; from 6.1 with showExpandedEvents. */
   disambiguatedPaths: Doc;
 }
 

@@ -72,7 +72,7 @@ const operators: fc.Arbitrary<Doc> = fc
   )
   .map((fields) => new Map<string, Value>(fields));
 
-/** So many bytes stay that telling the changes is shorter than telling the document. */
+/** Enough bytes stay that the changes are shorter than the document. */
 const ballast: [string, Value] = ['ballast', 'x'.repeat(2_000)];
 
 /** A document, and what a pipeline makes of it by changing a little. */
@@ -155,7 +155,7 @@ async function storedDocument(fixture: ShardFixture): Promise<Doc> {
 
 /**
  * The fields that stay are in their old order and new ones behind them, in every document that both have: only then
- * does an event tell the order.
+ * does an event show the order.
  */
 function keepsOrder(before: Value, after: Value): boolean {
   if (Array.isArray(before) && Array.isArray(after))

@@ -46,7 +46,7 @@ function asJson(description: ReturnType<typeof describeUpdate>): string {
   return JSON.stringify({ updatedFields: toExtendedJson(updatedFields), removedFields, truncatedArrays: truncated });
 }
 
-/** Applies an update to every document its filter finds and tells what a stream would say of each. */
+/** Applies an update to every document its filter finds and returns what a stream would show of each. */
 function perform(documents: Doc[], statement: Json): string[] {
   const query = doc(statement.q as Json);
   const update = value(statement.u) as Doc | Doc[];

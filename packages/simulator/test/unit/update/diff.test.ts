@@ -15,6 +15,6 @@ it.each([
   ['12345', false],
   ['123456', false],
   ['1234567', true],
-])('a difference that is not shorter than the document is not told: %s', (text, reported) => {
+])('a difference that is not shorter than the document is not logged: %s', (text, reported) => {
   expect(computeDiff(stored(text, false), stored(text, true)) !== undefined).toBe(reported);
 });

@@ -42,7 +42,7 @@ function apply(collections: Map<string, Map<string, Item>>, event: Event): void 
       collections.delete(name);
       return;
     case 'rename': {
-      // Every shard tells of it: the first moves the documents, the others find none.
+      // Every shard shows it: the first moves the documents, the others find none.
       if (!collections.delete(name)) return;
       collections.set((event['to'] as { coll: string }).coll, items);
       return;

@@ -63,7 +63,7 @@ describe.each(['5.0', '8.0'] as const)('several clients at once on %s', (version
 });
 
 /**
- * @param moves false where streams also tell of what happens to orphans: one that another client hits before its
+ * @param moves false where streams also show what happens to orphans: one that another client hits before its
  * clean-up cannot be told from a live document
  */
 async function perform(

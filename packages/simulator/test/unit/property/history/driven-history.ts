@@ -34,7 +34,7 @@ export class DrivenHistories implements AsyncDisposable {
     readonly clients: readonly MongoClient[],
     readonly shards: readonly MongoClient[],
     /**
-     * Before 6.0 writes of many documents change orphans too, and tell of it: such events do not add up to the
+     * Before 6.0 writes of many documents change orphans too, with events: such events do not add up to the
      * documents.
      */
     readonly showsOrphans: boolean,
@@ -247,7 +247,7 @@ export class DrivenHistory {
   }
 }
 
-/** Executes a write that the model allows. The shard key is told wherever the server asks for it. */
+/** Executes a write that the model allows. The shard key is given wherever the server asks for it. */
 async function execute(
   collection: Collection<Item>,
   write: Write,

@@ -84,28 +84,28 @@ async function eventsOf(history: DrivenHistory, by: 'router' | 'otherRouter', ba
 }
 
 /**
- * Every shard tells of a rename or drop, at times at the same time: then their tokens are the same, and none is a point
+ * Every shard shows a rename or drop, at times at the same time: then their tokens are the same, and none is a point
  * between them.
  */
 function isShared(event: Event, all: readonly Event[]): boolean {
   return all.filter(({ _id }) => _id._data === event._id._data).length > 1;
 }
 
-/** Tokens rise, strictly but for what several shards tell of one definition, and times never fall. */
+/** Tokens rise, strictly but for what several shards show of one DDL change, and times never fall. */
 function expectOrder(events: readonly Event[]): void {
   for (const [at, event] of events.entries()) {
     const before = events[at - 1];
     if (before === undefined) continue;
-    const mayShare = event.documentKey === undefined && event.operationType === before.operationType;
+    const mayEqual = event.documentKey === undefined && event.operationType === before.operationType;
     expect(
-      event._id._data > before._id._data || (mayShare && event._id._data === before._id._data),
+      event._id._data > before._id._data || (mayEqual && event._id._data === before._id._data),
       `token ${at}`,
     ).toBe(true);
     expect(timeNumber(event.clusterTime) >= timeNumber(before.clusterTime), `time ${at}`).toBe(true);
   }
 }
 
-/** What an event tells on a shard as well as through a router, where an insert names the whole key. */
+/** What an event shows on a shard as well as through a router, where an insert names the whole key. */
 function nameOf({ operationType, clusterTime, documentKey, ns }: Event): string {
   return `${timeNumber(clusterTime)} ${operationType} ${JSON.stringify(ns)} ${documentKey?._id ?? ''}`;
 }
