@@ -6,7 +6,7 @@ import { MixedOrder } from './test/mixed-order.js';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
-/** What has just been compiled is loaded in half the time, and runs as it does for users (`npm test`). */
+/** `npm test` loads the packages as just compiled, in half the time and as users run them. */
 const isCompiled = process.env['CONVOY_TEST_COMPILED'] === '1';
 
 /** Elsewhere tests import the sources, so that no stale build can pass them. */
@@ -36,7 +36,7 @@ const waitingWorkers = process.env['MONGO_BIN'] ? cores : Math.min(3 * cores, wa
 
 /**
  * A process runs one file after the other without loading and warming up the sources anew: no test replaces modules, or
- * leaves anything behind that another could meet.
+ * leaves anything behind.
  */
 const isolate = false;
 
@@ -60,7 +60,7 @@ export default defineConfig({
           maxWorkers: cores,
           testTimeout: 30_000,
           expect: polling,
-          // Some start clusters and make users, whose passwords are hashed thousands of times.
+          // Some start clusters and create users, which hashes passwords thousands of times.
           hookTimeout: 60_000,
         },
       },

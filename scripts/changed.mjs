@@ -7,11 +7,11 @@ import { root } from './process.mjs';
 const isModule = /\.(ts|mts|mjs|js)$/;
 const isTest = /\.test\.ts$/;
 const isUnitTest = /^(packages\/[^/]+\/test\/unit|test)\//;
-/** Whoever changes what all tests run with has to run them all. */
+/** A change of these files runs all tests. */
 const ofAll = /^(package(-lock)?\.json|vitest\.config\.ts|tsconfig[^/]*\.json|test\/(setup|seed)\.ts)$/;
 
 /**
- * What the changes since a commit, committed or not, can touch.
+ * Tests and files that the changes since a commit can affect, committed or not.
  * @param {string} since
  * @param {boolean} all with the tests of all levels; otherwise those of integration and end-to-end tests that were
  * changed themselves
@@ -43,7 +43,7 @@ function testsTouched(changed, files, everyTest) {
   ];
 }
 
-/** Who may read a file that is no module: the unit tests of its package. */
+/** Readers of a file that is no module: the unit tests of its package. */
 function readersOf(path, everyTest) {
   const [, folder] = /^(packages\/[^/]+\/)/.exec(path) ?? [];
   return folder === undefined ? [] : everyTest.filter((test) => test.startsWith(`${folder}test/unit/`));

@@ -7,7 +7,7 @@ const messageCharsMax = 2_000;
 const linesMax = 15;
 /** Longer lines are cut: they are JSON whose beginning says what happened. */
 const lineCharsMax = 300;
-/** Failures that a process logs before its last lines; those that follow come of the first ones. */
+/** Failures that a process logs before its last lines; later ones follow from the first. */
 const errorsMax = 3;
 /** Enough of a failure for its causes and the places that they come from. */
 const errorCharsMax = 2_000;
@@ -16,7 +16,7 @@ const errorCharsMax = 2_000;
 const isError = (line) => /^\{"level":[56]0,/.test(line);
 
 /**
- * What is known of a failed test: its message, the logs' folder with the first failures and the last lines of each
+ * The report of a failed test: its message, the logs' folder with the first failures and the last lines of each
  * process, and the command that repeats the test alone, with its seed.
  * @param {{ file: string, name?: string, message: unknown, meta?: { seed?: number, logs?: string } }} failure
  * @returns {string} lines; those behind the first are indented

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { documentTable, plainText } from './document-table.js';
 import { readText, trackedFiles } from './source-tree.js';
 
-/** Whether a program is on the PATH, and does what it is asked. */
+/** Whether a program is on the PATH and runs. */
 export function runs(program: string, ...args: string[]): boolean {
   try {
     execFileSync(program, args, { stdio: 'ignore' });

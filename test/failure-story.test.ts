@@ -39,7 +39,7 @@ test('the report of a failed test has the first failure and the last lines of ea
   ]);
 });
 
-test('nothing is kept of a test that logged nothing', () => {
+test('a test that logged nothing leaves nothing', () => {
   const logs = new ProcessLogs();
   logs.open('instance');
   expect(logs.keep()).toBeUndefined();

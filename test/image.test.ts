@@ -7,7 +7,7 @@ import { readText, root, trackedFiles } from './source-tree.js';
 
 const full = process.env['CONVOY_TEST_FULL'] === '1';
 const installAndCompile_ms = 1_800_000;
-/** It is a Python program, which a busy machine takes its time to start. */
+/** docker-compose is a Python program, which starts slowly on a busy machine. */
 const compose_ms = 120_000;
 
 /** Source and target of the Dockerfile's COPY lines that fill the build stage from the repository. */
@@ -19,7 +19,7 @@ function buildCopies(): [sources: string[], target: string][] {
   });
 }
 
-/** What `docker build` would send for a path: tracked files alone, which .dockerignore leaves in. */
+/** Files that `docker build` sends for a path: tracked ones that .dockerignore does not exclude. */
 function filesOf(source: string): string[] {
   return trackedFiles().filter((path) => path === source || path.startsWith(`${source}/`));
 }

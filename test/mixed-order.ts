@@ -13,7 +13,7 @@ export const longest = [
 
 /**
  * The order of a run: the longest files, then whole fleets, which compute, among single instances, which mostly wait.
- * Without it fleets come one after the other and share the cores, and the waiting is left for the end.
+ * Without it fleets run one after the other on the same cores, and the waiting ones at the end.
  */
 export class MixedOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,14 +1,14 @@
-/** A word that the project used to have for something that the field has a word for. */
+/** A word of the project's former dialect; the field has another one. */
 export interface OldWord {
   /** Matches the word and its forms, between other words or parts of a name. */
   word: RegExp;
   /** What to write instead. */
   instead: string;
-  /** Places where the word means what everybody means by it. */
+  /** Uses in the ordinary sense. */
   allowed?: readonly AllowedUse[];
 }
 
-/** A use of an old word that is none. */
+/** An ordinary use of an old word. */
 export interface AllowedUse {
   pattern: RegExp;
   reason: string;
@@ -94,7 +94,7 @@ export const oldWords: readonly OldWord[] = [
   { word: /it is certain that/, instead: 'certainly, or the reason' },
 ];
 
-/** Files whose words are not the project's to choose. */
+/** Files with words that others have chosen. */
 const foreign: readonly AllowedUse[] = [
   { pattern: /^docs\/contract\.md$/, reason: "the users' own document" },
   { pattern: /^packages\/simulator\/corpus\//, reason: 'what servers answered' },
@@ -125,7 +125,7 @@ const any = new RegExp(oldWords.map(({ word }) => word.source).join('|'), 'i');
  */
 export function oldWordsIn(text: string): string[] {
   return text.split('\n').flatMap((line, index) => {
-    // Most lines have none, in whatever form.
+    // Most lines have no old word, not even an allowed one.
     if (!any.test(asWords(line))) return [];
     return compiled.flatMap(({ search, instead, allowed = [] }) => {
       const own = allowed.reduce((rest, { pattern }) => rest.replaceAll(pattern, ''), line);
@@ -135,7 +135,7 @@ export function oldWordsIn(text: string): string[] {
   });
 }
 
-/** Parts of names as words: `sharePuts` and `share_puts` have a share, `shared` has none. */
+/** Parts of names as words: `ownShare` and `own_share` have a share, `shared` has none. */
 function asWords(line: string): string {
   return line.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replaceAll(/[_-]/g, ' ');
 }

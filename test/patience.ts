@@ -1,4 +1,4 @@
-/** So long before its limit a test gives up what it waits for: it can then say what that was. */
+/** A test gives up a wait this long before its limit, so that it can say what it waited for. */
 const margin_ms = 5_000;
 /** For hooks that run before any test. */
 const withoutTest_ms = 100_000;
@@ -17,7 +17,7 @@ export function endPatience(): void {
 
 /**
  * How long may be waited for something now, in milliseconds: until shortly before the test's own limit, the only one
- * that there is. A machine under load takes many times as long for each step as one that rests.
+ * that there is. A machine under load takes many times as long for each step as an idle one.
  */
 export function patience_ms(): number {
   return end_ms === undefined ? withoutTest_ms : Math.max(0, end_ms - performance.now());

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** A line has some hundred bytes; a test of minutes writes a few thousand. */
 const linesMax = 20_000;
 
-/** The logs of what tests run in their own process: kept in memory, written to a folder when a test fails. */
+/** The logs of instances in the process of a test: in memory, and in a folder once a test fails. */
 export class ProcessLogs {
   readonly #lines = new Map<string, string[]>();
   #opened = 0;
@@ -20,7 +20,7 @@ export class ProcessLogs {
     return { write: (line) => this.#write(file, line) };
   }
 
-  /** Forgets what was written so far. */
+  /** Drops all lines so far. */
   clear(): void {
     this.#lines.clear();
   }

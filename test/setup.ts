@@ -27,7 +27,7 @@ beforeEach(({ task }) => {
   processLogs.clear();
 });
 
-// Hooks of a file run before this one: what was served is closed, and has said all that it has to say.
+// Hooks of a file run before this one: all its servers are closed and have logged everything.
 afterEach(({ task }) => {
   endPatience();
   const logs = task.result?.state === 'fail' ? processLogs.keep() : undefined;

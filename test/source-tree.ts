@@ -11,7 +11,7 @@ export interface Module {
   /** Path from the repository's folder, with slashes. */
   path: string;
   /**
-   * Whom it imports: paths of the project's modules (`loaded`: those that exist at run time too, not for types alone),
+   * Its imports: paths of the project's modules (`loaded`: those that exist at run time too, not for types alone),
    * and packages.
    */
   imports: { path: string[]; loaded: string[]; external: string[] };

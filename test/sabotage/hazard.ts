@@ -19,12 +19,12 @@ export interface Sabotage {
   tests: readonly NamedTest[];
 }
 
-/** A way in which migrations have lost, duplicated or blocked data, and what stands against it. */
+/** A way in which migrations have lost, duplicated or blocked data, and its handling. */
 export interface Hazard {
   number: number;
   hazard: string;
   handling: string;
-  /** What is not handled yet; left out when nothing is. */
+  /** What is not handled yet; absent if everything is. */
   open?: string;
   sabotages: readonly Sabotage[];
 }

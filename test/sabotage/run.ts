@@ -10,9 +10,9 @@ import { Sandbox } from './sandbox.js';
 import { stalenessOf } from './staleness.js';
 import { runTests } from './verdict.js';
 
-/** More runs at once than this take memory rather than time. */
+/** More parallel runs need more memory and save no time. */
 const workersMax = 2;
-/** What shells show of a program that was interrupted; copies are removed on the way. */
+/** The exit code that shells give an interrupted program; copies are removed first. */
 const interruptedExit = 130;
 
 interface Task {
@@ -20,7 +20,7 @@ interface Task {
   sabotage: Sabotage;
 }
 
-/** What a sabotage led to; all but `noticed` are findings. */
+/** The result of a sabotage; all but `noticed` are findings. */
 type Verdict = 'noticed' | 'NOT NOTICED' | 'stale' | 'failing before' | 'not judged';
 
 /**
@@ -91,10 +91,10 @@ async function judged({ sabotage }: Task, sandbox: Sandbox): Promise<{ verdict: 
     : { verdict: 'failing before', detail: failing.join('; ') };
 }
 
-/** Tests that were seen to pass without any sabotage, as `file title`. */
+/** Tests that have passed without any sabotage, as `file title`. */
 const passing = new Set<string>();
 
-/** A test that fails without the sabotage, too, notices nothing. */
+/** A test that also fails without the sabotage notices nothing. */
 async function failingBefore(tests: readonly NamedTest[], sandbox: Sandbox): Promise<string[]> {
   const nameOf = ({ file, title }: NamedTest): string => `${file} ${title}`;
   const unknown = tests.filter((test) => !passing.has(nameOf(test)));

@@ -5,7 +5,7 @@ import { root } from '../source-tree.js';
 import type { Sabotage } from './hazard.js';
 import { snippetPlaces } from './snippet.js';
 
-/** What tests read. Compiled files are left out: tests import the sources. */
+/** Files that tests read, without compiled ones: tests import the sources. */
 const copied = [
   'packages',
   'e2e',
@@ -23,7 +23,7 @@ const leftOut = /\/(node_modules|dist|\.cache)(\/|$)/;
 /** A test run that was just killed may still have made a file. */
 const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
 
-/** A copy of the repository in which sources may be edited; the packages of others are those of the original. */
+/** A copy of the repository with editable sources; it links to the dependencies of the original. */
 export class Sandbox {
   readonly folder = mkdtempSync(join(tmpdir(), 'convoy-sabotage-'));
   readonly #onExit = (): void => rmSync(this.folder, removal);

@@ -23,7 +23,7 @@ export function stalenessOf(sabotage: Sabotage): string[] {
   ];
 }
 
-/** Whether a place lies in the declaration of a name. */
+/** Whether a place is inside the declaration of a name. */
 function isWithin(symbol: string, source: ts.SourceFile, position: number): boolean {
   const search = (node: ts.Node): boolean => {
     if (position < node.pos || position >= node.end) return false;
@@ -44,7 +44,7 @@ function sourceOf(file: string, text: string): ts.SourceFile {
   return source;
 }
 
-/** What is missing of a test that is named: its file, or its title there. */
+/** The missing part of a named test: its file, or its title there. */
 export function missingTest({ file, title }: NamedTest): string[] {
   if (!existsSync(join(root, file))) return [`there is no ${file}`];
   // A long title stands in the source as pieces that are joined by `+`.

@@ -8,11 +8,11 @@ export type TestResult = 'passed' | 'failed' | 'notRun';
 
 export interface TestRun {
   results: Map<NamedTest, TestResult>;
-  /** The run had to be killed: something waits for ever. */
+  /** The run was killed, because something waited for ever. */
   hung: boolean;
 }
 
-/** A test that waits in vain ends by its own limit before this. */
+/** A test that hangs ends by its own limit before this. */
 const runLimit_ms = 170_000;
 
 interface Report {
@@ -41,7 +41,7 @@ function patternOf(title: string): string {
 /** @returns whether it had to be killed */
 function vitest(folder: string, args: readonly string[]): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    // A group of its own: workers that are in an endless loop do not notice that the process that started them is gone.
+    // A group of its own: workers in an endless loop do not notice that their parent is gone.
     const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args], {
       cwd: folder,
       stdio: 'ignore',
@@ -73,7 +73,7 @@ function readReport(output: string): Report {
   }
 }
 
-/** A file that could not even be loaded has no results: that is no notice of what a sabotage does. */
+/** A file that could not be loaded has no results, so it has noticed nothing. */
 function resultOf({ file, title }: NamedTest, report: Report, folder: string): TestResult {
   const pattern = new RegExp(`^${patternOf(title)}$`);
   const ofFile = report.testResults.filter(({ name }) => name.endsWith(`/${file}`) && name.startsWith(folder));

@@ -170,7 +170,8 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'place',
         find: 'const before = byClass.get(routed.workerClass);',
         replace:
-          'const before = byClass.get(`${routed.workerClass}/${event.time}`);\n  routed.workerClass += `/${event.time}`;',
+          'const before = byClass.get(`${routed.workerClass}/${event.time}`);\n' +
+          '  routed.workerClass += `/${event.time}`;',
         tests: [
           instanceTest(
             'apply/apply-worker.test.ts',

@@ -5,7 +5,7 @@ const answerGrace_ms = 30_000;
 
 /** Rejects calls in flight when their client closes. */
 export class ClientClosedError extends Error {
-  override readonly name = 'DoorClosedError';
+  override readonly name = 'ClientClosedError';
 }
 
 /** Thrown if a node has not answered well after the call's own limit. */

@@ -13,7 +13,7 @@ export interface OplogWindow {
   newest_seconds: number;
   /** Seconds between the oldest entry and the latest. */
   covered_seconds: number;
-  /** The filled share of the oplog, from 0 to 1. */
+  /** The filled part of the oplog, from 0 to 1. */
   fullness: number;
 }
 

@@ -221,17 +221,13 @@ export class DdlLeader {
       fleet.wake();
       await watch.until((view) => allTasks(view, ({ acknowledged }) => acknowledged >= ddlChange.ordinal), signal);
       await this.#exclusively(async () => {
-        const result = await runtime.retrying(
-          'apply a definition change',
-          () => this.#applyOne(ddlChange, signal),
-          signal,
-        );
+        const result = await runtime.retrying('apply a DDL change', () => this.#applyOne(ddlChange, signal), signal);
         await ledger.finish(result, signal);
       });
       const { operation, database, name, ordinal } = ddlChange;
       runtime.logger.info(
         { event: 'ddlChangeApplied', ordinal, operation, database, name },
-        'a definition change was applied',
+        'the leader applied a DDL change',
       );
       fleet.wake();
     }

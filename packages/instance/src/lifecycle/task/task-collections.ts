@@ -39,7 +39,7 @@ export function taskCollections(
  * A task's part in a collection; null when it has none.
  * With direct access the task takes part if its shard holds documents of the collection: it has a chunk of it, or is
  * the primary shard of an unsharded one.
- * Through the router the task has a range of the `_id`s of every large collection, and its share of the small ones.
+ * Through the router the task has a range of the `_id`s of every large collection, and a part of the small ones.
  */
 export function taskCollection(
   followed: FollowedEntry,

@@ -26,7 +26,7 @@ export function endWhenReplaced(taskIds: readonly string[], logger: Logger, hard
     onFailure: (error) => {
       if (replaced.signal.aborted || !(error instanceof ConvoyError) || error.error !== 'staleEpoch') return;
       logger.warn(
-        { event: 'sharesTakenOver', tasks: taskIds },
+        { event: 'tasksTakenOver', tasks: taskIds },
         'another process owns the sync tasks; this one stops work on them at once',
       );
       replaced.abort(error);

@@ -18,7 +18,7 @@ const looksMax = 3;
 const again_ms = 1_000;
 
 /** Progress of applying, for checks of documents that differ. */
-export interface Repairing {
+export interface Rereading {
   /** The source's current time. */
   present: bigint;
 }
@@ -30,7 +30,7 @@ interface MismatchLook {
   times: KnownTimes;
   isAllowed: IsAllowed;
   /** Null at a final check. */
-  repairing: Repairing | null;
+  rereading: Rereading | null;
 }
 
 /** Rechecks keys that were written and documents that differed; equal ones are done. */
@@ -111,13 +111,13 @@ export class Rechecks {
    * @returns how many still differ
    */
   async lookAtMismatches(times: KnownTimes, isAllowed: IsAllowed, signal: AbortSignal): Promise<number> {
-    return (await this.#lookAtAllStored({ times, isAllowed, repairing: null }, signal)).differing;
+    return (await this.#lookAtAllStored({ times, isAllowed, rereading: null }, signal)).differing;
   }
 
   /** Checks every document that differed once, and hands those that differ permanently over for a re-read. */
-  async rereadMismatches(repairing: Repairing, signal: AbortSignal): Promise<void> {
+  async rereadMismatches(rereading: Rereading, signal: AbortSignal): Promise<void> {
     const { lasting } = await this.#lookAtAllStored(
-      { times: { source: 0n, destination: 0n }, isAllowed: () => false, repairing },
+      { times: { source: 0n, destination: 0n }, isAllowed: () => false, rereading },
       signal,
     );
     this.#lasting = lasting;
@@ -192,7 +192,7 @@ export class Rechecks {
 
   async #lookAtGroup(
     group: readonly StoredMismatch[],
-    { times: floor, isAllowed, repairing }: MismatchLook,
+    { times: floor, isAllowed, rereading }: MismatchLook,
     lasting: LastingDifferences,
     signal: AbortSignal,
   ): Promise<number> {
@@ -217,7 +217,7 @@ export class Rechecks {
       const difference = differences.get(lookupName(mismatch.id));
       if (difference === undefined || isAllowed(entry_, difference.kind)) return [];
       const standing =
-        repairing === null ? mismatch.standing : this.#standing(mismatch.standing, difference.state, entry_, repairing);
+        rereading === null ? mismatch.standing : this.#standing(mismatch.standing, difference.state, entry_, rereading);
       count(lasting, standing, entry_);
       return [
         storedMismatch(entry_.collection, mismatch.id, difference, {
@@ -236,7 +236,7 @@ export class Rechecks {
     return differing.length;
   }
 
-  #standing(before: Standing, state: string, { collection }: BookedCollection, { present }: Repairing): Standing {
+  #standing(before: Standing, state: string, { collection }: BookedCollection, { present }: Rereading): Standing {
     const { deps } = this;
     const repairers = deps.isCommitAwaited() || deps.isApplyBehind() ? [] : collection.copiers;
     return nextStanding(before, { state, present, applied: deps.appliedTime(), repairers });

@@ -26,7 +26,7 @@ describe('a process whose task has another owner', () => {
     const checkpoint = (): Promise<void> => Promise.reject(stale);
     await expect(runTogether(never, [unanswered, checkpoint], replacement.onFailure)).rejects.toBe(stale);
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain('sharesTakenOver');
+    expect(lines[0]).toContain('tasksTakenOver');
   });
 
   it('ends with the process as well', async () => {
