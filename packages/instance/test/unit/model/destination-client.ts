@@ -71,7 +71,7 @@ export class DestinationClient implements NodeClient, ReadWitness {
   onReread(uuid: string, idClasses: readonly string[]): void {
     const collection = this.destination.nameOf(uuid) ?? '';
     if (idClasses.some((name) => this.#inFlight.has(`${collection} ${name}`)))
-      this.onViolation('an id class is read for repair while a statement of it is in flight');
+      this.onViolation('an id class is re-read while a statement of it is in flight');
   }
 
   close(): Promise<void> {

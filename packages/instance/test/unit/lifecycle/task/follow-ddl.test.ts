@@ -57,7 +57,7 @@ function follow(): void {
   };
   const sync = {
     ddlChanges: ddlChanges as never,
-    setDdlWatermark: (time: bigint) => void log.push(`horizon ${time}`),
+    setDdlWatermark: (time: bigint) => void log.push(`watermark ${time}`),
     acknowledge: (ordinal: number) => Promise.resolve(void log.push(`consented ${ordinal}`)),
   };
   void new DdlFollower(sync, source, { read: 0, taken: 0, acknowledged: 0 }).run(never).catch(() => undefined);
@@ -69,14 +69,14 @@ async function hear(more: Partial<Journalled>): Promise<void> {
   await settled();
 }
 
-describe('a share', () => {
+describe('a task', () => {
   it('suspends the collections of entries below a DDL watermark before it dispatches up to it', async () => {
     follow();
     await hear({ known: 1, ddlWatermark: 50n });
     expect(log).toEqual([]);
     journalRead?.();
     await settled();
-    expect(log).toEqual(['learned 1', 'horizon 50']);
+    expect(log).toEqual(['learned 1', 'watermark 50']);
   });
 
   it('acknowledges only when nothing of the suspended collections is in flight', async () => {

@@ -25,18 +25,18 @@ beforeEach(() => {
   answers = new Map();
   const stages = {
     applyWorkers: {
-      park: noting('lanes set aside'),
-      resume: noting('lanes take up'),
-      forget: noting('lanes forget'),
+      park: noting('apply workers park'),
+      resume: noting('apply workers resume'),
+      forget: noting('apply workers forget'),
       answered: waiting('applyWorkers'),
     },
     copier: {
       remove: () => undefined,
-      suspend: noting('copier lets go of'),
-      resume: noting('copier takes up'),
+      suspend: noting('copier suspends'),
+      resume: noting('copier resumes'),
       quiet: waiting('copier'),
     },
-    rereader: { suspend: noting('repairer lets go of'), quiet: waiting('rereader') },
+    rereader: { suspend: noting('rereader suspends'), quiet: waiting('rereader') },
     followed: {
       rename: () => undefined,
       know: () => undefined,
@@ -85,7 +85,7 @@ function drop(): DdlChange {
 describe('the collections of an undone change', () => {
   it('are suspended by apply workers, copier and rereader as soon as the task learns of it', () => {
     ddlChanges.learn([rename(target)]);
-    const suspend = ['copier lets go of', 'lanes set aside', 'repairer lets go of'].flatMap((what) => [
+    const suspend = ['apply workers park', 'copier suspends', 'rereader suspends'].flatMap((what) => [
       `${what} orders`,
       `${what} target`,
     ]);
