@@ -33,7 +33,7 @@ async function taskRecord(): Promise<Document> {
     .db('convoy_metadata')
     .collection('tasks')
     .findOne({}, { promoteBuffers: false });
-  if (task === null) throw new Error('no share');
+  if (task === null) throw new Error('no task');
   return task;
 }
 

@@ -49,7 +49,7 @@ async function boundsOf(ids: readonly unknown[], tasks: number, entry = entryOf(
   return { bounds: taskBoundsOf({ ...entry, taskBounds: bounds }), router };
 }
 
-describe('bounds of shares', () => {
+describe('bounds of tasks', () => {
   test('divide the sample evenly, and the sample is random and large enough', async () => {
     const { bounds, router } = await boundsOf(
       Array.from({ length: 128 }, (_, index) => new Int32(127 - index)),
@@ -113,7 +113,7 @@ describe('bounds of shares', () => {
     expect(router.sent).toEqual([]);
   });
 
-  test('are sampled under the simple collation, but not for a single share', async () => {
+  test('are sampled under the simple collation, but not for a single task', async () => {
     expect(
       (await boundsOf([1, 2, 3, 4], 2, entryOf({ options: { collation: { locale: 'simple' } } }))).bounds,
     ).toHaveLength(1);

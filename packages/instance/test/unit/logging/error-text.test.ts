@@ -150,7 +150,7 @@ describe('what is needed to understand a failure stays', () => {
 
   it('messages of our own and of the network, and where a defect was met', () => {
     expect(errorText(new ConvoyError('notReady'))).toContain('notReady: ');
-    expect(errorText(new Error('there are no lanes'))).toBe('there are no lanes');
+    expect(errorText(new Error('there are no tasks'))).toBe('there are no tasks');
     expect(errorText(new MongoNetworkError('connect ECONNREFUSED 127.0.0.1:1'))).toBe(
       'connect ECONNREFUSED 127.0.0.1:1',
     );

@@ -47,7 +47,7 @@ export function eventOf(change: SeenChange, time: bigint, collection: NamedColle
   return Buffer.from(builder.finish());
 }
 
-/** The bytes of a definition change as one shard shows it. */
+/** The bytes of a DDL change as one shard shows it. */
 export function ddlEventOf(operation: string, time: bigint, { uuid, name }: NamedCollection): Buffer {
   const builder = new DocumentBuilder().begin('_id').string('_data', tokenOf(time, uuid)).end();
   builder.string('operationType', operation).timestamp('clusterTime', time);

@@ -1,6 +1,6 @@
 import type { NamedCollection } from './change-events.js';
 
-/** One shard's copy of a definition change, as a stream of definition changes shows it. */
+/** One shard's copy of a DDL change, as a stream of DDL changes shows it. */
 export interface ShownDdlChange extends NamedCollection {
   operation: 'create' | 'drop' | 'rename' | 'shardCollection';
   time: bigint;

@@ -58,7 +58,7 @@ function follow(): void {
   const sync = {
     ddlChanges: ddlChanges as never,
     setDdlWatermark: (time: bigint) => void log.push(`watermark ${time}`),
-    acknowledge: (ordinal: number) => Promise.resolve(void log.push(`consented ${ordinal}`)),
+    acknowledge: (ordinal: number) => Promise.resolve(void log.push(`acknowledged ${ordinal}`)),
   };
   void new DdlFollower(sync, source, { read: 0, taken: 0, acknowledged: 0 }).run(never).catch(() => undefined);
 }
@@ -87,7 +87,7 @@ describe('a task', () => {
     expect(log).toEqual(['learned 1,2']);
     quiet?.();
     await settled();
-    expect(log).toEqual(['learned 1,2', 'consented 2']);
+    expect(log).toEqual(['learned 1,2', 'acknowledged 2']);
   });
 
   it('adopts results in their order, once they are done', async () => {
