@@ -168,7 +168,7 @@ test('a comparison that is interrupted or killed goes on where it was', async ()
   }
   const last = await convoy(folder, ...args, '--json');
   expect(last.code).toBe(1);
-  expect(last.stderr).toContain('Going on');
+  expect(last.stderr).toContain('Continuing with the state');
   expect(JSON.parse(last.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
     verdict: 'different',
     runs: 3,

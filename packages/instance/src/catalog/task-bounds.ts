@@ -3,7 +3,7 @@ import { evenBounds } from '../bson/even-bounds.js';
 import type { RawValue } from '../bson/scan.js';
 import { restoredValue, storedValue } from '../bson/stored-value.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { sampleIdsIfGiven } from '../cluster/sample-ids.js';
+import { sampleIdsOrNone } from '../cluster/sample-ids.js';
 import type { CatalogEntry } from './namespace.js';
 
 /** A collection below this size belongs to one sync task: dividing it would cost more than it gains. */
@@ -29,7 +29,7 @@ export async function sampleTaskBounds(
     entry.options.capped !== true &&
     !isCollated(entry);
   if (!isDivided) return [];
-  const sample = await sampleIdsIfGiven(source.router, entry, tasks * samplesPerTask, signal);
+  const sample = await sampleIdsOrNone(source.router, entry, tasks * samplesPerTask, signal);
   return evenBounds(sample, tasks).map(storedValue);
 }
 

@@ -10,14 +10,15 @@ import type {
 } from './node-client.js';
 import { callsParallelMax, untilAborted } from './within.js';
 
-/** What is known of a cluster before Convoy connects to it. */
+/** What Convoy knows of a cluster before it connects. */
 export type KnownCluster = Pick<ClusterClient, 'name' | 'clusterId' | 'displayHost' | 'access' | 'shardIds'>;
 
-type Opening = (signal: AbortSignal) => Promise<ClusterClient>;
+type Connect = (signal: AbortSignal) => Promise<ClusterClient>;
 
 /**
- * Connects to a cluster at the first call, and tries again at each call while that fails. For a cluster that may be
- * gone for good. Its `kind`, `version` and `newerBinary` are known once a call has succeeded.
+ * Connects to a cluster at the first call, and tries again at each call while that fails. It serves processes that
+ * start after the commit, when the user may have removed the former source. Until it has connected, `kind`, `version`
+ * and `newerBinary` throw.
  */
 export class DeferredCluster implements ClusterClient {
   readonly name: string;
@@ -27,13 +28,13 @@ export class DeferredCluster implements ClusterClient {
   readonly shardIds: readonly string[];
   readonly router: NodeClient;
   readonly #closing = new AbortController();
-  #opening: Promise<ClusterClient> | null = null;
-  #opened: ClusterClient | null = null;
+  #connecting: Promise<ClusterClient> | null = null;
+  #connectedTo: ClusterClient | null = null;
 
-  /** @param connect tries once */
+  /** @param connect makes one attempt, without retries */
   constructor(
     known: KnownCluster,
-    private readonly connect: Opening,
+    private readonly connect: Connect,
   ) {
     ({
       name: this.name,
@@ -54,6 +55,7 @@ export class DeferredCluster implements ClusterClient {
     return this.#connected.version;
   }
 
+  /** The version itself where the binary is no newer: a getter cannot be left out. */
   get newerBinary(): ClusterClient['version'] {
     const { newerBinary, version } = this.#connected;
     return newerBinary ?? version;
@@ -64,38 +66,38 @@ export class DeferredCluster implements ClusterClient {
   }
 
   taskClient(id: string): NodeClient {
-    return this.#client(id, (cluster) => cluster.taskClient(id));
+    return this.#client(`task ${id}`, (cluster) => cluster.taskClient(id));
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    const opened = await this.#opening?.catch(() => null);
-    await opened?.close();
+    const cluster = await this.#connecting?.catch(() => null);
+    await cluster?.close();
   }
 
   get #connected(): ClusterClient {
-    if (this.#opened === null) throw new Error(`${this.name} is not connected to`);
-    return this.#opened;
+    if (this.#connectedTo === null) throw new Error(`Convoy has not connected to ${this.name} yet`);
+    return this.#connectedTo;
   }
 
-  #client(role: string, of: (cluster: ClusterClient) => NodeClient): NodeClient {
-    return new DeferredNodeClient(`${this.name} ${role}`, async (signal) => of(await this.#open(signal)));
+  #client(role: string, select: (cluster: ClusterClient) => NodeClient): NodeClient {
+    return new DeferredNodeClient(`${this.name} ${role}`, async (signal) => select(await this.#open(signal)));
   }
 
-  /** Concurrent calls share one attempt; aborting one of them does not end it. */
+  /** Concurrent calls share one attempt. Aborting a call does not end the attempt. */
   async #open(signal: AbortSignal): Promise<ClusterClient> {
     signal.throwIfAborted();
-    this.#opening ??= this.#try();
-    return untilAborted(this.#opening, signal);
+    this.#connecting ??= this.#try();
+    return untilAborted(this.#connecting, signal);
   }
 
   async #try(): Promise<ClusterClient> {
     try {
       this.#closing.signal.throwIfAborted();
-      this.#opened = await this.connect(this.#closing.signal);
-      return this.#opened;
+      this.#connectedTo = await this.connect(this.#closing.signal);
+      return this.#connectedTo;
     } catch (error) {
-      this.#opening = null;
+      this.#connecting = null;
       throw error;
     }
   }
@@ -119,7 +121,7 @@ class DeferredNodeClient implements NodeClient {
     return (await this.open(options.signal)).write(write, ticket, options);
   }
 
-  /** The cluster closes its clients. */
+  /** Does nothing: `DeferredCluster.close` closes the real client. */
   close(): Promise<void> {
     return Promise.resolve();
   }

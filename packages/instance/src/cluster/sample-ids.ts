@@ -3,8 +3,8 @@ import type { NodeClient } from './node-client.js';
 import { codeOf } from './failure.js';
 
 /**
- * `_id`s of documents that the server draws at random, in no order.
- * @throws the server's error, for example 28799 if its random cursor finds the same documents again and again
+ * At most `size` `_id`s of random documents, unsorted. Copy and verifier divide large collections at them.
+ * @throws the server's error, for example 28799 if its random cursor found only documents that it had returned already
  */
 export async function sampleIds(
   client: NodeClient,
@@ -19,6 +19,7 @@ export async function sampleIds(
     cursor: { batchSize: size },
   };
   const cursor = await client.openCursor(database, command, { signal });
+  // The first batch holds the whole sample; the server may keep its cursor open after a full one.
   await cursor.close();
   return cursor.first.documents.flatMap((document) => {
     const id = findValue(document, '_id');
@@ -26,8 +27,8 @@ export async function sampleIds(
   });
 }
 
-/** Like `sampleIds`, for sampling that only saves time: empty if the server refuses. */
-export async function sampleIdsIfGiven(
+/** Like `sampleIds`, but empty on any error of the server: for callers that only lose time without a sample. */
+export async function sampleIdsOrNone(
   client: NodeClient,
   { database, name }: { database: string; name: string },
   size: number,

@@ -1,18 +1,18 @@
 /** A shared abort reason: without one every abort creates an error with its stack. */
-const over = new Error('waited enough');
+const othersEnded = new Error('another wait ended first');
 
 /**
- * Waits for the first of several, and ends the others. Streams wait this way after every oplog entry, so it uses one
- * listener of its own: `AbortSignal.any` costs several times as much.
- * @param waits each starts to wait until its signal
- * @param signal ends them all
+ * Starts all waits, returns when the first one ends, and aborts the others. Streams call this after every oplog entry:
+ * one listener costs a fraction of `AbortSignal.any`.
+ * @param waits each starts a wait, which ends when the signal that it gets aborts
+ * @param signal aborts all waits
  */
 export async function firstOf(
   waits: readonly ((until: AbortSignal) => Promise<void>)[],
   signal: AbortSignal,
 ): Promise<void> {
   const done = new AbortController();
-  const end = (): void => done.abort(over);
+  const end = (): void => done.abort(othersEnded);
   if (signal.aborted) end();
   signal.addEventListener('abort', end);
   try {

@@ -43,7 +43,7 @@ export async function writeWorkload(
 }
 
 /** The same into a destination with only the workload's initial documents. */
-export async function writeBarely(
+export async function writeReadyMade(
   clusters: BenchClusters,
   folder: ScratchFolder,
   workload: ApplyWorkload,

@@ -1,7 +1,7 @@
 import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
 import { BenchClusters, shards } from '../copy/bench-clusters.js';
 import { type WorkloadMeasured, workloadRows } from './apply-rows.js';
-import { prepare, writeBarely } from './apply-run.js';
+import { prepare, writeReadyMade } from './apply-run.js';
 import type { ApplyWorkload, Mix } from './apply-workload.js';
 import { applyByEngine, checkpoint_ms } from './engine-apply.js';
 import type { BatchForm } from './ready-batches.js';
@@ -10,7 +10,7 @@ interface Case {
   name: string;
   documentBytes: number;
   operations: number;
-  /** Initial documents, as part of the operations. */
+  /** Initial documents per operation, 0 to 1. */
   documentsFraction: number;
   mix: Mix;
   hotFraction: number;
@@ -21,8 +21,8 @@ const only = (kind: keyof Mix): Mix => ({ insert: 0, update: 0, replace: 0, dele
 const mixed: Mix = { insert: 25, update: 40, replace: 15, delete: 20 };
 
 /**
- * 640,000 events in total. Cases with a promised speed are long enough that the start of a resumed instance does not
- * matter.
+ * 640,000 events in total. Cases that have a goal run so long that the instance's start does not count: it resumes
+ * with all events there.
  */
 const cases: readonly Case[] = [
   {
@@ -81,19 +81,19 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Forms of the bare limit; the best one counts. */
-const forms: readonly BatchForm[] = [
+/** How ready-made writes are sent; the fastest form is the limit that the engine is compared with. */
+const unorderedForms: readonly BatchForm[] = [
   { workers: 2, operationsMax: 1_000, order: 'folded' },
   { workers: 4, operationsMax: 1_000, order: 'folded' },
   { workers: 8, operationsMax: 1_000, order: 'folded' },
   { workers: 4, operationsMax: 4_000, order: 'folded' },
 ];
-/** As other tools send them: one worker per processor, at most 5,000 operations. */
+/** As other tools send them on a host with two processors: 2 workers, at most 5,000 operations. */
 const orderedForm: BatchForm = { workers: 2, operationsMax: 5_000, order: 'ordered' };
-/** Operations for ordered batches, which are slow. */
+/** Ordered batches are slow: they get this fraction of the operations. */
 const orderedFraction = 0.1;
 
-/** Both alternate, so that other load on the host affects both. */
+/** Engine and ready-made writes take turns, so that other load on the host affects both. */
 const rounds = 2;
 
 const totalOperations = cases.reduce((sum, { operations }) => sum + operations, 0);
@@ -112,7 +112,7 @@ export const applyBenchmark: Benchmark = {
   },
 };
 
-/** A smaller run has fewer operations. */
+/** The case's workload with its operations times `scale`, at least 200. */
 function workloadOf(
   { documentBytes, operations, documentsFraction, mix, hotFraction }: Case,
   scale: number,
@@ -134,10 +134,10 @@ async function measure(clusters: BenchClusters, one: Case, context: BenchmarkCon
   const { folder, log, signal, scale } = context;
   const workload = workloadOf(one, scale);
   const sweep: WorkloadMeasured['sweep'] = [];
-  for (const form of forms) {
+  for (const form of unorderedForms) {
     signal.throwIfAborted();
     log(`${one.name}: ready-made writes, ${form.workers} workers of ${form.operationsMax}`);
-    sweep.push({ form, result: await writeBarely(clusters, folder, workload, form) });
+    sweep.push({ form, result: await writeReadyMade(clusters, folder, workload, form) });
   }
   const best = sweep.reduce((fastest, each) => (each.result.seconds < fastest.result.seconds ? each : fastest)).form;
   const bare: WorkloadMeasured['bare'] = [];
@@ -148,11 +148,11 @@ async function measure(clusters: BenchClusters, one: Case, context: BenchmarkCon
     await clusters.empty();
     await prepare(clusters.sourceClient, workload);
     engine.push(await applyByEngine(clusters, workload, context));
-    bare.push(await writeBarely(clusters, folder, workload, best));
+    bare.push(await writeReadyMade(clusters, folder, workload, best));
   }
   log(`${one.name}: ordered batches`);
   const fewer = workloadOf(one, scale * orderedFraction);
-  const ordered = { operations: fewer.operations, result: await writeBarely(clusters, folder, fewer, orderedForm) };
+  const ordered = { operations: fewer.operations, result: await writeReadyMade(clusters, folder, fewer, orderedForm) };
   return {
     name: one.name,
     operations: workload.operations,

@@ -4,7 +4,7 @@ import { type Fleet, startFleet } from '../../environment/fleet/start-fleet.js';
 import type { Benchmark, BenchmarkContext } from '../benchmark.js';
 import { BenchClusters } from '../copy/bench-clusters.js';
 import { readUsage } from '../process-usage.js';
-import { prepare, writeBarely, writeWorkload } from './apply-run.js';
+import { prepare, writeReadyMade, writeWorkload } from './apply-run.js';
 import { type ApplyWorkload, operationsOf } from './apply-workload.js';
 import { checkpoint_ms, passBy, untilAll, untilPassed } from './engine-apply.js';
 import { measureIdle } from './idle-engine.js';
@@ -39,7 +39,7 @@ export const steadyBenchmark: Benchmark = {
     await using clusters = await BenchClusters.start(context.folder);
     const operations = Math.max(200, Math.round(bareOperations * context.scale));
     context.log('ready-made writes');
-    const bare = await writeBarely(clusters, context.folder, { ...base, operations }, bareForm);
+    const bare = await writeReadyMade(clusters, context.folder, { ...base, operations }, bareForm);
     const barePerSecond = operations / bare.seconds;
     const steps = await measureRates(clusters, barePerSecond, context);
     context.log('idle');

@@ -69,7 +69,7 @@ const kinds: readonly ChartKind[] = [
 ];
 
 const height_px = 150;
-/** No character of the axes' font is wider. */
+/** About the mean width of a label's characters at the axes' font size; single ones are wider. */
 const characterWidth_px = 7;
 const axisWidthMin_px = 44;
 
@@ -86,6 +86,7 @@ export class ChartsCard {
     this.#library = ((await import(chartsModule)) as { default: typeof uPlot }).default;
     this.rebuild();
     byId('chart-reset').addEventListener('click', () => this.#showAll());
+    this.#place.addEventListener('dblclick', () => this.#showAll());
     new ResizeObserver(() => this.#resize()).observe(this.#place);
   }
 
@@ -98,11 +99,13 @@ export class ChartsCard {
     }
   }
 
-  /** Creates all charts again after colours changed. */
+  /** Creates all charts again, at full range: a canvas keeps the colours that it was drawn with. */
   rebuild(): void {
     if (this.#library === null) return;
     for (const { chart } of this.#charts) chart.destroy();
     this.#place.replaceChildren();
+    this.#isZoomed = false;
+    byId('chart-reset').hidden = true;
     const library = this.#library;
     this.#charts = kinds.map((kind) => this.#make(kind, library));
     this.show(this.#points);

@@ -24,7 +24,7 @@ export interface StateView {
   readonly stats: readonly { readonly label: string; readonly value: string }[];
 }
 
-/** The API's total before the size is known. */
+/** The total that the API reports until Convoy knows the size: the contract has 0 of 1 then. */
 const unknownSize_bytes = 1;
 
 const stepNames = ['Prepare', 'Copy', 'Apply changes', 'Ready', 'Commit', 'Committed'];
@@ -111,6 +111,7 @@ function catchUpText(seconds: number | null, canCommit: boolean): string {
   return seconds === null || seconds === 0 ? '' : `about ${durationText(seconds)} to catch up`;
 }
 
+/** Index of the current step in `stepNames`: -1 before the first, the length after the last. */
 function reachedStep({ progress }: FleetMessage): number {
   const { state, info, canCommit, percent } = progress;
   if (state === 'COMMITTED') return 6;
@@ -118,6 +119,8 @@ function reachedStep({ progress }: FleetMessage): number {
   if (state === 'IDLE' || state === 'INITIALIZING') return -1;
   if (info === 'initializing') return 0;
   if (canCommit) return 3;
+  // A reverse copies nothing.
+  if (state === 'REVERSING') return 2;
   return info !== 'collection copy' && (percent ?? 0) >= 100 ? 2 : 1;
 }
 

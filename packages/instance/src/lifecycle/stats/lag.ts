@@ -34,7 +34,7 @@ const oplogShort_seconds = 3600;
 /** A lag that has not shrunk for this long causes a warning. */
 const standing_ms = 60_000;
 /** A warning ends only when its value is this many times better than its limit, so that it does not flap. */
-const idle = 2;
+const hysteresis_ratio = 2;
 
 /** Follows the lag of one instance; the result at one moment depends on earlier ones. */
 export class LagTracker {
@@ -74,7 +74,8 @@ export class LagTracker {
 
   #readWarning({ stats }: LagInput): Warning[] {
     const behind = Math.max(0, ...stats.map(({ readLag_seconds }) => readLag_seconds));
-    this.#isReadBehind = behind > (this.#isReadBehind ? readBehindMax_seconds / idle : readBehindMax_seconds);
+    this.#isReadBehind =
+      behind > (this.#isReadBehind ? readBehindMax_seconds / hysteresis_ratio : readBehindMax_seconds);
     if (!this.#isReadBehind) return [];
     return [
       {
@@ -105,7 +106,7 @@ export class LagTracker {
 
   #oplogWarning({ oplogRemaining_seconds }: LagInput): Warning[] {
     const remaining = oplogRemaining_seconds ?? Infinity;
-    this.#isOplogShort = remaining < (this.#isOplogShort ? oplogShort_seconds * idle : oplogShort_seconds);
+    this.#isOplogShort = remaining < (this.#isOplogShort ? oplogShort_seconds * hysteresis_ratio : oplogShort_seconds);
     if (!this.#isOplogShort) return [];
     return [
       {

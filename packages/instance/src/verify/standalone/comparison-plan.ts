@@ -6,7 +6,7 @@ import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import type { CatalogReport } from '../../catalog/read/read-catalog.js';
 import { isCollated } from '../../catalog/task-bounds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { sampleIdsIfGiven } from '../../cluster/sample-ids.js';
+import { sampleIdsOrNone } from '../../cluster/sample-ids.js';
 import type { ComparedCollection, ComparisonPartition } from './compared-collection.js';
 
 /** What to compare: fixed at the start of a comparison. */
@@ -86,6 +86,6 @@ async function boundsOf(
 ): Promise<RawValue[]> {
   const count = Math.min(partitionsMax, Math.floor(collection.sizeBytes / partitionBytesMin));
   if (count < 2 || collection.unordered) return [];
-  const sample = await sampleIdsIfGiven(source.router, collection, count * samplesPerPartition, signal);
+  const sample = await sampleIdsOrNone(source.router, collection, count * samplesPerPartition, signal);
   return evenBounds(sample.filter(isLossless), count);
 }

@@ -128,7 +128,7 @@ it('a start is refused by name while a feature compatibility version is lower th
   await both.destination.raiseFeatures('5.0');
   expect((await instance.command('start', startBody())).body).toMatchObject({
     error: 'unsupportedServerVersion',
-    errorDescription: expect.stringMatching(/5\.0.*restart/) as unknown,
+    errorDescription: expect.stringMatching(/5\.0.*Restart/) as unknown,
   });
   await both.source.raiseFeatures('5.0');
   await both.source.raiseFeatures('6.0');
@@ -149,7 +149,7 @@ it('a commit is refused by name while the source was upgraded beyond the destina
     .poll(async () => (await instance.command('commit')).body)
     .toMatchObject({
       error: 'unsupportedServerVersion',
-      errorDescription: expect.stringMatching(/7\.0 since the start.*destination's 6\.0/) as unknown,
+      errorDescription: expect.stringMatching(/7\.0 is now above the destination's 6\.0/) as unknown,
     });
   expect((await instance.progress()).state).toBe('RUNNING');
   await destination.upgrade('7.0');

@@ -161,7 +161,7 @@ describe('reverse', () => {
     const agree = (plan: CleanupPlan): Promise<boolean> => Promise.resolve(plans.push(plan) > 0);
     expect(await cleanUp(config(), 'cluster0', agree, AbortSignal.timeout(60_000))).toBe(true);
     expect(plans[0]?.found).toBe('The migration from cluster1 to cluster0 is committed.');
-    expect(plans[0]?.remarks.join(' ')).toMatch(/cannot be reversed any more/);
+    expect(plans[0]?.remarks.join(' ')).toMatch(/can then no longer be reversed/);
     expect(await balancers()).toEqual(['full', 'full']);
     expect([await fixture.cluster0.databases(), await fixture.cluster1.databases()]).toEqual([['shop'], ['shop']]);
     expect((await instance.command('reverse')).body.error).toBe('notReversible');

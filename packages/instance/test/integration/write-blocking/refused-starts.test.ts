@@ -10,7 +10,7 @@ it('a destination without users cannot be closed to them', async () => {
   await refusesThenAccepts(
     fixture,
     blocking,
-    { status: 422, error: 'permissionMissing', says: /cluster1.*block Convoy's too/ },
+    { status: 422, error: 'permissionMissing', says: /cluster1.*also block Convoy's writes/ },
     startBody(),
   );
 });

@@ -41,7 +41,7 @@ const bound = (client: ClusterClient['router']) => ({ command: client.command.bi
 
 it('reports its known properties without connecting', async () => {
   expect(cluster).toMatchObject(known);
-  expect(() => cluster.version).toThrow('cluster0 is not connected to');
+  expect(() => cluster.version).toThrow('Convoy has not connected to cluster0 yet');
   await cluster.close();
   expect([tries, closed]).toEqual([0, 0]);
 });
