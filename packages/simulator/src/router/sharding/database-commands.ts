@@ -63,6 +63,8 @@ export async function movePrimaryCommand(
       namespace,
       from.access.documents(namespace, () => true),
     );
+    // The recipient's answer brings its time: the donor drops what it gave later than the recipient created it.
+    catalog.clock.announce();
     from.access.forgetCollection(namespace, !catalog.version.atLeast(8, 0));
   }
   // Sharded collections are created there too, without documents.
