@@ -1,7 +1,8 @@
 import { blockerText } from '@convoy/api/contract/commit-blocker';
 import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
-import type { Progress, VerificationSideProgress } from '@convoy/api/contract/progress';
+import type { Progress } from '@convoy/api/contract/progress';
 import { bytesText, countText, durationText } from '@convoy/coordinator/dashboard/views/quantity';
+import { verdictOf } from '@convoy/coordinator/dashboard/views/verdict';
 import { formatBar } from './bar.js';
 
 const barWidth = 40;
@@ -37,7 +38,7 @@ export function progressBlock(progress: ShownProgress): string[] {
       `${formatBar(percentOf(progress), barWidth)} ${percentOf(progress).toFixed(1)} % (${bytes}${remaining})`,
     );
   }
-  lines.push(...indexLine(progress), ...verifierLine(progress), ...oplogLine(progress));
+  lines.push(...indexLine(progress), ...verdictLine(progress), ...oplogLine(progress));
   for (const instance of progress.instances ?? []) lines.push(instanceLine(instance));
   lines.push(...blockerLines(progress));
   for (const warning of progress.warnings ?? []) lines.push(`! ${warning.name}: ${warning.description}`);
@@ -58,12 +59,8 @@ function indexLine({ indexBuilding }: ShownProgress): string[] {
   return [`indexes: ${countText(indexBuilding.indexesBuilt)} of ${countText(indexBuilding.totalIndexesToBuild)} built`];
 }
 
-function verifierLine({ verification }: ShownProgress): string[] {
-  if (!verification) return [];
-  const side = ({ phase, hashedDocumentCount, estimatedDocumentCount }: VerificationSideProgress): string =>
-    `${phase ?? 'unknown'}, ${countText(hashedDocumentCount ?? 0)} of ` +
-    `${countText(estimatedDocumentCount ?? 0)} documents`;
-  return [`verifier: source ${side(verification.source)}; destination ${side(verification.destination)}`];
+function verdictLine(progress: ShownProgress): string[] {
+  return progress.verification === null ? [] : [verdictOf({ failure: null, progress }).text];
 }
 
 function oplogLine({ estimatedOplogTimeRemaining }: ShownProgress): string[] {

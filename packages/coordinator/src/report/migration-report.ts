@@ -2,8 +2,9 @@ import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-pr
 import type { History } from '@convoy/api/contract/history';
 import type { MigrationReport } from '@convoy/api/contract/migration-report';
 import type { Failure } from '@convoy/api/fleet/fleet';
+import { verdictOf } from '../dashboard/views/verdict.js';
 import type { MergedNamespaces } from '../watching/namespaces.js';
-import { nextStepOf, verdictOf } from './verdict.js';
+import { nextStepOf } from './next-step.js';
 
 /** Maximum collections with their own row; the smaller ones are summed up. */
 export const REPORT_ROWS_MAX = 1_000;

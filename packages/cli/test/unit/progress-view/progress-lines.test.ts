@@ -60,6 +60,23 @@ describe('a block', () => {
     ]);
   });
 
+  test('has the verdict of the verifier as a sentence', () => {
+    const side = {
+      estimatedDocumentCount: 449_018,
+      hashedDocumentCount: 449_018,
+      lagTimeSeconds: 0,
+      phase: 'stream hashing',
+      scannedCollectionCount: 1,
+      totalCollectionCount: 1,
+    } as const;
+    const committed: FleetProgress = {
+      ...copying,
+      state: 'COMMITTED',
+      verification: { source: side, destination: side },
+    };
+    expect(progressBlock(committed)).toContain('Verified: 449,018 documents, 0 mismatches.');
+  });
+
   test('names the blockers of a commit after the copy', () => {
     const blocker = {
       instance: 'shard1',

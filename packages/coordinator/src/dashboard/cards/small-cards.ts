@@ -2,6 +2,7 @@ import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { FleetMessage } from '../message.js';
 import { byId, field, make, setAttribute, setList, setText } from '../page/dom.js';
 import { countText, dateTimeText } from '../views/quantity.js';
+import { verdictOf } from '../views/verdict.js';
 import { verifierView } from '../views/verifier-view.js';
 import { warningViews } from '../views/warning-view.js';
 
@@ -60,6 +61,8 @@ export function showIndexes({ progress }: FleetMessage): void {
 export function showVerifier(message: FleetMessage): void {
   const card = byId('verifier');
   const sides = verifierView(message);
+  const verdict = verdictOf(message);
+  setText(field(card, 'verdict'), sides === null ? '' : verdict.text);
   field(card, 'off').hidden = sides !== null;
   field(card, 'table').hidden = sides === null;
   setList(field(card, 'rows'), sides ?? [], {

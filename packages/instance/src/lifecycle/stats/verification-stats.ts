@@ -1,4 +1,5 @@
 import type { Progress, VerificationSideProgress } from '@convoy/api/contract/progress';
+import type { VerificationPhase } from '@convoy/api/contract/verification';
 import type { TaskVerification } from '../../store/task-record.js';
 import type { TaskVerifier } from '../../verify/embedded/task-verifier.js';
 import type { Side } from '../../verify/embedded/touched-keys.js';
@@ -10,28 +11,33 @@ export type VerificationStats = TaskVerification['stats'];
 /** The present stats of a verifier. */
 export function verificationStats(verifier: TaskVerifier, readiness: VerificationReadiness): VerificationStats {
   const { hasCompared, readLag_seconds, lasting } = verifier;
-  const [source, destination] = [sideOf(verifier, 'source'), sideOf(verifier, 'destination')];
-  const leftDocuments = Math.max(
-    ...[source, destination].map((side) => (side.estimatedDocumentCount ?? 0) - (side.hashedDocumentCount ?? 0)),
-  );
+  const counts = countsOf(verifier);
+  const leftDocuments = counts.estimatedDocumentCount - counts.hashedDocumentCount;
   const blocker = readiness.judge({ hasCompared, leftDocuments, readLag_seconds, lasting });
-  return { blocker, source, destination };
+  const sideOf = (side: Side): VerificationSideProgress => ({
+    ...counts,
+    lagTimeSeconds: verifier.lag_seconds(side),
+  });
+  return { blocker, source: sideOf('source'), destination: sideOf('destination') };
 }
 
-function sideOf(verifier: TaskVerifier, side: Side): VerificationSideProgress {
-  const { store } = verifier;
+/**
+ * One count for both sides: a document that one side lacked when it was compared counts for both. Both sides are read
+ * at different times, so the documents that each one showed differ while the data is the same.
+ */
+function countsOf({ store, hasCompared }: Pick<TaskVerifier, 'store' | 'hasCompared'>) {
   let [estimated, hashed, scanned, total] = [0, 0, 0, 0];
   let hasStarted = false;
   for (const stored of store.collections) {
     const { collection, plan, parts } = stored;
     const own = store.isOwn(stored);
-    const compared = parts.reduce((sum, part) => sum + part[side], 0);
+    const compared = parts.reduce((sum, part) => sum + larger(part), 0);
     const expected =
       plan === null
         ? own
           ? collection.documentCount
           : 0
-        : (plan.documents[side] * parts.length) / (plan.bounds.length + 1);
+        : (larger(plan.documents) * parts.length) / (plan.bounds.length + 1);
     const isDone = plan !== null && parts.every(({ done }) => done);
     hashed += compared;
     estimated += isDone ? compared : Math.max(compared, Math.round(expected));
@@ -39,15 +45,18 @@ function sideOf(verifier: TaskVerifier, side: Side): VerificationSideProgress {
     if (own && isDone) scanned += 1;
     hasStarted ||= parts.length > 0;
   }
-  const phase = verifier.hasCompared ? 'stream hashing' : hasStarted ? 'initial hashing' : 'not started';
+  const phase: VerificationPhase = hasCompared ? 'stream hashing' : hasStarted ? 'initial hashing' : 'not started';
   return {
     estimatedDocumentCount: estimated,
     hashedDocumentCount: hashed,
-    lagTimeSeconds: verifier.lag_seconds(side),
     phase,
     scannedCollectionCount: scanned,
     totalCollectionCount: total,
   };
+}
+
+function larger({ source, destination }: Readonly<Record<Side, number>>): number {
+  return Math.max(source, destination);
 }
 
 const notStarted: VerificationSideProgress = {

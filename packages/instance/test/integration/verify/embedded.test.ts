@@ -174,6 +174,9 @@ test(
     const side = { phase: 'stream hashing', lagTimeSeconds: 0, scannedCollectionCount: 5, totalCollectionCount: 5 };
     expect(verification).toMatchObject({ source: side, destination: side });
     expect(verification?.source.hashedDocumentCount).toBe(verification?.source.estimatedDocumentCount);
+    // Document 2000 was on one side only when it was compared: both sides count it.
+    expect(verification?.destination.hashedDocumentCount).toBe(verification?.source.hashedDocumentCount);
+    expect(verification?.destination.estimatedDocumentCount).toBe(verification?.source.estimatedDocumentCount);
   },
   patience.timeout * 2,
 );

@@ -1,14 +1,14 @@
-import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { Verdict } from '@convoy/api/contract/migration-report';
+import type { Progress } from '@convoy/api/contract/progress';
 import type { Failure } from '@convoy/api/fleet/fleet';
-import { countText } from '../dashboard/views/quantity.js';
+import { countText } from './quantity.js';
 
 interface Outcome {
   readonly failure: Failure | null;
-  readonly progress: FleetProgress;
+  readonly progress: Pick<Progress, 'state' | 'verification' | 'commitBlockers'>;
 }
 
-/** Result of comparing both clusters, as one sentence. */
+/** Result of comparing both clusters, as one sentence: the same in the report, the command line and the dashboard. */
 export function verdictOf({ failure, progress }: Outcome): Verdict {
   if (failure?.error === 'verificationFailed') return { kind: 'differs', text: failure.errorDescription };
   if (failure !== null) return { kind: 'failed', text: `${failure.error}: ${failure.errorDescription}` };
@@ -31,26 +31,4 @@ export function verdictOf({ failure, progress }: Outcome): Verdict {
     kind: 'verifying',
     text: `${countText(compared)} of ${countText(total)} documents compared, no mismatch so far.`,
   };
-}
-
-/** The operator's next step, as one sentence. */
-export function nextStepOf({ failure, progress: { state, canCommit, canWrite } }: Outcome): string {
-  if (failure !== null) return 'Remove the cause, stop all instances, run convoy cleanup, and start again.';
-  switch (state) {
-    case 'INITIALIZING':
-      return 'Wait until the state is IDLE.';
-    case 'IDLE':
-      return 'Check both clusters with convoy check, then start the migration.';
-    case 'PAUSED':
-      return 'Resume before the oplog wraps.';
-    case 'COMMITTING':
-      return 'Wait for COMMITTED. Do not write to either cluster yet.';
-    case 'COMMITTED':
-      return canWrite === true
-        ? 'Point the writers at the destination. Once a reverse is ruled out, run convoy cleanup.'
-        : 'Wait until canWrite is true.';
-    case 'RUNNING':
-    case 'REVERSING':
-      return canCommit ? 'Stop the writers of the source, then commit.' : 'Wait until canCommit is true.';
-  }
 }
