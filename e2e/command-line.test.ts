@@ -29,7 +29,7 @@ test(
     // The coordinator sees an instance a moment after it is ready.
     await expect
       .poll(() => convoy('progress', ...service), { timeout: 60_000 })
-      .toMatchObject({ code: 0, stdout: expect.stringMatching(/^IDLE\nNext: convoy check/) as string });
+      .toMatchObject({ code: 0, stdout: expect.stringMatching(/^IDLE\nNext: Run convoy check/) as string });
     expect(await convoy('commit', ...service)).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/\nNext: /) as string,
@@ -40,13 +40,13 @@ test(
     await expectDescribedAnswers(fleet.instances[0]?.url ?? '', ['/api/v1/progress', '/readyz']);
     expect(await convoy('pause', '--wait', ...service)).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('Next: convoy resume') as string,
+      stdout: expect.stringContaining('Next: Run convoy resume') as string,
     });
     expect(await convoy('resume', '--wait', ...service)).toMatchObject({ code: 0, stderr: '' });
     await untilCanCommit(fleet.coordinator.client);
     expect(await convoy('commit', '--wait', ...service)).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('Next: point the writers at the destination') as string,
+      stdout: expect.stringContaining('Next: Point the writers at the destination') as string,
     });
     const watched = await watching;
     expect(watched.code).toBe(0);

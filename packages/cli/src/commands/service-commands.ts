@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { nextStep } from '../progress-view/next-step.js';
+import { nextStep } from '@convoy/api/contract/next-step';
 import { progressBlock, type ShownProgress } from '../progress-view/progress-lines.js';
 import { clientOf, readProgress, serviceCommand, type ServiceOptions } from './service.js';
 import { addWait, watchUntil, type WaitOptions } from './wait.js';
@@ -12,7 +12,9 @@ export function addServiceCommands(program: Command): void {
     .action(async (options: ServiceOptions & { json?: boolean }) => {
       const progress = await readProgress(clientOf(options));
       console.log(
-        options.json ? JSON.stringify(progress) : [...progressBlock(progress), nextStep(progress)].join('\n'),
+        options.json
+          ? JSON.stringify(progress)
+          : [...progressBlock(progress), `Next: ${nextStep(progress)}`].join('\n'),
       );
     });
   serviceCommand(program, 'watch', 'show the progress until the migration is committed').action(

@@ -1,8 +1,8 @@
 import type { ContractClient } from '@convoy/api/client/contract-client';
 import { InvalidArgumentError, type Command } from 'commander';
+import { nextStep } from '@convoy/api/contract/next-step';
 import { follow } from '../environment/fleet/follow.js';
 import { LiveView } from '../progress-view/live-view.js';
-import { nextStep } from '../progress-view/next-step.js';
 import type { ShownProgress } from '../progress-view/progress-lines.js';
 import { interruption } from './interruption.js';
 import { readProgress } from './service.js';
@@ -40,11 +40,11 @@ export async function watchUntil(
       what,
       limit_ms: (wait === true ? waitMax_seconds : wait) * 1000,
       until,
-      show: (shown) => view.show(shown, { footer: nextStep(shown) }),
+      show: (shown) => view.show(shown, { footer: `Next: ${nextStep(shown)}` }),
       signal,
     });
     view.end();
-    if (!process.stdout.isTTY) console.log(nextStep(progress));
+    if (!process.stdout.isTTY) console.log(`Next: ${nextStep(progress)}`);
   } finally {
     view.end();
   }

@@ -5,6 +5,7 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import type { FleetDirector } from './fleet-director.js';
+import { refuseEmptyFleet } from './refuse-empty-fleet.js';
 
 /** Runs a command by name. */
 export type TimedCommand = (name: CommandName, run: () => Promise<void>) => Promise<void>;
@@ -41,15 +42,11 @@ export class DirectorService implements ContractService<FleetProgress> {
   }
 
   /** @throws ConvoyError the fleet's failure, or `fleetIncomplete` when no instance ever registered */
-  progress(): Promise<FleetProgress> {
-    const { failure, progress, instances } = this.#director.progress();
-    if (failure !== null) return Promise.reject(new ConvoyError(failure.error, failure.errorDescription));
-    if (instances.length === 0) {
-      return Promise.reject(
-        new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered. Start the instances first.'),
-      );
-    }
-    return Promise.resolve(progress);
+  async progress(): Promise<FleetProgress> {
+    const { failure, progress, instances } = await Promise.resolve(this.#director.progress());
+    if (failure !== null) throw new ConvoyError(failure.error, failure.errorDescription);
+    refuseEmptyFleet(instances);
+    return progress;
   }
 
   /**

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
 import type { Mismatch } from '@convoy/api/contract/mismatch';
 import type { CommandName } from '@convoy/api/contract/commands';
@@ -21,6 +20,7 @@ import type { RedisSettings } from '../redis/redis-settings.js';
 import { systemTime, type TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { outcomeFailure, type CommandOutcome } from './command-outcome.js';
+import { refuseEmptyFleet } from './refuse-empty-fleet.js';
 import { refuseOtherClusters } from './refuse-start.js';
 import { LastCommands, withoutFollowed } from './followed-command.js';
 
@@ -170,8 +170,7 @@ export class FleetDirector {
     const snapshot = this.snapshot();
     const members = membersOf(snapshot);
     const ids = [...members.registeredIds, ...members.missingIds];
-    if (ids.length === 0)
-      throw new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered. Start the instances first.');
+    refuseEmptyFleet(ids);
     if (name === 'start') refuseOtherClusters(members);
     const open = withoutFollowed({ name, body }, ids, snapshot, this.#last);
     const sent = await this.#sender.send({ commandId, name, body }, open, this.#commandLimit_ms);

@@ -1,10 +1,11 @@
 import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { History } from '@convoy/api/contract/history';
 import type { MigrationReport } from '@convoy/api/contract/migration-report';
+import { nextStep } from '@convoy/api/contract/next-step';
 import type { Failure } from '@convoy/api/fleet/fleet';
 import { verdictOf } from '../dashboard/views/verdict.js';
-import type { MergedNamespaces } from '../watching/namespaces.js';
-import { nextStepOf } from './next-step.js';
+import { maxOf } from '../progress/nullable-stats.js';
+import { addSums, type MergedNamespaces } from '../watching/namespaces.js';
 
 /** Maximum collections with their own row; the smaller ones are summed up. */
 export const REPORT_ROWS_MAX = 1_000;
@@ -33,7 +34,10 @@ export function migrationReport(facts: ReportFacts): MigrationReport {
     destination: directionMapping?.Destination ?? null,
     state: failure === null ? progress.state : 'FAILED',
     verdict: verdictOf(facts),
-    nextStep: nextStepOf(facts),
+    nextStep:
+      failure === null
+        ? nextStep(progress)
+        : 'Remove the cause, stop all instances, run convoy cleanup, and start again.',
     startedAt_ms,
     endedAt_ms,
     elapsed_seconds: startedAt_ms === null ? null : Math.max(0, (endedAt_ms ?? now_ms) - startedAt_ms) / 1000,
@@ -66,21 +70,14 @@ function endOf(history: History | null): number | null {
 }
 
 function largestOf(history: History | null, stat: 'copiedDocuments' | 'eventsApplied' | 'lagSeconds'): number | null {
-  const known = (history?.points ?? []).flatMap((point) => point[stat] ?? []);
-  return known.length === 0 ? null : Math.max(...known);
+  return maxOf((history?.points ?? []).map((point) => point[stat]));
 }
 
 function collectionsOf({ rows, unnamed }: MergedNamespaces): MigrationReport['collections'] {
   const bySize = [...rows].sort((a, b) => b.totalBytes - a.totalBytes || (a.namespace < b.namespace ? -1 : 1));
-  const others = bySize.slice(REPORT_ROWS_MAX).reduce(
-    (sums, row) => ({
-      collections: sums.collections + 1,
-      totalBytes: sums.totalBytes + row.totalBytes,
-      copiedBytes: sums.copiedBytes + row.copiedBytes,
-      copiedDocuments: sums.copiedDocuments + row.copiedDocuments,
-    }),
-    unnamed,
-  );
+  const others = bySize
+    .slice(REPORT_ROWS_MAX)
+    .reduce((sums, row) => addSums(sums, { ...row, collections: 1 }), unnamed);
   return {
     rows: bySize.slice(0, REPORT_ROWS_MAX).map(({ namespace, totalBytes, copiedBytes, copiedDocuments }) => ({
       namespace,

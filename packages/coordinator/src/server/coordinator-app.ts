@@ -9,6 +9,7 @@ import { EVENTS_PATH, INSTANCES_PATH } from '@convoy/api/http/operations';
 import { DirectorService } from '../director/director-service.js';
 import type { FleetDirector } from '../director/fleet-director.js';
 import { serveReport } from '../report/report-routes.js';
+import { cachedDetails } from '../watching/cached-details.js';
 import { DASHBOARD_PREFIXES, serveDashboard } from '../watching/dashboard-files.js';
 import { serveWatching } from '../watching/watching-routes.js';
 import { CoordinatorMetrics } from './fleet-metrics.js';
@@ -64,8 +65,9 @@ export async function createCoordinatorApp({
     void reply.header('cache-control', 'no-store');
     return { success: true, instances: [...director.instances()] };
   });
-  serveWatching(app, director, guarded);
-  serveReport(app, director);
+  const details = cachedDetails(director);
+  serveWatching(app, director, details, guarded);
+  serveReport(app, director, details);
   await serveDashboard(app);
   app.get(METRICS_PATH, async (request, reply): Promise<string> => {
     const { contentType, body } = metricsReply(request.headers.accept, await metrics.scrape(director.progress()));

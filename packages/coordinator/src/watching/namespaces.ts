@@ -87,7 +87,8 @@ function addPart(known: NamespaceView | undefined, part: NamespacePart): Namespa
   };
 }
 
-function addSums(left: Sums, right: Sums): Sums {
+/** The sums of both. */
+export function addSums(left: Sums, right: Sums): Sums {
   return {
     collections: left.collections + right.collections,
     totalBytes: left.totalBytes + right.totalBytes,

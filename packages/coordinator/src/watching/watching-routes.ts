@@ -5,8 +5,8 @@ import { type AccessSettings, mayCommand } from '@convoy/api/http/access-guard';
 import type { CommandView } from '../dashboard/message.js';
 import type { FleetDirector } from '../director/fleet-director.js';
 import { FleetChanges } from './fleet-changes.js';
-import { cached } from './cached.js';
-import { mergeNamespaces, NAMESPACE_ROWS_MAX, pageOfNamespaces } from './namespaces.js';
+import type { CachedDetails } from './cached-details.js';
+import { NAMESPACE_ROWS_MAX, pageOfNamespaces } from './namespaces.js';
 
 const namespacesQuerySchema = z.object({
   offset: z.coerce.number().int().min(0).max(1_000_000).catch(0),
@@ -18,21 +18,23 @@ const namespacesQuerySchema = z.object({
  * Serves the dashboard's data beyond the contract: `/api/v1/watch` (events), `/api/v1/history`, `/api/v1/namespaces`,
  * `/api/v1/preflight`, `/api/v1/commands` and `/api/v1/access`. All routes only read.
  */
-export function serveWatching(app: FastifyInstance, director: FleetDirector, access: AccessSettings): void {
+export function serveWatching(
+  app: FastifyInstance,
+  director: FleetDirector,
+  details: CachedDetails,
+  access: AccessSettings,
+): void {
   serveChanges(app, director);
-  const history = cached(async () => [...(await director.details('history')).values()][0] ?? null);
-  const namespaces = cached(() => mergeNamespaces(director.namespaceDetails()));
-  const preflight = cached(async () => Object.fromEntries(await director.details('preflight')));
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (request.url.startsWith('/api/') && !reply.hasHeader('cache-control'))
       void reply.header('cache-control', 'no-store');
     done();
   });
-  app.get('/api/v1/history', async () => ({ success: true, history: await history() }));
+  app.get('/api/v1/history', async () => ({ success: true, history: await details.history() }));
   app.get('/api/v1/namespaces', async ({ query }) =>
-    pageOfNamespaces(await namespaces(), namespacesQuerySchema.parse(query)),
+    pageOfNamespaces(await details.namespaces(), namespacesQuerySchema.parse(query)),
   );
-  app.get('/api/v1/preflight', async () => ({ success: true, reports: await preflight() }));
+  app.get('/api/v1/preflight', async () => ({ success: true, reports: await details.preflight() }));
   app.get('/api/v1/commands', () => ({ success: true, commands: commandViews(director) }));
   app.get('/api/v1/access', (request) => ({ success: true, mayCommand: mayCommand(request, access) }));
 }

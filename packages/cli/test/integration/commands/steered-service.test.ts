@@ -71,7 +71,7 @@ test('start shows its options, from a file and flags, and waits until a commit i
   expect(started.stdout).toMatch(/^ {2}source +"cluster0"$/m);
   expect(started.stdout).toMatch(/^ {2}buildIndexes +"never"$/m);
   expect(started.stdout).toMatch(/^ {2}reversible +false \(default\)$/m);
-  expect(started.stdout).toMatch(/^Next: stop the writers of the source, then convoy commit$/m);
+  expect(started.stdout).toMatch(/^Next: Stop the writers of the source, then run convoy commit\.$/m);
   expect(service.calls[0]).toMatchObject({
     command: 'start',
     request: { source: 'cluster0', buildIndexes: 'never', verification: { enabled: false } },
@@ -88,10 +88,10 @@ test('a start with invalid options sends nothing', async () => {
 });
 
 test.each([
-  ['pause', { ...running, state: 'PAUSED' as const }, 'Next: convoy resume'],
-  ['resume', running, 'Next: wait until a commit is possible'],
-  ['commit', { ...running, state: 'COMMITTED' as const, canWrite: true }, 'Next: point the writers at the destination'],
-  ['reverse', { ...running, canCommit: true }, 'Next: stop the writers of the source'],
+  ['pause', { ...running, state: 'PAUSED' as const }, 'Next: Run convoy resume'],
+  ['resume', running, 'Next: Wait until canCommit is true'],
+  ['commit', { ...running, state: 'COMMITTED' as const, canWrite: true }, 'Next: Point the writers at the destination'],
+  ['reverse', { ...running, canCommit: true }, 'Next: Stop the writers of the source'],
 ])('%s prints the next step, and --wait waits until it is done', async (command, after, next) => {
   const reported = await runConvoy(command, '--url', url);
   expect(reported).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('convoy ') as string });

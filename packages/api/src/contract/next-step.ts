@@ -1,0 +1,31 @@
+import type { FleetProgress } from './fleet-progress.js';
+import type { MigrationState, Progress } from './progress.js';
+
+/** What a next step depends on, of an instance's progress or a fleet's. */
+export type StepProgress = Pick<Progress, 'state' | 'canCommit' | 'canWrite'> &
+  Partial<Pick<FleetProgress, 'warnings'>>;
+
+const stepByState: Readonly<Record<MigrationState, (progress: StepProgress) => string>> = {
+  INITIALIZING: () => 'Wait until the state is IDLE.',
+  IDLE: () => 'Run convoy check, then convoy start.',
+  RUNNING: runningStep,
+  PAUSED: () => 'Run convoy resume before the oplog wraps.',
+  COMMITTING: () => 'Wait for COMMITTED. Do not write to either cluster yet.',
+  COMMITTED: ({ canWrite }) =>
+    canWrite === true
+      ? 'Point the writers at the destination. Once a reverse is ruled out, run convoy cleanup.'
+      : 'Wait until canWrite is true.',
+  REVERSING: runningStep,
+};
+
+/** The operator's next step in a migration that has not failed, in one or two sentences. */
+export function nextStep(progress: StepProgress): string {
+  return stepByState[progress.state](progress);
+}
+
+function runningStep({ canCommit, warnings }: StepProgress): string {
+  const isWarnedOf = (warning: string): boolean => warnings?.some(({ name }) => name === warning) ?? false;
+  if (isWarnedOf('waitingForInstances')) return 'Start the instances in the warning.';
+  if (isWarnedOf('instancesSilent')) return 'Check the instances in the warning.';
+  return canCommit ? 'Stop the writers of the source, then run convoy commit.' : 'Wait until canCommit is true.';
+}
