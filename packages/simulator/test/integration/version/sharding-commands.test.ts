@@ -1,4 +1,4 @@
-import { type Document, MongoClient, Timestamp, UUID } from 'mongodb';
+import { type ChangeStream, type Document, MongoClient, Timestamp, UUID } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startCluster } from '../../../src/cluster/cluster.js';
 import type { ReleaseSeries } from '../../../src/node/server-version.js';
@@ -264,5 +264,31 @@ describe('a find that says by collectionUUID which collection it means', () => {
         code: 361,
       });
     }
+  });
+});
+
+describe('movePrimary', () => {
+  it('shows the drop on the donor later than the creation on the recipient, however far their clocks are apart', async () => {
+    const { client, admin, shards } = await clusterOf('6.0');
+    await client.db('stock').collection('parts').insertOne({ name: 'bolt' });
+    const databases = await config(client, 'databases');
+    const primary = databases.find(({ _id }) => _id === 'stock')?.primary as string;
+    const to = primary.endsWith('0') ? 1 : 0;
+    const [donor, recipient] = [shards[1 - to], shards[to]];
+    const open = (shard: MongoClient | undefined): ChangeStream => {
+      const stream = shard?.db('stock').watch([], { showExpandedEvents: true, maxAwaitTimeMS: 100 });
+      if (stream === undefined) throw new Error('no such shard');
+      closers.push(() => stream.close());
+      return stream;
+    };
+    const [drops, creations] = [open(donor), open(recipient)];
+    for (const stream of [drops, creations]) await stream.tryNext();
+    const busy = Array.from({ length: 500 }, (_, n) => ({ n }));
+    await recipient?.db('local_writes').collection('many').insertMany(busy);
+    await admin.command({ movePrimary: 'stock', to: `shard${to}` });
+    const created = await creations.next();
+    const dropped = await drops.next();
+    expect([created.operationType, dropped.operationType]).toEqual(['create', 'drop']);
+    expect((dropped.clusterTime as Timestamp).greaterThan(created.clusterTime as Timestamp)).toBe(true);
   });
 });
