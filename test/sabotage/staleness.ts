@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
+import { withJoinedStrings } from '../joined-strings.js';
 import { readText, root } from '../source-tree.js';
 import type { NamedTest, Sabotage } from './hazard.js';
 import { snippetPlaces } from './snippet.js';
@@ -47,8 +48,7 @@ function sourceOf(file: string, text: string): ts.SourceFile {
 /** The missing part of a named test: its file, or its title there. */
 export function missingTest({ file, title }: NamedTest): string[] {
   if (!existsSync(join(root, file))) return [`there is no ${file}`];
-  // A long title stands in the source as pieces that are joined by `+`.
-  const text = readText(file).replace(/(['"`])\s*\+\s*\1/g, '');
+  const text = withJoinedStrings(readText(file));
   const written = [`'${title.replaceAll("'", "\\'")}'`, `"${title}"`, `\`${title}\``];
   return written.some((quoted) => text.includes(quoted)) ? [] : [`${file} has no test ${title}`];
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { withJoinedStrings } from '../../../../../test/joined-strings.js';
 
 const repository = new URL('../../../../../', import.meta.url);
 
@@ -46,8 +47,7 @@ describe('docs/contract.md', () => {
         const { file = '', title = '' } = /^`(?<file>[^`]+\.test\.ts)` > (?<title>.+)$/.exec(reference)?.groups ?? {};
         const url = new URL(file, repository);
         expect({ reference, exists: file !== '' && existsSync(url) }).toEqual({ reference, exists: true });
-        // A long title stands in the source as pieces that are joined by `+`.
-        const source = readFileSync(url, 'utf8').replace(/(['"`])\s*\+\s*\1/g, '');
+        const source = withJoinedStrings(readFileSync(url, 'utf8'));
         expect(titlesIn(source)).toContain(title);
         // A table of findings has its titles in the rows.
         if (id.startsWith('preflight') && title === '$what') expect(source).toContain(`what: '${sentence}'`);

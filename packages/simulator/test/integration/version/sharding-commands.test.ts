@@ -268,7 +268,7 @@ describe('a find that says by collectionUUID which collection it means', () => {
 });
 
 describe('movePrimary', () => {
-  it('shows the drop on the donor later than the creation on the recipient, however far their clocks are apart', async () => {
+  it('drops on the donor after it created on the recipient, however far their clocks are apart', async () => {
     const { client, admin, shards } = await clusterOf('6.0');
     await client.db('stock').collection('parts').insertOne({ name: 'bolt' });
     const databases = await config(client, 'databases');
