@@ -80,7 +80,7 @@ test(
     expect(free).toMatchObject({ code: 0, stderr: '' });
     expect(free.stdout).toContain(`2 shards: ${clusters.source.shardIds.join(', ')}`);
     expect(free.stdout).toContain('A migration can start');
-    const refused = await convoy('check', '--json', '--memoryBytesMax', '64MB', ...settings);
+    const refused = await convoy('check', '--json', '--memory-bytes-max', '64MB', ...settings);
     expect(refused.code).toBe(1);
     expect(JSON.parse(refused.stdout)).toMatchObject({
       canStart: false,

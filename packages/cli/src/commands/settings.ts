@@ -1,9 +1,11 @@
-import { readConfigFile } from '@convoy/coordinator/config/config-file';
+import { readConfigFile } from '@convoy/api/configuration/config-file';
+import { flagName, secretSettings } from '@convoy/api/configuration/setting-names';
+import { FILE_FLAG_SUFFIX, type SettingSources } from '@convoy/api/configuration/setting-sources';
 import type { CoordinatorConfig } from '@convoy/coordinator/config/coordinator-config';
 import type { InstanceConfig } from '@convoy/instance/config/instance-schema';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 
-/** Help text of each setting. Flags have the settings' names, as in mongosync. */
+/** Help text of each setting. */
 type SettingTexts<Config> = Readonly<Record<keyof Config, string>>;
 
 const access = {
@@ -50,19 +52,41 @@ export const instanceSettings: SettingTexts<InstanceConfig> = {
 /** Settings from flags, and the file with others. */
 export type Flags = Readonly<Record<string, unknown>> & { readonly config?: string };
 
+/** Settings with secrets; `--token-file` names a file with the value of `--token`. */
+const secrets: ReadonlySet<string> = new Set(secretSettings);
+
 /** Adds a flag for each setting, and one for the file. */
 export function addSettings(command: Command, settings: Readonly<Record<string, string>>): Command {
-  command.option('--config <file>', 'JSON file with settings; environment variables and flags override it');
-  for (const [setting, text] of Object.entries(settings))
-    command.option(setting === 'allowUnauthenticated' ? `--${setting}` : `--${setting} <value>`, text);
+  command.option('--config <file>', 'YAML or JSON file with settings; environment variables and flags override it');
+  for (const [setting, text] of Object.entries(settings)) {
+    const value = setting === 'allowUnauthenticated' ? '' : ' <value>';
+    command.option(flagName(setting) + value, text);
+    addFormerName(command, setting, value);
+    if (secrets.has(setting)) addFileFlag(command, setting);
+  }
   return command;
 }
 
-/** File, environment and flags; later ones override earlier ones. */
-export function sourcesOf({ config, ...flags }: Flags): {
-  file?: unknown;
-  env: NodeJS.ProcessEnv;
-  flags: Readonly<Record<string, unknown>>;
-} {
-  return { ...(config !== undefined && { file: readConfigFile(config) }), env: process.env, flags };
+/** Adds the flag that names a file with the value of a setting. */
+function addFileFlag(command: Command, setting: string): void {
+  command.option(`${flagName(setting + FILE_FLAG_SUFFIX)} <file>`, `file with the value of ${flagName(setting)}`);
+}
+
+/** Flags had the settings' names. They still work, with a warning; the help omits them. */
+function addFormerName(command: Command, setting: string, value: string): void {
+  const name = flagName(setting);
+  if (name === `--${setting}`) return;
+  command.addOption(new Option(`--${setting}${value}`).hideHelp());
+  command.on(`option:${setting}`, () => console.error(`Warning: --${setting} is now ${name}.`));
+}
+
+/**
+ * File, environment and flags; later ones override earlier ones.
+ * @param flags as commander names them: `partitionSeconds` for `partition_seconds`
+ */
+export function sourcesOf({ config, ...flags }: Flags): SettingSources {
+  const settings = Object.keys({ ...instanceSettings, ...coordinatorSettings });
+  const byFlag = new Map(settings.map((setting) => [new Option(flagName(setting)).attributeName(), setting]));
+  const named = Object.entries(flags).map(([name, value]): [string, unknown] => [byFlag.get(name) ?? name, value]);
+  return { ...(config !== undefined && readConfigFile(config)), env: process.env, flags: Object.fromEntries(named) };
 }

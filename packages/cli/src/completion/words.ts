@@ -31,7 +31,7 @@ export function wordsOf(program: Command): CompletionWords {
       name: command.name(),
       description: command.description(),
       values: command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
-      options: [...command.options.filter(({ long }) => long !== undefined).map(optionWords), helpOption],
+      options: [...command.options.filter(({ hidden }) => !hidden).map(optionWords), helpOption],
     })),
   };
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { checkAccessSettings } from '@convoy/api/http/access-guard';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { isFleetName } from '../redis/keys.js';
+import { parseConfig } from '@convoy/api/configuration/config-problems';
 import { Secret } from '@convoy/api/configuration/secret';
-import { parseConfig } from './config-problems.js';
+import { mergeSettings, type SettingSources, type TextKind } from '@convoy/api/configuration/setting-sources';
 import { redisSchema } from './redis-config.js';
 
 /** Default port of a coordinator; instances start at 27182. */
@@ -39,15 +39,6 @@ const configSchema = z.strictObject({
 /** The settings of a coordinator process, frozen. Logs never show its secrets. */
 export type CoordinatorConfig = Readonly<z.output<typeof configSchema>>;
 
-/** Sources of a configuration. Flags override environment variables, which override the file. */
-export interface CoordinatorConfigSources {
-  /** The parsed JSON of the configuration file; see `readConfigFile`. */
-  readonly file?: unknown;
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Flags by the names of their settings; undefined for flags that are not set. */
-  readonly flags?: Readonly<Record<string, unknown>>;
-}
-
 /** Environment variable of each setting. */
 const environmentNames: Readonly<Record<keyof CoordinatorConfig, string>> = {
   redis: 'CONVOY_REDIS_URL',
@@ -62,47 +53,22 @@ const environmentNames: Readonly<Record<keyof CoordinatorConfig, string>> = {
   logPath: 'CONVOY_LOG_PATH',
 };
 
-/** Converts the text of an environment variable or flag to its setting's type. Invalid texts stay unchanged. */
-function typedValue(field: string, value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  if (field === 'port') return /^\d{1,5}$/.test(value) ? Number(value) : value;
-  if (field === 'allowUnauthenticated') return { true: true, false: false }[value] ?? value;
-  if (field === 'allowedHosts') return value.split(',').map((host) => host.trim());
-  return value;
-}
+/** Kinds of the settings that are no texts. */
+const textKinds: Readonly<Partial<Record<keyof CoordinatorConfig, TextKind>>> = {
+  port: 'number',
+  allowUnauthenticated: 'boolean',
+  allowedHosts: 'list',
+};
 
-function fromEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
-  const given = Object.entries(environmentNames).map(([field, name]): [string, string | undefined] => [
-    field,
-    env[name],
-  ]);
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined && value !== ''));
-}
+const settingNames = { variables: environmentNames, kinds: textKinds };
 
 /**
  * Merges file, environment and flags into one configuration.
- * @throws ConvoyError `invalidConfiguration` with the path of every invalid value, and no value
+ * @throws ConvoyError `invalidConfiguration` with the origin of every invalid value, and no value
  */
-export function parseCoordinatorConfig({
-  file = {},
-  env = {},
-  flags = {},
-}: CoordinatorConfigSources): CoordinatorConfig {
-  if (typeof file !== 'object' || file === null || Array.isArray(file)) {
-    throw new ConvoyError('invalidConfiguration', 'configuration: the file must contain one JSON object.');
-  }
-  const merged = new Map<string, unknown>(Object.entries(file));
-  const origins = new Map<string, string>();
-  for (const [field, value] of Object.entries(fromEnvironment(env))) {
-    merged.set(field, typedValue(field, value));
-    origins.set(field, environmentNames[field as keyof CoordinatorConfig]);
-  }
-  for (const [field, value] of Object.entries(flags)) {
-    if (value === undefined) continue;
-    merged.set(field, typedValue(field, value));
-    origins.set(field, `--${field}`);
-  }
-  const config = parseConfig(configSchema, Object.fromEntries(merged), (field) => origins.get(field) ?? field);
+export function parseCoordinatorConfig(sources: SettingSources): CoordinatorConfig {
+  const { values, originOf } = mergeSettings(sources, settingNames);
+  const config = parseConfig(configSchema, values, originOf);
   checkAccessSettings({ ...config, token: config.token?.reveal(), viewToken: config.viewToken?.reveal() });
   return Object.freeze(config);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Secret } from '@convoy/api/configuration/secret';
 import type { RedisSettings, RedisTopology } from '../redis/redis-settings.js';
-import { messageOfMissing, parseConfig } from './config-problems.js';
+import { messageOfMissing, parseConfig } from '@convoy/api/configuration/config-problems';
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
@@ -131,5 +131,5 @@ export const redisSchema = writtenSchema.transform((value, deps): RedisSettings 
  * @throws ConvoyError `invalidConfiguration` with the path of every invalid value, and no value
  */
 export function parseRedisSettings(value: unknown): RedisSettings {
-  return parseConfig(z.object({ redis: redisSchema }), { redis: value }, (field) => field).redis;
+  return parseConfig(z.object({ redis: redisSchema }), { redis: value }).redis;
 }

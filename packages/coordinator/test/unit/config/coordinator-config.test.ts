@@ -1,12 +1,12 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { SettingSources } from '@convoy/api/configuration/setting-sources';
 import { parseCoordinatorConfig } from '../../../src/config/coordinator-config.js';
-import type { CoordinatorConfigSources } from '../../../src/config/coordinator-config.js';
 
 const redis = 'redis://localhost';
 
-function problemsOf(sources: CoordinatorConfigSources): string {
+function problemsOf(sources: SettingSources): string {
   try {
     parseCoordinatorConfig(sources);
   } catch (error) {
@@ -54,7 +54,7 @@ describe('parseCoordinatorConfig', () => {
     for (const origin of ['fleet: must be', 'foo: unknown setting', 'CONVOY_PORT: ', '--verbosity: '])
       expect(problems).toContain(origin);
     expect(problemsOf({})).toBe('redis: is required');
-    expect(problemsOf({ file: [] })).toContain('one JSON object');
+    expect(problemsOf({ file: [] })).toContain('one object of settings');
   });
 
   it.each([

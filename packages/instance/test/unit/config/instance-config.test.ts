@@ -1,18 +1,15 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import {
-  environmentName,
-  parseInstanceConfig,
-  type InstanceConfigSources,
-} from '../../../src/config/instance-config.js';
+import type { SettingSources } from '@convoy/api/configuration/setting-sources';
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 
 const file = {
   cluster0: 'mongodb://us%40er:hidden@a:1,b:2/?replicaSet=rs',
   cluster1: 'mongodb+srv://us%40er:hidden@c.example/',
 };
 
-function failureOf(sources: InstanceConfigSources): ConvoyError {
+function failureOf(sources: SettingSources): ConvoyError {
   try {
     parseInstanceConfig(sources);
   } catch (error) {
@@ -165,13 +162,4 @@ describe('the configuration', () => {
   test('that is no object is refused', () => {
     for (const wrong of [null, [], 'text']) expect(failureOf({ file: wrong }).error).toBe('invalidConfiguration');
   });
-});
-
-test('names of the environment', () => {
-  expect(['cluster0', 'memoryBytesMax', 'partition_seconds', 'logPath'].map(environmentName)).toEqual([
-    'CONVOY_CLUSTER0',
-    'CONVOY_MEMORY_BYTES_MAX',
-    'CONVOY_PARTITION_SECONDS',
-    'CONVOY_LOG_PATH',
-  ]);
 });

@@ -1,8 +1,11 @@
 import type { z } from 'zod';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError } from '../errors/convoy-error.js';
 
 /** Maximum invalid values named in one description. */
 const PROBLEMS_NAMED_MAX = 30;
+
+/** Names the value at a path by its source, for example `--port` or `redis.host (convoy.yaml, line 3)`. */
+export type OriginOf = (path: readonly PropertyKey[]) => string;
 
 /** Message for a missing value; the schema's own message otherwise. */
 export function messageOfMissing(issue: {
@@ -12,27 +15,31 @@ export function messageOfMissing(issue: {
   return issue.code === 'invalid_type' && issue.input === undefined ? 'is required' : undefined;
 }
 
-function pathText([field, ...rest]: readonly PropertyKey[], originOf: (field: string) => string): string {
-  const inside = rest.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
-  return field === undefined ? 'configuration' : originOf(String(field)) + inside;
+/** A path inside of a setting as text: `.host`, `[1]`. */
+export function insideText(path: readonly PropertyKey[]): string {
+  return path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
 }
 
-function describeIssue(issue: z.core.$ZodIssue, originOf: (field: string) => string): string[] {
+/** Names a value by its path alone. */
+export function pathText([setting, ...inside]: readonly PropertyKey[]): string {
+  return setting === undefined ? 'configuration' : String(setting) + insideText(inside);
+}
+
+function describeIssue(issue: z.core.$ZodIssue, originOf: OriginOf): string[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `${pathText([...issue.path, key], originOf)}: unknown setting`);
+    return issue.keys.map((key) => `${originOf([...issue.path, key])}: unknown setting`);
   }
-  return [`${pathText(issue.path, originOf)}: ${issue.message}`];
+  return [`${originOf(issue.path)}: ${issue.message}`];
 }
 
 /**
  * Validates a configuration with a schema whose messages never repeat a value.
- * @param originOf name of a top-level field at the place where its value came from, for example `--port`
- * @throws ConvoyError `invalidConfiguration` with the path of every invalid value
+ * @throws ConvoyError `invalidConfiguration` with the origin of every invalid value
  */
 export function parseConfig<Schema extends z.ZodType>(
   schema: Schema,
   raw: unknown,
-  originOf: (field: string) => string,
+  originOf: OriginOf = pathText,
 ): z.output<Schema> {
   const result = schema.safeParse(raw, { error: messageOfMissing });
   if (result.success) return result.data;

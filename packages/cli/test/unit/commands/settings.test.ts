@@ -1,0 +1,40 @@
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
+import { addSettings, type Flags, instanceSettings, sourcesOf } from '@convoy/cli/commands/settings';
+
+const clusters = ['--cluster0', 'mongodb://a/', '--cluster1', 'mongodb://b/'];
+
+function parsed(...args: string[]) {
+  const command = addSettings(new Command('instance').exitOverride(), instanceSettings);
+  const { flags } = sourcesOf(command.parse([...clusters, ...args], { from: 'user' }).opts<Flags>());
+  return parseInstanceConfig({ ...(flags !== undefined && { flags }) });
+}
+
+describe('flags of settings', () => {
+  test('have dashes between words', () => {
+    expect(
+      parsed('--memory-bytes-max', '64MB', '--partition-seconds', '5', '--checkpoint-ms', '200', '--log-path', 'x'),
+    ).toMatchObject({ memoryBytesMax: 64 * 2 ** 20, partition_seconds: 5, checkpoint_ms: 200, logPath: 'x' });
+    expect(parsed('--allow-unauthenticated')).toMatchObject({ allowUnauthenticated: true });
+  });
+
+  test('take the names of settings too', () => {
+    expect(
+      parsed('--memoryBytesMax', '64MB', '--partition_seconds', '5', '--allowUnauthenticated', '--allowedHosts', 'a,b'),
+    ).toMatchObject({
+      memoryBytesMax: 64 * 2 ** 20,
+      partition_seconds: 5,
+      allowUnauthenticated: true,
+      allowedHosts: ['a', 'b'],
+    });
+  });
+
+  test('are lower case with dashes in the help, without former names', () => {
+    const help = addSettings(new Command('instance'), instanceSettings).helpInformation();
+    const flags = help.match(/--[A-Za-z0-9_-]+/g) ?? [];
+    expect(flags).toContain('--memory-bytes-max');
+    expect(flags).toContain('--token-file');
+    expect(flags.filter((flag) => !/^--[a-z0-9]+(-[a-z0-9]+)*$/.test(flag))).toEqual([]);
+  });
+});
