@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { ContractClient } from '@convoy/api/client/contract-client';
@@ -10,6 +11,7 @@ import { convoyProgram } from '../environment/fleet/convoy-program.js';
 import { follow } from '../environment/fleet/follow.js';
 import { Child } from '@convoy/testbed/process/child';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { takeStates } from './states/take-states.js';
 
 interface Picture {
   readonly file: string;
@@ -90,5 +92,7 @@ if (findChromium() === undefined) {
   console.error('Pictures need a Chromium, and there is none on the PATH. Install one or set CHROMIUM_BIN.');
   process.exitCode = 1;
 } else {
-  await takePictures(process.argv[2] ?? 'docs/images');
+  const [first, ...rest] = process.argv.slice(2);
+  if (first === '--states') await takeStates(rest[0] ?? join(tmpdir(), 'convoy-states'), rest[1]);
+  else await takePictures(first ?? 'docs/images');
 }

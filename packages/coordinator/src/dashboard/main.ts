@@ -57,15 +57,18 @@ async function readCommands(): Promise<void> {
   showActions();
 }
 
-/** The cut-over for the current data. */
+/** What to do next, for the current data. */
 function showActions(): void {
-  if (latest !== null)
-    showCutOver(cutOverView(latest, mayCommand !== false, isLive, reverseRefusal(latest, evidence)), press);
+  if (latest === null) return;
+  byId('cut-over').hidden = false;
+  const view = cutOverView(latest, mayCommand !== false, isLive, reverseRefusal(latest, evidence));
+  showCutOver(view, (action) => dialog.ask(action));
 }
 
-function press(action: ActionView): void {
-  if (action.refusal === null) dialog.ask(action);
-  else announcer.say(action.refusal);
+/** Links to the parts that the page has now. */
+function showParts(): void {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('.top nav a'))
+    link.hidden = byId(link.hash.slice(1)).hidden;
 }
 
 function showMessage(message: FleetMessage): void {
@@ -90,6 +93,7 @@ function showMessage(message: FleetMessage): void {
     commandsShown = message.commandsSent;
     void readCommands().catch(() => undefined);
   }
+  showParts();
   showLink();
   measureUpdate(started_ms);
 }
@@ -122,7 +126,7 @@ function showLink(): void {
   const age_seconds = Math.floor((performance.now() - heardAt_ms) / 1000);
   const isFresh = isLive && age_seconds < 4;
   const hears = latest?.isConnected !== false;
-  setAttribute(link, 'data-tone', isFresh && hears ? 'good' : 'bad');
+  setAttribute(link, 'data-tone', latest === null ? 'off' : isFresh && hears ? 'good' : 'bad');
   setAttribute(document.body, 'data-stale', isFresh ? null : 'yes');
   if (isFresh) setText(link, hears ? '● Live' : '▲ Live without Redis: last known values');
   else
@@ -155,9 +159,11 @@ async function readBeside(): Promise<void> {
   evidence = { ...evidence, reports: reports.reports };
   showPreflight(reports.reports);
   showActions();
-  if (history.history === null) return;
-  charts.show(history.history.points);
-  showTimeline(history.history);
+  if (history.history !== null) {
+    charts.show(history.history.points);
+    showTimeline(history.history);
+  }
+  showParts();
   measureUpdate(started_ms);
 }
 

@@ -68,6 +68,8 @@ const kinds: readonly ChartKind[] = [
   },
 ];
 
+/** A line needs two ends. */
+const pointsMin = 2;
 const height_px = 150;
 /** About the mean width of a label's characters at the axes' font size; single ones are wider. */
 const characterWidth_px = 7;
@@ -92,6 +94,7 @@ export class ChartsCard {
 
   show(points: readonly HistoryPoint[]): void {
     this.#points = points;
+    byId('charts').hidden = points.length < pointsMin;
     for (const { kind, chart, summary } of this.#charts) {
       const series = kind.series(points);
       chart.setData(dataOf(series), !this.#isZoomed);
@@ -153,7 +156,7 @@ function optionsOf({ id, title, colour, text }: ChartKind, width: number, zoomed
     stroke: ink,
     grid: { stroke: style.getPropertyValue('--rule').trim(), width: 1 },
     ticks: { show: false },
-    font: '11px system-ui',
+    font: '11px Inter, system-ui',
   };
   return {
     id: `chart-${id}`,

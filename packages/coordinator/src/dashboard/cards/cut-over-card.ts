@@ -11,12 +11,10 @@ const checkWords: Readonly<Record<CheckView['status'], string>> = {
   unknown: 'not applicable',
 };
 
-/**
- * The checklist, and the buttons with the reasons why they are disabled. Disabled buttons stay focusable, so that
- * screen readers read the reason.
- */
+/** What to do next: the command that leads on, other possible ones beside it, and the preconditions of a commit. */
 export function showCutOver(view: CutOverView, press: (action: ActionView) => void): void {
   const card = byId('cut-over');
+  setText(field(card, 'advice'), view.advice);
   setList(field(card, 'checks'), view.checks, {
     key: ({ label }) => label,
     create: ({ label }) =>
@@ -30,16 +28,12 @@ export function showCutOver(view: CutOverView, press: (action: ActionView) => vo
       ),
     update: showCheck,
   });
-  setList(field(card, 'actions'), view.actions, {
+  const shown = [...(view.primary === null ? [] : [view.primary]), ...view.secondary];
+  field(card, 'actions').hidden = shown.length === 0;
+  setList(field(card, 'actions'), shown, {
     key: ({ name }) => name,
-    create: ({ name, label }) =>
-      make(
-        'li',
-        {},
-        make('button', { type: 'button', id: `do-${name}`, 'aria-describedby': `why-${name}` }, label),
-        make('p', { class: 'why', id: `why-${name}` }),
-      ),
-    update: (element, action) => showAction(element, action, press),
+    create: ({ name, label }) => make('li', {}, make('button', { type: 'button', id: `do-${name}` }, label)),
+    update: (element, action) => showAction(element, action, action === view.primary, press),
   });
 }
 
@@ -51,17 +45,22 @@ function showCheck(element: HTMLElement, { status, detail }: CheckView): void {
   if (text) setText(text, detail);
 }
 
-function showAction(element: HTMLElement, action: ActionView, press: (action: ActionView) => void): void {
-  const [button, why] = element.children;
-  if (!(button instanceof HTMLButtonElement) || !why) return;
-  setAttribute(button, 'aria-disabled', action.refusal === null ? null : 'true');
-  setAttribute(button, 'class', action.isFinal ? 'final' : null);
-  setText(why, action.refusal ?? '');
+function showAction(
+  element: HTMLElement,
+  action: ActionView,
+  isPrimary: boolean,
+  press: (action: ActionView) => void,
+): void {
+  const button = element.firstElementChild;
+  if (!(button instanceof HTMLButtonElement)) return;
+  setAttribute(button, 'class', `${isPrimary ? 'primary' : 'quiet'}${action.isFinal ? ' final' : ''}`);
+  setText(button, action.isFinal ? `${action.label} (final) …` : isPrimary ? `${action.label} …` : action.label);
   button.onclick = () => press(action);
 }
 
 /** Each instance's reply to the last commands, newest first. */
 export function showCommands(commands: readonly CommandView[]): void {
+  byId('commands').hidden = commands.length === 0;
   setList(byId('command-list'), commands.toReversed().slice(0, 5), {
     key: ({ commandId }) => commandId,
     create: ({ name, at_ms, success, results }) => {

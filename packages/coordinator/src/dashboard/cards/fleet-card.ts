@@ -1,6 +1,7 @@
 import { byId, field, make, setAttribute, setList, setText } from '../page/dom.js';
 import type { FleetMessage } from '../message.js';
 import { fleetView, type InstanceRow } from '../views/fleet-view.js';
+import { hasBegun } from '../views/state-view.js';
 import { toneSigns } from '../views/tone.js';
 
 /** The diagram of the fleet and the table of its instances. */
@@ -9,7 +10,8 @@ export function showFleet(message: FleetMessage): void {
   const card = byId('fleet');
   setText(field(card, 'source'), view.source);
   setText(field(card, 'destination'), view.destination);
-  field(card, 'empty').hidden = view.rows.length > 0;
+  card.hidden = view.rows.length === 0;
+  byId('instances').hidden = !hasBegun(message);
   setList(field(card, 'rows'), view.rows, { key: ({ id }) => id, create: makeInstanceRow, update: updateRow });
   setList(field(card, 'destinationShards'), view.destinationShards, {
     key: (id) => id,
@@ -59,8 +61,8 @@ function updateRow(element: HTMLElement, row: InstanceRow): void {
   setText(field(element, 'id'), row.leads ? `${row.id} ★` : row.id);
   setAttribute(field(element, 'id'), 'title', row.leads ? 'leader of the fleet' : null);
   setText(field(element, 'state'), `${toneSigns[row.tone]} ${row.state}`);
-  setText(field(element, 'lag'), `lag ${row.lag}`);
-  setText(field(element, 'copied'), `${row.copied} copied`);
+  setText(field(element, 'lag'), row.lag === '–' ? '' : `lag ${row.lag}`);
+  setText(field(element, 'copied'), row.copied === '–' ? '' : `${row.copied} copied`);
   setText(field(element, 'trouble'), row.trouble === '' ? '' : `▲ ${row.trouble}`);
 }
 

@@ -26,6 +26,7 @@ export class NamespacesCard {
     });
     const reply = await this.api.read<NamespacesReply>(`/api/v1/namespaces?${query.toString()}`);
     this.#matching = reply.matching;
+    this.#card.hidden = reply.total === 0;
     setList(field(this.#card, 'rows'), reply.rows, {
       key: ({ namespace }) => namespace,
       create: makeRow,

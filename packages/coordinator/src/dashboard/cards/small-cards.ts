@@ -1,7 +1,8 @@
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { FleetMessage } from '../message.js';
-import { byId, field, make, setAttribute, setList, setText } from '../page/dom.js';
+import { byId, field, make, setList, setText } from '../page/dom.js';
 import { countText, dateTimeText } from '../views/quantity.js';
+import { hasBegun } from '../views/state-view.js';
 import { verdictOf } from '../views/verdict.js';
 import { verifierView } from '../views/verifier-view.js';
 import { warningViews } from '../views/warning-view.js';
@@ -10,8 +11,7 @@ import { warningViews } from '../views/warning-view.js';
 export function showWarnings(message: FleetMessage): void {
   const views = warningViews(message);
   const card = byId('warnings');
-  setAttribute(card, 'data-tone', views.length > 0 ? 'warning' : 'good');
-  field(card, 'none').hidden = views.length > 0;
+  card.hidden = views.length === 0;
   setText(byId('warning-count'), views.length === 0 ? '' : String(views.length));
   setList(field(card, 'list'), views, {
     key: ({ name, description }) => `${name} ${description}`,
@@ -31,29 +31,22 @@ export function showWarnings(message: FleetMessage): void {
 export function showIndexes({ progress }: FleetMessage): void {
   const card = byId('indexes');
   const builds = progress.indexBuilding;
-  setText(
-    field(card, 'indexes'),
-    builds === null ? '–' : `${countText(builds.indexesBuilt)} of ${countText(builds.totalIndexesToBuild)}`,
-  );
+  card.hidden = builds === null;
+  if (builds === null) return;
+  setText(field(card, 'indexes'), `${countText(builds.indexesBuilt)} of ${countText(builds.totalIndexesToBuild)}`);
   setText(
     field(card, 'collections'),
-    builds === null ? '–' : `${countText(builds.collectionsFinished)} of ${countText(builds.collectionsTotal)}`,
+    `${countText(builds.collectionsFinished)} of ${countText(builds.collectionsTotal)}`,
   );
-  const part =
-    builds === null || builds.totalIndexesToBuild === 0
-      ? builds === null
-        ? 0
-        : 100
-      : (builds.indexesBuilt / builds.totalIndexesToBuild) * 100;
+  const { indexesBuilt, totalIndexesToBuild } = builds;
+  const part = totalIndexesToBuild === 0 ? 100 : (indexesBuilt / totalIndexesToBuild) * 100;
   const fill = field(card, 'bar').firstElementChild;
   if (fill instanceof HTMLElement) fill.style.width = `${part}%`;
   setText(
     field(card, 'note'),
-    builds === null
-      ? 'Available once the leader has created the collections.'
-      : part >= 100
-        ? '✓ Built. Unique and TTL indexes take their final form at the commit.'
-        : 'Building on the destination.',
+    part >= 100
+      ? '✓ Built. Unique and TTL indexes take their final form at the commit.'
+      : 'Building on the destination.',
   );
 }
 
@@ -63,6 +56,7 @@ export function showVerifier(message: FleetMessage): void {
   const sides = verifierView(message);
   const verdict = verdictOf(message);
   setText(field(card, 'verdict'), sides === null ? '' : verdict.text);
+  card.hidden = !hasBegun(message);
   field(card, 'off').hidden = sides !== null;
   field(card, 'table').hidden = sides === null;
   setList(field(card, 'rows'), sides ?? [], {
@@ -89,7 +83,7 @@ const resultTones = { passed: 'good', warning: 'warning', failed: 'bad', uncheck
 export function showPreflight(reports: Readonly<Record<string, PublishedDetails['preflight']>>): void {
   const card = byId('preflight');
   const latest = Object.entries(reports).sort(([, a], [, b]) => b.at_ms - a.at_ms)[0];
-  field(card, 'none').hidden = latest !== undefined;
+  card.hidden = latest === undefined;
   if (latest === undefined) return;
   const [id, report] = latest;
   setText(

@@ -21,6 +21,7 @@ export function showState(message: FleetMessage): StateView {
   setText(field(card, 'number'), view.number);
   setText(field(card, 'numberLabel'), view.numberLabel);
   setText(field(card, 'remaining'), view.remaining);
+  field(card, 'hero').hidden = view.number === '–';
   showBar(field(card, 'bar'), view.percent);
   showFailure(field(card, 'failure'), view);
   setList(field(card, 'steps'), view.steps, {
@@ -44,6 +45,7 @@ export function showState(message: FleetMessage): StateView {
 }
 
 function showBar(bar: HTMLElement, percent: number | null): void {
+  bar.hidden = percent === null;
   setAttribute(bar, 'aria-valuenow', percent === null ? null : percent.toFixed(1));
   setAttribute(bar, 'aria-valuetext', percent === null ? 'not started' : `${percent.toFixed(1)} % copied`);
   const fill = bar.firstElementChild;

@@ -7,7 +7,7 @@ const signs: Readonly<Record<TimelineEntry['level'], string>> = { info: '•', g
 /** The timeline, newest first. */
 export function showTimeline({ timeline, entriesDropped }: History): void {
   const card = byId('timeline');
-  field(card, 'none').hidden = timeline.length > 0;
+  card.hidden = timeline.length === 0;
   setText(
     field(card, 'dropped'),
     entriesDropped === 0 ? '' : `${entriesDropped} entries in the middle are not stored.`,

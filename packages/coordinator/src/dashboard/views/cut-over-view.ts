@@ -1,5 +1,6 @@
 import type { commandStates, steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import type { CommandName } from '@convoy/api/contract/commands';
+import type { MigrationState } from '@convoy/api/contract/progress';
 import type { FleetMessage } from '../message.js';
 import { countText, durationText } from './quantity.js';
 
@@ -14,16 +15,21 @@ export interface CheckView {
 export interface ActionView {
   readonly name: CommandName;
   readonly label: string;
-  /** Why it is disabled; null when enabled. */
-  readonly refusal: string | null;
   /** Its effect, for the confirmation. */
   readonly consequence: string;
+  /** Whether there may be no way back, so that the user has to type the command's name. */
   readonly isFinal: boolean;
 }
 
 export interface CutOverView {
+  /** What to do or to wait for, or why no command is possible. */
+  readonly advice: string;
+  /** Preconditions of a commit, while one lies ahead. */
   readonly checks: readonly CheckView[];
-  readonly actions: readonly ActionView[];
+  /** The command that leads on; null when there is none now. */
+  readonly primary: ActionView | null;
+  /** Other commands that are possible now. */
+  readonly secondary: readonly ActionView[];
 }
 
 /** Maximum lag for a commit, in seconds. */
@@ -38,8 +44,45 @@ const allowed: typeof commandStates = {
   reverse: 'COMMITTED',
 };
 
+const actions: readonly ActionView[] = [
+  {
+    name: 'start',
+    label: 'Start',
+    consequence: 'Checks both clusters, then copies the data to the destination.',
+    isFinal: false,
+  },
+  { name: 'resume', label: 'Resume', consequence: 'Every instance continues from its checkpoint.', isFinal: false },
+  {
+    name: 'commit',
+    label: 'Commit',
+    consequence:
+      'Applies all remaining changes, finalizes indexes and options, then opens the destination for writes. Stop ' +
+      'the source’s writers first, unless user write blocking is on. Only a reversible migration can go back.',
+    isFinal: true,
+  },
+  {
+    name: 'pause',
+    label: 'Pause',
+    consequence:
+      'Every instance finishes its writes in flight and stores a checkpoint. The source’s oplog keeps rolling: ' +
+      'resume before it wraps.',
+    isFinal: false,
+  },
+  {
+    name: 'reverse',
+    label: 'Reverse',
+    consequence:
+      'Swaps source and destination: the former source then follows the new cluster. Works only for migrations ' +
+      'started with reversible; otherwise nothing changes.',
+    isFinal: true,
+  },
+];
+
+/** Commands that lead on. The others stop a migration or turn it round. */
+const leadingOn: readonly CommandName[] = ['start', 'resume', 'commit'];
+
 /**
- * The preconditions of a commit and the available commands.
+ * The preconditions of a commit and the possible commands.
  * @param noReverse why the committed migration cannot be reversed, if known
  */
 export function cutOverView(
@@ -48,45 +91,25 @@ export function cutOverView(
   isLive: boolean,
   noReverse: string | null = null,
 ): CutOverView {
-  const general = generalRefusal(message, mayCommand, isLive);
-  const action = (name: CommandName, label: string, consequence: string, isFinal = false): ActionView => ({
-    name,
-    label,
-    consequence,
-    isFinal,
-    refusal: general ?? refusalOf(name, message) ?? (name === 'reverse' ? noReverse : null),
-  });
+  const refusal = generalRefusal(message, mayCommand, isLive);
+  const possible =
+    refusal !== null
+      ? []
+      : actions.filter(({ name }) => isPossible(name, message) && (name !== 'reverse' || noReverse === null));
+  const primary = possible.find(({ name }) => leadingOn.includes(name)) ?? null;
   return {
-    checks: checksOf(message),
-    actions: [
-      action('start', 'Start', 'Checks both clusters, then copies the data to the destination.'),
-      action(
-        'pause',
-        'Pause',
-        'Every instance finishes its writes in flight and stores a checkpoint. The source’s oplog keeps ' +
-          'rolling: resume before it wraps.',
-      ),
-      action('resume', 'Resume', 'Every instance continues from its checkpoint.'),
-      action(
-        'commit',
-        'Commit',
-        'Applies all remaining changes, finalizes indexes and options, then opens the destination for ' +
-          'writes. Stop the source’s writers first, unless user write blocking is on. Only a reversible ' +
-          'migration can go back.',
-        true,
-      ),
-      action(
-        'reverse',
-        'Reverse',
-        'Swaps source and destination: the former source then follows the new cluster. Works only for ' +
-          'migrations started with reversible; otherwise nothing changes.',
-        true,
-      ),
-    ],
+    advice: refusal ?? adviceOf(message, noReverse),
+    checks: hasCommitAhead(message) ? checksOf(message) : [],
+    primary,
+    secondary: possible.filter((action) => action !== primary),
   };
 }
 
-function checksOf({ instances, expectedIds, progress, failure, isConnected }: FleetMessage): CheckView[] {
+function hasCommitAhead({ failure, progress: { state } }: FleetMessage): boolean {
+  return failure === null && ['RUNNING', 'PAUSED', 'COMMITTING'].includes(state);
+}
+
+function checksOf({ instances, expectedIds, progress, isConnected }: FleetMessage): CheckView[] {
   const all = Object.values(instances);
   const heard = all.filter(({ reachable }) => reachable).length;
   const wanted = Math.max(expectedIds.length, all.length);
@@ -98,29 +121,23 @@ function checksOf({ instances, expectedIds, progress, failure, isConnected }: Fl
     progress.info !== 'initializing';
   const rereads = all.reduce((sum, { stats }) => sum + (stats?.pendingRereads ?? 0), 0);
   const ready = all.filter(({ canCommit }) => canCommit).length;
-  const over = progress.state === 'COMMITTED';
   return [
-    check('No failure', failure === null, failure === null ? 'none' : failure.error),
     check('All instances send heartbeats', isConnected && wanted > 0 && heard === wanted, `${heard} of ${wanted}`),
     check(
       'All documents copied',
       copied,
       progress.percent === null ? 'not started' : `${progress.percent.toFixed(1)} %`,
     ),
-    over || lag !== null
-      ? check(`Lag at most ${lagMax_seconds} s`, over || (lag ?? 0) <= lagMax_seconds, durationText(lag ?? 0))
-      : { label: `Lag at most ${lagMax_seconds} s`, status: 'unknown', detail: 'unknown' },
+    lag === null
+      ? { label: `Lag at most ${lagMax_seconds} s`, status: 'unknown', detail: 'unknown' }
+      : check(`Lag at most ${lagMax_seconds} s`, lag <= lagMax_seconds, durationText(lag)),
     {
       label: 'Documents to re-read',
       status: progress.info === null ? 'unknown' : rereads === 0 ? 'met' : 'open',
       detail: rereads === 0 ? 'none' : `${countText(rereads)}, finished by the commit`,
     },
     verifierCheck(progress),
-    check(
-      'All instances ready',
-      over || (wanted > 0 && ready === wanted),
-      over ? 'committed' : `${ready} of ${wanted}`,
-    ),
+    check('All instances ready', wanted > 0 && ready === wanted, `${ready} of ${wanted}`),
     ...(progress.commitBlockers ?? []).map(({ instance, description }) =>
       check(`Commit waits for ${instance}`, false, description),
     ),
@@ -144,17 +161,31 @@ function generalRefusal({ isConnected, instances }: FleetMessage, mayCommand: bo
   return Object.keys(instances).length === 0 ? 'No instance has reported yet.' : null;
 }
 
-function refusalOf(name: CommandName, { failure, progress, instances }: FleetMessage): string | null {
-  const { state } = progress;
+function adviceOf({ failure, progress }: FleetMessage, noReverse: string | null): string {
   if (failure !== null) return 'The migration has failed and accepts no commands.';
+  if (progress.state === 'RUNNING' && progress.canCommit)
+    return 'Everything is ready. Stop the writers of the source, then commit.';
+  if (progress.state === 'COMMITTED' && noReverse !== null)
+    return `Point your applications to the destination. Reverse: ${noReverse}`;
+  const advices: Readonly<Record<MigrationState, string>> = {
+    INITIALIZING: 'The migration can start once every instance has connected to both clusters.',
+    IDLE: 'Start the migration.',
+    RUNNING: 'Wait: a commit is possible once every point is met.',
+    PAUSED: 'Resume before the oplog of the source wraps.',
+    COMMITTING: 'Wait: the destination opens for writes at the end of the commit.',
+    COMMITTED: 'Point your applications to the destination. A reverse swaps the clusters.',
+    REVERSING: 'Wait: the clusters change roles.',
+  };
+  return advices[progress.state];
+}
+
+function isPossible(name: CommandName, { failure, progress, instances }: FleetMessage): boolean {
+  if (failure !== null) return false;
   // A command that only some instances accepted can be repeated for the rest.
   const states = Object.values(instances).map((one) => one.state ?? '');
   const isPartlyAccepted =
     isMixed(progress) && states.includes(allowed[name]) && (name !== 'commit' || states.includes('COMMITTING'));
-  if (isPartlyAccepted) return null;
-  if (state !== allowed[name]) return `Only in ${allowed[name]}; the fleet is ${state}.`;
-  if (name === 'commit' && !progress.canCommit) return 'A commit is not possible yet: see the open points above.';
-  return null;
+  return isPartlyAccepted || (progress.state === allowed[name] && (name !== 'commit' || progress.canCommit));
 }
 
 function isMixed({ warnings }: FleetMessage['progress']): boolean {

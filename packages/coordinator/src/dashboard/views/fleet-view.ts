@@ -14,7 +14,7 @@ export interface InstanceRow {
   readonly sourceShards: string;
   readonly copyRate: string;
   readonly eventRate: string;
-  /** Rates of copied data and applied changes, with their unit. */
+  /** Rates of copied data and applied changes, with their unit; empty without a migration. */
   readonly copyFlow: string;
   readonly applyFlow: string;
   readonly isCopying: boolean;
@@ -53,8 +53,8 @@ export function fleetView({ instances, leaderId, progress }: FleetMessage): Flee
   const all = Object.values(instances);
   return {
     rows: all.map((instance) => rowOf(instance, leaderId)),
-    source: progress.directionMapping?.Source ?? 'source',
-    destination: progress.directionMapping?.Destination ?? 'destination',
+    source: progress.directionMapping?.Source ?? '',
+    destination: progress.directionMapping?.Destination ?? '',
     destinationShards: [...new Set(all.flatMap(({ stats }) => stats?.destinationShards ?? []))].sort(),
   };
 }
@@ -73,8 +73,8 @@ function rowOf(instance: InstanceView, leaderId: string | null): InstanceRow {
     sourceShards: stats?.sourceShards.join(', ') ?? instance.id,
     copyRate: byteRateText(instance.copyBytesPerSecond),
     eventRate: eventRateText(instance.eventsPerSecond),
-    copyFlow: flowText(byteRateText(instance.copyBytesPerSecond), 'copied'),
-    applyFlow: flowText(countText(instance.eventsPerSecond), 'changes/s'),
+    copyFlow: stats === null ? '' : flowText(byteRateText(instance.copyBytesPerSecond), 'copied'),
+    applyFlow: stats === null ? '' : flowText(countText(instance.eventsPerSecond), 'changes/s'),
     isCopying: (instance.copyBytesPerSecond ?? 0) > 0,
     isApplying: (instance.eventsPerSecond ?? 0) > 0,
     lag: durationText(instance.lagTimeSeconds),

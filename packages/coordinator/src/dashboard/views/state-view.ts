@@ -40,8 +40,13 @@ export function stateView(message: FleetMessage): StateView {
     ...numberOf(message),
     failure: failure === null ? null : { name: failure.error, description: failure.errorDescription },
     steps: stepsOf(message),
-    stats: statsOf(message),
+    stats: hasBegun(message) ? statsOf(message) : [],
   };
+}
+
+/** Whether there is a migration to show numbers of. */
+export function hasBegun({ instances, progress: { state } }: FleetMessage): boolean {
+  return Object.keys(instances).length > 0 && !['IDLE', 'INITIALIZING'].includes(state);
 }
 
 function toneOf(state: string): Tone {
@@ -62,7 +67,7 @@ function phaseOf({ failure, progress, instances }: FleetMessage): string {
       'run convoy cleanup.'
     );
   if (Object.keys(instances).length === 0) return 'No instance has reported yet. Start one for each source shard.';
-  if (progress.state === 'IDLE') return 'No migration is running. Start it below.';
+  if (progress.state === 'IDLE') return 'No migration is running.';
   if (progress.state === 'INITIALIZING') return 'Instances are connecting to the clusters.';
   if (progress.state === 'PAUSED') return 'Paused. The oplog keeps rolling: resume before it wraps.';
   if (progress.state === 'COMMITTED')

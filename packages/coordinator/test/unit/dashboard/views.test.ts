@@ -147,33 +147,41 @@ describe('fleet', () => {
 describe('cut-over', () => {
   const ready = { info: 'change event application', percent: 100, canCommit: true };
   const instances = { a: stagedInstance('a', { canCommit: true }), b: stagedInstance('b', { canCommit: true }) };
-  const refusals = (...of: Parameters<typeof cutOverView>) =>
-    Object.fromEntries(cutOverView(...of).actions.map(({ name, refusal }) => [name, refusal]));
+  /** The primary command and the others that are possible. */
+  const offered = (...of: Parameters<typeof cutOverView>): (string | undefined)[] => {
+    const { primary, secondary } = cutOverView(...of);
+    return [primary?.name, ...secondary.map(({ name }) => name)];
+  };
 
-  test('during the copy only pause is enabled, and other buttons explain why not', () => {
-    expect(refusals(stagedMessage(), true, true)).toEqual({
-      start: 'Only in IDLE; the fleet is RUNNING.',
-      pause: null,
-      resume: 'Only in PAUSED; the fleet is RUNNING.',
-      commit: 'A commit is not possible yet: see the open points above.',
-      reverse: 'Only in COMMITTED; the fleet is RUNNING.',
-    });
+  test.each([
+    [{ state: 'INITIALIZING' as const }, [undefined], 'connected to both clusters'],
+    [{ state: 'IDLE' as const }, ['start'], 'Start the migration.'],
+    [{}, [undefined, 'pause'], 'once every point is met'],
+    [ready, ['commit', 'pause'], 'then commit'],
+    [{ state: 'PAUSED' as const }, ['resume'], 'before the oplog of the source wraps'],
+    [{ state: 'COMMITTING' as const, canCommit: true }, [undefined], 'Wait'],
+    [{ state: 'COMMITTED' as const }, [undefined, 'reverse'], 'Point your applications to the destination'],
+    [{ state: 'REVERSING' as const }, [undefined], 'Wait'],
+  ])('%j offers only what is possible, with one primary command', (progress, names, advice) => {
+    const message = stagedMessage(progress, { instances });
+    expect(offered(message, true, true)).toEqual(names);
+    expect(cutOverView(message, true, true).advice).toContain(advice);
   });
 
-  test('a ready fleet can be committed', () => {
-    const message = stagedMessage(ready, { instances });
-    expect(refusals(message, true, true)['commit']).toBeNull();
-    expect(cutOverView(message, true, true).checks.filter(({ status }) => status === 'open')).toEqual([]);
+  test('a ready fleet has no open point, and its commit is final', () => {
+    const view = cutOverView(stagedMessage(ready, { instances }), true, true);
+    expect(view.checks.filter(({ status }) => status === 'open')).toEqual([]);
+    expect(view.primary?.isFinal).toBe(true);
+  });
+
+  test.each(['IDLE', 'COMMITTED'] as const)('%s has no points to meet', (state) => {
+    expect(cutOverView(stagedMessage({ state }), true, true).checks).toEqual([]);
   });
 
   test('a partly accepted command can be repeated', () => {
     const mixed = { a: stagedInstance('a'), b: stagedInstance('b', { state: 'PAUSED' }) };
     const message = stagedMessage({ warnings: [{ name: 'mixedStates', description: '' }] }, { instances: mixed });
-    expect(refusals(message, true, true)).toMatchObject({
-      pause: null,
-      resume: null,
-      start: 'Only in IDLE; the fleet is RUNNING.',
-    });
+    expect(offered(message, true, true)).toEqual(['resume', 'pause']);
   });
 
   test('replies list each rejection first, on its own', () => {
@@ -194,10 +202,9 @@ describe('cut-over', () => {
       { failure: { error: 'retriesExhausted' as const, errorDescription: '' } },
       'The migration has failed and accepts no commands.',
     ],
-  ])('may command %s, live %s, %j: every button gives the reason', (mayCommand, isLive, changes, refusal) => {
-    expect(
-      new Set(Object.values(refusals(stagedMessage(ready, { instances, ...changes }), mayCommand, isLive))),
-    ).toEqual(new Set([refusal]));
+  ])('may command %s, live %s, %j: no button, but the reason', (mayCommand, isLive, changes, refusal) => {
+    const message = stagedMessage(ready, { instances, ...changes });
+    expect(cutOverView(message, mayCommand, isLive)).toMatchObject({ advice: refusal, primary: null, secondary: [] });
   });
 });
 
@@ -253,9 +260,9 @@ describe('reverse', () => {
   ])('%s', (_name, progress, reports, commands, refusal) => {
     const message = stagedMessage(progress, { instances: twoShards });
     expect(reverseRefusal(message, { reports, commands })).toBe(refusal);
-    expect(cutOverView(message, true, true, refusal).actions.find(({ name }) => name === 'reverse')?.refusal).toBe(
-      refusal,
-    );
+    const { advice, secondary } = cutOverView(message, true, true, refusal);
+    expect(secondary.map(({ name }) => name)).toEqual(refusal === null ? ['reverse'] : []);
+    expect(advice).toContain(refusal ?? 'A reverse swaps the clusters.');
   });
 
   test('clusters with different numbers of shards cannot be reversed', () => {

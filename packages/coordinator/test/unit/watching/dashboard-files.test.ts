@@ -76,6 +76,6 @@ it("other rejections of the file server are the request's fault", async () => {
 });
 
 it('serves the page and its files', async () => {
-  for (const path of ['/', '/dashboard/style.css', '/dashboard/dashboard.html', '/dashboard/charts/uPlot.esm.js'])
-    expect((await ask(path)).status).toBe('200');
+  const files = ['dashboard.html', 'style.css', 'inter.woff2', 'charts/uPlot.esm.js'];
+  for (const path of ['/', ...files.map((file) => `/dashboard/${file}`)]) expect((await ask(path)).status).toBe('200');
 });

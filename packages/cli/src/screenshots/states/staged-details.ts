@@ -1,0 +1,102 @@
+import type { History } from '@convoy/api/contract/history';
+import type { PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { InstanceReport } from '@convoy/api/fleet/fleet';
+import { progressInfo } from '@convoy/api/contract/progress';
+
+const points = 120;
+const interval_ms = 60_000;
+const collections = 214;
+
+/** Details that a fleet in this state publishes; null for those that it does not have. */
+export function stagedDetails(reports: readonly InstanceReport[], now_ms: number): Partial<PublishedDetails> {
+  const [first] = reports;
+  if (first === undefined || first.state === 'IDLE' || first.state === 'INITIALIZING') return {};
+  const { collectionCopy, info } = first.progress;
+  const part = (collectionCopy?.estimatedCopiedBytes ?? 0) / (collectionCopy?.estimatedTotalBytes ?? 1);
+  const isPreparing = info === progressInfo.initializing;
+  return {
+    preflight: preflightOf(now_ms),
+    ...(isPreparing ? {} : { namespaces: namespacesOf(part * reports.length) }),
+    history: historyOf(now_ms, isPreparing ? 0 : points, collectionCopy?.estimatedTotalBytes ?? 1, part * 3, first),
+  };
+}
+
+function preflightOf(at_ms: number): PublishedDetails['preflight'] {
+  const item = (check: string, description: string): PublishedDetails['preflight']['items'][number] => ({
+    check,
+    result: 'passed',
+    error: null,
+    description,
+  });
+  return {
+    at_ms,
+    canStart: true,
+    items: [
+      item('clusters', 'cluster0 (7.0.5, 3 shards) to cluster1 (7.0.5, 4 shards).'),
+      item('options', 'The options fit the versions and topologies.'),
+      item('privileges', 'The users have all privileges.'),
+      {
+        check: 'oplogWindow',
+        result: 'warning',
+        error: null,
+        description: 'The oplog of shard1 holds 14 hours. Make it larger than the copy takes.',
+      },
+    ],
+  };
+}
+
+function namespacesOf(copied: number): PublishedDetails['namespaces'] {
+  const rows = Array.from({ length: collections }, (_, at) => {
+    const totalBytes = Math.round(3e10 / (at + 1));
+    const isDone = copied >= 1 || at > 4;
+    return {
+      namespace: `${['shop', 'billing', 'analytics'][at % 3]}.collection_${at}`,
+      totalBytes,
+      copiedBytes: isDone ? totalBytes : Math.round(totalBytes * copied),
+      copiedDocuments: Math.round(40_000 / (at + 1)),
+      partitions: { waiting: isDone ? 0 : 8, starting: 0, copying: isDone ? 0 : 1, done: 3 },
+    };
+  });
+  return { rows, others: { collections: 0, totalBytes: 0, copiedBytes: 0, copiedDocuments: 0 } };
+}
+
+function historyOf(now_ms: number, count: number, totalBytes: number, part: number, first: InstanceReport): History {
+  const began_ms = now_ms - points * interval_ms;
+  const entry = (
+    minutes: number,
+    text: string,
+    level: 'info' | 'good' | 'bad' = 'info',
+  ): History['timeline'][number] => ({
+    at_ms: began_ms + minutes * 60_000,
+    kind: 'state',
+    level,
+    text,
+  });
+  const ends: Readonly<Record<string, History['timeline']>> = {
+    COMMITTED: [entry(118, 'The commit began.'), entry(119, 'The fleet is COMMITTED.', 'good')],
+    COMMITTING: [entry(119, 'The commit began.')],
+    PAUSED: [entry(110, 'The fleet is PAUSED.')],
+    REVERSING: [entry(119, 'The reverse began.')],
+  };
+  const failed = first.failure === null ? [] : [entry(119, `${first.failure.error}: the migration failed.`, 'bad')];
+  return {
+    interval_ms,
+    points: Array.from({ length: count }, (_, at) => ({
+      at_ms: began_ms + at * interval_ms,
+      copiedBytes: Math.min(1, ((at + 1) / count) * 1.1) * part * totalBytes,
+      totalBytes,
+      copiedDocuments: at * 3_700,
+      eventsApplied: at * 1_400 + Math.round(300 * Math.sin(at / 5)),
+      lagSeconds: 3 + Math.round(2 * Math.sin(at / 3)),
+    })),
+    timeline: [
+      entry(0, 'The fleet is RUNNING.'),
+      entry(0, 'shard0 leads.'),
+      ...(count === 0 ? [] : [entry(1, 'Collections and indexes were created; the copy began.')]),
+      ...(part >= 1 ? [entry(95, 'All documents are copied.', 'good')] : []),
+      ...(ends[first.state] ?? []),
+      ...failed,
+    ],
+    entriesDropped: 0,
+  };
+}

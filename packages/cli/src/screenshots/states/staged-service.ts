@@ -1,0 +1,83 @@
+import type { PublishedDetails, DetailTopic } from '@convoy/api/fleet/published-details';
+import type { SeenReport } from '@convoy/api/fleet/fleet';
+import type { FleetDirector } from '@convoy/coordinator/director/fleet-director';
+import { aggregateProgress } from '@convoy/coordinator/progress/aggregate';
+import type { FleetSnapshot } from '@convoy/coordinator/progress/members';
+import { createCoordinatorApp } from '@convoy/coordinator/server/coordinator-app';
+import { createLogger } from '@convoy/instance/logging/logger';
+import { stagedDetails } from './staged-details.js';
+import type { StagedState } from './staged-states.js';
+
+const logger = createLogger({ verbosity: 'FATAL' });
+const silence_ms = 42_000;
+/** The tokens of a service that asks for one. */
+export const stagedTokens = { token: 'staged', viewToken: 'view' };
+
+/** The coordinator's server over a fleet that exists only as reports: the same routes, aggregation and page. */
+export class StagedService implements AsyncDisposable {
+  private constructor(
+    private readonly app: Awaited<ReturnType<typeof createCoordinatorApp>>,
+    readonly url: string,
+  ) {}
+
+  static async start(staged: StagedState): Promise<StagedService> {
+    const needsToken = staged.meets === 'viewToken' || staged.meets === 'noToken';
+    const app = await createCoordinatorApp({
+      director: directorOf(staged),
+      access: {
+        listen: '127.0.0.1',
+        allowedHosts: [],
+        allowUnauthenticated: false,
+        ...(needsToken ? stagedTokens : {}),
+      },
+      logger,
+    });
+    return new StagedService(app, await app.listen({ host: '127.0.0.1', port: 0 }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.app.close();
+  }
+}
+
+/** What the routes read of a director. */
+function directorOf(staged: StagedState): FleetDirector {
+  const snapshot = (): FleetSnapshot => snapshotOf(staged);
+  const details = stagedDetails(staged.reports, Date.now());
+  const director = {
+    watch: () => () => undefined,
+    isConnected: () => true,
+    snapshot,
+    progress: () => aggregateProgress(snapshot(), null),
+    instances: () => aggregateProgress(snapshot(), null).instances,
+    commands: () => [],
+    commandsSent: 0,
+    mismatches: () => [],
+    details: <Topic extends DetailTopic>(topic: Topic) => {
+      const found = details[topic];
+      return Promise.resolve(new Map<string, PublishedDetails[Topic]>(found === undefined ? [] : [['shard0', found]]));
+    },
+    async *namespaceDetails() {
+      await Promise.resolve();
+      if (details.namespaces !== undefined) yield details.namespaces;
+    },
+  };
+  return director as unknown as FleetDirector;
+}
+
+function snapshotOf({ reports, silent = [] }: StagedState): FleetSnapshot {
+  const now_ms = Date.now();
+  const isSilent = (id: string): boolean => silent.includes(id);
+  const seen = reports.map((report): [string, SeenReport] => [
+    report.identity.id,
+    { report, reportedAt_ms: now_ms, fresh: !isSilent(report.identity.id) },
+  ]);
+  const [first] = reports;
+  return {
+    reports: new Map(seen),
+    leader: first === undefined ? null : { id: first.identity.id, syncID: first.identity.syncID },
+    silent_ms: new Map(seen.map(([id]) => [id, isSilent(id) ? silence_ms : 200])),
+    now_ms,
+    isConnected: true,
+  };
+}
