@@ -13,7 +13,7 @@ const errorsMax = 3;
 const errorCharsMax = 2_000;
 
 /** An instance's line of the level `error` or `fatal`. */
-const isError = (line) => /^\{"level":[56]0,/.test(line);
+const isError = (line) => /^\{"level":"(?:error|fatal)",/.test(line);
 
 /**
  * The report of a failed test: its message, the logs' folder with the first failures and the last lines of each

@@ -15,10 +15,10 @@ const { failureStory } = (await import(script)) as { failureStory: (failure: Fai
 test('the report of a failed test has the first failure and the last lines of each log of its process', () => {
   const logs = new ProcessLogs();
   const log = logs.open('instance shard0');
-  log.write('{"level":30,"msg":"of another test"}\n');
+  log.write('{"level":"info","msg":"of another test"}\n');
   logs.clear();
-  log.write('{"level":50,"event":"failed","error":"writeRefused"}\n');
-  for (let n = 0; n < 100; n += 1) log.write(`{"level":30,"msg":"line ${n}"}\n`);
+  log.write('{"level":"error","event":"failed","error":"writeRefused"}\n');
+  for (let n = 0; n < 100; n += 1) log.write(`{"level":"info","msg":"line ${n}"}\n`);
   const folder = logs.keep() ?? '';
   onTestFinished(() => rmSync(folder, { recursive: true }));
 
@@ -32,9 +32,9 @@ test('the report of a failed test has the first failure and the last lines of ea
     'a.test.ts > moves all: expected 200',
     `logs: ${folder}`,
     'instance-shard0-1.log has failures:',
-    '| {"level":50,"event":"failed","error":"writeRefused"}',
+    '| {"level":"error","event":"failed","error":"writeRefused"}',
     'instance-shard0-1.log ends with:',
-    ...Array.from({ length: 15 }, (_, n) => `| {"level":30,"msg":"line ${85 + n}"}`),
+    ...Array.from({ length: 15 }, (_, n) => `| {"level":"info","msg":"line ${85 + n}"}`),
     "alone: CONVOY_TEST_SEED=7 npm test -- a.test.ts -t 'moves.*all$'",
   ]);
 });

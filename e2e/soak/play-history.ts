@@ -59,7 +59,7 @@ class LastErrors implements SoakLog {
   readonly lines: string[] = [];
 
   write(line: string): void {
-    if (!line.includes('"level":50')) return;
+    if (!line.includes('"level":"error"')) return;
     this.lines.push(line);
     if (this.lines.length > errorsKept) this.lines.shift();
   }

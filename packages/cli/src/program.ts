@@ -5,6 +5,7 @@ import { addCleanupCommands } from './commands/cleanup-command.js';
 import { addCompletionCommand } from './commands/completion-command.js';
 import { addDemoCommand } from './commands/demo-command.js';
 import { exitCodeTexts } from './commands/exit-code.js';
+import { addLogsCommand } from './commands/logs-command.js';
 import { addProbeCommand } from './commands/probe-command.js';
 import { addProcessCommands } from './commands/process-commands.js';
 import { addReportCommand } from './commands/report-command.js';
@@ -27,6 +28,7 @@ export function convoyCommand(): Command {
   addProbeCommand(program);
   addStartCommand(program);
   addServiceCommands(program);
+  addLogsCommand(program);
   addReportCommand(program);
   addVerifyCommand(program);
   addCleanupCommands(program);

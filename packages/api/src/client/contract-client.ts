@@ -6,7 +6,8 @@ import { progressSchema } from '../contract/progress.js';
 import { successReplySchema } from '../contract/reply.js';
 import type { ProgressReply, SuccessReply } from '../contract/reply.js';
 import type { StartRequestBody } from '../contract/start-request.js';
-import { PROGRESS_PATH, REPORT_PATH, commandPath } from '../http/operations.js';
+import { LOGS_PATH, PROGRESS_PATH, REPORT_PATH, commandPath } from '../http/operations.js';
+import { type FleetLogRecord, logsReplySchema } from '../contract/log-record.js';
 import { type MigrationReport, reportReplySchema } from '../contract/migration-report.js';
 import { exchangeJson } from './exchange-json.js';
 import { failureOf, progressReplySchema, readReply } from './read-reply.js';
@@ -86,6 +87,11 @@ export class ContractClient {
   /** The report of the migration; only coordinators serve it. */
   async report(call?: CallOptions): Promise<MigrationReport> {
     return (await this.#call('GET', REPORT_PATH, undefined, reportReplySchema, call)).report;
+  }
+
+  /** The last warnings and errors of all processes, oldest first; only coordinators serve them. */
+  async logs(call?: CallOptions): Promise<FleetLogRecord[]> {
+    return (await this.#call('GET', LOGS_PATH, undefined, logsReplySchema, call)).logs;
   }
 
   #command(command: CommandName, body: unknown, call: CallOptions | undefined): Promise<SuccessReply> {

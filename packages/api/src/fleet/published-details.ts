@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { historySchema } from '../contract/history.js';
+import { LOG_RECORDS_MAX, logRecordSchema } from '../contract/log-record.js';
 import { partitionCountsSchema } from './instance-stats.js';
 
 /** Maximum collections that one instance publishes. Larger and more active ones come first; the rest is summed up. */
@@ -40,14 +41,18 @@ export const preflightDetailsSchema = z.object({
     .max(100),
 });
 
+/** The last warnings and errors of an instance's log. */
+export const logsDetailsSchema = z.object({ records: z.array(logRecordSchema).max(LOG_RECORDS_MAX) });
+
 /**
  * Details that instances publish besides reports, because they are too large to send several times a second. Each
- * instance publishes its own `namespaces` and `preflight`; the leader publishes the fleet's `history`.
+ * instance publishes its own `namespaces`, `preflight` and `logs`; the leader publishes the fleet's `history`.
  */
 export const detailSchemas = {
   namespaces: namespacesDetailsSchema,
   preflight: preflightDetailsSchema,
   history: historySchema,
+  logs: logsDetailsSchema,
 };
 
 /** Topic of published details. */

@@ -26,7 +26,7 @@ function failureBehind(thrown: unknown): ConvoyError {
 /** Replies with the contract's failure body. Anything but a ConvoyError is logged and becomes `internalError`. */
 export function replyWithFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = failureBehind(thrown);
-  if (error.error === 'internalError') request.log.error({ err: thrown }, 'request failed');
+  if (error.error === 'internalError') request.log.error({ event: 'requestFailed', err: thrown }, 'request failed');
   void reply.code(error.httpStatus).type('application/json; charset=utf-8').send(failureReply(error));
 }
 

@@ -3,6 +3,7 @@ import { commandBodySchema } from '../contract/commands.js';
 import { namespaceSelectorSchema, patternSchema } from '../contract/filter.js';
 import { fleetInstanceSchema, fleetProgressSchema, instancesReplySchema } from '../contract/fleet-progress.js';
 import { reportReplySchema } from '../contract/migration-report.js';
+import { logsReplySchema } from '../contract/log-record.js';
 import { mismatchSchema } from '../contract/mismatch.js';
 import { progressSchema, verificationSideSchema, warningSchema } from '../contract/progress.js';
 import { failureReplySchema, successReplySchema } from '../contract/reply.js';
@@ -41,6 +42,7 @@ const watchingSchemas = {
   CommandsReply: commandsReplySchema,
   AccessReply: accessReplySchema,
   ReportReply: reportReplySchema,
+  LogsReply: logsReplySchema,
 };
 
 function replySchemas(scope: ProgressScope): Record<string, z.ZodType> {

@@ -28,6 +28,8 @@ export const INSTANCES_PATH = '/api/v1/instances';
 export const EVENTS_PATH = '/api/v1/events';
 /** Path of the report as JSON, on a coordinator. */
 export const REPORT_PATH = '/api/v1/report';
+/** Path of the last warnings and errors of all processes, on a coordinator. */
+export const LOGS_PATH = '/api/v1/logs';
 /** Path of the report as one HTML file, on a coordinator. */
 export const REPORT_PAGE_PATH = '/api/v1/report.html';
 
@@ -53,6 +55,7 @@ export interface Operation {
     | 'CommandsReply'
     | 'AccessReply'
     | 'ReportReply'
+    | 'LogsReply'
     | 'OpenApiDocument'
     | 'Text';
   /** Media type of the success body, unless it is JSON. */
@@ -90,6 +93,12 @@ const watchingOperations: readonly Operation[] = (
     ['preflight', 'PreflightReply', 'Results of the last preflight checks, by instance.', [503]],
     ['commands', 'CommandsReply', "The last commands sent through this process, with each instance's reply.", []],
     ['access', 'AccessReply', "Whether the request's token may send commands.", []],
+    [
+      'logs',
+      'LogsReply',
+      'The last warnings and errors in the logs of all processes, oldest first. Takes limit (at most 1000).',
+      [503],
+    ],
     [
       'report',
       'ReportReply',

@@ -40,7 +40,8 @@ function processCommand(
 async function serve(name: string, start: () => Promise<ServiceProcess>): Promise<void> {
   const signal = interruption();
   const service = await start();
-  console.log(`${name} listens on ${service.url}`);
+  // On standard output the log's own lines say it: they are JSON only.
+  if (service.logsElsewhere) console.log(`${name} listens on ${service.url}`);
   if (!signal.aborted) await once(signal, 'abort');
   // A hanging close must not keep the process alive; all durable state is safe at any instruction.
   setTimeout(() => process.exit(), closeLimit_ms).unref();

@@ -216,6 +216,14 @@ export class FleetDirector {
       yield publishDetails;
   }
 
+  /**
+   * Each instance's last warnings and errors, one instance after the other.
+   * @throws ConvoyError `redisUnavailable`
+   */
+  logDetails(): AsyncGenerator<[id: string, details: PublishedDetails['logs']]> {
+    return this.#details.each('logs', [...this.#view.reports().keys()]);
+  }
+
   /** Number of commands that this process sent. */
   get commandsSent(): number {
     return this.#commandsSent;

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import type { LogRecord } from '@convoy/api/contract/log-record';
 import { listenOn } from '@convoy/api/http/listen';
 import type { Logger } from 'pino';
 import type { CoordinatorConfig } from '../config/coordinator-config.js';
@@ -8,6 +9,8 @@ import { createCoordinatorApp } from '../server/coordinator-app.js';
 
 export interface CoordinatorProcessOptions {
   readonly logger: Logger;
+  /** The last warnings and errors of the logger. */
+  readonly recentLogs?: () => readonly LogRecord[];
   /** Stops the coordinator when aborted, like `close`. */
   readonly signal?: AbortSignal;
   readonly timings?: Partial<FleetTimings>;
@@ -36,7 +39,7 @@ export async function runCoordinator(
   config: CoordinatorConfig,
   options: CoordinatorProcessOptions,
 ): Promise<RunningCoordinator> {
-  const { logger, signal, timings } = options;
+  const { logger, signal, timings, recentLogs } = options;
   signal?.throwIfAborted();
   const director = new FleetDirector({
     redis: config.redis,
@@ -49,6 +52,7 @@ export async function runCoordinator(
     const app = await createCoordinatorApp({
       director,
       logger,
+      ...(recentLogs === undefined ? {} : { recentLogs }),
       access: { ...config, token: config.token?.reveal(), viewToken: config.viewToken?.reveal() },
     });
     await listenOn(app, config);

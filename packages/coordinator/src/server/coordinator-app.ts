@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { InstancesReply } from '@convoy/api/contract/fleet-progress';
+import type { LogRecord } from '@convoy/api/contract/log-record';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { AccessSettings } from '@convoy/api/http/access-guard';
 import { createHttpApp } from '@convoy/api/http/http-app';
@@ -11,6 +12,7 @@ import type { FleetDirector } from '../director/fleet-director.js';
 import { serveReport } from '../report/report-routes.js';
 import { cachedDetails } from '../watching/cached-details.js';
 import { DASHBOARD_PREFIXES, serveDashboard } from '../watching/dashboard-files.js';
+import { serveLogs } from '../watching/log-routes.js';
 import { serveWatching } from '../watching/watching-routes.js';
 import { CoordinatorMetrics } from './fleet-metrics.js';
 import { ProgressEvents } from './progress-events.js';
@@ -19,6 +21,8 @@ export interface CoordinatorAppOptions {
   readonly director: FleetDirector;
   readonly access: AccessSettings;
   readonly logger: Logger;
+  /** The last warnings and errors of the logger. */
+  readonly recentLogs?: () => readonly LogRecord[];
 }
 
 function serveEvents(app: FastifyInstance, events: ProgressEvents): void {
@@ -49,6 +53,7 @@ export async function createCoordinatorApp({
   director,
   access,
   logger,
+  recentLogs = () => [],
 }: CoordinatorAppOptions): Promise<FastifyInstance> {
   const metrics = new CoordinatorMetrics();
   const guarded = { ...access, openPrefixes: DASHBOARD_PREFIXES };
@@ -67,6 +72,7 @@ export async function createCoordinatorApp({
   });
   const details = cachedDetails(director);
   serveWatching(app, director, details, guarded);
+  serveLogs(app, director, recentLogs);
   serveReport(app, director, details);
   await serveDashboard(app);
   app.get(METRICS_PATH, async (request, reply): Promise<string> => {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { destination, pino, type DestinationStream, type LogFn, type Logger } from 'pino';
 import type { Verbosity } from '../config/instance-schema.js';
 import { errorText, loggedError } from './error-text.js';
+import type { RecentLogs } from './recent-logs.js';
 import { redacted, secretFields } from './redact.js';
 
 export type { Logger } from 'pino';
@@ -10,16 +11,19 @@ export interface LoggerSettings {
   verbosity: Verbosity;
   /** Folder of the log file, created when missing; standard output when left out. */
   logPath?: string | undefined;
+  /** Receives the lines too, for readers without access to this log. */
+  recent?: RecentLogs;
   /** Receives the lines instead; for tests. */
   stream?: DestinationStream;
 }
 
 /**
- * The process's log: one JSON object per line. In every line, whatever looks like a connection string, a login or a
- * password is replaced. Of an error it contains only what `loggedError` returns.
+ * The process's log: one JSON object per line, with a level in words and one event name. In every line, whatever
+ * looks like a connection string, a login or a password is replaced. Of an error it contains only what `loggedError`
+ * returns.
  */
 export function createLogger(settings: LoggerSettings): Logger {
-  const { logPath, verbosity } = settings;
+  const { logPath, verbosity, recent } = settings;
   const stream =
     settings.stream ??
     destination(
@@ -27,23 +31,34 @@ export function createLogger(settings: LoggerSettings): Logger {
         ? { dest: 1, sync: false }
         : { dest: join(logPath, 'convoy.log'), mkdir: true, sync: false },
     );
+  const streamWrite = (line: string): string => {
+    const text = redacted(line);
+    recent?.take(text);
+    return text;
+  };
   return pino(
     {
       level: verbosity.toLowerCase(),
       timestamp: pino.stdTimeFunctions.isoTime,
+      // Errors are reduced before; the default serializer would name each of them Object.
+      serializers: { err: (error: unknown) => error },
       redact: { paths: secretFields, censor: '[redacted]' },
-      formatters: { log: withoutErrors },
-      hooks: { streamWrite: redacted, logMethod: withMessage },
+      formatters: { level: (level) => ({ level }), log: loggedFields },
+      hooks: { streamWrite, logMethod: withMessage },
     },
     stream,
   );
 }
 
-/** An entry's fields; each error in them is reduced to what may be logged. */
-function withoutErrors(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
+/** Event of lines that a library writes. */
+const libraryEvent = 'library';
+
+/** An entry's event and fields; each error in them is reduced to what may be logged. */
+function loggedFields(fields: Record<string, unknown>): Record<string, unknown> {
+  const loggable = Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? loggedError(value) : value]),
   );
+  return { event: libraryEvent, ...loggable };
 }
 
 /**

@@ -10,8 +10,10 @@ import { release } from '../lifecycle/migration/release.js';
 import { createRuntime } from '../lifecycle/migration/runtime.js';
 import { SyncInstance } from '../lifecycle/sync-instance.js';
 import type { Logger } from '../logging/logger.js';
+import { RecentLogs } from '../logging/recent-logs.js';
 import { Metrics } from '../metrics/metrics.js';
 import { createInstanceServer } from '../server/instance-server.js';
+import { publishLogs } from './publish-logs.js';
 
 /** A running instance. */
 export interface RunningInstance {
@@ -25,15 +27,16 @@ const loneId = 'single';
 
 /**
  * Starts an instance: takes its identity, listens, connects to both clusters and resumes its part of a migration.
- * @param fleet connects it to its peers; closed with the instance
+ * @param options.fleet connects it to its peers; closed with the instance
+ * @param options.recentLogs receives the lines of the logger, for its peers' readers
  * @throws ConvoyError `identityTaken` while another process with the same id lives, `addressTaken`; the identity is
  *   then released
  */
 export async function runInstance(
   config: InstanceConfig,
-  options: { fleet: Fleet; logger: Logger },
+  options: { fleet: Fleet; logger: Logger; recentLogs?: RecentLogs },
 ): Promise<RunningInstance> {
-  const { fleet, logger } = options;
+  const { fleet, logger, recentLogs = new RecentLogs() } = options;
   const metrics = new Metrics({ processMetrics: true });
   const runtime = createRuntime(config, systemClock, logger, metrics);
   const id = config.id ?? loneId;
@@ -58,6 +61,8 @@ export async function runInstance(
     await fleet.leave();
     throw error;
   });
+  const ending = new AbortController();
+  const logsPublished = publishLogs(recentLogs, fleet, runtime.clock, ending.signal);
   logger.info({ event: 'listening', url, id }, 'instance listens');
   void instance.open().catch((error: unknown) => {
     const { error: name, errorDescription } = toConvoyError(error);
@@ -69,6 +74,8 @@ export async function runInstance(
     url,
     close: async () => {
       await server.close();
+      ending.abort();
+      await logsPublished;
       await instance.close();
     },
   };

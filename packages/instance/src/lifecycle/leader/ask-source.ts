@@ -84,7 +84,10 @@ async function reportOutcome(
   signal.throwIfAborted();
   if (outcome === null) return report(deps, leaderEpoch, warning, null, signal);
   const { error } = outcome;
-  deps.runtime.logger.warn({ event: warning, err: error }, 'the source was not left as it should be');
+  deps.runtime.logger.warn(
+    { event: 'sourceNotRestored', warning, err: error },
+    'the source was not left as it should be',
+  );
   await report(
     deps,
     leaderEpoch,

@@ -45,3 +45,19 @@ test('other text stays as it is', () => {
     '{"a":"https://docs/x","b":"mongodb is a database"}',
   );
 });
+
+test('a level is a word, and every line has an event', () => {
+  const text = logged((logger) => {
+    logger.warn({ event: 'retry' }, 'x');
+    logger.info('of a library');
+  });
+  expect(
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toMatchObject([
+    { level: 'warn', event: 'retry' },
+    { level: 'info', event: 'library', msg: 'of a library' },
+  ]);
+});
