@@ -65,5 +65,3 @@ export const shardingSchema = z.strictObject({
 export type Sharding = z.output<typeof shardingSchema>;
 /** One collection to shard. */
 export type ShardingEntry = z.output<typeof shardingEntrySchema>;
-/** The value of a shard key's field. */
-export type ShardKeyValue = 1 | 'hashed';

@@ -5,9 +5,6 @@ export const verificationSchema = z.strictObject({
   enabled: z.boolean().default(true).meta({ description: 'Whether the embedded verifier runs.' }),
 });
 
-/** Normalised `verification` document. */
-export type VerificationOptions = z.output<typeof verificationSchema>;
-
 /** Phases of the verifier on one cluster, from the earliest to the latest. */
 export const verificationPhases = ['not started', 'initial hashing', 'stream hashing'] as const;
 

@@ -14,11 +14,6 @@ export function compareRaw(a: RawValue, b: RawValue): number {
   return types === 0 ? compareSamePlace(a, b, place) : types;
 }
 
-/** The order of two documents of BSON bytes, field names included. */
-export function compareDocuments(a: Uint8Array, b: Uint8Array): number {
-  return compareFields(a, b, true);
-}
-
 function compareSamePlace(a: RawValue, b: RawValue, place: number): number {
   switch (place) {
     case canonical.number:
