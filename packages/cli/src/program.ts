@@ -9,6 +9,7 @@ import { addLogsCommand } from './commands/logs-command.js';
 import { addProbeCommand } from './commands/probe-command.js';
 import { addProcessCommands } from './commands/process-commands.js';
 import { addReportCommand } from './commands/report-command.js';
+import { hideSecretFlags } from './commands/secret-flags.js';
 import { addServiceCommands } from './commands/service-commands.js';
 import { addStartCommand } from './commands/start-command.js';
 import { addVerifyCommand } from './commands/verify-command.js';
@@ -22,7 +23,8 @@ export function convoyCommand(): Command {
     .helpCommand(false)
     .showHelpAfterError('(see convoy --help)')
     .configureHelp({ formatHelp: formatHelp })
-    .exitOverride();
+    .exitOverride()
+    .hook('preAction', (_program, command) => hideSecretFlags(command));
   addProcessCommands(program);
   addCheckCommand(program);
   addProbeCommand(program);

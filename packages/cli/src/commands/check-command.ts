@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { preflightLines } from '../progress-view/preflight-lines.js';
 import { exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
-import { addSettings, type Flags, instanceSettings, sourcesOf } from './settings.js';
+import { addSettings, type Flags, instanceSettings, settingFlags, sourcesOf } from './settings.js';
 import { addStartOptions, startBody, type StartOptions } from './start-options.js';
 
 /** Settings of an instance that the checks use. */
@@ -18,10 +18,7 @@ export function addCheckCommand(program: Command): void {
     .action(async (options: StartOptions & Flags & { json?: boolean }) => {
       const { parseInstanceConfig } = await import('@convoy/instance/config/instance-config');
       const { preflight } = await import('@convoy/instance/lifecycle/commands/preflight');
-      const flags = Object.fromEntries(Object.keys(checkedSettings).map((setting) => [setting, options[setting]]));
-      const config = parseInstanceConfig(
-        sourcesOf({ ...flags, ...(options.config !== undefined && { config: options.config }) }),
-      );
+      const config = parseInstanceConfig(sourcesOf(settingFlags(options, checkedSettings)));
       const report = await preflight(config, parseStartRequest(startBody(options)), interruption());
       console.log(options.json ? JSON.stringify(report) : preflightLines(report).join('\n'));
       if (!report.canStart) process.exitCode = exitCodes.failed;

@@ -5,7 +5,7 @@ import { Argument, type Command } from 'commander';
 import { cleanupLines } from '../progress-view/cleanup-lines.js';
 import { exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
-import { addSettings, type Flags, instanceSettings, sourcesOf } from './settings.js';
+import { addSettings, type Flags, instanceSettings, settingFlags, sourcesOf } from './settings.js';
 
 const { cluster0, cluster1, shards } = instanceSettings;
 const clusterSettings = { cluster0, cluster1, shards };
@@ -41,7 +41,7 @@ export function addCleanupCommands(program: Command): void {
 
 async function configOf(flags: Flags): Promise<InstanceConfig> {
   const { parseInstanceConfig } = await import('@convoy/instance/config/instance-config');
-  return parseInstanceConfig(sourcesOf(flags));
+  return parseInstanceConfig(sourcesOf(settingFlags(flags, clusterSettings)));
 }
 
 /** Shows the plan, and asks for confirmation unless `yes` is set. */

@@ -11,14 +11,13 @@ import { type ProbeReport, runProbes } from '@convoy/instance/probes/framework/r
 import { findingLine, listLines, reportLines } from '../progress-view/probe-lines.js';
 import { exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
-import { type Flags, sourcesOf } from './settings.js';
+import { type Flags, instanceSettings, settingFlags, sourcesOf } from './settings.js';
+
+const { cluster0, cluster1, shards } = instanceSettings;
 
 /** Flags of `convoy probe`. */
 export interface ProbeFlags extends Flags {
   readonly cluster: string;
-  readonly cluster0?: string;
-  readonly cluster1?: string;
-  readonly shards?: string;
   readonly only?: readonly string[];
   readonly allowDisturbing?: boolean;
   readonly record?: string;
@@ -83,13 +82,12 @@ async function tried(
  * @returns null when the cluster does not respond
  */
 async function connected(flags: ProbeFlags, signal: AbortSignal): Promise<Reached | null> {
-  const { cluster, cluster0 = cluster, cluster1 = cluster } = flags;
+  const { cluster } = flags;
   const isNamed = isClusterName(cluster);
-  const given = isNamed ? { cluster0: flags.cluster0, cluster1: flags.cluster1 } : { cluster0, cluster1 };
-  const shards = flags.shards === undefined ? {} : { shards: flags.shards };
-  const config = parseInstanceConfig(
-    sourcesOf({ ...given, ...shards, ...(flags.config !== undefined && { config: flags.config }) }),
-  );
+  const given = isNamed
+    ? settingFlags(flags, { cluster0, cluster1, shards })
+    : { ...settingFlags(flags, { shards }), cluster0: cluster, cluster1: cluster };
+  const config = parseInstanceConfig(sourcesOf(given));
   const name = isNamed ? cluster : 'cluster0';
   const login = config.shards[name];
   try {

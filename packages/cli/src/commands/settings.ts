@@ -80,6 +80,12 @@ function addFormerName(command: Command, setting: string, value: string): void {
   command.on(`option:${setting}`, () => console.error(`Warning: --${setting} is now ${name}.`));
 }
 
+/** The flags of these settings, and the file with others, among all flags of a command. */
+export function settingFlags(flags: Flags, settings: Readonly<Record<string, string>>): Flags {
+  const names = ['config', ...Object.keys(settings).flatMap((setting) => [setting, setting + FILE_FLAG_SUFFIX])];
+  return Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
+}
+
 /**
  * File, environment and flags; later ones override earlier ones.
  * @param flags as commander names them: `partitionSeconds` for `partition_seconds`

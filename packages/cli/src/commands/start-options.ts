@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { parseJson } from './json-option.js';
+import { addNamespaceOptions } from './namespace-option.js';
 
 /** Options of a start, as given by flags. */
 export interface StartOptions {
@@ -21,6 +22,7 @@ const defaultClusters = { source: 'cluster0', destination: 'cluster1' };
 
 /** Adds the flags of a start request to a command. */
 export function addStartOptions(command: Command): Command {
+  addNamespaceOptions(command);
   return command
     .option('--options-file <file>', 'JSON file with the body of a start; other flags override it', parseJsonFile)
     .option('--source <cluster>', 'name of the source cluster (cluster0)')
@@ -32,8 +34,6 @@ export function addStartOptions(command: Command): Command {
     )
     .option('--reversible', 'allow a reverse after the commit')
     .option('--no-verification', 'do not run the embedded verifier')
-    .option('--include <json>', 'includeNamespaces, as JSON or @file', parseJson)
-    .option('--exclude <json>', 'excludeNamespaces, as JSON or @file', parseJson)
     .option('--sharding <json>', 'sharding document, as JSON or @file', parseJson);
 }
 
@@ -54,17 +54,6 @@ export function startBody(options: StartOptions): StartRequestBody {
     ...(sharding && { sharding }),
     ...(!options.verification && { verification: { enabled: false } }),
   };
-}
-
-/**
- * Parses JSON from a flag: the text itself or @file.
- */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text);
-  } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
-  }
 }
 
 function parseJsonFile(path: string): Partial<StartRequestBody> {

@@ -11,7 +11,7 @@ import { ComparisonView } from '../progress-view/comparison-view.js';
 import { resultLines } from '../progress-view/verify-lines.js';
 import { verifyReport } from '../progress-view/verify-report.js';
 import { interruption } from './interruption.js';
-import { type Flags, sourcesOf } from './settings.js';
+import { type Flags, instanceSettings, settingFlags, sourcesOf } from './settings.js';
 
 /** Interval of recording the comparison's state; a killed run repeats at most that much. */
 const record_ms = 2_000;
@@ -19,12 +19,13 @@ const record_ms = 2_000;
 const shownMax = 20;
 const reportedMax = 1_000;
 
+const { cluster0, cluster1 } = instanceSettings;
+const clusterSettings = { cluster0, cluster1 };
+
 /** Flags of `convoy verify`. */
 export interface VerifyFlags extends Flags {
   readonly source: string;
   readonly destination: string;
-  readonly cluster0?: string;
-  readonly cluster1?: string;
   readonly include?: unknown;
   readonly exclude?: unknown;
   readonly shardKeys: boolean;
@@ -74,11 +75,9 @@ function requestOf(flags: VerifyFlags): ComparisonRequest {
     );
   const given =
     names === 2
-      ? { cluster0: flags.cluster0, cluster1: flags.cluster1 }
-      : { cluster0: flags.source, cluster1: flags.destination };
-  const config = parseInstanceConfig(
-    sourcesOf({ ...given, ...(flags.config !== undefined && { config: flags.config }) }),
-  );
+      ? settingFlags(flags, clusterSettings)
+      : { ...settingFlags(flags, {}), cluster0: flags.source, cluster1: flags.destination };
+  const config = parseInstanceConfig(sourcesOf(given));
   const [source, destination] = names === 2 ? [flags.source, flags.destination] : ['cluster0', 'cluster1'];
   const { includeNamespaces, excludeNamespaces } = parseStartRequest({
     source,

@@ -2,7 +2,7 @@ import { looksForProof } from '@convoy/instance/verify/compare/looks-for-proof';
 import { InvalidArgumentError, type Command } from 'commander';
 import { exitCodes } from './exit-code.js';
 import { addSettings, instanceSettings } from './settings.js';
-import { parseJson } from './start-options.js';
+import { addNamespaceOptions } from './namespace-option.js';
 import type { VerifyFlags } from './verify-clusters.js';
 
 const { cluster0, cluster1 } = instanceSettings;
@@ -13,11 +13,9 @@ const generationsDefault = 20;
 /** Adds `convoy verify`: compares two live clusters, without a running process. */
 export function addVerifyCommand(program: Command): void {
   const command = program.command('verify').description('compare two clusters, document by document');
-  addSettings(command, { cluster0, cluster1 })
+  addNamespaceOptions(addSettings(command, { cluster0, cluster1 }))
     .option('--source <cluster>', 'connection string, or cluster0 or cluster1 of the settings', 'cluster0')
     .option('--destination <cluster>', 'the same of the cluster to compare with', 'cluster1')
-    .option('--include <json>', 'includeNamespaces, as JSON or @file', parseJson)
-    .option('--exclude <json>', 'excludeNamespaces, as JSON or @file', parseJson)
     .option('--no-shard-keys', 'do not compare shard keys')
     .option(
       '--settle <seconds>',

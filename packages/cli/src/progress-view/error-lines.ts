@@ -7,7 +7,7 @@ const advice: Partial<Readonly<Record<ErrorName, string>>> = {
     'instance listens on http://127.0.0.1:27182.',
   requestTimedOut: 'Check the state with: convoy progress',
   unexpectedReply: 'Set the address of a coordinator or an instance with --url or CONVOY_URL.',
-  unauthorized: 'Set the token with --token or CONVOY_TOKEN.',
+  unauthorized: 'Set the token with --token-file or CONVOY_TOKEN.',
   fleetIncomplete: 'Start an instance for each source shard: convoy instance --id <shard> …',
   notInThisState: 'Check the state with: convoy progress',
   cannotCommit: 'Wait for it with: convoy watch',

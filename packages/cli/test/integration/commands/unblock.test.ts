@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs';
 import { MongoClient } from 'mongodb';
 import { expect, test } from 'vitest';
 import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { startReplicaSet } from '@convoy/simulator/cluster/replica-set';
 
 const password = 'secret';
@@ -21,14 +23,12 @@ test('convoy unblock allows user writes on a 7.0 cluster again', async () => {
     await root.db('admin').command({ setUserWriteBlockMode: 1, global: true });
     const write = () => shopper.db('shop').collection('orders').insertOne({});
     await expect(write()).rejects.toMatchObject({ codeName: 'UserWritesBlocked' });
-    const ended = await runConvoy(
-      'unblock',
-      'cluster0',
-      '--cluster0',
-      as('root', source),
-      '--cluster1',
-      as('root', destination),
-    );
+    using folder = ScratchFolder.create('test');
+    const files = { cluster0: folder.file('cluster0'), cluster1: folder.file('cluster1') };
+    writeFileSync(files.cluster0, as('root', source));
+    writeFileSync(files.cluster1, as('root', destination));
+    const flags = ['--cluster0-file', files.cluster0, '--cluster1-file', files.cluster1];
+    const ended = await runConvoy('unblock', 'cluster0', ...flags);
     expect(ended).toMatchObject({ code: 0, stdout: 'cluster0 accepts user writes again.\n', stderr: '' });
     await expect(write()).resolves.toMatchObject({ acknowledged: true });
   } finally {
