@@ -1,6 +1,14 @@
-import { MongoServerSelectionError } from 'mongodb';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { className, failureName, isNetworkFailure } from './failure.js';
+import { MongoAPIError, MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb';
+import { connectionCause, type ConnectionCauseKind } from '@convoy/api/connection/connection-cause';
+import { ConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
+import {
+  authenticationFailedCode,
+  className,
+  codeOf,
+  failureName,
+  isNetworkFailure,
+  unauthorizedCode,
+} from './failure.js';
 
 /** The reason why Convoy cannot connect to a cluster, in words for its operator. */
 export interface ConnectionFailure {
@@ -10,47 +18,33 @@ export interface ConnectionFailure {
   readonly cause: string;
   /** What to do, as one sentence. */
   readonly advice: string;
+  /** Whether the server answered, but is not one that Convoy can use. */
+  readonly isUnfit?: true;
 }
 
-type Explanation = Pick<ConnectionFailure, 'cause' | 'advice'>;
+type Explanation = Omit<ConnectionFailure, 'host'>;
 
-const dnsAdvice = 'Check the host names in its connection string, and the DNS of this machine.';
+/** What of a connection string explains a failure. */
+export interface LoginAndTls {
+  readonly hasLogin: boolean;
+  readonly usesTls: boolean;
+}
+
 const networkAdvice = 'Check its host and port, and the network and firewalls between this machine and the server.';
-const authorityAdvice = 'Name the authority that signed it with tlsCAFile in the connection string.';
 const tlsAdvice =
   'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not.';
 
-/** By the error code of the system, the resolver or the TLS library. */
-const explanations: Readonly<Record<string, Explanation>> = {
-  ENOTFOUND: { cause: 'the host name is unknown', advice: dnsAdvice },
-  ENODATA: { cause: 'the host name has no such DNS record', advice: dnsAdvice },
-  EAI_AGAIN: { cause: 'the DNS server does not answer', advice: dnsAdvice },
-  ECONNREFUSED: {
-    cause: 'the connection was refused',
-    advice: 'Check the port, and that the server runs and listens on this address.',
-  },
-  EHOSTUNREACH: { cause: 'there is no route to the host', advice: networkAdvice },
-  ENETUNREACH: { cause: 'there is no route to the network', advice: networkAdvice },
-  ETIMEDOUT: { cause: 'the host does not answer', advice: networkAdvice },
-  ECONNRESET: { cause: 'the connection was closed during the handshake', advice: tlsAdvice },
-  EPROTO: { cause: 'the TLS handshake failed', advice: tlsAdvice },
-  ERR_SSL_WRONG_VERSION_NUMBER: { cause: 'the server does not speak TLS', advice: tlsAdvice },
-  ERR_TLS_CERT_ALTNAME_INVALID: {
-    cause: 'the certificate is for another host name',
-    advice: 'Use the host name that the certificate has.',
-  },
-  CERT_HAS_EXPIRED: { cause: 'the certificate has expired', advice: 'Renew the certificate of the server.' },
-  DEPTH_ZERO_SELF_SIGNED_CERT: { cause: 'the certificate is self-signed', advice: authorityAdvice },
-  SELF_SIGNED_CERT_IN_CHAIN: { cause: 'the certificate was signed by an unknown authority', advice: authorityAdvice },
-  UNABLE_TO_GET_ISSUER_CERT: { cause: 'the certificate was signed by an unknown authority', advice: authorityAdvice },
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: {
-    cause: 'the certificate was signed by an unknown authority',
-    advice: authorityAdvice,
-  },
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: {
-    cause: 'the certificate was signed by an unknown authority',
-    advice: authorityAdvice,
-  },
+const advices: Readonly<Record<ConnectionCauseKind, string>> = {
+  hostName: 'Check the host names in its connection string, and the DNS of this machine.',
+  refused: 'Check the port, and that the server runs and listens on this address.',
+  network: networkAdvice,
+  closed: tlsAdvice,
+  tls: tlsAdvice,
+  authority: 'Name the authority that signed it with tlsCAFile in the connection string.',
+  certificateName: 'Use the host name that the certificate has.',
+  certificateExpired: 'Renew the certificate of the server.',
+  clientCertificate: 'Name a certificate that the server accepts with tlsCertificateKeyFile in the connection string.',
+  file: 'Check path and permissions of tlsCAFile and tlsCertificateKeyFile in the connection string.',
 };
 
 /** The driver only reports that the connection was closed; servers that require TLS close plain connections. */
@@ -60,38 +54,150 @@ const closed: Explanation = {
     'Check that the port is that of a MongoDB server, and add tls=true to the connection string if it requires TLS.',
 };
 
-/** A refused login. */
-export const loginRefused: ConnectionFailure = {
-  host: null,
+const silent: Explanation = { cause: 'the server did not answer in time', advice: networkAdvice };
+
+/** Servers without TLS wait for the rest of what they take for a message. */
+const silentTls: Explanation = { cause: 'the server did not answer the TLS handshake in time', advice: tlsAdvice };
+
+const loginRefused: Explanation = {
   cause: 'the server refused user or password (AuthenticationFailed)',
   advice:
     'Check user, password and authSource; in a connection string, percent-encode @ : / ? # [ ] and % of a ' +
     'password, as %40 for @.',
 };
 
-/**
- * Explains why Convoy could not connect to a cluster.
- * @param error as the driver or the resolver threw it
- * @returns null for anything but a network failure
- */
-export function connectionFailure(error: unknown): ConnectionFailure | null {
-  if (!isNetworkFailure(error)) return null;
-  const [host, causes] = error instanceof MongoServerSelectionError ? failedServer(error) : [null, causesOf(error)];
-  const code = causes.map(systemCode).find((found) => found !== null) ?? null;
-  const known = code === null ? undefined : explanations[code];
-  if (known !== undefined) return { host, cause: `${known.cause} (${code})`, advice: known.advice };
-  const isSilent = causes.some((cause) => className(cause) === 'MongoNetworkTimeoutError');
-  if (isSilent) return { host, cause: 'the server did not answer in time', advice: networkAdvice };
-  if (error instanceof MongoServerSelectionError && causes.length > 0) return { host, ...closed };
-  return { host, cause: code ?? failureName(error), advice: networkAdvice };
+const mechanismRefused: Explanation = {
+  cause: 'the server does not offer this way to log in (MechanismUnavailable)',
+  advice: 'Correct authMechanism in the connection string, or remove it: the server then chooses.',
+};
+
+const loginMissing: Explanation = {
+  cause: 'the server requires a login (Unauthorized)',
+  advice: 'Add user and password to the connection string: mongodb://USER:PASSWORD@HOST:PORT/?authSource=admin.',
+};
+
+/** For example a login by AWS with a password. */
+const settingsRefused: Explanation = {
+  cause: 'the MongoDB driver cannot use the connection string',
+  advice: 'Check authMechanism and the other options in it.',
+};
+
+/** UserNotFound, and AtlasError: Atlas reports a refused login by it. */
+const loginCodes: ReadonlySet<number | null> = new Set([11, authenticationFailedCode, 8000]);
+const badValueCode = 2;
+const mechanismUnavailableCode = 334;
+
+/** A cluster that cannot be reached now; trying again may help. */
+export class UnreachableClusterError extends MongoNetworkError {
+  override get name(): string {
+    return 'UnreachableClusterError';
+  }
+
+  /** @param cluster `cluster0` or `cluster1` */
+  constructor(
+    readonly cluster: string,
+    readonly failure: ConnectionFailure,
+    cause: Error,
+  ) {
+    super('a cluster cannot be reached', { cause });
+  }
+}
+
+/** A cluster that refuses the login, or is not one that Convoy can use: trying again does not help. */
+export class RefusedClusterError extends ConvoyError {
+  constructor(
+    error: ErrorName,
+    readonly cluster: string,
+    readonly failure: ConnectionFailure,
+    cause?: unknown,
+  ) {
+    super(error, unreachable(cluster, failure), cause === undefined ? {} : { cause });
+  }
 }
 
 /**
- * Which cluster cannot be reached, at which host, why, and what to do.
+ * What opening a cluster throws for a failure of the driver or the server: it names cluster, host, cause and remedy.
+ * @param host the server that was asked last; for failures that name none
+ * @returns the error itself if it is no failure to connect
+ */
+export function asConnectionError(
+  cluster: string,
+  error: unknown,
+  settings: LoginAndTls & { readonly host: string },
+): unknown {
+  if (error instanceof ConvoyError) return error;
+  const login = loginFailure(error, settings);
+  if (login !== null)
+    return new RefusedClusterError('authenticationFailed', cluster, { host: settings.host, ...login }, error);
+  const cause = connectionCause(error);
+  if (cause?.kind === 'file')
+    return new RefusedClusterError('invalidConfiguration', cluster, {
+      host: null,
+      cause: cause.text,
+      advice: advices.file,
+    });
+  if (error instanceof MongoAPIError)
+    return new RefusedClusterError('invalidConfiguration', cluster, { host: null, ...settingsRefused }, error);
+  const tooOld = incompatible(error);
+  if (tooOld !== null)
+    return new RefusedClusterError('unsupportedServerVersion', cluster, { host: settings.host, ...tooOld }, error);
+  const failure = connectionFailure(error, settings);
+  return failure === null ? error : new UnreachableClusterError(cluster, failure, error as Error);
+}
+
+function loginFailure(error: unknown, { hasLogin }: LoginAndTls): Explanation | null {
+  if (!(error instanceof MongoServerError)) return null;
+  const code = codeOf(error);
+  if (loginCodes.has(code)) return loginRefused;
+  // Servers call a mechanism that they do not know a bad value.
+  if (code === mechanismUnavailableCode || (code === badValueCode && error.hasErrorLabel('HandshakeError')))
+    return mechanismRefused;
+  return code === unauthorizedCode && !hasLogin ? loginMissing : null;
+}
+
+/** The driver connects to no server that is older than what it supports. */
+function incompatible(error: unknown): Explanation | null {
+  const description = error instanceof MongoServerSelectionError ? error.reason : undefined;
+  if (description?.compatible !== false) return null;
+  return {
+    cause: 'the server is too old',
+    advice: 'Upgrade the cluster: Convoy needs 4.4 or later.',
+    isUnfit: true,
+  };
+}
+
+/**
+ * Explains why Convoy could not connect to a cluster.
+ * @param error as the driver, the resolver or opening the cluster threw it
+ * @returns null for anything but a network failure
+ */
+export function connectionFailure(
+  error: unknown,
+  { usesTls }: Pick<LoginAndTls, 'usesTls'> = { usesTls: false },
+): ConnectionFailure | null {
+  if (error instanceof UnreachableClusterError) return error.failure;
+  if (!isNetworkFailure(error)) return null;
+  const [host, failure]: [string | null, unknown] =
+    error instanceof MongoServerSelectionError ? failedServer(error) : [null, error];
+  const cause = connectionCause(failure);
+  if (cause !== null) return { host, cause: cause.text, advice: advices[cause.kind] };
+  if (failure === null || isTimeout(failure)) return { host, ...(usesTls ? silentTls : silent) };
+  if (error instanceof MongoServerSelectionError) return { host, ...closed };
+  return { host, cause: failureName(error), advice: networkAdvice };
+}
+
+/** The cause of a failure in words, without addresses; the failure's name where it is not about a connection. */
+export function causeText(error: unknown): string {
+  return connectionFailure(error)?.cause ?? failureName(error);
+}
+
+/**
+ * Which cluster cannot be reached or used, at which host, why, and what to do.
  * @param what the cluster as the start of the sentence, for example `The source cluster0`
  */
-export function unreachable(what: string, { host, cause, advice }: ConnectionFailure): string {
-  return `${what} cannot be reached: ${host === null ? '' : `${host}: `}${cause}. ${advice}`;
+export function unreachable(what: string, { host, cause, advice, isUnfit }: ConnectionFailure): string {
+  const verb = isUnfit === true ? 'used' : 'reached';
+  return `${what} cannot be ${verb}: ${host === null ? '' : `${host}: `}${cause}. ${advice}`;
 }
 
 /** Turns a failure to connect into the ConvoyError of a command, for its user; returns every other error unchanged. */
@@ -102,19 +208,14 @@ export function asUnavailable(role: 'source' | 'destination', name: string, erro
     : new ConvoyError(`${role}Unavailable`, unreachable(`The ${role} ${name}`, failure), { cause: error });
 }
 
-/** The first server that failed, and its error. */
-function failedServer(error: MongoServerSelectionError): [string | null, Error[]] {
-  for (const [host, { error: failure }] of error.reason?.servers ?? [])
-    if (failure !== null) return [host, causesOf(failure)];
-  return [null, causesOf(error.cause)];
+/** The first server that failed, and its error; null for one that is silent. */
+function failedServer(error: MongoServerSelectionError): [string | null, Error | null] {
+  const servers = [...(error.reason?.servers ?? [])];
+  for (const [host, { error: failure }] of servers) if (failure !== null) return [host, failure];
+  const cause = error.cause instanceof Error ? error.cause : null;
+  return [cause === null ? (servers[0]?.[0] ?? null) : null, cause];
 }
 
-/** An error and its causes, the last cause last. */
-function causesOf(error: unknown): Error[] {
-  return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
-}
-
-function systemCode(error: Error): string | null {
-  const { code } = error as NodeJS.ErrnoException;
-  return typeof code === 'string' ? code : null;
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && (className(error) === 'MongoNetworkTimeoutError' || isTimeout(error.cause));
 }

@@ -12,8 +12,8 @@ import {
 } from './driver/connection-string.js';
 import type { ClusterClient, NodeClient } from './node-client.js';
 import { DriverNodeClient } from './driver/driver-node-client.js';
-import { loginRefused, unreachable } from './connection-failure.js';
-import { authenticationFailedCode, codeOf, failureName } from './failure.js';
+import { asConnectionError, connectionFailure, type LoginAndTls, RefusedClusterError } from './connection-failure.js';
+import { failureName } from './failure.js';
 import { MemberClients } from './driver/member-clients.js';
 import { directRoleRelease, probeShard } from './probe-shard.js';
 import {
@@ -22,6 +22,7 @@ import {
   readReleases,
   replicaSetId,
   shardedClusterId,
+  shardServedBy,
   type NodeKind,
   type ShardAddress,
 } from './topology.js';
@@ -58,8 +59,9 @@ interface Opening {
  * Connects to a cluster and detects its kind.
  * @param name `cluster0` or `cluster1`, for labels and descriptions
  * @param wrap wraps every client of the cluster
- * @throws ConvoyError `unsupportedTopology`, `unsupportedServerVersion`, `shardsNotReachable` (direct access only),
- * `invalidConfiguration`, `authenticationFailed`; the driver's errors if the cluster cannot be reached
+ * @throws ConvoyError `shardsNotReachable` (direct access only), and the subclass `RefusedClusterError` with
+ * `unsupportedTopology`, `unsupportedServerVersion`, `invalidConfiguration` or `authenticationFailed`;
+ * UnreachableClusterError if the cluster cannot be reached
  */
 export async function openCluster(
   name: string,
@@ -67,38 +69,77 @@ export async function openCluster(
   options: OpenClusterOptions,
   wrap: ClientWrapper = (client) => client,
 ): Promise<ClusterClient> {
-  const parts = await resolveSeeds(parseConnectionString(connectionString));
-  const opening: Opening = { name, parts, displayHost: displayHost(connectionString), options, wrap };
-  const seeds = seedClient(opening);
+  const written = parseConnectionString(connectionString);
+  const host = displayHost(connectionString);
+  const parts = await resolveSeeds(written).catch((error: unknown) => {
+    throw asConnectionError(name, error, { ...loginAndTls(written), host });
+  });
+  const opening: Opening = { name, parts, displayHost: host, options, wrap };
+  const ring = seedRing(opening);
+  const seeds = seedClient(opening, ring);
   try {
     const kind = await kindOfSeeds(opening, seeds);
     if (kind.kind === 'router') return await openSharded(opening, wrap(seeds));
+    const setName = await requireReplicaSet(opening, seeds, kind, ring.host);
     await seeds.close();
-    if (kind.kind === 'member') return await openReplicaSet(opening, kind.setName);
-    throw new ConvoyError(
-      'unsupportedTopology',
-      `${name} is a standalone server, which is not supported. Use a replica set or a sharded cluster.`,
-    );
+    return await openReplicaSet(opening, setName);
   } catch (error) {
     await seeds.close();
-    throw codeOf(error) === authenticationFailedCode
-      ? new ConvoyError('authenticationFailed', unreachable(name, loginRefused), { cause: error })
-      : error;
+    options.signal.throwIfAborted();
+    throw asConnectionError(name, error, { ...loginAndTls(parts), host: ring.host });
   }
+}
+
+function loginAndTls({ userinfo, options, srv }: ConnectionParts): LoginAndTls {
+  const tls = options.get('tls') ?? options.get('ssl');
+  return { hasLogin: userinfo !== '' || options.has('authMechanism'), usesTls: tls === null ? srv : tls === 'true' };
+}
+
+/**
+ * The name of the replica set to open. Refuses a server alone, one that belongs to a sharded cluster but is no router,
+ * and another set than the connection string names: Convoy would read or write a part of the cluster, or another one.
+ * @throws RefusedClusterError `unsupportedTopology`
+ */
+async function requireReplicaSet(
+  { name, parts, options: { signal } }: Opening,
+  seeds: NodeClient,
+  kind: Exclude<NodeKind, { kind: 'router' }>,
+  host: string,
+): Promise<string> {
+  const refuse = (cause: string, advice: string): never => {
+    throw new RefusedClusterError('unsupportedTopology', name, { host, cause, advice, isUnfit: true });
+  };
+  if (kind.kind === 'standalone')
+    return refuse('this is a standalone server', 'Use a replica set or a sharded cluster.');
+  const advice = 'Name the routers (mongos) of that cluster in the connection string.';
+  if (kind.isConfigServer) return refuse('this is a config server of a sharded cluster, not a router', advice);
+  const shard = await shardServedBy(seeds, { signal });
+  if (shard !== null) return refuse(`this is the shard ${shard} of a sharded cluster, not a router`, advice);
+  const wanted = parts.options.get('replicaSet');
+  if (wanted === null || wanted === kind.setName) return kind.setName;
+  return refuse(
+    `this is the replica set ${kind.setName}, not the one that replicaSet names`,
+    `Check the host, or set replicaSet=${kind.setName} in the connection string.`,
+  );
 }
 
 /** Options about several seeds or about discovery: they do not apply to a single address. */
 const oneAddress = { directConnection: 'true', replicaSet: null, loadBalanced: null } as const;
 
-/** A client that uses the seeds one at a time: the client of the routers, if the seeds are routers. */
-function seedClient({ name, parts, options }: Opening): NodeClient {
+/** The seeds, used one at a time. */
+function seedRing({ parts, options }: Opening): ClientRing {
   const makers = parts.hosts.map((host) => {
     const text = redirected(parts, { hosts: [host], options: oneAddress });
     return () => new MongoClient(text, clientOptions(options, parts.options));
   });
+  return new ClientRing(makers);
+}
+
+/** The client of the routers, if the seeds are routers. */
+function seedClient({ name, options }: Opening, ring: ClientRing): NodeClient {
   return new DriverNodeClient({
     label: `${name} router`,
-    ring: new ClientRing(makers),
+    ring,
     readPreference: preferenceOf(options),
     isRouter: true,
   });
@@ -236,9 +277,15 @@ async function probed(
         : ', and has the role directShardOperations there: db.getSiblingDB("admin").grantRolesToUser(USER, ' +
           '["directShardOperations"])';
     const description =
-      `Shard ${shard} cannot be read directly: ${failureName(error)}. ` + `Make it reachable and ${reading}${role}.`;
+      `Shard ${shard} cannot be read directly: ${shardFailure(error)}. ` + `Make it reachable and ${reading}${role}.`;
     throw new ConvoyError('shardsNotReachable', description, { cause: error });
   }
+}
+
+function shardFailure(error: unknown): string {
+  const failure = connectionFailure(error);
+  if (failure === null) return failureName(error);
+  return failure.host === null ? failure.cause : `${failure.host}: ${failure.cause}`;
 }
 
 function clientOf(shards: ReadonlyMap<string, NodeClient>, id: string, name: string): NodeClient {

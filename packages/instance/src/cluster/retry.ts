@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { classify, failureName } from './failure.js';
+import { causeText, UnreachableClusterError, unreachable } from './connection-failure.js';
+import { classify } from './failure.js';
 
 /** A failure before the next attempt: for warnings and metrics. */
 export interface RetryNotice {
@@ -88,7 +89,7 @@ export async function retrying<T>(
       failures += 1;
       const elapsed_ms = now_ms - failingSince_ms;
       if (elapsed_ms >= policy.limit_ms) throw exhausted(what, failures, elapsed_ms, error);
-      policy.onRetry({ what, attempt, elapsed_ms, failure: failureName(error) });
+      policy.onRetry({ what, attempt, elapsed_ms, failure: causeText(error) });
       await policy
         .sleep(Math.min(backoff_ms(policy, failures), policy.limit_ms - elapsed_ms), signal)
         .catch((reason: unknown) => {
@@ -107,8 +108,10 @@ export function retryingFor(limit_ms: number, isRetryable: (error: unknown) => b
 
 function exhausted(what: string, attempts: number, elapsed_ms: number, cause: unknown): ConvoyError {
   const minutes = Math.round(elapsed_ms / minute_ms);
+  const failed = `${what} failed ${attempts} times in ${minutes} minutes`;
   const description =
-    `${what} failed ${attempts} times in ${minutes} minutes, most recently with ${failureName(cause)}. Remove the ` +
-    'cause and resume.';
+    cause instanceof UnreachableClusterError
+      ? `${failed}. ${unreachable(cause.cluster, cause.failure)}`
+      : `${failed}, most recently: ${causeText(cause)}. Remove the cause and resume.`;
   return new ConvoyError('retriesExhausted', description, { cause });
 }

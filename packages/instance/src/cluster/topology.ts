@@ -7,7 +7,8 @@ import { codeOf, unauthorizedCode } from './failure.js';
 const oldestVersion = [4, 4, 0] as const;
 
 /** What a node reports about itself. */
-export type NodeKind = { kind: 'router' } | { kind: 'member'; setName: string } | { kind: 'standalone' };
+export type NodeKind =
+  { kind: 'router' } | { kind: 'member'; setName: string; isConfigServer: boolean } | { kind: 'standalone' };
 
 /** One shard as the router knows it. */
 export interface ShardAddress {
@@ -25,7 +26,20 @@ export async function nodeKind(client: NodeClient, options: CallOptions): Promis
   });
   if (hello['msg'] === 'isdbgrid') return { kind: 'router' };
   const setName: unknown = hello['setName'];
-  return typeof setName === 'string' ? { kind: 'member', setName } : { kind: 'standalone' };
+  if (typeof setName !== 'string') return { kind: 'standalone' };
+  return { kind: 'member', setName, isConfigServer: hello['configsvr'] !== undefined };
+}
+
+/**
+ * The id of the shard that a member of a replica set serves; null outside of a sharded cluster, and if the user may not
+ * ask.
+ */
+export async function shardServedBy(member: NodeClient, options: CallOptions): Promise<string | null> {
+  const state = await member.command('admin', { shardingState: 1 }, options).catch((error: unknown) => {
+    if (codeOf(error) === null) throw error;
+    return null;
+  });
+  return state?.['enabled'] === true ? String(state['shardName']) : null;
 }
 
 /** `hello` came with 4.4.2; earlier servers only support `isMaster`. */

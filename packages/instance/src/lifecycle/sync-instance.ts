@@ -78,11 +78,11 @@ export class SyncInstance implements ContractService {
 
   /** Why it takes none, in words that anybody may read. */
   get whyNotReady(): string {
-    if (this.#startFailure !== null)
-      return `The instance cannot start (${this.#startFailure.error}); see its progress and its log.`;
     const { refusal, waitingFor } = this.#clusters;
+    if (this.#startFailure !== null)
+      return `The instance cannot start: ${refusal ?? `${this.#startFailure.error}; see its progress and its log.`}`;
     if (refusal !== null)
-      return `${refusal}, and the other cluster has not yet shown whether the instance needs it; see the log.`;
+      return `${refusal} The instance waits for the other cluster, which shows whether it needs this one.`;
     if (waitingFor !== '') return `${waitingFor} The instance tries again.`;
     return (
       'The instance connects to both clusters and looks for the migration that it takes part in; ' +

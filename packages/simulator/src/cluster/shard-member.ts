@@ -42,6 +42,11 @@ export interface MemberOptions {
   readonly clusterAnswer?: (request: CommandRequest) => Promise<Doc> | undefined;
 }
 
+/** What a shard reports of its cluster, without its id and the versions of its collections. */
+function shardingState({ id, configServer }: MemberOptions): Doc {
+  return doc(['enabled', true], ['configServer', configServer ?? ''], ['shardName', id]);
+}
+
 /** A data-bearing node that listens on its port. */
 export class ShardMember {
   private constructor(
@@ -89,6 +94,7 @@ export class ShardMember {
       (request) => started.control?.answer(request) ?? options.clusterAnswer?.(request),
     );
     const { failPoints, parameters } = node.diagnostics;
+    if (options.kind === 'shard') node.diagnostics.addAnswers([['shardingState', () => shardingState(options)]]);
     shard.holdCommitsAt(failPoints.get('hangBeforeCommitingTxn'));
     shard.holdBuildsAt(failPoints.get('hangAfterInitializingIndexBuild'));
     if (options.kind !== 'config') options.deployment.writeBlock.members.push(shard);

@@ -83,6 +83,7 @@ export class Diagnostics {
     return [
       ['replSetGetStatus', () => replicaSetStatus(this.identity, this.lastApplied())],
       ['replSetGetConfig', () => replicaSetConfig(this.identity, this.#replicaSetId)],
+      ['shardingState', () => doc(['enabled', false])],
     ];
   }
 }

@@ -21,6 +21,11 @@ export class ClientRing {
     return (this.clients[this.position] ??= maker());
   }
 
+  /** `host:port` of the client in use. */
+  get host(): string {
+    return String(this.current().options.hosts[0]);
+  }
+
   /** Switches to the next client if the failed one is in use and the failure is the node's fault. */
   failed(client: MongoClient, error: unknown): void {
     if (client === this.clients[this.position] && losesConnection(error))

@@ -2,7 +2,8 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeAboveAll, timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
-import { classify, codeOf, failureName } from '../../cluster/failure.js';
+import { causeText } from '../../cluster/connection-failure.js';
+import { classify, codeOf } from '../../cluster/failure.js';
 import { historyLost } from '../../cluster/history-lost.js';
 import { within } from '../../cluster/within.js';
 import { parseDdlEvent } from '../../ddl/ddl-stream.js';
@@ -96,7 +97,7 @@ export async function requireAnswer(
     if (error instanceof ConvoyError || codeOf(error) !== null) throw error;
     throw new ConvoyError(
       'sourceUnavailable',
-      `${former.name} cannot be reached (${failureName(error)}), so the migration cannot be reversed now. ` +
+      `${former.name} cannot be reached: ${causeText(error)}, so the migration cannot be reversed now. ` +
         'Bring it back and send reverse again; nothing has changed.',
       { cause: error },
     );

@@ -1,5 +1,6 @@
 import type { CommandName } from '@convoy/api/contract/commands';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { UnreachableClusterError, unreachable as describe } from '../../cluster/connection-failure.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 import { refuseNewerRelease } from '../migration/release.js';
 
@@ -14,9 +15,11 @@ export function refuseRecorded(recorded: MigrationRecord, release: string): void
 
 /** The refusal of a command whose clusters are unreachable. */
 export function unreachable(name: CommandName, cause: unknown): ConvoyError {
-  return new ConvoyError(
-    'sourceUnavailable',
-    `A cluster could not be reached during ${name}; everything done so far is recorded. Send the command again.`,
-    { cause },
-  );
+  const which =
+    cause instanceof UnreachableClusterError
+      ? describe(cause.cluster, cause.failure)
+      : `A cluster could not be reached during ${name}.`;
+  return new ConvoyError('sourceUnavailable', `${which} Everything done so far is recorded. Send ${name} again.`, {
+    cause,
+  });
 }

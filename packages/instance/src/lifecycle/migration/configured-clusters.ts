@@ -1,7 +1,12 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
-import { connectionFailure, unreachable, type ConnectionFailure } from '../../cluster/connection-failure.js';
+import {
+  connectionFailure,
+  RefusedClusterError,
+  unreachable,
+  type ConnectionFailure,
+} from '../../cluster/connection-failure.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { failureName } from '../../cluster/failure.js';
 import { Metadata } from '../../store/metadata.js';
@@ -17,7 +22,7 @@ const names: readonly ClusterName[] = ['cluster1', 'cluster0'];
 export class ConfiguredClusters {
   readonly #connected = new Map<ClusterName, ClusterClient>();
   readonly #unreachable = new Map<ClusterName, ConnectionFailure>();
-  #refusal: string | null = null;
+  #refusal: { readonly cluster: ClusterName; readonly error: unknown } | null = null;
 
   constructor(
     private readonly runtime: Runtime,
@@ -39,10 +44,12 @@ export class ConfiguredClusters {
 
   /** Which clusters the instance retries, and why, for users who may see hosts. */
   get warnings(): Warning[] {
-    return [...this.#unreachable].map(([name, failure]) => ({
+    const waiting = [...this.#unreachable].map(([name, failure]) => ({
       name: 'waitingForCluster',
       description: `${unreachable(name, failure)} The instance tries again.`,
     }));
+    if (this.#refusal === null) return waiting;
+    return [{ name: 'clusterRefused', description: this.#refusalText((failure) => failure) }, ...waiting];
   }
 
   /** The same without hosts, so anybody may read it. Empty when both are reached, or nothing has failed yet. */
@@ -55,7 +62,7 @@ export class ConfiguredClusters {
    * Anybody may read it.
    */
   get refusal(): string | null {
-    return this.#refusal;
+    return this.#refusal === null ? null : this.#refusalText((failure) => ({ ...failure, host: null }));
   }
 
   /**
@@ -120,9 +127,16 @@ export class ConfiguredClusters {
     throw error;
   }
 
-  #reportRefusal(name: ClusterName, error: unknown): void {
+  /** @param shown what of a failure to show */
+  #refusalText(shown: (failure: ConnectionFailure) => ConnectionFailure): string {
+    const { cluster, error } = this.#refusal ?? { cluster: 'cluster0', error: null };
+    if (error instanceof RefusedClusterError) return unreachable(cluster, shown(error.failure));
     const reason = error instanceof ConvoyError ? error.error : failureName(error);
-    this.#refusal = `${name} refuses the connection (${reason})`;
+    return `${cluster} refuses the connection (${reason}); see the log.`;
+  }
+
+  #reportRefusal(name: ClusterName, error: unknown): void {
+    this.#refusal = { cluster: name, error };
     this.runtime.logger.error(
       { event: 'clusterRefused', cluster: name, err: error },
       'a cluster refuses the connection; the instance starts only if the other cluster no longer needs it',

@@ -150,11 +150,7 @@ function refusalText({ code, codeName }: Record<string, unknown>): string {
 async function answered(server: Server, command: Document, signal: AbortSignal): Promise<Document> {
   const reply = await server.answer('admin', command, { signal });
   if (reply['ok'] === 1) return reply;
-  if (reply['code'] === authenticationFailed)
-    throw new ConvoyError(
-      'permissionMissing',
-      `The login is refused: ${refusalText(reply)}. Check user, password and authSource.`,
-    );
+  if (reply['code'] === authenticationFailed) throw new ConvoyError('authenticationFailed');
   throw new ConvoyError(
     'permissionMissing',
     `The login may not ${Object.keys(command)[0] ?? ''}. Grant it, for example by the role clusterMonitor.`,

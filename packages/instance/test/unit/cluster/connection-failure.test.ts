@@ -116,7 +116,7 @@ describe('a login that is refused', () => {
     expect(await failureOf(router.connectionString)).toMatchObject({
       error: 'authenticationFailed',
       errorDescription:
-        'cluster0 cannot be reached: the server refused user or password (AuthenticationFailed). ' +
+        `cluster0 cannot be reached: ${router.host}: the server refused user or password (AuthenticationFailed). ` +
         'Check user, password and authSource; in a connection string, percent-encode @ : / ? # [ ] and % of a ' +
         'password, as %40 for @.',
     });

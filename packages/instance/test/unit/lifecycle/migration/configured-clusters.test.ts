@@ -139,7 +139,7 @@ describe('one that refuses while the other one is away', () => {
   });
 
   it('is reported at once, and ends the start when the other one needs it', async () => {
-    expect(clusters.refusal).toBe('cluster0 refuses the connection (AuthenticationFailed (18))');
+    expect(clusters.refusal).toBe('cluster0 refuses the connection (AuthenticationFailed (18)); see the log.');
     expect(logged).toEqual([['clusterRefused', 'cluster0']]);
     comeBack();
     await expect(opened).rejects.toBe(refused);

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
+import { asUnavailable } from '@convoy/instance/cluster/connection-failure';
+import { openCluster } from '@convoy/instance/cluster/open-cluster';
+import { mistakes, type Places, startPlaces, unreadable } from './mistakes.js';
+
+let places: Places;
+
+beforeAll(async () => {
+  places = await startPlaces();
+});
+
+afterAll(() => places.close());
+
+/** A destination that no check asks, since the source comes first. */
+const cluster1 = 'mongodb://127.0.0.1:1/';
+
+const withoutHosts = (text: string): string => text.trim().replaceAll(/127\.0\.0\.1:\d+/g, 'HOST');
+
+/** Network failures name the role of the cluster, since a command was about both. */
+const start = (error: string): string => (error.endsWith('Unavailable') ? 'The source cluster0' : 'cluster0');
+
+describe('a mistake in a connection string', () => {
+  it.concurrent.each(mistakes)('is explained by the client: $name', async ({ connectionString, error, sentence }) => {
+    const opening = openCluster('cluster0', connectionString(places), {
+      direct: false,
+      signal: new AbortController().signal,
+    });
+    const thrown = await opening.then(
+      () => null,
+      (failure: unknown) => asUnavailable('source', 'cluster0', failure) as Error,
+    );
+    expect(withoutHosts(thrown?.message ?? 'no failure')).toBe(`${error}: ${start(error)} cannot be ${sentence}`);
+  });
+
+  it.concurrent.each(mistakes)('is explained by convoy check: $name', async ({ connectionString, error, sentence }) => {
+    const checked = await runConvoy('check', '--cluster0', connectionString(places), '--cluster1', cluster1);
+    expect(checked).toMatchObject({ code: 1, stdout: '' });
+    expect(withoutHosts(checked.stderr)).toBe(`${error}: ${start(error)} cannot be ${sentence}`);
+  });
+
+  it.concurrent.each(unreadable)(
+    'is refused before anything connects: %s',
+    async (_name, connectionString, problem) => {
+      const checked = await runConvoy('check', '--cluster0', connectionString, '--cluster1', cluster1);
+      expect(checked).toMatchObject({ code: 1, stderr: `invalidConfiguration: --cluster0: ${problem}\n` });
+    },
+  );
+});
+
+describe('other commands explain it in the same words', () => {
+  const refused = (what: string): string =>
+    `${what} cannot be reached: HOST: the connection was refused (ECONNREFUSED). Check the port, and that the server ` +
+    'runs and listens on this address.';
+
+  it.concurrent.each([
+    [
+      'verify',
+      () => ['--source', to(places.refusing), '--destination', cluster1],
+      'sourceUnavailable: The source cluster0',
+    ],
+    ['probe', () => ['--cluster', to(places.refusing)], 'The cluster'],
+  ])('convoy %s', async (name, args, what) => {
+    const { stderr, code } = await runConvoy(name, ...args());
+    expect(code).not.toBe(0);
+    expect(withoutHosts(stderr)).toBe(refused(what));
+  });
+
+  it('convoy probe, of a refused login', async () => {
+    const { stderr } = await runConvoy(
+      'probe',
+      '--cluster',
+      `mongodb://migrator:wrong@${places.router}/?authSource=admin`,
+    );
+    expect(stderr).toBe(
+      'authenticationFailed: A cluster rejected the user or password of its connection string. Correct them, and ' +
+        'percent-encode special characters.\n',
+    );
+  });
+});
+
+function to(host: string): string {
+  return `mongodb://${host}/?serverSelectionTimeoutMS=2000`;
+}
