@@ -15,8 +15,8 @@ COPY --from=build --chown=root:root /convoy/packages ./packages
 COPY package.json LICENSE NOTICE ./
 USER node
 EXPOSE 27180 27182
-# Of whichever service runs: health paths ask for no token. A command that serves nothing has no health of its own.
+# Of whichever service runs: health paths ask for no token. A command that serves nothing has no health of its own. With CONVOY_TLS it asks by TLS.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.CONVOY_HEALTH_PORT || 27182) + '/healthz').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "require(process.env.CONVOY_TLS ? 'https' : 'http').get({ host: '127.0.0.1', port: process.env.CONVOY_HEALTH_PORT || 27182, path: '/healthz', rejectUnauthorized: false }, (reply) => process.exit(reply.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 ENTRYPOINT ["convoy"]
 CMD ["--help"]

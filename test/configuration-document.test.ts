@@ -78,6 +78,7 @@ describe('docs/configuration.md, coordinator', () => {
       token: 'word',
       viewToken: 'other',
       allowUnauthenticated: 'true',
+      tls: '{"certFile":"a","keyFile":"b"}',
       verbosity: 'WARN',
       logPath: 'logs',
     };

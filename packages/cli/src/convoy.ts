@@ -9,6 +9,9 @@ import { errorLines } from './progress-view/error-lines.js';
 // Node.js would print an uncaught error with all its fields, even document values.
 process.on('uncaughtException', (error) => void report(error).then((code) => process.exit(code)));
 
+/** The service gave no reply. */
+const unreachableErrors = ['instanceUnreachable', 'requestTimedOut', 'tlsFailed'];
+
 try {
   await convoyCommand().parseAsync();
 } catch (error) {
@@ -22,7 +25,7 @@ async function report(error: unknown): Promise<number> {
     return exitCodes.interrupted;
   if (error instanceof ConvoyError) {
     console.error(errorLines(error).join('\n'));
-    return ['instanceUnreachable', 'requestTimedOut'].includes(error.error) ? exitCodes.unreachable : exitCodes.failed;
+    return unreachableErrors.includes(error.error) ? exitCodes.unreachable : exitCodes.failed;
   }
   if (error instanceof NotInTime) {
     console.error(error.message);

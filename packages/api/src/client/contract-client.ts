@@ -9,7 +9,7 @@ import type { StartRequestBody } from '../contract/start-request.js';
 import { LOGS_PATH, PROGRESS_PATH, REPORT_PATH, commandPath } from '../http/operations.js';
 import { type FleetLogRecord, logsReplySchema } from '../contract/log-record.js';
 import { type MigrationReport, reportReplySchema } from '../contract/migration-report.js';
-import { exchangeJson } from './exchange-json.js';
+import { exchangeJson, type ClientTrust } from './exchange-json.js';
 import { failureOf, progressReplySchema, readReply } from './read-reply.js';
 
 /**
@@ -22,6 +22,8 @@ const TIMEOUT_MS_DEFAULT = 45_000;
 export interface ContractClientOptions {
   /** Bearer token, sent with every call. */
   readonly token?: string;
+  /** For `https:` addresses. */
+  readonly trust?: ClientTrust;
   /** Time limit of one call in milliseconds; 45 seconds when left out. */
   readonly timeout_ms?: number;
 }
@@ -35,17 +37,19 @@ export interface CallOptions {
 /**
  * Client of an instance's or a coordinator's API.
  * Every method resolves with the reply's body. It rejects with the ConvoyError that the failure body names, or with
- * `requestTimedOut`, `instanceUnreachable` or `unexpectedReply`. The client never retries.
+ * `requestTimedOut`, `instanceUnreachable`, `tlsFailed` or `unexpectedReply`. The client never retries.
  */
 export class ContractClient {
   readonly #baseUrl: string;
   readonly #token: string | undefined;
+  readonly #trust: ClientTrust;
   readonly #timeout_ms: number;
 
   /** @param baseUrl scheme, host and port, for example `http://127.0.0.1:27182` */
   constructor(baseUrl: string, options: ContractClientOptions = {}) {
     this.#baseUrl = baseUrl.replace(/\/+$/, '');
     this.#token = options.token;
+    this.#trust = options.trust ?? {};
     this.#timeout_ms = options.timeout_ms ?? TIMEOUT_MS_DEFAULT;
   }
 
@@ -110,6 +114,7 @@ export class ContractClient {
       url: this.#baseUrl + path,
       body,
       token: this.#token,
+      trust: this.#trust,
       timeout_ms: this.#timeout_ms,
       signal: call.signal,
     });

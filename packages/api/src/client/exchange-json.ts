@@ -1,7 +1,19 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { ConvoyError } from '../errors/convoy-error.js';
+import { tlsProblem } from './tls-problem.js';
 
 /** Maximum size of a reply. A fleet of a thousand instances needs less than 1 MiB. */
 const REPLY_BYTES_MAX = 16 * 1024 * 1024;
+
+/** What a client needs for a service with TLS, as PEM. */
+export interface ClientTrust {
+  /** CA of the service's certificate; those that Node.js knows when left out. */
+  readonly ca?: string;
+  /** Certificate and key of the client, for services that ask for one. */
+  readonly cert?: string;
+  readonly key?: string;
+}
 
 /** One HTTP request with a JSON body. */
 export interface JsonExchange {
@@ -10,30 +22,37 @@ export interface JsonExchange {
   /** Sent as JSON; no body when undefined. */
   readonly body: unknown;
   readonly token: string | undefined;
+  readonly trust: ClientTrust;
   readonly timeout_ms: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Redirects fail, since they would send the token to another address. */
-function requestInit(exchange: JsonExchange, signal: AbortSignal): RequestInit {
-  return {
-    method: exchange.method,
-    redirect: 'error',
-    signal,
-    headers: {
-      accept: 'application/json',
-      ...(exchange.body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(exchange.token === undefined ? {} : { authorization: `Bearer ${exchange.token}` }),
-    },
-    ...(exchange.body === undefined ? {} : { body: JSON.stringify(exchange.body) }),
+/** Sends the request; resolves with the reply's head, and rejects when the connection fails. */
+function send(exchange: JsonExchange, signal: AbortSignal): Promise<IncomingMessage> {
+  const { method, body, token, trust } = exchange;
+  const url = new URL(exchange.url);
+  const text = body === undefined ? '' : JSON.stringify(body);
+  const headers = {
+    accept: 'application/json',
+    ...(body === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
+  return new Promise((resolve, reject) => {
+    const sent =
+      url.protocol === 'https:'
+        ? httpsRequest(url, { method, headers, signal, ...trust })
+        : httpRequest(url, { method, headers, signal });
+    sent.once('response', resolve).once('error', reject).end(text);
+  });
 }
 
-async function readText(response: Response): Promise<string> {
+async function readText(response: IncomingMessage): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of response) {
     const part = chunk as Uint8Array;
     bytes += part.byteLength;
     if (bytes > REPLY_BYTES_MAX)
@@ -43,17 +62,26 @@ async function readText(response: Response): Promise<string> {
   return text + decoder.decode();
 }
 
+/** A redirect fails: it would send the token to another address. */
+async function exchangeText(exchange: JsonExchange, signal: AbortSignal): Promise<string> {
+  const response = await send(exchange, signal);
+  const { statusCode = 0 } = response;
+  if (statusCode < 300 || statusCode > 399) return readText(response);
+  response.destroy();
+  throw new ConvoyError('instanceUnreachable', `The address redirects (HTTP ${statusCode}). Set the final address.`);
+}
+
 /**
  * Sends one request and returns the JSON value of its reply, whatever its status.
- * @throws ConvoyError `requestTimedOut`, `instanceUnreachable`, or `unexpectedReply` when the reply is not JSON; the
- * reason of `signal` when it was aborted
+ * @throws ConvoyError `requestTimedOut`, `instanceUnreachable`, `tlsFailed`, or `unexpectedReply` when the reply is not
+ * JSON; the reason of `signal` when it was aborted
  */
 export async function exchangeJson(exchange: JsonExchange): Promise<unknown> {
   const timeLimit = AbortSignal.timeout(exchange.timeout_ms);
   const signal = exchange.signal === undefined ? timeLimit : AbortSignal.any([timeLimit, exchange.signal]);
   let text: string;
   try {
-    text = await readText(await fetch(exchange.url, requestInit(exchange, signal)));
+    text = await exchangeText(exchange, signal);
   } catch (cause) {
     if (cause instanceof ConvoyError) throw cause;
     exchange.signal?.throwIfAborted();
@@ -64,7 +92,8 @@ export async function exchangeJson(exchange: JsonExchange): Promise<unknown> {
         { cause },
       );
     }
-    throw new ConvoyError('instanceUnreachable', undefined, { cause });
+    const problem = tlsProblem(cause, /^https:/i.test(exchange.url));
+    throw new ConvoyError(problem === undefined ? 'instanceUnreachable' : 'tlsFailed', problem, { cause });
   }
   try {
     return JSON.parse(text) as unknown;

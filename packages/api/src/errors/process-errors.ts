@@ -18,6 +18,11 @@ export const availabilityErrors = {
     retry: 'automatic',
     sentence: 'The address did not accept the request. Check that the process runs and listens there.',
   },
+  tlsFailed: {
+    httpStatus: 503,
+    retry: 'afterChange',
+    sentence: 'The client and the service do not agree on TLS. Check the address and both certificates.',
+  },
   unexpectedReply: {
     httpStatus: 503,
     retry: 'afterChange',

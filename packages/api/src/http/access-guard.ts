@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { TLSSocket } from 'node:tls';
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
+import type { TlsSettings } from '../configuration/tls-settings.js';
 import { ConvoyError } from '../errors/convoy-error.js';
 import { isLoopbackAddress, isLoopbackHost, splitHost } from './listen-address.js';
 import { HEALTH_PATH, READY_PATH } from './operations.js';
@@ -18,6 +20,8 @@ export interface AccessSettings {
   readonly openPrefixes?: readonly string[];
   /** Allows an address beyond the local host without a token. */
   readonly allowUnauthenticated: boolean;
+  /** Serves by TLS. With a CA for client certificates, every request needs one, besides the token. */
+  readonly tls?: TlsSettings | undefined;
 }
 
 /** Container probes call under the container's address and without a token; these paths reveal nothing. */
@@ -82,10 +86,20 @@ function sentToken(request: FastifyRequest): string {
   return /^bearer +(?<token>\S+) *$/i.exec(request.headers.authorization ?? '')?.groups?.['token'] ?? '';
 }
 
+function needsCertificate({ tls }: AccessSettings): boolean {
+  return tls?.clientCaFile !== undefined;
+}
+
+function checkCertificate(request: FastifyRequest, settings: AccessSettings): void {
+  const { socket } = request.raw;
+  if (!needsCertificate(settings) || (socket instanceof TLSSocket && socket.authorized)) return;
+  throw new ConvoyError('unauthorized', 'The request needs a client certificate that the CA of this service signed.');
+}
+
 function checkToken(request: FastifyRequest, settings: AccessSettings): void {
   const { token, viewToken } = settings;
   if (token === undefined) {
-    if (settings.allowUnauthenticated || isLoopbackAddress(request.ip)) return;
+    if (needsCertificate(settings) || settings.allowUnauthenticated || isLoopbackAddress(request.ip)) return;
     throw new ConvoyError('unauthorized');
   }
   const sent = sentToken(request);
@@ -109,11 +123,24 @@ export function checkAccessSettings(settings: AccessSettings): void {
     throw new ConvoyError('invalidConfiguration', 'viewToken: needs a different token that may send commands');
   }
   if (settings.token === '') throw new ConvoyError('invalidConfiguration', 'token: must not be empty');
-  if (isLoopbackHost(settings.listen) || settings.token !== undefined || settings.allowUnauthenticated) return;
+  if (isLoopbackHost(settings.listen) || settings.token !== undefined) return;
+  if (needsCertificate(settings) || settings.allowUnauthenticated) return;
   throw new ConvoyError(
     'invalidConfiguration',
     'listen: an address beyond the local host needs a token or allowUnauthenticated',
   );
+}
+
+/** Logs what others can do with an API that listens beyond the local host. */
+export function logExposure(settings: AccessSettings, logger: FastifyBaseLogger): void {
+  if (isLoopbackHost(settings.listen)) return;
+  if (settings.token === undefined && !needsCertificate(settings))
+    logger.warn({ event: 'apiUnprotected' }, 'whoever reaches the API commands it: set a token');
+  if (settings.tls === undefined)
+    logger.warn(
+      { event: 'apiNotEncrypted' },
+      'the API has no TLS, so tokens travel in plain text: set tls, or use a proxy',
+    );
 }
 
 /**
@@ -129,7 +156,10 @@ export function useAccessGuard(app: FastifyInstance, settings: AccessSettings): 
         checkHost(request, settings);
         checkOrigin(request, settings);
         checkSite(request, settings);
-        if (!isOpen(request, settings)) checkToken(request, settings);
+        if (!isOpen(request, settings)) {
+          checkCertificate(request, settings);
+          checkToken(request, settings);
+        }
       }
       done();
     } catch (error) {

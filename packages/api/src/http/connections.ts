@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { failureReply } from '../contract/reply.js';
 import { ConvoyError } from '../errors/convoy-error.js';
 
@@ -39,6 +40,10 @@ function isOwed(exchange: Exchange | undefined): boolean {
   return exchange?.request.complete === true && !exchange.response.writableFinished;
 }
 
+function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
 /**
  * The connections of one server. Clients that send nothing, or half a request, never block others: they make room, the
  * oldest first.
@@ -47,6 +52,8 @@ export class Connections {
   readonly #limits: ConnectionLimits;
   /** In the order of arrival, each with its last request. */
   readonly #exchanges = new Map<Socket, Exchange | undefined>();
+  /** Connections of a TLS server by their peer, until their handshake is complete. */
+  readonly #handshakes = new Map<string, Socket>();
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
@@ -55,6 +62,12 @@ export class Connections {
   /** Watches the connections of a server; call it before the server listens. */
   watch(server: Server): void {
     server.on('connection', (socket) => this.#add(socket));
+    // A TLS server's requests name the encrypted socket, which replaces the bare one.
+    server.on('secureConnection', (socket: TLSSocket) => {
+      const bare = this.#handshakes.get(peerOf(socket));
+      if (bare !== undefined) this.#exchanges.delete(bare);
+      this.#add(socket);
+    });
     server.prependListener('request', (request, response) => {
       if (this.#exchanges.has(request.socket)) this.#exchanges.set(request.socket, { request, response });
     });
@@ -92,7 +105,12 @@ export class Connections {
     if (this.#exchanges.size >= this.#limits.connectionsMax) this.#drop(this.#longestWaiting() ?? socket);
     if (socket.destroyed) return;
     this.#exchanges.set(socket, undefined);
-    socket.once('close', () => this.#exchanges.delete(socket));
+    const peer = peerOf(socket);
+    this.#handshakes.set(peer, socket);
+    socket.once('close', () => {
+      this.#exchanges.delete(socket);
+      if (this.#handshakes.get(peer) === socket) this.#handshakes.delete(peer);
+    });
   }
 
   #longestWaiting(): Socket | undefined {

@@ -1,7 +1,7 @@
 import Fastify, { LogController } from 'fastify';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyServerOptions } from 'fastify';
 import { ConvoyError } from '../errors/convoy-error.js';
-import { useAccessGuard } from './access-guard.js';
+import { logExposure, useAccessGuard } from './access-guard.js';
 import type { AccessSettings } from './access-guard.js';
 import { CONNECTION_LIMITS, Connections } from './connections.js';
 import type { ConnectionLimits } from './connections.js';
@@ -9,6 +9,7 @@ import { contractRoutes } from './contract-routes.js';
 import type { ContractRoutesOptions } from './contract-routes.js';
 import { replyWithFailure } from './failure-replies.js';
 import { useHealthRoutes } from './health-routes.js';
+import { ServerCertificate, type CertificateTaker } from './server-certificate.js';
 
 /** Options of a server for the contract. */
 export interface HttpAppOptions extends ContractRoutesOptions {
@@ -43,18 +44,29 @@ function refuseWhileClosing(app: FastifyInstance, connections: Connections): voi
 export async function createHttpApp(options: HttpAppOptions): Promise<FastifyInstance> {
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
   const connections = new Connections(limits);
-  const app: FastifyInstance = Fastify({
+  const certificate =
+    options.access.tls === undefined ? undefined : new ServerCertificate(options.access.tls, options.logger);
+  const http = { connectionsCheckingInterval: limits.checkInterval_ms, headersTimeout: limits.headersTimeout_ms };
+  const settings: FastifyServerOptions & { https?: object } = {
     ...(options.logger === undefined ? { logger: false } : { loggerInstance: options.logger }),
     logController: new LogController({ disableRequestLogging: true }),
-    http: { connectionsCheckingInterval: limits.checkInterval_ms, headersTimeout: limits.headersTimeout_ms },
+    ...(certificate === undefined
+      ? { http }
+      : { https: { ...http, ...certificate.options, handshakeTimeout: limits.headersTimeout_ms } }),
     requestTimeout: limits.requestTimeout_ms,
     connectionTimeout: limits.silence_ms,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors: replyWithFailure,
     clientErrorHandler: (_error, socket) => connections.refuse(socket),
-  });
+  };
+  const app: FastifyInstance = Fastify(settings);
   connections.watch(app.server);
+  if (certificate !== undefined) {
+    const stop = certificate.watch(app.server as unknown as CertificateTaker);
+    app.addHook('onClose', stop);
+  }
+  if (options.logger !== undefined) logExposure(options.access, options.logger);
   useAccessGuard(app, options.access);
   refuseWhileClosing(app, connections);
   await app.register(contractRoutes, options);

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { ContractClient } from '@convoy/api/client/contract-client';
+import type { ClientTrust } from '@convoy/api/client/exchange-json';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Option, type Command } from 'commander';
 import type { ShownProgress } from '../progress-view/progress-lines.js';
@@ -10,6 +12,10 @@ const defaultUrl = 'http://127.0.0.1:27180';
 /** The service that a command calls. */
 export interface ServiceOptions extends TokenOptions {
   url: string;
+  /** PEM files for `https:` addresses. */
+  caFile?: string;
+  certFile?: string;
+  keyFile?: string;
 }
 
 /** Adds a command that calls a running coordinator or instance. */
@@ -21,13 +27,38 @@ export function serviceCommand(program: Command, name: string, description: stri
       new Option('--url <url>', 'address of the coordinator, or of an instance').env('CONVOY_URL').default(defaultUrl),
     )
     .option('--token <token>', 'bearer token (env: CONVOY_TOKEN)')
-    .option('--token-file <file>', 'file with the bearer token (env: CONVOY_TOKEN_FILE)');
+    .option('--token-file <file>', 'file with the bearer token (env: CONVOY_TOKEN_FILE)')
+    .addOption(new Option('--ca-file <file>', "CA of the service's certificate").env('CONVOY_CA_FILE'))
+    .addOption(new Option('--cert-file <file>', 'certificate of this client').env('CONVOY_CERT_FILE'))
+    .addOption(new Option('--key-file <file>', 'key of that certificate').env('CONVOY_KEY_FILE'));
 }
 
 /** @param options an address without a scheme, such as `localhost:27180`, means HTTP */
-export function clientOf({ url, ...options }: ServiceOptions): ContractClient {
+export function clientOf(options: ServiceOptions): ContractClient {
+  const { url } = options;
   const token = tokenOf(options);
-  return new ContractClient(/^[a-z]+:\/\//i.test(url) ? url : `http://${url}`, token === undefined ? {} : { token });
+  return new ContractClient(/^[a-z]+:\/\//i.test(url) ? url : `http://${url}`, {
+    ...(token === undefined ? {} : { token }),
+    trust: trustOf(options),
+  });
+}
+
+function trustOf({ caFile, certFile, keyFile }: ServiceOptions): ClientTrust {
+  return {
+    ...(caFile === undefined ? {} : { ca: readPem(caFile, '--ca-file') }),
+    ...(certFile === undefined ? {} : { cert: readPem(certFile, '--cert-file') }),
+    ...(keyFile === undefined ? {} : { key: readPem(keyFile, '--key-file') }),
+  };
+}
+
+function readPem(path: string, flag: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new ConvoyError('invalidConfiguration', `${flag}: the file cannot be read. Check its path and permissions.`, {
+      cause,
+    });
+  }
 }
 
 /** Progress of the fleet from a coordinator, or the contract's fields from an instance. */

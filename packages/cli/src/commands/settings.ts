@@ -13,6 +13,7 @@ const access = {
   listen: 'address to listen on (127.0.0.1)',
   allowedHosts: 'other host names of this service, comma-separated',
   token: 'bearer token that requests must send',
+  tls: 'JSON with files of a certificate: {"certFile", "keyFile", "clientCaFile"}',
   allowUnauthenticated: 'listen beyond the local host without a token',
   verbosity: 'TRACE, DEBUG, INFO, WARN, ERROR or FATAL (INFO)',
   logPath: 'folder of the log file, in place of standard output',

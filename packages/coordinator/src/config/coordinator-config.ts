@@ -4,6 +4,7 @@ import { isFleetName } from '../redis/keys.js';
 import { parseConfig } from '@convoy/api/configuration/config-problems';
 import { Secret } from '@convoy/api/configuration/secret';
 import { mergeSettings, type SettingSources, type TextKind } from '@convoy/api/configuration/setting-sources';
+import { tlsSchema } from '@convoy/api/configuration/tls-settings';
 import { redisSchema } from './redis-config.js';
 
 /** Default port of a coordinator; instances start at 27182. */
@@ -32,6 +33,7 @@ const configSchema = z.strictObject({
     .transform((text) => new Secret(text))
     .optional(),
   allowUnauthenticated: z.boolean().default(false),
+  tls: tlsSchema.optional(),
   verbosity: z.string().toUpperCase().pipe(z.enum(verbosities)).default('INFO'),
   logPath: z.string().min(1, 'must not be empty').optional(),
 });
@@ -49,6 +51,7 @@ const environmentNames: Readonly<Record<keyof CoordinatorConfig, string>> = {
   token: 'CONVOY_TOKEN',
   viewToken: 'CONVOY_VIEW_TOKEN',
   allowUnauthenticated: 'CONVOY_ALLOW_UNAUTHENTICATED',
+  tls: 'CONVOY_TLS',
   verbosity: 'CONVOY_VERBOSITY',
   logPath: 'CONVOY_LOG_PATH',
 };
@@ -58,6 +61,7 @@ const textKinds: Readonly<Partial<Record<keyof CoordinatorConfig, TextKind>>> = 
   port: 'number',
   allowUnauthenticated: 'boolean',
   allowedHosts: 'list',
+  tls: 'json',
 };
 
 const settingNames = { variables: environmentNames, kinds: textKinds };

@@ -25,9 +25,9 @@ export interface RunningCoordinator {
 }
 
 /** A listening server's address as a URL for clients on the same host. */
-function urlOf({ address, port, family }: AddressInfo): string {
+function urlOf({ address, port, family }: AddressInfo, scheme: string): string {
   const host = ['0.0.0.0', '::'].includes(address) ? '127.0.0.1' : address;
-  return `http://${family === 'IPv6' && host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${scheme}://${family === 'IPv6' && host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /**
@@ -56,7 +56,7 @@ export async function runCoordinator(
       access: { ...config, token: config.token?.reveal(), viewToken: config.viewToken?.reveal() },
     });
     await listenOn(app, config);
-    const url = urlOf(app.server.address() as AddressInfo);
+    const url = urlOf(app.server.address() as AddressInfo, config.tls === undefined ? 'http' : 'https');
     logger.info({ event: 'coordinatorStarted', fleet: config.fleet, url }, 'coordinator is listening');
     let closed: Promise<void> | undefined;
     const close = (): Promise<void> => {

@@ -1,9 +1,10 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { TestAuthority } from '../../../api/test/unit/http/test-authority.js';
 import { parseRedisSettings } from '../../src/config/redis-config.js';
 import type { RedisSettings } from '../../src/redis/redis-settings.js';
 import { freePort, killRedisProcess, serverArgs, startRedisProcess } from './redis-process.js';
@@ -153,35 +154,9 @@ export interface TlsRedis extends AsyncDisposable {
  */
 export async function startTlsRedis(): Promise<TlsRedis> {
   const servers = new Servers();
-  const file = (name: string): string => join(servers.folder, name);
-  const [caKey, caFile, keyFile, request, certFile] = [
-    file('ca.key'),
-    file('ca.crt'),
-    file('redis.key'),
-    file('redis.csr'),
-    file('redis.crt'),
-  ];
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  openssl(['req', '-x509', ...newKey, '-keyout', caKey, '-out', caFile, '-days', '2', '-subj', '/CN=Test authority']);
-  openssl(['req', ...newKey, '-keyout', keyFile, '-out', request, '-subj', '/CN=localhost']);
-  const extension = servers.write('redis.ext', [`subjectAltName=IP:${host}`]);
-  openssl([
-    'x509',
-    '-req',
-    '-in',
-    request,
-    '-CA',
-    caFile,
-    '-CAkey',
-    caKey,
-    '-CAcreateserial',
-    '-out',
-    certFile,
-    '-days',
-    '2',
-    '-extfile',
-    extension,
-  ]);
+  const authority = new TestAuthority();
+  const { caFile } = authority;
+  const { certFile, keyFile } = authority.issue('redis');
   const [port, sentinelPort] = [await freePort(), await freePort()];
   const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-ca-cert-file', caFile];
   await servers.start([...serverArgs(0, servers.folder), '--tls-port', String(port), ...files]);
@@ -201,10 +176,9 @@ export async function startTlsRedis(): Promise<TlsRedis> {
     url: `rediss://${host}:${port}`,
     sentinel: { host, port: sentinelPort },
     files: { caFile, certFile, keyFile },
-    [Symbol.asyncDispose]: () => servers[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      await servers[Symbol.asyncDispose]();
+      authority[Symbol.dispose]();
+    },
   };
-}
-
-function openssl(args: readonly string[]): void {
-  execFileSync('openssl', [...args], { stdio: 'ignore' });
 }

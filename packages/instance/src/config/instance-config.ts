@@ -19,6 +19,7 @@ const textKinds: Readonly<Partial<Record<keyof InstanceConfig, TextKind>>> = {
   allowUnauthenticated: 'boolean',
   allowedHosts: 'list',
   shards: 'json',
+  tls: 'json',
 };
 
 const settingNames = {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { connectionStringProblem } from '../cluster/driver/connection-string.js';
 import { byteSizeSchema } from './byte-size.js';
 import { Secret } from '@convoy/api/configuration/secret';
+import { tlsSchema } from '@convoy/api/configuration/tls-settings';
 
 /** Where an instance listens by default, as mongosync does. */
 export const INSTANCE_PORT_DEFAULT = 27_182;
@@ -59,6 +60,7 @@ export const instanceSchema = z.strictObject({
     .transform((value) => new Secret(value))
     .optional(),
   allowUnauthenticated: z.boolean().default(false),
+  tls: tlsSchema.optional(),
   syncUser: text.optional(),
   /** Credentials for the shards themselves, by cluster. */
   shards: z.strictObject({ cluster0: shardCredentials.optional(), cluster1: shardCredentials.optional() }).default({}),

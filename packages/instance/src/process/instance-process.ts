@@ -50,6 +50,7 @@ export async function runInstance(
       listen: config.listen,
       allowedHosts: config.allowedHosts,
       allowUnauthenticated: config.allowUnauthenticated,
+      tls: config.tls,
       ...(config.token === undefined ? {} : { token: config.token.reveal() }),
     },
     isReady: () => instance.isReady,

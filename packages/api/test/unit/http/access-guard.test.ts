@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { checkAccessSettings } from '@convoy/api/http/access-guard';
+import { checkAccessSettings, logExposure } from '@convoy/api/http/access-guard';
 import type { AccessSettings } from '@convoy/api/http/access-guard';
 import { createHttpApp } from '@convoy/api/http/http-app';
 import { RecordingService } from './recording-service.js';
@@ -148,6 +148,25 @@ describe('settings', () => {
     expect(() => checkAccessSettings({ ...local, listen })).toThrow(ConvoyError);
     expect(() => checkAccessSettings({ ...local, listen, token: 'x' })).not.toThrow();
     expect(() => checkAccessSettings({ ...local, listen, allowUnauthenticated: true })).not.toThrow();
+  });
+
+  it('beyond the local host are enough with a CA for client certificates, and not with TLS alone', () => {
+    const tls = { certFile: 'a', keyFile: 'b' };
+    const beyond = { ...local, listen: '0.0.0.0' };
+    expect(() => checkAccessSettings({ ...beyond, tls })).toThrow(ConvoyError);
+    expect(() => checkAccessSettings({ ...beyond, tls: { ...tls, clientCaFile: 'c' } })).not.toThrow();
+  });
+
+  it.each([
+    [local, []],
+    [{ ...elsewhere, tls: { certFile: 'a', keyFile: 'b' } }, []],
+    [elsewhere, ['apiNotEncrypted']],
+    [{ ...elsewhere, token: undefined, allowUnauthenticated: true }, ['apiUnprotected', 'apiNotEncrypted']],
+  ])('log what they expose: %j', (access, events) => {
+    const seen: unknown[] = [];
+    const warn = ({ event }: { event: string }): void => void seen.push(event);
+    logExposure(access, { warn } as unknown as FastifyBaseLogger);
+    expect(seen).toEqual(events);
   });
 
   it('refuses an empty token', () => {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 export const convoyProgram = fileURLToPath(new URL('../../../dist/convoy.js', import.meta.url));
 
 /** Line of the log of `convoy instance` and `convoy coordinator` once they serve requests. */
-export const listensLine = /"event":"(?:listening|coordinatorStarted)".*"url":"(http:[^"]+)"/;
+export const listensLine = /"event":"(?:listening|coordinatorStarted)".*"url":"(https?:[^"]+)"/;
 
 /** Time limit of a process to connect to two clusters and Redis and to listen, on a loaded host. */
 export const listensWithin_ms = 60_000;
