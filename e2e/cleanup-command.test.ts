@@ -23,6 +23,13 @@ test('convoy cleanup shows what it will do, does nothing unasked, and does it wi
     stderr: expect.stringMatching(/--yes/) as unknown,
   });
   expect(await metadata.listCollections().toArray()).toHaveLength(1);
+  const planned = await cleanup('--json');
+  expect(planned).toMatchObject({ code: 1, stderr: '' });
+  expect(JSON.parse(planned.stdout)).toMatchObject({
+    isDone: false,
+    steps: [{ description: 'Drop all collections of convoy_metadata on cluster1.' }],
+  });
+  expect(await metadata.listCollections().toArray()).toHaveLength(1);
   expect(await cleanup('--yes')).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(new RegExp(`${step}[^]*\nDone\\.`)) as unknown,

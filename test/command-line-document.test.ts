@@ -13,3 +13,12 @@ test('docs/command-line.md and the help name every exit code', () => {
   expect(rows).toEqual(Object.entries(exitCodeTexts));
   expect(rows.map(([code]) => Number(code))).toEqual(Object.values(exitCodes));
 });
+
+test('docs/command-line.md names the result of --json for every command that has it', () => {
+  const { rows } = documentTable('docs/command-line.md', 'JSON');
+  const documented = rows.flatMap(([names]) => (names ?? '').split(', ').map(plainText));
+  const having = convoyCommand().commands.filter(({ options }) => options.some(({ long }) => long === '--json'));
+  expect(documented.sort()).toEqual(having.map((command) => command.name()).sort());
+  const without = convoyCommand().commands.filter((command) => !having.some((one) => one.name() === command.name()));
+  expect(without.map((command) => command.name())).toEqual(['instance', 'coordinator', 'completion']);
+});

@@ -5,10 +5,13 @@ import { Argument, type Command } from 'commander';
 import { cleanupLines } from '../progress-view/cleanup-lines.js';
 import { exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
+import type { JsonOption } from './json-output.js';
 import { addSettings, type Flags, instanceSettings, settingFlags, sourcesOf } from './settings.js';
 
 const { cluster0, cluster1, shards } = instanceSettings;
 const clusterSettings = { cluster0, cluster1, shards };
+
+type CleanupFlags = Flags & JsonOption & { destination: string; yes?: boolean };
 
 /** Adds `convoy cleanup` and `convoy unblock`, which need no running process. */
 export function addCleanupCommands(program: Command): void {
@@ -16,26 +19,30 @@ export function addCleanupCommands(program: Command): void {
   addSettings(cleanup, clusterSettings)
     .option('--destination <cluster>', 'destination of the migration', 'cluster1')
     .option('--yes', 'do not ask for confirmation')
-    .action(async ({ destination, yes, ...flags }: Flags & { destination: string; yes?: boolean }) => {
+    .option('--json', 'print plan and result as JSON; it changes something only with --yes')
+    .action(async ({ destination, yes = false, json = false, ...flags }: CleanupFlags) => {
       const signal = interruption();
       const { cleanUp } = await import('@convoy/instance/lifecycle/commands/clean-up');
       const { requireClusterName } = await import('@convoy/instance/lifecycle/migration/clusters');
-      let steps = 0;
+      let planned: CleanupPlan = { found: null, steps: [], remarks: [] };
       const agree = (plan: CleanupPlan) => {
-        steps = plan.steps.length;
-        return agreeTo(plan, yes === true, signal);
+        planned = plan;
+        return json ? Promise.resolve(yes || plan.steps.length === 0) : agreeTo(plan, yes, signal);
       };
-      if (!(await cleanUp(await configOf(flags), requireClusterName(destination), agree, signal)))
-        process.exitCode = exitCodes.failed;
-      else if (steps > 0) console.log('Done. Restart running instances before another migration.');
+      const isDone = await cleanUp(await configOf(flags), requireClusterName(destination), agree, signal);
+      if (!isDone) process.exitCode = exitCodes.failed;
+      if (json) console.log(JSON.stringify({ ...planned, isDone }));
+      else if (isDone && planned.steps.length > 0)
+        console.log('Done. Restart running instances before another migration.');
     });
   addSettings(program.command('unblock').description('allow user writes on a cluster again'), clusterSettings)
     .addArgument(new Argument('<cluster>', 'which cluster').choices(['cluster0', 'cluster1']))
-    .action(async (name: string, flags: Flags) => {
+    .option('--json', 'print the result as JSON')
+    .action(async (name: string, flags: Flags & JsonOption) => {
       const { unblock } = await import('@convoy/instance/lifecycle/commands/unblock');
       const { requireClusterName } = await import('@convoy/instance/lifecycle/migration/clusters');
       await unblock(await configOf(flags), requireClusterName(name), interruption());
-      console.log(`${name} accepts user writes again.`);
+      console.log(flags.json ? JSON.stringify({ success: true }) : `${name} accepts user writes again.`);
     });
 }
 

@@ -16,6 +16,7 @@ interface DemoFlags {
   documents: number;
   workload: boolean;
   keep?: boolean;
+  json?: boolean;
 }
 
 /** Adds `convoy demo`. It loads its modules only when it runs: their data would fill every other process's heap. */
@@ -33,10 +34,18 @@ export function addDemoCommand(program: Command): void {
     )
     .option('--no-workload', 'without writes during the migration')
     .option('--keep', 'keep everything running and print the addresses')
-    .action(async ({ shards, dstShards, documents, workload, keep }: DemoFlags) => {
+    .option('--json', 'print the result as JSON, and everything else to the standard error')
+    .action(async ({ shards, dstShards, documents, workload, keep, json }: DemoFlags) => {
       const { runDemo } = await import('../demo/demo.js');
       const equal = await runDemo(
-        { shards, destinationShards: dstShards ?? shards, documents, workload, keep: keep ?? false },
+        {
+          shards,
+          destinationShards: dstShards ?? shards,
+          documents,
+          workload,
+          keep: keep ?? false,
+          json: json ?? false,
+        },
         interruption(),
       );
       process.exitCode = equal ? exitCodes.done : exitCodes.failed;

@@ -5,6 +5,11 @@ export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
+/** Whether an error comes from an interruption. */
+export function isInterruption(error: unknown): boolean {
+  return error instanceof Interrupted || (error instanceof Error && error.cause instanceof Interrupted);
+}
+
 /**
  * A signal that Ctrl-C or SIGTERM aborts. Terminals may send a signal twice, so a second one within a second has no
  * effect; a later one ends the process immediately.

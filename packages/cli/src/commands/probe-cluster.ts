@@ -38,7 +38,6 @@ export async function probeCluster(flags: ProbeFlags): Promise<number> {
   }
   const signal = interruption('Interrupted: removing the scratch database …');
   const reached = await connected(flags, signal);
-  if (reached === null) return exitCodes.unreachable;
   try {
     const report = await tried(flags, reached, probes, signal);
     console.log(flags.json ? JSON.stringify(report) : reportLines(report).join('\n'));
@@ -79,9 +78,9 @@ async function tried(
 
 /**
  * Connects by a cluster name, with the settings' login for its shards, or by a connection string.
- * @returns null when the cluster does not respond
+ * @throws ConvoyError `sourceUnavailable` when the cluster does not respond
  */
-async function connected(flags: ProbeFlags, signal: AbortSignal): Promise<Reached | null> {
+async function connected(flags: ProbeFlags, signal: AbortSignal): Promise<Reached> {
   const { cluster } = flags;
   const isNamed = isClusterName(cluster);
   const given = isNamed
@@ -99,8 +98,7 @@ async function connected(flags: ProbeFlags, signal: AbortSignal): Promise<Reache
   } catch (error) {
     const failure = connectionFailure(error);
     if (failure === null) throw error;
-    console.error(unreachable('The cluster', failure));
-    return null;
+    throw new ConvoyError('sourceUnavailable', unreachable('The cluster', failure), { cause: error });
   }
 }
 

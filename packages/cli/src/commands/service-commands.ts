@@ -1,35 +1,36 @@
 import type { Command } from 'commander';
 import { nextStep } from '@convoy/api/contract/next-step';
-import { progressBlock, type ShownProgress } from '../progress-view/progress-lines.js';
+import { JsonLinesView } from '../progress-view/json-lines-view.js';
+import { progressBlock } from '../progress-view/progress-lines.js';
 import { clientOf, readProgress, serviceCommand, type ServiceOptions } from './service.js';
-import { addWait, watchUntil, type WaitOptions } from './wait.js';
+import { addJson, type JsonOption } from './json-output.js';
+import { type Acceptance, addWait, endAccepted, watchUntil, type WaitOptions } from './wait.js';
 
 /** Adds the commands that control and watch a running migration. */
 export function addServiceCommands(program: Command): void {
   for (const simple of simpleCommands) addSimple(program, simple);
-  serviceCommand(program, 'progress', 'print the progress once')
-    .option('--json', 'print the reply as JSON')
-    .action(async (options: ServiceOptions & { json?: boolean }) => {
+  addJson(serviceCommand(program, 'progress', 'print the progress once')).action(
+    async (options: ServiceOptions & JsonOption) => {
       const progress = await readProgress(clientOf(options));
       console.log(
         options.json
           ? JSON.stringify(progress)
           : [...progressBlock(progress), `Next: ${nextStep(progress)}`].join('\n'),
       );
-    });
-  serviceCommand(program, 'watch', 'show the progress until the migration is committed').action(
-    (options: ServiceOptions) => watchUntil(clientOf(options), 'COMMITTED', ({ state }) => state === 'COMMITTED'),
+    },
   );
+  addJson(
+    serviceCommand(program, 'watch', 'show the progress until the migration is committed'),
+    'print each changed progress as a line of JSON',
+  ).action(async (options: ServiceOptions & JsonOption) => {
+    const view = options.json ? { view: new JsonLinesView(process.stdout) } : {};
+    await watchUntil(clientOf(options), 'COMMITTED', ({ state }) => state === 'COMMITTED', view);
+  });
 }
 
-interface SimpleCommand {
+interface SimpleCommand extends Acceptance {
   name: 'pause' | 'resume' | 'commit' | 'reverse';
   description: string;
-  /** Message after the command was accepted. */
-  then: string;
-  /** Condition of `--wait`. */
-  what: string;
-  until: (progress: ShownProgress) => boolean;
 }
 
 const simpleCommands: readonly SimpleCommand[] = [
@@ -63,11 +64,11 @@ const simpleCommands: readonly SimpleCommand[] = [
   },
 ];
 
-function addSimple(program: Command, { name, description, then, what, until }: SimpleCommand): void {
-  addWait(serviceCommand(program, name, description), what).action(async (options: ServiceOptions & WaitOptions) => {
-    const client = clientOf(options);
-    await client[name]();
-    if (options.wait === undefined) console.log(then);
-    else await watchUntil(client, what, until, options.wait);
-  });
+function addSimple(program: Command, { name, description, ...acceptance }: SimpleCommand): void {
+  addJson(addWait(serviceCommand(program, name, description), acceptance.what)).action(
+    async (options: ServiceOptions & WaitOptions & JsonOption) => {
+      const client = clientOf(options);
+      await endAccepted(client, await client[name](), acceptance, options);
+    },
+  );
 }

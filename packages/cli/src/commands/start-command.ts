@@ -3,19 +3,25 @@ import type { Command } from 'commander';
 import { optionLines } from '../progress-view/option-lines.js';
 import { clientOf, serviceCommand, type ServiceOptions } from './service.js';
 import { addStartOptions, startBody, type StartOptions } from './start-options.js';
-import { addWait, watchUntil, type WaitOptions } from './wait.js';
+import { addJson, type JsonOption } from './json-output.js';
+import { type Acceptance, addWait, endAccepted, type WaitOptions } from './wait.js';
 
-const what = 'a commit is possible';
+const acceptance: Acceptance = {
+  then: 'Started. Follow it with: convoy watch',
+  what: 'a commit is possible',
+  until: ({ canCommit, state }) => canCommit || state === 'COMMITTED',
+};
 
 /** Adds `convoy start`: prints the options of a migration and starts it. */
 export function addStartCommand(program: Command): void {
   const command = addStartOptions(serviceCommand(program, 'start', 'start a migration'));
-  addWait(command, what).action(async (options: ServiceOptions & StartOptions & WaitOptions) => {
-    const body = startBody(options);
-    console.log([`Starting at ${options.url} with:`, ...optionLines(body, parseStartRequest(body))].join('\n'));
-    const client = clientOf(options);
-    await client.start(body);
-    if (options.wait === undefined) console.log('Started. Follow it with: convoy watch');
-    else await watchUntil(client, what, ({ canCommit, state }) => canCommit || state === 'COMMITTED', options.wait);
-  });
+  addJson(addWait(command, acceptance.what)).action(
+    async (options: ServiceOptions & StartOptions & WaitOptions & JsonOption) => {
+      const body = startBody(options);
+      const lines = [`Starting at ${options.url} with:`, ...optionLines(body, parseStartRequest(body))];
+      if (!options.json) console.log(lines.join('\n'));
+      const client = clientOf(options);
+      await endAccepted(client, await client.start(body), acceptance, options);
+    },
+  );
 }

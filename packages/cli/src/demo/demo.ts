@@ -22,6 +22,8 @@ export interface DemoOptions {
   workload: boolean;
   /** Keeps everything running at the end until interrupted. */
   keep: boolean;
+  /** Prints the result as JSON to the standard output, and everything else to the standard error. */
+  json: boolean;
 }
 
 /** Operations per second of the live workload: clearly visible, but light for a small host. */
@@ -42,18 +44,19 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal): Promis
   await using closers = new Closers();
   const folder = closers.use(ScratchFolder.create('demo'));
   const watch = new Stopwatch();
-  const view = new LiveView(process.stdout);
+  const say = options.json ? console.error : console.log;
+  const view = new LiveView(options.json ? process.stderr : process.stdout);
   try {
     const { source, destination, fleet, clients } = await watch.time('set-up', () =>
-      setUp(options, folder, closers, signal),
+      setUp(options, folder, closers, signal, say),
     );
-    await watch.time('loading', () => load(clients.source, source, options, signal));
-    const workload = options.workload ? startWorkload(clients.source, options.documents) : undefined;
+    await watch.time('loading', () => load(clients.source, source, options, signal, say));
+    const workload = options.workload ? startWorkload(clients.source, options.documents, say) : undefined;
     if (workload) closers.defer(() => workload.stop().catch(() => undefined));
     const migration = new Migration(fleet.coordinator.client, (progress) => view.show(progress), signal);
     const counts = await migrate(migration, fleet, workload, watch);
     view.end();
-    console.log('Comparing definitions and all documents, byte for byte …');
+    say('Comparing definitions and all documents, byte for byte …');
     const comparison = await watch.time('comparing', () => compareClusters(clients.source, clients.destination));
     const stats = {
       setUp_seconds: watch.of('set-up'),
@@ -66,8 +69,8 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal): Promis
       workload: counts,
       comparison,
     };
-    console.log(summaryLines(stats).join('\n'));
-    if (options.keep) await keepRunning(source, destination, fleet, folder, signal);
+    console.log(options.json ? JSON.stringify(stats) : summaryLines(stats).join('\n'));
+    if (options.keep) await keepRunning(source, destination, fleet, folder, signal, say);
     return comparison.equal;
   } catch (error) {
     view.end();
@@ -78,6 +81,9 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal): Promis
     throw error;
   }
 }
+
+/** Prints what happens. */
+type Say = (text: string) => void;
 
 interface Running {
   source: TestCluster;
@@ -91,8 +97,9 @@ async function setUp(
   folder: ScratchFolder,
   closers: Closers,
   signal: AbortSignal,
+  say: Say,
 ): Promise<Running> {
-  console.log(
+  say(
     `Starting two clusters of ${options.shards} and ${options.destinationShards} shards, Redis, a ` +
       `coordinator and ${options.shards} instances …`,
   );
@@ -109,7 +116,7 @@ async function setUp(
     destination: new MongoClient(destination.connectionString),
   };
   closers.defer(() => Promise.all([clients.source.close(), clients.destination.close()]));
-  console.log(
+  say(
     `Servers: ${source.backend} ${source.version.join('.')}; Redis: ${fleet.redis.origin}; fleet API: ` +
       fleet.coordinator.url,
   );
@@ -121,17 +128,16 @@ async function load(
   source: TestCluster,
   { documents }: DemoOptions,
   signal: AbortSignal,
+  say: Say,
 ): Promise<number> {
-  console.log(
-    `Loading ${countText(documents)} documents: places of GeoNames (CC BY 4.0) and climate data derived from them …`,
-  );
+  say(`Loading ${countText(documents)} documents: places of GeoNames (CC BY 4.0) and climate data derived from them …`);
   const loaded = await loadDemoData(client, source.shardIds, demoSizes(documents), () => signal.throwIfAborted());
   return loaded.documents;
 }
 
-function startWorkload(client: MongoClient, documents: number): Workload {
+function startWorkload(client: MongoClient, documents: number, say: Say): Workload {
   const seed = randomInt(2 ** 31);
-  console.log(`Writing to the source continuously: ${workloadRate} operations/s (seed ${seed})`);
+  say(`Writing to the source continuously: ${workloadRate} operations/s (seed ${seed})`);
   return Workload.start({
     client,
     measurements: demoSizes(documents).measurements,
@@ -175,12 +181,13 @@ async function keepRunning(
   fleet: Fleet,
   folder: ScratchFolder,
   signal: AbortSignal,
+  say: Say,
 ): Promise<void> {
-  console.log('\nEverything keeps running until Ctrl-C:');
-  console.log(`  source       ${source.connectionString}`);
-  console.log(`  destination  ${destination.connectionString}`);
-  console.log(`  fleet        ${fleet.coordinator.url}   (convoy watch --url ${fleet.coordinator.url})`);
-  for (const { name, url } of fleet.instances) console.log(`  ${name.padEnd(12)} ${url}`);
-  console.log(`  logs         ${folder.path}`);
+  say('\nEverything keeps running until Ctrl-C:');
+  say(`  source       ${source.connectionString}`);
+  say(`  destination  ${destination.connectionString}`);
+  say(`  fleet        ${fleet.coordinator.url}   (convoy watch --url ${fleet.coordinator.url})`);
+  for (const { name, url } of fleet.instances) say(`  ${name.padEnd(12)} ${url}`);
+  say(`  logs         ${folder.path}`);
   if (!signal.aborted) await once(signal, 'abort');
 }

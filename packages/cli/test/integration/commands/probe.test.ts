@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { convoyProgram } from '@convoy/cli/environment/fleet/convoy-program';
@@ -46,10 +46,13 @@ describe('convoy probe', () => {
 
   test('reports each outcome, exits with 0, leaves nothing, and records no addresses or passwords', async () => {
     const file = folder.file('recording.jsonl');
+    writeFileSync(folder.file('cluster'), uri());
     const ended = await runConvoy(
       'probe',
-      '--cluster',
-      uri(),
+      '--cluster0-file',
+      folder.file('cluster'),
+      '--cluster1-file',
+      folder.file('cluster'),
       '--only',
       'find-at-a-time',
       'use-uuid-is-needed',
@@ -94,7 +97,9 @@ describe('convoy probe', () => {
   test('exits with 1 for an unknown name, and with 3 without a response', async () => {
     expect(await runConvoy('probe', '--cluster', uri(), '--only', 'nothing')).toMatchObject({ code: 1, stdout: '' });
     const nowhere = 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100';
-    expect(await runConvoy('probe', '--cluster', nowhere)).toMatchObject({ code: 3 });
+    const { code, stdout } = await runConvoy('probe', '--json', '--cluster', nowhere);
+    expect(code).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject({ success: false, error: 'sourceUnavailable' });
   });
 
   test('removes its scratch database when it is interrupted', async () => {

@@ -127,6 +127,41 @@ test('progress is text or JSON', async () => {
   expect(JSON.parse((await runConvoy('progress', '--json', '--url', url)).stdout)).toEqual(running);
 });
 
+test('--json prints replies, and the progress that --wait has waited for', async () => {
+  expect(JSON.parse((await runConvoy('pause', '--json', '--url', url)).stdout)).toEqual({ success: true });
+  service.after['start'] = { ...running, canCommit: true };
+  const started = await runConvoy('start', '--json', '--wait', '--url', url);
+  expect(started).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(started.stdout)).toEqual({ success: true, progress: service.after['start'] });
+  service.after['commit'] = { ...running, state: 'COMMITTED', canWrite: true };
+  expect((await runConvoy('commit', '--json', '--url', url)).code).toBe(0);
+  const watched = await runConvoy('watch', '--json', '--url', url);
+  expect(
+    watched.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual([service.after['commit']]);
+});
+
+test('--json prints every failure in the shape of the service', async () => {
+  service.report = running;
+  const late = await runConvoy('commit', '--wait', '1', '--json', '--url', url);
+  expect(late.code).toBe(4);
+  expect(JSON.parse(late.stdout)).toMatchObject({ success: false, error: 'notInTime' });
+  service.failure = new ConvoyError('cannotCommit');
+  const refused = await runConvoy('commit', '--json', '--url', url);
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/^cannotCommit: /) as string });
+  expect(JSON.parse(refused.stdout)).toMatchObject({ success: false, error: 'cannotCommit' });
+  const misused = await runConvoy('commit', '--json', '--no-such-flag');
+  expect(misused.code).toBe(2);
+  expect(JSON.parse(misused.stdout)).toEqual({
+    success: false,
+    error: 'usageError',
+    errorDescription: "unknown option '--no-such-flag'",
+  });
+});
+
 test('the help fits a screen of 24 lines and 80 columns', async () => {
   const { code, stdout } = await runConvoy('--help');
   expect(code).toBe(0);
