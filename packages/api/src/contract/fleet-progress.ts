@@ -45,6 +45,7 @@ export const fleetProgressSchema = progressSchema.extend({
   copyBytesPerSecond: rate,
   eventsPerSecond: rate,
   secondsRemaining: count.meta({ description: 'Estimated seconds until the copy ends; null when unknown.' }),
+  copyEndsAt: z.string().nullable().meta({ description: 'Estimated end of the copy, ISO 8601; null when unknown.' }),
 });
 
 /** One of `instanceProblems`. */
@@ -65,5 +66,6 @@ export function idleFleetProgress(): FleetProgress {
     copyBytesPerSecond: null,
     eventsPerSecond: null,
     secondsRemaining: null,
+    copyEndsAt: null,
   };
 }

@@ -44,6 +44,19 @@ export const warningSchema = z.object({
   description: z.string(),
 });
 
+/** Maximum namespaces that `sourceWrites` names. */
+export const SOURCE_WRITES_NAMED_MAX = 10;
+
+const sourceWritesSchema = z.object({
+  windowSeconds: count.meta({ description: 'The writes of this many last seconds count.' }),
+  writes: count.meta({ description: 'Changes of documents that the migration includes, by anybody but Convoy.' }),
+  namespaces: z
+    .array(z.object({ namespace: z.string(), writes: count }))
+    .max(SOURCE_WRITES_NAMED_MAX)
+    .meta({ description: 'Those with most writes.' }),
+  lastWriteAt: z.string().nullable().meta({ description: 'Time of the latest known write, ISO 8601.' }),
+});
+
 /** The `progress` document. In IDLE every field but `state` and `canCommit` is null. */
 export const progressSchema = z.object({
   state: z.enum(migrationStates),
@@ -73,6 +86,14 @@ export const progressSchema = z.object({
     .array(commitBlockerSchema)
     .nullable()
     .meta({ description: 'Reasons why canCommit is false; null unless RUNNING or PAUSED.' }),
+  sourceWrites: sourceWritesSchema.nullable().meta({
+    description: 'Whether anybody still writes to the source; null unless its changes are read as they come.',
+  }),
+  startedAt: z.string().nullable().meta({ description: 'When the migration started, ISO 8601.' }),
+  options: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .meta({ description: 'The recorded options: the body of the start with defaults. Null above 8 KiB.' }),
 });
 
 /** The `progress` of one instance in `GET /api/v1/progress`. */
@@ -119,5 +140,8 @@ export function idleProgress(): Progress {
     estimatedSecondsToCEACatchup: null,
     warnings: null,
     commitBlockers: null,
+    sourceWrites: null,
+    startedAt: null,
+    options: null,
   };
 }

@@ -2,7 +2,9 @@ import { blockerText } from '@convoy/api/contract/commit-blocker';
 import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { Progress } from '@convoy/api/contract/progress';
 import { bytesText, countText, durationText } from '@convoy/coordinator/dashboard/views/quantity';
+import { copyEndText, startedText } from '@convoy/coordinator/dashboard/views/times-text';
 import { verdictOf } from '@convoy/coordinator/dashboard/views/verdict';
+import { sourceWritesText } from '@convoy/coordinator/dashboard/views/writes-text';
 import { formatBar } from './bar.js';
 
 const barWidth = 40;
@@ -38,7 +40,8 @@ export function progressBlock(progress: ShownProgress): string[] {
       `${formatBar(percentOf(progress), barWidth)} ${percentOf(progress).toFixed(1)} % (${bytes}${remaining})`,
     );
   }
-  lines.push(...indexLine(progress), ...verdictLine(progress), ...oplogLine(progress));
+  lines.push(...timesLine(progress), ...indexLine(progress), ...verdictLine(progress), ...oplogLine(progress));
+  lines.push(...writesLine(progress));
   for (const instance of progress.instances ?? []) lines.push(instanceLine(instance));
   lines.push(...blockerLines(progress));
   for (const warning of progress.warnings ?? []) lines.push(`! ${warning.name}: ${warning.description}`);
@@ -51,6 +54,16 @@ function blockerLines({ commitBlockers }: ShownProgress): string[] {
   return blockers.some(({ reason }) => reason === 'copying' || reason === 'notStarted')
     ? []
     : blockers.map((blocker) => `no commit yet: ${blockerText(blocker)}`);
+}
+
+function timesLine(progress: ShownProgress): string[] {
+  const started = startedText(progress, Date.now());
+  const end = copyEndText(progress);
+  return started === '' ? [] : [`started ${started}${end === '' ? '' : `; the copy ends ${end}`}`];
+}
+
+function writesLine(progress: ShownProgress): string[] {
+  return progress.sourceWrites === null ? [] : [sourceWritesText(progress)];
 }
 
 /** Only while indexes remain to be built. */

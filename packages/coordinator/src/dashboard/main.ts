@@ -4,9 +4,11 @@ import { ChartsCard } from './cards/charts-card.js';
 import { ConfirmDialog } from './cards/confirm-dialog.js';
 import { showCommands, showCutOver } from './cards/cut-over-card.js';
 import { showFleet } from './cards/fleet-card.js';
+import { LogsCard } from './cards/logs-card.js';
 import { MismatchesCard } from './cards/mismatches-card.js';
 import { NamespacesCard } from './cards/namespaces-card.js';
 import { showIndexes, showPreflight, showVerifier, showWarnings } from './cards/small-cards.js';
+import { showOptions } from './cards/options-card.js';
 import { showState } from './cards/state-card.js';
 import { showTimeline } from './cards/timeline-card.js';
 import type { CommandView, FleetMessage } from './message.js';
@@ -29,6 +31,7 @@ const api = new FleetApi();
 const charts = new ChartsCard();
 const namespaces = new NamespacesCard(api);
 const mismatches = new MismatchesCard(api);
+const logs = new LogsCard(api);
 const announcer = new Announcer(byId('announcements'));
 const dialog = new ConfirmDialog(send);
 
@@ -87,6 +90,7 @@ function showMessage(message: FleetMessage): void {
   showWarnings(message);
   showIndexes(message);
   showVerifier(message);
+  showOptions(message);
   announcer.follow(message, state);
   document.title = `${state.number === '–' ? '' : `${state.number} · `}${state.state} · Convoy`;
   if (message.commandsSent !== commandsShown) {
@@ -153,6 +157,7 @@ async function readBeside(): Promise<void> {
     api.read<{ reports: Record<string, PublishedDetails['preflight']> }>('/api/v1/preflight'),
     namespaces.refresh(),
     mismatches.refresh(),
+    logs.refresh(),
     readAccess(),
   ]);
   const started_ms = performance.now();

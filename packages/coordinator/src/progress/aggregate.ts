@@ -7,6 +7,7 @@ import { instanceRows } from './instance-rows.js';
 import { membersOf, type FleetSnapshot, type Members } from './members.js';
 import { earliestOf, firstOf, maxOf, sumOf } from './nullable-stats.js';
 import { shortestOplogTime } from './oplog-time.js';
+import { fleetWrites } from './source-writes.js';
 import { nextEstimate, type RemainingEstimate } from './time-remaining.js';
 import { fleetVerification } from './verification.js';
 import { fleetWarnings } from './warnings.js';
@@ -102,7 +103,15 @@ function contractFields(members: Members, state: MigrationState, snapshot: Fleet
     estimatedSecondsToCEACatchup: slowestCatchUp(progresses),
     warnings: fleetWarnings(members, isConnected),
     commitBlockers: state === 'RUNNING' || state === 'PAUSED' ? blockers : null,
+    sourceWrites: complete ? fleetWrites(progresses.map((progress) => progress.sourceWrites)) : null,
+    startedAt: leadersOwn(members, (progress) => progress.startedAt),
+    options: leadersOwn(members, (progress) => progress.options),
   };
+}
+
+/** To the minute: an estimate, and no news every second. */
+function clockMinute(at_ms: number): string {
+  return new Date(Math.ceil(at_ms / 60_000) * 60_000).toISOString();
 }
 
 /** The failure of the first instance that has one; its description mentions other failures. */
@@ -150,6 +159,7 @@ export function aggregateProgress(snapshot: FleetSnapshot, remaining: RemainingE
     copyBytesPerSecond,
     eventsPerSecond: sumOf(living.map((rates) => rates.eventsPerSecond)) ?? 0,
     secondsRemaining: next === null ? null : Math.round(next.seconds),
+    copyEndsAt: next === null || next.seconds === 0 ? null : clockMinute(snapshot.now_ms + next.seconds * 1000),
   };
   return { failure, progress, instances, remaining: next };
 }

@@ -9,6 +9,7 @@ import type { ReplayBounds } from './action.js';
 import { parseEvent, type StreamEvent } from './event.js';
 import { EventsAhead, type WritesAbove } from './events-ahead.js';
 import type { ApplyWorkers } from './apply-workers.js';
+import type { RecentWrites } from './recent-writes.js';
 import type { StreamStep } from './change-stream-reader.js';
 import type { RoutedEvent } from './write-batch.js';
 
@@ -21,6 +22,8 @@ export interface EventDispatcherDependencies {
   watermark: bigint;
   /** Called for changes of an included collection that the task does not follow; the event is dropped. */
   onUnknownCollection: (database: string, name: string, event: ChangeEvent) => void;
+  /** Counts changes of migrated data as they are read. */
+  recentWrites?: RecentWrites;
   /** Whether the migration includes this namespace. */
   includes: (database: string, name: string) => boolean;
 }
@@ -150,6 +153,7 @@ export class EventDispatcher {
     if (step.reopened) this.#expectAgain(this.#readBelow);
     this.#readBelow = step.readBelow;
     if (step.sourceTime > this.#sourceTime) this.#sourceTime = step.sourceTime;
+    this.deps.recentWrites?.beginStep(this.sourceTime);
     for (const bytes of step.events) this.#routeOrKeep(bytes);
     this.#advance();
   }
@@ -172,9 +176,19 @@ export class EventDispatcher {
 
   #routeOrKeep(bytes: Uint8Array): void {
     const event = parseEvent(bytes);
+    if (event.kind === 'data') this.#countWrite(event);
     if (this.#ahead.length === 0 && event.event.time <= this.#limit()) this.#routeOne(event);
     else if (this.#isOfInterest(event))
       this.#ahead.push(event, event.kind === 'data' ? event.event.bytes : bytes.length, this.#isWrite(event));
+  }
+
+  #countWrite(change: Extract<StreamEvent, { kind: 'data' }>): void {
+    const { recentWrites, collections } = this.deps;
+    if (recentWrites === undefined || !this.#isWrite(change)) return;
+    const collection = collections.get(change.event.uuid);
+    // A shard's own stream shows every write once; through a router every task sees all.
+    if (collection === undefined || collection.readBy === 'uuid' || isOwned(change.event, collection))
+      recentWrites.count(change.database, change.name, change.event.time);
   }
 
   /** Excluded collections may be written at any rate while a commit waits: their events must not fill the budget. */

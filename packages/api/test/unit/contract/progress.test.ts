@@ -27,6 +27,9 @@ const furtherFields = [
   'estimatedSecondsToCEACatchup',
   'warnings',
   'commitBlockers',
+  'sourceWrites',
+  'startedAt',
+  'options',
 ];
 
 describe('progress', () => {
@@ -97,6 +100,7 @@ describe('fleet progress', () => {
       'copyBytesPerSecond',
       'eventsPerSecond',
       'secondsRemaining',
+      'copyEndsAt',
     ]);
   });
 

@@ -60,6 +60,18 @@ describe('a block', () => {
     ]);
   });
 
+  test('says who writes to the source, and when the migration started', () => {
+    const sourceWrites = {
+      windowSeconds: 10,
+      writes: 12,
+      namespaces: [{ namespace: 'shop.a', writes: 12 }],
+      lastWriteAt: null,
+    };
+    const lines = progressBlock({ ...copying, sourceWrites, startedAt: new Date().toISOString() });
+    expect(lines).toContain('12 writes to the source in the last 10 s: shop.a 12.');
+    expect(lines.join()).toMatch(/started .* ago/);
+  });
+
   test('has the verdict of the verifier as a sentence', () => {
     const side = {
       estimatedDocumentCount: 449_018,

@@ -3,6 +3,7 @@ import type { CommandName } from '@convoy/api/contract/commands';
 import type { MigrationState } from '@convoy/api/contract/progress';
 import type { FleetMessage } from '../message.js';
 import { countText, durationText } from './quantity.js';
+import { sourceWritesText } from './writes-text.js';
 
 /** One precondition of a commit. */
 export interface CheckView {
@@ -95,7 +96,9 @@ export function cutOverView(
   const possible =
     refusal !== null
       ? []
-      : actions.filter(({ name }) => isPossible(name, message) && (name !== 'reverse' || noReverse === null));
+      : actions
+          .filter(({ name }) => isPossible(name, message) && (name !== 'reverse' || noReverse === null))
+          .map((action) => withWrites(action, message));
   const primary = possible.find(({ name }) => leadingOn.includes(name)) ?? null;
   return {
     advice: refusal ?? adviceOf(message, noReverse),
@@ -137,6 +140,7 @@ function checksOf({ instances, expectedIds, progress, isConnected }: FleetMessag
       detail: rereads === 0 ? 'none' : `${countText(rereads)}, finished by the commit`,
     },
     verifierCheck(progress),
+    writesCheck(progress),
     check('All instances ready', wanted > 0 && ready === wanted, `${ready} of ${wanted}`),
     ...(progress.commitBlockers ?? []).map(({ instance, description }) =>
       check(`Commit waits for ${instance}`, false, description),
@@ -152,6 +156,19 @@ function verifierCheck({ verification }: FleetMessage['progress']): CheckView {
   if (verification === null) return { label: 'Verifier', status: 'unknown', detail: 'off; use convoy verify' };
   const phase = verification.destination.phase ?? 'not started';
   return { label: 'Verifier caught up', status: phase === 'stream hashing' ? 'met' : 'open', detail: phase };
+}
+
+/** Writers that still write are no obstacle for Convoy, but for who commits. */
+function writesCheck({ state, sourceWrites }: FleetMessage['progress']): CheckView {
+  const label = 'Nobody writes to the source';
+  if (sourceWrites === null) return { label, status: 'unknown', detail: 'unknown' };
+  return check(label, sourceWrites.writes === 0, sourceWritesText({ state, sourceWrites }));
+}
+
+/** The confirmation of a commit says whether anybody still writes. */
+function withWrites(action: ActionView, { progress }: FleetMessage): ActionView {
+  if (action.name !== 'commit') return action;
+  return { ...action, consequence: `${sourceWritesText(progress)} ${action.consequence}` };
 }
 
 function generalRefusal({ isConnected, instances }: FleetMessage, mayCommand: boolean, isLive: boolean): string | null {

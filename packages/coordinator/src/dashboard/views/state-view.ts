@@ -1,5 +1,6 @@
 import type { FleetMessage } from '../message.js';
 import { byteRateText, bytesText, countText, durationText, eventRateText, percentText } from './quantity.js';
+import { copyEndText, startedText } from './times-text.js';
 import type { Tone } from './tone.js';
 
 /** One step of the migration. */
@@ -138,7 +139,7 @@ function stepsOf(message: FleetMessage): StepView[] {
   });
 }
 
-function statsOf({ progress, instances }: FleetMessage): StateView['stats'] {
+function statsOf({ progress, instances, now_ms }: FleetMessage): StateView['stats'] {
   const documents = Object.values(instances).flatMap(({ stats }) => stats?.copiedDocuments ?? []);
   const copy = progress.collectionCopy;
   const isSizeKnown = copy !== null && copy.estimatedTotalBytes > unknownSize_bytes;
@@ -151,6 +152,8 @@ function statsOf({ progress, instances }: FleetMessage): StateView['stats'] {
       label: 'Documents',
       value: countText(documents.length === 0 || !isSizeKnown ? null : documents.reduce((sum, one) => sum + one, 0)),
     },
+    { label: 'Started', value: startedText(progress, now_ms) || '–' },
+    { label: 'Copy ends', value: copyEndText(progress) || '–' },
     { label: 'Copy rate', value: byteRateText(progress.copyBytesPerSecond) },
     { label: 'Events applied', value: countText(progress.totalEventsApplied) },
     { label: 'Event rate', value: eventRateText(progress.eventsPerSecond) },

@@ -9,9 +9,11 @@ import {
 } from '@convoy/api/contract/progress';
 import { oplogTimeInWords } from '@convoy/api/contract/oplog-time';
 import type { Leader } from '@convoy/api/fleet/fleet';
+import { secondsOf, timeOf } from '../../cluster/cluster-time.js';
 import type { IndexBuildProgress } from '../../catalog/make/create-collections.js';
 import type { Observed } from './lag-observer.js';
 import type { MigrationView } from '../migration/migration-watch.js';
+import { sourceWritesOf } from '../stats/source-writes.js';
 import type { TaskStats } from '../stats/task-stats.js';
 import { type VerificationStats, verificationOf } from '../stats/verification-stats.js';
 
@@ -60,7 +62,21 @@ export function progressOf(source: ProgressSource): Progress {
     estimatedSecondsToCEACatchup: catchUpOf(source),
     warnings: [...source.warnings, ...observed.warnings],
     commitBlockers: source.commitBlockers,
+    sourceWrites: state === 'RUNNING' || state === 'COMMITTING' ? sourceWritesOf(source.stats) : null,
+    startedAt: startOf(view.record.startTime),
+    options: reportedOptions(view.record.options),
   };
+}
+
+/** Every report repeats them, so longer ones stay out. */
+const optionCharactersMax = 8 * 1024;
+
+function reportedOptions(options: MigrationView['record']['options']): Progress['options'] {
+  return JSON.stringify(options).length <= optionCharactersMax ? { ...options } : null;
+}
+
+function startOf(time: MigrationView['record']['startTime']): string | null {
+  return time === null ? null : new Date(secondsOf(timeOf(time)) * 1000).toISOString();
 }
 
 /** 0 of 1 before the copy, never more than the total, and equal to it when everything is copied. */

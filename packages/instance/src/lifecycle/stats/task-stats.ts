@@ -1,3 +1,4 @@
+import type { SourceWrites } from '../../apply/recent-writes.js';
 import type { Partition, PartitionState } from '../../store/partition.js';
 
 /** The stats of a sync task, for progress. */
@@ -21,6 +22,8 @@ export interface TaskStats {
   readBelow: bigint;
   /** Changes above the commit time, without deletes. */
   writesAboveCeiling: number;
+  /** Users' writes of the last seconds, as the stream shows them. */
+  sourceWrites?: SourceWrites;
   /** UUIDs of the collections with deletes above the commit time. */
   deletedAboveCeiling: ReadonlySet<string>;
 }

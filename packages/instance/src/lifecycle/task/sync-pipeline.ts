@@ -2,6 +2,7 @@ import type { NamespacePart } from '@convoy/api/fleet/published-details';
 import { presentOn } from '../../apply/find-present.js';
 import { ApplyWorkers } from '../../apply/apply-workers.js';
 import { EventDispatcher } from '../../apply/event-dispatcher.js';
+import { RecentWrites } from '../../apply/recent-writes.js';
 import type { RawValue } from '../../bson/scan.js';
 import { secondsOf, timestampOf } from '../../cluster/cluster-time.js';
 import { CappedEnds } from '../../copy/capped-end.js';
@@ -41,6 +42,7 @@ const drainPoll_ms = 20;
 export class SyncPipeline {
   readonly ddlChanges: TaskDdl;
   readonly #rereads: RereadSet;
+  readonly #recentWrites: RecentWrites;
   readonly #budget: ByteBudget;
   readonly #copyBudget: ByteBudget;
   readonly #storage: TaskStorage;
@@ -66,6 +68,7 @@ export class SyncPipeline {
     const { runtime, record, destination, metadata } = deps;
     const startAt = record.checkpoint?.toBigInt() ?? deps.startTime;
     this.#eventsApplied = record.eventsApplied;
+    this.#recentWrites = new RecentWrites(runtime.clock);
     this.#budget = new ByteBudget(deps.bytesMax / 2);
     this.#copyBudget = new ByteBudget(deps.bytesMax / 2);
     this.#followed = new TaskTables(deps.known);
@@ -201,6 +204,7 @@ export class SyncPipeline {
       lag_seconds: behind(this.#checkpoint.time()),
       readLag_seconds: behind(readBelow),
       readBelow,
+      sourceWrites: this.#recentWrites.read(),
       pendingRereads: this.#rereads.size,
       bufferedBytes: this.#budget.used + this.#copyBudget.used,
       deletedAboveCeiling: writesAboveCeiling.deletedIn,
@@ -245,6 +249,7 @@ export class SyncPipeline {
         if (!this.#followed.isKnown(event.uuid)) this.#unknown.saw(database, name, event);
       },
       includes: this.deps.includes,
+      recentWrites: this.#recentWrites,
     };
     return new EventDispatcher(deps, startAt, this.deps.record.lastWrite?.toBigInt() ?? 0n);
   }

@@ -294,3 +294,31 @@ async function expectFailed(instance: ServedInstance): Promise<void> {
     expect([name, reply.status, reply.body.error]).toEqual([name, 409, 'migrationFailed']);
   }
 }
+
+describe('progress while users write', () => {
+  it('counts their writes by namespace, without those to excluded collections, and has the options', async () => {
+    const { client } = fixture.cluster0;
+    await client.db('shop').collection('plain').insertOne({ n: 0 });
+    await using instance = await fixture.startInstance();
+    const excludeNamespaces = [{ database: 'logs' }];
+    await instance.accepted('start', startBody({ excludeNamespaces }));
+    const before = await instance.until('its stream shows the present', ({ sourceWrites }) => sourceWrites !== null);
+    expect(before.options).toMatchObject({ source: 'cluster0', reversible: false, excludeNamespaces });
+    expect(Date.parse(before.startedAt ?? '')).toBeGreaterThan(0);
+    await client.db('logs').collection('lines').insertOne({ n: 1 });
+    await client
+      .db('shop')
+      .collection('plain')
+      .insertMany([{ n: 1 }, { n: 2 }]);
+    await client
+      .db('shop')
+      .collection('plain')
+      .updateOne({ n: 1 }, { $set: { m: 1 } });
+    const { sourceWrites } = await instance.until(
+      'it has read them',
+      (progress) => (progress.sourceWrites?.namespaces[0]?.writes ?? 0) >= 3,
+    );
+    expect(sourceWrites?.namespaces.map(({ namespace }) => namespace)).toEqual(['shop.plain']);
+    expect(sourceWrites?.lastWriteAt).toMatch(/^\d{4}-/);
+  });
+});

@@ -1,0 +1,19 @@
+import type { Progress } from '@convoy/api/contract/progress';
+import { clockText, dateTimeText, durationText } from './quantity.js';
+
+interface Times extends Pick<Progress, 'state' | 'startedAt'> {
+  readonly copyEndsAt?: string | null;
+}
+
+/** When the migration started, and for how long it has run; empty before a start. */
+export function startedText({ state, startedAt }: Times, now_ms: number): string {
+  if (startedAt === null) return '';
+  const at_ms = Date.parse(startedAt);
+  const elapsed = `${durationText(Math.max(0, now_ms - at_ms) / 1000)} ago`;
+  return state === 'COMMITTED' ? dateTimeText(at_ms) : `${dateTimeText(at_ms)}, ${elapsed}`;
+}
+
+/** Local time of day at which the copy ends, as an estimate; empty when unknown or over. */
+export function copyEndText({ copyEndsAt }: Times): string {
+  return copyEndsAt == null ? '' : `about ${clockText(Date.parse(copyEndsAt)).slice(0, 5)}`;
+}

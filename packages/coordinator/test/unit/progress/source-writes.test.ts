@@ -1,0 +1,40 @@
+import type { Progress } from '@convoy/api/contract/progress';
+import { expect, test } from 'vitest';
+import { sourceWritesText } from '../../../src/dashboard/views/writes-text.js';
+import { fleetWrites } from '../../../src/progress/source-writes.js';
+
+function writesTo(names: Readonly<Record<string, number>>, lastWriteAt: string): NonNullable<Progress['sourceWrites']> {
+  const namespaces = Object.entries(names).map(([namespace, writes]) => ({ namespace, writes }));
+  return {
+    windowSeconds: 10,
+    writes: namespaces.reduce((sum, { writes }) => sum + writes, 0),
+    namespaces,
+    lastWriteAt,
+  };
+}
+
+const here = writesTo({ 'shop.a': 1_000, 'shop.b': 2 }, '2026-01-01T00:00:01.000Z');
+const there = writesTo({ 'shop.a': 500, 'shop.c': 3, 'shop.d': 1 }, '2026-01-01T00:00:05.000Z');
+
+test('the writes of a fleet are the sums of its shards', () => {
+  const all = fleetWrites([here, there]);
+  expect(all).toMatchObject({ writes: 1_506, lastWriteAt: '2026-01-01T00:00:05.000Z' });
+  expect(all?.namespaces[0]).toEqual({ namespace: 'shop.a', writes: 1_500 });
+  expect(sourceWritesText({ state: 'RUNNING', sourceWrites: all })).toBe(
+    '1,506 writes to the source in the last 10 s: shop.a 1,500, shop.c 3, shop.b 2, others 1.',
+  );
+});
+
+test('they are unknown while those of one shard are: nobody may conclude that writes have ended', () => {
+  expect(fleetWrites([here, null])).toBeNull();
+  expect(fleetWrites([])).toBeNull();
+  expect(sourceWritesText({ state: 'RUNNING', sourceWrites: null })).toMatch(/^It is unknown/);
+});
+
+test('without a write the sentence says so, and there is none once it does not matter', () => {
+  const none = { ...here, writes: 0, namespaces: [] };
+  expect(sourceWritesText({ state: 'COMMITTING', sourceWrites: none })).toBe(
+    'No write to the source in the last 10 s.',
+  );
+  expect(sourceWritesText({ state: 'COMMITTED', sourceWrites: null })).toBe('');
+});
