@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { connectionCause } from '../connection/connection-cause.js';
 import { ConvoyError } from '../errors/convoy-error.js';
 import { tlsProblem } from './tls-problem.js';
 
@@ -71,6 +72,13 @@ async function exchangeText(exchange: JsonExchange, signal: AbortSignal): Promis
   throw new ConvoyError('instanceUnreachable', `The address redirects (HTTP ${statusCode}). Set the final address.`);
 }
 
+/** Host and cause of a service that cannot be reached; undefined where the cause has no name. */
+function unreachableText(url: string, cause: unknown): string | undefined {
+  const known = connectionCause(cause);
+  if (known === null) return undefined;
+  return `${new URL(url).host} cannot be reached: ${known.text}. Check that the process runs and listens there.`;
+}
+
 /**
  * Sends one request and returns the JSON value of its reply, whatever its status.
  * @throws ConvoyError `requestTimedOut`, `instanceUnreachable`, `tlsFailed`, or `unexpectedReply` when the reply is not
@@ -93,7 +101,8 @@ export async function exchangeJson(exchange: JsonExchange): Promise<unknown> {
       );
     }
     const problem = tlsProblem(cause, /^https:/i.test(exchange.url));
-    throw new ConvoyError(problem === undefined ? 'instanceUnreachable' : 'tlsFailed', problem, { cause });
+    if (problem !== undefined) throw new ConvoyError('tlsFailed', problem, { cause });
+    throw new ConvoyError('instanceUnreachable', unreachableText(exchange.url, cause), { cause });
   }
   try {
     return JSON.parse(text) as unknown;

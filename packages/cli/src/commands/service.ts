@@ -33,14 +33,36 @@ export function serviceCommand(program: Command, name: string, description: stri
     .addOption(new Option('--key-file <file>', 'key of that certificate').env('CONVOY_KEY_FILE'));
 }
 
-/** @param options an address without a scheme, such as `localhost:27180`, means HTTP */
+/**
+ * @param options an address without a scheme, such as `localhost:27180`, means HTTP
+ * @throws ConvoyError `invalidConfiguration` for another scheme than HTTP's, and for unreadable files
+ */
 export function clientOf(options: ServiceOptions): ContractClient {
-  const { url } = options;
   const token = tokenOf(options);
-  return new ContractClient(/^[a-z]+:\/\//i.test(url) ? url : `http://${url}`, {
+  return new ContractClient(addressOf(options.url), {
     ...(token === undefined ? {} : { token }),
     trust: trustOf(options),
   });
+}
+
+/**
+ * @returns the address with a scheme
+ * @throws ConvoyError `invalidConfiguration`, which repeats only the scheme: the rest may hold a password
+ */
+function addressOf(url: string): string {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase() ?? null;
+  if (scheme !== null && scheme !== 'http' && scheme !== 'https')
+    throw new ConvoyError(
+      'invalidConfiguration',
+      `--url must begin with http:// or https://, not with ${scheme}://. Give the address of the coordinator, or ` +
+        'of an instance.',
+    );
+  const address = scheme === null ? `http://${url}` : url;
+  if (URL.canParse(address)) return address;
+  throw new ConvoyError(
+    'invalidConfiguration',
+    '--url is not an address. Write it like http://127.0.0.1:27180, with a port from 1 to 65535.',
+  );
 }
 
 function trustOf({ caFile, certFile, keyFile }: ServiceOptions): ClientTrust {

@@ -104,8 +104,9 @@ export class FleetDirector {
     try {
       await this.#view.open();
     } catch (error) {
+      const explained = this.#connections.explained(error);
       await this.close();
-      throw error;
+      throw explained;
     }
     this.#leaderTask.start();
   }
@@ -113,6 +114,11 @@ export class FleetDirector {
   /** Whether Redis responds, as far as the connection knows. */
   isConnected(): boolean {
     return ['ready', 'connect'].includes(this.#connection.status);
+  }
+
+  /** Why Redis does not respond, and what to do, as far as known; without its address. */
+  get whyDisconnected(): string | null {
+    return this.#connections.failureText;
   }
 
   /** Calls the listener after every change. Returns the function that unsubscribes. */
@@ -136,6 +142,7 @@ export class FleetDirector {
       silent_ms,
       now_ms: this.#clock.now_ms(),
       isConnected: this.isConnected(),
+      whyDisconnected: this.whyDisconnected,
     };
   }
 

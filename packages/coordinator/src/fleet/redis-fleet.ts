@@ -106,8 +106,9 @@ export class RedisFleet implements Fleet {
       await lease.claim();
       await this.#view.open();
     } catch (error) {
+      const explained = this.#connections.explained(error);
       await this.leave();
-      throw error;
+      throw explained;
     }
     this.#view.own(identity);
     this.#membership = {

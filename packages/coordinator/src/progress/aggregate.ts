@@ -75,7 +75,7 @@ function lagOf(state: MigrationState, progresses: readonly Progress[]): number |
 
 /** The contract's fields for a fleet that is not idle. */
 function contractFields(members: Members, state: MigrationState, snapshot: FleetSnapshot): Progress {
-  const { leader, isConnected } = snapshot;
+  const { leader } = snapshot;
   const progresses = members.reports.map(({ progress }) => progress);
   const complete = members.missingIds.length === 0;
   const blockers = fleetBlockers(members, snapshot);
@@ -101,7 +101,7 @@ function contractFields(members: Members, state: MigrationState, snapshot: Fleet
     destination: slowestLink(progresses, 'destination'),
     estimatedOplogTimeRemaining: shortestOplogTime(members.reports),
     estimatedSecondsToCEACatchup: slowestCatchUp(progresses),
-    warnings: fleetWarnings(members, isConnected),
+    warnings: fleetWarnings(members, snapshot),
     commitBlockers: state === 'RUNNING' || state === 'PAUSED' ? blockers : null,
     sourceWrites: complete ? fleetWrites(progresses.map((progress) => progress.sourceWrites)) : null,
     startedAt: leadersOwn(members, (progress) => progress.startedAt),
@@ -143,7 +143,7 @@ export function aggregateProgress(snapshot: FleetSnapshot, remaining: RemainingE
   }
   const state = fleetState(states);
   if (state === 'IDLE') {
-    const progress = { ...idleFleetProgress(), warnings: fleetWarnings(members, snapshot.isConnected), instances };
+    const progress = { ...idleFleetProgress(), warnings: fleetWarnings(members, snapshot), instances };
     return { failure, progress, instances, remaining: null };
   }
   const fields = contractFields(members, state, snapshot);

@@ -11,6 +11,8 @@ export interface FleetSnapshot {
   readonly now_ms: number;
   /** Whether this process currently receives the fleet's messages. */
   readonly isConnected: boolean;
+  /** Why it does not, and what to do; without addresses. */
+  readonly whyDisconnected?: string | null;
 }
 
 /** The instances that count for the fleet's progress. */

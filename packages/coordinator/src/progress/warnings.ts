@@ -1,5 +1,5 @@
 import type { Warning } from '@convoy/api/contract/progress';
-import type { Members } from './members.js';
+import type { FleetSnapshot, Members } from './members.js';
 
 /** Maximum warnings shown; the rest is counted. */
 const WARNINGS_MAX = 100;
@@ -48,17 +48,21 @@ function ofMembership(members: Members): Warning[] {
   ];
 }
 
-const unheard: Warning = {
-  name: 'redisUnavailable',
-  description: 'Redis is unreachable from this coordinator. All values are the last known ones.',
-};
+function unheard(why: string | null): Warning {
+  const cause = why === null ? '' : ` Cause: ${why}`;
+  const description = `Redis is unreachable from this coordinator. All values are the last known ones.${cause}`;
+  return { name: 'redisUnavailable', description };
+}
 
 /**
  * Warnings for the operator: about the fleet as a whole first, then the instances' own, without duplicates.
- * @param isConnected whether this process receives the fleet's messages
+ * @param snapshot whether this process receives the fleet's messages, and why not
  */
-export function fleetWarnings(members: Members, isConnected: boolean): Warning[] {
-  const own = [...(isConnected ? [] : [unheard]), ...mixedStates(members), ...ofMembership(members)];
+export function fleetWarnings(
+  members: Members,
+  { isConnected, whyDisconnected = null }: Pick<FleetSnapshot, 'isConnected' | 'whyDisconnected'>,
+): Warning[] {
+  const own = [...(isConnected ? [] : [unheard(whyDisconnected)]), ...mixedStates(members), ...ofMembership(members)];
   const reported = members.reports.flatMap(({ progress }) => progress.warnings ?? []);
   const byText = new Map([...own, ...reported].map((warning) => [`${warning.name}\n${warning.description}`, warning]));
   const all = [...byText.values()];

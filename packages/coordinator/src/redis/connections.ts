@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { HangWatch } from './hang-watch.js';
 import type { RedisConnection } from './redis-connection.js';
-import { redisFailureReason } from './redis-failure.js';
+import { redisFailureReason, redisFailureText } from './redis-failure.js';
 import type { RedisSettings, RedisTls } from './redis-settings.js';
 import { TlsConnector, TlsSentinelConnector } from './tls-connectors.js';
 
@@ -91,6 +91,8 @@ export class RedisConnections {
   readonly #open = new Set<RedisConnection>();
   /** One log line per outage: the driver repeats its errors with every attempt. */
   #outageLogged = false;
+  /** The last failure to connect; null once connected. */
+  #failure: Error | null = null;
 
   /** @param call_ms time limit of one call */
   constructor(settings: RedisSettings, logger: Logger, call_ms: number) {
@@ -128,12 +130,31 @@ export class RedisConnections {
     return this.#answering(connect(this.#settings, null, { autoResubscribe: false }));
   }
 
+  /** Why there is no connection, and what to do; null while connections stand. Without address, user and password. */
+  get failureText(): string | null {
+    return this.#failure === null ? null : redisFailureText(this.#failure);
+  }
+
+  /**
+   * The error of a process that gives up: with the address, and the cause that a call's time limit hides. Other errors
+   * pass unchanged.
+   */
+  explained(error: unknown): unknown {
+    if (!(error instanceof ConvoyError) || error.error !== 'redisUnavailable') return error;
+    const { topology } = this.#settings;
+    const host = topology.kind === 'single' ? `${topology.address.host}:${topology.address.port}: ` : '';
+    const description = `Redis cannot be reached: ${host}${redisFailureText(this.#failure ?? error)}`;
+    return new ConvoyError('redisUnavailable', description, { cause: error });
+  }
+
   /** Logs a connection failure, once per outage and without addresses. */
   readonly onError = (error: unknown): void => {
+    // A call's time limit hides the cause that the connection found before.
+    if (error instanceof Error && redisFailureReason(error) !== 'TIMEOUT') this.#failure = error;
     if (this.#outageLogged) return;
     this.#outageLogged = true;
     this.#logger.warn(
-      { event: 'redisUnavailable', reason: redisFailureReason(error) },
+      { event: 'redisUnavailable', reason: redisFailureReason(error), explanation: redisFailureText(error) },
       'Redis is unreachable, retrying',
     );
   };
@@ -154,6 +175,7 @@ export class RedisConnections {
     connection.on('ready', () => {
       if (this.#outageLogged) this.#logger.info({ event: 'redisAvailable' }, 'Redis is reachable again');
       this.#outageLogged = false;
+      this.#failure = null;
     });
     connection.on('end', () => this.#open.delete(connection));
     this.#open.add(connection);

@@ -44,6 +44,11 @@ function serveEvents(app: FastifyInstance, events: ProgressEvents): void {
   });
 }
 
+function whyNotReady(why: string | null): string {
+  const cause = why === null ? '' : ` Cause: ${why}`;
+  return `Redis is unreachable, so this coordinator cannot send commands. It keeps retrying.${cause}`;
+}
+
 /**
  * Creates the server of the fleet API: the contract for the whole fleet, its instances, the event stream, health and
  * metrics. It does not listen yet, and the caller may add routes.
@@ -62,7 +67,7 @@ export async function createCoordinatorApp({
     scope: 'fleet',
     access: guarded,
     isReady: () => director.isConnected(),
-    whyNotReady: () => 'Redis is unreachable, so this coordinator cannot send commands. It keeps retrying.',
+    whyNotReady: () => whyNotReady(director.whyDisconnected),
     logger,
   });
   serveEvents(app, new ProgressEvents(director, Date.now()));

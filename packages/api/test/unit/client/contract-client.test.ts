@@ -134,6 +134,9 @@ describe('failures', () => {
     await new Promise((resolve) => server.close(resolve));
     await expect(new ContractClient(url).progress()).rejects.toMatchObject({
       error: 'instanceUnreachable',
+      errorDescription:
+        `${new URL(url).host} cannot be reached: the connection was refused (ECONNREFUSED). Check that the process ` +
+        'runs and listens there.',
       httpStatus: 503,
     });
   });

@@ -21,4 +21,14 @@ describe('the address of a service', () => {
     server.close();
     expect(asked).toEqual(['/api/v1/progress']);
   });
+
+  it.each([
+    ['mongodb', 'mongodb://u:secret@db.example/', 'not with mongodb://.'],
+    ['Redis', 'redis://:secret@127.0.0.1:6379', 'not with redis://.'],
+    ['no address', 'http://127.0.0.1:999999', '--url is not an address.'],
+  ])('of %s is refused by name, without what follows the scheme', (_, url, part) => {
+    const refused = (): unknown => clientOf({ url });
+    expect(refused).toThrow(part);
+    expect(refused).not.toThrow('secret');
+  });
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { callRedis, redisFailureReason } from '../../../src/redis/redis-failure.js';
+import { callRedis, redisFailureReason, redisFailureText } from '../../../src/redis/redis-failure.js';
 
 describe('redisFailureReason', () => {
   it('uses only codes', () => {
@@ -12,6 +12,44 @@ describe('redisFailureReason', () => {
     expect(redisFailureReason(new Error('WRONGPASS invalid username-password pair for alice'))).toBe('WRONGPASS');
     expect(redisFailureReason(new Error('something with s3cret'))).toBe('Error');
     expect(redisFailureReason('s3cret')).toBe('unknown');
+  });
+});
+
+describe('redisFailureText', () => {
+  const coded = (code: string): Error => Object.assign(new Error('connect 10.0.0.1:6379'), { code });
+
+  it.each([
+    [
+      coded('ECONNREFUSED'),
+      'the connection was refused (ECONNREFUSED). Check host and port in the URL of Redis, and that Redis runs and ' +
+        'listens there.',
+    ],
+    [
+      coded('ENOTFOUND'),
+      'the host name is unknown (ENOTFOUND). Check the host name in the URL of Redis, and the DNS of this machine.',
+    ],
+    [
+      coded('ECONNRESET'),
+      'the connection was closed during the handshake (ECONNRESET). Use rediss:// if Redis requires TLS on this ' +
+        'port, and redis:// if it has none.',
+    ],
+    [
+      coded('DEPTH_ZERO_SELF_SIGNED_CERT'),
+      'the certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT). Name the authority that signed it as ' +
+        'redis.tls.caFile.',
+    ],
+    [
+      new Error('WRONGPASS invalid username-password pair for alice'),
+      'Redis refused user or password (WRONGPASS). Correct user and password in the URL of Redis; percent-encode ' +
+        '@ : / ? # [ ] and % of a password, as %40 for @.',
+    ],
+    [new Error('NOAUTH Authentication required.'), 'Redis requires a password (NOAUTH). Add it to the URL of Redis.'],
+    [
+      Object.assign(new Error('Protocol error, got "H" as reply type byte'), { name: 'ParserError' }),
+      'the server does not speak the protocol of Redis (ParserError). Check that the port is that of Redis.',
+    ],
+  ])('names cause and remedy, and no address: %s', (error, text) => {
+    expect(redisFailureText(error)).toBe(text);
   });
 });
 
