@@ -9,6 +9,7 @@ import { Closers } from '@convoy/testbed/closers';
 import type { TestUser } from '@convoy/testbed/cluster/access-control';
 import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
 import type { TestCluster, TestClusterOptions } from '@convoy/testbed/cluster/test-cluster';
+import { CoordinatorProcess } from '@convoy/cli/environment/fleet/coordinator-process';
 import { follow, NotInTime } from '@convoy/cli/environment/fleet/follow';
 import { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 import { startFleet, startLoneInstance, type Fleet } from '@convoy/cli/environment/fleet/start-fleet';
@@ -127,6 +128,15 @@ export class Clusters implements AsyncDisposable {
       folder: this.folder,
       files: `${id}-more`,
     });
+  }
+
+  /** One more coordinator for a fleet, with its own settings. */
+  startCoordinator(
+    { redis, name }: Fleet,
+    files: string,
+    settings: Readonly<Record<string, unknown>>,
+  ): Promise<CoordinatorProcess> {
+    return CoordinatorProcess.start({ redis: redis.url, fleet: name }, this.folder, settings, files);
   }
 
   /** A lone instance, without Redis. */

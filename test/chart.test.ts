@@ -115,7 +115,8 @@ describe('charts/convoy', () => {
     const own = ['cluster0', 'cluster1', 'id', 'redis', 'fleet', 'port', 'listen', 'allowedHosts', 'token', 'shards'];
     // A root file system that is read-only has no place for log files; without a token nothing would protect the pods.
     // The chart mounts no certificates: an Ingress or a mesh encrypts.
-    const left = [...own, 'logPath', 'allowUnauthenticated', 'tls'];
+    // In a fleet coordinators send the notifications.
+    const left = [...own, 'logPath', 'allowUnauthenticated', 'tls', 'notify'];
     const taken = Object.keys(schema.properties.instance.properties.settings.properties);
     expect(taken.sort()).toEqual(
       Object.keys(instanceSchema.shape)

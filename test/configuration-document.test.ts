@@ -79,6 +79,7 @@ describe('docs/configuration.md, coordinator', () => {
       viewToken: 'other',
       allowUnauthenticated: 'true',
       tls: '{"certFile":"a","keyFile":"b"}',
+      notify: '{"receivers": [{"name": "pager", "url": "http://pager.example", "secret": "0123456789abcdef"}]}',
       verbosity: 'WARN',
       logPath: 'logs',
     };

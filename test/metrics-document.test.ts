@@ -42,6 +42,7 @@ async function instanceText(): Promise<string> {
   for (const state of migrationStates) metrics.state.set({ state }, state === 'RUNNING' ? 1 : 0);
   metrics.rereads.inc({ reason: 'duplicateKey' });
   metrics.retries.inc({ what: 'read' });
+  metrics.notifications.inc({ event: 'ready', result: 'sent' });
   metrics.commandDuration.observe({ command: 'start', result: 'accepted' }, 0.2);
   metrics.partitions.set({ state: 'done' }, 1);
   metrics.pings.set({ cluster: 'source' }, 0.001);
@@ -51,6 +52,7 @@ async function instanceText(): Promise<string> {
 async function coordinatorText(): Promise<string> {
   const metrics = new CoordinatorMetrics();
   await metrics.timed('start', () => Promise.resolve());
+  metrics.notifications.inc({ event: 'ready', result: 'sent' });
   return metrics.scrape(
     aggregateProgress(snapshot({ a: { progress: rich }, b: { progress: { lagTimeSeconds: 2 } } }), {
       seconds: 9,

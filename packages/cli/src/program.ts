@@ -6,6 +6,7 @@ import { addCompletionCommand } from './commands/completion-command.js';
 import { addDemoCommand } from './commands/demo-command.js';
 import { exitCodeTexts } from './commands/exit-code.js';
 import { addLogsCommand } from './commands/logs-command.js';
+import { addNotifyCommand } from './commands/notify-command.js';
 import { addProbeCommand } from './commands/probe-command.js';
 import { addProcessCommands } from './commands/process-commands.js';
 import { addReportCommand } from './commands/report-command.js';
@@ -32,6 +33,7 @@ export function convoyCommand(): Command {
   addServiceCommands(program);
   addLogsCommand(program);
   addReportCommand(program);
+  addNotifyCommand(program);
   addVerifyCommand(program);
   addCleanupCommands(program);
   addDemoCommand(program);

@@ -23,6 +23,9 @@ export function nextStep(progress: StepProgress): string {
   return stepByState[progress.state](progress);
 }
 
+/** The operator's next step after a failure. */
+export const nextStepAfterFailure = 'Remove the cause, stop all instances, run convoy cleanup, and start again.';
+
 function runningStep({ canCommit, warnings }: StepProgress): string {
   const isWarnedOf = (warning: string): boolean => warnings?.some(({ name }) => name === warning) ?? false;
   if (isWarnedOf('waitingForInstances')) return 'Start the instances in the warning.';

@@ -15,6 +15,7 @@ const access = {
   token: 'bearer token that requests must send',
   tls: 'JSON with files of a certificate: {"certFile", "keyFile", "clientCaFile"}',
   allowUnauthenticated: 'listen beyond the local host without a token',
+  notify: 'JSON with receivers of notifications: {"receivers": [{"name", "url", "secret"}]}',
   verbosity: 'TRACE, DEBUG, INFO, WARN, ERROR or FATAL (INFO)',
   logPath: 'folder of the log file, in place of standard output',
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { notifySchema } from '@convoy/api/configuration/notify-settings';
 import { checkAccessSettings } from '@convoy/api/http/access-guard';
 import { isFleetName } from '../redis/keys.js';
 import { parseConfig } from '@convoy/api/configuration/config-problems';
@@ -13,12 +14,15 @@ export const COORDINATOR_PORT_DEFAULT = 27_180;
 /** Log levels as in mongosync, from the most to the least verbose. */
 const verbosities = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as const;
 
+/** Name of a fleet. */
+export const fleetSchema = z
+  .string()
+  .refine(isFleetName, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
+  .default('default');
+
 const configSchema = z.strictObject({
   redis: redisSchema,
-  fleet: z
-    .string()
-    .refine(isFleetName, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
-    .default('default'),
+  fleet: fleetSchema,
   port: z.int().min(0).max(65_535).default(COORDINATOR_PORT_DEFAULT),
   listen: z.string().min(1, 'must not be empty').default('127.0.0.1'),
   allowedHosts: z.array(z.string().min(1, 'must not be empty')).max(100).default([]),
@@ -34,6 +38,7 @@ const configSchema = z.strictObject({
     .optional(),
   allowUnauthenticated: z.boolean().default(false),
   tls: tlsSchema.optional(),
+  notify: notifySchema.optional(),
   verbosity: z.string().toUpperCase().pipe(z.enum(verbosities)).default('INFO'),
   logPath: z.string().min(1, 'must not be empty').optional(),
 });
@@ -52,6 +57,7 @@ const environmentNames: Readonly<Record<keyof CoordinatorConfig, string>> = {
   viewToken: 'CONVOY_VIEW_TOKEN',
   allowUnauthenticated: 'CONVOY_ALLOW_UNAUTHENTICATED',
   tls: 'CONVOY_TLS',
+  notify: 'CONVOY_NOTIFY',
   verbosity: 'CONVOY_VERBOSITY',
   logPath: 'CONVOY_LOG_PATH',
 };
@@ -62,9 +68,11 @@ const textKinds: Readonly<Partial<Record<keyof CoordinatorConfig, TextKind>>> = 
   allowUnauthenticated: 'boolean',
   allowedHosts: 'list',
   tls: 'json',
+  notify: 'json',
 };
 
-const settingNames = { variables: environmentNames, kinds: textKinds };
+/** What the sources know about the settings. */
+export const settingNames = { variables: environmentNames, kinds: textKinds };
 
 /**
  * Merges file, environment and flags into one configuration.

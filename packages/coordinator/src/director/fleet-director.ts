@@ -8,6 +8,7 @@ import { RENEWALS_PER_LEASE } from '../election/leader-election.js';
 import { CommandSender } from '../fanout/command-sender.js';
 import { FleetView } from '../fleet/fleet-view.js';
 import { fleetTimingsDefault, type FleetTimings } from '../fleet/timings.js';
+import { RedisOutbox } from '../notifications/redis-outbox.js';
 import { aggregateProgress, type GlobalProgress } from '../progress/aggregate.js';
 import { DetailsReader } from '../membership/published-details.js';
 import { membersOf, type FleetSnapshot } from '../progress/members.js';
@@ -54,6 +55,8 @@ export interface FleetDirectorOptions {
  * at once.
  */
 export class FleetDirector {
+  /** The fleet's notifications. */
+  readonly outbox: RedisOutbox;
   readonly #logger: Logger;
   readonly #clock: TimeSource;
   readonly #commandLimit_ms: number;
@@ -78,6 +81,7 @@ export class FleetDirector {
     this.#connections = new RedisConnections(options.redis, options.logger, timings.redisCall_ms);
     this.#connection = this.#connections.bounded();
     this.#details = new DetailsReader(this.#connection, keys, timings.redisCall_ms);
+    this.outbox = new RedisOutbox(this.#connection, keys, timings.redisCall_ms);
     const patient = this.#connections.patient();
     const common = { keys, timings, clock: this.#clock, logger: this.#logger };
     this.#view = new FleetView({

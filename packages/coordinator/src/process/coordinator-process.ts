@@ -1,11 +1,15 @@
 import type { AddressInfo } from 'node:net';
 import type { LogRecord } from '@convoy/api/contract/log-record';
+import type { NotifySettings } from '@convoy/api/configuration/notify-settings';
 import { listenOn } from '@convoy/api/http/listen';
 import type { Logger } from 'pino';
 import type { CoordinatorConfig } from '../config/coordinator-config.js';
 import { FleetDirector } from '../director/fleet-director.js';
 import type { FleetTimings } from '../fleet/timings.js';
+import { createNotifier } from '../notifications/create-notifier.js';
+import type { Notifier } from '../notifications/notifier.js';
 import { createCoordinatorApp } from '../server/coordinator-app.js';
+import { CoordinatorMetrics } from '../server/fleet-metrics.js';
 
 export interface CoordinatorProcessOptions {
   readonly logger: Logger;
@@ -30,9 +34,19 @@ function urlOf({ address, port, family }: AddressInfo, scheme: string): string {
   return `${scheme}://${family === 'IPv6' && host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+function notifierOf(
+  settings: NotifySettings,
+  fleet: string,
+  { director, logger, metrics }: { director: FleetDirector; logger: Logger; metrics: CoordinatorMetrics },
+): Notifier {
+  const { outbox } = director;
+  const count = (event: string, result: string): void => metrics.notifications.inc({ event, result });
+  return createNotifier(settings, { fleet, logger, outbox, snapshot: () => director.snapshot(), count });
+}
+
 /**
- * Starts a coordinator: subscribes to the fleet and serves its API. It holds no state, so it may stop and restart at
- * any time.
+ * Starts a coordinator: subscribes to the fleet, serves its API and sends its notifications. It holds no state, so it
+ * may stop and restart at any time.
  * @throws ConvoyError `redisUnavailable`, `invalidConfiguration`, `addressTaken`
  */
 export async function runCoordinator(
@@ -47,12 +61,15 @@ export async function runCoordinator(
     logger,
     ...(timings === undefined ? {} : { timings }),
   });
+  const metrics = new CoordinatorMetrics();
   await director.open();
   try {
+    const notifier = config.notify && notifierOf(config.notify, config.fleet, { director, logger, metrics });
     const app = await createCoordinatorApp({
       director,
       logger,
       ...(recentLogs === undefined ? {} : { recentLogs }),
+      metrics,
       access: { ...config, token: config.token?.reveal(), viewToken: config.viewToken?.reveal() },
     });
     await listenOn(app, config);
@@ -60,9 +77,10 @@ export async function runCoordinator(
     logger.info({ event: 'coordinatorStarted', fleet: config.fleet, url }, 'coordinator is listening');
     let closed: Promise<void> | undefined;
     const close = (): Promise<void> => {
-      closed ??= app.close().then(() => director.close());
+      closed ??= Promise.all([app.close(), notifier?.stop()]).then(() => director.close());
       return closed;
     };
+    notifier?.start();
     signal?.addEventListener('abort', () => void close(), { once: true });
     return { url, close };
   } catch (error) {

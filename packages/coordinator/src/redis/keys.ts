@@ -24,6 +24,10 @@ export interface FleetKeys {
   readonly wakeChannel: string;
   /** Channel that announces a later DDL watermark in the metadata database. */
   readonly ddlWatermarkChannel: string;
+  /** Set of the events that stand, for notifications. */
+  readonly standingEvents: string;
+  /** Hash of the notifications that wait for their receivers. */
+  readonly deliveries: string;
   /** BullMQ's `prefix` for the command queues. */
   readonly queuePrefix: string;
   /** The identity lease of an instance id. */
@@ -34,6 +38,8 @@ export interface FleetKeys {
   details(topic: string, id: string): string;
   /** The incarnation that last left voluntarily under an instance id. */
   left(id: string): string;
+  /** The claim of an attempt to send a notification. */
+  deliveryClaim(delivery: string): string;
   /** Name of an instance id's command queue; without `:`, which BullMQ does not allow. */
   queueName(id: string): string;
 }
@@ -65,11 +71,14 @@ export function fleetKeys(fleet: string, keyPrefix: string): FleetKeys {
     leaderChannel: `${root}:leader-changes`,
     wakeChannel: `${root}:wake`,
     ddlWatermarkChannel: `${root}:ddlWatermark`,
+    standingEvents: `${root}:events`,
+    deliveries: `${root}:deliveries`,
     queuePrefix: `${root}:queues`,
     identity: (id) => `${root}:identity:${id}`,
     report: (id) => `${root}:report:${id}`,
     details: (topic, id) => `${root}:details:${topic}:${id}`,
     left: (id) => `${root}:left:${id}`,
+    deliveryClaim: (delivery) => `${root}:delivering:${delivery}`,
     queueName: (id) => `commands-${encodeURIComponent(id)}`,
   };
 }

@@ -1,7 +1,7 @@
 import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { History } from '@convoy/api/contract/history';
 import type { MigrationReport } from '@convoy/api/contract/migration-report';
-import { nextStep } from '@convoy/api/contract/next-step';
+import { nextStep, nextStepAfterFailure } from '@convoy/api/contract/next-step';
 import type { Failure } from '@convoy/api/fleet/fleet';
 import { verdictOf } from '../dashboard/views/verdict.js';
 import { maxOf } from '../progress/nullable-stats.js';
@@ -34,10 +34,7 @@ export function migrationReport(facts: ReportFacts): MigrationReport {
     destination: directionMapping?.Destination ?? null,
     state: failure === null ? progress.state : 'FAILED',
     verdict: verdictOf(facts),
-    nextStep:
-      failure === null
-        ? nextStep(progress)
-        : 'Remove the cause, stop all instances, run convoy cleanup, and start again.',
+    nextStep: failure === null ? nextStep(progress) : nextStepAfterFailure,
     startedAt_ms,
     endedAt_ms,
     elapsed_seconds: startedAt_ms === null ? null : Math.max(0, (endedAt_ms ?? now_ms) - startedAt_ms) / 1000,

@@ -23,6 +23,8 @@ export interface CoordinatorAppOptions {
   readonly logger: Logger;
   /** The last warnings and errors of the logger. */
   readonly recentLogs?: () => readonly LogRecord[];
+  /** The process's own metrics. */
+  readonly metrics?: CoordinatorMetrics;
 }
 
 function serveEvents(app: FastifyInstance, events: ProgressEvents): void {
@@ -59,8 +61,8 @@ export async function createCoordinatorApp({
   access,
   logger,
   recentLogs = () => [],
+  metrics = new CoordinatorMetrics(),
 }: CoordinatorAppOptions): Promise<FastifyInstance> {
-  const metrics = new CoordinatorMetrics();
   const guarded = { ...access, openPrefixes: DASHBOARD_PREFIXES };
   const app = await createHttpApp({
     service: new DirectorService(director, (name, run) => metrics.timed(name, run)),

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { CommandName } from '@convoy/api/contract/commands';
 import { migrationStates } from '@convoy/api/contract/progress';
 import type { GlobalProgress } from '../progress/aggregate.js';
@@ -162,6 +162,13 @@ export class CoordinatorMetrics {
     help: 'Time until all instances have replied to a command.',
     labelNames: ['command', 'result'],
     buckets: commandBuckets_seconds,
+    registers: [this.#registry],
+  });
+
+  readonly notifications = new Counter({
+    name: 'convoy_notifications_total',
+    help: 'Notifications by event and result.',
+    labelNames: ['event', 'result'],
     registers: [this.#registry],
   });
 

@@ -20,6 +20,7 @@ const textKinds: Readonly<Partial<Record<keyof InstanceConfig, TextKind>>> = {
   allowedHosts: 'list',
   shards: 'json',
   tls: 'json',
+  notify: 'json',
 };
 
 const settingNames = {
@@ -48,6 +49,12 @@ export function parseInstanceConfig(sources: SettingSources): InstanceConfig {
   const config = parseConfig(instanceSchema, values, originOf);
   checkAccessSettings({ ...config, token: config.token?.reveal() });
   checkSyncUser(config);
+  if (config.notify !== undefined && config.redis !== undefined) {
+    throw new ConvoyError(
+      'invalidConfiguration',
+      'notify: in a fleet the coordinators send the notifications. Set it in their configuration.',
+    );
+  }
   return deepFrozen(config);
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { connectionStringProblem } from '../cluster/driver/connection-string.js';
 import { byteSizeSchema } from './byte-size.js';
+import { notifySchema } from '@convoy/api/configuration/notify-settings';
 import { Secret } from '@convoy/api/configuration/secret';
 import { tlsSchema } from '@convoy/api/configuration/tls-settings';
 
@@ -86,6 +87,8 @@ export const instanceSchema = z.strictObject({
     .default(30),
   /** Maximum bytes read from the source per second; no limit when left out. */
   loadRateBytesPerSecond: byteSizeSchema(64 * 1024, 2 ** 40).optional(),
+  /** Only of a lone instance: in a fleet coordinators send the notifications. */
+  notify: notifySchema.optional(),
   logPath: text.optional(),
   verbosity: z.string().toUpperCase().pipe(z.enum(verbosities)).default('INFO'),
 });

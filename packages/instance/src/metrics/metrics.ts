@@ -25,6 +25,11 @@ export class Metrics {
     ['reason'],
   );
   readonly retries = this.counter('convoy_retries_total', 'Retried operations, by the kind of work.', ['what']);
+  readonly notifications = this.counter(
+    'convoy_notifications_total',
+    'Notifications by event and result, of a lone instance.',
+    ['event', 'result'],
+  );
   readonly commandDuration = new Histogram({
     name: 'convoy_command_duration_seconds',
     help: 'Time until a command was accepted or refused.',

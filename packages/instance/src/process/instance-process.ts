@@ -34,10 +34,9 @@ const loneId = 'single';
  */
 export async function runInstance(
   config: InstanceConfig,
-  options: { fleet: Fleet; logger: Logger; recentLogs?: RecentLogs },
+  options: { fleet: Fleet; logger: Logger; recentLogs?: RecentLogs; metrics?: Metrics },
 ): Promise<RunningInstance> {
-  const { fleet, logger, recentLogs = new RecentLogs() } = options;
-  const metrics = new Metrics({ processMetrics: true });
+  const { fleet, logger, recentLogs = new RecentLogs(), metrics = new Metrics({ processMetrics: true }) } = options;
   const runtime = createRuntime(config, systemClock, logger, metrics);
   const id = config.id ?? loneId;
   const identity = { id, syncID: id, incarnation: randomUUID(), release };

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { ContractClient } from '@convoy/api/client/contract-client';
 import { Child } from '@convoy/testbed/process/child';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
@@ -15,19 +16,27 @@ export class CoordinatorProcess implements AsyncDisposable {
     this.client = new ContractClient(url);
   }
 
-  /** Starts the process and waits until it listens. */
+  /**
+   * Starts the process and waits until it listens.
+   * @param settings more settings for its configuration
+   * @param name distinguishes its files from those of other coordinators
+   */
   static async start(
-    { redis, fleet }: { redis: string; fleet: string },
+    membership: { redis: string; fleet: string },
     folder: ScratchFolder,
+    settings: Readonly<Record<string, unknown>> = {},
+    name = 'coordinator',
   ): Promise<CoordinatorProcess> {
+    const configFile = folder.file(`${name}.json`);
+    writeFileSync(configFile, JSON.stringify({ ...membership, ...settings }));
     const launch = (port: string): Promise<Child> =>
       Child.start({
-        name: 'coordinator',
+        name,
         command: process.execPath,
-        args: [convoyProgram, 'coordinator', '--redis', redis, '--fleet', fleet, '--port', port],
+        args: [convoyProgram, 'coordinator', '--config', configFile, '--port', port],
         ready: listensLine,
         readyWithin_ms: listensWithin_ms,
-        logFile: folder.file('coordinator.log'),
+        logFile: folder.file(`${name}.log`),
       });
     const child = await launch('0');
     return new CoordinatorProcess(child, child.ready[1] ?? '', launch);

@@ -1,0 +1,61 @@
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  NotificationReceiver,
+  receiverSecret,
+} from '../packages/coordinator/test/integration/notification-receiver.js';
+import { loadEverything } from './data.js';
+import { Clusters, defaultStart, untilCanCommit } from './fleet.js';
+import { needs } from './requirements.js';
+
+/** A receiver, and the setting that names it. */
+async function startReceiver() {
+  const receiver = await NotificationReceiver.start();
+  onTestFinished(() => receiver.close());
+  const notify = { receivers: [{ name: 'pager', url: receiver.url, secret: receiverSecret }] };
+  const events = (): string[] => receiver.arrivals.map(({ event }) => event);
+  return { receiver, notify, events };
+}
+
+test(
+  'two coordinators of a fleet send ready and committed once each, also after one was restarted (servers from 5.0)',
+  needs({ version: [5, 0] }),
+  async () => {
+    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
+    await loadEverything(clusters.clients.source, clusters.source, 500);
+    const { receiver, notify, events } = await startReceiver();
+    await using fleet = await clusters.startFleet();
+    await using first = await clusters.startCoordinator(fleet, 'first', { notify });
+    await using second = await clusters.startCoordinator(fleet, 'second', { notify });
+
+    await first.client.start(defaultStart);
+    await untilCanCommit(first.client);
+    await expect.poll(events, { timeout: 60_000 }).toEqual(['ready']);
+    await second.stop();
+    await second.startAgain();
+    await clusters.commit(second.client);
+    await expect.poll(events, { timeout: 60_000 }).toEqual(['ready', 'committed']);
+    await Promise.all([first.stop(), second.stop()]);
+
+    expect(events()).toEqual(['ready', 'committed']);
+    expect(receiver.arrivals).toMatchObject([
+      { isSigned: true, body: { fleet: fleet.name, state: 'RUNNING' } },
+      { isSigned: true, body: { fleet: fleet.name, state: 'COMMITTED' } },
+    ]);
+  },
+);
+
+test('a lone instance sends its own notifications (servers from 5.0)', needs({ version: [5, 0] }), async () => {
+  await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
+  await loadEverything(clusters.clients.source, clusters.source, 200);
+  const { notify, events } = await startReceiver();
+  await using instance = await clusters.startLoneInstance({ notify });
+
+  await instance.client.start(defaultStart);
+  await untilCanCommit(instance.client);
+  await expect.poll(events, { timeout: 60_000 }).toEqual(['ready']);
+  await clusters.commit(instance.client);
+  await expect.poll(events, { timeout: 60_000 }).toEqual(['ready', 'committed']);
+  expect(await (await fetch(`${instance.url}/metrics`)).text()).toContain(
+    'convoy_notifications_total{event="committed",result="sent"} 1',
+  );
+});

@@ -1,0 +1,118 @@
+import { notifiedEvents, type NotifiedEvent } from '@convoy/api/configuration/notify-settings';
+import type { FleetKeys } from '../redis/keys.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
+import { callRedis } from '../redis/redis-failure.js';
+import { DELIVERIES_MAX, deliveryKey, deliverySchema, type Delivery, type Outbox } from './outbox.js';
+import type { EventChange } from './standing-events.js';
+
+/** How long Redis keeps the standing events and deliveries after the last coordinator looked. */
+const RETENTION_MS = 30 * 24 * 3_600_000;
+
+/** Reads a set or hash and prolongs it. ARGV: command, retention ms. */
+const READ = `
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return redis.call(ARGV[1], KEYS[1])`;
+
+/**
+ * Records a change and its deliveries at once, by whoever comes first. ARGV: event, status, room, retention ms, then
+ * key and value of each delivery. Returns how many deliveries were stored; -1 if the change was recorded already.
+ */
+const RECORD = `
+local changed
+if ARGV[2] == 'raised' then changed = redis.call('SADD', KEYS[1], ARGV[1])
+else changed = redis.call('SREM', KEYS[1], ARGV[1]) end
+if changed == 0 then return -1 end
+local stored = 0
+for at = 5, #ARGV, 2 do
+  if redis.call('HLEN', KEYS[2]) >= tonumber(ARGV[3]) then break end
+  redis.call('HSET', KEYS[2], ARGV[at], ARGV[at + 1])
+  stored = stored + 1
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+redis.call('PEXPIRE', KEYS[2], ARGV[4])
+return stored`;
+
+/** ARGV: delivery's key, claim ms. */
+const CLAIM = `
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
+if redis.call('SET', KEYS[2], '1', 'NX', 'PX', ARGV[2]) then return 1 end
+return 0`;
+
+/**
+ * A finished delivery stays finished. The claim lasts until the next attempt, for coordinators that have read the
+ * delivery before. ARGV: delivery's key, content, pause ms.
+ */
+const POSTPONE = `
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('PEXPIRE', KEYS[2], ARGV[3])`;
+
+const FINISH = `
+redis.call('HDEL', KEYS[1], ARGV[1])
+return redis.call('DEL', KEYS[2])`;
+
+/** The one outbox of all coordinators of a fleet. All calls throw ConvoyError `redisUnavailable`. */
+export class RedisOutbox implements Outbox {
+  readonly #connection: RedisConnection;
+  readonly #keys: FleetKeys;
+  readonly #limit_ms: number;
+
+  /** @param limit_ms time limit of one call */
+  constructor(connection: RedisConnection, keys: FleetKeys, limit_ms: number) {
+    this.#connection = connection;
+    this.#keys = keys;
+    this.#limit_ms = limit_ms;
+  }
+
+  async standing(): Promise<ReadonlySet<NotifiedEvent>> {
+    const events = (await this.#call(READ, [this.#keys.standingEvents], 'SMEMBERS', RETENTION_MS)) as string[];
+    return new Set(notifiedEvents.filter((event) => events.includes(event)));
+  }
+
+  async record({ event, status }: EventChange, deliveries: readonly Delivery[]): Promise<readonly Delivery[] | null> {
+    const stored = await this.#call(
+      RECORD,
+      [this.#keys.standingEvents, this.#keys.deliveries],
+      ...[event, status, DELIVERIES_MAX, RETENTION_MS],
+      ...deliveries.flatMap((delivery) => [deliveryKey(delivery), JSON.stringify(delivery)]),
+    );
+    return stored === -1 ? null : deliveries.slice(Number(stored));
+  }
+
+  async waiting(): Promise<readonly Delivery[]> {
+    const entries = (await this.#call(READ, [this.#keys.deliveries], 'HVALS', RETENTION_MS)) as string[];
+    return entries.flatMap((text) => decode(text) ?? []);
+  }
+
+  async claim(delivery: Delivery, claim_ms: number): Promise<boolean> {
+    const key = deliveryKey(delivery);
+    return (await this.#call(CLAIM, this.#keysOf(key), key, claim_ms)) === 1;
+  }
+
+  async postpone(delivery: Delivery, pause_ms: number): Promise<void> {
+    const key = deliveryKey(delivery);
+    await this.#call(POSTPONE, this.#keysOf(key), key, JSON.stringify(delivery), pause_ms);
+  }
+
+  async finish(delivery: Delivery): Promise<void> {
+    const key = deliveryKey(delivery);
+    await this.#call(FINISH, this.#keysOf(key), key);
+  }
+
+  #keysOf(key: string): string[] {
+    return [this.#keys.deliveries, this.#keys.deliveryClaim(key)];
+  }
+
+  #call(script: string, keys: readonly string[], ...args: readonly (string | number)[]): Promise<unknown> {
+    return callRedis(this.#connection.eval(script, keys.length, ...keys, ...args), this.#limit_ms);
+  }
+}
+
+/** Null for an entry of another release. */
+function decode(text: string): Delivery | null {
+  try {
+    return deliverySchema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}

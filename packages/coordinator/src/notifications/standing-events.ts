@@ -1,0 +1,83 @@
+import { notifiedEvents, type NotifiedEvent, type NotifySettings } from '@convoy/api/configuration/notify-settings';
+import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
+import { progressInfo } from '@convoy/api/contract/progress';
+import type { Failure } from '@convoy/api/fleet/fleet';
+import { aggregateProgress } from '../progress/aggregate.js';
+import { membersOf, type FleetSnapshot } from '../progress/members.js';
+import { oplogRemaining_seconds } from '../progress/oplog-time.js';
+
+/** What events are decided by, at one moment. */
+export interface Observation {
+  readonly failure: Failure | null;
+  readonly progress: FleetProgress;
+  /** Of the shortest oplog; null while unknown. */
+  readonly oplogRemaining_seconds: number | null;
+}
+
+/** An event that begins or ends to hold. */
+export interface EventChange {
+  readonly event: NotifiedEvent;
+  readonly status: 'raised' | 'cleared';
+}
+
+/** Events whose end is news too. The end of the others only allows their next beginning. */
+const CLEARED_WITH_NOTICE: readonly NotifiedEvent[] = ['lag', 'oplog'];
+
+/** @returns null while nothing is known about the fleet */
+export function observe(snapshot: FleetSnapshot): Observation | null {
+  if (!snapshot.isConnected) return null;
+  const { failure, progress, instances } = aggregateProgress(snapshot, null);
+  if (instances.length === 0) return null;
+  return { failure, progress, oplogRemaining_seconds: oplogRemaining_seconds(membersOf(snapshot).reports) };
+}
+
+/**
+ * The events that begin or end to hold. Unknown values and states in between change nothing, so that a restart or a
+ * pause repeats nothing.
+ * @param standing events that hold so far
+ */
+export function changesOf(
+  observation: Observation,
+  limits: Pick<NotifySettings, 'lag' | 'oplog'>,
+  standing: ReadonlySet<NotifiedEvent>,
+): EventChange[] {
+  return notifiedEvents.flatMap((event): EventChange[] => {
+    const stood = standing.has(event);
+    const stands = rules[event](observation, limits, stood) ?? stood;
+    return stands === stood ? [] : [{ event, status: stands ? 'raised' : 'cleared' }];
+  });
+}
+
+/** Whether receivers learn of the change. */
+export function isNews({ event, status }: EventChange): boolean {
+  return status === 'raised' || CLEARED_WITH_NOTICE.includes(event);
+}
+
+/** Whether an event holds; null leaves it as it is. */
+type Rule = (observation: Observation, limits: Pick<NotifySettings, 'lag' | 'oplog'>, stood: boolean) => boolean | null;
+
+const rules: Readonly<Record<NotifiedEvent, Rule>> = {
+  ready: ({ failure, progress: { state, canCommit } }) => {
+    if (state === 'IDLE' || state === 'COMMITTED' || state === 'REVERSING') return false;
+    // Once per direction: a lag around its limit toggles canCommit.
+    return state === 'RUNNING' && canCommit && failure === null ? true : null;
+  },
+  committed: ({ progress: { state, canWrite } }) => {
+    if (state === 'INITIALIZING') return null;
+    return state === 'COMMITTED' && canWrite === true;
+  },
+  failed: ({ failure, progress: { state } }) => {
+    if (failure !== null) return true;
+    return state === 'INITIALIZING' ? null : false;
+  },
+  lag: ({ progress: { state, info, lagTimeSeconds } }, { lag }, stood) => {
+    if (state === 'IDLE' || state === 'COMMITTED') return false;
+    // During the copy the lag is the age of the oldest partition, and says nothing about the destination.
+    if (info !== progressInfo.changeEventApplication || lagTimeSeconds === null) return null;
+    return lagTimeSeconds > (stood ? lag.clear_seconds : lag.raise_seconds);
+  },
+  oplog: ({ progress: { state }, oplogRemaining_seconds: seconds }, { oplog }, stood) => {
+    if (state === 'IDLE' || state === 'COMMITTED') return false;
+    return seconds === null ? null : seconds < (stood ? oplog.clear_seconds : oplog.raise_seconds);
+  },
+};

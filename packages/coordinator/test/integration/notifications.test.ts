@@ -1,0 +1,120 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { notifySchema } from '@convoy/api/configuration/notify-settings';
+import { idleReport } from '@convoy/api/fleet/idle-report';
+import { parseCoordinatorConfig, type CoordinatorConfig } from '../../src/config/coordinator-config.js';
+import { runCoordinator, type RunningCoordinator } from '../../src/process/coordinator-process.js';
+import { EventLog, shortTimings, silent, TestMembers, type TestMember } from './fleet-of-tests.js';
+import { NotificationReceiver, receiverSecret } from './notification-receiver.js';
+import { fleetName, hasRedis, openRedis, withoutRedis, type TestRedis } from './redis-server.js';
+
+describe.skipIf(!hasRedis)(hasRedis ? 'notifications' : `notifications ${withoutRedis}`, () => {
+  let redis: TestRedis;
+  let receiver: NotificationReceiver;
+  let members: TestMembers;
+  let member: TestMember;
+  let config: CoordinatorConfig;
+  const coordinators: RunningCoordinator[] = [];
+
+  beforeAll(async () => {
+    redis = await openRedis();
+  });
+  afterAll(() => redis.close());
+  beforeEach(async () => {
+    receiver = await NotificationReceiver.start();
+    const fleet = fleetName();
+    const notify = notifySchema.parse({ receivers: [{ name: 'pager', url: receiver.url, secret: receiverSecret }] });
+    config = {
+      ...parseCoordinatorConfig({ flags: { redis: 'redis://unused', fleet, port: 0 } }),
+      redis: redis.settings,
+      notify,
+    };
+    members = new TestMembers(redis.settings, fleet);
+    member = await members.join('shard0');
+  });
+  afterEach(async () => {
+    await Promise.all(coordinators.splice(0).map((coordinator) => coordinator.close()));
+    await members.end();
+    receiver.close();
+  });
+
+  async function start(logger = silent): Promise<RunningCoordinator> {
+    const coordinator = await runCoordinator(config, { logger, timings: shortTimings });
+    coordinators.push(coordinator);
+    return coordinator;
+  }
+
+  function reportReady(): void {
+    const { fleet, identity } = member;
+    const progress = { ...idleReport(identity).progress, state: 'RUNNING', canCommit: true } as const;
+    fleet.report(idleReport(identity, { state: 'RUNNING', ready: { canCommit: true, canWrite: false }, progress }));
+  }
+
+  function reportCommitted(): void {
+    const { fleet, identity } = member;
+    const progress = { ...idleReport(identity).progress, state: 'COMMITTED', canWrite: true } as const;
+    fleet.report(idleReport(identity, { state: 'COMMITTED', ready: { canCommit: false, canWrite: true }, progress }));
+  }
+
+  const events = (): string[] => receiver.arrivals.map(({ event }) => event);
+
+  /** The sum of both coordinators' metric. */
+  async function sent(event: string): Promise<number> {
+    const texts = await Promise.all(coordinators.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+    const series = new RegExp(`^convoy_notifications_total\\{event="${event}",result="sent"\\} (\\d+)$`, 'm');
+    return texts.map((text) => Number(series.exec(text)?.[1] ?? 0)).reduce((sum, count) => sum + count, 0);
+  }
+
+  it('come once each from two coordinators, signed, in the order of the events', async () => {
+    await Promise.all([start(), start()]);
+    reportReady();
+    await expect.poll(events).toEqual(['ready']);
+    reportCommitted();
+    await expect.poll(events).toEqual(['ready', 'committed']);
+    expect(receiver.arrivals.every(({ isSigned }) => isSigned)).toBe(true);
+    expect(receiver.arrivals[0]?.body).toMatchObject({
+      state: 'RUNNING',
+      next: 'Stop the writers of the source, then run convoy commit.',
+    });
+    await expect.poll(() => sent('committed')).toBe(1);
+    expect(await sent('ready')).toBe(1);
+  });
+
+  it('are not repeated by a coordinator that starts later', async () => {
+    const first = await start();
+    reportReady();
+    await expect.poll(events).toEqual(['ready']);
+    await first.close();
+    const log = new EventLog();
+    await start(log.logger);
+    reportCommitted();
+    await log.until('notificationSent');
+    expect(events()).toEqual(['ready', 'committed']);
+  });
+
+  it('that a receiver does not accept are sent again with the same id, also by another coordinator', async () => {
+    receiver.answer = (response) => void response.writeHead(503).end();
+    const log = new EventLog();
+    const first = await start(log.logger);
+    reportReady();
+    await log.until('notificationRetried');
+    await first.close();
+    receiver.answer = (response) => void response.writeHead(204).end();
+    const successors = new EventLog();
+    await start(successors.logger);
+    await successors.until('notificationSent');
+    expect(new Set(receiver.arrivals.map(({ delivery }) => delivery)).size).toBe(1);
+    expect(events()).toEqual(['ready', 'ready']);
+  });
+
+  it('leave no secret and no address in Redis', async () => {
+    receiver.answer = (response) => void response.writeHead(503).end();
+    const log = new EventLog();
+    await start(log.logger);
+    reportReady();
+    await log.until('notificationRetried');
+    const stored = await redis.client.hvals(`{convoy:${config.fleet}}:deliveries`);
+    expect(stored).toHaveLength(1);
+    expect(stored.join()).not.toContain(receiverSecret);
+    expect(stored.join()).not.toContain(new URL(receiver.url).host);
+  });
+});
