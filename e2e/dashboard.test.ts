@@ -22,10 +22,14 @@ const shownWithin = { timeout: 120_000 };
 
 /** Presses a button of the cut-over and confirms. */
 async function press(page: Page, command: string, options?: unknown): Promise<void> {
+  if (options !== undefined) {
+    const json = page.locator('#start [data-field="json"]');
+    if (!(await json.isVisible())) await page.locator('#start summary', { hasText: 'Advanced' }).click(shownWithin);
+    await json.fill(JSON.stringify(options));
+  }
   await page.locator(`#do-${command}`).click(shownWithin);
   const typed = page.locator('#confirm [data-field="typed"]');
   if (await typed.isVisible()) await typed.fill(command);
-  if (options !== undefined) await page.locator('#confirm [data-field="options"]').fill(JSON.stringify(options));
   await page.locator('#confirm [data-field="confirm"]').click(shownWithin);
 }
 
@@ -38,6 +42,20 @@ async function give(page: Page, command: string, options?: unknown): Promise<voi
     .first()
     .filter({ hasText: `${command} at` })
     .waitFor(shownWithin);
+}
+
+/** The guided start knows the source's databases, checks the options, and explains what the clusters forbid. */
+async function untilGuided(page: Page): Promise<void> {
+  const start = page.locator('#start');
+  await start.locator('[data-field="summary"]').filter({ hasText: '✓ A migration can start.' }).waitFor(shownWithin);
+  await start.locator('[data-field="picked"]').check();
+  await start.locator('.databases label').first().waitFor(shownWithin);
+  await start.locator('.databases input').first().check();
+  await expect
+    .poll(() => start.locator('[data-field="json"]').inputValue(), shownWithin)
+    .toContain('"includeNamespaces"');
+  expect(await seriousFindings(page)).toEqual([]);
+  await start.locator('[data-field="all"]').check();
 }
 
 async function untilState(page: Page, state: string): Promise<void> {
@@ -144,7 +162,7 @@ test(
     const { under, browser, page, complaints } = await openDashboard(closers);
     const { clusters, fleet, workload, client } = under;
 
-    await untilOffered(page, ['start'], 'Start the migration.');
+    await untilGuided(page);
     await press(page, 'start', { source: 'cluster0' });
     await page.locator('#confirm [data-field="result"]').filter({ hasText: '✕' }).waitFor(shownWithin);
     await page.locator('#confirm [data-field="cancel"]').click(shownWithin);

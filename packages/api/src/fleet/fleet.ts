@@ -3,6 +3,7 @@ import type { Mismatch } from '../contract/mismatch.js';
 import type { MigrationState, Progress } from '../contract/progress.js';
 import type { ErrorName } from '../errors/table.js';
 import type { InstanceStats } from './instance-stats.js';
+import type { QuestionTopic, StartQuestion } from './start-question.js';
 import type { DetailTopic, PublishedDetails } from './published-details.js';
 
 /**
@@ -131,6 +132,12 @@ export interface Fleet {
    * second.
    */
   announceDdlWatermark(): void;
+  /**
+   * What a coordinator wants to know before a start, the latest question of the topic; null without one. Absent where
+   * nobody asks.
+   * @throws ConvoyError `redisUnavailable`
+   */
+  question?(topic: QuestionTopic): Promise<StartQuestion | null>;
   /** Releases identity and leadership and closes connections. */
   leave(): Promise<void>;
 }

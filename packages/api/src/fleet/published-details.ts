@@ -44,16 +44,63 @@ export const preflightDetailsSchema = z.object({
 /** The last warnings and errors of an instance's log. */
 export const logsDetailsSchema = z.object({ records: z.array(logRecordSchema).max(LOG_RECORDS_MAX) });
 
+const answerSchema = z.object({
+  /** Of the question that this answers. */
+  questionId: z.string(),
+  at_ms: z.number(),
+  /** Why there is no answer; null when there is one. */
+  failure: z.object({ error: z.string(), errorDescription: z.string() }).nullable(),
+});
+
+/** A cluster as far as it decides which options a start may have. */
+export const clusterFactsSchema = z.object({
+  name: z.string(),
+  kind: z.enum(['sharded', 'replicaSet']),
+  shards: count,
+  version: z.string(),
+  /** Whether it can block the writes of users. */
+  blocksWrites: z.boolean(),
+});
+
+/** Maximum collections of a listing; the rest is summed up. */
+export const LISTED_COLLECTIONS_MAX = 10_000;
+
+/** One collection of the source before a start. */
+export const listedCollectionSchema = z.object({
+  database: z.string(),
+  collection: z.string(),
+  /** Estimated. */
+  totalBytes: count,
+  documents: count,
+});
+
+/** The source's collections and both clusters, before a start. */
+export const sourceListingSchema = answerSchema.extend({
+  clusters: z.object({ source: clusterFactsSchema, destination: clusterFactsSchema }).nullable(),
+  rows: z.array(listedCollectionSchema).max(LISTED_COLLECTIONS_MAX),
+  /** Number of the collections that are not in the rows; their sizes are not read. */
+  unlisted: count,
+});
+
+/** The preflight checks for given options, without a start. */
+export const startCheckSchema = answerSchema.extend({ report: preflightDetailsSchema.nullable() });
+
 /**
  * Details that instances publish besides reports, because they are too large to send several times a second. Each
- * instance publishes its own `namespaces`, `preflight` and `logs`; the leader publishes the fleet's `history`.
+ * instance publishes its own `namespaces`, `preflight` and `logs`; the leader publishes the fleet's `history`
+ * and the answers to questions before a start.
  */
 export const detailSchemas = {
   namespaces: namespacesDetailsSchema,
   preflight: preflightDetailsSchema,
   history: historySchema,
   logs: logsDetailsSchema,
+  sourceListing: sourceListingSchema,
+  startCheck: startCheckSchema,
 };
+
+/** Topics of which the fleet has one, whoever publishes it. */
+export const fleetTopics: readonly DetailTopic[] = ['history', 'sourceListing', 'startCheck'];
 
 /** Topic of published details. */
 export type DetailTopic = keyof typeof detailSchemas;

@@ -8,6 +8,7 @@ import { mismatchSchema } from '../contract/mismatch.js';
 import { progressSchema, verificationSideSchema, warningSchema } from '../contract/progress.js';
 import { failureReplySchema, successReplySchema } from '../contract/reply.js';
 import { shardingSchema } from '../contract/sharding.js';
+import { checkReplySchema, sourceReplySchema } from '../contract/start-guide.js';
 import { startRequestSchema } from '../contract/start-request.js';
 import {
   accessReplySchema,
@@ -42,6 +43,8 @@ const watchingSchemas = {
   CommandsReply: commandsReplySchema,
   AccessReply: accessReplySchema,
   ReportReply: reportReplySchema,
+  SourceReply: sourceReplySchema,
+  CheckReply: checkReplySchema,
   LogsReply: logsReplySchema,
 };
 

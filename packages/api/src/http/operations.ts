@@ -33,6 +33,11 @@ export const LOGS_PATH = '/api/v1/logs';
 /** Path of the report as one HTML file, on a coordinator. */
 export const REPORT_PAGE_PATH = '/api/v1/report.html';
 
+/** Path of the source's collections before a start, on a coordinator. */
+export const SOURCE_PATH = '/api/v1/source';
+/** Path of the preflight checks for given options, on a coordinator. */
+export const CHECK_PATH = '/api/v1/check';
+
 /** One operation of the API, for the OpenAPI document. */
 export interface Operation {
   /** Which processes serve it; all when left out. */
@@ -55,6 +60,8 @@ export interface Operation {
     | 'CommandsReply'
     | 'AccessReply'
     | 'ReportReply'
+    | 'SourceReply'
+    | 'CheckReply'
     | 'LogsReply'
     | 'OpenApiDocument'
     | 'Text';
@@ -167,6 +174,29 @@ const operations: readonly Operation[] = [
     failures: [503, ...accessFailures],
   },
   ...watchingOperations,
+  {
+    scope: 'fleet',
+    method: 'get',
+    path: SOURCE_PATH,
+    operationId: 'source',
+    summary: "The source's collections with estimated sizes, before a start. The leader lists them, once a minute.",
+    parameters: [
+      { name: 'source', type: 'string', description: 'Name of the source cluster; cluster0 by default.' },
+      { name: 'destination', type: 'string', description: 'Name of the destination cluster; cluster1 by default.' },
+    ],
+    reply: 'SourceReply',
+    failures: [400, 409, 422, 503, ...accessFailures],
+  },
+  {
+    scope: 'fleet',
+    method: 'post',
+    path: CHECK_PATH,
+    operationId: 'check',
+    summary: 'Preflight checks for the options of a start, without a start. Allowed in IDLE.',
+    body: 'StartRequest',
+    reply: 'CheckReply',
+    failures: [400, 409, 413, 422, 503, ...accessFailures],
+  },
   {
     scope: 'fleet',
     method: 'get',

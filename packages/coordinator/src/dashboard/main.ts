@@ -10,6 +10,7 @@ import { NamespacesCard } from './cards/namespaces-card.js';
 import { showIndexes, showPreflight, showVerifier, showWarnings } from './cards/small-cards.js';
 import { showOptions } from './cards/options-card.js';
 import { showState } from './cards/state-card.js';
+import { StartCard } from './cards/start-card.js';
 import { showTimeline } from './cards/timeline-card.js';
 import type { CommandView, FleetMessage } from './message.js';
 import { Announcer } from './page/announcer.js';
@@ -18,7 +19,7 @@ import { type ApiFailure, FleetApi } from './page/fleet-api.js';
 import { FleetStream } from './page/fleet-stream.js';
 import { offerReport } from './page/report-download.js';
 import { useTheme } from './page/theme.js';
-import { cutOverView, type ActionView } from './views/cut-over-view.js';
+import { cutOverView, startAction, type ActionView } from './views/cut-over-view.js';
 import { durationText } from './views/quantity.js';
 import { reverseRefusal, type ReverseEvidence } from './views/reversibility.js';
 
@@ -34,6 +35,7 @@ const mismatches = new MismatchesCard(api);
 const logs = new LogsCard(api);
 const announcer = new Announcer(byId('announcements'));
 const dialog = new ConfirmDialog(send);
+const start = new StartCard(api, (body) => dialog.ask(startAction, body));
 
 let latest: FleetMessage | null = null;
 let heardAt_ms = 0;
@@ -63,9 +65,11 @@ async function readCommands(): Promise<void> {
 /** What to do next, for the current data. */
 function showActions(): void {
   if (latest === null) return;
-  byId('cut-over').hidden = false;
   const view = cutOverView(latest, mayCommand !== false, isLive, reverseRefusal(latest, evidence));
-  showCutOver(view, (action) => dialog.ask(action));
+  const canStart = view.primary?.name === 'start';
+  byId('cut-over').hidden = canStart;
+  start.show(canStart);
+  if (!canStart) showCutOver(view, (action) => dialog.ask(action));
 }
 
 /** Links to the parts that the page has now. */

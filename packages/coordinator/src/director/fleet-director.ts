@@ -3,13 +3,15 @@ import type { Logger } from 'pino';
 import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
 import type { Mismatch } from '@convoy/api/contract/mismatch';
 import type { CommandName } from '@convoy/api/contract/commands';
-import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
+import { fleetTopics, type DetailTopic, type PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
 import { RENEWALS_PER_LEASE } from '../election/leader-election.js';
 import { CommandSender } from '../fanout/command-sender.js';
 import { FleetView } from '../fleet/fleet-view.js';
 import { fleetTimingsDefault, type FleetTimings } from '../fleet/timings.js';
 import { RedisOutbox } from '../notifications/redis-outbox.js';
 import { aggregateProgress, type GlobalProgress } from '../progress/aggregate.js';
+import { StartQuestions } from '../membership/start-questions.js';
 import { DetailsReader } from '../membership/published-details.js';
 import { membersOf, type FleetSnapshot } from '../progress/members.js';
 import type { RemainingEstimate } from '../progress/time-remaining.js';
@@ -31,8 +33,8 @@ const COMMAND_LIMIT_MS = 30_000;
 /** Maximum remembered commands, for the dashboard. */
 const COMMANDS_RETAINED = 20;
 
-/** The history belongs to the fleet; any id finds it. */
-const HISTORY_ID = 'fleet';
+/** Any id finds details of which the fleet has one. */
+const FLEET_ID = 'fleet';
 
 /** A sent command with each instance's reply. */
 export interface SentCommand extends CommandOutcome {
@@ -67,6 +69,7 @@ export class FleetDirector {
   readonly #leaderTask: PeriodicTask;
   readonly #last: LastCommands;
   readonly #details: DetailsReader;
+  readonly #questions: StartQuestions;
   readonly #sent: SentCommand[] = [];
   #commandsSent = 0;
   #remaining: RemainingEstimate | null = null;
@@ -82,6 +85,7 @@ export class FleetDirector {
     this.#connection = this.#connections.bounded();
     this.#details = new DetailsReader(this.#connection, keys, timings.redisCall_ms);
     this.outbox = new RedisOutbox(this.#connection, keys, timings.redisCall_ms);
+    this.#questions = new StartQuestions(this.#connection, keys, timings.redisCall_ms);
     const patient = this.#connections.patient();
     const common = { keys, timings, clock: this.#clock, logger: this.#logger };
     this.#view = new FleetView({
@@ -215,7 +219,7 @@ export class FleetDirector {
    * @throws ConvoyError `redisUnavailable`
    */
   details<Topic extends DetailTopic>(topic: Topic): Promise<Map<string, PublishedDetails[Topic]>> {
-    return this.#details.read(topic, topic === 'history' ? [HISTORY_ID] : [...this.#view.reports().keys()]);
+    return this.#details.read(topic, fleetTopics.includes(topic) ? [FLEET_ID] : [...this.#view.reports().keys()]);
   }
 
   /**
@@ -233,6 +237,15 @@ export class FleetDirector {
    */
   logDetails(): AsyncGenerator<[id: string, details: PublishedDetails['logs']]> {
     return this.#details.each('logs', [...this.#view.reports().keys()]);
+  }
+
+  /**
+   * Asks the leader a question before a start; an earlier one of the topic is forgotten. The answer is among
+   * the details of the topic, under the question's id.
+   * @throws ConvoyError `redisUnavailable`
+   */
+  async ask(topic: QuestionTopic, question: StartQuestion): Promise<void> {
+    await this.#questions.put(topic, question);
   }
 
   /** Number of commands that this process sent. */

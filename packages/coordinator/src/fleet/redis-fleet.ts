@@ -10,6 +10,7 @@ import type {
   SeenReport,
 } from '@convoy/api/fleet/fleet';
 import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
 import { LeaderElection, RENEWALS_PER_LEASE } from '../election/leader-election.js';
 import { LeaderLease } from '../election/leader-lease.js';
 import { mayLead } from '../election/may-lead.js';
@@ -18,6 +19,7 @@ import { CommandWorker } from '../fanout/command-worker.js';
 import { Heartbeat } from '../membership/heartbeat.js';
 import { IdentityLease } from '../membership/identity-lease.js';
 import { DetailsPublisher } from '../membership/published-details.js';
+import { StartQuestions } from '../membership/start-questions.js';
 import { ThrottledPublisher } from '../membership/throttled-publisher.js';
 import { RedisConnections } from '../redis/connections.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
@@ -60,6 +62,7 @@ export class RedisFleet implements Fleet {
   readonly #wakes: ThrottledPublisher;
   readonly #ddlWatermarks: ThrottledPublisher;
   readonly #details: DetailsPublisher;
+  readonly #questions: StartQuestions;
   readonly #ledger = new CommandLedger();
   #membership: Membership | null = null;
   #handler: ((command: FleetCommand) => Promise<CommandResult>) | null = null;
@@ -87,6 +90,7 @@ export class RedisFleet implements Fleet {
       onVacant: () => this.#membership?.election.campaignSoon(),
     });
     this.#details = new DetailsPublisher(this.#connection, this.#keys, this.#timings);
+    this.#questions = new StartQuestions(this.#connection, this.#keys, this.#timings.redisCall_ms);
     this.#wakes = new ThrottledPublisher(this.#connection, this.#keys.wakeChannel, this.#timings.publishGap_ms);
     this.#ddlWatermarks = new ThrottledPublisher(
       this.#connection,
@@ -169,6 +173,10 @@ export class RedisFleet implements Fleet {
     if (this.#membership === null || this.#left) return;
     this.#view.watchers.notify(news);
     publisher.send(this.#membership.identity.incarnation);
+  }
+
+  question(topic: QuestionTopic): Promise<StartQuestion | null> {
+    return this.#questions.read(topic);
   }
 
   async leave(): Promise<void> {

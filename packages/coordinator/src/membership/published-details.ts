@@ -1,6 +1,11 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { detailSchemas, type DetailTopic, type PublishedDetails } from '@convoy/api/fleet/published-details';
+import {
+  detailSchemas,
+  fleetTopics,
+  type DetailTopic,
+  type PublishedDetails,
+} from '@convoy/api/fleet/published-details';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
@@ -11,9 +16,9 @@ const DETAILS_BYTES_MAX = 8 * 1024 * 1024;
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
 
-/** The fleet has one history, whoever leads; all other details belong to an instance. */
+/** Details belong to an instance, except for those of which the fleet has one. */
 function ownerOf(topic: DetailTopic, id: string): string {
-  return topic === 'history' ? '' : id;
+  return fleetTopics.includes(topic) ? '' : id;
 }
 
 /** Writes an instance's details to Redis, the latest of each topic, with one call at a time per topic. */

@@ -36,6 +36,8 @@ export interface FleetKeys {
   report(id: string): string;
   /** An instance id's published details of a topic. */
   details(topic: string, id: string): string;
+  /** The latest question of a topic before a start. */
+  question(topic: string): string;
   /** The incarnation that last left voluntarily under an instance id. */
   left(id: string): string;
   /** The claim of an attempt to send a notification. */
@@ -77,6 +79,7 @@ export function fleetKeys(fleet: string, keyPrefix: string): FleetKeys {
     identity: (id) => `${root}:identity:${id}`,
     report: (id) => `${root}:report:${id}`,
     details: (topic, id) => `${root}:details:${topic}:${id}`,
+    question: (topic) => `${root}:question:${topic}`,
     left: (id) => `${root}:left:${id}`,
     deliveryClaim: (delivery) => `${root}:delivering:${delivery}`,
     queueName: (id) => `commands-${encodeURIComponent(id)}`,

@@ -13,6 +13,7 @@ import { serveReport } from '../report/report-routes.js';
 import { cachedDetails } from '../watching/cached-details.js';
 import { DASHBOARD_PREFIXES, serveDashboard } from '../watching/dashboard-files.js';
 import { serveLogs } from '../watching/log-routes.js';
+import { serveStartGuide } from '../watching/start-guide-routes.js';
 import { serveWatching } from '../watching/watching-routes.js';
 import { CoordinatorMetrics } from './fleet-metrics.js';
 import { ProgressEvents } from './progress-events.js';
@@ -80,6 +81,7 @@ export async function createCoordinatorApp({
   const details = cachedDetails(director);
   serveWatching(app, director, details, guarded);
   serveLogs(app, director, recentLogs);
+  serveStartGuide(app, director);
   serveReport(app, director, details);
   await serveDashboard(app);
   app.get(METRICS_PATH, async (request, reply): Promise<string> => {

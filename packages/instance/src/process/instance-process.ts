@@ -6,6 +6,7 @@ import { runCommand } from '@convoy/api/http/run-command';
 import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
 import { systemClock } from '../cluster/clock.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
+import { answerQuestions } from '../lifecycle/commands/answer-questions.js';
 import { release } from '../lifecycle/migration/release.js';
 import { createRuntime } from '../lifecycle/migration/runtime.js';
 import { SyncInstance } from '../lifecycle/sync-instance.js';
@@ -63,6 +64,7 @@ export async function runInstance(
   });
   const ending = new AbortController();
   const logsPublished = publishLogs(recentLogs, fleet, runtime.clock, ending.signal);
+  const answering = answerQuestions({ runtime, fleet, isIdle: () => instance.state === 'IDLE' }, ending.signal);
   logger.info({ event: 'listening', url, id }, 'instance listens');
   void instance.open().catch((error: unknown) => {
     const { error: name, errorDescription } = toConvoyError(error);
@@ -75,7 +77,7 @@ export async function runInstance(
     close: async () => {
       await server.close();
       ending.abort();
-      await logsPublished;
+      await Promise.all([logsPublished, answering]);
       await instance.close();
     },
   };

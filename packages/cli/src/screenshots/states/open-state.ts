@@ -34,5 +34,9 @@ async function untilShown(page: Page, { meets, reports }: StagedState): Promise<
   if (meets === 'noToken') return page.locator('#token-form').waitFor();
   await page.locator('body:not([data-stale])').waitFor();
   if (meets === 'viewToken') await page.locator('#cut-over', { hasText: 'read-only' }).waitFor();
+  if (await page.locator('#start').isVisible()) {
+    await page.locator('#start .findings li').first().waitFor();
+    await page.locator('#start [data-field="listed"]', { hasText: 'databases' }).waitFor({ state: 'attached' });
+  }
   if (reports.some(({ step }) => step !== null)) await page.locator('#timeline li').first().waitFor();
 }

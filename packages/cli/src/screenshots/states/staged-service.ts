@@ -1,10 +1,12 @@
 import type { PublishedDetails, DetailTopic } from '@convoy/api/fleet/published-details';
+import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
 import type { SeenReport } from '@convoy/api/fleet/fleet';
 import type { FleetDirector } from '@convoy/coordinator/director/fleet-director';
 import { aggregateProgress } from '@convoy/coordinator/progress/aggregate';
 import type { FleetSnapshot } from '@convoy/coordinator/progress/members';
 import { createCoordinatorApp } from '@convoy/coordinator/server/coordinator-app';
 import { createLogger } from '@convoy/instance/logging/logger';
+import { stagedListing, stagedReport } from './staged-answers.js';
 import { stagedDetails } from './staged-details.js';
 import type { StagedState } from './staged-states.js';
 
@@ -53,6 +55,12 @@ function directorOf(staged: StagedState): FleetDirector {
     commands: () => [],
     commandsSent: 0,
     mismatches: () => [],
+    ask: (topic: QuestionTopic, { id, request }: StartQuestion) => {
+      const common = { questionId: id, at_ms: Date.now(), failure: null };
+      if (topic === 'sourceListing') details.sourceListing = { ...common, ...stagedListing() };
+      else details.startCheck = { ...common, report: stagedReport(request.verification.enabled) };
+      return Promise.resolve();
+    },
     details: <Topic extends DetailTopic>(topic: Topic) => {
       const found = details[topic];
       return Promise.resolve(new Map<string, PublishedDetails[Topic]>(found === undefined ? [] : [['shard0', found]]));

@@ -50,6 +50,7 @@ export function stagedStates(): readonly StagedState[] {
     { name: 'no-instance', reports: [] },
     { name: 'initializing', reports: shards.map((id) => idleReport(identity(id), { state: 'INITIALIZING' })) },
     { name: 'idle', reports: idle },
+    { name: 'idle-picking', reports: idle, presses: '#start [data-field="picked"]' },
     { name: 'preparing', reports: fleetIn({ state: 'RUNNING', info: 'initializing', copied: 0, lag_seconds: null }) },
     { name: 'copying', reports: copying },
     { name: 'copying-silent-instance', reports: copying, silent: ['shard1'] },

@@ -1,13 +1,11 @@
 import { byId, field, setText } from '../page/dom.js';
 import type { ActionView } from '../views/cut-over-view.js';
 
-/** Default options of a start. */
-const startOptions = { source: 'cluster0', destination: 'cluster1' };
-
 /** Asks for confirmation before it sends a command. Irreversible commands require typing their name. */
 export class ConfirmDialog {
   readonly #dialog: HTMLDialogElement;
   #action: ActionView | null = null;
+  #body: unknown = {};
 
   /** @param send sends the command and resolves once it is answered; the dialog shows its errors */
   constructor(private readonly send: (action: ActionView, body: unknown) => Promise<void>) {
@@ -19,28 +17,25 @@ export class ConfirmDialog {
     this.#typed.addEventListener('input', () => this.#showReady());
   }
 
-  ask(action: ActionView): void {
+  /** @param body the command's body; those of a start are its options */
+  ask(action: ActionView, body: unknown = {}): void {
     this.#action = action;
+    this.#body = body;
     setText(field(this.#dialog, 'title'), `${action.label} the migration?`);
     setText(field(this.#dialog, 'consequence'), action.consequence);
     setText(field(this.#dialog, 'confirm'), action.label);
     setText(field(this.#dialog, 'result'), '');
     setText(field(this.#dialog, 'typedWord'), action.name);
     field(this.#dialog, 'typedRow').hidden = !action.isFinal;
-    field(this.#dialog, 'optionsRow').hidden = action.name !== 'start';
+    field(this.#dialog, 'options').hidden = action.name !== 'start';
+    setText(field(this.#dialog, 'options'), JSON.stringify(body, null, 2));
     this.#typed.value = '';
-    if (action.name === 'start' && this.#options.value === '')
-      this.#options.value = JSON.stringify(startOptions, null, 2);
     this.#showReady();
     this.#dialog.showModal();
   }
 
   get #typed(): HTMLInputElement {
     return field(this.#dialog, 'typed') as HTMLInputElement;
-  }
-
-  get #options(): HTMLTextAreaElement {
-    return field(this.#dialog, 'options') as HTMLTextAreaElement;
   }
 
   get #button(): HTMLButtonElement {
@@ -58,7 +53,7 @@ export class ConfirmDialog {
     this.#button.disabled = true;
     setText(result, 'Sent. Waiting for every instance …');
     try {
-      await this.send(this.#action, this.#action.name === 'start' ? (JSON.parse(this.#options.value) as unknown) : {});
+      await this.send(this.#action, this.#body);
       this.#dialog.close();
     } catch (error) {
       setText(result, `✕ ${error instanceof Error ? error.message : String(error)}`);

@@ -1,6 +1,7 @@
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { FleetMessage } from '../message.js';
 import { byId, field, make, setList, setText } from '../page/dom.js';
+import { showItems } from './findings.js';
 import { countText, dateTimeText } from '../views/quantity.js';
 import { hasBegun } from '../views/state-view.js';
 import { verdictOf } from '../views/verdict.js';
@@ -76,9 +77,6 @@ export function showVerifier(message: FleetMessage): void {
   });
 }
 
-const resultSigns = { passed: '✓', warning: '▲', failed: '✕', unchecked: '–' } as const;
-const resultTones = { passed: 'good', warning: 'warning', failed: 'bad', unchecked: 'off' } as const;
-
 /** The latest preflight checks of any instance. */
 export function showPreflight(reports: Readonly<Record<string, PublishedDetails['preflight']>>): void {
   const card = byId('preflight');
@@ -90,16 +88,5 @@ export function showPreflight(reports: Readonly<Record<string, PublishedDetails[
     field(card, 'from'),
     `${report.canStart ? '✓ All checks passed' : '✕ The start was rejected'} (${id}, ${dateTimeText(report.at_ms)})`,
   );
-  setList(field(card, 'list'), report.items, {
-    key: ({ check, result, description }) => `${check} ${result} ${description}`,
-    create: ({ check, result, description, error }) =>
-      make(
-        'li',
-        { 'data-tone': resultTones[result] },
-        make('strong', {}, `${resultSigns[result]} ${check}`),
-        ` ${result}${error === null ? '' : ` (${error})`}`,
-        make('p', {}, description),
-      ),
-    update: () => undefined,
-  });
+  showItems(field(card, 'list'), report.items);
 }

@@ -42,6 +42,13 @@ export class FleetApi {
     ) as Promise<Reply>;
   }
 
+  /** Reads what the service first has to ask an instance for. Throws as `read`. */
+  async readSlowly<Reply>(path: string): Promise<Reply> {
+    return this.#answer(
+      await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(commandLimit_ms) }),
+    ) as Promise<Reply>;
+  }
+
   /**
    * Reads a reply of one JSON document per line.
    * @throws ApiFailure the service's failure; TypeError when it does not respond
@@ -67,15 +74,23 @@ export class FleetApi {
 
   /** @throws ApiFailure the service's failure; TypeError when it does not respond */
   async command(name: string, body: unknown): Promise<void> {
+    await this.ask(name, body);
+  }
+
+  /**
+   * Sends a body by POST and reads the reply.
+   * @throws ApiFailure the service's failure; TypeError when it does not respond
+   */
+  async ask<Reply>(name: string, body: unknown): Promise<Reply> {
     const headers = { ...this.headers(), 'content-type': 'application/json' };
-    await this.#answer(
+    return this.#answer(
       await fetch(`/api/v1/${name}`, {
         method: 'POST',
         headers,
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(commandLimit_ms),
       }),
-    );
+    ) as Promise<Reply>;
   }
 
   async #answer(response: Response): Promise<unknown> {

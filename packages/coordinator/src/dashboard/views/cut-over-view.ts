@@ -45,13 +45,16 @@ const allowed: typeof commandStates = {
   reverse: 'COMMITTED',
 };
 
+/** The start, whose options have a card of their own. */
+export const startAction: ActionView = {
+  name: 'start',
+  label: 'Start',
+  consequence: 'Checks both clusters, then copies the data to the destination with these options:',
+  isFinal: false,
+};
+
 const actions: readonly ActionView[] = [
-  {
-    name: 'start',
-    label: 'Start',
-    consequence: 'Checks both clusters, then copies the data to the destination.',
-    isFinal: false,
-  },
+  startAction,
   { name: 'resume', label: 'Resume', consequence: 'Every instance continues from its checkpoint.', isFinal: false },
   {
     name: 'commit',

@@ -1,0 +1,54 @@
+import type { PublishedDetails } from '@convoy/api/fleet/published-details';
+
+type Listing = PublishedDetails['sourceListing'];
+type Report = NonNullable<PublishedDetails['startCheck']['report']>;
+
+/** A sharded source before a start. */
+export function stagedListing(): Pick<Listing, 'clusters' | 'rows' | 'unlisted'> {
+  return {
+    clusters: {
+      source: { name: 'cluster0', kind: 'sharded', shards: 3, version: '7.0.5', blocksWrites: true },
+      destination: { name: 'cluster1', kind: 'sharded', shards: 4, version: '7.0.5', blocksWrites: true },
+    },
+    rows: Array.from({ length: 214 }, (_, at) => ({
+      database: ['shop', 'billing', 'analytics'][at % 3] ?? '',
+      collection: `collection_${at}`,
+      totalBytes: Math.round(3e10 / (at + 1)),
+      documents: Math.round(40_000 / (at + 1)),
+    })),
+    unlisted: 0,
+  };
+}
+
+/** Checks of a start, with a warning, and a refusal while the verifier is on. */
+export function stagedReport(verifies: boolean): Report {
+  const item = (check: string, description: string): Report['items'][number] => ({
+    check,
+    result: 'passed',
+    error: null,
+    description,
+  });
+  return {
+    at_ms: Date.now(),
+    canStart: !verifies,
+    items: [
+      item('clusters', 'cluster0 (7.0.5, 3 shards) to cluster1 (7.0.5, 4 shards).'),
+      item('options', 'The options fit the versions and topologies.'),
+      item('privileges', 'The users have all privileges.'),
+      {
+        check: 'oplogWindow',
+        result: 'warning',
+        error: null,
+        description: 'The oplog of shard1 holds 14 hours. Make it larger than the copy takes.',
+      },
+      {
+        check: 'verification',
+        result: verifies ? 'failed' : 'passed',
+        error: verifies ? 'verificationNeedsMemory' : null,
+        description: verifies
+          ? 'The verifier needs 1.2 GB more memory. Raise memoryBytesMax, or turn verification off.'
+          : 'The verifier is off.',
+      },
+    ],
+  };
+}

@@ -1,0 +1,138 @@
+import type { SourceReply } from '@convoy/api/contract/start-guide';
+import type { StartRequestBody } from '@convoy/api/contract/start-request';
+
+/** What a user chose for a start. */
+export interface StartChoices {
+  readonly isFiltered: boolean;
+  /** Databases as a whole. */
+  readonly databases: ReadonlySet<string>;
+  /** Single collections by database. */
+  readonly collections: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly buildsIndexes: boolean;
+  readonly verifies: boolean;
+  readonly blocksWrites: boolean;
+  readonly isReversible: boolean;
+  /** Shard keys by namespace, as text: `customerId, _id: hashed`. */
+  readonly shardKeys: ReadonlyMap<string, string>;
+  readonly createsSupportingIndexes: boolean;
+}
+
+/** A switch: whether it is on, and why it cannot be changed. */
+export interface SwitchView {
+  readonly isOn: boolean;
+  readonly reason: string | null;
+}
+
+export interface StartView {
+  readonly indexes: SwitchView;
+  readonly verification: SwitchView;
+  readonly writeBlocking: SwitchView;
+  readonly reversible: SwitchView;
+  /** Whether shard keys are needed: from a replica set to a sharded cluster. */
+  readonly needsShardKeys: boolean;
+  /** Why the choices are no migration; null when they are one. An empty filter would migrate everything. */
+  readonly refusal: string | null;
+  readonly body: StartRequestBody;
+}
+
+type Clusters = SourceReply['clusters'];
+
+/** The switches as the contract's rules allow them, and the body of a start. */
+export function startView(choices: StartChoices, clusters: Clusters): StartView {
+  const noReverse = reverseRefusal(clusters);
+  const isReversible = choices.isReversible && noReverse === null;
+  const noBlocking = clusters?.source.blocksWrites === false ? 'Needs a source from MongoDB 6.0.' : null;
+  const needsShardKeys = clusters?.source.kind === 'replicaSet' && clusters.destination.kind === 'sharded';
+  const view: Omit<StartView, 'body'> = {
+    indexes: isReversible
+      ? { isOn: true, reason: 'A reversible migration builds all indexes.' }
+      : { isOn: choices.buildsIndexes, reason: null },
+    verification: { isOn: choices.verifies, reason: null },
+    writeBlocking: isReversible
+      ? { isOn: true, reason: 'A reversible migration blocks writes.' }
+      : { isOn: choices.blocksWrites && noBlocking === null, reason: noBlocking },
+    reversible: { isOn: isReversible, reason: noReverse },
+    needsShardKeys,
+    refusal:
+      choices.isFiltered && selectorsOf(choices).length === 0 ? 'Pick at least one database or collection.' : null,
+  };
+  return { ...view, body: bodyOf(choices, view, clusters) };
+}
+
+function reverseRefusal(clusters: Clusters): string | null {
+  if (clusters === null) return null;
+  const { source, destination } = clusters;
+  if (source.kind !== destination.kind) return 'Not possible from a replica set to a sharded cluster.';
+  if (source.shards !== destination.shards)
+    return `Needs equal numbers of shards; these have ${source.shards} and ${destination.shards}.`;
+  return source.blocksWrites ? null : 'Needs a source from MongoDB 6.0.';
+}
+
+function bodyOf(choices: StartChoices, view: Omit<StartView, 'body'>, clusters: Clusters): StartRequestBody {
+  const includeNamespaces = choices.isFiltered ? selectorsOf(choices) : [];
+  return {
+    source: clusters?.source.name ?? 'cluster0',
+    destination: clusters?.destination.name ?? 'cluster1',
+    ...(view.indexes.isOn ? {} : { buildIndexes: 'never' as const }),
+    ...(view.writeBlocking.isOn ? { enableUserWriteBlocking: true } : {}),
+    ...(view.reversible.isOn ? { reversible: true } : {}),
+    ...(view.verification.isOn ? {} : { verification: { enabled: false } }),
+    ...(includeNamespaces.length === 0 ? {} : { includeNamespaces }),
+    ...(view.needsShardKeys ? { sharding: shardingOf(choices) } : {}),
+  };
+}
+
+function selectorsOf({ databases, collections }: StartChoices): NonNullable<StartRequestBody['includeNamespaces']> {
+  const single = [...collections].filter(([database, names]) => !databases.has(database) && names.size > 0);
+  return [
+    ...[...databases].sort().map((database) => ({ database })),
+    ...single.map(([database, names]) => ({ database, collections: [...names].sort() })),
+  ];
+}
+
+function shardingOf({ shardKeys, createsSupportingIndexes }: StartChoices): StartRequestBody['sharding'] {
+  const shardingEntries = [...shardKeys].flatMap(([namespace, text]) => {
+    const key = shardKeyOf(text);
+    const [database = '', ...rest] = namespace.split('.');
+    return key.length === 0 ? [] : [{ database, collection: rest.join('.'), shardCollection: { key } }];
+  });
+  return { ...(createsSupportingIndexes ? { createSupportingIndexes: true } : {}), shardingEntries };
+}
+
+/** A shard key written as field names with commas between them; `: hashed` after a name makes it hashed. */
+export function shardKeyOf(text: string): Record<string, 1 | 'hashed'>[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => {
+      const hashed = /^(?<name>.*?)\s*:\s*hashed$/i.exec(part)?.groups?.['name'];
+      return hashed === undefined ? { [part]: 1 as const } : { [hashed]: 'hashed' as const };
+    });
+}
+
+/** One database of the source. */
+export interface DatabaseView {
+  readonly name: string;
+  readonly collections: readonly SourceReply['rows'][number][];
+  readonly totalBytes: number;
+  readonly documents: number;
+}
+
+/** The listed collections by database, the largest database first. */
+export function databasesOf({ rows }: Pick<SourceReply, 'rows'>): DatabaseView[] {
+  const byName = new Map<string, SourceReply['rows'][number][]>();
+  for (const row of rows) {
+    const known = byName.get(row.database);
+    if (known === undefined) byName.set(row.database, [row]);
+    else known.push(row);
+  }
+  return [...byName]
+    .map(([name, collections]) => ({
+      name,
+      collections,
+      totalBytes: collections.reduce((sum, { totalBytes }) => sum + totalBytes, 0),
+      documents: collections.reduce((sum, { documents }) => sum + documents, 0),
+    }))
+    .sort((a, b) => b.totalBytes - a.totalBytes);
+}

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { StartRequest } from '@convoy/api/contract/start-request';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { isErrorName } from '@convoy/api/errors/table';
+import type { PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { QuestionTopic } from '@convoy/api/fleet/start-question';
+import type { FleetDirector } from '../director/fleet-director.js';
+
+/** Interval of looking for an answer. */
+const LOOK_MS = 300;
+/** How long a request waits for an answer; below the time limits of clients and proxies. */
+const ANSWER_WITHIN_MS = 25_000;
+/** How long a listing serves all pages. */
+const LISTING_SERVES_MS = 60_000;
+
+interface Asked {
+  readonly id: string;
+  readonly at_ms: number;
+  /** Names of the clusters. */
+  readonly key: string;
+}
+
+/** What users want to know before a start. The fleet's leader answers, since a coordinator reaches no cluster. */
+export class StartGuide {
+  #listing: Asked | null = null;
+
+  constructor(
+    private readonly director: Pick<FleetDirector, 'ask' | 'details'>,
+    private readonly now_ms: () => number = () => performance.now(),
+    private readonly answerWithin_ms = ANSWER_WITHIN_MS,
+  ) {}
+
+  /**
+   * The preflight checks for these options.
+   * @throws ConvoyError the reason why they cannot run, `commandTimedOut` without an answer, `redisUnavailable`
+   */
+  async check(request: StartRequest): Promise<NonNullable<PublishedDetails['startCheck']['report']>> {
+    const id = randomUUID();
+    await this.director.ask('startCheck', { id, request });
+    const { report } = await this.#answer('startCheck', id);
+    if (report === null) throw new ConvoyError('internalError');
+    return report;
+  }
+
+  /**
+   * The source's collections and both clusters, at most a minute old. A request that times out may be repeated: it then
+   * waits for the same listing.
+   * @throws ConvoyError as `check`
+   */
+  async listing(request: StartRequest): Promise<PublishedDetails['sourceListing']> {
+    const key = `${request.source} ${request.destination}`;
+    const known = this.#listing;
+    if (known === null || known.key !== key || this.now_ms() - known.at_ms > LISTING_SERVES_MS) {
+      this.#listing = { id: randomUUID(), at_ms: this.now_ms(), key };
+      await this.director.ask('sourceListing', { id: this.#listing.id, request });
+    }
+    const id = this.#listing?.id ?? '';
+    try {
+      return await this.#answer('sourceListing', id);
+    } catch (error) {
+      if (!(error instanceof ConvoyError && error.error === 'commandTimedOut')) this.#listing = null;
+      throw error;
+    }
+  }
+
+  async #answer<Topic extends QuestionTopic>(topic: Topic, id: string): Promise<PublishedDetails[Topic]> {
+    const until_ms = this.now_ms() + this.answerWithin_ms;
+    for (;;) {
+      const answer = [...(await this.director.details(topic)).values()].find(({ questionId }) => questionId === id);
+      if (answer !== undefined) return answered(answer);
+      if (this.now_ms() >= until_ms)
+        throw new ConvoyError(
+          'commandTimedOut',
+          'No idle instance has answered yet. Check that the instances run and have reached both clusters.',
+        );
+      await delay(LOOK_MS);
+    }
+  }
+}
+
+function answered<Answer extends PublishedDetails[QuestionTopic]>(answer: Answer): Answer {
+  const { failure } = answer;
+  if (failure === null) return answer;
+  throw new ConvoyError(isErrorName(failure.error) ? failure.error : 'internalError', failure.errorDescription);
+}

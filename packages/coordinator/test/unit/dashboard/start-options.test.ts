@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import type { SourceReply } from '@convoy/api/contract/start-guide';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import { databasesOf, shardKeyOf, startView, type StartChoices } from '../../../src/dashboard/views/start-options.js';
+
+const sharded = { name: 'cluster0', kind: 'sharded' as const, shards: 2, version: '7.0.5', blocksWrites: true };
+const equal = { source: sharded, destination: { ...sharded, name: 'cluster1' } };
+const replicaSet = { ...equal, source: { ...sharded, kind: 'replicaSet' as const, shards: 1 } };
+const old = { ...equal, source: { ...sharded, version: '5.0.7', blocksWrites: false } };
+const resized = { ...equal, destination: { ...equal.destination, shards: 3 } };
+
+const usual: StartChoices = {
+  isFiltered: false,
+  databases: new Set(),
+  collections: new Map(),
+  buildsIndexes: true,
+  verifies: true,
+  blocksWrites: false,
+  isReversible: false,
+  shardKeys: new Map(),
+  createsSupportingIndexes: false,
+};
+const everything = { ...usual, blocksWrites: true, isReversible: true, buildsIndexes: false };
+
+describe('options of a start', () => {
+  test('without choices they are only the clusters', () => {
+    expect(startView(usual, equal).body).toEqual({ source: 'cluster0', destination: 'cluster1' });
+    expect(startView(usual, null).body).toEqual({ source: 'cluster0', destination: 'cluster1' });
+  });
+
+  test.each([
+    ['equal', equal],
+    ['a replica set', replicaSet],
+    ['old', old],
+    ['resized', resized],
+  ])('whatever is chosen, the contract takes the body (%s)', (_name, clusters) => {
+    expect(() => parseStartRequest(startView(everything, clusters).body)).not.toThrow();
+  });
+
+  test('a reversible migration has indexes and write blocking, and says why', () => {
+    const view = startView(everything, equal);
+    expect(view.body).toMatchObject({ reversible: true, enableUserWriteBlocking: true });
+    expect(view.body).not.toHaveProperty('buildIndexes');
+    expect([view.indexes.reason, view.writeBlocking.reason]).toEqual([
+      'A reversible migration builds all indexes.',
+      'A reversible migration blocks writes.',
+    ]);
+  });
+
+  test.each([
+    [old, 'from MongoDB 6.0'],
+    [resized, 'these have 2 and 3'],
+    [replicaSet, 'from a replica set to a sharded cluster'],
+  ])('what the clusters forbid is not offered', (clusters, reason) => {
+    const { reversible, body } = startView(everything, clusters);
+    expect(reversible).toMatchObject({ isOn: false, reason: expect.stringContaining(reason) as string });
+    expect(body).not.toHaveProperty('reversible');
+  });
+
+  test('picked namespaces become a filter', () => {
+    const picked = { ...usual, isFiltered: true, databases: new Set(['shop']) };
+    const collections = new Map([
+      ['shop', new Set(['orders'])],
+      ['billing', new Set(['b', 'a'])],
+      ['logs', new Set<string>()],
+    ]);
+    expect(startView({ ...picked, collections }, equal).body.includeNamespaces).toEqual([
+      { database: 'shop' },
+      { database: 'billing', collections: ['a', 'b'] },
+    ]);
+    expect(startView(picked, equal).refusal).toBeNull();
+    expect(startView({ ...usual, isFiltered: true }, equal).refusal).toContain('Pick at least one');
+  });
+
+  test('a replica set to a sharded cluster has shard keys, even none', () => {
+    expect(startView(usual, replicaSet)).toMatchObject({
+      needsShardKeys: true,
+      body: { sharding: { shardingEntries: [] } },
+    });
+    const shardKeys = new Map([['shop.orders.eu', 'customerId, _id: hashed']]);
+    expect(startView({ ...usual, shardKeys }, replicaSet).body.sharding?.shardingEntries).toEqual([
+      {
+        database: 'shop',
+        collection: 'orders.eu',
+        shardCollection: { key: [{ customerId: 1 }, { _id: 'hashed' }] },
+      },
+    ]);
+    expect(shardKeyOf(' , ')).toEqual([]);
+  });
+
+  test('databases come with their sizes, the largest first', () => {
+    const row = (database: string, totalBytes: number): SourceReply['rows'][number] => ({
+      database,
+      collection: `c${totalBytes}`,
+      totalBytes,
+      documents: 1,
+    });
+    const rows = [row('a', 5), row('b', 3), row('b', 4)];
+    expect(databasesOf({ rows }).map(({ name, totalBytes, documents }) => [name, totalBytes, documents])).toEqual([
+      ['b', 7, 2],
+      ['a', 5, 1],
+    ]);
+  });
+});

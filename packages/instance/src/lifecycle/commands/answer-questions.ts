@@ -1,0 +1,127 @@
+import { toConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Fleet } from '@convoy/api/fleet/fleet';
+import type { PublishedDetails } from '@convoy/api/fleet/published-details';
+import { questionTopics, type QuestionTopic, type StartQuestion } from '@convoy/api/fleet/start-question';
+import { listSource } from '../../catalog/read/list-source.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
+import { binaryVersion } from '../../cluster/topology.js';
+import { writeBlockVersion } from '../../cluster/write-block.js';
+import { connectConfigured, requireClusterName } from '../migration/clusters.js';
+import type { Runtime } from '../migration/runtime.js';
+import { preflight } from './preflight.js';
+
+/** Interval of looking for a question: a user waits for the answer. */
+const look_ms = 1_000;
+/** Redis loses answers: one is published again while its question stands. */
+const republish_ms = 30_000;
+
+interface Dependencies {
+  runtime: Runtime;
+  fleet: Fleet;
+  /** Whether this instance has no migration. */
+  isIdle: () => boolean;
+}
+
+type Answer<Topic extends QuestionTopic> = Omit<PublishedDetails[Topic], 'questionId' | 'at_ms' | 'failure'>;
+
+/** Finds the answer to a question of a topic, and what stands for it after a failure. */
+interface Answering<Topic extends QuestionTopic> {
+  readonly find: (runtime: Runtime, question: StartQuestion, signal: AbortSignal) => Promise<Answer<Topic>>;
+  readonly nothing: Answer<Topic>;
+}
+
+const answerings: { readonly [Topic in QuestionTopic]: Answering<Topic> } = {
+  sourceListing: { find: listClusters, nothing: { clusters: null, rows: [], unlisted: 0 } },
+  startCheck: { find: check, nothing: { report: null } },
+};
+
+/**
+ * Answers coordinators' questions before a start, on the leader while it is idle, until the signal. It changes nothing
+ * on either cluster. Each topic has one question at a time.
+ */
+export async function answerQuestions(deps: Dependencies, signal: AbortSignal): Promise<void> {
+  await Promise.allSettled(questionTopics.map((topic) => answerTopic(topic, deps, signal)));
+}
+
+async function answerTopic(
+  topic: QuestionTopic,
+  { runtime, fleet, isIdle }: Dependencies,
+  signal: AbortSignal,
+): Promise<void> {
+  let last: PublishedDetails[QuestionTopic] | null = null;
+  let answeredId = '';
+  let publishedAt_ms = -Infinity;
+  while (!signal.aborted) {
+    const question = isIdle() && fleet.isLeader() ? await read(fleet, topic) : null;
+    const isNew = question !== null && question.id !== answeredId;
+    if (isNew) {
+      last = await answerTo(topic, runtime, question, signal);
+      answeredId = question.id;
+    }
+    const isDue = runtime.clock.monotonic_ms() - publishedAt_ms >= republish_ms;
+    if (question !== null && last !== null && (isNew || isDue)) {
+      fleet.publishDetails(topic, last);
+      publishedAt_ms = runtime.clock.monotonic_ms();
+    }
+    await runtime.clock.sleep(look_ms, signal);
+  }
+}
+
+/** Redis may be away for a while; the question is read again. */
+async function read(fleet: Fleet, topic: QuestionTopic): Promise<StartQuestion | null> {
+  return (await fleet.question?.(topic).catch(() => null)) ?? null;
+}
+
+async function answerTo<Topic extends QuestionTopic>(
+  topic: Topic,
+  runtime: Runtime,
+  question: StartQuestion,
+  signal: AbortSignal,
+): Promise<PublishedDetails[Topic]> {
+  const { find, nothing } = answerings[topic];
+  const given = (failure: PublishedDetails[Topic]['failure'], answer: Answer<Topic>): PublishedDetails[Topic] =>
+    ({ questionId: question.id, at_ms: runtime.clock.now_ms(), failure, ...answer }) as PublishedDetails[Topic];
+  try {
+    return given(null, await find(runtime, question, signal));
+  } catch (thrown) {
+    const { error, errorDescription } = toConvoyError(thrown);
+    return given({ error, errorDescription }, nothing);
+  }
+}
+
+async function check(
+  { config, clock }: Runtime,
+  { request }: StartQuestion,
+  signal: AbortSignal,
+): Promise<Answer<'startCheck'>> {
+  return { report: { at_ms: clock.now_ms(), ...(await preflight(config, request, signal)) } };
+}
+
+async function listClusters(
+  { config }: Runtime,
+  { request }: StartQuestion,
+  signal: AbortSignal,
+): Promise<Answer<'sourceListing'>> {
+  const source = await connectConfigured(config, requireClusterName(request.source), 'router', signal);
+  try {
+    const destination = await connectConfigured(config, requireClusterName(request.destination), 'router', signal);
+    const clusters = { source: factsOf(source), destination: factsOf(destination) };
+    await destination.close();
+    return { clusters, ...(await listSource(source.router, signal)) };
+  } finally {
+    await source.close();
+  }
+}
+
+type Facts = NonNullable<PublishedDetails['sourceListing']['clusters']>['source'];
+
+function factsOf(cluster: ClusterClient): Facts {
+  const version = binaryVersion(cluster);
+  return {
+    name: cluster.name,
+    kind: cluster.kind,
+    shards: cluster.shardIds.length,
+    version: version.join('.'),
+    blocksWrites: version[0] >= writeBlockVersion,
+  };
+}
