@@ -94,7 +94,7 @@ const watchingOperations: readonly Operation[] = (
     [
       'namespaces',
       'NamespacesReply',
-      'Copy progress per collection, active and large ones first. Takes offset, limit (at most 200) and search.',
+      'Copy progress per collection, active and large ones first. Takes offset, limit (at most 200), search, sort.',
       [503],
     ],
     ['preflight', 'PreflightReply', 'Results of the last preflight checks, by instance.', [503]],

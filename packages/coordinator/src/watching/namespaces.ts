@@ -4,12 +4,17 @@ import type { NamespacesReply, NamespaceView } from '../dashboard/message.js';
 /** Maximum rows of one reply. */
 export const NAMESPACE_ROWS_MAX = 200;
 
+/** Orders of collections: those being copied first, then by size; or one column. */
+export const namespaceOrders = ['activity', 'name', 'size', 'percent', 'documents'] as const;
+export type NamespaceOrder = (typeof namespaceOrders)[number];
+
 /** A request for collections. */
 export interface NamespacesQuery {
   readonly offset: number;
   readonly limit: number;
   /** Part of a name; empty for all. */
   readonly search: string;
+  readonly sort: NamespaceOrder;
 }
 
 type Sums = NamespacesReply['others'];
@@ -45,12 +50,13 @@ export async function mergeNamespaces(
 /** One page of collections, and the sums of the rest. */
 export function pageOfNamespaces(
   { rows, unnamed }: MergedNamespaces,
-  { offset, limit, search }: NamespacesQuery,
+  { offset, limit, search, sort }: NamespacesQuery,
 ): NamespacesReply {
   const wanted = search.toLowerCase();
   const matching = wanted === '' ? rows : rows.filter(({ namespace }) => namespace.toLowerCase().includes(wanted));
-  const page = matching.slice(offset, offset + Math.min(limit, NAMESPACE_ROWS_MAX));
-  const rest = [...matching.slice(0, offset), ...matching.slice(offset + page.length)];
+  const sorted = inOrder(matching, sort);
+  const page = sorted.slice(offset, offset + Math.min(limit, NAMESPACE_ROWS_MAX));
+  const rest = [...sorted.slice(0, offset), ...sorted.slice(offset + page.length)];
   const others = rest.reduce(
     (sums, row) => addSums(sums, { ...row, collections: 1 }),
     wanted === '' ? unnamed : nothing,
@@ -63,6 +69,25 @@ export function pageOfNamespaces(
     rows: page,
     others,
   };
+}
+
+/** Names upwards, so that they are found; percent upwards, since the least copied ones hold a commit. */
+function inOrder(rows: readonly NamespaceView[], sort: NamespaceOrder): readonly NamespaceView[] {
+  const byName = (a: NamespaceView, b: NamespaceView): number => (a.namespace < b.namespace ? -1 : 1);
+  const part = ({ copiedBytes, totalBytes }: NamespaceView): number =>
+    totalBytes === 0 ? 1 : copiedBytes / totalBytes;
+  switch (sort) {
+    case 'activity':
+      return rows;
+    case 'name':
+      return rows.toSorted(byName);
+    case 'size':
+      return rows.toSorted((a, b) => b.totalBytes - a.totalBytes || byName(a, b));
+    case 'percent':
+      return rows.toSorted((a, b) => part(a) - part(b) || byName(a, b));
+    case 'documents':
+      return rows.toSorted((a, b) => b.copiedDocuments - a.copiedDocuments || byName(a, b));
+  }
 }
 
 function activity({ partitions }: NamespacePart): number {

@@ -6,12 +6,13 @@ import type { CommandView } from '../dashboard/message.js';
 import type { FleetDirector } from '../director/fleet-director.js';
 import { FleetChanges } from './fleet-changes.js';
 import type { CachedDetails } from './cached-details.js';
-import { NAMESPACE_ROWS_MAX, pageOfNamespaces } from './namespaces.js';
+import { NAMESPACE_ROWS_MAX, namespaceOrders, pageOfNamespaces } from './namespaces.js';
 
 const namespacesQuerySchema = z.object({
   offset: z.coerce.number().int().min(0).max(1_000_000).catch(0),
   limit: z.coerce.number().int().min(1).max(NAMESPACE_ROWS_MAX).catch(50),
   search: z.string().max(300).catch(''),
+  sort: z.enum(namespaceOrders).catch('activity'),
 });
 
 /**

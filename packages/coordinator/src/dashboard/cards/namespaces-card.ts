@@ -13,6 +13,7 @@ export class NamespacesCard {
 
   constructor(private readonly api: FleetApi) {
     this.#search.addEventListener('input', () => this.#goTo(0));
+    this.#sort.addEventListener('change', () => this.#goTo(0));
     field(this.#card, 'previous').addEventListener('click', () => this.#goTo(this.#offset - pageRows));
     field(this.#card, 'next').addEventListener('click', () => this.#goTo(this.#offset + pageRows));
   }
@@ -23,6 +24,7 @@ export class NamespacesCard {
       offset: String(this.#offset),
       limit: String(pageRows),
       search: this.#search.value.trim(),
+      sort: this.#sort.value,
     });
     const reply = await this.api.read<NamespacesReply>(`/api/v1/namespaces?${query.toString()}`);
     this.#matching = reply.matching;
@@ -39,6 +41,10 @@ export class NamespacesCard {
 
   get #search(): HTMLInputElement {
     return field(this.#card, 'search') as HTMLInputElement;
+  }
+
+  get #sort(): HTMLSelectElement {
+    return field(this.#card, 'sort') as HTMLSelectElement;
   }
 
   #button(name: string): HTMLButtonElement {
@@ -61,7 +67,7 @@ export function shownText({ total, matching, offset, rows, others }: NamespacesR
   if (others.collections === 0) return `${shown}.`;
   const copied = `${bytesText(others.copiedBytes)} of ${bytesText(others.totalBytes)}`;
   const rest = `${copied}, ${countText(others.copiedDocuments)} documents`;
-  return `${shown}, active and large ones first. The other ${countText(others.collections)}: ${rest}.`;
+  return `${shown}. The other ${countText(others.collections)}: ${rest}.`;
 }
 
 const columns = ['copied', 'part', 'documents', 'waiting', 'active', 'done'] as const;

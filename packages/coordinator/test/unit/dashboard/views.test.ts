@@ -309,7 +309,7 @@ describe('small cards', () => {
     ];
     const others = { collections: 4_999, totalBytes: 2_000, copiedBytes: 1_000, copiedDocuments: 7 };
     expect(shownText({ success: true, total: 5_000, matching: 5_000, offset: 0, rows, others })).toBe(
-      '1 to 1 of 5,000, active and large ones first. The other 4,999: 1.00 kB of 2.00 kB, 7 documents.',
+      '1 to 1 of 5,000. The other 4,999: 1.00 kB of 2.00 kB, 7 documents.',
     );
     expect(shownText({ success: true, total: 5_000, matching: 0, offset: 0, rows: [], others })).toBe(
       'None of 5,000 collections matches.',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mergeNamespaces, pageOfNamespaces } from '../../../src/watching/namespaces.js';
+import { mergeNamespaces, namespaceOrders, pageOfNamespaces } from '../../../src/watching/namespaces.js';
 
 const none = { collections: 0, totalBytes: 0, copiedBytes: 0, copiedDocuments: 0 };
 
@@ -31,7 +31,7 @@ test('a page has the sums of the rest, unlisted ones included', async () => {
   const merged = await mergeNamespaces([
     { rows, others: { collections: 7, totalBytes: 70, copiedBytes: 7, copiedDocuments: 1 } },
   ]);
-  const page = pageOfNamespaces(merged, { offset: 100, limit: 1_000, search: '' });
+  const page = pageOfNamespaces(merged, { offset: 100, limit: 1_000, search: '', sort: 'activity' });
   expect(page).toMatchObject({ total: 507, matching: 500, offset: 100 });
   expect(page.rows).toHaveLength(200);
   expect(page.others.collections).toBe(307);
@@ -39,6 +39,26 @@ test('a page has the sums of the rest, unlisted ones included', async () => {
     rows.reduce((sum, { totalBytes }) => sum + totalBytes, 70),
   );
   expect(
-    pageOfNamespaces(merged, { offset: 0, limit: 50, search: 'C49' }).rows.map(({ namespace }) => namespace),
+    pageOfNamespaces(merged, { offset: 0, limit: 50, search: 'C49', sort: 'activity' }).rows.map(
+      ({ namespace }) => namespace,
+    ),
   ).toContain('db.c49');
+});
+
+test.each([
+  ['activity', ['a.none', 'b.half', 'c.whole']],
+  ['name', ['a.none', 'b.half', 'c.whole']],
+  ['size', ['c.whole', 'b.half', 'a.none']],
+  ['percent', ['a.none', 'b.half', 'c.whole']],
+  ['documents', ['c.whole', 'b.half', 'a.none']],
+] as const)('collections come in the order of %s', (sort, expected) => {
+  const partitions = { waiting: 0, starting: 0, copying: 0, done: 1 };
+  const row = (namespace: string, totalBytes: number, copiedBytes: number, copiedDocuments: number) => ({
+    ...{ namespace, totalBytes, copiedBytes, copiedDocuments, partitions, instances: 1 },
+  });
+  const rows = [row('a.none', 10, 0, 0), row('b.half', 20, 10, 1), row('c.whole', 30, 30, 2)];
+  const unnamed = { collections: 0, totalBytes: 0, copiedBytes: 0, copiedDocuments: 0 };
+  const page = pageOfNamespaces({ rows, unnamed }, { offset: 0, limit: 10, search: '', sort });
+  expect(page.rows.map(({ namespace }) => namespace)).toEqual(expected);
+  expect(namespaceOrders).toContain(sort);
 });
