@@ -2,20 +2,18 @@ import type { TestResult } from '@convoy/coordinator/notifications/send-test';
 import type { Command } from 'commander';
 import { exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
+import { addJson, type JsonOption } from './json-output.js';
 import { sourcesOf, type Flags } from './settings.js';
 
-interface NotifyOptions {
-  readonly config?: string;
-  readonly json?: boolean;
+interface NotifyOptions extends JsonOption {
+  config?: string;
 }
 
 /** Adds the command that tries the receivers of notifications. */
 export function addNotifyCommand(program: Command): void {
-  program
-    .command('notify')
+  addJson(program.command('notify'))
     .description('send a test notification to every configured receiver')
     .option('--config <file>', 'configuration of the coordinator, or of a lone instance')
-    .option('--json', 'print JSON instead')
     .addHelpText('after', '\nExample:\n  convoy notify --config coordinator.json')
     .action(async ({ config, json }: NotifyOptions) => {
       const flags: Flags = config === undefined ? {} : { config };
