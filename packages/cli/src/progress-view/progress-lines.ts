@@ -48,12 +48,16 @@ export function progressBlock(progress: ShownProgress): string[] {
   return lines;
 }
 
-/** Reasons that block a commit, once the copy is complete; before, it is obvious. */
+/** What needs its operator; all other blockers end by themselves after the copy, which is shown anyway. */
+const needsOperator: ReadonlySet<string> = new Set(['notRunning', 'silent', 'missing', 'mismatches']);
+
+/** Reasons that block a commit; during the copy only those that do not end by themselves. */
 function blockerLines({ commitBlockers }: ShownProgress): string[] {
   const blockers = commitBlockers ?? [];
-  return blockers.some(({ reason }) => reason === 'copying' || reason === 'notStarted')
-    ? []
-    : blockers.map((blocker) => `no commit yet: ${blockerText(blocker)}`);
+  const copies = blockers.some(({ reason }) => reason === 'copying' || reason === 'notStarted');
+  return blockers
+    .filter(({ reason }) => !copies || needsOperator.has(reason))
+    .map((blocker) => `no commit yet: ${blockerText(blocker)}`);
 }
 
 function timesLine(progress: ShownProgress): string[] {

@@ -107,6 +107,10 @@ describe('a block', () => {
       description: 'collections are still being copied',
     } as const;
     expect(progressBlock({ ...waiting, commitBlockers: [copy, blocker] }).join()).not.toContain('no commit yet');
+    const missing = { ...copy, instance: 'shard2', reason: 'missing', description: 'it has never registered' } as const;
+    expect(progressBlock({ ...waiting, commitBlockers: [copy, missing] })).toContain(
+      'no commit yet: shard2: it has never registered',
+    );
   });
 
   test('of a lone instance shows its own part of the total', () => {

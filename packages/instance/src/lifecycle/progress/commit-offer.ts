@@ -101,7 +101,7 @@ export class CommitOffer {
     if (run?.failure !== null || (run.state !== 'RUNNING' && run.state !== 'COMMITTING')) {
       this.#readiness.withdraw();
       this.#offeredAt_ms = Number.NEGATIVE_INFINITY;
-      return [blockedBy('notRunning', 'it does not run')];
+      return [blockedBy('notRunning', run?.state === 'PAUSED' ? 'it is paused: resume it' : 'it does not run')];
     }
     const blockers = run.verification?.flatMap((stats) => verifierBlocker(stats) ?? []) ?? [];
     if (blockers.length > 0) this.#readiness.withdraw();

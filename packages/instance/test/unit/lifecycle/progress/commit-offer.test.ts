@@ -1,6 +1,7 @@
 import type { SeenReport } from '@convoy/api/fleet/fleet';
 import { blockedBy, type CommitBlocker } from '@convoy/api/contract/commit-blocker';
 import { idleReport } from '@convoy/api/fleet/idle-report';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { VerificationStats } from '../../../../src/lifecycle/stats/verification-stats.js';
 import type { TaskStats } from '../../../../src/lifecycle/stats/task-stats.js';
@@ -260,4 +261,43 @@ describe('a commit that is not offered although everything is copied', () => {
     fixture.run.liveStats = [];
     expect(await fixture.warnings(5)).toEqual(['', '', '', '', '']);
   });
+});
+
+it('a commit that is not offered always has a blocker, and one that is offered has none', () => {
+  const tasks = fc.array(
+    fc.record({ copyDone: fc.boolean(), followsStream: fc.boolean(), lag_seconds: fc.nat({ max: 100 }) }),
+    { maxLength: 2 },
+  );
+  const verification = fc.option(
+    fc.record({
+      hasCompared: fc.boolean(),
+      leftDocuments: fc.nat({ max: 200_000 }),
+      readLag_seconds: fc.nat({ max: 100 }),
+      lasting: fc.record({
+        documents: fc.nat({ max: 1 }),
+        givenUp: fc.constant(0),
+        namespaces: fc.constant<string[]>(['shop.a']),
+      }),
+    }),
+    { nil: null },
+  );
+  const cases = fc.record({
+    state: fc.constantFrom('RUNNING' as const, 'PAUSED' as const),
+    tasks,
+    verification,
+    task: fc.option(fc.record({ copyDone: fc.boolean(), paused: fc.boolean() }), { nil: null }),
+    peer: fc.record({ fresh: fc.boolean(), canCommit: fc.boolean() }),
+  });
+  fc.assert(
+    fc.property(cases, (one) => {
+      const fixture = new Fixture();
+      fixture.run.state = one.state;
+      fixture.run.liveStats = one.tasks as unknown as TaskStats[];
+      fixture.run.view = viewOf(one.task);
+      fixture.peer = one.peer;
+      if (one.verification !== null)
+        fixture.run.verification = [{ blocker: new VerificationReadiness().judge(one.verification) }];
+      expect(fixture.stands).toBe(fixture.blockers?.length === 0);
+    }),
+  );
 });
