@@ -4,6 +4,7 @@ import { addCheckCommand } from './commands/check-command.js';
 import { addCleanupCommands } from './commands/cleanup-command.js';
 import { addCompletionCommand } from './commands/completion-command.js';
 import { addDemoCommand } from './commands/demo-command.js';
+import { addExamples } from './commands/examples.js';
 import { exitCodeTexts } from './commands/exit-code.js';
 import { addLogsCommand } from './commands/logs-command.js';
 import { addNotifyCommand } from './commands/notify-command.js';
@@ -38,6 +39,7 @@ export function convoyCommand(): Command {
   addCleanupCommands(program);
   addDemoCommand(program);
   addCompletionCommand(program);
+  addExamples(program);
   return program;
 }
 

@@ -16,11 +16,6 @@ export function addCompletionCommand(program: Command): void {
     .command('completion')
     .description('print the completion script of a shell')
     .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(shells)))
-    .addHelpText(
-      'after',
-      '\nbash: source <(convoy completion bash)\nzsh:  source <(convoy completion zsh)\nfish: convoy ' +
-        'completion fish | source',
-    )
     .action((shell: string) => {
       process.stdout.write(shells[shell]?.(wordsOf(program)) ?? '');
     });

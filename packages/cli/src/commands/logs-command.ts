@@ -20,7 +20,6 @@ export function addLogsCommand(program: Command): void {
   serviceCommand(program, 'logs', 'print the last warnings and errors of all processes')
     .option('--follow', 'continue with new ones until interrupted')
     .option('--json', 'print one JSON object per line')
-    .addHelpText('after', '\nExamples:\n  convoy logs\n  convoy logs --follow --json')
     .action(async (options: LogsOptions) => {
       const client = clientOf(options);
       const text = options.json ? (record: FleetLogRecord) => JSON.stringify(record) : logLine;

@@ -15,7 +15,6 @@ export function addReportCommand(program: Command): void {
   serviceCommand(program, 'report', 'write a report of the migration: an HTML file, or JSON')
     .option('--output <file>', 'HTML file to write', 'convoy-report.html')
     .option('--json', 'print JSON instead')
-    .addHelpText('after', '\nExample:\n  convoy report --output shop.html')
     .action(async (options: ReportOptions) => {
       const report = await readReport(options);
       if (options.json) {

@@ -6,17 +6,24 @@ const plainInterval_ms = 2_000;
 
 /** Shows changing progress: redrawn in a terminal, lines elsewhere. */
 export class LiveView {
-  private drawnLines = 0;
+  private drawn: readonly string[] = [];
   private lastLine = '';
   private lastLineAt = -Infinity;
   /** The newest line, held back because it followed the previous one too soon. */
   private heldLine: string | undefined;
 
-  constructor(private readonly output: Pick<WriteStream, 'write'> & { isTTY?: boolean; columns?: number }) {}
+  constructor(
+    private readonly output: Pick<WriteStream, 'write'> & {
+      isTTY?: boolean;
+      columns?: number | undefined;
+      rows?: number | undefined;
+    },
+  ) {}
 
   /** Shows the newest progress, with `title` before it and `footer` below where it is redrawn. */
   show(progress: ShownProgress, { title = '', footer = '' }: { title?: string; footer?: string } = {}): void {
-    if (this.output.isTTY) this.draw([...progressBlock(progress), ...(footer ? [footer] : [])], title);
+    if (this.output.isTTY && process.env['TERM'] !== 'dumb')
+      this.draw([...progressBlock(progress), ...(footer ? [footer] : [])], title);
     else this.writeLine(progressLine(progress), title);
   }
 
@@ -24,17 +31,23 @@ export class LiveView {
   end(): void {
     if (this.heldLine !== undefined) this.output.write(this.heldLine);
     this.heldLine = undefined;
-    this.drawnLines = 0;
+    this.drawn = [];
     this.lastLineAt = -Infinity;
   }
 
   private draw(block: string[], title: string): void {
-    const width = this.output.columns ?? 80;
-    const lines = (title ? [title, ...block] : block).map((line) => line.slice(0, width - 1));
+    // Terminals without a known size report 0.
+    const width = this.output.columns || 80;
+    const rowsMax = Math.max((this.output.rows || 24) - 1, 1);
+    const lines = (title ? [title, ...block] : block)
+      .slice(0, rowsMax)
+      .map((line) => line.slice(0, Math.max(width - 1, 1)));
+    // A terminal that became narrower has wrapped the drawn lines. The cursor cannot move above its first row.
+    const drawnRows = this.drawn.reduce((rows, line) => rows + Math.max(Math.ceil(line.length / width), 1), 0);
     // Moves up to the first line, rewrites each line, then clears the rest.
-    const up = this.drawnLines > 0 ? `\u001b[${this.drawnLines}A` : '';
+    const up = drawnRows > 0 ? `\u001b[${Math.min(drawnRows, rowsMax)}A` : '';
     this.output.write(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join('')}\u001b[J`);
-    this.drawnLines = lines.length;
+    this.drawn = lines;
   }
 
   private writeLine(line: string, title: string): void {
