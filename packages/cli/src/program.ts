@@ -52,7 +52,6 @@ function formatHelp(command: Command, help: Help): string {
     `${command.name()} ${command.usage()}   (options: convoy <command> --help)`,
     command.description(),
     ...command.commands.map((one) => `  ${one.name().padEnd(width)}  ${one.description()}`),
-    '',
     `Exit codes: ${codes.slice(0, 3).join(', ')},`,
     `  ${codes.slice(3).join(', ')}.`,
     '',

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fleetLogRecordSchema } from '@convoy/api/contract/log-record';
 import { CoordinatorProcess } from '@convoy/cli/environment/fleet/coordinator-process';
 import { convoyProgram, listensLine, listensWithin_ms } from '@convoy/cli/environment/fleet/convoy-program';
@@ -25,7 +25,10 @@ test('logs prints the warnings of an instance that the coordinator has, and a lo
     closers.use(await Child.start({ ...command, ready, readyWithin_ms: listensWithin_ms, logFile }));
     return logFile;
   };
-  const settings = Object.entries({ ...membership, cluster0: nobody, cluster1: nobody, id: 'shard0', port: '0' });
+  const clusterFile = folder.file('cluster');
+  writeFileSync(clusterFile, nobody);
+  const clusters = { 'cluster0-file': clusterFile, 'cluster1-file': clusterFile };
+  const settings = Object.entries({ ...membership, ...clusters, id: 'shard0', port: '0' });
   const log = await run(
     'instance',
     listensLine,

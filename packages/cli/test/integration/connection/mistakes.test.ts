@@ -2,15 +2,22 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
 import { asUnavailable } from '@convoy/instance/cluster/connection-failure';
 import { openCluster } from '@convoy/instance/cluster/open-cluster';
+import { writeFileSync } from 'node:fs';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { mistakes, type Places, startPlaces, unreadable } from './mistakes.js';
 
 let places: Places;
+let files = 0;
+const folder = ScratchFolder.create('mistakes');
 
 beforeAll(async () => {
   places = await startPlaces();
 });
 
-afterAll(() => places.close());
+afterAll(async () => {
+  folder[Symbol.dispose]();
+  await places.close();
+});
 
 /** A destination that no check asks, since the source comes first. */
 const cluster1 = 'mongodb://127.0.0.1:1/';
@@ -34,16 +41,16 @@ describe('a mistake in a connection string', () => {
   });
 
   it.concurrent.each(mistakes)('is explained by convoy check: $name', async ({ connectionString, error, sentence }) => {
-    const checked = await runConvoy('check', '--cluster0', connectionString(places), '--cluster1', cluster1);
-    expect(checked).toMatchObject({ code: 1, stdout: '' });
+    const checked = await check(connectionString(places));
+    expect(checked).toMatchObject({ code: error.endsWith('Unavailable') ? 3 : 1, stdout: '' });
     expect(withoutHosts(checked.stderr)).toBe(`${error}: ${start(error)} cannot be ${sentence}`);
   });
 
   it.concurrent.each(unreadable)(
     'is refused before anything connects: %s',
     async (_name, connectionString, problem) => {
-      const checked = await runConvoy('check', '--cluster0', connectionString, '--cluster1', cluster1);
-      expect(checked).toMatchObject({ code: 1, stderr: `invalidConfiguration: --cluster0: ${problem}\n` });
+      const checked = await check(connectionString);
+      expect(checked).toMatchObject({ code: 1, stderr: `invalidConfiguration: --cluster0-file: ${problem}\n` });
     },
   );
 });
@@ -59,7 +66,7 @@ describe('other commands explain it in the same words', () => {
       () => ['--source', to(places.refusing), '--destination', cluster1],
       'sourceUnavailable: The source cluster0',
     ],
-    ['probe', () => ['--cluster', to(places.refusing)], 'The cluster'],
+    ['probe', () => ['--cluster', to(places.refusing)], 'sourceUnavailable: The cluster'],
   ])('convoy %s', async (name, args, what) => {
     const { stderr, code } = await runConvoy(name, ...args());
     expect(code).not.toBe(0);
@@ -67,11 +74,8 @@ describe('other commands explain it in the same words', () => {
   });
 
   it('convoy probe, of a refused login', async () => {
-    const { stderr } = await runConvoy(
-      'probe',
-      '--cluster',
-      `mongodb://migrator:wrong@${places.router}/?authSource=admin`,
-    );
+    const wrong = `mongodb://migrator:wrong@${places.router}/?authSource=admin`;
+    const { stderr } = await runConvoy('probe', '--cluster0-file', fileWith(wrong), '--cluster1-file', fileWith(wrong));
     expect(stderr).toBe(
       'authenticationFailed: A cluster rejected the user or password of its connection string. Correct them, and ' +
         'percent-encode special characters.\n',
@@ -81,4 +85,16 @@ describe('other commands explain it in the same words', () => {
 
 function to(host: string): string {
   return `mongodb://${host}/?serverSelectionTimeoutMS=2000`;
+}
+
+/** In a file, since the list of processes shows flags. */
+function fileWith(connectionString: string): string {
+  files += 1;
+  const file = folder.file(`cluster-${files}`);
+  writeFileSync(file, connectionString);
+  return file;
+}
+
+function check(connectionString: string): ReturnType<typeof runConvoy> {
+  return runConvoy('check', '--cluster0-file', fileWith(connectionString), '--cluster1', cluster1);
 }

@@ -5,7 +5,7 @@ import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
 
 async function start(redis: string): Promise<string> {
   const { code, stderr } = await runConvoy('coordinator', '--port', '0', '--redis', redis);
-  expect(code).toBe(1);
+  expect(code).toBe(3);
   return stderr.trim().replaceAll(/127\.0\.0\.1:\d+/g, 'HOST');
 }
 
