@@ -106,16 +106,16 @@ export class SoakInstance {
     await this.#instance.start(startRequest);
   }
 
-  commit(): Promise<void> {
-    return this.#instance.commit();
+  async commit(): Promise<void> {
+    await this.#instance.commit();
   }
 
-  pause(): Promise<void> {
-    return this.#instance.pause();
+  async pause(): Promise<void> {
+    await this.#instance.pause();
   }
 
-  resume(): Promise<void> {
-    return this.#instance.resume();
+  async resume(): Promise<void> {
+    await this.#instance.resume();
   }
 
   /** @throws ConvoyError when the migration, or this process, has failed */

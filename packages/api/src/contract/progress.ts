@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { commitBlockerSchema } from './commit-blocker.js';
 import { verificationPhases } from './verification.js';
+import { waitingSchema } from './waiting.js';
 
 /** The states of an instance, from the least to the most advanced; PAUSED and REVERSING rank with RUNNING. */
 export const migrationStates = [
@@ -94,6 +95,10 @@ export const progressSchema = z.object({
     .record(z.string(), z.unknown())
     .nullable()
     .meta({ description: 'The recorded options: the body of the start with defaults. Null above 8 KiB.' }),
+  waitingFor: z
+    .array(waitingSchema)
+    .nullable()
+    .meta({ description: 'Instances that have not taken a command of the whole fleet; null before the start.' }),
 });
 
 /** The `progress` of one instance in `GET /api/v1/progress`. */
@@ -143,5 +148,6 @@ export function idleProgress(): Progress {
     sourceWrites: null,
     startedAt: null,
     options: null,
+    waitingFor: null,
   };
 }

@@ -4,7 +4,17 @@ import { instanceResultSchema } from './instance-result.js';
 import type { Progress } from './progress.js';
 
 /** Reply to an accepted command. */
-export const successReplySchema = z.object({ success: z.literal(true) });
+export const successReplySchema = z.object({
+  success: z.literal(true),
+  waitingFor: z
+    .array(z.string())
+    .optional()
+    .meta({
+      description:
+        'Ids of the instances that have not taken a command of the whole fleet. It is recorded, and they take it by ' +
+        'themselves; absent when all have.',
+    }),
+});
 
 /** Reply to every failed request, whatever its path and status. */
 export const failureReplySchema = z.object({

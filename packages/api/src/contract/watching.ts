@@ -41,6 +41,7 @@ export const commandsReplySchema = z.object({
         z.string(),
         z.object({ success: z.boolean(), error: z.string().optional(), errorDescription: z.string().optional() }),
       ),
+      waitingFor: z.array(z.string()),
     }),
   ),
 });

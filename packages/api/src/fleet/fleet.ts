@@ -52,6 +52,8 @@ export interface InstanceReport {
   oplogRemaining_seconds?: number | null;
   /** The first mismatches of the embedded verifier in the whole fleet; absent without any. */
   mismatches?: Mismatch[];
+  /** Why it cannot take a recorded command of the whole fleet; absent when there is none. */
+  refused?: Failure & { command: CommandName };
   /** Absent until its part of a migration runs. */
   stats?: InstanceStats | undefined;
 }
@@ -84,7 +86,11 @@ export interface FleetCommand {
   body: unknown;
 }
 
-export type CommandResult = { success: true } | ({ success: false } & Failure);
+/**
+ * `waitingFor` says that the command is recorded for the whole fleet, and which instances have not taken it; absent
+ * when it is not recorded.
+ */
+export type CommandResult = { success: true; waitingFor?: string[] } | ({ success: false } & Failure);
 
 /**
  * What an instance needs from its peers. The coordinator package implements it over Redis; a lone instance has one in

@@ -26,8 +26,8 @@ function serveContract(app: FastifyInstance, options: ContractRoutesOptions): vo
   const { service } = options;
   for (const command of commandNames) {
     app.post(commandPath(command), async (request): Promise<SuccessReply> => {
-      await runCommand(service, command, request.body);
-      return { success: true };
+      const { waitingFor = [] } = await runCommand(service, command, request.body);
+      return { success: true, ...(waitingFor.length > 0 && { waitingFor: [...waitingFor] }) };
     });
   }
   app.get(PROGRESS_PATH, async (_request, reply): Promise<ProgressReply> => {

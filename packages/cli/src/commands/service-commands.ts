@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { nextStep } from '@convoy/api/contract/next-step';
 import { JsonLinesView } from '../progress-view/json-lines-view.js';
 import { progressBlock } from '../progress-view/progress-lines.js';
+import { waitingLines } from '../progress-view/waiting-lines.js';
 import { clientOf, readProgress, serviceCommand, type ServiceOptions } from './service.js';
 import { addJson, type JsonOption } from './json-output.js';
 import { type Acceptance, addWait, endAccepted, watchUntil, type WaitOptions } from './wait.js';
@@ -68,7 +69,9 @@ function addSimple(program: Command, { name, description, ...acceptance }: Simpl
   addJson(addWait(serviceCommand(program, name, description), acceptance.what)).action(
     async (options: ServiceOptions & WaitOptions & JsonOption) => {
       const client = clientOf(options);
-      await endAccepted(client, await client[name](), acceptance, options);
+      const reply = await client[name]();
+      if (!options.json) for (const line of waitingLines(name, reply.waitingFor)) console.log(line);
+      await endAccepted(client, reply, acceptance, options);
     },
   );
 }

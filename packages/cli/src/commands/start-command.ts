@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { optionLines } from '../progress-view/option-lines.js';
 import { clientOf, serviceCommand, type ServiceOptions } from './service.js';
 import { addStartOptions, startBody, type StartOptions } from './start-options.js';
+import { waitingLines } from '../progress-view/waiting-lines.js';
 import { addJson, type JsonOption } from './json-output.js';
 import { type Acceptance, addWait, endAccepted, type WaitOptions } from './wait.js';
 
@@ -21,7 +22,9 @@ export function addStartCommand(program: Command): void {
       const lines = [`Starting at ${options.url} with:`, ...optionLines(body, parseStartRequest(body))];
       if (!options.json) console.log(lines.join('\n'));
       const client = clientOf(options);
-      await endAccepted(client, await client.start(body), acceptance, options);
+      const reply = await client.start(body);
+      if (!options.json) for (const line of waitingLines('start', reply.waitingFor)) console.log(line);
+      await endAccepted(client, reply, acceptance, options);
     },
   );
 }

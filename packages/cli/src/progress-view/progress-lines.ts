@@ -22,6 +22,7 @@ export function progressLine(progress: ShownProgress): string {
       `${bytesText(copy.estimatedCopiedBytes)} of ${bytesText(copy.estimatedTotalBytes)}`,
     );
   parts.push(...ratesAndLag(progress));
+  for (const { instance, command } of progress.waitingFor ?? []) parts.push(`WAITING for ${instance} to ${command}`);
   for (const warning of progress.warnings ?? []) parts.push(`warning ${warning.name}`);
   return parts.filter((part) => part !== undefined).join(' · ');
 }

@@ -58,4 +58,6 @@ export interface CommandView {
   readonly results: Readonly<
     Record<string, { readonly success: boolean; readonly error?: string; readonly errorDescription?: string }>
   >;
+  /** Instances without a reply that take the recorded command by themselves. */
+  readonly waitingFor: readonly string[];
 }

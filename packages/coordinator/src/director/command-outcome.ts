@@ -7,10 +7,12 @@ import type { CommandResult } from '@convoy/api/fleet/fleet';
 export interface CommandOutcome {
   readonly commandId: string;
   readonly name: CommandName;
-  /** True when every instance accepted it. */
+  /** True when every instance that answered accepted it, and it is recorded for the others. */
   readonly success: boolean;
   /** Replies by instance id. */
   readonly results: ReadonlyMap<string, CommandResult>;
+  /** Instances without a reply that take the recorded command by themselves. */
+  readonly waitingFor: readonly string[];
 }
 
 /**
@@ -41,6 +43,11 @@ const partialOutcomes: Readonly<Record<CommandName, string>> = {
     'and repeat reverse; only the others receive it.',
 };
 
+/** The effect of a command that the accepting instances have recorded for the whole fleet. */
+const recordedOutcome =
+  'The accepting instances recorded it for the whole fleet. Remove the reasons: the others then take it by ' +
+  'themselves, and progress says for which of them it waits.';
+
 /** A slow instance may still be running the command; one that receives it too late does not run it. */
 const lateOutcome = 'Read progress to see whether the instances without a reply carried it out.';
 
@@ -48,6 +55,8 @@ const lateOutcome = 'Read progress to see whether the instances without a reply 
 function consequence(name: CommandName, results: readonly CommandResult[]): string {
   const accepted = results.filter((result) => result.success).length;
   const isLate = results.some((result) => !result.success && result.error === 'commandTimedOut');
+  const isRecorded = results.some((result) => result.success && result.waitingFor !== undefined);
+  if (isRecorded) return recordedOutcome;
   const done = accepted > 0 ? partialOutcomes[name] : 'No instance accepted it.';
   return isLate ? `${done} ${lateOutcome}` : done;
 }

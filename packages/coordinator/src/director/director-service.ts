@@ -3,12 +3,12 @@ import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { ContractService } from '@convoy/api/http/contract-service';
+import type { Acceptance, ContractService } from '@convoy/api/http/contract-service';
 import type { FleetDirector } from './fleet-director.js';
 import { refuseEmptyFleet } from './refuse-empty-fleet.js';
 
 /** Runs a command by name. */
-export type TimedCommand = (name: CommandName, run: () => Promise<void>) => Promise<void>;
+export type TimedCommand = <Result>(name: CommandName, run: () => Promise<Result>) => Promise<Result>;
 
 /** The contract's operations on a whole fleet. The caller validates the body of `start`. */
 export class DirectorService implements ContractService<FleetProgress> {
@@ -21,23 +21,23 @@ export class DirectorService implements ContractService<FleetProgress> {
     this.#timed = timed;
   }
 
-  start(request: StartRequest): Promise<void> {
+  start(request: StartRequest): Promise<Acceptance> {
     return this.#send('start', request);
   }
 
-  pause(): Promise<void> {
+  pause(): Promise<Acceptance> {
     return this.#send('pause', {});
   }
 
-  resume(): Promise<void> {
+  resume(): Promise<Acceptance> {
     return this.#send('resume', {});
   }
 
-  commit(): Promise<void> {
+  commit(): Promise<Acceptance> {
     return this.#send('commit', {});
   }
 
-  reverse(): Promise<void> {
+  reverse(): Promise<Acceptance> {
     return this.#send('reverse', {});
   }
 
@@ -61,7 +61,7 @@ export class DirectorService implements ContractService<FleetProgress> {
     yield* matching.slice(0, limit);
   }
 
-  #send(name: CommandName, body: unknown): Promise<void> {
+  #send(name: CommandName, body: unknown): Promise<Acceptance> {
     return this.#timed(name, () => this.#director.commandAll(name, body));
   }
 }

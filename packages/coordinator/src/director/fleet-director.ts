@@ -5,6 +5,8 @@ import type { Mismatch } from '@convoy/api/contract/mismatch';
 import type { CommandName } from '@convoy/api/contract/commands';
 import { fleetTopics, type DetailTopic, type PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
+import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
+import type { Acceptance } from '@convoy/api/http/contract-service';
 import { RENEWALS_PER_LEASE } from '../election/leader-election.js';
 import { CommandSender } from '../fanout/command-sender.js';
 import { FleetView } from '../fleet/fleet-view.js';
@@ -23,6 +25,7 @@ import type { RedisSettings } from '../redis/redis-settings.js';
 import { systemTime, type TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { outcomeFailure, type CommandOutcome } from './command-outcome.js';
+import { answeringIds, needNoMessage, recordedFor } from './recorded-command.js';
 import { refuseEmptyFleet } from './refuse-empty-fleet.js';
 import { refuseOtherClusters } from './refuse-start.js';
 import { LastCommands, withoutFollowed } from './followed-command.js';
@@ -173,8 +176,9 @@ export class FleetDirector {
   }
 
   /**
-   * Sends a command to every registered or expected instance at once, and waits for all acknowledgements. If some
-   * already followed an earlier attempt that others rejected, only the others receive it.
+   * Sends a command to every instance that can answer, at once, and waits for all acknowledgements. If some already
+   * followed an earlier attempt that others rejected, only the others receive it. The first to accept records it for
+   * those that are missing or silent; where none records it, and none refuses it, these receive it too.
    * @param body the command's body for each instance; validate it first
    * @param commandId repeating an id has no further effect and returns the same results
    * @returns the outcome by instance
@@ -187,26 +191,44 @@ export class FleetDirector {
     const ids = [...members.registeredIds, ...members.missingIds];
     refuseEmptyFleet(ids);
     if (name === 'start') refuseOtherClusters(members);
-    const open = withoutFollowed({ name, body }, ids, snapshot, this.#last);
-    const sent = await this.#sender.send({ commandId, name, body }, open, this.#commandLimit_ms);
-    this.#last.note(name, sent);
-    const results = new Map(ids.map((id) => [id, sent.get(id) ?? { success: true as const }]));
+    const present = answeringIds(name, ids, snapshot);
+    const replies = await this.#sendTo({ commandId, name, body }, present, snapshot);
+    const absent = needNoMessage(replies) ? [] : ids.filter((id) => !present.includes(id));
+    for (const [id, reply] of await this.#sendTo({ commandId, name, body }, absent, snapshot)) replies.set(id, reply);
+    const waitingFor = recordedFor(replies) ?? [];
+    const results = new Map([...replies].filter(([id]) => !waitingFor.includes(id)));
     const success = [...results.values()].every((result) => result.success);
-    this.#note({ commandId, name, success, results });
+    const outcome = { commandId, name, success, results, waitingFor };
+    this.#note(outcome);
     this.#logger.info(
-      { event: 'commandSent', command: name, commandId, instances: ids.length, success },
+      { event: 'commandSent', command: name, commandId, instances: ids.length, success, waitingFor },
       'command sent to the fleet',
     );
-    return { commandId, name, success, results };
+    return outcome;
+  }
+
+  async #sendTo(
+    command: FleetCommand,
+    ids: readonly string[],
+    snapshot: FleetSnapshot,
+  ): Promise<Map<string, CommandResult>> {
+    if (ids.length === 0) return new Map();
+    const open = withoutFollowed(command, ids, snapshot, this.#last);
+    const sent = await this.#sender.send(command, open, this.#commandLimit_ms);
+    this.#last.note(command.name, sent);
+    return new Map(ids.map((id) => [id, sent.get(id) ?? { success: true as const }]));
   }
 
   /**
    * Like `command`, for callers that want success or one failure.
+   * @returns the instances that it is recorded for
    * @throws ConvoyError that lists each instance's result, besides those of `command`
    */
-  async commandAll(name: CommandName, body: unknown): Promise<void> {
-    const failure = outcomeFailure(await this.command(name, body));
+  async commandAll(name: CommandName, body: unknown): Promise<Acceptance> {
+    const outcome = await this.command(name, body);
+    const failure = outcomeFailure(outcome);
     if (failure !== null) throw failure;
+    return { waitingFor: outcome.waitingFor };
   }
 
   /** The last commands that this process sent, oldest first. */

@@ -28,7 +28,7 @@ const jobDataSchema = z.object({
 });
 
 const resultSchema = z.discriminatedUnion('success', [
-  z.object({ success: z.literal(true) }),
+  z.object({ success: z.literal(true), waitingFor: z.array(z.string()).exactOptional() }),
   z.object({
     success: z.literal(false),
     error: z.string().refine(isErrorName),

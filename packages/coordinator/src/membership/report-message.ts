@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { commandNames } from '@convoy/api/contract/commands';
 import { mismatchSchema } from '@convoy/api/contract/mismatch';
 import { progressSchema, migrationStates } from '@convoy/api/contract/progress';
 import { isErrorName } from '@convoy/api/errors/table';
@@ -15,10 +16,12 @@ const identitySchema = z.object({
   release: z.string(),
 });
 
+const failureSchema = z.object({ error: z.string().refine(isErrorName), errorDescription: z.string() });
+
 const reportSchema = z.object({
   identity: identitySchema,
   state: z.enum(migrationStates),
-  failure: z.object({ error: z.string().refine(isErrorName), errorDescription: z.string() }).nullable(),
+  failure: failureSchema.nullable(),
   ready: z.object({ canCommit: z.boolean(), canWrite: z.boolean() }),
   expectedIds: z.array(z.string()),
   clusterIds: z.object({ cluster0: z.string(), cluster1: z.string() }).nullable(),
@@ -28,6 +31,7 @@ const reportSchema = z.object({
   progress: progressSchema,
   oplogRemaining_seconds: z.number().nonnegative().nullable().exactOptional(),
   mismatches: z.array(mismatchSchema).exactOptional(),
+  refused: failureSchema.extend({ command: z.enum(commandNames) }).exactOptional(),
   stats: instanceStatsSchema.optional(),
 });
 

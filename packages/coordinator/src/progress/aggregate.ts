@@ -1,4 +1,5 @@
 import { idleFleetProgress, type FleetInstance, type FleetProgress } from '@convoy/api/contract/fleet-progress';
+import type { Waiting } from '@convoy/api/contract/waiting';
 import { ceaStages, type Progress, type MigrationState } from '@convoy/api/contract/progress';
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
 import { fleetBlockers } from './commit-blockers.js';
@@ -10,6 +11,7 @@ import { shortestOplogTime } from './oplog-time.js';
 import { fleetWrites } from './source-writes.js';
 import { nextEstimate, type RemainingEstimate } from './time-remaining.js';
 import { fleetVerification } from './verification.js';
+import { fleetWaiting, startedOf } from './waiting.js';
 import { fleetWarnings } from './warnings.js';
 
 /** An instance before its copy reports 0 of this many bytes, which means unknown. */
@@ -74,7 +76,13 @@ function lagOf(state: MigrationState, progresses: readonly Progress[]): number |
 }
 
 /** The contract's fields for a fleet that is not idle. */
-function contractFields(members: Members, state: MigrationState, snapshot: FleetSnapshot): Progress {
+function contractFields(
+  members: Members,
+  started: readonly InstanceReport[],
+  state: MigrationState,
+  waitingFor: Waiting[],
+  snapshot: FleetSnapshot,
+): Progress {
   const { leader } = snapshot;
   const progresses = members.reports.map(({ progress }) => progress);
   const complete = members.missingIds.length === 0;
@@ -83,7 +91,7 @@ function contractFields(members: Members, state: MigrationState, snapshot: Fleet
     state,
     canCommit: blockers.length === 0,
     canWrite: complete && members.reports.every(({ ready }) => ready.canWrite),
-    info: fleetInfo(members.reports),
+    info: fleetInfo(started),
     lagTimeSeconds: lagOf(state, progresses),
     totalEventsApplied: sumOf(progresses.map((progress) => progress.totalEventsApplied)),
     collectionCopy: fleetCopy(members),
@@ -101,11 +109,12 @@ function contractFields(members: Members, state: MigrationState, snapshot: Fleet
     destination: slowestLink(progresses, 'destination'),
     estimatedOplogTimeRemaining: shortestOplogTime(members.reports),
     estimatedSecondsToCEACatchup: slowestCatchUp(progresses),
-    warnings: fleetWarnings(members, snapshot),
+    warnings: fleetWarnings(members, started, waitingFor, snapshot),
     commitBlockers: state === 'RUNNING' || state === 'PAUSED' ? blockers : null,
     sourceWrites: complete ? fleetWrites(progresses.map((progress) => progress.sourceWrites)) : null,
     startedAt: leadersOwn(members, (progress) => progress.startedAt),
     options: leadersOwn(members, (progress) => progress.options),
+    waitingFor,
   };
 }
 
@@ -141,12 +150,15 @@ export function aggregateProgress(snapshot: FleetSnapshot, remaining: RemainingE
   if (states.length > 0 && states.every((state) => state === 'IDLE')) {
     return { failure, progress: idleFleetProgress(), instances, remaining: null };
   }
-  const state = fleetState(states);
+  const waitingFor = fleetWaiting(members, snapshot);
+  const started = startedOf(members, waitingFor);
+  const state = fleetState(started.map((report) => report.state));
   if (state === 'IDLE') {
-    const progress = { ...idleFleetProgress(), warnings: fleetWarnings(members, snapshot), instances };
+    const warnings = fleetWarnings(members, started, waitingFor, snapshot);
+    const progress = { ...idleFleetProgress(), warnings, instances };
     return { failure, progress, instances, remaining: null };
   }
-  const fields = contractFields(members, state, snapshot);
+  const fields = contractFields(members, started, state, waitingFor, snapshot);
   const living = members.seen.filter(({ fresh }) => fresh).map(({ report }) => report.rates);
   const copyBytesPerSecond = sumOf(living.map((rates) => rates.copyBytesPerSecond)) ?? 0;
   const copy = fields.collectionCopy;

@@ -1,11 +1,15 @@
 import type { Warning } from '@convoy/api/contract/progress';
+import { type Waiting, waitingText } from '@convoy/api/contract/waiting';
+import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import type { FleetSnapshot, Members } from './members.js';
+
+const waitingName = 'waitingForInstances';
 
 /** Maximum warnings shown; the rest is counted. */
 const WARNINGS_MAX = 100;
 
 /** The ids in each state, for example `RUNNING: shard0, shard1; IDLE: shard2`. */
-function mixedStates({ reports }: Members): Warning[] {
+function mixedStates(reports: readonly InstanceReport[]): Warning[] {
   const idsByState = new Map<string, string[]>();
   for (const { state, identity } of reports) idsByState.set(state, [...(idsByState.get(state) ?? []), identity.id]);
   if (idsByState.size <= 1) return [];
@@ -18,13 +22,14 @@ function about(name: string, ids: readonly string[], description: (listed: strin
   return ids.length === 0 ? [] : [{ name, description: description(ids.join(', ')) }];
 }
 
-function ofMembership(members: Members): Warning[] {
+function ofMembership(members: Members, waitingFor: readonly Waiting[]): Warning[] {
   const silentIds = members.seen.filter(({ fresh }) => !fresh).map(({ report }) => report.identity.id);
   const usual = members.usualRelease ?? 'unknown';
   return [
+    ...waitingFor.map((one) => ({ name: waitingName, description: waitingText(one) })),
     ...about(
-      'waitingForInstances',
-      members.missingIds,
+      waitingName,
+      members.missingIds.filter((id) => !waitingFor.some(({ instance }) => instance === id)),
       (ids) => `These instances have never registered: ${ids}. Start them.`,
     ),
     ...about('instancesSilent', silentIds, (ids) => `No heartbeat from ${ids}. Their values are the last known ones.`),
@@ -56,14 +61,24 @@ function unheard(why: string | null): Warning {
 
 /**
  * Warnings for the operator: about the fleet as a whole first, then the instances' own, without duplicates.
+ * @param started the instances that count for the fleet's state
+ * @param waitingFor instances for which a command is recorded; their names replace what their peers say about it
  * @param snapshot whether this process receives the fleet's messages, and why not
  */
 export function fleetWarnings(
   members: Members,
+  started: readonly InstanceReport[],
+  waitingFor: readonly Waiting[],
   { isConnected, whyDisconnected = null }: Pick<FleetSnapshot, 'isConnected' | 'whyDisconnected'>,
 ): Warning[] {
-  const own = [...(isConnected ? [] : [unheard(whyDisconnected)]), ...mixedStates(members), ...ofMembership(members)];
-  const reported = members.reports.flatMap(({ progress }) => progress.warnings ?? []);
+  const own = [
+    ...(isConnected ? [] : [unheard(whyDisconnected)]),
+    ...mixedStates(started),
+    ...ofMembership(members, waitingFor),
+  ];
+  const reported = members.reports
+    .flatMap(({ progress }) => progress.warnings ?? [])
+    .filter(({ name }) => waitingFor.length === 0 || name !== waitingName);
   const byText = new Map([...own, ...reported].map((warning) => [`${warning.name}\n${warning.description}`, warning]));
   const all = [...byText.values()];
   if (all.length <= WARNINGS_MAX) return all;

@@ -178,11 +178,12 @@ export class CoordinatorMetrics {
   }
 
   /** Runs a command and records its duration. */
-  async timed(command: CommandName, run: () => Promise<void>): Promise<void> {
+  async timed<Result>(command: CommandName, run: () => Promise<Result>): Promise<Result> {
     const ended = this.#commandDuration.startTimer({ command });
     try {
-      await run();
+      const result = await run();
       ended({ result: 'accepted' });
+      return result;
     } catch (error) {
       ended({ result: 'refused' });
       throw error;

@@ -41,12 +41,13 @@ export function serveWatching(
 }
 
 function commandViews(director: FleetDirector): CommandView[] {
-  return director.commands().map(({ commandId, at_ms, name, success, results }) => ({
+  return director.commands().map(({ commandId, at_ms, name, success, results, waitingFor }) => ({
     commandId,
     at_ms,
     name,
     success,
     results: Object.fromEntries(results),
+    waitingFor: [...waitingFor],
   }));
 }
 

@@ -3,11 +3,11 @@ import type { Progress, MigrationState } from '@convoy/api/contract/progress';
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
-import type { ContractService } from '@convoy/api/http/contract-service';
-import type { CommandName } from '@convoy/api/contract/commands';
+import type { Acceptance, ContractService } from '@convoy/api/http/contract-service';
 import type { Failure, Fleet, InstanceIdentity } from '@convoy/api/fleet/fleet';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { isNetworkFailure } from '../cluster/failure.js';
+import { noteCommand, type RecordedCommandName } from '../store/fleet-commands.js';
 import { Metadata } from '../store/metadata.js';
 import { MigrationRecords, type MigrationRecord } from '../store/migration-record.js';
 import { listenersMax } from '../store/run-together.js';
@@ -23,6 +23,8 @@ import {
   requireClusterName,
 } from './migration/clusters.js';
 import { ConfiguredClusters } from './migration/configured-clusters.js';
+import { acceptanceOf, type GivenCommand, isTaken } from './commands/fleet-command.js';
+import { MissedCommands } from './commands/missed-commands.js';
 import { refuseRecorded, unreachable } from './commands/command-refusals.js';
 import { refuseOtherClusters } from './migration/fleet-clusters.js';
 import { InstanceReporter, type InstanceStatus } from './progress/instance-reporter.js';
@@ -34,6 +36,7 @@ import { withTodaysNames } from './migration/former-metadata.js';
 import { type Runtime, writeSessionsMax } from './migration/runtime.js';
 import { checkReverse, openNextSource, readReversible, requireAnswer } from './commands/check-reverse.js';
 import { homeOf } from '../store/reversal.js';
+import type { MigrationView } from './migration/migration-watch.js';
 import { requireState } from './commands/state-table.js';
 import { refuseUpgradedSource } from './commands/upgraded-source.js';
 
@@ -51,6 +54,8 @@ export class SyncInstance implements ContractService {
   #isInitialized = false;
   #commands: Promise<unknown> = Promise.resolve();
   #reporting: Promise<void> = Promise.resolve();
+  readonly #missed: MissedCommands;
+  #looking: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly runtime: Runtime,
@@ -67,6 +72,13 @@ export class SyncInstance implements ContractService {
       clusters: this.#clusters,
       status: () => this.#status(),
       mismatches: (query) => this.mismatches(query),
+      refused: () => this.#missed.refused,
+    });
+    this.#missed = new MissedCommands({
+      runtime,
+      taskId: runtime.config.id ?? '',
+      read: (signal) => this.#recorded(signal),
+      service: this,
     });
     runtime.metrics.bufferBytesMax.set(runtime.config.memoryBytesMax);
   }
@@ -102,10 +114,12 @@ export class SyncInstance implements ContractService {
     await this.#clusters.open(signal);
     await this.#restore(signal);
     this.#isInitialized = true;
+    // A lone instance has no fleet whose commands it could miss.
+    if (this.runtime.config.id !== undefined) this.#looking = this.#missed.run(signal).catch(() => undefined);
   }
 
-  start(request: StartRequest): Promise<void> {
-    return this.#command('start', async (signal) => {
+  start(request: StartRequest, commandId?: string): Promise<Acceptance> {
+    return this.#command({ name: 'start', commandId, request }, async (signal) => {
       const sourceName = requireClusterName(request.source);
       await this.#clusters.reach(sourceName, signal);
       const destination = await this.#clusters.reach(requireClusterName(request.destination), signal);
@@ -115,7 +129,7 @@ export class SyncInstance implements ContractService {
       if (recorded !== null) refuseRecorded(recorded, this.identity.release);
       const source = await openSource(this.runtime, sourceName, recorded?.access ?? null, signal, this.connect);
       try {
-        await this.#begin(request, source, destination, recorded, signal);
+        await this.#begin(request, source, destination, recorded, commandId, signal);
       } catch (error) {
         if (this.#run === null) await source.close();
         throw error;
@@ -123,16 +137,20 @@ export class SyncInstance implements ContractService {
     });
   }
 
-  pause(): Promise<void> {
-    return this.#command('pause', async () => this.#running().pause());
+  pause(commandId?: string): Promise<Acceptance> {
+    return this.#command({ name: 'pause', commandId }, async (signal) => {
+      await this.#running().pause(await this.#note('pause', commandId, signal));
+    });
   }
 
-  resume(): Promise<void> {
-    return this.#command('resume', async () => this.#running().resume());
+  resume(commandId?: string): Promise<Acceptance> {
+    return this.#command({ name: 'resume', commandId }, async (signal) => {
+      await this.#running().resume(await this.#note('resume', commandId, signal));
+    });
   }
 
-  commit(): Promise<void> {
-    return this.#command('commit', async (signal) => {
+  commit(commandId?: string): Promise<Acceptance> {
+    return this.#command({ name: 'commit', commandId }, async (signal) => {
       const run = this.#running();
       await this.#reporter.offer.untilItStands(run, signal);
       if (!(await run.isCommitRequested(signal))) await refuseUpgradedSource(this.runtime, run.deps, signal);
@@ -140,8 +158,8 @@ export class SyncInstance implements ContractService {
     });
   }
 
-  reverse(): Promise<void> {
-    return this.#command('reverse', async (signal) => {
+  reverse(commandId?: string): Promise<Acceptance> {
+    return this.#command({ name: 'reverse', commandId }, async (signal) => {
       const run = this.#running();
       const record = await readReversible(run, signal);
       await requireAnswer(this.runtime, run.deps.source, signal);
@@ -156,6 +174,7 @@ export class SyncInstance implements ContractService {
         record,
         signal,
       });
+      await this.#note('reverse', commandId, signal);
       await run.requestReverse();
     });
   }
@@ -182,6 +201,7 @@ export class SyncInstance implements ContractService {
     await this.#run?.close();
     await this.#turning;
     await this.#run?.close();
+    await this.#looking;
     await this.#reporting;
     await this.#reporter.ended();
     await this.fleet.leave();
@@ -191,16 +211,17 @@ export class SyncInstance implements ContractService {
   }
 
   /** Runs commands one after the other; a failed migration takes none. */
-  #command(name: CommandName, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  #command(given: GivenCommand, run: (signal: AbortSignal) => Promise<void>): Promise<Acceptance> {
+    const { name } = given;
     const timer = this.runtime.metrics.commandDuration.startTimer({ command: name });
     const result = this.#commands.then(async () => {
       if (this.#failure() !== null) throw new ConvoyError('migrationFailed');
-      requireState(name, this.state);
-      await run(this.#ending.signal).catch((error: unknown) => {
+      const acceptance = await this.#take(given, run, this.#ending.signal).catch((error: unknown) => {
         throw isNetworkFailure(error) ? unreachable(name, error) : error;
       });
       this.runtime.logger.info({ event: 'command', command: name }, 'command taken');
       this.#reporter.publish();
+      return acceptance;
     });
     this.#commands = result.then(
       () => timer({ result: 'accepted' }),
@@ -209,11 +230,25 @@ export class SyncInstance implements ContractService {
     return result;
   }
 
+  async #take(
+    given: GivenCommand,
+    run: (signal: AbortSignal) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<Acceptance> {
+    const metadataOf = (): Metadata => this.#metadata(this.#running().deps.home);
+    if (!(await isTaken(this.#run, given, metadataOf, signal))) {
+      requireState(given.name, this.state);
+      await run(signal);
+    }
+    return acceptanceOf(this.#run, given, signal);
+  }
+
   async #begin(
     request: StartRequest,
     source: ClusterClient,
     destination: ClusterClient,
     recorded: MigrationRecord | null,
+    commandId: string | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const ownIds = this.#ownIds(source);
@@ -229,11 +264,38 @@ export class SyncInstance implements ContractService {
       recorded,
       signal,
     });
-    const tasks = new TaskRecords(this.#metadata(destination));
+    const metadata = this.#metadata(destination);
+    if (commandId !== undefined) await noteCommand(metadata, 'start', commandId, signal);
+    const tasks = new TaskRecords(metadata);
     const owner = { syncID: identity.syncID, incarnation: identity.incarnation };
     for (const id of ownIds) await tasks.take(id, owner, writeSessionsMax(runtime.config), signal);
     await this.#go(record, source, ownIds, signal);
     this.fleet.wake();
+  }
+
+  /**
+   * Records a command of the whole fleet, and returns its number; for one of this instance alone, the number of the
+   * fleet's last command, which it replaces here.
+   */
+  async #note(name: RecordedCommandName, commandId: string | undefined, signal: AbortSignal): Promise<number> {
+    const run = this.#running();
+    if (commandId !== undefined) return noteCommand(this.#metadata(run.deps.home), name, commandId, signal);
+    return (await run.refresh(signal)).record.fleetCommands?.noted ?? 0;
+  }
+
+  /** The migration as it is now, in memory while it is kept there. A committed one matters while it can be reversed. */
+  async #recorded(signal: AbortSignal): Promise<MigrationView | null> {
+    const shown = this.#run?.view ?? null;
+    if (shown !== null && shown.record.phase !== 'committed') return shown;
+    if (shown !== null && (shown.record.reversal?.isOver ?? true)) return null;
+    for (const [name, home] of this.#clusters.connected) {
+      const metadata = this.#metadata(home);
+      const record = await new MigrationRecords(metadata).read(signal);
+      if (record?.fleetCommands === undefined || homeOf(record).name !== name) continue;
+      const tasks = await new TaskRecords(metadata).readAll(signal);
+      return { record, tasks: new Map(tasks.map((task) => [task._id, task])) };
+    }
+    return null;
   }
 
   async #restore(signal: AbortSignal): Promise<void> {

@@ -84,10 +84,13 @@ export async function runInstance(
 }
 
 /** Executes a command that came through the fleet, with the same checks and answers as one over HTTP. */
-export async function carryOut(service: ContractService, { name, body }: FleetCommand): Promise<CommandResult> {
+export async function carryOut(
+  service: ContractService,
+  { commandId, name, body }: FleetCommand,
+): Promise<CommandResult> {
   try {
-    await runCommand(service, name, body);
-    return { success: true };
+    const { waitingFor } = await runCommand(service, name, body, commandId);
+    return { success: true, ...(waitingFor && { waitingFor: [...waitingFor] }) };
   } catch (error) {
     const { error: refusal, errorDescription } = toConvoyError(error);
     return { success: false, error: refusal, errorDescription };

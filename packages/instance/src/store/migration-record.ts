@@ -3,6 +3,7 @@ import { optionsDifference, optionsDigest } from '@convoy/api/contract/options-d
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ErrorName } from '@convoy/api/errors/table';
 import type { Document, Timestamp } from 'mongodb';
+import type { FleetCommands } from './fleet-commands.js';
 import type { Metadata } from './metadata.js';
 
 /** Phases of the whole migration. They only advance, except that a reverse leads from `committed` to `reversing`. */
@@ -82,6 +83,8 @@ export interface MigrationRecord {
   attributesRestoring?: boolean;
   /** Set by a cleanup that checks for running members; a process answers in its task's record. */
   memberCheck?: string;
+  /** Commands that a coordinator sent to the whole fleet; absent when each instance got its own. */
+  fleetCommands?: FleetCommands;
   /** Warnings of preflight and initialisation for the operator. */
   warnings: { name: string; description: string }[];
 }
@@ -137,7 +140,7 @@ export class MigrationRecords {
       upsert: true,
     })) as MigrationRecord | null;
     if (stored === null) throw new ConvoyError('internalError', 'The migration record could not be written.');
-    refuseOtherMigration(stored, migration, digest);
+    refuseOtherMigration(stored, migration);
     return stored;
   }
 
@@ -297,14 +300,18 @@ function phasesUpTo(phase: MigrationPhase): MigrationPhase[] {
   return ['reversing', ...migrationPhases.slice(0, migrationPhases.indexOf(phase) + 1)];
 }
 
-function refuseOtherMigration(stored: MigrationRecord, wanted: NewMigration, digest: string): void {
-  if (stored.digest !== digest) {
-    const names = optionsDifference(stored.options, wanted.options);
-    throw new ConvoyError(
-      'optionsDiffer',
-      `The migration was started with other values of: ${names.join(', ')}. Start this instance with the same options.`,
-    );
-  }
+/** @throws ConvoyError `optionsDiffer` that names the options */
+export function refuseOtherOptions(stored: Pick<MigrationRecord, 'options' | 'digest'>, wanted: StartRequest): void {
+  if (stored.digest === optionsDigest(wanted)) return;
+  const names = optionsDifference(stored.options, wanted);
+  throw new ConvoyError(
+    'optionsDiffer',
+    `The migration was started with other values of: ${names.join(', ')}. Start this instance with the same options.`,
+  );
+}
+
+function refuseOtherMigration(stored: MigrationRecord, wanted: NewMigration): void {
+  refuseOtherOptions(stored, wanted.options);
   const sameClusters =
     stored.source.clusterId === wanted.source.clusterId &&
     stored.destination.clusterId === wanted.destination.clusterId;

@@ -70,6 +70,8 @@ export interface TaskRecord {
   turn?: number;
   /** The turn for which the task's instance received a `reverse` request. */
   reverseRequested?: number;
+  /** The number up to which pauses and resumes of the whole fleet count as taken; absent for none. */
+  followed?: number;
   /** Of the embedded verifier; absent until it starts. */
   verification?: TaskVerification;
   /** The last member check that the task's process has answered. */

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ConnectionLimits } from '@convoy/api/http/connections';
 import { createHttpApp } from '@convoy/api/http/http-app';
+import type { Acceptance } from '../../../src/http/contract-service.js';
 import { RecordingService } from './recording-service.js';
 
 const CONNECTIONS_MAX = 8;
@@ -78,7 +79,7 @@ describe.each(halves)('more half-sent requests than the connection limit (%j)', 
 it('a connection with an outstanding reply does not make room for others', async () => {
   let answer: () => void = () => undefined;
   const service = new RecordingService();
-  const released = new Promise<void>((resolve) => (answer = resolve));
+  const released = new Promise<Acceptance>((resolve) => (answer = () => resolve({})));
   service.pause = () => released;
   await listen({ connectionsMax: 2 }, undefined, service);
   const slow = await send(`${head}Content-Length: 2\r\nConnection: close\r\n\r\n{}`);

@@ -2,31 +2,32 @@ import { idleProgress } from '@convoy/api/contract/progress';
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { Progress } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import type { ContractService } from '@convoy/api/http/contract-service';
+import type { Acceptance, ContractService } from '@convoy/api/http/contract-service';
 
 /** A service that records its calls, and fails every one of them while `failure` is set. */
 export class RecordingService implements ContractService {
   readonly calls: { command: string; request?: StartRequest }[] = [];
   failure: unknown = undefined;
+  acceptance: Acceptance = {};
   report: Progress = idleProgress();
 
-  start(request: StartRequest): Promise<void> {
+  start(request: StartRequest): Promise<Acceptance> {
     return this.#record({ command: 'start', request });
   }
 
-  pause(): Promise<void> {
+  pause(): Promise<Acceptance> {
     return this.#record({ command: 'pause' });
   }
 
-  resume(): Promise<void> {
+  resume(): Promise<Acceptance> {
     return this.#record({ command: 'resume' });
   }
 
-  commit(): Promise<void> {
+  commit(): Promise<Acceptance> {
     return this.#record({ command: 'commit' });
   }
 
-  reverse(): Promise<void> {
+  reverse(): Promise<Acceptance> {
     return this.#record({ command: 'reverse' });
   }
 
@@ -45,9 +46,9 @@ export class RecordingService implements ContractService {
     yield* this.found;
   }
 
-  #record(call: { command: string; request?: StartRequest }): Promise<void> {
+  #record(call: { command: string; request?: StartRequest }): Promise<Acceptance> {
     this.calls.push(call);
-    if (this.failure === undefined) return Promise.resolve();
+    if (this.failure === undefined) return Promise.resolve(this.acceptance);
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- other services may throw anything
     return Promise.reject(this.failure);
   }

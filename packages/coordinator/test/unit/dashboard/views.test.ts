@@ -229,6 +229,7 @@ describe('reverse', () => {
       name: 'reverse',
       success: false,
       results: { a: { success: false, ...(error !== undefined && { error }) } },
+      waitingFor: [],
     },
   ];
 

@@ -12,7 +12,9 @@ function failureOf(
   name: CommandName = 'start',
 ): { error?: string; errorDescription?: string } {
   const success = Object.values(results).every((result) => result.success);
-  return outcomeFailure({ commandId: 'c', name, success, results: new Map(Object.entries(results)) }) ?? {};
+  return (
+    outcomeFailure({ commandId: 'c', name, success, results: new Map(Object.entries(results)), waitingFor: [] }) ?? {}
+  );
 }
 
 describe('outcomeFailure', () => {
@@ -50,4 +52,11 @@ describe('outcomeFailure', () => {
     const many = Object.fromEntries(Array.from({ length: 60 }, (_one, at) => [`i${at}`, refused]));
     expect(failureOf(many).errorDescription).toContain('; and 10 more');
   });
+});
+
+it('says that a recorded command needs no repetition', () => {
+  const recorded: CommandResult = { success: true, waitingFor: ['b'] };
+  expect(failureOf({ a: recorded, b: refused }).errorDescription).toContain(
+    'recorded it for the whole fleet. Remove the reasons: the others then take it by themselves',
+  );
 });

@@ -228,6 +228,43 @@ describe('aggregateProgress', () => {
     expect(progress.warnings?.map(({ name }) => name)).toEqual(['waitingForInstances', 'instancesSilent']);
   });
 
+  it('says for which instances a recorded command waits, and why; its state is that of the others', () => {
+    const waitingFor = ['away', 'gone', 'other', 'refuses', 'taken', 'young'].map((instance) => ({
+      instance,
+      command: 'start' as const,
+      description: 'recorded',
+    }));
+    const warnings = [{ name: 'waitingForInstances', description: 'Of one instance.' }];
+    const clusters = (cluster1: string) => ({ clusterIds: { cluster0: 'x', cluster1 } });
+    const idle = { state: 'IDLE' as const };
+    const refused = { command: 'start' as const, error: 'wrongCluster' as const, errorDescription: 'Not this one.' };
+    const expectedIds = ['a', 'away', 'gone', 'other', 'refuses', 'taken', 'young'];
+    const progress = progressOf({
+      a: { expectedIds, ...clusters('y'), optionsDigest: 'd', progress: { waitingFor, warnings } },
+      gone: { ...idle, fresh: false, silent_ms: 7_000 },
+      other: { ...idle, ...clusters('z') },
+      refuses: { ...idle, ...clusters('y'), refused },
+      taken: { ...clusters('y'), optionsDigest: 'd' },
+      young: { state: 'INITIALIZING' },
+    });
+    expect(progress.state).toBe('RUNNING');
+    const reasons = Object.fromEntries((progress.waitingFor ?? []).map((one) => [one.instance, one.description]));
+    expect(reasons).toEqual({
+      away: 'it has never registered. Start its process; it then takes the recorded start.',
+      gone: 'no heartbeat for 7 s. Once it runs again, it takes the recorded start.',
+      other: 'it has other clusters configured than the rest. Configure the same cluster0 and cluster1 for all.',
+      refuses: 'it refuses (wrongCluster). Not this one. It tries again.',
+      young: 'it is INITIALIZING and takes the recorded start shortly.',
+    });
+    const names = progress.warnings?.map(({ name }) => name);
+    expect(names).toEqual([
+      ...Array.from({ length: 5 }, () => 'waitingForInstances'),
+      'instancesSilent',
+      'clustersDiffer',
+    ]);
+    expect(progress.warnings?.[0]?.description).toMatch(/^WAITING for away to start: it has never registered/);
+  });
+
   it('warns of instances with other clusters, and passes on each warning once', () => {
     const warning = { name: 'slow', description: 'Slow.' };
     const one = (cluster1: string): ReportChanges => ({

@@ -38,7 +38,26 @@ function isComplete(fleet: FleetSnapshot): boolean {
 }
 
 const progressesOf = (fleet: FleetSnapshot): Progress[] => counted(fleet).map(({ report }) => report.progress);
-const statesOf = (fleet: FleetSnapshot): MigrationState[] => counted(fleet).map(({ report }) => report.state);
+/** Instance and command pairs that live instances report, without starts that show as taken. */
+function awaited(fleet: FleetSnapshot): Set<string> {
+  const isLive = (id: string): boolean => fleet.reports.get(id)?.fresh === true;
+  const pairs = counted(fleet).flatMap(({ report, fresh }) => (fresh ? (report.progress.waitingFor ?? []) : []));
+  const open = pairs.filter(
+    ({ instance, command }) =>
+      command !== 'start' || !isLive(instance) || fleet.reports.get(instance)?.report.optionsDigest === null,
+  );
+  return new Set(open.map(({ instance, command }) => `${instance} ${command}`));
+}
+
+/** The instances that count for the state: those that have started, or whose start is their operator's. */
+function started(fleet: FleetSnapshot): InstanceReport[] {
+  const late = awaited(fleet);
+  const all = counted(fleet).map(({ report }) => report);
+  const some = all.filter(({ identity }) => !late.has(`${identity.id} start`));
+  return some.length === 0 || all.every(({ state }) => state === 'IDLE') ? all : some;
+}
+
+const statesOf = (fleet: FleetSnapshot): MigrationState[] => started(fleet).map(({ state }) => state);
 const leaderOf = (fleet: FleetSnapshot): InstanceReport | undefined =>
   fleet.reports.get(fleet.leader?.id ?? '')?.report;
 const known = <Stat>(stats: readonly (Stat | null | undefined)[]): Stat[] =>
@@ -132,10 +151,8 @@ const stateRules: readonly AggregationRule[] = [
   active(
     'info: that of the least advanced state, its earliest phase',
     (fleet, { progress }) => {
-      const least = counted(fleet).filter(
-        ({ report }) => rankOf(report.state) === Math.min(...statesOf(fleet).map(rankOf)),
-      );
-      const infos = known(least.map(({ report }) => report.progress.info));
+      const least = started(fleet).filter(({ state }) => rankOf(state) === Math.min(...statesOf(fleet).map(rankOf)));
+      const infos = known(least.map(({ progress: { info } }) => info));
       const { paused, ...others } = progressInfo;
       const order: string[] = [
         others.initializing,
@@ -149,6 +166,21 @@ const stateRules: readonly AggregationRule[] = [
       expect(progress.info).toBe(order.find((info) => infos.includes(info)) ?? null);
     },
     (fleet, global) => changed(global, { info: known(progressesOf(fleet).map(({ info }) => info))[0] ?? null }),
+  ),
+];
+
+const waitingRules: readonly AggregationRule[] = [
+  active(
+    'waitingFor: what live instances report, each pair once, without starts that show as taken',
+    (fleet, { progress }) => {
+      const found = (progress.waitingFor ?? []).map(({ instance, command }) => `${instance} ${command}`);
+      expect(new Set(found)).toEqual(awaited(fleet));
+      expect(found).toHaveLength(awaited(fleet).size);
+      const texts = (progress.warnings ?? []).map(({ description }) => description);
+      for (const { instance, command, description } of progress.waitingFor ?? [])
+        expect(texts).toContain(`WAITING for ${instance} to ${command}: ${description}`);
+    },
+    (fleet, global) => changed(global, { waitingFor: progressesOf(fleet).flatMap((one) => one.waitingFor ?? []) }),
   ),
 ];
 
@@ -307,11 +339,16 @@ const identityRules: readonly AggregationRule[] = [
       const names = progress.warnings?.map(({ name }) => name) ?? [];
       if (statesOf(fleet).every((state) => state === 'IDLE')) return;
       expect(names.includes('mixedStates')).toBe(new Set(statesOf(fleet)).size > 1);
-      expect(names.includes('waitingForInstances')).toBe(!isComplete(fleet));
+      expect(names.includes('waitingForInstances')).toBe(!isComplete(fleet) || awaited(fleet).size > 0);
       expect(names.includes('instancesSilent')).toBe(counted(fleet).some(({ fresh }) => !fresh));
     },
     without: (_fleet, global) => changed(global, { warnings: [] }),
   },
 ];
 
-export const aggregationRules: readonly AggregationRule[] = [...stateRules, ...statRules, ...identityRules];
+export const aggregationRules: readonly AggregationRule[] = [
+  ...stateRules,
+  ...waitingRules,
+  ...statRules,
+  ...identityRules,
+];

@@ -6,6 +6,7 @@ import {
   type VerificationSideProgress,
 } from '@convoy/api/contract/progress';
 import { verificationPhases } from '@convoy/api/contract/verification';
+import type { Waiting } from '@convoy/api/contract/waiting';
 import type { FleetSnapshot } from '../../../src/progress/members.js';
 import { snapshot, type ReportChanges } from './snapshots.js';
 
@@ -36,6 +37,13 @@ const copy = fc.record({
   estimatedCopiedBytes: fc.oneof(fc.constant(0), fc.nat({ max: 700 }), stat),
 });
 
+/** Mostly no instance is awaited; an awaited one may be missing, be silent, or have taken the command. */
+const waiting: fc.Arbitrary<Waiting> = fc.record({
+  instance: fc.constantFrom('i0', 'i1', 'i9'),
+  command: fc.constantFrom('start', 'pause'),
+  description: fc.constant('it is away'),
+});
+
 const progress: fc.Arbitrary<Partial<Progress>> = fc.record({
   canCommit: mostly(true),
   info: fc.constantFrom(null, ...Object.values(progressInfo)),
@@ -44,6 +52,7 @@ const progress: fc.Arbitrary<Partial<Progress>> = fc.record({
   collectionCopy: fc.option(copy, { nil: null }),
   directionMapping: fc.option(fc.record({ Source: fc.string(), Destination: fc.string() }), { nil: null }),
   verification: fc.option(fc.record({ source: side, destination: side }), { nil: null }),
+  waitingFor: fc.option(fc.array(waiting, { maxLength: 2 }), { nil: null, freq: 2 }),
 });
 
 function instance(states: fc.Arbitrary<(typeof migrationStates)[number]>): fc.Arbitrary<ReportChanges> {
@@ -56,6 +65,7 @@ function instance(states: fc.Arbitrary<(typeof migrationStates)[number]>): fc.Ar
     rates: fc.record({ copyBytesPerSecond: stat, eventsPerSecond: stat }),
     expectedIds: fc.constantFrom<string[][]>([], ['i0', 'i1'], ['i0', 'i1', 'i9']),
     progress,
+    optionsDigest: fc.constantFrom(null, 'digest'),
   });
 }
 

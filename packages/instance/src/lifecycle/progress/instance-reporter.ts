@@ -1,7 +1,7 @@
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import { idleProgress, type Progress, progressInfo, type MigrationState } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Failure, Fleet, InstanceIdentity } from '@convoy/api/fleet/fleet';
+import type { Failure, Fleet, InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
 import { publishProgress } from '../../metrics/publish-progress.js';
 import { IdleDetector } from '../leader/idle.js';
 import { ReportedMismatches } from '../leader/verification-mismatches.js';
@@ -39,6 +39,8 @@ export interface InstanceReporterDependencies {
   clusters: Pick<ConfiguredClusters, 'ids' | 'warnings'>;
   status: () => InstanceStatus;
   mismatches: (query: MismatchQuery) => AsyncIterable<Mismatch>;
+  /** Why a recorded command cannot be taken. */
+  refused: () => InstanceReport['refused'];
 }
 
 /** Reports one instance: its progress to users, reports to peers, metrics, and details that watchers read. */
@@ -120,6 +122,7 @@ export class InstanceReporter {
       progress,
       oplogRemaining_seconds: this.#oplogRemaining(),
       mismatches: this.#mismatches.mismatches,
+      refused: this.deps.refused(),
       stats: run === null ? undefined : instanceStatsOf(run, runtime.config.memoryBytesMax),
     };
     fleet.report(reportOf(report, this.#rates));

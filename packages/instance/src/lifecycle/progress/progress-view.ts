@@ -11,11 +11,15 @@ import { oplogTimeInWords } from '@convoy/api/contract/oplog-time';
 import type { Leader } from '@convoy/api/fleet/fleet';
 import { secondsOf, timeOf } from '../../cluster/cluster-time.js';
 import type { IndexBuildProgress } from '../../catalog/make/create-collections.js';
+import { missedCommands } from '../../store/fleet-commands.js';
 import type { Observed } from './lag-observer.js';
 import type { MigrationView } from '../migration/migration-watch.js';
 import { sourceWritesOf } from '../stats/source-writes.js';
 import type { TaskStats } from '../stats/task-stats.js';
 import { type VerificationStats, verificationOf } from '../stats/verification-stats.js';
+
+/** An instance does not see why a peer has not taken a recorded command; a coordinator does. */
+const untaken = 'the command is recorded, and the instance takes it by itself once it runs.';
 
 /** What an instance's progress is made of. */
 export interface ProgressSource {
@@ -65,6 +69,7 @@ export function progressOf(source: ProgressSource): Progress {
     sourceWrites: state === 'RUNNING' || state === 'COMMITTING' ? sourceWritesOf(source.stats) : null,
     startedAt: startOf(view.record.startTime),
     options: reportedOptions(view.record.options),
+    waitingFor: missedCommands(view.record, view.tasks).map((missed) => ({ ...missed, description: untaken })),
   };
 }
 

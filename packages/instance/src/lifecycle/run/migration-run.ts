@@ -172,16 +172,16 @@ export class MigrationRun {
     this.#afterFailure = this.#work.then(() => this.#releaseSource());
   }
 
-  /** Stops the stages once what is in flight is durable. */
-  async pause(): Promise<void> {
-    await this.#setOwn({ paused: true });
+  /** Stops the stages once what is in flight is durable. @param followed commands of the fleet that it settles */
+  async pause(followed: number): Promise<void> {
+    await this.#setOwn({ paused: true, followed });
     this.#pause.abort(new ConvoyError('notReady', 'paused'));
     await this.#member;
   }
 
   /** Continues the stages where they stopped. */
-  async resume(): Promise<void> {
-    await this.#setOwn({ paused: false });
+  async resume(followed: number): Promise<void> {
+    await this.#setOwn({ paused: false, followed });
     this.#pause = new AbortController();
     this.#member = this.#guarded(AbortSignal.any([this.#end.signal, this.#pause.signal]), (stop) => this.#follow(stop));
   }

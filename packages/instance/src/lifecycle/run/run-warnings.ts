@@ -17,7 +17,9 @@ export function runWarnings(
   if (unstarted.length > 0) {
     warnings.push({
       name: 'waitingForInstances',
-      description: `Waiting for a start of these instances: ${unstarted.join(', ')}.`,
+      description: record.fleetCommands?.last.start
+        ? `WAITING for these instances, which take the recorded start once they run: ${unstarted.join(', ')}.`
+        : `Waiting for a start of these instances: ${unstarted.join(', ')}.`,
     });
   }
   const unreversed = isReversing ? record.taskIds.filter((id) => !isReverseRequested(record, tasks.get(id))) : [];

@@ -49,6 +49,7 @@ export interface ReportSource {
   /** Null while unknown; undefined where no oplog is readable or needed. */
   oplogRemaining_seconds?: number | null | undefined;
   mismatches: readonly Mismatch[];
+  refused: InstanceReport['refused'];
   stats?: InstanceStats | undefined;
 }
 
@@ -80,6 +81,7 @@ export function reportOf(source: ReportSource, rates: Rates): InstanceReport {
     progress,
     ...(oplogRemaining_seconds === undefined ? {} : { oplogRemaining_seconds }),
     ...(source.mismatches.length === 0 ? {} : { mismatches: [...source.mismatches] }),
+    ...(source.refused === undefined ? {} : { refused: source.refused }),
     ...(stats === undefined ? {} : { stats }),
   };
 }

@@ -48,8 +48,8 @@ export class EmbeddedMigration implements AsyncDisposable {
   }
 
   /** Sends only the start. */
-  begin(options: Document = {}): Promise<void> {
-    return this.instance.start(parseStartRequest({ source: 'cluster0', destination: 'cluster1', ...options }));
+  async begin(options: Document = {}): Promise<void> {
+    await this.instance.start(parseStartRequest({ source: 'cluster0', destination: 'cluster1', ...options }));
   }
 
   /** Ends the process, and another one continues. */

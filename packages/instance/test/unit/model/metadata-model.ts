@@ -87,7 +87,8 @@ function matches(document: Document, filter: Document): boolean {
     const value = field
       .split('.')
       .reduce<unknown>((inner, name) => (inner as Document | null | undefined)?.[name], document);
-    if (typeof condition !== 'object' || condition === null) return value === condition;
+    // As servers do, null matches an absent field, too.
+    if (typeof condition !== 'object' || condition === null) return (value ?? null) === condition;
     if ('$in' in condition) return (condition.$in as unknown[]).includes(value);
     if ('$lte' in condition) return typeof value === 'number' && value <= Number(condition.$lte);
     if ('$lt' in condition) return typeof value === 'number' && value < Number(condition.$lt);

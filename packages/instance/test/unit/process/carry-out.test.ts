@@ -7,7 +7,9 @@ import { carryOut } from '../../../src/process/instance-process.js';
 function serviceThatNotes(): { service: ContractService; called: string[] } {
   const called: string[] = [];
   const methods = ['start', 'pause', 'resume', 'commit', 'reverse', 'progress', 'mismatches', 'close', 'fail', 'open'];
-  const service = Object.fromEntries(methods.map((name) => [name, () => Promise.resolve(void called.push(name))]));
+  const service = Object.fromEntries(
+    methods.map((name) => [name, () => Promise.resolve({ waitingFor: [String(called.push(name))] })]),
+  );
   return { service: service as unknown as ContractService, called };
 }
 

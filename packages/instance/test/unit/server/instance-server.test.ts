@@ -14,7 +14,7 @@ function service(): ContractService & { commands: string[] } {
   const commands: string[] = [];
   const accept = (name: string) => () => {
     commands.push(name);
-    return Promise.resolve();
+    return Promise.resolve({});
   };
   return {
     commands,

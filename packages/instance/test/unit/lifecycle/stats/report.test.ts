@@ -62,6 +62,7 @@ it('a report carries what peers decide by', () => {
     step: 'syncing',
     progress: idleProgress(),
     mismatches: [],
+    refused: undefined,
   };
   const ready = { canCommit: true, canWrite: false };
   expect(reportOf(source, rates)).toEqual(

@@ -1,0 +1,96 @@
+import { toConvoyError } from '@convoy/api/errors/convoy-error';
+import type { InstanceReport } from '@convoy/api/fleet/fleet';
+import type { ContractService } from '@convoy/api/http/contract-service';
+import { type MissedCommand, missedCommand } from '../../store/fleet-commands.js';
+import type { MigrationRecord } from '../../store/migration-record.js';
+import type { MigrationView } from '../migration/migration-watch.js';
+import type { Runtime } from '../migration/runtime.js';
+
+/** An instance looks for a missed command this often: one or two small reads while it is IDLE, none while it runs. */
+const look_ms = 1_000;
+/** Delay after a refusal; it doubles with each further one, since a start checks both clusters anew. */
+const retry_ms = 5_000;
+const retryMax_ms = 60_000;
+
+export interface MissedCommandsDependencies {
+  runtime: Pick<Runtime, 'clock' | 'logger'>;
+  /** The own sync task. */
+  taskId: string;
+  /** The recorded migration as it is now; null without one. */
+  read: (signal: AbortSignal) => Promise<MigrationView | null>;
+  service: Pick<ContractService, 'start' | 'pause' | 'resume' | 'reverse'>;
+}
+
+/** Takes the commands of the whole fleet that this instance missed: it was away, did not answer, or refused them. */
+export class MissedCommands {
+  #refused: InstanceReport['refused'];
+  #refusedId = '';
+  #retryAt_ms = 0;
+  #delay_ms = retry_ms;
+
+  constructor(private readonly deps: MissedCommandsDependencies) {}
+
+  /** Why the instance cannot take the command that it missed; undefined when there is none. */
+  get refused(): InstanceReport['refused'] {
+    return this.#refused;
+  }
+
+  /** Looks again and again until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.deps.runtime;
+    while (!signal.aborted) {
+      await this.look(signal).catch((error: unknown) =>
+        logger.debug({ event: 'missedCommandsUnread', err: error }, 'cannot look for missed commands, trying again'),
+      );
+      await clock.sleep(look_ms, signal);
+    }
+  }
+
+  /** Looks once, and takes what was missed. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { runtime, taskId, read } = this.deps;
+    const view = await read(signal);
+    const missed = view === null ? null : missedCommand(view.record, view.tasks.get(taskId));
+    if (view === null || missed === null) {
+      this.#settle();
+      return;
+    }
+    if (missed.id === this.#refusedId && runtime.clock.monotonic_ms() < this.#retryAt_ms) return;
+    if (missed.id !== this.#refusedId) this.#settle();
+    try {
+      await this.#take(missed, view.record);
+      this.#settle();
+      runtime.logger.info(
+        { event: 'missedCommandTaken', command: missed.name, commandId: missed.id },
+        'took a recorded command of the whole fleet',
+      );
+    } catch (error) {
+      if (!signal.aborted) this.#refuse(missed, error);
+    }
+  }
+
+  /** The options are those of the record, so that no instance starts with others. */
+  async #take({ name, id }: MissedCommand, { options }: MigrationRecord): Promise<void> {
+    const { service } = this.deps;
+    await (name === 'start' ? service.start(options, id) : service[name](id));
+  }
+
+  #refuse({ name, id }: MissedCommand, thrown: unknown): void {
+    const { clock, logger } = this.deps.runtime;
+    const { error, errorDescription } = toConvoyError(thrown);
+    this.#refused = { command: name, error, errorDescription };
+    this.#refusedId = id;
+    this.#retryAt_ms = clock.monotonic_ms() + this.#delay_ms;
+    logger.warn(
+      { event: 'missedCommandRefused', command: name, error, delay_ms: this.#delay_ms, err: thrown },
+      'cannot take a recorded command of the whole fleet yet, trying again',
+    );
+    this.#delay_ms = Math.min(2 * this.#delay_ms, retryMax_ms);
+  }
+
+  #settle(): void {
+    this.#refused = undefined;
+    this.#refusedId = '';
+    this.#delay_ms = retry_ms;
+  }
+}

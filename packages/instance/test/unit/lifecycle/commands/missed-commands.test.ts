@@ -1,0 +1,72 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { MissedCommands } from '../../../../src/lifecycle/commands/missed-commands.js';
+import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
+import { createLogger } from '../../../../src/logging/logger.js';
+import { never } from '../../model/parts.js';
+
+const options = { source: 'cluster0', destination: 'cluster1' };
+const last = { id: 'x', number: 1, turn: 0 };
+let commands: FleetLast;
+let refusal: ConvoyError | null;
+let taken: unknown[];
+let now_ms: number;
+let missed: MissedCommands;
+
+type FleetLast = Partial<Record<'start' | 'pause' | 'resume' | 'reverse', typeof last>>;
+
+const accept = (name: string) => (first?: unknown, second?: unknown) => {
+  taken.push([name, first, second]);
+  return refusal === null ? Promise.resolve({}) : Promise.reject(refusal);
+};
+
+beforeEach(() => {
+  commands = { start: last };
+  refusal = null;
+  taken = [];
+  now_ms = 0;
+  const record = () => ({ phase: 'starting', failure: null, options, fleetCommands: { noted: 1, last: commands } });
+  missed = new MissedCommands({
+    runtime: {
+      clock: { monotonic_ms: () => now_ms, now_ms: () => 0, sleep: () => Promise.resolve(), random: () => 0 },
+      logger: createLogger({ verbosity: 'FATAL' }),
+    },
+    taskId: 'b',
+    read: () => Promise.resolve({ record: record(), tasks: new Map() } as unknown as MigrationView),
+    service: { start: accept('start'), pause: accept('pause'), resume: accept('resume'), reverse: accept('reverse') },
+  });
+});
+
+describe('an instance that missed a command of the whole fleet', () => {
+  it('takes it with the recorded options and the recorded id', async () => {
+    await missed.look(never);
+    expect(taken).toEqual([['start', options, 'x']]);
+    expect(missed.refused).toBeUndefined();
+  });
+
+  it('takes none that was sent to each instance by hand', async () => {
+    commands = {};
+    await missed.look(never);
+    expect(taken).toEqual([]);
+  });
+
+  it('shows why it refuses, tries again later and later, and forgets it once it can', async () => {
+    refusal = new ConvoyError('wrongCluster', 'Another one.');
+    const looks = async (at_ms: number) => {
+      now_ms = at_ms;
+      await missed.look(never);
+      return taken.length;
+    };
+    expect([await looks(0), await looks(4_999), await looks(5_000), await looks(14_999), await looks(15_000)]).toEqual([
+      1, 1, 2, 2, 3,
+    ]);
+    expect(missed.refused).toEqual({ command: 'start', error: 'wrongCluster', errorDescription: 'Another one.' });
+    for (let tries = 0; tries < 9; tries += 1) await looks(now_ms + 60_000);
+    expect(taken).toHaveLength(12);
+    commands = { start: { ...last, id: 'y' } };
+    expect(await looks(now_ms + 1), 'another command waits for no delay').toBe(13);
+    refusal = null;
+    await looks(now_ms + 60_000);
+    expect(missed.refused).toBeUndefined();
+  });
+});
