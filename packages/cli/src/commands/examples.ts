@@ -23,6 +23,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   progress: ['convoy progress', 'convoy progress --json --token-file /run/secrets/token'],
   watch: ['convoy watch --url http://coordinator.example:27180'],
   logs: ['convoy logs', 'convoy logs --follow --json'],
+  notify: ['convoy notify --config coordinator.yaml'],
   report: ['convoy report --output shop.html'],
   verify: ['convoy verify --config convoy.yaml --include shop --report shop.md'],
   cleanup: ['convoy cleanup --config convoy.yaml', 'convoy cleanup --config convoy.yaml --yes --json'],

@@ -14,7 +14,6 @@ export function addNotifyCommand(program: Command): void {
   addJson(program.command('notify'))
     .description('send a test notification to every configured receiver')
     .option('--config <file>', 'configuration of the coordinator, or of a lone instance')
-    .addHelpText('after', '\nExample:\n  convoy notify --config coordinator.json')
     .action(async ({ config, json }: NotifyOptions) => {
       const flags: Flags = config === undefined ? {} : { config };
       const results = await tryReceivers(flags);
