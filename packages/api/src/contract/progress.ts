@@ -86,7 +86,11 @@ export const progressSchema = z.object({
   commitBlockers: z
     .array(commitBlockerSchema)
     .nullable()
-    .meta({ description: 'Reasons why canCommit is false; null unless RUNNING or PAUSED.' }),
+    .meta({
+      description:
+        'Reasons why canCommit is false; null in IDLE, COMMITTING and COMMITTED, and in INITIALIZING while no ' +
+        'migration is known.',
+    }),
   sourceWrites: sourceWritesSchema.nullable().meta({
     description: 'Whether anybody still writes to the source; null unless its changes are read as they come.',
   }),

@@ -75,6 +75,12 @@ function lagOf(state: MigrationState, progresses: readonly Progress[]): number |
   return state === 'COMMITTED' ? 0 : maxOf(progresses.map((progress) => progress.lagTimeSeconds));
 }
 
+/** Whether there is a migration that can be committed later. An instance expects none before it knows of one. */
+function awaitsCommit(state: MigrationState, { expectedIds }: Members): boolean {
+  if (state === 'INITIALIZING') return expectedIds.length > 0;
+  return state === 'RUNNING' || state === 'PAUSED' || state === 'REVERSING';
+}
+
 /** The contract's fields for a fleet that is not idle. */
 function contractFields(
   members: Members,
@@ -89,8 +95,8 @@ function contractFields(
   const blockers = fleetBlockers(members, snapshot);
   return {
     state,
-    canCommit: blockers.length === 0,
-    canWrite: complete && members.reports.every(({ ready }) => ready.canWrite),
+    canCommit: members.seen.length > 0 && blockers.length === 0,
+    canWrite: complete && members.reports.length > 0 && members.reports.every(({ ready }) => ready.canWrite),
     info: fleetInfo(started),
     lagTimeSeconds: lagOf(state, progresses),
     totalEventsApplied: sumOf(progresses.map((progress) => progress.totalEventsApplied)),
@@ -110,7 +116,7 @@ function contractFields(
     estimatedOplogTimeRemaining: shortestOplogTime(members.reports),
     estimatedSecondsToCEACatchup: slowestCatchUp(progresses),
     warnings: fleetWarnings(members, started, waitingFor, snapshot),
-    commitBlockers: state === 'RUNNING' || state === 'PAUSED' ? blockers : null,
+    commitBlockers: awaitsCommit(state, members) ? blockers : null,
     sourceWrites: complete ? fleetWrites(progresses.map((progress) => progress.sourceWrites)) : null,
     startedAt: leadersOwn(members, (progress) => progress.startedAt),
     options: leadersOwn(members, (progress) => progress.options),

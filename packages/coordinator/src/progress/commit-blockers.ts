@@ -1,4 +1,5 @@
 import { blockedBy, reportedBlockers, type CommitBlocker, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
+import type { MigrationState } from '@convoy/api/contract/progress';
 import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import { secondsSilent } from './instance-rows.js';
 import type { FleetSnapshot, Members } from './members.js';
@@ -13,13 +14,14 @@ export function fleetBlockers(members: Members, snapshot: FleetSnapshot): Commit
 }
 
 function blockersOf(seen: SeenReport, snapshot: FleetSnapshot): CommitBlocker[] {
-  const { identity, ready, progress } = seen.report;
+  const { identity, ready, progress, state } = seen.report;
   const reported = (blocker: OwnBlocker): CommitBlocker[] => [{ instance: identity.id, ...blocker }];
   if (!seen.fresh) {
     const value = secondsSilent(seen, snapshot);
     return reported(blockedBy('silent', `no heartbeat for ${value} s`, { value }));
   }
   if (takesCommit(seen.report)) return [];
+  if (state !== 'RUNNING') return reportedBlockers(identity.id, progress.commitBlockers, notSyncing(state));
   if (ready.canCommit) return reported(blockedBy('awaitsOthers', 'it does not know yet that all others are ready'));
   return reportedBlockers(identity.id, progress.commitBlockers, blockedBy('notReady', 'it is not ready'));
 }
@@ -29,5 +31,11 @@ function blockersOf(seen: SeenReport, snapshot: FleetSnapshot): CommitBlocker[] 
  * already accepted it.
  */
 function takesCommit({ ready, progress, state }: InstanceReport): boolean {
-  return ready.canCommit && (progress.canCommit || state === 'COMMITTING');
+  return ready.canCommit && ((state === 'RUNNING' && progress.canCommit) || state === 'COMMITTING');
+}
+
+function notSyncing(state: MigrationState): OwnBlocker {
+  if (state === 'INITIALIZING') return blockedBy('notStarted', 'its process is still starting');
+  if (state === 'IDLE') return blockedBy('notStarted', 'it has not taken the start');
+  return blockedBy('notRunning', `it is ${state}`);
 }

@@ -25,6 +25,20 @@ describe.each(aggregationRules)('$name', ({ holds, without }) => {
   });
 });
 
+it('no fleet offers a commit without a live instance that runs, or writes without one that allows them', () => {
+  const fleets = fc.oneof(anyFleet, fc.constant(snapshot({})));
+  fc.assert(
+    fc.property(fleets, (fleet) => {
+      const { canCommit, canWrite } = aggregateProgress(fleet, null).progress;
+      const all = [...fleet.reports.values()];
+      const runs = all.some(({ fresh, report }) => fresh && ['RUNNING', 'COMMITTING'].includes(report.state));
+      if (!runs) expect(canCommit).toBe(false);
+      if (!all.some(({ report }) => report.ready.canWrite)) expect(canWrite ?? false).toBe(false);
+    }),
+    { numRuns },
+  );
+});
+
 it('copied parts of one total add up to exactly 100 %, for any division', () => {
   const parts = fc
     .array(fc.nat({ max: 2 ** 40 }), { minLength: 1, maxLength: 64 })

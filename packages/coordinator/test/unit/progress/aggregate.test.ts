@@ -71,6 +71,34 @@ describe('aggregateProgress', () => {
     ).toBe(true);
   });
 
+  it('offers neither a commit nor writes while no instance is known', () => {
+    expect(progressOf({})).toMatchObject({
+      state: 'INITIALIZING',
+      canCommit: false,
+      canWrite: false,
+      commitBlockers: null,
+    });
+  });
+
+  it('names the blockers of a known migration while an instance starts, and while the clusters change roles', () => {
+    const blockersOf = (instances: Readonly<Record<string, ReportChanges>>) =>
+      progressOf(instances).commitBlockers?.map(({ instance, reason }) => `${instance} ${reason}`) ?? null;
+    const ready: ReportChanges = {
+      ready: { canCommit: true, canWrite: false },
+      expectedIds: ['a', 'b'],
+      progress: { canCommit: true },
+    };
+    expect(blockersOf({ a: { state: 'INITIALIZING' }, b: { state: 'INITIALIZING' } })).toBeNull();
+    expect(blockersOf({ a: { state: 'INITIALIZING' }, b: ready })).toEqual(['a notStarted']);
+    const commitBlockers = [
+      { instance: 'a', reason: 'notStarted', value: null, limit: null, description: 'the clusters change roles' },
+    ] as const;
+    expect(
+      blockersOf({ a: { ...ready, state: 'REVERSING', progress: { commitBlockers: [...commitBlockers] } } }),
+    ).toEqual(['b missing', 'a notStarted']);
+    expect(blockersOf({ a: { ...ready, state: 'COMMITTED' } })).toBeNull();
+  });
+
   it('names the blockers of each instance once', () => {
     const [ready, late] = [
       { canCommit: true, canWrite: false },

@@ -121,12 +121,11 @@ const stateRules: readonly AggregationRule[] = [
     without: (fleet, global) => ({ ...global, failure: leaderOf(fleet)?.failure ?? null }),
   },
   {
-    name: 'canCommit: all are ready and know it or accepted the commit, all are alive, none is missing',
+    name: 'canCommit: all run, are ready and know it, or accepted the commit, all are alive, none is missing',
     holds: (fleet, { progress }) => {
-      const all = counted(fleet).every(
-        ({ report, fresh }) =>
-          fresh && report.ready.canCommit && (report.progress.canCommit || report.state === 'COMMITTING'),
-      );
+      const accepts = ({ state, progress: { canCommit } }: InstanceReport): boolean =>
+        state === 'COMMITTING' || (state === 'RUNNING' && canCommit);
+      const all = counted(fleet).every(({ report, fresh }) => fresh && report.ready.canCommit && accepts(report));
       expect(progress.canCommit).toBe(progress.state !== 'IDLE' && all && isComplete(fleet));
     },
     without: (fleet, global) =>
@@ -135,10 +134,11 @@ const stateRules: readonly AggregationRule[] = [
       }),
   },
   {
-    name: 'commitBlockers: while it runs or is paused, empty exactly when it can be committed; null otherwise',
-    holds: (_fleet, { progress: { state, canCommit, commitBlockers } }) => {
-      if (state === 'RUNNING' || state === 'PAUSED') expect(commitBlockers?.length === 0).toBe(canCommit);
-      else expect(commitBlockers).toBeNull();
+    name: 'commitBlockers: of a migration that can be committed later, empty exactly when it can be now; else null',
+    holds: (fleet, { progress: { state, canCommit, commitBlockers } }) => {
+      const isKnown = state !== 'INITIALIZING' || expectedIds(fleet).size > 0;
+      if (['IDLE', 'COMMITTING', 'COMMITTED'].includes(state) || !isKnown) expect(commitBlockers).toBeNull();
+      else expect(commitBlockers?.length === 0).toBe(canCommit);
     },
     without: (fleet, global) => changed(global, { commitBlockers: isComplete(fleet) ? [] : null }),
   },

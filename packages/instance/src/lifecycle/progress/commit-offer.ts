@@ -46,9 +46,9 @@ export class CommitOffer {
     return this.#missingHere(run).length === 0;
   }
 
-  /** What prevents a commit, as this instance sees its fleet; null unless it runs or is paused. */
+  /** What prevents a commit, as this instance sees its fleet; null once a commit is taken. */
   blockers(run: OfferedRun): CommitBlocker[] | null {
-    return run.state === 'RUNNING' || run.state === 'PAUSED' ? [...this.#missing(run)] : null;
+    return run.state === 'COMMITTING' || run.state === 'COMMITTED' ? null : [...this.#missing(run)];
   }
 
   /** Whether every instance of the fleet is ready; silent ones are not. */
@@ -101,7 +101,7 @@ export class CommitOffer {
     if (run?.failure !== null || (run.state !== 'RUNNING' && run.state !== 'COMMITTING')) {
       this.#readiness.withdraw();
       this.#offeredAt_ms = Number.NEGATIVE_INFINITY;
-      return [blockedBy('notRunning', run?.state === 'PAUSED' ? 'it is paused: resume it' : 'it does not run')];
+      return [notRunning(run)];
     }
     const blockers = run.verification?.flatMap((stats) => verifierBlocker(stats) ?? []) ?? [];
     if (blockers.length > 0) this.#readiness.withdraw();
@@ -128,6 +128,11 @@ export class CommitOffer {
         : reportedBlockers(instance, progress.commitBlockers, blockedBy('notReady', 'it is not ready'));
     });
   }
+}
+
+function notRunning(run: Pick<OfferedRun, 'failure' | 'state'> | null): OwnBlocker {
+  if (run?.failure === null && run.state === 'REVERSING') return blockedBy('notStarted', 'the clusters change roles');
+  return blockedBy('notRunning', run?.state === 'PAUSED' ? 'it is paused: resume it' : 'it does not run');
 }
 
 function textOf(blockers: readonly CommitBlocker[]): string {

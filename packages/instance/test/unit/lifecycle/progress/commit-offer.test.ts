@@ -27,7 +27,7 @@ class Fixture {
   readonly clock = new VirtualClock(() => 0);
   readonly run = {
     failure: null,
-    state: 'RUNNING' as 'RUNNING' | 'PAUSED' | 'COMMITTED',
+    state: 'RUNNING' as 'RUNNING' | 'PAUSED' | 'COMMITTED' | 'REVERSING',
     verification: null as null | (Partial<VerificationStats> | null)[],
     liveStats: [{ copyDone: true, followsStream: true, lag_seconds: 0 } as TaskStats],
     view: viewOf({ copyDone: true, paused: false }),
@@ -159,11 +159,13 @@ describe('a commit', () => {
 });
 
 describe('what progress names as blocking a commit', () => {
-  it('is empty when a commit would be accepted, and null in states without commits', () => {
+  it('is empty when a commit would be accepted, and null once one is taken', () => {
     const fixture = new Fixture();
     expect(fixture.blockers).toEqual([]);
     fixture.run.state = 'COMMITTED';
     expect(fixture.blockers).toBeNull();
+    fixture.run.state = 'REVERSING';
+    expect(fixture.blockers).toEqual(['shard0 notStarted']);
   });
 
   it('is the own reason first, and otherwise those of peers as they report them', () => {
