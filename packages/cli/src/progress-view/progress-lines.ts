@@ -1,6 +1,7 @@
 import { blockerText } from '@convoy/api/contract/commit-blocker';
 import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { Progress } from '@convoy/api/contract/progress';
+import { shownBlockers } from '@convoy/coordinator/dashboard/views/blocker-groups';
 import { bytesText, countText, durationText } from '@convoy/coordinator/dashboard/views/quantity';
 import { copyEndText, startedText } from '@convoy/coordinator/dashboard/views/times-text';
 import { verdictOf } from '@convoy/coordinator/dashboard/views/verdict';
@@ -49,16 +50,9 @@ export function progressBlock(progress: ShownProgress): string[] {
   return lines;
 }
 
-/** What needs its operator; all other blockers end by themselves after the copy, which is shown anyway. */
-const needsOperator: ReadonlySet<string> = new Set(['notRunning', 'silent', 'missing', 'mismatches']);
-
 /** Reasons that block a commit; during the copy only those that do not end by themselves. */
 function blockerLines({ commitBlockers }: ShownProgress): string[] {
-  const blockers = commitBlockers ?? [];
-  const copies = blockers.some(({ reason }) => reason === 'copying' || reason === 'notStarted');
-  return blockers
-    .filter(({ reason }) => !copies || needsOperator.has(reason))
-    .map((blocker) => `no commit yet: ${blockerText(blocker)}`);
+  return shownBlockers(commitBlockers).map((blocker) => `no commit yet: ${blockerText(blocker)}`);
 }
 
 function timesLine(progress: ShownProgress): string[] {

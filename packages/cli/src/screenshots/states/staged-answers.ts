@@ -1,4 +1,6 @@
+import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { FleetDirector } from '@convoy/coordinator/director/fleet-director';
 
 type Listing = PublishedDetails['sourceListing'];
 type Report = NonNullable<PublishedDetails['startCheck']['report']>;
@@ -51,4 +53,20 @@ export function stagedReport(verifies: boolean): Report {
       },
     ],
   };
+}
+
+/** The command for which a fleet waits, as the coordinator that sent it remembers it. */
+export function stagedCommands(reports: readonly InstanceReport[]): ReturnType<FleetDirector['commands']> {
+  const [waiting] = reports[0]?.progress.waitingFor ?? [];
+  if (waiting === undefined) return [];
+  return [
+    {
+      commandId: 'staged',
+      at_ms: Date.now(),
+      name: waiting.command,
+      success: true,
+      results: new Map(reports.map(({ identity }) => [identity.id, { success: true }])),
+      waitingFor: [waiting.instance],
+    },
+  ];
 }

@@ -16,9 +16,31 @@ export function stagedDetails(reports: readonly InstanceReport[], now_ms: number
   const isPreparing = info === progressInfo.initializing;
   return {
     preflight: preflightOf(now_ms),
+    logs: logsOf(now_ms, first),
     ...(isPreparing ? {} : { namespaces: namespacesOf(part * reports.length) }),
     history: historyOf(now_ms, isPreparing ? 0 : points, collectionCopy?.estimatedTotalBytes ?? 1, part * 3, first),
   };
+}
+
+function logsOf(now_ms: number, { failure }: InstanceReport): PublishedDetails['logs'] {
+  const retried = {
+    id: 'shard0-1',
+    at_ms: now_ms - 40 * interval_ms,
+    level: 'warn' as const,
+    event: 'redisUnavailable',
+    message: 'Redis is unreachable, retrying',
+    fields: { reason: 'ECONNREFUSED' },
+  };
+  if (failure === null) return { records: [retried] };
+  const failed = {
+    id: 'shard0-2',
+    at_ms: now_ms - interval_ms,
+    level: 'error' as const,
+    event: 'migrationFailed',
+    message: 'the migration has failed',
+    fields: { ...failure },
+  };
+  return { records: [retried, failed] };
 }
 
 function preflightOf(at_ms: number): PublishedDetails['preflight'] {

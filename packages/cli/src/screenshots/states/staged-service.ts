@@ -6,7 +6,7 @@ import { aggregateProgress } from '@convoy/coordinator/progress/aggregate';
 import type { FleetSnapshot } from '@convoy/coordinator/progress/members';
 import { createCoordinatorApp } from '@convoy/coordinator/server/coordinator-app';
 import { createLogger } from '@convoy/instance/logging/logger';
-import { stagedListing, stagedReport } from './staged-answers.js';
+import { stagedCommands, stagedListing, stagedReport } from './staged-answers.js';
 import { stagedDetails } from './staged-details.js';
 import type { StagedState } from './staged-states.js';
 
@@ -52,8 +52,8 @@ function directorOf(staged: StagedState): FleetDirector {
     snapshot,
     progress: () => aggregateProgress(snapshot(), null),
     instances: () => aggregateProgress(snapshot(), null).instances,
-    commands: () => [],
-    commandsSent: 0,
+    commands: () => stagedCommands(staged.reports),
+    commandsSent: stagedCommands(staged.reports).length,
     mismatches: () => [],
     ask: (topic: QuestionTopic, { id, request }: StartQuestion) => {
       const common = { questionId: id, at_ms: Date.now(), failure: null };
@@ -64,6 +64,10 @@ function directorOf(staged: StagedState): FleetDirector {
     details: <Topic extends DetailTopic>(topic: Topic) => {
       const found = details[topic];
       return Promise.resolve(new Map<string, PublishedDetails[Topic]>(found === undefined ? [] : [['shard0', found]]));
+    },
+    async *logDetails() {
+      await Promise.resolve();
+      if (details.logs !== undefined) yield ['shard0', details.logs] as const;
     },
     async *namespaceDetails() {
       await Promise.resolve();

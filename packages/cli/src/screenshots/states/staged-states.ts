@@ -2,6 +2,7 @@ import type { CommitBlocker } from '@convoy/api/contract/commit-blocker';
 import { idleProgress, type MigrationState, type Progress } from '@convoy/api/contract/progress';
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
+import type { Waiting } from '@convoy/api/contract/waiting';
 
 /** One state of a fleet, as its instances report it. */
 export interface StagedState {
@@ -31,32 +32,49 @@ interface Stage {
   readonly isReady?: boolean;
   readonly blocked?: (instance: string) => CommitBlocker[];
   readonly failure?: Failure;
+  /** Changes on the source in the last seconds, of each instance. */
+  readonly writes?: number;
+  readonly waitingFor?: Waiting[];
 }
 
 const begun = { copied: 1, lag_seconds: 2 };
 const applying = { ...begun, state: 'RUNNING' as const, info: 'change event application' };
 
 const lagging = (instance: string): CommitBlocker[] => [
-  { instance, reason: 'verifierLag', value: 111, limit: 30, description: 'the verifier is 111 s behind (limit 30 s).' },
+  { instance, reason: 'verifierLag', value: 111, limit: 30, description: 'the verifier is 111 s behind (limit 30 s)' },
 ];
+
+const copyingStill = (instance: string): CommitBlocker => ({
+  instance,
+  reason: 'copying',
+  value: null,
+  limit: null,
+  description: 'collections are still being copied',
+});
 
 /** Every state that the dashboard shows. */
 export function stagedStates(): readonly StagedState[] {
   const idle = shards.map((id) => idleReport(identity(id)));
   const ready = fleetIn({ ...applying, isReady: true });
-  const copying = fleetIn({ state: 'RUNNING', info: 'collection copy', copied: 0.42, lag_seconds: 4 });
+  const copying = fleetIn({ state: 'RUNNING', info: 'collection copy', copied: 0.42, lag_seconds: 4, writes: 3_460 });
+  const preparing: Stage = { state: 'RUNNING', info: 'initializing', copied: 0, lag_seconds: null };
   return [
     { name: 'connecting', reports: [], meets: 'silence' },
     { name: 'no-instance', reports: [] },
     { name: 'initializing', reports: shards.map((id) => idleReport(identity(id), { state: 'INITIALIZING' })) },
     { name: 'idle', reports: idle },
     { name: 'idle-picking', reports: idle, presses: '#start [data-field="picked"]' },
-    { name: 'preparing', reports: fleetIn({ state: 'RUNNING', info: 'initializing', copied: 0, lag_seconds: null }) },
+    { name: 'preparing', reports: fleetIn(preparing) },
+    { name: 'start-waits', reports: fleetIn({ ...preparing, waitingFor: [startWaits] }).slice(0, -1) },
     { name: 'copying', reports: copying },
     { name: 'copying-silent-instance', reports: copying, silent: ['shard1'] },
     { name: 'applying-blocked', reports: fleetIn({ ...applying, lag_seconds: 45, blocked: lagging }) },
     { name: 'ready', reports: ready },
-    { name: 'ready-confirming', reports: ready, presses: '#do-commit' },
+    {
+      name: 'ready-confirming',
+      reports: fleetIn({ ...applying, isReady: true, writes: 42 }),
+      presses: '#do-commit',
+    },
     { name: 'paused', reports: fleetIn({ ...begun, state: 'PAUSED', info: 'paused', copied: 0.6, lag_seconds: null }) },
     { name: 'committing', reports: fleetIn({ ...begun, state: 'COMMITTING', info: 'waiting for commit to complete' }) },
     { name: 'committed', reports: fleetIn({ ...begun, state: 'COMMITTED', info: 'commit completed', lag_seconds: 0 }) },
@@ -67,6 +85,12 @@ export function stagedStates(): readonly StagedState[] {
     { name: 'asks-for-token', reports: [], meets: 'noToken' },
   ];
 }
+
+const startWaits: Waiting = {
+  instance: 'shard2',
+  command: 'start',
+  description: 'it has not taken the recorded start',
+};
 
 const historyLost: Failure = {
   error: 'oplogHistoryLost',
@@ -109,7 +133,8 @@ function reportOf(id: string, at: number, stage: Stage): InstanceReport {
   });
 }
 
-function progressOf(id: string, { state, info, copied, lag_seconds, isReady, blocked }: Stage): Progress {
+function progressOf(id: string, stage: Stage): Progress {
+  const { state, info, copied, lag_seconds, isReady, blocked, writes = 0, waitingFor = [] } = stage;
   const estimatedTotalBytes = totalBytes * shards.length;
   const isCopied = copied === 1;
   const hashed = Math.round(documents / shards.length);
@@ -147,6 +172,34 @@ function progressOf(id: string, { state, info, copied, lag_seconds, isReady, blo
     destination: { pingLatencyMs: 0.9 },
     estimatedOplogTimeRemaining: '14 hours',
     warnings: [],
-    commitBlockers: blocked?.(id) ?? null,
+    commitBlockers: blocked?.(id) ?? (isCopied ? null : [copyingStill(id)]),
+    sourceWrites:
+      copied === 0 || state !== 'RUNNING'
+        ? null
+        : { windowSeconds: 10, writes, namespaces: namespacesOf(writes), lastWriteAt: null },
+    startedAt: new Date(Date.now() - 2 * 3_600_000).toISOString(),
+    options: stagedOptions,
+    waitingFor,
   };
 }
+
+function namespacesOf(writes: number): { namespace: string; writes: number }[] {
+  if (writes === 0) return [];
+  const most = Math.ceil(writes * 0.8);
+  return [
+    { namespace: 'shop.orders', writes: most },
+    { namespace: 'billing.invoices', writes: writes - most },
+  ];
+}
+
+/** As recorded at a start from the form. */
+const stagedOptions = {
+  source: 'cluster0',
+  destination: 'cluster1',
+  includeNamespaces: [{ database: 'shop' }, { database: 'billing', collections: ['invoices', 'payments'] }],
+  excludeNamespaces: [],
+  buildIndexes: 'beforeDataCopy',
+  enableUserWriteBlocking: true,
+  reversible: false,
+  verification: { enabled: true },
+};

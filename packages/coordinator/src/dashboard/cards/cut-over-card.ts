@@ -11,6 +11,9 @@ const checkWords: Readonly<Record<CheckView['status'], string>> = {
   unknown: 'not applicable',
 };
 
+/** Characters of a point that has a row of its own. */
+const wideFrom = 42;
+
 /** What to do next: the command that leads on, other possible ones beside it, and the preconditions of a commit. */
 export function showCutOver(view: CutOverView, press: (action: ActionView) => void): void {
   const card = byId('cut-over');
@@ -37,8 +40,9 @@ export function showCutOver(view: CutOverView, press: (action: ActionView) => vo
   });
 }
 
-function showCheck(element: HTMLElement, { status, detail }: CheckView): void {
+function showCheck(element: HTMLElement, { label, status, detail }: CheckView): void {
   setAttribute(element, 'data-status', status);
+  setAttribute(element, 'data-wide', label.length + detail.length > wideFrom ? 'yes' : null);
   const [sign, , word, text] = element.children;
   if (sign) setText(sign, checkSigns[status]);
   if (word) setText(word, `: ${checkWords[status]}, `);
@@ -63,22 +67,22 @@ export function showCommands(commands: readonly CommandView[]): void {
   byId('commands').hidden = commands.length === 0;
   setList(byId('command-list'), commands.toReversed().slice(0, 5), {
     key: ({ commandId }) => commandId,
-    create: ({ name, at_ms, success, results }) => {
-      const answers = answerViews(results).map(({ accepted, text }) =>
+    create: ({ name, at_ms, success, results, waitingFor }) => {
+      const answers = answerViews(results, waitingFor).map(({ accepted, text }) =>
         make('li', { 'data-tone': accepted ? 'good' : 'bad' }, text),
       );
       return make(
         'li',
         {},
-        make(
-          'p',
-          {},
-          make('strong', {}, name),
-          ` at ${clockText(at_ms)}: ${success ? 'accepted by all' : 'not accepted by all'}`,
-        ),
+        make('p', {}, make('strong', {}, name), ` at ${clockText(at_ms)}: ${outcomeText(success, waitingFor)}`),
         make('ul', {}, ...answers),
       );
     },
     update: () => undefined,
   });
+}
+
+function outcomeText(success: boolean, waitingFor: readonly string[]): string {
+  if (!success) return 'not accepted by all';
+  return waitingFor.length === 0 ? 'accepted by all' : 'accepted, and recorded for those without a reply';
 }

@@ -70,7 +70,7 @@ export function shownText({ total, matching, offset, rows, others }: NamespacesR
   return `${shown}. The other ${countText(others.collections)}: ${rest}.`;
 }
 
-const columns = ['copied', 'part', 'documents', 'waiting', 'active', 'done'] as const;
+const columns = ['documents', 'size', 'part', 'partitions'] as const;
 
 function makeRow({ namespace }: NamespaceView): HTMLElement {
   return make(
@@ -82,15 +82,19 @@ function makeRow({ namespace }: NamespaceView): HTMLElement {
 }
 
 function showRow(row: HTMLElement, { totalBytes, copiedBytes, copiedDocuments, partitions }: NamespaceView): void {
-  const { waiting, starting, copying, done } = partitions;
+  const { waiting, starting, copying } = partitions;
   const isDone = waiting + starting + copying === 0;
   const texts = {
-    copied: bytesText(copiedBytes),
     part: isDone ? '✓ copied' : percentText(totalBytes === 0 ? null : Math.min(99.9, (copiedBytes / totalBytes) * 100)),
     documents: countText(copiedDocuments),
-    waiting: countText(waiting),
-    active: countText(starting + copying),
-    done: countText(done),
+    size: isDone ? bytesText(totalBytes) : `${bytesText(copiedBytes)} of ${bytesText(totalBytes)}`,
+    partitions: partitionsText(partitions),
   };
   for (const name of columns) setText(field(row, name), texts[name]);
+}
+
+function partitionsText({ waiting, starting, copying, done }: NamespaceView['partitions']): string {
+  const active = starting + copying;
+  const all = waiting + active + done;
+  return `${countText(done)} of ${countText(all)}${active === 0 ? '' : `, ${countText(active)} active`}`;
 }

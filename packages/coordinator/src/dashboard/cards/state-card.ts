@@ -24,6 +24,8 @@ export function showState(message: FleetMessage): StateView {
   field(card, 'hero').hidden = view.number === '–';
   showBar(field(card, 'bar'), view.percent);
   showFailure(field(card, 'failure'), view);
+  field(card, 'waiting').hidden = view.waiting === '';
+  setText(field(card, 'waiting'), `▲ ${view.waiting}`);
   setList(field(card, 'steps'), view.steps, {
     key: ({ name }) => name,
     create: () =>
@@ -38,8 +40,12 @@ export function showState(message: FleetMessage): StateView {
   });
   setList(field(card, 'stats'), view.stats, {
     key: ({ label }) => label,
-    create: ({ label }) => make('div', {}, make('dt', {}, label), make('dd', {})),
-    update: (element, { value }) => setText(element.lastElementChild ?? element, value),
+    create: ({ label }) => make('div', {}, make('dt', {}, label), make('dd', {}), make('dd', { class: 'note' })),
+    update: (element, { value, note = '' }) => {
+      const [, number, beside] = element.children;
+      if (number) setText(number, value);
+      if (beside) setText(beside, note);
+    },
   });
   return view;
 }

@@ -2,6 +2,7 @@ import type { commandStates, steadyLagMax_seconds } from '@convoy/api/contract/c
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { MigrationState } from '@convoy/api/contract/progress';
 import type { FleetMessage } from '../message.js';
+import { blockerGroups, namesText } from './blocker-groups.js';
 import { countText, durationText } from './quantity.js';
 import { sourceWritesText } from './writes-text.js';
 
@@ -143,10 +144,10 @@ function checksOf({ instances, expectedIds, progress, isConnected }: FleetMessag
       detail: rereads === 0 ? 'none' : `${countText(rereads)}, finished by the commit`,
     },
     verifierCheck(progress),
-    writesCheck(progress),
+    ...(progress.canCommit || progress.state === 'COMMITTING' ? [writesCheck(progress)] : []),
     check('All instances ready', wanted > 0 && ready === wanted, `${ready} of ${wanted}`),
-    ...(progress.commitBlockers ?? []).map(({ instance, description }) =>
-      check(`Commit waits for ${instance}`, false, description),
+    ...blockerGroups(progress.commitBlockers).map(({ instances: names, description }) =>
+      check(`Commit waits for ${namesText(names)}`, false, description),
     ),
   ];
 }
@@ -161,7 +162,7 @@ function verifierCheck({ verification }: FleetMessage['progress']): CheckView {
   return { label: 'Verifier caught up', status: phase === 'stream hashing' ? 'met' : 'open', detail: phase };
 }
 
-/** Writers that still write are no obstacle for Convoy, but for who commits. */
+/** Writers that still write are no obstacle for Convoy, but for who commits; during the copy they are usual. */
 function writesCheck({ state, sourceWrites }: FleetMessage['progress']): CheckView {
   const label = 'Nobody writes to the source';
   if (sourceWrites === null) return { label, status: 'unknown', detail: 'unknown' };

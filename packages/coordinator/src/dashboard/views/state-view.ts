@@ -1,12 +1,28 @@
 import type { FleetMessage } from '../message.js';
-import { byteRateText, bytesText, countText, durationText, eventRateText, percentText } from './quantity.js';
-import { copyEndText, startedText } from './times-text.js';
+import {
+  byteRateText,
+  bytesText,
+  countText,
+  dateTimeText,
+  durationText,
+  eventRateText,
+  percentText,
+} from './quantity.js';
+import { copyEndText, elapsedText } from './times-text.js';
 import type { Tone } from './tone.js';
+import { waitingSentence } from './waiting-text.js';
 
 /** One step of the migration. */
 export interface StepView {
   readonly name: string;
   readonly status: 'done' | 'now' | 'next' | 'failed';
+}
+
+/** One number, or a time, with what it is. */
+export interface StatView {
+  readonly label: string;
+  readonly value: string;
+  readonly note?: string;
 }
 
 export interface StateView {
@@ -21,8 +37,10 @@ export interface StateView {
   readonly percent: number | null;
   readonly remaining: string;
   readonly failure: { readonly name: string; readonly description: string } | null;
+  /** Which instances have not taken a recorded command, and why; empty when none. */
+  readonly waiting: string;
   readonly steps: readonly StepView[];
-  readonly stats: readonly { readonly label: string; readonly value: string }[];
+  readonly stats: readonly StatView[];
 }
 
 /** The total that the API reports until Convoy knows the size: the contract has 0 of 1 then. */
@@ -40,6 +58,7 @@ export function stateView(message: FleetMessage): StateView {
     phase: phaseOf(message),
     ...numberOf(message),
     failure: failure === null ? null : { name: failure.error, description: failure.errorDescription },
+    waiting: failure === null ? waitingSentence(progress.waitingFor) : '',
     steps: stepsOf(message),
     stats: hasBegun(message) ? statsOf(message) : [],
   };
@@ -152,13 +171,23 @@ function statsOf({ progress, instances, now_ms }: FleetMessage): StateView['stat
       label: 'Documents',
       value: countText(documents.length === 0 || !isSizeKnown ? null : documents.reduce((sum, one) => sum + one, 0)),
     },
-    { label: 'Started', value: startedText(progress, now_ms) || '–' },
-    { label: 'Copy ends', value: copyEndText(progress) || '–' },
     { label: 'Copy rate', value: byteRateText(progress.copyBytesPerSecond) },
+    { label: 'Copy ends', value: copyEndText(progress) || (isCopied(progress) ? 'done' : '–') },
+    { label: 'Started', ...startedOf(progress, now_ms) },
     { label: 'Events applied', value: countText(progress.totalEventsApplied) },
     { label: 'Event rate', value: eventRateText(progress.eventsPerSecond) },
     { label: 'Lag', value: durationText(progress.lagTimeSeconds) },
     { label: 'Oplog time left', value: progress.estimatedOplogTimeRemaining ?? '–' },
     { label: 'Destination writable', value: progress.canWrite === null ? '–' : progress.canWrite ? 'yes' : 'no' },
   ];
+}
+
+function isCopied({ info, percent }: FleetMessage['progress']): boolean {
+  return info !== 'collection copy' && info !== 'initializing' && (percent ?? 0) >= 100;
+}
+
+function startedOf(progress: FleetMessage['progress'], now_ms: number): Pick<StatView, 'value' | 'note'> {
+  const { startedAt } = progress;
+  if (startedAt === null) return { value: '–' };
+  return { value: dateTimeText(Date.parse(startedAt)), note: elapsedText(progress, now_ms) };
 }

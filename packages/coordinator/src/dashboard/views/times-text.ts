@@ -9,8 +9,13 @@ interface Times extends Pick<Progress, 'state' | 'startedAt'> {
 export function startedText({ state, startedAt }: Times, now_ms: number): string {
   if (startedAt === null) return '';
   const at_ms = Date.parse(startedAt);
-  const elapsed = `${durationText(Math.max(0, now_ms - at_ms) / 1000)} ago`;
-  return state === 'COMMITTED' ? dateTimeText(at_ms) : `${dateTimeText(at_ms)}, ${elapsed}`;
+  return [dateTimeText(at_ms), elapsedText({ state, startedAt }, now_ms)].filter((part) => part !== '').join(', ');
+}
+
+/** For how long the migration has run, as `2 h ago`; empty before a start and once committed. */
+export function elapsedText({ state, startedAt }: Times, now_ms: number): string {
+  if (startedAt === null || state === 'COMMITTED') return '';
+  return `${durationText(Math.max(0, now_ms - Date.parse(startedAt)) / 1000)} ago`;
 }
 
 /** Local time of day at which the copy ends, as an estimate; empty when unknown or over. */

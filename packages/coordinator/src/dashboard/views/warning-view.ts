@@ -19,5 +19,14 @@ const advices: Readonly<Record<string, string>> = {
 
 /** The fleet's warnings with advice. */
 export function warningViews({ progress }: FleetMessage): WarningView[] {
-  return (progress.warnings ?? []).map(({ name, description }) => ({ name, description, advice: advices[name] ?? '' }));
+  return (progress.warnings ?? []).map(({ name, description }) => ({
+    name,
+    description,
+    advice: adviceOn(name, description),
+  }));
+}
+
+/** A recorded command says itself what to do. */
+function adviceOn(name: string, description: string): string {
+  return description.startsWith('WAITING') ? '' : (advices[name] ?? '');
 }

@@ -42,12 +42,13 @@ function blockerOf(
     return blockedBy('mismatches', lastingText(lasting), { value: lasting.documents, limit: 0 });
   const left = Math.max(0, leftDocuments);
   if (!hasCompared)
-    return blockedBy('verifying', `the verifier has not compared everything: ${left} documents are left`, {
+    return blockedBy('verifying', `the verifier has not compared everything: ${counted(left)} are left`, {
       value: left,
       limit: 0,
     });
   if (left > leftDocumentsMax) {
-    const description = `the verifier has ${left} documents of new collections left (limit ${leftDocumentsMax})`;
+    const limit = grouped(leftDocumentsMax);
+    const description = `the verifier has ${counted(left)} of new collections left (limit ${limit})`;
     return blockedBy('verifying', description, { value: left, limit: leftDocumentsMax });
   }
   if (readLag_seconds <= lagMax_seconds) return null;
@@ -58,9 +59,20 @@ function blockerOf(
 /** What differs permanently, and how far reading it again has come. */
 function lastingText({ documents, namespaces, givenUp }: LastingDifferences): string {
   const outcome =
-    givenUp === 0 ? 'and are being read again' : `${givenUp} of them although they were read again ${rereadsMax} times`;
+    givenUp === 0
+      ? 'and are being read again'
+      : `${grouped(givenUp)} of them although they were read again ${rereadsMax} times`;
   return (
-    `${documents} documents differ, in: ${nameSome([...namespaces].sort())}, ${outcome} (GET ` +
+    `${counted(documents)} differ, in: ${nameSome([...namespaces].sort())}, ${outcome} (GET ` +
     '/api/v1/verification/mismatches names them)'
   );
+}
+
+/** For people: `424,231 documents`. */
+function counted(documents: number): string {
+  return `${grouped(documents)} documents`;
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString('en-US');
 }

@@ -30,6 +30,14 @@ describe('a last look would be short', () => {
     expect(blocker === null ? null : [blocker.reason, blocker.value, blocker.limit]).toEqual(expected);
   });
 
+  it.each([
+    [{ hasCompared: false, leftDocuments: 424_231 }, 'everything: 424,231 documents are left'],
+    [{ leftDocuments: 1_424_231 }, 'has 1,424,231 documents of new collections left (limit 100,000)'],
+    [{ lasting: { documents: 4_231, namespaces: ['shop.a'], givenUp: 1_200 } }, '4,231 documents differ'],
+  ])('text has large numbers in groups: %j', (progress, text) => {
+    expect(new VerificationReadiness().judge({ ...ready, ...progress })?.description).toContain(text);
+  });
+
   it('stays so while the lag swings around the limit of the offer, and ends well above it', () => {
     const readiness = new VerificationReadiness();
     const lags = [30, 31, 30, offeredLagMax_seconds, offeredLagMax_seconds + 1, 31, 30];
