@@ -8,7 +8,7 @@ export const exitCodes = {
   failed: 1,
   /** Unknown command or option, or an invalid value. */
   usage: 2,
-  /** The service, or the cluster to probe, did not respond. */
+  /** The service, a cluster or Redis did not respond. */
   unreachable: 3,
   /** The condition of `--wait` was not met in time, and the migration continues; or a probe timed out. */
   notInTime: 4,
