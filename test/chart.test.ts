@@ -116,7 +116,7 @@ describe('charts/convoy', () => {
     // A root file system that is read-only has no place for log files; without a token nothing would protect the pods.
     // The chart mounts no certificates: an Ingress or a mesh encrypts.
     // In a fleet coordinators send the notifications.
-    const left = [...own, 'logPath', 'allowUnauthenticated', 'tls', 'notify'];
+    const left = [...own, 'logPath', 'allowUnauthenticated', 'tls', 'notify', 'fleetSecret'];
     const taken = Object.keys(schema.properties.instance.properties.settings.properties);
     expect(taken.sort()).toEqual(
       Object.keys(instanceSchema.shape)

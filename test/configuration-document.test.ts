@@ -80,6 +80,7 @@ describe('docs/configuration.md, coordinator', () => {
       allowUnauthenticated: 'true',
       tls: '{"certFile":"a","keyFile":"b"}',
       notify: '{"receivers": [{"name": "pager", "url": "http://pager.example", "secret": "0123456789abcdef"}]}',
+      fleetSecret: '0123456789abcdef0123456789abcdef',
       verbosity: 'WARN',
       logPath: 'logs',
     };

@@ -1,5 +1,14 @@
 /** Settings with secrets: environment variables and flags can name a file with the value. */
-export const secretSettings = ['cluster0', 'cluster1', 'shards', 'redis', 'token', 'viewToken', 'notify'] as const;
+export const secretSettings = [
+  'cluster0',
+  'cluster1',
+  'shards',
+  'redis',
+  'token',
+  'viewToken',
+  'notify',
+  'fleetSecret',
+] as const;
 
 /** `memoryBytesMax` → `--memory-bytes-max`, `partition_seconds` → `--partition-seconds`. */
 export function flagName(setting: string): string {

@@ -33,6 +33,11 @@ export const availabilityErrors = {
     retry: 'automatic',
     sentence: 'Not every instance acknowledged the command in time. Acknowledgements stay valid: repeat the command.',
   },
+  commandNotSigned: {
+    httpStatus: 503,
+    retry: 'afterChange',
+    sentence: 'The command has no valid signature of the fleet. Set the same fleetSecret in all processes.',
+  },
   fleetIncomplete: {
     httpStatus: 503,
     retry: 'automatic',

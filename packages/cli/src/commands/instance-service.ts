@@ -42,9 +42,10 @@ async function notifierOf(
 }
 
 /** A lone instance does not load the modules of a fleet. */
-async function fleetOf({ redis, fleet }: InstanceConfig, logger: Logger): Promise<Fleet> {
+async function fleetOf({ redis, fleet, fleetSecret }: InstanceConfig, logger: Logger): Promise<Fleet> {
   if (redis === undefined) return new LoneFleet();
   const { RedisFleet } = await import('@convoy/coordinator/fleet/redis-fleet');
   const { parseRedisSettings } = await import('@convoy/coordinator/config/redis-config');
-  return new RedisFleet({ redis: parseRedisSettings(redis instanceof Secret ? redis.reveal() : redis), fleet, logger });
+  const settings = parseRedisSettings(redis instanceof Secret ? redis.reveal() : redis);
+  return new RedisFleet({ redis: settings, fleet, fleetSecret, logger });
 }

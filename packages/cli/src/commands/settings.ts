@@ -14,6 +14,7 @@ const access = {
   allowedHosts: 'other host names of this service, comma-separated',
   token: 'bearer token that requests must send',
   tls: 'JSON with files of a certificate: {"certFile", "keyFile", "clientCaFile"}',
+  fleetSecret: 'secret that signs the messages in Redis, the same in all processes',
   allowUnauthenticated: 'listen beyond the local host without a token',
   notify: 'JSON with receivers of notifications: {"receivers": [{"name", "url", "secret"}]}',
   verbosity: 'TRACE, DEBUG, INFO, WARN, ERROR or FATAL (INFO)',

@@ -5,6 +5,7 @@ import { isFleetName } from '../redis/keys.js';
 import { parseConfig } from '@convoy/api/configuration/config-problems';
 import { Secret } from '@convoy/api/configuration/secret';
 import { mergeSettings, type SettingSources, type TextKind } from '@convoy/api/configuration/setting-sources';
+import { fleetSecretSchema } from '@convoy/api/configuration/fleet-secret';
 import { tlsSchema } from '@convoy/api/configuration/tls-settings';
 import { redisSchema } from './redis-config.js';
 
@@ -39,6 +40,7 @@ const configSchema = z.strictObject({
   allowUnauthenticated: z.boolean().default(false),
   tls: tlsSchema.optional(),
   notify: notifySchema.optional(),
+  fleetSecret: fleetSecretSchema.optional(),
   verbosity: z.string().toUpperCase().pipe(z.enum(verbosities)).default('INFO'),
   logPath: z.string().min(1, 'must not be empty').optional(),
 });
@@ -58,6 +60,7 @@ const environmentNames: Readonly<Record<keyof CoordinatorConfig, string>> = {
   allowUnauthenticated: 'CONVOY_ALLOW_UNAUTHENTICATED',
   tls: 'CONVOY_TLS',
   notify: 'CONVOY_NOTIFY',
+  fleetSecret: 'CONVOY_FLEET_SECRET',
   verbosity: 'CONVOY_VERBOSITY',
   logPath: 'CONVOY_LOG_PATH',
 };

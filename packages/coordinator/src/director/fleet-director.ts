@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { Secret } from '@convoy/api/configuration/secret';
 import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
+import type { Warning } from '@convoy/api/contract/progress';
 import type { Mismatch } from '@convoy/api/contract/mismatch';
 import type { CommandName } from '@convoy/api/contract/commands';
 import { fleetTopics, type DetailTopic, type PublishedDetails } from '@convoy/api/fleet/published-details';
@@ -20,8 +22,10 @@ import type { RemainingEstimate } from '../progress/time-remaining.js';
 import { RedisConnections } from '../redis/connections.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { fleetKeys } from '../redis/keys.js';
+import { logRedisExposure, redisExposure } from '../redis/redis-exposure.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import type { RedisSettings } from '../redis/redis-settings.js';
+import { FleetSignature, type RefusalReason } from '../redis/signature.js';
 import { systemTime, type TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { outcomeFailure, type CommandOutcome } from './command-outcome.js';
@@ -48,6 +52,8 @@ export interface SentCommand extends CommandOutcome {
 export interface FleetDirectorOptions {
   readonly redis: RedisSettings;
   readonly fleet: string;
+  /** Signs the messages of the fleet; all processes need the same. */
+  readonly fleetSecret?: Secret | undefined;
   readonly logger: Logger;
   readonly clock?: TimeSource;
   readonly timings?: Partial<FleetTimings>;
@@ -73,6 +79,8 @@ export class FleetDirector {
   readonly #last: LastCommands;
   readonly #details: DetailsReader;
   readonly #questions: StartQuestions;
+  readonly #signature: FleetSignature;
+  readonly #exposure: readonly Warning[];
   readonly #sent: SentCommand[] = [];
   #commandsSent = 0;
   #remaining: RemainingEstimate | null = null;
@@ -86,11 +94,19 @@ export class FleetDirector {
     this.#commandLimit_ms = options.commandLimit_ms ?? COMMAND_LIMIT_MS;
     this.#connections = new RedisConnections(options.redis, options.logger, timings.redisCall_ms);
     this.#connection = this.#connections.bounded();
-    this.#details = new DetailsReader(this.#connection, keys, timings.redisCall_ms);
+    this.#signature = new FleetSignature({
+      secret: options.fleetSecret,
+      root: keys.root,
+      clock: this.#clock,
+      logger: this.#logger,
+    });
+    this.#exposure = redisExposure(options.redis);
+    logRedisExposure(options.redis, this.#logger);
+    this.#details = new DetailsReader(this.#connection, keys, timings.redisCall_ms, this.#signature);
     this.outbox = new RedisOutbox(this.#connection, keys, timings.redisCall_ms);
     this.#questions = new StartQuestions(this.#connection, keys, timings.redisCall_ms);
     const patient = this.#connections.patient();
-    const common = { keys, timings, clock: this.#clock, logger: this.#logger };
+    const common = { keys, signature: this.#signature, timings, clock: this.#clock, logger: this.#logger };
     this.#view = new FleetView({
       ...common,
       hearsAll: true,
@@ -100,6 +116,7 @@ export class FleetDirector {
     this.#sender = new CommandSender({
       connection: patient,
       keys,
+      signature: this.#signature,
       redisCall_ms: timings.redisCall_ms,
       logger: this.#logger,
     });
@@ -154,6 +171,7 @@ export class FleetDirector {
       now_ms: this.#clock.now_ms(),
       isConnected: this.isConnected(),
       whyDisconnected: this.whyDisconnected,
+      redisWarnings: [...this.#exposure, ...this.#signature.warnings()],
     };
   }
 
@@ -268,6 +286,11 @@ export class FleetDirector {
    */
   async ask(topic: QuestionTopic, question: StartQuestion): Promise<void> {
     await this.#questions.put(topic, question);
+  }
+
+  /** Number of messages without a valid signature, by reason. */
+  refusedMessages(): ReadonlyMap<RefusalReason, number> {
+    return this.#signature.refused();
   }
 
   /** Number of commands that this process sent. */

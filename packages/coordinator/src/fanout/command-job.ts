@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { commandNames } from '@convoy/api/contract/commands';
 import type { CommandResult } from '@convoy/api/fleet/fleet';
 import { isErrorName } from '@convoy/api/errors/table';
+import type { FleetSignature, MessageKind } from '../redis/signature.js';
 
 /** Attempts of a command that fails with an `automatic` error. */
 export const ATTEMPTS_MAX = 3;
@@ -27,6 +28,8 @@ const jobDataSchema = z.object({
   expiresAt_ms: z.number(),
 });
 
+const sealedSchema = z.strictObject({ sealed: z.string() });
+
 const resultSchema = z.discriminatedUnion('success', [
   z.object({ success: z.literal(true), waitingFor: z.array(z.string()).exactOptional() }),
   z.object({
@@ -39,12 +42,76 @@ const resultSchema = z.discriminatedUnion('success', [
 /** A queued command; the job's id is the command's. */
 export type CommandJobData = z.output<typeof jobDataSchema>;
 
-/** Parses a job's data; null when it is not a command of this release. */
-export function readJobData(data: unknown): CommandJobData | null {
-  return jobDataSchema.safeParse(data).data ?? null;
+/** A job's data as it is queued: signed text where the fleet has a secret. */
+export function sealJobData(
+  signature: FleetSignature,
+  instanceId: string,
+  commandId: string,
+  data: CommandJobData,
+): unknown {
+  return sealValue(signature, 'command', [instanceId, commandId], data);
 }
 
-/** Parses a job's return value; null when it is not a result. */
-export function readResult(value: unknown): CommandResult | null {
-  return resultSchema.safeParse(value).data ?? null;
+/** Whether a command's signature is that of this fleet for this instance and id, and its content if it is readable. */
+export interface OpenedJob {
+  readonly isSigned: boolean;
+  /** Null when it is not a command of this release. */
+  readonly data: CommandJobData | null;
+}
+
+/** Opens a job's data. */
+export function openJobData(
+  signature: FleetSignature,
+  instanceId: string,
+  commandId: string,
+  data: unknown,
+): OpenedJob {
+  const opened = openValue(signature, 'command', [instanceId, commandId], data, 'recent');
+  return { isSigned: opened !== undefined, data: jobDataSchema.safeParse(opened).data ?? null };
+}
+
+/** A result as the instance returns it. */
+export function sealResult(
+  signature: FleetSignature,
+  instanceId: string,
+  commandId: string,
+  result: CommandResult,
+): unknown {
+  return sealValue(signature, 'result', [instanceId, commandId], result);
+}
+
+function sealValue(signature: FleetSignature, kind: MessageKind, about: readonly string[], value: object): unknown {
+  const text = JSON.stringify(value);
+  const sealed = signature.seal(kind, about, text);
+  return sealed === text ? value : { sealed };
+}
+
+/** Undefined when the signature is refused. */
+function openValue(
+  signature: FleetSignature,
+  kind: MessageKind,
+  about: readonly string[],
+  value: unknown,
+  age: 'recent' | 'any',
+): unknown {
+  const sealed = sealedSchema.safeParse(value).data?.sealed;
+  const text = signature.open(kind, about, sealed ?? JSON.stringify(value ?? null), age);
+  if (text === null) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Opens a job's return value; null when it is not a result that the instance signed. A repeated command reads old ones.
+ */
+export function openResult(
+  signature: FleetSignature,
+  instanceId: string,
+  commandId: string,
+  value: unknown,
+): CommandResult | null {
+  return resultSchema.safeParse(openValue(signature, 'result', [instanceId, commandId], value, 'any')).data ?? null;
 }

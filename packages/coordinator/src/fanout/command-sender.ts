@@ -5,15 +5,17 @@ import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
+import type { FleetSignature } from '../redis/signature.js';
 import { redisTime_ms } from '../redis/redis-time.js';
 import { settleWithin } from '../time/settle-within.js';
-import { EVENTS_RETAINED, jobOptions, readResult } from './command-job.js';
+import { EVENTS_RETAINED, jobOptions, openResult, sealJobData } from './command-job.js';
 import type { CommandJobData } from './command-job.js';
 
 export interface CommandSenderDependencies {
   /** A connection that waits for Redis; it is duplicated for blocking calls. */
   readonly connection: RedisConnection;
   readonly keys: FleetKeys;
+  readonly signature: FleetSignature;
   readonly redisCall_ms: number;
   readonly logger: Logger;
 }
@@ -76,7 +78,7 @@ export class CommandSender {
     const { connection, keys } = this.#parts;
     const name = keys.queueName(id);
     const common = { connection, prefix: keys.queuePrefix };
-    const queue = new Queue<CommandJobData, CommandResult>(name, {
+    const queue = new Queue<unknown, unknown>(name, {
       ...common,
       streams: { events: { maxLen: EVENTS_RETAINED } },
     });
@@ -85,7 +87,7 @@ export class CommandSender {
     queue.on('error', this.#onError);
     events.on('error', this.#onError);
     try {
-      return await this.#exchange(queue, events, commandId, data, limit_ms);
+      return await this.#exchange(queue, events, id, commandId, data, limit_ms);
     } catch (thrown) {
       const error = toConvoyError(thrown);
       return { success: false, error: error.error, errorDescription: error.errorDescription };
@@ -95,19 +97,26 @@ export class CommandSender {
   }
 
   async #exchange(
-    queue: Queue<CommandJobData, CommandResult>,
+    queue: Queue<unknown, unknown>,
     events: QueueEvents,
+    id: string,
     commandId: string,
     data: CommandJobData,
     limit_ms: number,
   ): Promise<CommandResult> {
-    const { redisCall_ms, logger } = this.#parts;
+    const { redisCall_ms, logger, signature } = this.#parts;
+    const sealed = sealJobData(signature, id, commandId, data);
     const answer = nextAnswer(events, commandId, limit_ms);
     try {
-      const job = await callRedis(queue.add(data.name, data, { ...jobOptions, jobId: commandId }), redisCall_ms);
+      const job = await callRedis(queue.add(data.name, sealed, { ...jobOptions, jobId: commandId }), redisCall_ms);
       // A repeated command may already have its result; then no event follows.
       const known = await callRedis(queue.getJob(String(job.id)), redisCall_ms);
-      const result = readResult(known?.finishedOn === undefined ? await answer.value : known.returnvalue);
+      const result = openResult(
+        signature,
+        id,
+        commandId,
+        known?.finishedOn === undefined ? await answer.value : known.returnvalue,
+      );
       if (result !== null) return result;
     } finally {
       answer.cancel();

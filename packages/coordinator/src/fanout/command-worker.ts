@@ -6,15 +6,17 @@ import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
+import type { FleetSignature } from '../redis/signature.js';
 import { redisTime_ms } from '../redis/redis-time.js';
 import { settleWithin } from '../time/settle-within.js';
-import { ATTEMPTS_MAX, readJobData } from './command-job.js';
+import { ATTEMPTS_MAX, openJobData, sealResult } from './command-job.js';
 import type { CommandLedger } from './command-ledger.js';
 
 export interface CommandWorkerDependencies {
   /** A connection that waits for Redis; the worker duplicates it for its blocking calls. */
   readonly connection: RedisConnection;
   readonly keys: FleetKeys;
+  readonly signature: FleetSignature;
   readonly instanceId: string;
   readonly handler: (command: FleetCommand) => Promise<CommandResult>;
   readonly ledger: CommandLedger;
@@ -34,22 +36,25 @@ const unreadable: CommandResult = {
   errorDescription: 'The instance cannot parse the command. Run the same release in all processes.',
 };
 
+const notSigned: CommandResult = {
+  success: false,
+  error: 'commandNotSigned',
+  errorDescription:
+    'The instance accepts only commands that were signed with its fleetSecret. Set the same everywhere.',
+};
+
 /** Runs the commands of one instance from its queue, one at a time, and returns their results. */
 export class CommandWorker {
   readonly #parts: CommandWorkerDependencies;
-  readonly #worker: Worker<unknown, CommandResult>;
+  readonly #worker: Worker<unknown, unknown>;
 
   constructor(parts: CommandWorkerDependencies) {
     this.#parts = parts;
-    this.#worker = new Worker<unknown, CommandResult>(
-      parts.keys.queueName(parts.instanceId),
-      (job) => this.#process(job),
-      {
-        connection: parts.connection,
-        prefix: parts.keys.queuePrefix,
-        concurrency: 1,
-      },
-    );
+    this.#worker = new Worker<unknown, unknown>(parts.keys.queueName(parts.instanceId), (job) => this.#process(job), {
+      connection: parts.connection,
+      prefix: parts.keys.queuePrefix,
+      concurrency: 1,
+    });
     this.#worker.on('error', (error) => {
       parts.logger.debug(
         { event: 'commandQueueFailed', reason: redisFailureReason(error) },
@@ -63,9 +68,15 @@ export class CommandWorker {
     await settleWithin([this.#worker.close()], limit_ms);
   }
 
-  async #process(job: Job<unknown, CommandResult>): Promise<CommandResult> {
+  async #process(job: Job<unknown, unknown>): Promise<unknown> {
+    const { signature, instanceId } = this.#parts;
+    return sealResult(signature, instanceId, String(job.id), await this.#resultOf(job));
+  }
+
+  async #resultOf(job: Job<unknown, unknown>): Promise<CommandResult> {
     const commandId = String(job.id);
-    const data = readJobData(job.data);
+    const { isSigned, data } = openJobData(this.#parts.signature, this.#parts.instanceId, commandId, job.data);
+    if (!isSigned) return notSigned;
     if (data === null) return unreadable;
     const { ledger, handler, connection, keys, redisCall_ms, logger } = this.#parts;
     const { name, body, expiresAt_ms } = data;

@@ -5,12 +5,13 @@ import { LeaderView } from '../election/leader-view.js';
 import { decodeLease } from '../election/leader-lease.js';
 import { PeerReports } from '../membership/peer-reports.js';
 import { ReportBoard } from '../membership/report-board.js';
-import { decodeMessage } from '../membership/report-message.js';
+import { openMessage } from '../membership/report-message.js';
 import type { MemberMessage } from '../membership/report-message.js';
 import { loadRoster, type Roster } from '../membership/roster.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
+import type { FleetSignature } from '../redis/signature.js';
 import type { TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import type { FleetTimings } from './timings.js';
@@ -21,6 +22,7 @@ export interface FleetViewDependencies {
   /** Only for subscriptions. */
   readonly subscriber: RedisConnection;
   readonly keys: FleetKeys;
+  readonly signature: FleetSignature;
   readonly timings: FleetTimings;
   readonly clock: TimeSource;
   readonly logger: Logger;
@@ -47,10 +49,13 @@ export class FleetView {
 
   constructor(parts: FleetViewDependencies) {
     this.#parts = parts;
-    this.board = new ReportBoard(parts.timings.identityLease_ms, parts.clock, this.watchers);
+    this.board = new ReportBoard(parts.timings.identityLease_ms, parts.clock, this.watchers, (time_ms) =>
+      parts.signature.isRecent(time_ms),
+    );
     this.#peers = new PeerReports({
       connection: parts.connection,
       keys: parts.keys,
+      signature: parts.signature,
       board: this.board,
       limit_ms: parts.timings.redisCall_ms,
       isOwn: (id) => id === this.#own?.id,
@@ -150,12 +155,12 @@ export class FleetView {
   }
 
   #onMessage(channel: string, text: string): void {
-    const { keys, clock } = this.#parts;
+    const { keys, clock, signature } = this.#parts;
     if (channel === keys.leaderChannel) this.#onLeader(text);
     else if (channel === keys.wakeChannel) this.#onWake('wake', text);
     else if (channel === keys.ddlWatermarkChannel) this.#onWake('ddlWatermark', text);
     else {
-      const message = decodeMessage(text);
+      const message = openMessage(signature, text, 'recent');
       if (message === null) this.#logUnreadable();
       else this.#hear(message, clock.monotonic_ms());
     }
@@ -168,8 +173,9 @@ export class FleetView {
   }
 
   /** Skips own messages, which were processed when they were sent. Of other messages only their arrival counts. */
-  #onWake(news: 'wake' | 'ddlWatermark', sender: string): void {
-    if (sender !== this.#own?.incarnation) this.watchers.notify(news);
+  #onWake(news: 'wake' | 'ddlWatermark', sealed: string): void {
+    const sender = this.#parts.signature.open(news, [], sealed, 'recent');
+    if (sender !== null && sender !== this.#own?.incarnation) this.watchers.notify(news);
   }
 
   #hear(message: MemberMessage, heardAt_ms: number): void {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Secret } from '@convoy/api/configuration/secret';
 import type {
   CommandResult,
   Fleet,
@@ -26,7 +27,9 @@ import type { RedisConnection } from '../redis/redis-connection.js';
 import { fleetKeys } from '../redis/keys.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
+import { logRedisExposure } from '../redis/redis-exposure.js';
 import type { RedisSettings } from '../redis/redis-settings.js';
+import { FleetSignature } from '../redis/signature.js';
 import { systemTime } from '@convoy/api/time/time-source';
 import type { TimeSource } from '@convoy/api/time/time-source';
 import { FleetView } from './fleet-view.js';
@@ -37,6 +40,8 @@ export interface RedisFleetOptions {
   readonly redis: RedisSettings;
   /** Name of the fleet; fleets that share a Redis never see each other. */
   readonly fleet: string;
+  /** Signs the messages of the fleet; all processes need the same. */
+  readonly fleetSecret?: Secret | undefined;
   readonly logger: Logger;
   readonly clock?: TimeSource;
   readonly timings?: Partial<FleetTimings>;
@@ -56,6 +61,7 @@ export class RedisFleet implements Fleet {
   readonly #clock: TimeSource;
   readonly #timings: FleetTimings;
   readonly #keys: FleetKeys;
+  readonly #signature: FleetSignature;
   readonly #connections: RedisConnections;
   readonly #connection: RedisConnection;
   readonly #view: FleetView;
@@ -77,19 +83,27 @@ export class RedisFleet implements Fleet {
     this.#clock = options.clock ?? systemTime;
     this.#timings = { ...fleetTimingsDefault, ...options.timings };
     this.#keys = fleetKeys(options.fleet, options.redis.keyPrefix);
+    this.#signature = new FleetSignature({
+      secret: options.fleetSecret,
+      root: this.#keys.root,
+      clock: this.#clock,
+      logger: this.#logger,
+    });
+    logRedisExposure(options.redis, this.#logger);
     this.#connections = new RedisConnections(options.redis, options.logger, this.#timings.redisCall_ms);
     this.#connection = this.#connections.bounded();
     this.#view = new FleetView({
       connection: this.#connection,
       subscriber: this.#connections.subscriber(),
       keys: this.#keys,
+      signature: this.#signature,
       timings: this.#timings,
       clock: this.#clock,
       logger: this.#logger,
       hearsAll: false,
       onVacant: () => this.#membership?.election.campaignSoon(),
     });
-    this.#details = new DetailsPublisher(this.#connection, this.#keys, this.#timings);
+    this.#details = new DetailsPublisher(this.#connection, this.#keys, this.#timings, this.#signature);
     this.#questions = new StartQuestions(this.#connection, this.#keys, this.#timings.redisCall_ms);
     this.#wakes = new ThrottledPublisher(this.#connection, this.#keys.wakeChannel, this.#timings.publishGap_ms);
     this.#ddlWatermarks = new ThrottledPublisher(
@@ -105,7 +119,7 @@ export class RedisFleet implements Fleet {
    */
   async join(identity: InstanceIdentity): Promise<void> {
     if (this.#membership !== null || this.#left) throw new Error('a fleet is joined once');
-    const lease = new IdentityLease(this.#connection, this.#keys, identity, this.#timings);
+    const lease = new IdentityLease(this.#connection, this.#keys, identity, this.#timings, this.#signature);
     try {
       await lease.claim();
       await this.#view.open();
@@ -172,7 +186,7 @@ export class RedisFleet implements Fleet {
   #notify(news: 'wake' | 'ddlWatermark', publisher: ThrottledPublisher): void {
     if (this.#membership === null || this.#left) return;
     this.#view.watchers.notify(news);
-    publisher.send(this.#membership.identity.incarnation);
+    publisher.send(this.#signature.seal(news, [], this.#membership.identity.incarnation));
   }
 
   question(topic: QuestionTopic): Promise<StartQuestion | null> {
@@ -213,6 +227,7 @@ export class RedisFleet implements Fleet {
     return new Heartbeat({
       connection: this.#connection,
       keys: this.#keys,
+      signature: this.#signature,
       identity,
       timings: this.#timings,
       clock: this.#clock,
@@ -264,6 +279,7 @@ export class RedisFleet implements Fleet {
     this.#worker = new CommandWorker({
       connection: this.#commandConnection,
       keys: this.#keys,
+      signature: this.#signature,
       instanceId,
       handler: this.#handler,
       ledger: this.#ledger,

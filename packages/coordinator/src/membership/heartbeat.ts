@@ -5,9 +5,10 @@ import type { FleetTimings } from '../fleet/timings.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
+import type { FleetSignature } from '../redis/signature.js';
 import type { TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
-import { encodeReport } from './report-message.js';
+import { encodeReport, sealMessage } from './report-message.js';
 import { decodeRoster, NOW_STATEMENTS, ROSTER_EXPRESSION, type Roster } from './roster.js';
 
 /**
@@ -44,6 +45,7 @@ const RETELL_MS = 30_000;
 export interface HeartbeatDependencies {
   readonly connection: RedisConnection;
   readonly keys: FleetKeys;
+  readonly signature: FleetSignature;
   readonly identity: InstanceIdentity;
   readonly timings: FleetTimings;
   readonly clock: TimeSource;
@@ -127,8 +129,9 @@ export class Heartbeat {
   }
 
   #send(hasNews: boolean, asksRoster: boolean): Promise<unknown> {
-    const { connection, keys, identity, timings, clock } = this.#parts;
-    const message = this.#report === null ? '' : encodeReport(this.#report, clock.now_ms(), this.#sequence);
+    const { connection, keys, identity, timings, clock, signature } = this.#parts;
+    const message =
+      this.#report === null ? '' : sealMessage(signature, encodeReport(this.#report, clock.now_ms(), this.#sequence));
     return connection.eval(
       BEAT,
       4,

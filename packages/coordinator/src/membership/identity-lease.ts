@@ -5,7 +5,8 @@ import type { FleetTimings } from '../fleet/timings.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
-import { encodeLeft } from './report-message.js';
+import type { FleetSignature } from '../redis/signature.js';
+import { encodeLeft, sealMessage } from './report-message.js';
 
 /** Takes a vacant lease. Returns -1 on success, otherwise the remaining milliseconds of its holder's lease. */
 const CLAIM = `
@@ -14,12 +15,12 @@ return redis.call('PTTL', KEYS[1])`;
 
 /**
  * Releases the own lease, records the departure and notifies the others. KEYS: identity, left.
- * ARGV: incarnation, retention ms, channel, message.
+ * ARGV: incarnation, retention ms, channel, message, the departure to store.
  */
 const RELEASE = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
-redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+redis.call('SET', KEYS[2], ARGV[5], 'PX', ARGV[2])
 redis.call('PUBLISH', ARGV[3], ARGV[4])
 return 1`;
 
@@ -34,8 +35,16 @@ export class IdentityLease {
   readonly #keys: FleetKeys;
   readonly #identity: InstanceIdentity;
   readonly #timings: FleetTimings;
+  readonly #signature: FleetSignature;
 
-  constructor(connection: RedisConnection, keys: FleetKeys, identity: InstanceIdentity, timings: FleetTimings) {
+  constructor(
+    connection: RedisConnection,
+    keys: FleetKeys,
+    identity: InstanceIdentity,
+    timings: FleetTimings,
+    signature: FleetSignature,
+  ) {
+    this.#signature = signature;
     this.#connection = connection;
     this.#keys = keys;
     this.#identity = identity;
@@ -67,9 +76,10 @@ export class IdentityLease {
     const { redisCall_ms, reportRetention_ms } = this.#timings;
     const { departuresChannel } = this.#keys;
     const keys = [this.#keys.identity(id), this.#keys.left(id)];
-    const message = encodeLeft(id, incarnation);
+    const message = sealMessage(this.#signature, encodeLeft(id, incarnation));
+    const left = this.#signature.seal('left', [id], incarnation);
     await callRedis(
-      this.#connection.eval(RELEASE, 2, ...keys, incarnation, reportRetention_ms, departuresChannel, message),
+      this.#connection.eval(RELEASE, 2, ...keys, incarnation, reportRetention_ms, departuresChannel, message, left),
       redisCall_ms,
     );
   }

@@ -1,13 +1,15 @@
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
+import type { FleetSignature } from '../redis/signature.js';
 import type { ReportBoard } from './report-board.js';
-import { decodeMessage } from './report-message.js';
+import { openMessage } from './report-message.js';
 import type { Roster } from './roster.js';
 
 export interface PeerReportsDependencies {
   readonly connection: RedisConnection;
   readonly keys: FleetKeys;
+  readonly signature: FleetSignature;
   readonly board: ReportBoard;
   /** Time limit of one call. */
   readonly limit_ms: number;
@@ -63,11 +65,12 @@ export class PeerReports {
   }
 
   #hear(id: string, aliveAt_ms: number, text: string | null, leftIncarnation: string | null): void {
-    const message = text === null ? null : decodeMessage(text);
+    const { board, signature } = this.#parts;
+    const message = text === null ? null : openMessage(signature, text, 'any');
     if (message?.kind !== 'report') return;
-    const { board } = this.#parts;
     board.hear(message, aliveAt_ms);
     const { incarnation } = message.report.identity;
-    if (leftIncarnation === incarnation) board.hear({ kind: 'left', id, incarnation }, aliveAt_ms);
+    if (leftIncarnation !== null && signature.open('left', [id], leftIncarnation, 'any') === incarnation)
+      board.hear({ kind: 'left', id, incarnation }, aliveAt_ms);
   }
 }

@@ -9,6 +9,7 @@ import {
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
+import type { FleetSignature } from '../redis/signature.js';
 
 /** Maximum unpacked size of details; 10,000 collections with the longest names of a server stay below. */
 const DETAILS_BYTES_MAX = 8 * 1024 * 1024;
@@ -25,6 +26,7 @@ function ownerOf(topic: DetailTopic, id: string): string {
 export class DetailsPublisher {
   readonly #connection: RedisConnection;
   readonly #keys: FleetKeys;
+  readonly #signature: FleetSignature;
   readonly #retention_ms: number;
   readonly #limit_ms: number;
   readonly #waiting = new Map<DetailTopic, { readonly id: string; readonly content: unknown }>();
@@ -34,7 +36,9 @@ export class DetailsPublisher {
     connection: RedisConnection,
     keys: FleetKeys,
     timings: { readonly reportRetention_ms: number; readonly redisCall_ms: number },
+    signature: FleetSignature,
   ) {
+    this.#signature = signature;
     this.#connection = connection;
     this.#keys = keys;
     this.#retention_ms = timings.reportRetention_ms;
@@ -55,8 +59,9 @@ export class DetailsPublisher {
     this.#sending.add(topic);
     for (let next = this.#waiting.get(topic); next !== undefined; next = this.#waiting.get(topic)) {
       this.#waiting.delete(topic);
-      const packed = await pack(JSON.stringify(next.content));
-      const key = this.#keys.details(topic, ownerOf(topic, next.id));
+      const owner = ownerOf(topic, next.id);
+      const packed = await pack(this.#signature.seal('details', [topic, owner], JSON.stringify(next.content)));
+      const key = this.#keys.details(topic, owner);
       // The publisher repeats lost details.
       await callRedis(this.#connection.set(key, packed, 'PX', this.#retention_ms), this.#limit_ms).catch(
         () => undefined,
@@ -70,9 +75,11 @@ export class DetailsPublisher {
 export class DetailsReader {
   readonly #connection: RedisConnection;
   readonly #keys: FleetKeys;
+  readonly #signature: FleetSignature;
   readonly #limit_ms: number;
 
-  constructor(connection: RedisConnection, keys: FleetKeys, limit_ms: number) {
+  constructor(connection: RedisConnection, keys: FleetKeys, limit_ms: number, signature: FleetSignature) {
+    this.#signature = signature;
     this.#connection = connection;
     this.#keys = keys;
     this.#limit_ms = limit_ms;
@@ -106,18 +113,22 @@ export class DetailsReader {
     );
     for (const [at, id] of ids.entries()) {
       const packed = texts[at] ?? null;
-      const details = packed === null ? null : await decodeDetails(topic, packed);
+      const details = packed === null ? null : await decodeDetails(this.#signature, topic, ownerOf(topic, id), packed);
       if (details !== null) yield [id, details];
     }
   }
 }
 
 async function decodeDetails<Topic extends DetailTopic>(
+  signature: FleetSignature,
   topic: Topic,
+  owner: string,
   packed: Buffer,
 ): Promise<PublishedDetails[Topic] | null> {
   try {
-    const text = (await unpack(packed, { maxOutputLength: DETAILS_BYTES_MAX })).toString('utf8');
+    const sealed = (await unpack(packed, { maxOutputLength: DETAILS_BYTES_MAX })).toString('utf8');
+    const text = signature.open('details', [topic, owner], sealed, 'any');
+    if (text === null) return null;
     return (detailSchemas[topic].safeParse(JSON.parse(text)).data as PublishedDetails[Topic] | undefined) ?? null;
   } catch {
     return null;

@@ -25,6 +25,7 @@ export class ReportBoard {
   readonly #lease_ms: number;
   readonly #clock: TimeSource;
   readonly #watchers: Watchers;
+  readonly #isRecent: (time_ms: number) => boolean;
   readonly #entries = new Map<string, Entry>();
   /** Pace of this process's own checks; events between two checks are late by as much. */
   readonly #looks: Pace;
@@ -32,8 +33,15 @@ export class ReportBoard {
 
   /**
    * @param lease_ms silence after which a report is no longer fresh, if neither its instance nor this process is slow
+   * @param isRecent whether the time of a report lets it be fresh at all: heartbeats are not signed, reports are
    */
-  constructor(lease_ms: number, clock: TimeSource, watchers: Watchers) {
+  constructor(
+    lease_ms: number,
+    clock: TimeSource,
+    watchers: Watchers,
+    isRecent: (time_ms: number) => boolean = () => true,
+  ) {
+    this.#isRecent = isRecent;
     this.#lease_ms = lease_ms;
     this.#looks = new Pace(lease_ms);
     this.#clock = clock;
@@ -74,7 +82,7 @@ export class ReportBoard {
     if (known !== undefined && known.heardAt_ms > heardAt_ms) return;
     const pace = new Pace(this.#lease_ms);
     pace.beat(heardAt_ms);
-    const seen = { report, reportedAt_ms, fresh: this.#isFresh({ heardAt_ms, pace }) };
+    const seen = { report, reportedAt_ms, fresh: this.#isFresh({ heardAt_ms, pace }, reportedAt_ms) };
     this.#put(id, { seen, sequence, heardAt_ms, leftAt_ms: Number.NEGATIVE_INFINITY, pace });
   }
 
@@ -87,7 +95,7 @@ export class ReportBoard {
     this.#put(id, {
       ...entry,
       heardAt_ms,
-      seen: { ...entry.seen, fresh: this.#isFresh({ heardAt_ms, pace: entry.pace }) },
+      seen: { ...entry.seen, fresh: this.#isFresh({ heardAt_ms, pace: entry.pace }, entry.seen.reportedAt_ms) },
     });
   }
 
@@ -95,7 +103,7 @@ export class ReportBoard {
   sweep(): void {
     this.#looks.beat(this.#clock.monotonic_ms());
     for (const [id, entry] of this.#entries) {
-      const fresh = this.#isFresh(entry);
+      const fresh = this.#isFresh(entry, entry.seen.reportedAt_ms);
       if (fresh !== entry.seen.fresh) this.#put(id, { ...entry, seen: { ...entry.seen, fresh } });
     }
   }
@@ -107,7 +115,8 @@ export class ReportBoard {
     this.#put(id, { ...entry, seen: { ...entry.seen, fresh: false }, heardAt_ms: Number.NEGATIVE_INFINITY, leftAt_ms });
   }
 
-  #isFresh({ heardAt_ms, pace }: Pick<Entry, 'heardAt_ms' | 'pace'>): boolean {
+  #isFresh({ heardAt_ms, pace }: Pick<Entry, 'heardAt_ms' | 'pace'>, reportedAt_ms: number): boolean {
+    if (heardAt_ms !== Number.POSITIVE_INFINITY && !this.#isRecent(reportedAt_ms)) return false;
     const now_ms = this.#clock.monotonic_ms();
     return now_ms - heardAt_ms <= Math.max(pace.limit_ms(heardAt_ms), this.#looks.limit_ms(now_ms));
   }

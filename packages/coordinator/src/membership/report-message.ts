@@ -5,6 +5,7 @@ import { progressSchema, migrationStates } from '@convoy/api/contract/progress';
 import { isErrorName } from '@convoy/api/errors/table';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import { instanceStatsSchema } from '@convoy/api/fleet/instance-stats';
+import type { FleetSignature } from '../redis/signature.js';
 
 /** Maximum characters of a message: far above any report, whose largest part are its warnings. */
 const MESSAGE_CHARACTERS_MAX = 256 * 1024;
@@ -54,6 +55,21 @@ export function encodeReport(report: InstanceReport, reportedAt_ms: number, sequ
 /** The text of a departure. */
 export function encodeLeft(id: string, incarnation: string): string {
   return JSON.stringify({ kind: 'left', id, incarnation } satisfies MemberMessage);
+}
+
+/** Signs the text of a message to all. */
+export function sealMessage(signature: FleetSignature, text: string): string {
+  return signature.seal('member', [], text);
+}
+
+/**
+ * Opens a message of another process; null when it is invalid or not signed by this fleet. Stored reports may be of any
+ * age: whether they still count as fresh, their time decides.
+ */
+export function openMessage(signature: FleetSignature, sealed: string, age: 'recent' | 'any'): MemberMessage | null {
+  if (sealed.length > MESSAGE_CHARACTERS_MAX) return null;
+  const text = signature.open('member', [], sealed, age);
+  return text === null ? null : decodeMessage(text);
 }
 
 /** Parses a message of another process; null when it is invalid, for example from an unknown release. */

@@ -58,6 +58,7 @@ export async function runCoordinator(
   const director = new FleetDirector({
     redis: config.redis,
     fleet: config.fleet,
+    fleetSecret: config.fleetSecret,
     logger,
     ...(timings === undefined ? {} : { timings }),
   });

@@ -1,3 +1,4 @@
+import type { Warning } from '@convoy/api/contract/progress';
 import type { InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
 import { clustersOf, outliers, releaseOf } from './outliers.js';
 
@@ -13,6 +14,8 @@ export interface FleetSnapshot {
   readonly isConnected: boolean;
   /** Why it does not, and what to do; without addresses. */
   readonly whyDisconnected?: string | null;
+  /** What this process knows about the protection of Redis and of the messages in it. */
+  readonly redisWarnings?: readonly Warning[];
 }
 
 /** The instances that count for the fleet's progress. */

@@ -63,16 +63,21 @@ function unheard(why: string | null): Warning {
  * Warnings for the operator: about the fleet as a whole first, then the instances' own, without duplicates.
  * @param started the instances that count for the fleet's state
  * @param waitingFor instances for which a command is recorded; their names replace what their peers say about it
- * @param snapshot whether this process receives the fleet's messages, and why not
+ * @param snapshot whether this process receives the fleet's messages, why not, and how they are protected
  */
 export function fleetWarnings(
   members: Members,
   started: readonly InstanceReport[],
   waitingFor: readonly Waiting[],
-  { isConnected, whyDisconnected = null }: Pick<FleetSnapshot, 'isConnected' | 'whyDisconnected'>,
+  {
+    isConnected,
+    whyDisconnected = null,
+    redisWarnings = [],
+  }: Pick<FleetSnapshot, 'isConnected' | 'whyDisconnected' | 'redisWarnings'>,
 ): Warning[] {
   const own = [
     ...(isConnected ? [] : [unheard(whyDisconnected)]),
+    ...redisWarnings,
     ...mixedStates(started),
     ...ofMembership(members, waitingFor),
   ];

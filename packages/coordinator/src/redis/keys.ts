@@ -8,6 +8,8 @@ const FLEET_NAME = /^[A-Za-z0-9._-]{1,64}$/;
  * may use several; fleets on the same Redis have different tags.
  */
 export interface FleetKeys {
+  /** Beginning of all names. */
+  readonly root: string;
   /** Sorted set of instance ids, scored with the server's time (ms) of the last heartbeat. */
   readonly members: string;
   /** Sorted set of instance ids, scored with the server's time (ms) of the last stored report. */
@@ -65,6 +67,7 @@ export function fleetKeys(fleet: string, keyPrefix: string): FleetKeys {
   }
   const root = `${keyPrefix}{convoy:${fleet}}`;
   return {
+    root,
     members: `${root}:members`,
     news: `${root}:news`,
     leader: `${root}:leader`,

@@ -85,7 +85,10 @@ export async function createCoordinatorApp({
   serveReport(app, director, details);
   await serveDashboard(app);
   app.get(METRICS_PATH, async (request, reply): Promise<string> => {
-    const { contentType, body } = metricsReply(request.headers.accept, await metrics.scrape(director.progress()));
+    const { contentType, body } = metricsReply(
+      request.headers.accept,
+      await metrics.scrape(director.progress(), director.refusedMessages()),
+    );
     void reply.header('content-type', contentType);
     return body;
   });

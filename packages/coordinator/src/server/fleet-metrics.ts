@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { CommandName } from '@convoy/api/contract/commands';
 import { migrationStates } from '@convoy/api/contract/progress';
+import { refusalReasons } from '../redis/signature.js';
 import type { GlobalProgress } from '../progress/aggregate.js';
 
 /** One value of a metric; null for unknown values, which are left out. */
@@ -171,6 +172,12 @@ export class CoordinatorMetrics {
     labelNames: ['event', 'result'],
     registers: [this.#registry],
   });
+  readonly #refusedMessages = new Counter({
+    name: 'convoy_refused_messages_total',
+    help: 'Messages in Redis without a valid signature, by reason.',
+    labelNames: ['reason'],
+    registers: [this.#registry],
+  });
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry });
@@ -190,8 +197,13 @@ export class CoordinatorMetrics {
     }
   }
 
-  /** The process's and the fleet's metrics, in the Prometheus text format. */
-  async scrape(global: GlobalProgress): Promise<string> {
+  /**
+   * The process's and the fleet's metrics, in the Prometheus text format.
+   * @param refused number of refused messages by reason
+   */
+  async scrape(global: GlobalProgress, refused: ReadonlyMap<string, number> = new Map()): Promise<string> {
+    this.#refusedMessages.reset();
+    for (const reason of refusalReasons) this.#refusedMessages.inc({ reason }, refused.get(reason) ?? 0);
     return `${await scrapeFleet(global)}\n${await this.#registry.metrics()}`;
   }
 }

@@ -1,4 +1,5 @@
 import pino from 'pino';
+import type { Secret } from '@convoy/api/configuration/secret';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { makeIdentity, until } from '../../../api/test/unit/fleet/fleet-behaviour.js';
 import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
@@ -53,9 +54,11 @@ export interface TestMember {
 export class TestMembers {
   readonly #settings: RedisSettings;
   readonly #fleet: string;
+  readonly #fleetSecret: Secret | undefined;
   readonly #made: RedisFleet[] = [];
 
-  constructor(settings: RedisSettings, fleet: string) {
+  constructor(settings: RedisSettings, fleet: string, fleetSecret?: Secret) {
+    this.#fleetSecret = fleetSecret;
     this.#settings = settings;
     this.#fleet = fleet;
   }
@@ -64,6 +67,7 @@ export class TestMembers {
     const fleet = new RedisFleet({
       redis: this.#settings,
       fleet: this.#fleet,
+      fleetSecret: this.#fleetSecret,
       logger,
       timings: { ...shortTimings, ...timings },
     });

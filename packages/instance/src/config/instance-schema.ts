@@ -3,6 +3,7 @@ import { connectionStringProblem } from '../cluster/driver/connection-string.js'
 import { byteSizeSchema } from './byte-size.js';
 import { notifySchema } from '@convoy/api/configuration/notify-settings';
 import { Secret } from '@convoy/api/configuration/secret';
+import { fleetSecretSchema } from '@convoy/api/configuration/fleet-secret';
 import { tlsSchema } from '@convoy/api/configuration/tls-settings';
 
 /** Where an instance listens by default, as mongosync does. */
@@ -62,6 +63,7 @@ export const instanceSchema = z.strictObject({
     .optional(),
   allowUnauthenticated: z.boolean().default(false),
   tls: tlsSchema.optional(),
+  fleetSecret: fleetSecretSchema.optional(),
   syncUser: text.optional(),
   /** Credentials for the shards themselves, by cluster. */
   shards: z.strictObject({ cluster0: shardCredentials.optional(), cluster1: shardCredentials.optional() }).default({}),

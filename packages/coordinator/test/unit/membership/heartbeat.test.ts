@@ -5,6 +5,7 @@ import { idleReport } from '@convoy/api/fleet/idle-report';
 import { fleetTimingsDefault } from '../../../src/fleet/timings.js';
 import { Heartbeat } from '../../../src/membership/heartbeat.js';
 import type { RedisConnection } from '../../../src/redis/redis-connection.js';
+import { FleetSignature } from '../../../src/redis/signature.js';
 import { fleetKeys } from '../../../src/redis/keys.js';
 
 const minute_ms = 60_000;
@@ -23,13 +24,16 @@ beforeEach(() => {
       return Promise.resolve(1);
     },
   };
+  const clock = { now_ms: () => Date.now(), monotonic_ms: () => performance.now() };
+  const logger = pino({ level: 'silent' });
   heartbeat = new Heartbeat({
     connection: connection as unknown as RedisConnection,
     keys: fleetKeys('fleet', 'convoy'),
     identity,
     timings: fleetTimingsDefault,
-    clock: { now_ms: () => Date.now(), monotonic_ms: () => performance.now() },
-    logger: pino({ level: 'silent' }),
+    signature: new FleetSignature({ root: 'convoy', clock, logger }),
+    clock,
+    logger,
     onHeld: () => undefined,
     onRoster: () => undefined,
   });

@@ -1,0 +1,118 @@
+import { Queue } from 'bullmq';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Secret } from '@convoy/api/configuration/secret';
+import type { FleetCommand } from '@convoy/api/fleet/fleet';
+import { idleReport } from '@convoy/api/fleet/idle-report';
+import { FleetDirector } from '../../src/director/fleet-director.js';
+import { encodeReport } from '../../src/membership/report-message.js';
+import { fleetKeys } from '../../src/redis/keys.js';
+import { makeIdentity, shortTimings, silent, TestMembers, until, type TestMember } from './fleet-of-tests.js';
+import { fleetName, hasRedis, openRedis, withoutRedis, type TestRedis } from './redis-server.js';
+
+const fleetSecret = new Secret('0123456789abcdef0123456789abcdef');
+
+/** Somebody who can do everything in Redis, and does not know the secret. */
+describe.skipIf(!hasRedis)(hasRedis ? 'a signed fleet' : `a signed fleet ${withoutRedis}`, () => {
+  let redis: TestRedis;
+  let name: string;
+  let group: TestMembers;
+  let director: FleetDirector;
+  let member: TestMember;
+  const handled: FleetCommand[] = [];
+  beforeAll(async () => {
+    redis = await openRedis();
+  });
+  afterAll(() => redis.close());
+  beforeEach(async () => {
+    name = fleetName();
+    handled.length = 0;
+    group = new TestMembers(redis.settings, name, fleetSecret);
+    director = new FleetDirector({
+      redis: redis.settings,
+      fleet: name,
+      fleetSecret,
+      logger: silent,
+      timings: shortTimings,
+    });
+    await director.open();
+    member = await group.join('shard0');
+    member.fleet.serve((command) => {
+      handled.push(command);
+      return Promise.resolve({ success: true });
+    });
+    await until(director, 'the instance', () => director.snapshot().reports.size === 1);
+  });
+  afterEach(async () => {
+    await Promise.all([group.end(), director.close()]);
+  });
+
+  async function withQueue<Result>(use: (queue: Queue) => Promise<Result>): Promise<Result> {
+    const keys = fleetKeys(name, redis.settings.keyPrefix);
+    const connection = redis.client.duplicate();
+    const queue = new Queue(keys.queueName('shard0'), { connection, prefix: keys.queuePrefix });
+    try {
+      return await use(queue);
+    } finally {
+      await queue.close();
+      connection.disconnect();
+    }
+  }
+
+  /** Queues a job as BullMQ does, and waits for its return value. */
+  function inject(jobId: string, data: unknown): Promise<unknown> {
+    return withQueue(async (queue) => {
+      await queue.add('commit', data, { jobId });
+      const result = async (): Promise<unknown> => {
+        const job = await queue.getJob(jobId);
+        return job?.finishedOn === undefined ? undefined : ((job.returnvalue as unknown) ?? null);
+      };
+      await expect.poll(result, { timeout: 20_000 }).not.toBeUndefined();
+      return result();
+    });
+  }
+
+  it('takes commands of its coordinator', async () => {
+    expect(await director.command('commit', {}, 'own')).toMatchObject({ success: true });
+    expect(handled.map(({ commandId }) => commandId)).toEqual(['own']);
+  });
+
+  it('does not run a commit that somebody queues', async () => {
+    const data = { name: 'commit', body: {}, expiresAt_ms: Date.now() + 3_600_000 };
+    await inject('forged', data);
+    await inject('sealed', { sealed: `convoy1 ${Date.now()} ${'A'.repeat(43)} ${JSON.stringify(data)}` });
+    expect(handled).toEqual([]);
+  });
+
+  it('runs a command once, also when its job is queued again or under another id', async () => {
+    await director.command('commit', {}, 'once');
+    const data: unknown = await withQueue(async (queue) => {
+      const job = await queue.getJob('once');
+      const sent: unknown = job?.data;
+      await job?.remove();
+      return sent;
+    });
+    await inject('once', data);
+    await inject('again', data);
+    expect(handled.map(({ commandId }) => commandId)).toEqual(['once']);
+  });
+
+  it('does not believe a report that says all are ready', async () => {
+    const keys = fleetKeys(name, redis.settings.keyPrefix);
+    const honest = director.snapshot().reports.get('shard0')?.report;
+    const forged = { ...idleReport(makeIdentity('shard1')), ready: { canCommit: true, canWrite: true } };
+    const own = { ...idleReport(member.identity), ready: { canCommit: true, canWrite: true } };
+    const before = director.refusedMessages().get('unsigned') ?? 0;
+    for (const report of [forged, own]) {
+      const text = encodeReport(report, Date.now(), 1_000);
+      await redis.client.set(keys.report(report.identity.id), text);
+      await redis.client.zadd(keys.members, Date.now(), report.identity.id);
+      await redis.client.zadd(keys.news, Date.now(), report.identity.id);
+      await redis.client.publish(keys.reportsChannel, text);
+    }
+    const refused = (): number => (director.refusedMessages().get('unsigned') ?? 0) - before;
+    await expect.poll(refused, { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
+    expect([...director.snapshot().reports.keys()]).toEqual(['shard0']);
+    expect(director.snapshot().reports.get('shard0')?.report.ready).toEqual(honest?.ready);
+    expect(director.snapshot().redisWarnings).toEqual([expect.objectContaining({ name: 'messagesRefused' })]);
+  });
+});
