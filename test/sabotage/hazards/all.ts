@@ -7,6 +7,7 @@ import { definitionHazards } from './definitions.js';
 import { failureHazards } from './failures.js';
 import { keyHazards } from './keys.js';
 import { limitHazards } from './limits.js';
+import { messageHazards } from './messages.js';
 import { orderHazards } from './order.js';
 import { ownerHazards } from './owners.js';
 import { retryHazards } from './retries.js';
@@ -24,6 +25,7 @@ export const hazards: readonly Hazard[] = [
   ...failureHazards,
   ...keyHazards,
   ...limitHazards,
+  ...messageHazards,
   ...orderHazards,
   ...ownerHazards,
   ...retryHazards,

@@ -8,8 +8,8 @@ export const questionTopics = ['sourceListing', 'startCheck'] as const;
 export type QuestionTopic = (typeof questionTopics)[number];
 
 /**
- * A question that the leader answers while no migration is recorded. Answering only reads, so anybody who can write to
- * Redis may ask.
+ * A question that the leader answers while no migration is recorded. Answering only reads. Without a fleet's secret
+ * anybody who can write to Redis may ask.
  */
 export const startQuestionSchema = z.object({ id: z.string().max(100), request: startRequestSchema });
 

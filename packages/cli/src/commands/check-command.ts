@@ -8,7 +8,9 @@ import { addStartOptions, startBody, type StartOptions } from './start-options.j
 
 /** Settings of an instance that the checks use. */
 const { cluster0, cluster1, shards, syncUser, sourceAccess, readPreference, memoryBytesMax } = instanceSettings;
-const checkedSettings = { cluster0, cluster1, shards, syncUser, sourceAccess, readPreference, memoryBytesMax };
+const { redis, fleetSecret } = instanceSettings;
+const clusterSettings = { cluster0, cluster1, shards, syncUser, sourceAccess, readPreference, memoryBytesMax };
+const checkedSettings = { ...clusterSettings, redis, fleetSecret };
 
 /** Adds `convoy check`: checks whether a migration can start, without a running process. */
 export function addCheckCommand(program: Command): void {
@@ -19,8 +21,11 @@ export function addCheckCommand(program: Command): void {
       const { parseInstanceConfig } = await import('@convoy/instance/config/instance-config');
       const { preflight } = await import('@convoy/instance/lifecycle/commands/preflight');
       const config = parseInstanceConfig(sourcesOf(settingFlags(options, checkedSettings)));
-      const report = await preflight(config, parseStartRequest(startBody(options)), interruption());
+      const { redisFindings } = await import('./redis-findings.js');
+      const ofRedis = redisFindings(config);
+      const { canStart, items } = await preflight(config, parseStartRequest(startBody(options)), interruption());
+      const report = { canStart, items: [...items, ...ofRedis] };
       console.log(options.json ? JSON.stringify(report) : preflightLines(report).join('\n'));
-      if (!report.canStart) process.exitCode = exitCodes.failed;
+      if (!canStart) process.exitCode = exitCodes.failed;
     });
 }

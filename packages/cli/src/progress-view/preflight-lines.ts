@@ -1,4 +1,13 @@
-import type { CheckResult, PreflightItem, PreflightReport } from '@convoy/instance/preflight/report';
+import type { CheckResult, PreflightItem } from '@convoy/instance/preflight/report';
+
+/** A line of the report: a check of the clusters, or of settings that only the command line sees. */
+export type Finding = Omit<PreflightItem, 'check'> & { readonly check: string };
+
+/** What `convoy check` reports. */
+export interface CheckReport {
+  readonly canStart: boolean;
+  readonly items: readonly Finding[];
+}
 
 /** Word and sign of each result; the sign never stands alone. */
 const resultWords: Readonly<Record<CheckResult, string>> = {
@@ -11,7 +20,7 @@ const resultWords: Readonly<Record<CheckResult, string>> = {
 const resultWidth = Math.max(...Object.values(resultWords).map((word) => word.length));
 
 /** The report as text: one line per check, with the failed ones repeated at the end. */
-export function preflightLines({ canStart, items }: PreflightReport): string[] {
+export function preflightLines({ canStart, items }: CheckReport): string[] {
   const checkConcurrency = Math.max(...items.map(({ check }) => check.length));
   const failed = items.filter(({ result }) => result === 'failed');
   const closing = canStart
@@ -20,7 +29,7 @@ export function preflightLines({ canStart, items }: PreflightReport): string[] {
   return [...items.map((item) => line(item, checkConcurrency)), '', closing];
 }
 
-function line({ check, result, error, description }: PreflightItem, checkConcurrency: number): string {
+function line({ check, result, error, description }: Finding, checkConcurrency: number): string {
   const named = error === null ? description : `${error}: ${description}`;
   return `${resultWords[result].padEnd(resultWidth)}  ${check.padEnd(checkConcurrency)}  ${named}`;
 }

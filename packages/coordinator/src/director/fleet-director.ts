@@ -103,8 +103,8 @@ export class FleetDirector {
     this.#exposure = redisExposure(options.redis);
     logRedisExposure(options.redis, this.#logger);
     this.#details = new DetailsReader(this.#connection, keys, timings.redisCall_ms, this.#signature);
-    this.outbox = new RedisOutbox(this.#connection, keys, timings.redisCall_ms);
-    this.#questions = new StartQuestions(this.#connection, keys, timings.redisCall_ms);
+    this.outbox = new RedisOutbox(this.#connection, keys, timings.redisCall_ms, this.#signature);
+    this.#questions = new StartQuestions(this.#connection, keys, timings.redisCall_ms, this.#signature);
     const patient = this.#connections.patient();
     const common = { keys, signature: this.#signature, timings, clock: this.#clock, logger: this.#logger };
     this.#view = new FleetView({

@@ -104,7 +104,7 @@ export class RedisFleet implements Fleet {
       onVacant: () => this.#membership?.election.campaignSoon(),
     });
     this.#details = new DetailsPublisher(this.#connection, this.#keys, this.#timings, this.#signature);
-    this.#questions = new StartQuestions(this.#connection, this.#keys, this.#timings.redisCall_ms);
+    this.#questions = new StartQuestions(this.#connection, this.#keys, this.#timings.redisCall_ms, this.#signature);
     this.#wakes = new ThrottledPublisher(this.#connection, this.#keys.wakeChannel, this.#timings.publishGap_ms);
     this.#ddlWatermarks = new ThrottledPublisher(
       this.#connection,

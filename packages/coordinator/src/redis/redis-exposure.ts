@@ -8,9 +8,14 @@ function hostsOf({ topology }: RedisSettings): string[] {
   return (topology.kind === 'sentinel' ? topology.sentinels : topology.nodes).map(({ host }) => host);
 }
 
+/** Whether any of the addresses is on another host. */
+export function isBeyondLocalHost(settings: RedisSettings): boolean {
+  return !hostsOf(settings).every(isLoopbackHost);
+}
+
 /** The warning about a Redis beyond the local host without a password or TLS; none for others. */
 export function redisExposure(settings: RedisSettings): Warning[] {
-  if (hostsOf(settings).every(isLoopbackHost)) return [];
+  if (!isBeyondLocalHost(settings)) return [];
   const missing = [
     ...(settings.password === undefined ? ['a password'] : []),
     ...(settings.tls === undefined ? ['TLS'] : []),

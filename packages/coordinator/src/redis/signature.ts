@@ -15,7 +15,8 @@ const LOG_INTERVAL_MS = 60_000;
 const WARNS_FOR_MS = 10 * 60_000;
 
 /** What a message is. A signature of one kind is none of another. */
-export type MessageKind = 'command' | 'result' | 'member' | 'left' | 'details' | 'wake' | 'ddlWatermark';
+export type MessageKind =
+  'command' | 'result' | 'member' | 'left' | 'details' | 'question' | 'delivery' | 'wake' | 'ddlWatermark';
 
 /** Why a message is refused. */
 export const refusalReasons = ['unsigned', 'wrongSignature', 'outdated'] as const;

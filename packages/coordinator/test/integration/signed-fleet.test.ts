@@ -3,8 +3,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Secret } from '@convoy/api/configuration/secret';
 import type { FleetCommand } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
+import { startRequestSchema } from '@convoy/api/contract/start-request';
 import { FleetDirector } from '../../src/director/fleet-director.js';
 import { encodeReport } from '../../src/membership/report-message.js';
+import { deliveryKey, type Delivery } from '../../src/notifications/outbox.js';
+import { testNotification } from '../../src/notifications/notification.js';
 import { fleetKeys } from '../../src/redis/keys.js';
 import { makeIdentity, shortTimings, silent, TestMembers, until, type TestMember } from './fleet-of-tests.js';
 import { fleetName, hasRedis, openRedis, withoutRedis, type TestRedis } from './redis-server.js';
@@ -94,6 +97,36 @@ describe.skipIf(!hasRedis)(hasRedis ? 'a signed fleet' : `a signed fleet ${witho
     await inject('once', data);
     await inject('again', data);
     expect(handled.map(({ commandId }) => commandId)).toEqual(['once']);
+  });
+
+  it('neither sends nor keeps a notification that somebody puts into the outbox', async () => {
+    const settings = { lag: { raise_seconds: 300, clear_seconds: 60 }, oplog: { raise_seconds: 1, clear_seconds: 2 } };
+    const deliveryOf = (id: string): Delivery => ({
+      receiver: 'pager',
+      notification: testNotification({ fleet: name, settings }, id, Date.now()),
+      attempts: 0,
+      due_ms: Date.now(),
+    });
+    const { deliveries } = fleetKeys(name, redis.settings.keyPrefix);
+    const own = deliveryOf('own');
+    await director.outbox.record({ event: 'ready', status: 'raised' }, [own]);
+    const sealed = (await redis.client.hget(deliveries, deliveryKey(own))) ?? '';
+    await redis.client.hset(deliveries, {
+      [deliveryKey(deliveryOf('forged'))]: JSON.stringify(deliveryOf('forged')),
+      [deliveryKey(deliveryOf('moved'))]: sealed,
+    });
+    expect(await director.outbox.waiting()).toEqual([own]);
+    expect(await redis.client.hkeys(deliveries)).toEqual([deliveryKey(own)]);
+  });
+
+  it('answers no question that somebody else asks', async () => {
+    const topic = 'sourceListing';
+    const request = startRequestSchema.parse({ source: 'cluster0', destination: 'cluster1' });
+    await director.ask(topic, { id: 'own', request });
+    expect(await member.fleet.question(topic)).toMatchObject({ id: 'own' });
+    const forged = JSON.stringify({ id: 'forged', request });
+    await redis.client.set(fleetKeys(name, redis.settings.keyPrefix).question(topic), forged);
+    expect(await member.fleet.question(topic)).toBeNull();
   });
 
   it('does not believe a report that says all are ready', async () => {
