@@ -80,6 +80,10 @@ test(
     expect(free).toMatchObject({ code: 0, stderr: '' });
     expect(free.stdout).toContain(`2 shards: ${clusters.source.shardIds.join(', ')}`);
     expect(free.stdout).toContain('A migration can start');
+    const exposed = await convoy('check', '--redis', 'redis://redis.example', '--no-verification', ...settings);
+    expect(exposed).toMatchObject({ code: 0, stderr: '' });
+    expect(exposed.stdout).toMatch(/! warning +redis +Redis is used without a password and TLS/);
+    expect(exposed.stdout).toMatch(/! warning +fleetSecret +Messages in Redis are not signed/);
     const refused = await convoy('check', '--json', '--memory-bytes-max', '64MB', ...settings);
     expect(refused.code).toBe(1);
     expect(JSON.parse(refused.stdout)).toMatchObject({
