@@ -5,11 +5,13 @@ import type { FleetDirector } from '@convoy/coordinator/director/fleet-director'
 type Listing = PublishedDetails['sourceListing'];
 type Report = NonNullable<PublishedDetails['startCheck']['report']>;
 
-/** A sharded source before a start. */
-export function stagedListing(): Pick<Listing, 'clusters' | 'rows' | 'unlisted'> {
+/** A source before a start. */
+export function stagedListing(
+  kind: 'sharded' | 'replicaSet' = 'sharded',
+): Pick<Listing, 'clusters' | 'rows' | 'unlisted'> {
   return {
     clusters: {
-      source: { name: 'cluster0', kind: 'sharded', shards: 3, version: '7.0.5', blocksWrites: true },
+      source: { name: 'cluster0', kind, shards: kind === 'sharded' ? 3 : 1, version: '7.0.5', blocksWrites: true },
       destination: { name: 'cluster1', kind: 'sharded', shards: 4, version: '7.0.5', blocksWrites: true },
     },
     rows: Array.from({ length: 214 }, (_, at) => ({

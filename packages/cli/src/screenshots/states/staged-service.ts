@@ -57,7 +57,7 @@ function directorOf(staged: StagedState): FleetDirector {
     mismatches: () => [],
     ask: (topic: QuestionTopic, { id, request }: StartQuestion) => {
       const common = { questionId: id, at_ms: Date.now(), failure: null };
-      if (topic === 'sourceListing') details.sourceListing = { ...common, ...stagedListing() };
+      if (topic === 'sourceListing') details.sourceListing = { ...common, ...stagedListing(staged.source) };
       else details.startCheck = { ...common, report: stagedReport(request.verification.enabled) };
       return Promise.resolve();
     },

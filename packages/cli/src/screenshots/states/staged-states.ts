@@ -9,6 +9,8 @@ export interface StagedState {
   /** For the picture's file. */
   readonly name: string;
   readonly reports: readonly InstanceReport[];
+  /** A sharded cluster unless given. */
+  readonly source?: 'replicaSet';
   /** What else the page meets. */
   readonly meets?: 'silence' | 'lostService' | 'viewToken' | 'noToken';
   /** The button to press before the picture is taken. */
@@ -64,6 +66,7 @@ export function stagedStates(): readonly StagedState[] {
     { name: 'initializing', reports: shards.map((id) => idleReport(identity(id), { state: 'INITIALIZING' })) },
     { name: 'idle', reports: idle },
     { name: 'idle-picking', reports: idle, presses: '#start [data-field="picked"]' },
+    { name: 'idle-shard-keys', reports: idle.slice(0, 1), source: 'replicaSet' },
     { name: 'preparing', reports: fleetIn(preparing) },
     { name: 'start-waits', reports: fleetIn({ ...preparing, waitingFor: [startWaits] }).slice(0, -1) },
     { name: 'copying', reports: copying },

@@ -1,14 +1,12 @@
 import type { CheckReply, SourceReply } from '@convoy/api/contract/start-guide';
 import { byId, field, make, setList, setText } from '../page/dom.js';
 import { ApiFailure, type FleetApi } from '../page/fleet-api.js';
-import { startView, type StartView, type SwitchView } from '../views/start-options.js';
+import { shardKeyNamespaces, startView, type StartView, type SwitchView } from '../views/start-options.js';
 import { showFindings } from './findings.js';
 import { SourcePicker } from './source-picker.js';
 
 /** Time without a change before the options are checked. */
 const settle_ms = 600;
-/** Maximum collections to ask shard keys for; the largest come first. */
-const shardKeysMax = 50;
 const switches = ['indexes', 'verification', 'writeBlocking', 'reversible'] as const;
 
 /** The guided start: what to migrate, how, and whether both clusters are ready for it. */
@@ -105,9 +103,8 @@ export class StartCard {
     setText(field(this.#card, `${name}Reason`), reason ?? '');
   }
 
-  #showShardKeys({ rows }: SourceReply): void {
-    const named = rows.slice(0, shardKeysMax).map((row) => `${row.database}.${row.collection}`);
-    setList(field(this.#card, 'keys'), named, {
+  #showShardKeys(source: SourceReply): void {
+    setList(field(this.#card, 'keys'), shardKeyNamespaces(source), {
       key: (namespace) => namespace,
       create: (namespace) => {
         const input = make('input', { autocomplete: 'off', placeholder: 'not sharded' });

@@ -1,6 +1,6 @@
 import { byId, field, make, setAttribute, setList, setText } from '../page/dom.js';
 import type { FleetMessage } from '../message.js';
-import { stateView, type StateView, type StepView } from '../views/state-view.js';
+import { stateView, type StateView, type StatView, type StepView } from '../views/state-view.js';
 import { toneSigns } from '../views/tone.js';
 
 const stepSigns: Readonly<Record<StepView['status'], string>> = { done: '✓', now: '▶', next: '·', failed: '✕' };
@@ -40,12 +40,9 @@ export function showState(message: FleetMessage): StateView {
   });
   setList(field(card, 'stats'), view.stats, {
     key: ({ label }) => label,
-    create: ({ label }) => make('div', {}, make('dt', {}, label), make('dd', {}), make('dd', { class: 'note' })),
-    update: (element, { value, note = '' }) => {
-      const [, number, beside] = element.children;
-      if (number) setText(number, value);
-      if (beside) setText(beside, note);
-    },
+    create: ({ label }) =>
+      make('div', {}, make('dt', {}, label), make('dd', {}, make('span', {}), ' ', make('span', { class: 'note' }))),
+    update: showStat,
   });
   return view;
 }
@@ -70,4 +67,12 @@ function showStep(element: HTMLElement, { name, status }: StepView): void {
   if (sign) setText(sign, stepSigns[status]);
   if (label) setText(label, name);
   if (word) setText(word, `, ${stepWords[status]}`);
+}
+
+function showStat(element: HTMLElement, { value, note = '' }: StatView): void {
+  const [number, beside] = element.lastElementChild?.children ?? [];
+  if (number) setText(number, value);
+  if (!(beside instanceof HTMLElement)) return;
+  setText(beside, note);
+  beside.hidden = note === '';
 }

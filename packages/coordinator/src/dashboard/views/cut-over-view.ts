@@ -144,8 +144,8 @@ function checksOf({ instances, expectedIds, progress, isConnected }: FleetMessag
       detail: rereads === 0 ? 'none' : `${countText(rereads)}, finished by the commit`,
     },
     verifierCheck(progress),
-    ...(progress.canCommit || progress.state === 'COMMITTING' ? [writesCheck(progress)] : []),
     check('All instances ready', wanted > 0 && ready === wanted, `${ready} of ${wanted}`),
+    ...(progress.canCommit || progress.state === 'COMMITTING' ? [writesCheck(progress)] : []),
     ...blockerGroups(progress.commitBlockers).map(({ instances: names, description }) =>
       check(`Commit waits for ${namesText(names)}`, false, description),
     ),
@@ -172,7 +172,7 @@ function writesCheck({ state, sourceWrites }: FleetMessage['progress']): CheckVi
 /** The confirmation of a commit says whether anybody still writes. */
 function withWrites(action: ActionView, { progress }: FleetMessage): ActionView {
   if (action.name !== 'commit') return action;
-  return { ...action, consequence: `${sourceWritesText(progress)} ${action.consequence}` };
+  return { ...action, consequence: `${sourceWritesText(progress)}\n${action.consequence}` };
 }
 
 function generalRefusal({ isConnected, instances }: FleetMessage, mayCommand: boolean, isLive: boolean): string | null {

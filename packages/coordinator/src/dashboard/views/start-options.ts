@@ -99,6 +99,14 @@ function shardingOf({ shardKeys, createsSupportingIndexes }: StartChoices): Star
   return { ...(createsSupportingIndexes ? { createSupportingIndexes: true } : {}), shardingEntries };
 }
 
+/** Maximum collections to ask shard keys for. */
+const shardKeysMax = 50;
+
+/** The collections to ask shard keys for: the largest, which come first. */
+export function shardKeyNamespaces({ rows }: Pick<SourceReply, 'rows'>): string[] {
+  return rows.slice(0, shardKeysMax).map(({ database, collection }) => `${database}.${collection}`);
+}
+
 /** A shard key written as field names with commas between them; `: hashed` after a name makes it hashed. */
 export function shardKeyOf(text: string): Record<string, 1 | 'hashed'>[] {
   return text

@@ -163,10 +163,7 @@ function statsOf({ progress, instances, now_ms }: FleetMessage): StateView['stat
   const copy = progress.collectionCopy;
   const isSizeKnown = copy !== null && copy.estimatedTotalBytes > unknownSize_bytes;
   return [
-    {
-      label: 'Copied',
-      value: !isSizeKnown ? '–' : `${bytesText(copy.estimatedCopiedBytes)} of ${bytesText(copy.estimatedTotalBytes)}`,
-    },
+    { label: 'Copied', ...(isSizeKnown ? copiedOf(copy) : { value: '–' }) },
     {
       label: 'Documents',
       value: countText(documents.length === 0 || !isSizeKnown ? null : documents.reduce((sum, one) => sum + one, 0)),
@@ -190,4 +187,11 @@ function startedOf(progress: FleetMessage['progress'], now_ms: number): Pick<Sta
   const { startedAt } = progress;
   if (startedAt === null) return { value: '–' };
   return { value: dateTimeText(Date.parse(startedAt)), note: elapsedText(progress, now_ms) };
+}
+
+function copiedOf(copy: {
+  estimatedCopiedBytes: number;
+  estimatedTotalBytes: number;
+}): Pick<StatView, 'value' | 'note'> {
+  return { value: bytesText(copy.estimatedCopiedBytes), note: `of ${bytesText(copy.estimatedTotalBytes)}` };
 }

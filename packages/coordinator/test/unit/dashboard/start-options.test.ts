@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { SourceReply } from '@convoy/api/contract/start-guide';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import { databasesOf, shardKeyOf, startView, type StartChoices } from '../../../src/dashboard/views/start-options.js';
+import {
+  databasesOf,
+  shardKeyNamespaces,
+  shardKeyOf,
+  startView,
+  type StartChoices,
+} from '../../../src/dashboard/views/start-options.js';
 
 const sharded = { name: 'cluster0', kind: 'sharded' as const, shards: 2, version: '7.0.5', blocksWrites: true };
 const equal = { source: sharded, destination: { ...sharded, name: 'cluster1' } };
@@ -86,6 +92,23 @@ describe('options of a start', () => {
       },
     ]);
     expect(shardKeyOf(' , ')).toEqual([]);
+  });
+
+  test('shard keys are asked for the 50 largest collections, and only where the source has none', () => {
+    const rows = Array.from({ length: 51 }, (_, at) => ({
+      database: 'shop',
+      collection: `orders.${at}`,
+      totalBytes: 100 - at,
+      documents: 1,
+    }));
+    const named = shardKeyNamespaces({ rows });
+    expect([named[0], named.length]).toEqual(['shop.orders.0', 50]);
+    expect(shardKeyNamespaces({ rows: [] })).toEqual([]);
+    expect([startView(usual, equal), startView(usual, null)].map(({ needsShardKeys }) => needsShardKeys)).toEqual([
+      false,
+      false,
+    ]);
+    expect(startView({ ...usual, shardKeys: new Map([['a.b', 'x']]) }, equal).body).not.toHaveProperty('sharding');
   });
 
   test('databases come with their sizes, the largest first', () => {
