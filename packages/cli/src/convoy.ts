@@ -20,6 +20,12 @@ const silentErrors: readonly ErrorName[] = [
 // Node.js would print an uncaught error with all its fields, even document values.
 process.on('uncaughtException', (error) => void report(error).then((code) => process.exit(code)));
 
+// A pipe whose reader has ended, such as `head`, is no failure worth a message.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(exitCodes.interrupted);
+  throw error;
+});
+
 try {
   await convoyCommand().parseAsync();
 } catch (error) {

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { ConvoyError } from '../errors/convoy-error.js';
 import { fleetProgressSchema } from '../contract/fleet-progress.js';
 import type { FleetProgress } from '../contract/fleet-progress.js';
@@ -6,9 +7,10 @@ import { progressSchema } from '../contract/progress.js';
 import { successReplySchema } from '../contract/reply.js';
 import type { ProgressReply, SuccessReply } from '../contract/reply.js';
 import type { StartRequestBody } from '../contract/start-request.js';
-import { LOGS_PATH, PROGRESS_PATH, REPORT_PATH, commandPath } from '../http/operations.js';
+import { LOGS_PATH, NAMESPACES_PATH, PROGRESS_PATH, REPORT_PATH, commandPath } from '../http/operations.js';
 import { type FleetLogRecord, logsReplySchema } from '../contract/log-record.js';
 import { type MigrationReport, reportReplySchema } from '../contract/migration-report.js';
+import { namespacesReplySchema } from '../contract/watching.js';
 import { exchangeJson, type ClientTrust } from './exchange-json.js';
 import { failureOf, progressReplySchema, readReply } from './read-reply.js';
 
@@ -33,6 +35,9 @@ export interface CallOptions {
   /** Aborts the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
+
+/** One page of the progress per collection. */
+export type NamespacesPage = z.infer<typeof namespacesReplySchema>;
 
 /**
  * Client of an instance's or a coordinator's API.
@@ -96,6 +101,12 @@ export class ContractClient {
   /** The last warnings and errors of all processes, oldest first; only coordinators serve them. */
   async logs(call?: CallOptions): Promise<FleetLogRecord[]> {
     return (await this.#call('GET', LOGS_PATH, undefined, logsReplySchema, call)).logs;
+  }
+
+  /** Collections of the migration, at most 200; only coordinators serve them. */
+  namespaces(query: Readonly<Record<string, string>>, call?: CallOptions): Promise<NamespacesPage> {
+    const path = `${NAMESPACES_PATH}?${new URLSearchParams(query).toString()}`;
+    return this.#call('GET', path, undefined, namespacesReplySchema, call);
   }
 
   #command(command: CommandName, body: unknown, call: CallOptions | undefined): Promise<SuccessReply> {

@@ -30,6 +30,8 @@ export const EVENTS_PATH = '/api/v1/events';
 export const REPORT_PATH = '/api/v1/report';
 /** Path of the last warnings and errors of all processes, on a coordinator. */
 export const LOGS_PATH = '/api/v1/logs';
+/** Path of the progress per collection, which only coordinators serve. */
+export const NAMESPACES_PATH = '/api/v1/namespaces';
 /** Path of the report as one HTML file, on a coordinator. */
 export const REPORT_PAGE_PATH = '/api/v1/report.html';
 

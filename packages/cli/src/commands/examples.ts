@@ -20,7 +20,11 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   resume: ['convoy resume'],
   commit: ['convoy commit --wait 600'],
   reverse: ['convoy reverse --wait'],
-  progress: ['convoy progress', 'convoy progress --json --token-file /run/secrets/token'],
+  progress: [
+    'convoy progress',
+    'convoy progress --collections --sort percent --search shop.',
+    'convoy progress --json --token-file /run/secrets/token',
+  ],
   watch: ['convoy watch --url http://coordinator.example:27180'],
   logs: ['convoy logs', 'convoy logs --follow --json'],
   notify: ['convoy notify --config coordinator.yaml'],

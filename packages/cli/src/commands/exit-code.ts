@@ -12,7 +12,7 @@ export const exitCodes = {
   unreachable: 3,
   /** The condition of `--wait` was not met in time, and the migration continues; or a probe timed out. */
   notInTime: 4,
-  /** Ended by Ctrl-C or SIGTERM. */
+  /** Ended by Ctrl-C, SIGTERM, or because the reader of its output has ended. */
   interrupted: 130,
 } as const;
 

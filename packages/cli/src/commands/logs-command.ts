@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ContractClient } from '@convoy/api/client/contract-client';
 import type { FleetLogRecord } from '@convoy/api/contract/log-record';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { logLine } from '@convoy/coordinator/dashboard/views/log-view';
 import type { Command } from 'commander';
 import { interruption } from './interruption.js';
-import { clientOf, serviceCommand, type ServiceOptions } from './service.js';
+import { clientOf, fromCoordinator, serviceCommand, type ServiceOptions } from './service.js';
 
 /** Interval of questions for new records. */
 const follow_ms = 1_000;
@@ -26,7 +25,7 @@ export function addLogsCommand(program: Command): void {
       const print = (records: readonly FleetLogRecord[]): void => {
         for (const record of records) console.log(text(record));
       };
-      const first = await readLogs(client, options.url);
+      const first = await fromCoordinator(options.url, 'logs', client.logs());
       print(first);
       if (options.follow) await followLogs(client, first, print);
       else if (first.length === 0 && !options.json) console.log('No warnings or errors.');
@@ -47,17 +46,5 @@ async function followLogs(
     if (records === null) continue;
     print(records.filter(({ id }) => !known.has(id)));
     known = new Set(records.map(({ id }) => id));
-  }
-}
-
-async function readLogs(client: ContractClient, url: string): Promise<FleetLogRecord[]> {
-  try {
-    return await client.logs();
-  } catch (error) {
-    if (!(error instanceof ConvoyError && error.error === 'unknownPath')) throw error;
-    throw new ConvoyError(
-      'unknownPath',
-      `${url} has no logs, since only coordinators serve them. Set the coordinator's address.`,
-    );
   }
 }

@@ -1,9 +1,7 @@
 import { writeFileSync } from 'node:fs';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { MigrationReport } from '@convoy/api/contract/migration-report';
 import { reportPage } from '@convoy/coordinator/report/report-page';
 import type { Command } from 'commander';
-import { clientOf, serviceCommand, type ServiceOptions } from './service.js';
+import { clientOf, fromCoordinator, serviceCommand, type ServiceOptions } from './service.js';
 
 interface ReportOptions extends ServiceOptions {
   output: string;
@@ -16,7 +14,7 @@ export function addReportCommand(program: Command): void {
     .option('--output <file>', 'HTML file to write', 'convoy-report.html')
     .option('--json', 'print JSON instead')
     .action(async (options: ReportOptions) => {
-      const report = await readReport(options);
+      const report = await fromCoordinator(options.url, 'report', clientOf(options).report());
       if (options.json) {
         console.log(JSON.stringify(report, null, 2));
         return;
@@ -24,16 +22,4 @@ export function addReportCommand(program: Command): void {
       writeFileSync(options.output, reportPage(report));
       console.log(`${report.verdict.text}\nThe report is in ${options.output}.`);
     });
-}
-
-async function readReport(options: ServiceOptions): Promise<MigrationReport> {
-  try {
-    return await clientOf(options).report();
-  } catch (error) {
-    if (!(error instanceof ConvoyError && error.error === 'unknownPath')) throw error;
-    throw new ConvoyError(
-      'unknownPath',
-      `${options.url} has no report, since only coordinators serve it. Set the coordinator's address.`,
-    );
-  }
 }

@@ -1,25 +1,15 @@
 import type { Command } from 'commander';
-import { nextStep } from '@convoy/api/contract/next-step';
 import { JsonLinesView } from '../progress-view/json-lines-view.js';
-import { progressBlock } from '../progress-view/progress-lines.js';
 import { waitingLines } from '../progress-view/waiting-lines.js';
-import { clientOf, readProgress, serviceCommand, type ServiceOptions } from './service.js';
+import { addProgressCommand } from './progress-command.js';
+import { clientOf, serviceCommand, type ServiceOptions } from './service.js';
 import { addJson, type JsonOption } from './json-output.js';
 import { type Acceptance, addWait, endAccepted, watchUntil, type WaitOptions } from './wait.js';
 
 /** Adds the commands that control and watch a running migration. */
 export function addServiceCommands(program: Command): void {
   for (const simple of simpleCommands) addSimple(program, simple);
-  addJson(serviceCommand(program, 'progress', 'print the progress once')).action(
-    async (options: ServiceOptions & JsonOption) => {
-      const progress = await readProgress(clientOf(options));
-      console.log(
-        options.json
-          ? JSON.stringify(progress)
-          : [...progressBlock(progress), `Next: ${nextStep(progress)}`].join('\n'),
-      );
-    },
-  );
+  addProgressCommand(program);
   addJson(
     serviceCommand(program, 'watch', 'show the progress until the migration is committed'),
     'print each changed progress as a line of JSON',

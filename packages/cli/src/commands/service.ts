@@ -83,6 +83,21 @@ function readPem(path: string, flag: string): string {
   }
 }
 
+/**
+ * What only coordinators serve.
+ * @param what its name in a sentence, such as `logs`
+ * @throws ConvoyError `unknownPath`, which asks for the coordinator's address, when an instance answers
+ */
+export async function fromCoordinator<Reply>(url: string, what: string, reply: Promise<Reply>): Promise<Reply> {
+  try {
+    return await reply;
+  } catch (error) {
+    if (!(error instanceof ConvoyError && error.error === 'unknownPath')) throw error;
+    const description = `${url} has no ${what}: only coordinators serve that. Set the coordinator's address.`;
+    throw new ConvoyError('unknownPath', description, { cause: error });
+  }
+}
+
 /** Progress of the fleet from a coordinator, or the contract's fields from an instance. */
 export async function readProgress(client: ContractClient, signal?: AbortSignal): Promise<ShownProgress> {
   const call = signal === undefined ? {} : { signal };

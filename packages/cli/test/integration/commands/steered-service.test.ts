@@ -1,8 +1,12 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { idleProgress, type Progress } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { createHttpApp } from '@convoy/api/http/http-app';
+import { convoyProgram } from '@convoy/cli/environment/fleet/convoy-program';
 import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { RecordingService } from '../../../../api/test/unit/http/recording-service.js';
@@ -125,6 +129,44 @@ test('progress is text or JSON', async () => {
   const text = await runConvoy('progress', '--url', url);
   expect(text.stdout).toMatch(/^RUNNING · collection copy\n\[#+-+\] 25\.0 % .*\nNext: /);
   expect(JSON.parse((await runConvoy('progress', '--json', '--url', url)).stdout)).toEqual(running);
+});
+
+test('the collections of a lone instance need a coordinator, by name', async () => {
+  expect(await runConvoy('progress', '--collections', '--url', url)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('only coordinators serve that') as string,
+  });
+  expect((await runConvoy('progress', '--collections', '--sort', 'colour', '--url', url)).code).toBe(2);
+});
+
+/** Runs `convoy watch` until its first output, then `act`. */
+async function watchAnd(act: (child: ChildProcessByStdio<null, Readable, Readable>) => void) {
+  const args = [convoyProgram, 'watch', '--url', url];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const exited = once(child, 'exit');
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const [first] = (await once(child.stdout, 'data')) as [Buffer];
+  act(child);
+  const [code] = (await exited) as [number | null];
+  return { code, stdout: first.toString(), stderr };
+}
+
+test('Ctrl-C ends watch with exit code 130, and says that the migration continues', async () => {
+  service.report = running;
+  const ended = await watchAnd((child) => child.kill('SIGINT'));
+  expect(ended).toMatchObject({ code: 130, stderr: expect.stringContaining('The migration continues') as string });
+  // The cursor is never hidden, so that no end can leave it so.
+  expect(ended.stdout).not.toContain('\u001b[?25l');
+});
+
+test('a reader that ends, such as head, ends watch without a message', async () => {
+  service.report = running;
+  const ended = await watchAnd((child) => {
+    child.stdout.destroy();
+    service.report = { ...running, lagTimeSeconds: 1 };
+  });
+  expect(ended).toMatchObject({ code: 130, stderr: '' });
 });
 
 test('--json prints replies, and the progress that --wait has waited for', async () => {

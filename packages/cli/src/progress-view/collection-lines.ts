@@ -1,0 +1,30 @@
+import type { NamespacesPage } from '@convoy/api/client/contract-client';
+import { bytesText, countText, percentText } from '@convoy/coordinator/dashboard/views/quantity';
+
+const columns = ['collection', 'copied', 'of', 'part', 'documents'] as const;
+
+/** The progress per collection as a table: one line each, and how many are not shown. */
+export function collectionLines({ total, matching, rows }: NamespacesPage): string[] {
+  if (total === 0) return ['No collections yet.'];
+  if (rows.length === 0) return [`None of ${countText(total)} collections matches.`];
+  const cells = rows.map(({ namespace, copiedBytes, totalBytes, copiedDocuments, partitions }) => [
+    namespace,
+    bytesText(copiedBytes),
+    bytesText(totalBytes),
+    partText(copiedBytes, totalBytes, partitions.waiting + partitions.starting + partitions.copying === 0),
+    countText(copiedDocuments),
+  ]);
+  const table = [[...columns], ...cells];
+  const widths = columns.map((_name, index) => Math.max(...table.map((row) => row[index]?.length ?? 0)));
+  const lines = table.map((row) =>
+    row
+      .map((cell, index) => (index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0)))
+      .join('  '),
+  );
+  return [...lines, `${countText(rows.length)} of ${countText(matching)} shown, ${countText(total)} in total.`];
+}
+
+function partText(copiedBytes: number, totalBytes: number, isDone: boolean): string {
+  if (isDone) return 'copied';
+  return percentText(totalBytes === 0 ? null : Math.min(99.9, (100 * copiedBytes) / totalBytes));
+}
