@@ -174,4 +174,70 @@ export const ownerHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 94,
+    hazard:
+      'An instance that was away takes a recorded command of the fleet later: with other options than the rest, or a ' +
+      'pause after its operator has resumed it',
+    handling:
+      'It starts with the options of the record. Commands have numbers: it takes only the later one of pause and ' +
+      'resume, and none that is below the last one that it has taken.',
+    sabotages: [
+      {
+        takesOut: 'the recorded options of a late start',
+        file: instance('lifecycle/commands/missed-commands.ts'),
+        symbol: 'take',
+        find: 'service.start(options, id)',
+        replace: "service.start({ ...options, buildIndexes: 'never' }, id)",
+        tests: [
+          instanceTest(
+            'lifecycle/commands/missed-commands.test.ts',
+            'takes it with the recorded options and the recorded id',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the number of the last command that a task has taken',
+        file: instance('store/fleet-commands.ts'),
+        symbol: 'missedPause',
+        find: '(task.followed ?? 0) >= last.number || ',
+        replace: '',
+        tests: [instanceTest('store/fleet-commands.test.ts', '%s')],
+      },
+      {
+        takesOut: 'the order of pause and resume',
+        file: instance('store/fleet-commands.ts'),
+        symbol: 'missedPause',
+        find: '(pause?.number ?? 0) > (resume?.number ?? 0)',
+        replace: '(pause?.number ?? 0) > 0',
+        tests: [instanceTest('store/fleet-commands.test.ts', '%s')],
+      },
+    ],
+  },
+  {
+    number: 96,
+    hazard:
+      'A connection string leads to a shard, a config server or another replica set: Convoy takes a part of a ' +
+      'cluster, or another one, for the whole',
+    handling:
+      'A replica set that belongs to a sharded cluster is refused by name, and so is one that `replicaSet` does not ' +
+      'name.',
+    sabotages: [
+      ['the refusal of a config server', 'if (kind.isConfigServer) return', "if (name === '') return"],
+      ['the refusal of a shard', 'if (shard !== null) return', "if (shard !== null && name === '') return"],
+      ['the refusal of another replica set', 'wanted === null || wanted === kind.setName', "wanted !== ''"],
+    ].map(([takesOut = '', find = '', replace = '']) => ({
+      takesOut,
+      file: instance('cluster/open-cluster.ts'),
+      symbol: 'requireReplicaSet',
+      find,
+      replace,
+      tests: [
+        {
+          file: 'packages/cli/test/integration/connection/mistakes.test.ts',
+          title: 'is explained by the client: $name',
+        },
+      ],
+    })),
+  },
 ];

@@ -199,9 +199,9 @@ export const retryHazards: readonly Hazard[] = [
       {
         takesOut: 'the look at both versions before a commit',
         file: instance('lifecycle/commands/upgraded-source.ts'),
-        symbol: 'refuseUpgradedSource',
-        find: 'if (destination !== home || !from || !to || !isOlder(to.version, from.version)) return;',
-        replace: 'if (destination !== home || !from || !to || !isOlder(from.version, [0, 0, 0])) return;',
+        symbol: 'versionRefusal',
+        find: 'if (destination !== home || !from || !to || !isOlder(to.version, from.version)) return null;',
+        replace: 'if (destination !== home || !from || !to || !isOlder(from.version, [0, 0, 0])) return null;',
         tests: [
           integrationTest(
             'releases/rolling-upgrade.test.ts',
@@ -212,13 +212,30 @@ export const retryHazards: readonly Hazard[] = [
       {
         takesOut: 'the look at a version that was lowered',
         file: instance('lifecycle/commands/upgraded-source.ts'),
-        symbol: 'refuseUpgradedSource',
-        find: 'if (to && isOlder(to.version, destination.version)) {',
-        replace: 'if (to && isOlder(to.version, [0, 0, 0])) {',
+        symbol: 'versionRefusal',
+        find: 'if (to && isOlder(to.version, destination.version))',
+        replace: 'if (to && isOlder(to.version, [0, 0, 0]))',
         tests: [
           integrationTest(
             'releases/rolling-upgrade.test.ts',
             'a commit is refused by name after the destination lowered its feature compatibility version',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the blocker of a commit that would be refused',
+        file: instance('lifecycle/progress/commit-offer.ts'),
+        symbol: 'missingHere',
+        find: 'return refusal === null ? missing',
+        replace: 'return refusal !== undefined ? missing',
+        tests: [
+          instanceTest(
+            'lifecycle/progress/commit-offer.test.ts',
+            'is refused at once by its name when the versions of the clusters no longer fit',
+          ),
+          integrationTest(
+            'releases/rolling-upgrade.test.ts',
+            'a commit is not offered while the destination has a lower feature compatibility version than before',
           ),
         ],
       },

@@ -153,7 +153,7 @@ export class SyncInstance implements ContractService {
     return this.#command({ name: 'commit', commandId }, async (signal) => {
       const run = this.#running();
       await this.#reporter.offer.untilItStands(run, signal);
-      if (!(await run.isCommitRequested(signal))) await refuseUpgradedSource(this.runtime, run.deps, signal);
+      if (!(await run.isCommitRequested(signal))) await refuseUpgradedSource(this.runtime.clock, run.deps, signal);
       await run.requestCommit();
     });
   }

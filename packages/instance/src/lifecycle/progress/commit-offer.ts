@@ -34,11 +34,15 @@ export class CommitOffer {
   /** Since when something missing has prevented an offer; null while it is offered, or the copy is not done. */
   #unofferedSince_ms: number | null = null;
 
-  /** @param id the own instance */
+  /**
+   * @param id the own instance
+   * @param versionRefusal why a commit would be refused for the clusters' versions, as last seen; null if it would not
+   */
   constructor(
     private readonly id: string,
     private readonly fleet: Pick<Fleet, 'reports'>,
     private readonly clock: Clock,
+    private readonly versionRefusal: () => string | null = () => null,
   ) {}
 
   /** Whether the own tasks are ready. */
@@ -77,16 +81,18 @@ export class CommitOffer {
   /**
    * Resolves when a commit may be taken: it is offered, or another instance has taken it. Waits for an offer that stood
    * a moment ago, since progress has promised it: the report of a paused or disconnected peer may come late.
-   * @throws ConvoyError `cannotCommit`, which names what is missing
+   * @throws ConvoyError `cannotCommit`, which names what is missing; `unsupportedServerVersion` for versions alone
    */
   async untilItStands(run: OfferedRun, signal: AbortSignal): Promise<void> {
     const until_ms =
       this.#offeredAt_ms + offeredFor_ms < this.clock.monotonic_ms() ? 0 : this.clock.monotonic_ms() + patience_ms;
     while (!this.stands(run) && !(await run.isCommitRequested(signal))) {
-      if (this.clock.monotonic_ms() >= until_ms)
+      const missing = this.#missing(run);
+      const isVersion = missing.length > 0 && missing.every(({ reason }) => reason === 'featureVersion');
+      if (isVersion || this.clock.monotonic_ms() >= until_ms)
         throw new ConvoyError(
-          'cannotCommit',
-          `The migration cannot be committed yet: ${textOf(this.#missing(run))}. Wait until canCommit is true.`,
+          isVersion ? 'unsupportedServerVersion' : 'cannotCommit',
+          `The migration cannot be committed yet: ${textOf(missing)}. Wait until canCommit is true.`,
         );
       await this.clock.sleep(poll_ms, signal);
     }
@@ -105,7 +111,9 @@ export class CommitOffer {
     }
     const blockers = run.verification?.flatMap((stats) => verifierBlocker(stats) ?? []) ?? [];
     if (blockers.length > 0) this.#readiness.withdraw();
-    return blockers.length > 0 ? blockers : this.#readiness.judge(run.liveStats, run.deps.ownIds.length);
+    const missing = blockers.length > 0 ? blockers : this.#readiness.judge(run.liveStats, run.deps.ownIds.length);
+    const refusal = this.versionRefusal();
+    return refusal === null ? missing : [...missing, blockedBy('featureVersion', refusal)];
   }
 
   /** A peer's report of readiness counts only where its record says that its copy is done. */

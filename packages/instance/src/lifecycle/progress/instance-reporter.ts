@@ -57,7 +57,7 @@ export class InstanceReporter {
 
   constructor(private readonly deps: InstanceReporterDependencies) {
     const { identity, fleet, runtime } = deps;
-    this.offer = new CommitOffer(identity.id, fleet, runtime.clock);
+    this.offer = new CommitOffer(identity.id, fleet, runtime.clock, () => this.#observer?.versionRefusal ?? null);
     this.#rates = new Rates(runtime.clock);
     this.#idle = new IdleDetector(runtime.clock, idle_ms);
   }

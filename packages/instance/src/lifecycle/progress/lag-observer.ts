@@ -1,6 +1,8 @@
 import type { Clock } from '../../cluster/clock.js';
 import { secondsOf, timeOf } from '../../cluster/cluster-time.js';
+import { versionRefusal } from '../commands/upgraded-source.js';
 import { ClusterWatch } from '../migration/cluster-watch.js';
+import { VersionWatch } from '../migration/version-watch.js';
 import { type LagStats, LagTracker } from '../stats/lag.js';
 import { sourceShardOf } from '../../store/reversal.js';
 import type { MigrationRun } from '../run/migration-run.js';
@@ -20,6 +22,7 @@ export interface Observed extends LagStats {
 /** Observes the lag of one process's part in a migration. */
 export class LagObserver {
   readonly #watch: ClusterWatch;
+  readonly #versions: VersionWatch;
   readonly #tracker = new LagTracker();
   #seen: Observed;
 
@@ -30,6 +33,7 @@ export class LagObserver {
     const { source, destination, ownIds } = run.deps;
     const shardIds = ownIds.map((id) => sourceShardOf(run.view.record, id));
     this.#watch = new ClusterWatch(source, destination, shardIds, clock);
+    this.#versions = new VersionWatch((signal) => versionRefusal(clock, run.deps, signal), clock);
     this.#seen = this.#look();
   }
 
@@ -38,9 +42,15 @@ export class LagObserver {
     return this.#seen;
   }
 
+  /** Why a commit would be refused for the clusters' versions, as last seen; null if it would not. */
+  get versionRefusal(): string | null {
+    return this.#versions.refusal;
+  }
+
   /** Measures until the signal, or until the migration is over. */
   async measure(signal: AbortSignal): Promise<void> {
-    await this.#watch.run(() => this.run.state === 'COMMITTED' || this.run.failure !== null, signal);
+    const isOver = (): boolean => this.run.state === 'COMMITTED' || this.run.failure !== null;
+    await Promise.all([this.#watch.run(isOver, signal), this.#versions.run(isOver, signal)]);
   }
 
   /** Observes the present stats; call it several times a second. */

@@ -2,6 +2,7 @@ import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import type { Collection } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { Fixture } from '../contract/fixture.js';
+import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 import { endsEqual } from './ends-equal.js';
 import { UpgradedSide } from './upgraded-side.js';
@@ -122,6 +123,32 @@ describe('a migration continues while both clusters are upgraded node by node', 
   });
 });
 
+/** Until progress offers no commit and says why: a commit would be refused. */
+async function untilVersionsBlock(instance: ServedInstance, says: RegExp): Promise<void> {
+  await expect
+    .poll(async () => {
+      const { canCommit, commitBlockers } = await instance.progress();
+      return { canCommit, commitBlockers };
+    })
+    .toMatchObject({
+      canCommit: false,
+      commitBlockers: [{ reason: 'featureVersion', description: expect.stringMatching(says) as unknown }],
+    });
+}
+
+it('a commit is not offered while the destination has a lower feature compatibility version than before', async () => {
+  await using both = await startBoth('8.0', '8.0');
+  const { destination, fixture } = both;
+  await using instance = await fixture.startInstance();
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  await destination.raiseFeatures('7.0');
+  await untilVersionsBlock(instance, /cluster1 was lowered to 7\.0 during the migration: raise it again/);
+  expect((await instance.command('commit')).body).toMatchObject({ error: 'unsupportedServerVersion' });
+  await destination.raiseFeatures('8.0');
+  await endsEqual(fixture, instance);
+});
+
 it('a start is refused by name while a feature compatibility version is lower than Convoy found it', async () => {
   await using both = await startBoth('6.0', '6.0');
   await using instance = await both.fixture.startInstance();
@@ -143,8 +170,9 @@ it('a commit is refused by name while the source was upgraded beyond the destina
   await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await source.upgrade('7.0');
-  await source.raiseFeatures('7.0');
   await instance.untilCanCommit();
+  await source.raiseFeatures('7.0');
+  await untilVersionsBlock(instance, /7\.0 is now above the destination's 6\.0/);
   await expect
     .poll(async () => (await instance.command('commit')).body)
     .toMatchObject({
@@ -171,6 +199,7 @@ it('a commit is refused by name after the destination lowered its feature compat
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   await setFeatures('4.4');
+  await untilVersionsBlock(instance, /cluster1 was lowered to 4\.4 during/);
   await expect
     .poll(async () => (await instance.command('commit')).body)
     .toMatchObject({

@@ -39,7 +39,13 @@ class Fixture {
     canCommit: true,
   };
   isTakenElsewhere = false;
-  readonly offer = new CommitOffer('shard0', { reports: () => new Map([['shard1', this.#report()]]) }, this.clock);
+  versionRefusal: string | null = null;
+  readonly offer = new CommitOffer(
+    'shard0',
+    { reports: () => new Map([['shard1', this.#report()]]) },
+    this.clock,
+    () => this.versionRefusal,
+  );
 
   /** The blockers in progress, by instance and reason. */
   get blockers(): string[] | null {
@@ -231,6 +237,17 @@ describe('a commit that progress has offered', () => {
     fixture.peer.canCommit = false;
     await expect(fixture.commit()).rejects.toMatchObject({ error: 'cannotCommit' });
     expect(fixture.clock.now_ms()).toBe(0);
+  });
+
+  it('is refused at once by its name when the versions of the clusters no longer fit', async () => {
+    const fixture = new Fixture();
+    expect(fixture.stands).toBe(true);
+    fixture.versionRefusal = 'cluster1 was lowered';
+    expect(fixture.blockers).toEqual(['shard0 featureVersion']);
+    await expect(fixture.commit()).rejects.toMatchObject({ error: 'unsupportedServerVersion' });
+    expect(fixture.clock.now_ms()).toBe(0);
+    fixture.versionRefusal = null;
+    await fixture.commit();
   });
 
   it('long ago is refused at once', async () => {

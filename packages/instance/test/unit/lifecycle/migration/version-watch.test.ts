@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import type { Clock } from '../../../../src/cluster/clock.js';
+import { VersionWatch } from '../../../../src/lifecycle/migration/version-watch.js';
+import { never } from '../../model/parts.js';
+
+const clock = { sleep: () => Promise.resolve() } as unknown as Clock;
+
+it('the versions of the clusters are those of the last look that they answered', async () => {
+  const looks = [() => 'lowered', () => Promise.reject(new Error('no answer')), () => null];
+  const seen: (string | null)[] = [];
+  const watch = new VersionWatch(() => Promise.resolve().then(() => looks[seen.length - 1]?.() ?? null), clock);
+  await watch.run(() => {
+    seen.push(watch.refusal);
+    return seen.length > looks.length;
+  }, never);
+  expect(seen).toEqual([null, 'lowered', 'lowered', null]);
+});
