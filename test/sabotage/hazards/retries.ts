@@ -263,4 +263,26 @@ export const retryHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 97,
+    hazard:
+      'A primary steps down while several reads are in flight. The driver keeps an undecoded part of the first ' +
+      'error, fails on it at the second, and the migration ends',
+    handling: 'Replies to cursor commands are decoded, but for the documents in them.',
+    sabotages: [
+      {
+        takesOut: 'the decoding of what is not a document',
+        file: instance('cluster/driver/driver-cursor.ts'),
+        symbol: 'send',
+        find: '...cursorReplyOptions, ...preference',
+        replace: "...cursorReplyOptions, raw: command['find'] !== undefined, ...preference",
+        tests: [
+          integrationTest(
+            'cluster/topology.test.ts',
+            'reads in flight survive that a primary steps down: each fails as retryable or succeeds',
+          ),
+        ],
+      },
+    ],
+  },
 ];

@@ -1,20 +1,23 @@
-import { Long, Timestamp, type ClientSession, type Document, type MongoClient, type ReadPreferenceMode } from 'mongodb';
-import { findElement, readTimestamp } from '../../bson/scan.js';
+import {
+  Long,
+  type ClientSession,
+  type Document,
+  type MongoClient,
+  type ReadPreferenceMode,
+  type Timestamp,
+} from 'mongodb';
 import type { CallsInFlight } from '../call-scope.js';
-import { type CursorReply, readCursorReply } from './cursor-reply.js';
+import { type CursorReply, cursorReplyOptions, type DecodedCursor, readCursorReply } from './cursor-reply.js';
 import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';
 
 /** Time limit of killCursors when a cursor is closed early; if it fails, the server times the cursor out. */
 const killLimit_ms = 5_000;
 
-/** Keeps every embedded document as bytes: a view of the reply. */
-const rawReply = { raw: true, enableUtf8Validation: false } as const;
-
 /** A reply to a cursor command as the driver returns it. */
-interface RawReply {
-  cursor: Uint8Array;
+interface DriverReply {
+  cursor: DecodedCursor;
   operationTime?: Timestamp;
-  $clusterTime?: Uint8Array;
+  $clusterTime?: { clusterTime: Timestamp };
 }
 
 /** A reply with its cursor parsed. */
@@ -35,10 +38,9 @@ export interface CursorHome {
 }
 
 /** A router's own operation time may be behind the shards' replies; the highest time that the router knows is not. */
-function timeOfReply({ operationTime, $clusterTime }: RawReply, isRouter: boolean): Timestamp | undefined {
-  const element = isRouter && $clusterTime !== undefined ? findElement($clusterTime, 'clusterTime') : null;
-  if ($clusterTime === undefined || element === null) return operationTime;
-  const known = new Timestamp(readTimestamp($clusterTime, element));
+function timeOfReply({ operationTime, $clusterTime }: DriverReply, isRouter: boolean): Timestamp | undefined {
+  const known = isRouter ? $clusterTime?.clusterTime : undefined;
+  if (known === undefined) return operationTime;
   return operationTime === undefined || known.greaterThan(operationTime) ? known : operationTime;
 }
 
@@ -158,8 +160,8 @@ async function send(
   const preference = home.readPreference === null ? {} : { readPreference: home.readPreference };
   try {
     const reply = (await home.calls.run(options, (signal) =>
-      home.client.db(database).command(command, { ...rawReply, ...preference, session, signal }),
-    )) as RawReply;
+      home.client.db(database).command(command, { ...cursorReplyOptions, ...preference, session, signal }),
+    )) as DriverReply;
     return { ...readCursorReply(reply.cursor), operationTime: timeOfReply(reply, home.isRouter) };
   } catch (error) {
     home.failed(home.client, error);

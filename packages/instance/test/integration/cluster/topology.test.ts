@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { readBalancer, restoreBalancer, stopBalancer } from '../../../src/cluster/balancer.js';
 import { appendNote, currentTime, operationTimes } from '../../../src/cluster/cluster-time.js';
+import { classify } from '../../../src/cluster/failure.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { SplitCluster } from './split-cluster.js';
 
@@ -48,6 +49,32 @@ test('a replica set is opened as one shard', async () => {
     expect(cluster.shard(cluster.shardIds[0] ?? '')).toBe(cluster.router);
     await cluster.close();
   } finally {
+    await servers.close();
+  }
+});
+
+test('reads in flight survive that a primary steps down: each fails as retryable or succeeds', async () => {
+  const servers = await startLocalCluster({ topology: 'replicaSet' });
+  const signal = AbortSignal.timeout(60_000);
+  const cluster = await openCluster('cluster0', servers.connectionString, { direct: true, signal });
+  try {
+    await cluster.router.command('shop', { insert: 'orders', documents: [{ _id: 1 }] }, { signal });
+    const outcomes = new Set<string>();
+    const read = async (): Promise<string> => {
+      const cursor = await cluster.router.openCursor('shop', { find: 'orders' }, { signal });
+      return `${cursor.first.documents.length} document`;
+    };
+    const reader = async (): Promise<void> => {
+      let outcome: string;
+      do outcomes.add((outcome = await read().catch(classify)));
+      while (!outcomes.has('retryable') || outcome === 'retryable');
+    };
+    const readers = Array.from({ length: 6 }, reader);
+    await cluster.router.command('admin', { replSetStepDown: 2, force: true }, { signal });
+    await Promise.all(readers);
+    expect([...outcomes].sort()).toEqual(['1 document', 'retryable']);
+  } finally {
+    await cluster.close();
     await servers.close();
   }
 });
