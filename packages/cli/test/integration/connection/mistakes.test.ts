@@ -66,10 +66,15 @@ describe('other commands explain it in the same words', () => {
       () => ['--source', to(places.refusing), '--destination', cluster1],
       'sourceUnavailable: The source cluster0',
     ],
+    [
+      'cleanup',
+      () => ['--cluster0', cluster1, '--cluster1', to(places.refusing)],
+      'destinationUnavailable: The destination cluster1',
+    ],
     ['probe', () => ['--cluster', to(places.refusing)], 'sourceUnavailable: The cluster'],
   ])('convoy %s', async (name, args, what) => {
     const { stderr, code } = await runConvoy(name, ...args());
-    expect(code).not.toBe(0);
+    expect(code).toBe(3);
     expect(withoutHosts(stderr)).toBe(refused(what));
   });
 

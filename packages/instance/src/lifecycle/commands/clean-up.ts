@@ -2,6 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { checkMembers } from '../../cleanup/member-check.js';
 import { type CleanupStep, cleanupSteps } from '../../cleanup/cleanup-steps.js';
 import { findLeftoverZones } from '../../cleanup/leftover-zones.js';
+import { asUnavailable, UnreachableClusterError } from '../../cluster/connection-failure.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { retryingFor } from '../../cluster/retry.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
@@ -33,7 +34,7 @@ export interface CleanupPlan {
  * @param destination the cluster that was migrated to
  * @param agree receives the plan first; only true lets the cleanup change anything
  * @returns whether everything was done
- * @throws ConvoyError `migrationLives` while processes of the migration work or have to finish it, `wrongCluster`,
+ * @throws ConvoyError `destinationUnavailable` and `sourceUnavailable`, `migrationLives` while processes of the migration work or have to finish it, `wrongCluster`,
  *   `writeBlockingFailed` when a cluster refuses to allow user writes: the cleanup can be repeated
  */
 export async function cleanUp(
@@ -44,9 +45,13 @@ export async function cleanUp(
   limits: { answerWithin_ms: number } = { answerWithin_ms },
 ): Promise<boolean> {
   const retry = retryingFor(retry_ms, isRetryable);
-  const connect: ConnectByName = (name) =>
-    retry(`connect to ${name}`, () => connectConfigured(config, name, 'router', signal), signal);
-  const found = await findMigration(connect, destination, retry, signal);
+  // The driver waits for a primary; a cluster that it does not find then is named at once.
+  const connect: ConnectByName = (name) => connectConfigured(config, name, 'router', signal);
+  const found = await findMigration(connect, destination, retry, signal).catch((error: unknown) => {
+    throw error instanceof UnreachableClusterError
+      ? asUnavailable(error.cluster === destination ? 'destination' : 'source', error.cluster, error)
+      : error;
+  });
   const { record, home, other } = found;
   try {
     const metadata = new Metadata(home.router, retry);
