@@ -72,12 +72,12 @@ function ofShard(
       : new ChunkMap(described.sourceKey, entry.sharding.chunks);
   const owns = (document: Uint8Array, from: KeySource): boolean =>
     chunks === null || chunks.owns(document, shardId, from);
-  const sizeBytes = entry.sizeBytes / source.shardIds.length;
+  const holders = new Set(entry.sharding?.chunks.map(({ shard }) => shard) ?? [shardId]).size;
   return {
     entry,
     copy,
     range: wholeRange,
-    sizeBytes,
+    sizeBytes: entry.sizeBytes / holders,
     seenPerOwned: 1,
     collection: { ...described, readBy: 'uuid', showsOrphans: false, owns },
   };

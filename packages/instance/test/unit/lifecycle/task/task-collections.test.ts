@@ -178,3 +178,16 @@ test('with direct access a task has what its shard owns, whatever bounds are sto
   expect(task?.collection.owns(BSON.serialize({ _id: 1, k: 7 }), 'document')).toBe(true);
   expect(task?.collection.owns(BSON.serialize({ _id: 9, k: -7 }), 'document')).toBe(false);
 });
+
+test('with direct access the parts of a collection add up to its size, on however many shards it is', () => {
+  const shardIds = ['s0', 's1', 's2'];
+  const source = fakeCluster({ router: client, shards: new Map(shardIds.map((id) => [id, client])), shardIds });
+  const total = (entry: CatalogEntry): number =>
+    shardIds
+      .flatMap((id) => taskCollections(followedCatalog([entry], []).entries, id, source, destination))
+      .reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const chunks = [chunkOf({ k: new MinKey() }, { k: 0 }, 's0'), chunkOf({ k: 0 }, { k: new MaxKey() }, 's1')];
+  const sharding = { key: keyPattern({ k: 1 }), unique: false, chunks, everMoved: false };
+  expect(total(entryOf([], { sizeBytes: 300 }))).toBe(300);
+  expect(total(entryOf([], { sizeBytes: 300, sharding }))).toBe(300);
+});
