@@ -34,8 +34,9 @@ export interface CleanupPlan {
  * @param destination the cluster that was migrated to
  * @param agree receives the plan first; only true lets the cleanup change anything
  * @returns whether everything was done
- * @throws ConvoyError `destinationUnavailable` and `sourceUnavailable`, `migrationLives` while processes of the migration work or have to finish it, `wrongCluster`,
- *   `writeBlockingFailed` when a cluster refuses to allow user writes: the cleanup can be repeated
+ * @throws ConvoyError `destinationUnavailable`, `sourceUnavailable` or `wrongCluster`; `migrationLives` while processes
+ *   of the migration work or have to finish it; `writeBlockingFailed` when a cluster refuses to allow user writes: the
+ *   cleanup can be repeated
  */
 export async function cleanUp(
   config: InstanceConfig,
