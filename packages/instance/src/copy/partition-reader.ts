@@ -4,12 +4,12 @@ import { compareRaw } from '../bson/compare.js';
 import { isLossless } from '../bson/lossless.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
+import { BatchSize } from '../cluster/batch-size.js';
 import type { RawBatch, RawCursor } from '../cluster/node-client.js';
 import { ResumableCursor } from '../cluster/resumable-cursor.js';
 import { openSnapshotCursor, readTarget } from '../cluster/snapshot-read.js';
 import type { Partition } from '../store/partition.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { BatchSize } from './batch-size.js';
 import type { CopyDependencies } from './copy-dependencies.js';
 import { idOf } from './partition-writer.js';
 

@@ -213,8 +213,10 @@ function verifierDependencies(
     retrying: runtime.retrying,
     task: source.shardIds.indexOf(sync.taskId),
     tasks: source.shardIds.length,
+    comparers: Math.max(1, Math.floor(runtime.config.readers / tasks)),
     keysBytesMax: Math.floor(runtime.config.memoryBytesMax / keysPart / tasks),
     catalog: (signal) => catalog.read(signal),
+    isCopyDone: () => isCopyDone(deps, sync),
     copied: (collections, signal) => copied(deps, collections, signal),
     appliedTime: () =>
       [...watch.view.tasks.values()].reduce<bigint | null>(
@@ -231,6 +233,14 @@ function verifierDependencies(
 
 function lower(a: bigint | null, b: bigint): bigint {
   return a === null || b < a ? b : a;
+}
+
+/** The own stats are ahead of the record by a checkpoint. A commit waits for verification, so nothing holds it back. */
+function isCopyDone({ watch }: MigrationDependencies, sync: Pick<SyncPipeline, 'taskId' | 'stats'>): boolean {
+  const { record, tasks } = watch.view;
+  const isDone = (id: string): boolean =>
+    id === sync.taskId ? sync.stats().copyDone : tasks.get(id)?.copyDone === true;
+  return record.phase !== 'syncing' || record.taskIds.every(isDone);
 }
 
 /** Collections whose copy every participating task has stored as done. */

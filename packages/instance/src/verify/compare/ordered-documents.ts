@@ -2,12 +2,12 @@ import { compareRaw } from '../../bson/compare.js';
 import { isLossless } from '../../bson/lossless.js';
 import { bufferOf, ownedValue, type RawValue } from '../../bson/scan.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
+import { BatchSize } from '../../cluster/batch-size.js';
 import type { NodeClient, RawBatch, RawCursor } from '../../cluster/node-client.js';
 import { type OpenFind, openIdRange } from '../../cluster/id-range.js';
 import { ResumableCursor } from '../../cluster/resumable-cursor.js';
 import type { Retrying } from '../../cluster/retry.js';
 import { idOf } from './compare-group.js';
-import { ComparisonBatchSize } from './comparison-batch-size.js';
 
 /** What one side of a comparison reads. */
 export interface OrderedRead {
@@ -21,6 +21,8 @@ export interface OrderedRead {
   upper: RawValue | null;
   /** The read sees everything written up to this cluster time. */
   after: bigint;
+  /** The estimated size of one document; 0 when unknown. */
+  documentBytes: number;
 }
 
 /**
@@ -41,14 +43,16 @@ export class OrderedDocuments {
   /** Documents read with the last `_id`; a reopened cursor returns them once more. */
   #lastGroup: Buffer[] = [];
   #reopened = false;
-  readonly #size = new ComparisonBatchSize();
+  readonly #size: BatchSize;
 
   constructor(
     private readonly client: NodeClient,
     private readonly read: OrderedRead,
     private readonly retrying: Retrying,
     private readonly signal: AbortSignal,
-  ) {}
+  ) {
+    this.#size = new BatchSize(read.documentBytes);
+  }
 
   /** The current document; undefined if a batch must be fetched, or nothing is left. */
   get current(): Uint8Array | undefined {

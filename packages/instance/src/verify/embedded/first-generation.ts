@@ -43,7 +43,7 @@ export async function comparePart(
   await (entry_.collection.unordered ? compareUnordered : compareOrdered)(deps, hooks, entry_, part, times, signal);
   part.done = true;
   refuseLeft(hooks, entry_);
-  await hooks.store.saveParts(entry_);
+  await hooks.store.savePart(entry_, part);
 }
 
 async function compareOrdered(
@@ -54,13 +54,14 @@ async function compareOrdered(
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<void> {
-  const { database, name: collection } = entry_.collection;
+  const { database, name: collection, sizeBytes, documentCount } = entry_.collection;
   const { lower, upper } = part;
+  const documentBytes = sizeBytes / Math.max(1, documentCount);
   const before = { source: part.source, destination: part.destination };
   const reading = (side: 'source' | 'destination') =>
     new OrderedDocuments(
       deps[side].router,
-      { database, collection, lower, upper, after: times[side] },
+      { database, collection, lower, upper, after: times[side], documentBytes },
       deps.retrying,
       signal,
     );
@@ -78,7 +79,7 @@ async function compareOrdered(
         await mayGoOn(deps, hooks, entry_, signal);
         if (deps.clock.monotonic_ms() - recorded_ms < record_ms) return;
         part.lower = next;
-        await hooks.store.saveParts(entry_);
+        await hooks.store.savePart(entry_, part);
         recorded_ms = deps.clock.monotonic_ms();
       },
     });

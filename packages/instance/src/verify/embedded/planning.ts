@@ -37,12 +37,22 @@ export async function presentTimes(
 export class Planner {
   readonly #own = new Turns<BookedCollection>(({ collection }) => collection.key);
   readonly #others = new Turns<BookedCollection>(({ collection }) => collection.key);
+  #begun = false;
 
   constructor(
     private readonly deps: VerifierDependencies,
     private readonly store: VerificationStore,
     private readonly followers: readonly SideFollower[],
   ) {}
+
+  /**
+   * Whether planning has begun: once everything was copied. While the copy is at work, comparing would take from it
+   * what it needs; the streams would read the copy's own writes.
+   */
+  get hasBegun(): boolean {
+    this.#begun ||= this.deps.isCopyDone();
+    return this.#begun;
+  }
 
   /** Plans some of the collections that are copied by now; the streams follow them from the times of their plans on. */
   async planCopied(signal: AbortSignal): Promise<void> {

@@ -18,6 +18,8 @@ import type { VerifierDependencies } from './verifier-dependencies.js';
 
 /** Interval of checks for new or newly copied collections. */
 const plan_ms = 500;
+/** Interval of checks whether everything is copied. */
+const begin_ms = 200;
 /** Pause when no keys are due. */
 const idle_ms = 100;
 /** Minimum interval between checks of documents that differed. */
@@ -136,7 +138,7 @@ export class TaskVerifier {
   async run(stop: AbortSignal): Promise<void> {
     await runTogether(stop, [
       (signal) => this.#plan(signal),
-      (signal) => this.#compare(signal),
+      ...Array.from({ length: this.deps.comparers }, () => (signal: AbortSignal) => this.#compare(signal)),
       (signal) => this.#follow('source', signal),
       (signal) => this.#follow('destination', signal),
       (signal) => this.#lookAtKeys(signal),
@@ -156,9 +158,8 @@ export class TaskVerifier {
       await this.#untilPlanned(signal);
       if (look.whole) await this.#compareCappedAgain(signal);
       for (;;) {
-        while (this.#store.nextPart !== undefined && this.mismatches < mismatchesMax)
-          await this.deps.clock.sleep(poll_ms, signal);
-        const isComplete = this.#store.nextPart === undefined;
+        while (!this.#store.isCompared && this.mismatches < mismatchesMax) await this.deps.clock.sleep(poll_ms, signal);
+        const isComplete = this.#store.isCompared;
         const differing = await this.#turn.run(async () => {
           await this.#undisturbed(() => this.#rechecks.lookAtAll(times, signal), signal);
           return this.#undisturbed(
@@ -203,7 +204,7 @@ export class TaskVerifier {
   async #plan(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.#undisturbed(() => this.#planNow(signal), signal);
-      await this.deps.clock.sleep(plan_ms, signal);
+      await this.deps.clock.sleep(this.#planner.hasBegun ? plan_ms : begin_ms, signal);
     }
   }
 
@@ -214,6 +215,7 @@ export class TaskVerifier {
       try {
         await this.#store.takeCatalog(signal);
         for (const follower of this.#all()) follower.follow();
+        if (!this.#planner.hasBegun) return;
         await this.#planner.planCopied(signal);
         await this.#planner.takePlans();
       } finally {
@@ -234,29 +236,27 @@ export class TaskVerifier {
     }
   }
 
+  /** Compares one part after the other; several run at once. */
   async #compare(stop: AbortSignal): Promise<void> {
     let disturbances = 0;
     for (;;) {
-      const next = this.#store.nextPart;
+      const next = this.#store.takePart();
       if (next === undefined) {
-        this.#hasCompared ||= this.#store.isPlanned;
+        this.#hasCompared ||= this.#store.isPlanned && this.#store.isCompared;
         await this.deps.clock.sleep(this.#isLastLook ? poll_ms : idle_ms, stop);
         continue;
       }
+      const { entry_, part } = next;
+      const times = latest([this.#floor, entry_.plan?.times ?? this.#floor]);
       try {
-        await comparePart(
-          this.deps,
-          this.#hooks(),
-          next.entry_,
-          next.part,
-          latest([this.#floor, next.entry_.plan?.times ?? this.#floor]),
-          stop,
-        );
+        await comparePart(this.deps, this.#hooks(), entry_, part, times, stop);
         disturbances = 0;
       } catch (error) {
         disturbances += 1;
         if (!(error instanceof CollectionLeftError) && !this.#passes(error, disturbances, stop)) throw error;
         await this.deps.clock.sleep(disturbed_ms, stop);
+      } finally {
+        this.#store.release(part);
       }
     }
   }

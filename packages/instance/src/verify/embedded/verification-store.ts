@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
 import { namespaceOf } from '../../catalog/namespace.js';
+import { SerialQueue } from '../../store/serial-queue.js';
 import { TouchedKeys } from './touched-keys.js';
 import {
   partsOf,
@@ -30,6 +31,10 @@ export class VerificationStore {
   readonly keys: TouchedKeys;
   #catalog: VerifiedCatalog | null = null;
   #found: Map<string, VerifiedPart[]> = new Map();
+  readonly #taken = new Set<VerifiedPart>();
+  /** The recorded progress of parts that were taken; their own runs ahead of it. */
+  readonly #reached = new WeakMap<VerifiedPart, Document>();
+  readonly #saving = new SerialQueue();
 
   constructor(private readonly deps: VerifierDependencies) {
     this.keys = new TouchedKeys(deps.keysBytesMax);
@@ -86,13 +91,26 @@ export class VerificationStore {
     return [...this.#collections.values()].filter((entry_) => entry_.plan !== null && this.isOwn(entry_));
   }
 
-  /** The next part to compare; undefined when all known parts are done. */
-  get nextPart(): { entry_: BookedCollection; part: VerifiedPart } | undefined {
+  /** All known parts are compared. */
+  get isCompared(): boolean {
+    return [...this.#collections.values()].every(({ parts }) => parts.every(({ done }) => done));
+  }
+
+  /** Takes the next part to compare, until `release`; undefined when none is left. */
+  takePart(): { entry_: BookedCollection; part: VerifiedPart } | undefined {
     for (const entry_ of this.#collections.values()) {
-      const part = entry_.parts.find(({ done }) => !done);
-      if (part !== undefined) return { entry_, part };
+      const part = entry_.parts.find((each) => !each.done && !this.#taken.has(each));
+      if (part === undefined) continue;
+      this.#taken.add(part);
+      if (!this.#reached.has(part)) this.#reached.set(part, storedPart(part));
+      return { entry_, part };
     }
     return undefined;
+  }
+
+  /** Returns a part that is compared, or whose comparison failed. */
+  release(part: VerifiedPart): void {
+    this.#taken.delete(part);
   }
 
   /** Updates the collections to the current ones. @returns whether anything has changed */
@@ -127,9 +145,16 @@ export class VerificationStore {
     for (const plan of stored) this.setPlan(String(plan._id), plan);
   }
 
-  /** Stores the parts of a collection durably. */
-  async saveParts({ collection, parts }: BookedCollection): Promise<void> {
-    await this.deps.storage.saveParts(collection.key, parts.map(storedPart));
+  /** Stores the present progress of a part durably, with what other parts of its collection have recorded. */
+  async savePart(entry_: BookedCollection, part: VerifiedPart): Promise<void> {
+    this.#reached.set(part, storedPart(part));
+    await this.#saveParts(entry_);
+  }
+
+  /** One after the other: an earlier progress never follows a later one. */
+  #saveParts({ collection, parts }: BookedCollection): Promise<void> {
+    const reached = parts.map((part) => this.#reached.get(part) ?? storedPart(part));
+    return this.#saving.run(() => this.deps.storage.saveParts(collection.key, reached));
   }
 
   /**
@@ -140,7 +165,7 @@ export class VerificationStore {
     for (const entry_ of this.#collections.values()) {
       if (entry_.plan === null || !condition(entry_)) continue;
       entry_.parts = partsOf(entry_.plan, 0, 0, 1);
-      await this.saveParts(entry_);
+      await this.#saveParts(entry_);
     }
   }
 

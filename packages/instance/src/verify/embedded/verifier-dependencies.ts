@@ -21,10 +21,14 @@ export interface VerifierDependencies {
   /** The sync task's number, and how many there are. */
   task: number;
   tasks: number;
+  /** Parts of collections compared at once. */
+  comparers: number;
   /** Bytes of keys that wait for a check. */
   keysBytesMax: number;
   /** The collections that are currently followed; the same object while they are the same. */
   catalog(signal: AbortSignal): Promise<VerifiedCatalog>;
+  /** All sync tasks have copied everything that is followed: from now on comparing takes nothing from the copy. */
+  isCopyDone(): boolean;
   /** Those of some collections that all sync tasks have copied. */
   copied(collections: readonly VerifiedCollection[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Time of the source below which all sync tasks have applied everything. */

@@ -36,5 +36,6 @@ export function readOf(
   { lower, upper }: ComparisonPartition,
   after: bigint,
 ): OrderedRead {
-  return { database: collection.database, collection: collection.name, lower, upper, after };
+  const { database, name, sizeBytes, documentCount } = collection;
+  return { database, collection: name, lower, upper, after, documentBytes: sizeBytes / Math.max(1, documentCount) };
 }

@@ -54,7 +54,7 @@ test('a range is read to its last _id, MaxKey included', async () => {
         signal,
       });
       expect(await readAll(snapshot, signal)).toEqual(expected);
-      const read = { database: 'db', collection, lower: from, upper: null, after: now };
+      const read = { database: 'db', collection, lower: from, upper: null, after: now, documentBytes: 0 };
       const ordered = new OrderedDocuments(cluster.router, read, (_what, operation) => operation(), signal);
       const found: unknown[] = [];
       await ordered.fill();

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/cluster/clock.js';
 import type { RawWrite } from '../../../src/cluster/node-client.js';
 import { assertWithinLimits } from '../../../src/cluster/driver/write-limits.js';
-import { BatchSize, batchDocumentsMax } from '../../../src/copy/batch-size.js';
+import { BatchSize, batchDocumentsMax } from '../../../src/cluster/batch-size.js';
 import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
 import { PartitionWriter } from '../../../src/copy/partition-writer.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';

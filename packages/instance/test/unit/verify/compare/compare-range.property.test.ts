@@ -68,7 +68,7 @@ test('finds every difference of two reads, whatever the batches and the lost cur
           0.2,
         ),
       };
-      const read = { database: 'db', collection: 'coll', lower: null, upper: null, after: 1n };
+      const read = { database: 'db', collection: 'coll', documentBytes: 0, lower: null, upper: null, after: 1n };
       const [source, destination] = [
         new OrderedDocuments(sides.source, read, repeating, signal),
         new OrderedDocuments(sides.destination, read, repeating, signal),
@@ -108,7 +108,14 @@ test('a range has its bounds', async () => {
       () => 0.5,
       0,
     );
-  const read = { database: 'db', collection: 'coll', lower: encodeValue(5), upper: encodeValue(9), after: 1n };
+  const read = {
+    database: 'db',
+    collection: 'coll',
+    documentBytes: 0,
+    lower: encodeValue(5),
+    upper: encodeValue(9),
+    after: 1n,
+  };
   const [source, destination] = [
     new OrderedDocuments(client(), read, repeating, signal),
     new OrderedDocuments(new RangeClient([], () => 0, 0), read, repeating, signal),

@@ -19,6 +19,8 @@ export interface LiveMigrationOptions {
   tasks: number;
   /** Parts of the collection. */
   parts: number;
+  /** Parts compared at once. */
+  comparers: number;
   /** Users write until a time, to `_id`s below `writtenBelow`; a tenth of the writes goes to three of them. */
   writesPerSecond: number;
   writesEnd_ms: number;
@@ -214,6 +216,8 @@ export class LiveMigration {
       copied: () => Promise.resolve(new Set([collection.key])),
       appliedTime: () => this.#late[0]?.time ?? this.source.present,
       isApplyBehind: () => false,
+      isCopyDone: () => true,
+      comparers: this.options.comparers,
       isDraining: () => this.options.isDraining?.() ?? false,
       isCommitAwaited: () => false,
       boundsOf: () => Promise.resolve(bounds),

@@ -13,7 +13,11 @@ const { signal } = new AbortController();
  * Two sync tasks that plan `count` collections in turn, of which those above `copiedFrom` are copied, and the planner
  * of one of them.
  */
-async function fixture(plans: Map<string, Document>, task: number, { count = 2_000, copiedFrom = 0 } = {}) {
+async function fixture(
+  plans: Map<string, Document>,
+  task: number,
+  { count = 2_000, copiedFrom = 0, isCopyDone = (): boolean => true } = {},
+) {
   const collections = Array.from({ length: count }, (_, n): VerifiedCollection => ({
     key: `c${n}`,
     copy: `c${n}`,
@@ -53,6 +57,7 @@ async function fixture(plans: Map<string, Document>, task: number, { count = 2_0
       return Promise.resolve(new Set(some.map(({ key }) => key).filter((key) => Number(key.slice(1)) >= copiedFrom)));
     },
     boundsOf: () => Promise.resolve([]),
+    isCopyDone,
   } as unknown as VerifierDependencies;
   const store = new VerificationStore(deps);
   await store.open();
@@ -79,4 +84,16 @@ it('everything is planned once the plans of the other sync tasks are known', asy
   expect(first.store.isPlanned).toBe(false);
   await first.planner.takePlans();
   expect(first.store.isPlanned).toBe(true);
+});
+
+it('nothing is planned while collections are still being copied, and later copies hold nothing back', async () => {
+  const copy = { isDone: false };
+  const { planner, store, asked } = await fixture(new Map(), 0, { count: 2, isCopyDone: () => copy.isDone });
+  expect(planner.hasBegun).toBe(false);
+  copy.isDone = true;
+  expect(planner.hasBegun).toBe(true);
+  copy.isDone = false;
+  expect(planner.hasBegun).toBe(true);
+  await planner.planCopied(signal);
+  expect([store.streamed.length, asked]).toEqual([1, [1]]);
 });

@@ -1,8 +1,8 @@
-import type { RawBatch } from '../cluster/node-client.js';
+import type { RawBatch } from './node-client.js';
 
 /**
- * Bytes of one batch. Larger batches copy no faster. Several copies of a batch exist at once: as received, as written,
- * and in the queue.
+ * Bytes of one batch. Larger batches are read no faster: four times as large ones took a fifth longer, measured on
+ * 5.0.7. Several batches exist at once, as received, as written or compared, and ahead.
  */
 const batchBytes = 2 ** 20;
 /** Keeps the reply of a bulk write small and the repetition of a batch cheap. */

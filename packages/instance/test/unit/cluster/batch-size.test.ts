@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BatchSize, batchDocumentsMax } from '../../../src/copy/batch-size.js';
+import { BatchSize, batchDocumentsMax } from '../../../src/cluster/batch-size.js';
 
 const batch = (documents: number, documentBytes: number) => ({
   documents: Array.from({ length: documents }, () => new Uint8Array(0)),
