@@ -102,9 +102,11 @@ export class FleetDirector {
     });
     this.#exposure = redisExposure(options.redis);
     logRedisExposure(options.redis, this.#logger);
-    this.#details = new DetailsReader(this.#connection, keys, timings.redisCall_ms, this.#signature);
-    this.outbox = new RedisOutbox(this.#connection, keys, timings.redisCall_ms, this.#signature);
-    this.#questions = new StartQuestions(this.#connection, keys, timings.redisCall_ms, this.#signature);
+    const limit_ms = timings.redisCall_ms;
+    const redis = { connection: this.#connection, keys, signature: this.#signature, limit_ms };
+    this.#details = new DetailsReader(redis);
+    this.outbox = new RedisOutbox(redis);
+    this.#questions = new StartQuestions(redis);
     const patient = this.#connections.patient();
     const common = { keys, signature: this.#signature, timings, clock: this.#clock, logger: this.#logger };
     this.#view = new FleetView({

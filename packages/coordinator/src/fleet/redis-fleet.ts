@@ -103,8 +103,10 @@ export class RedisFleet implements Fleet {
       hearsAll: false,
       onVacant: () => this.#membership?.election.campaignSoon(),
     });
-    this.#details = new DetailsPublisher(this.#connection, this.#keys, this.#timings, this.#signature);
-    this.#questions = new StartQuestions(this.#connection, this.#keys, this.#timings.redisCall_ms, this.#signature);
+    const { redisCall_ms: limit_ms, reportRetention_ms } = this.#timings;
+    const redis = { connection: this.#connection, keys: this.#keys, signature: this.#signature, limit_ms };
+    this.#details = new DetailsPublisher(redis, reportRetention_ms);
+    this.#questions = new StartQuestions(redis);
     this.#wakes = new ThrottledPublisher(this.#connection, this.#keys.wakeChannel, this.#timings.publishGap_ms);
     this.#ddlWatermarks = new ThrottledPublisher(
       this.#connection,

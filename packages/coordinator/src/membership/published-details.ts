@@ -6,10 +6,9 @@ import {
   type DetailTopic,
   type PublishedDetails,
 } from '@convoy/api/fleet/published-details';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
 import type { FleetSignature } from '../redis/signature.js';
+import type { SignedRedis } from '../redis/signed-redis.js';
 
 /** Maximum unpacked size of details; 10,000 collections with the longest names of a server stay below. */
 const DETAILS_BYTES_MAX = 8 * 1024 * 1024;
@@ -24,26 +23,14 @@ function ownerOf(topic: DetailTopic, id: string): string {
 
 /** Writes an instance's details to Redis, the latest of each topic, with one call at a time per topic. */
 export class DetailsPublisher {
-  readonly #connection: RedisConnection;
-  readonly #keys: FleetKeys;
-  readonly #signature: FleetSignature;
-  readonly #retention_ms: number;
-  readonly #limit_ms: number;
   readonly #waiting = new Map<DetailTopic, { readonly id: string; readonly content: unknown }>();
   readonly #sending = new Set<DetailTopic>();
 
+  /** @param retention_ms how long Redis keeps details that nobody writes again */
   constructor(
-    connection: RedisConnection,
-    keys: FleetKeys,
-    timings: { readonly reportRetention_ms: number; readonly redisCall_ms: number },
-    signature: FleetSignature,
-  ) {
-    this.#signature = signature;
-    this.#connection = connection;
-    this.#keys = keys;
-    this.#retention_ms = timings.reportRetention_ms;
-    this.#limit_ms = timings.redisCall_ms;
-  }
+    private readonly redis: SignedRedis,
+    private readonly retention_ms: number,
+  ) {}
 
   /** Writes soon; while a write of the topic is in progress, only the latest details wait. */
   send<Topic extends DetailTopic>(topic: Topic, id: string, content: PublishedDetails[Topic]): void {
@@ -56,16 +43,15 @@ export class DetailsPublisher {
   }
 
   async #sendNext(topic: DetailTopic): Promise<void> {
+    const { connection, keys, signature, limit_ms } = this.redis;
     this.#sending.add(topic);
     for (let next = this.#waiting.get(topic); next !== undefined; next = this.#waiting.get(topic)) {
       this.#waiting.delete(topic);
       const owner = ownerOf(topic, next.id);
-      const packed = await pack(this.#signature.seal('details', [topic, owner], JSON.stringify(next.content)));
-      const key = this.#keys.details(topic, owner);
+      const packed = await pack(signature.seal('details', [topic, owner], JSON.stringify(next.content)));
+      const key = keys.details(topic, owner);
       // The publisher repeats lost details.
-      await callRedis(this.#connection.set(key, packed, 'PX', this.#retention_ms), this.#limit_ms).catch(
-        () => undefined,
-      );
+      await callRedis(connection.set(key, packed, 'PX', this.retention_ms), limit_ms).catch(() => undefined);
     }
     this.#sending.delete(topic);
   }
@@ -73,17 +59,7 @@ export class DetailsPublisher {
 
 /** Reads published details. */
 export class DetailsReader {
-  readonly #connection: RedisConnection;
-  readonly #keys: FleetKeys;
-  readonly #signature: FleetSignature;
-  readonly #limit_ms: number;
-
-  constructor(connection: RedisConnection, keys: FleetKeys, limit_ms: number, signature: FleetSignature) {
-    this.#signature = signature;
-    this.#connection = connection;
-    this.#keys = keys;
-    this.#limit_ms = limit_ms;
-  }
+  constructor(private readonly redis: SignedRedis) {}
 
   /**
    * The latest details of each instance, by id, without missing and unreadable ones.
@@ -107,13 +83,12 @@ export class DetailsReader {
     ids: readonly string[],
   ): AsyncGenerator<[id: string, details: PublishedDetails[Topic]]> {
     if (ids.length === 0) return;
-    const texts = await callRedis(
-      this.#connection.mgetBuffer(ids.map((id) => this.#keys.details(topic, ownerOf(topic, id)))),
-      this.#limit_ms,
-    );
+    const { connection, keys, signature, limit_ms } = this.redis;
+    const stored = ids.map((id) => keys.details(topic, ownerOf(topic, id)));
+    const texts = await callRedis(connection.mgetBuffer(stored), limit_ms);
     for (const [at, id] of ids.entries()) {
       const packed = texts[at] ?? null;
-      const details = packed === null ? null : await decodeDetails(this.#signature, topic, ownerOf(topic, id), packed);
+      const details = packed === null ? null : await decodeDetails(signature, topic, ownerOf(topic, id), packed);
       if (details !== null) yield [id, details];
     }
   }

@@ -1,8 +1,6 @@
 import { notifiedEvents, type NotifiedEvent } from '@convoy/api/configuration/notify-settings';
-import type { FleetKeys } from '../redis/keys.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
 import { callRedis } from '../redis/redis-failure.js';
-import type { FleetSignature } from '../redis/signature.js';
+import type { SignedRedis } from '../redis/signed-redis.js';
 import { DELIVERIES_MAX, deliveryKey, deliverySchema, type Delivery, type Outbox } from './outbox.js';
 import type { EventChange } from './standing-events.js';
 
@@ -54,28 +52,17 @@ return redis.call('DEL', KEYS[2])`;
 
 /** The one outbox of all coordinators of a fleet. All calls throw ConvoyError `redisUnavailable`. */
 export class RedisOutbox implements Outbox {
-  readonly #connection: RedisConnection;
-  readonly #keys: FleetKeys;
-  readonly #limit_ms: number;
-  readonly #signature: FleetSignature;
-
-  /** @param limit_ms time limit of one call */
-  constructor(connection: RedisConnection, keys: FleetKeys, limit_ms: number, signature: FleetSignature) {
-    this.#signature = signature;
-    this.#connection = connection;
-    this.#keys = keys;
-    this.#limit_ms = limit_ms;
-  }
+  constructor(private readonly redis: SignedRedis) {}
 
   async standing(): Promise<ReadonlySet<NotifiedEvent>> {
-    const events = (await this.#call(READ, [this.#keys.standingEvents], 'SMEMBERS', RETENTION_MS)) as string[];
+    const events = (await this.#call(READ, [this.redis.keys.standingEvents], 'SMEMBERS', RETENTION_MS)) as string[];
     return new Set(notifiedEvents.filter((event) => events.includes(event)));
   }
 
   async record({ event, status }: EventChange, deliveries: readonly Delivery[]): Promise<readonly Delivery[] | null> {
     const stored = await this.#call(
       RECORD,
-      [this.#keys.standingEvents, this.#keys.deliveries],
+      [this.redis.keys.standingEvents, this.redis.keys.deliveries],
       ...[event, status, DELIVERIES_MAX, RETENTION_MS],
       ...deliveries.flatMap((delivery) => [deliveryKey(delivery), this.#seal(delivery)]),
     );
@@ -83,11 +70,11 @@ export class RedisOutbox implements Outbox {
   }
 
   async waiting(): Promise<readonly Delivery[]> {
-    const entries = (await this.#call(READ, [this.#keys.deliveries], 'HGETALL', RETENTION_MS)) as string[];
+    const entries = (await this.#call(READ, [this.redis.keys.deliveries], 'HGETALL', RETENTION_MS)) as string[];
     const waiting: Delivery[] = [];
     for (let at = 0; at + 1 < entries.length; at += 2) {
       const [key = '', sealed = ''] = entries.slice(at, at + 2);
-      const text = this.#signature.open('delivery', [key], sealed, 'any');
+      const text = this.redis.signature.open('delivery', [key], sealed, 'any');
       // What nobody will send would take the room of others, and be refused again at every look.
       if (text === null) await this.#call(FINISH, this.#keysOf(key), key);
       else waiting.push(...decode(text));
@@ -111,15 +98,15 @@ export class RedisOutbox implements Outbox {
   }
 
   #seal(delivery: Delivery): string {
-    return this.#signature.seal('delivery', [deliveryKey(delivery)], JSON.stringify(delivery));
+    return this.redis.signature.seal('delivery', [deliveryKey(delivery)], JSON.stringify(delivery));
   }
 
   #keysOf(key: string): string[] {
-    return [this.#keys.deliveries, this.#keys.deliveryClaim(key)];
+    return [this.redis.keys.deliveries, this.redis.keys.deliveryClaim(key)];
   }
 
   #call(script: string, keys: readonly string[], ...args: readonly (string | number)[]): Promise<unknown> {
-    return callRedis(this.#connection.eval(script, keys.length, ...keys, ...args), this.#limit_ms);
+    return callRedis(this.redis.connection.eval(script, keys.length, ...keys, ...args), this.redis.limit_ms);
   }
 }
 
