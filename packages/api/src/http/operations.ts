@@ -89,39 +89,59 @@ const commandSummaries: Readonly<Record<CommandName, string>> = {
 
 const accessFailures = [401, 403, 500];
 
+/** The last part of the path, which is also the name, and what differs. */
+type WatchingRow = [
+  name: string,
+  reply: Operation['reply'],
+  summary: string,
+  failures: readonly number[],
+  parameters?: Operation['parameters'],
+];
+
 /** Operations that the dashboard uses. */
-const watchingOperations: readonly Operation[] = (
+const watchingRows: readonly WatchingRow[] = [
+  ['history', 'HistoryReply', 'History of the migration: at most 720 points and a timeline.', [503]],
   [
-    ['history', 'HistoryReply', 'History of the migration: at most 720 points and a timeline.', [503]],
+    'namespaces',
+    'NamespacesReply',
+    'Copy progress per collection, active and large ones first. Takes offset, limit (at most 200), search, sort.',
+    [503],
+  ],
+  ['preflight', 'PreflightReply', 'Results of the last preflight checks, by instance.', [503]],
+  ['commands', 'CommandsReply', "The last commands sent through this process, with each instance's reply.", []],
+  ['access', 'AccessReply', "Whether the request's token may send commands.", []],
+  [
+    'logs',
+    'LogsReply',
+    'The last warnings and errors in the logs of all processes, oldest first. Takes limit (at most 1000).',
+    [503],
+  ],
+  [
+    'report',
+    'ReportReply',
+    'The migration from its start to now: verdict, times, rates, collections, timeline.',
+    [503],
+  ],
+  [
+    'source',
+    'SourceReply',
+    "The source's collections with estimated sizes, before a start. The leader lists them, once a minute.",
+    [400, 409, 422, 503],
     [
-      'namespaces',
-      'NamespacesReply',
-      'Copy progress per collection, active and large ones first. Takes offset, limit (at most 200), search, sort.',
-      [503],
+      { name: 'source', type: 'string', description: 'Name of the source cluster; cluster0 by default.' },
+      { name: 'destination', type: 'string', description: 'Name of the destination cluster; cluster1 by default.' },
     ],
-    ['preflight', 'PreflightReply', 'Results of the last preflight checks, by instance.', [503]],
-    ['commands', 'CommandsReply', "The last commands sent through this process, with each instance's reply.", []],
-    ['access', 'AccessReply', "Whether the request's token may send commands.", []],
-    [
-      'logs',
-      'LogsReply',
-      'The last warnings and errors in the logs of all processes, oldest first. Takes limit (at most 1000).',
-      [503],
-    ],
-    [
-      'report',
-      'ReportReply',
-      'The migration from its start to now: verdict, times, rates, collections, timeline.',
-      [503],
-    ],
-  ] as const
-).map(([name, reply, summary, failures]) => ({
+  ],
+];
+
+const watchingOperations = watchingRows.map(([name, reply, summary, failures, parameters]): Operation => ({
   scope: 'fleet',
   method: 'get',
   path: `/api/v1/${name}`,
   operationId: name,
   summary,
   reply,
+  ...(parameters && { parameters }),
   failures: [...failures, ...accessFailures],
 }));
 
@@ -176,19 +196,6 @@ const operations: readonly Operation[] = [
     failures: [503, ...accessFailures],
   },
   ...watchingOperations,
-  {
-    scope: 'fleet',
-    method: 'get',
-    path: SOURCE_PATH,
-    operationId: 'source',
-    summary: "The source's collections with estimated sizes, before a start. The leader lists them, once a minute.",
-    parameters: [
-      { name: 'source', type: 'string', description: 'Name of the source cluster; cluster0 by default.' },
-      { name: 'destination', type: 'string', description: 'Name of the destination cluster; cluster1 by default.' },
-    ],
-    reply: 'SourceReply',
-    failures: [400, 409, 422, 503, ...accessFailures],
-  },
   {
     scope: 'fleet',
     method: 'post',

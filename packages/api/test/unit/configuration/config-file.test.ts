@@ -1,20 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readConfigFile } from '@convoy/api/configuration/config-file';
+import { writtenFiles } from './written-files.js';
 
 describe('readConfigFile', () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'convoy-'));
-  });
-  afterEach(() => rmSync(folder, { recursive: true }));
-
-  const written = (name: string, text: string): string => {
-    writeFileSync(join(folder, name), text);
-    return join(folder, name);
-  };
+  const written = writtenFiles();
 
   it('reads JSON, also indented with tabs', () => {
     const settings = { fleet: 'blue', allowedHosts: ['a', 'b'], shards: { cluster0: { user: 'ü\n"' } } };
@@ -55,8 +44,6 @@ describe('readConfigFile', () => {
   });
 
   it('reports a file that cannot be read', () => {
-    expect(() => readConfigFile(join(folder, 'none.yaml'))).toThrow(
-      'configuration (none.yaml): the file cannot be read',
-    );
+    expect(() => readConfigFile('/nowhere/none.yaml')).toThrow('configuration (none.yaml): the file cannot be read');
   });
 });

@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { mergeSettings, type SettingSources } from '@convoy/api/configuration/setting-sources';
+import { writtenFiles } from './written-files.js';
 
 const names = {
   variables: { token: 'CONVOY_TOKEN', shards: 'CONVOY_SHARDS', port: 'CONVOY_PORT' },
@@ -10,16 +9,7 @@ const names = {
 } as const;
 
 describe('mergeSettings', () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'convoy-'));
-  });
-  afterEach(() => rmSync(folder, { recursive: true }));
-
-  const written = (name: string, text: string): string => {
-    writeFileSync(join(folder, name), text);
-    return join(folder, name);
-  };
+  const written = writtenFiles();
   const valuesOf = (sources: SettingSources) => mergeSettings(sources, names).values;
 
   it('reads secrets from files that variables and flags name', () => {
@@ -61,7 +51,9 @@ describe('mergeSettings', () => {
     expect(() => valuesOf({ env: { CONVOY_TOKEN_FILE: 's3cret' } })).toThrow(
       'invalidConfiguration: CONVOY_TOKEN_FILE: the file cannot be read (ENOENT). Check its path and permissions.',
     );
-    expect(() => valuesOf({ flags: { tokenFile: folder } })).toThrow('--token-file: the file cannot be read (EISDIR)');
+    expect(() => valuesOf({ flags: { tokenFile: tmpdir() } })).toThrow(
+      '--token-file: the file cannot be read (EISDIR)',
+    );
     expect(() => valuesOf({ file: { redis: { password: { file: 's3cret' } } } })).toThrow('redis.password: the file');
     expect(() => valuesOf({ flags: { tokenFile: written('large', 'x'.repeat(65_537)) } })).toThrow(
       '--token-file: the file has more than 65536 bytes.',
