@@ -1,6 +1,7 @@
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { FleetDirector } from '@convoy/coordinator/director/fleet-director';
+import { stagedPreflight } from './staged-details.js';
 
 type Listing = PublishedDetails['sourceListing'];
 type Report = NonNullable<PublishedDetails['startCheck']['report']>;
@@ -26,25 +27,12 @@ export function stagedListing(
 
 /** Checks of a start, with a warning, and a refusal while the verifier is on. */
 export function stagedReport(verifies: boolean): Report {
-  const item = (check: string, description: string): Report['items'][number] => ({
-    check,
-    result: 'passed',
-    error: null,
-    description,
-  });
+  const { items, at_ms } = stagedPreflight(Date.now());
   return {
-    at_ms: Date.now(),
+    at_ms,
     canStart: !verifies,
     items: [
-      item('clusters', 'cluster0 (7.0.5, 3 shards) to cluster1 (7.0.5, 4 shards).'),
-      item('options', 'The options fit the versions and topologies.'),
-      item('privileges', 'The users have all privileges.'),
-      {
-        check: 'oplogWindow',
-        result: 'warning',
-        error: null,
-        description: 'The oplog of shard1 holds 14 hours. Make it larger than the copy takes.',
-      },
+      ...items,
       {
         check: 'verification',
         result: verifies ? 'failed' : 'passed',

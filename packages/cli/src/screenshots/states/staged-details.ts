@@ -15,7 +15,7 @@ export function stagedDetails(reports: readonly InstanceReport[], now_ms: number
   const part = (collectionCopy?.estimatedCopiedBytes ?? 0) / (collectionCopy?.estimatedTotalBytes ?? 1);
   const isPreparing = info === progressInfo.initializing;
   return {
-    preflight: preflightOf(now_ms),
+    preflight: stagedPreflight(now_ms),
     logs: logsOf(now_ms, first),
     ...(isPreparing ? {} : { namespaces: namespacesOf(part * reports.length) }),
     history: historyOf(now_ms, isPreparing ? 0 : points, collectionCopy?.estimatedTotalBytes ?? 1, part * 3, first),
@@ -43,10 +43,13 @@ function logsOf(now_ms: number, { failure }: InstanceReport): PublishedDetails['
   return { records: [retried, failed] };
 }
 
-function preflightOf(at_ms: number): PublishedDetails['preflight'] {
-  const item = (check: string, description: string): PublishedDetails['preflight']['items'][number] => ({
+type Preflight = PublishedDetails['preflight'];
+
+/** Checks of a start, with a warning. */
+export function stagedPreflight(at_ms: number): Preflight {
+  const item = (result: 'passed' | 'warning', check: string, description: string): Preflight['items'][number] => ({
     check,
-    result: 'passed',
+    result,
     error: null,
     description,
   });
@@ -54,15 +57,10 @@ function preflightOf(at_ms: number): PublishedDetails['preflight'] {
     at_ms,
     canStart: true,
     items: [
-      item('clusters', 'cluster0 (7.0.5, 3 shards) to cluster1 (7.0.5, 4 shards).'),
-      item('options', 'The options fit the versions and topologies.'),
-      item('privileges', 'The users have all privileges.'),
-      {
-        check: 'oplogWindow',
-        result: 'warning',
-        error: null,
-        description: 'The oplog of shard1 holds 14 hours. Make it larger than the copy takes.',
-      },
+      item('passed', 'clusters', 'cluster0 (7.0.5, 3 shards) to cluster1 (7.0.5, 4 shards).'),
+      item('passed', 'options', 'The options fit the versions and topologies.'),
+      item('passed', 'privileges', 'The users have all privileges.'),
+      item('warning', 'oplogWindow', 'The oplog of shard1 holds 14 hours. Make it larger than the copy takes.'),
     ],
   };
 }
