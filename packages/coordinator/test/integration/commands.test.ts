@@ -1,11 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { FleetDirector } from '../../src/director/fleet-director.js';
 import { TestMembers, shortTimings, silent, until } from './fleet-of-tests.js';
-import { fleetName, hasRedis, openRedis, withoutRedis } from './redis-server.js';
-import type { TestRedis } from './redis-server.js';
+import { describeOnRedis, fleetName } from './redis-server.js';
 
 const accepted: CommandResult = { success: true };
 /** Only a bug takes this long. */
@@ -13,16 +12,11 @@ const answersWithin_ms = 60_000;
 /** Time limit of a command that one instance never answers; the others answer within it on a busy host too. */
 const lateAfter_ms = 5_000;
 
-describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, () => {
-  let redis: TestRedis;
+describeOnRedis('commands', (redis) => {
   let name: string;
   let group: TestMembers;
   let director: FleetDirector;
   const handled: { id: string; command: FleetCommand }[] = [];
-  beforeAll(async () => {
-    redis = await openRedis();
-  });
-  afterAll(() => redis.close());
   beforeEach(async () => {
     name = fleetName();
     handled.length = 0;

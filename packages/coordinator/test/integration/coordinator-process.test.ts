@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ContractClient } from '@convoy/api/client/contract-client';
 import type { FleetCommand } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
@@ -10,8 +10,7 @@ import { runCoordinator } from '../../src/process/coordinator-process.js';
 import type { RunningCoordinator } from '../../src/process/coordinator-process.js';
 import { TestMembers, shortTimings, silent } from './fleet-of-tests.js';
 import type { TestMember } from './fleet-of-tests.js';
-import { fleetName, hasRedis, openRedis, withoutRedis } from './redis-server.js';
-import type { TestRedis } from './redis-server.js';
+import { describeOnRedis, fleetName } from './redis-server.js';
 
 interface ProgressData {
   readonly failure: unknown;
@@ -50,17 +49,12 @@ async function openEvents(
   return { next, close: () => sent.destroy() };
 }
 
-describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator process ${withoutRedis}`, () => {
-  let redis: TestRedis;
+describeOnRedis('coordinator process', (redis) => {
   let group: TestMembers;
   let members: TestMember[];
   let coordinator: RunningCoordinator;
   let config: CoordinatorConfig;
   const handled: FleetCommand[] = [];
-  beforeAll(async () => {
-    redis = await openRedis();
-  });
-  afterAll(() => redis.close());
   beforeEach(async () => {
     handled.length = 0;
     const fleet = fleetName();

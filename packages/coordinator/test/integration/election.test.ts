@@ -1,14 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { openRedisProxy } from './redis-proxy.js';
 import type { RedisProxy } from './redis-proxy.js';
 import { TestMembers, until } from './fleet-of-tests.js';
 import type { TestMember } from './fleet-of-tests.js';
-import { fleetName, hasRedis, openRedis, withoutRedis } from './redis-server.js';
-import type { TestRedis } from './redis-server.js';
+import { describeOnRedis, fleetName } from './redis-server.js';
 
-describe.skipIf(!hasRedis)(hasRedis ? 'election' : `election ${withoutRedis}`, () => {
-  let redis: TestRedis;
+describeOnRedis('election', (redis) => {
   let way: RedisProxy;
   const groups: TestMembers[] = [];
   const membersOf = (fleet: string, settings = redis.settings): TestMembers => {
@@ -17,17 +15,13 @@ describe.skipIf(!hasRedis)(hasRedis ? 'election' : `election ${withoutRedis}`, (
     return members;
   };
   beforeAll(async () => {
-    redis = await openRedis();
     way = await openRedisProxy(redis.settings);
   });
   afterEach(async () => {
     await Promise.all(groups.splice(0).map((group) => group.end()));
     way.mend();
   });
-  afterAll(async () => {
-    await way.close();
-    await redis.close();
-  });
+  afterAll(() => way.close());
 
   const leaders = (members: readonly TestMember[]): TestMember[] => members.filter(({ fleet }) => fleet.isLeader());
 

@@ -1,14 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { openRedisProxy } from './redis-proxy.js';
 import type { RedisProxy } from './redis-proxy.js';
 import { FleetDirector } from '../../src/director/fleet-director.js';
 import { EventLog, TestMembers, makeIdentity, shortTimings, silent, until } from './fleet-of-tests.js';
-import { fleetName, hasRedis, openRedis, withoutRedis } from './redis-server.js';
-import type { TestRedis } from './redis-server.js';
+import { describeOnRedis, fleetName } from './redis-server.js';
 
-describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}`, () => {
-  let redis: TestRedis;
+describeOnRedis('membership', (redis) => {
   const groups: TestMembers[] = [];
   const proxies: RedisProxy[] = [];
   const membersOf = (fleet: string, settings = redis.settings): TestMembers => {
@@ -21,14 +19,10 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     proxies.push(made);
     return made;
   };
-  beforeAll(async () => {
-    redis = await openRedis();
-  });
   afterEach(async () => {
     await Promise.all(groups.splice(0).map((group) => group.end()));
     await Promise.all(proxies.splice(0).map((made) => made.close()));
   });
-  afterAll(() => redis.close());
 
   it('delivers the reports of all to every instance', async () => {
     const members = membersOf(fleetName());

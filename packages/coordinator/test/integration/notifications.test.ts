@@ -1,24 +1,19 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { notifySchema } from '@convoy/api/configuration/notify-settings';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { parseCoordinatorConfig, type CoordinatorConfig } from '../../src/config/coordinator-config.js';
 import { runCoordinator, type RunningCoordinator } from '../../src/process/coordinator-process.js';
 import { EventLog, shortTimings, silent, TestMembers, type TestMember } from './fleet-of-tests.js';
 import { NotificationReceiver, receiverSecret } from './notification-receiver.js';
-import { fleetName, hasRedis, openRedis, withoutRedis, type TestRedis } from './redis-server.js';
+import { describeOnRedis, fleetName } from './redis-server.js';
 
-describe.skipIf(!hasRedis)(hasRedis ? 'notifications' : `notifications ${withoutRedis}`, () => {
-  let redis: TestRedis;
+describeOnRedis('notifications', (redis) => {
   let receiver: NotificationReceiver;
   let members: TestMembers;
   let member: TestMember;
   let config: CoordinatorConfig;
   const coordinators: RunningCoordinator[] = [];
 
-  beforeAll(async () => {
-    redis = await openRedis();
-  });
-  afterAll(() => redis.close());
   beforeEach(async () => {
     receiver = await NotificationReceiver.start();
     const fleet = fleetName();

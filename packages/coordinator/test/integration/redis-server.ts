@@ -1,5 +1,6 @@
 import { type ChildProcess, spawnSync } from 'node:child_process';
 import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { parseRedisSettings } from '../../src/config/redis-config.js';
 import type { RedisSettings } from '../../src/redis/redis-settings.js';
 import { freePort, killRedisProcess, serverArgs, startRedisProcess } from './redis-process.js';
@@ -9,22 +10,19 @@ export const hasRedisBinary = spawnSync('redis-server', ['--version']).status ==
 
 const givenUrl = process.env['CONVOY_REDIS_URL'];
 
-/** Whether any Redis is available: the one of `CONVOY_REDIS_URL`, or one to start. */
-export const hasRedis = givenUrl !== undefined || hasRedisBinary;
-
-/** Suffix of skipped tests' names. */
-export const withoutRedis = 'needs Redis: set CONVOY_REDIS_URL or install redis-server';
-
 /** A Redis for a test file. */
 export interface TestRedis {
   readonly settings: RedisSettings;
   /** A plain connection for inspection and faults. */
   readonly client: Redis;
+}
+
+interface OpenedRedis extends TestRedis {
   close(): Promise<void>;
 }
 
 /** A Redis that only one test uses. */
-export interface OwnRedis extends TestRedis {
+export interface OwnRedis extends OpenedRedis {
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -58,7 +56,7 @@ export async function startOwnRedis(): Promise<OwnRedis> {
 }
 
 /** The Redis of `CONVOY_REDIS_URL`, or a new one. */
-export async function openRedis(): Promise<TestRedis> {
+async function openRedis(): Promise<OpenedRedis> {
   if (givenUrl === undefined) return startOwnRedis();
   const client = makeClient(givenUrl);
   const close = (): Promise<void> => {
@@ -66,6 +64,27 @@ export async function openRedis(): Promise<TestRedis> {
     return Promise.resolve();
   };
   return { settings: parseRedisSettings(givenUrl), client, close };
+}
+
+/** A suite whose tests share a Redis, which is open in hooks and tests; skipped where there is none. */
+export function describeOnRedis(title: string, suite: (redis: TestRedis) => void): void {
+  const hasRedis = givenUrl !== undefined || hasRedisBinary;
+  const named = hasRedis ? title : `${title} needs Redis: set CONVOY_REDIS_URL or install redis-server`;
+  describe.skipIf(!hasRedis)(named, () => {
+    let opened: OpenedRedis;
+    beforeAll(async () => {
+      opened = await openRedis();
+    });
+    afterAll(() => opened.close());
+    suite({
+      get settings() {
+        return opened.settings;
+      },
+      get client() {
+        return opened.client;
+      },
+    });
+  });
 }
 
 let namesMade = 0;

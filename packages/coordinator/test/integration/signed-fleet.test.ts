@@ -1,5 +1,5 @@
 import { Queue } from 'bullmq';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Secret } from '@convoy/api/configuration/secret';
 import type { FleetCommand } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
@@ -10,22 +10,17 @@ import { deliveryKey, type Delivery } from '../../src/notifications/outbox.js';
 import { testNotification } from '../../src/notifications/notification.js';
 import { fleetKeys } from '../../src/redis/keys.js';
 import { makeIdentity, shortTimings, silent, TestMembers, until, type TestMember } from './fleet-of-tests.js';
-import { fleetName, hasRedis, openRedis, withoutRedis, type TestRedis } from './redis-server.js';
+import { describeOnRedis, fleetName } from './redis-server.js';
 
 const fleetSecret = new Secret('0123456789abcdef0123456789abcdef');
 
 /** Somebody who can do everything in Redis, and does not know the secret. */
-describe.skipIf(!hasRedis)(hasRedis ? 'a signed fleet' : `a signed fleet ${withoutRedis}`, () => {
-  let redis: TestRedis;
+describeOnRedis('a signed fleet', (redis) => {
   let name: string;
   let group: TestMembers;
   let director: FleetDirector;
   let member: TestMember;
   const handled: FleetCommand[] = [];
-  beforeAll(async () => {
-    redis = await openRedis();
-  });
-  afterAll(() => redis.close());
   beforeEach(async () => {
     name = fleetName();
     handled.length = 0;

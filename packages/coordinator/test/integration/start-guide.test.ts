@@ -1,11 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { LISTED_COLLECTIONS_MAX, type PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
 import { FleetDirector } from '../../src/director/fleet-director.js';
 import { StartGuide } from '../../src/watching/start-guide.js';
 import { TestMembers, shortTimings, silent, until, type TestMember } from './fleet-of-tests.js';
-import { fleetName, hasRedis, openRedis, withoutRedis, type TestRedis } from './redis-server.js';
+import { describeOnRedis, fleetName } from './redis-server.js';
 
 const request = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
 /** The longest namespace of a server has 255 bytes. */
@@ -17,15 +17,10 @@ const rows = Array.from({ length: LISTED_COLLECTIONS_MAX }, (_, at) => ({
   documents: 1,
 }));
 
-describe.skipIf(!hasRedis)(hasRedis ? 'a guided start' : `a guided start ${withoutRedis}`, () => {
-  let redis: TestRedis;
+describeOnRedis('a guided start', (redis) => {
   let group: TestMembers;
   let director: FleetDirector;
   let leader: TestMember;
-  beforeAll(async () => {
-    redis = await openRedis();
-  });
-  afterAll(() => redis.close());
   beforeEach(async () => {
     const fleet = fleetName();
     group = new TestMembers(redis.settings, fleet);
