@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { runConvoy as convoy } from '@convoy/cli/environment/fleet/run-convoy';
 import type { OpenApiDocument } from '@convoy/api/http/openapi';
 import { answerChecker } from '../packages/api/test/unit/http/described-answers.js';
-import { loadEverything } from './data.js';
 import { Clusters, untilCanCommit } from './fleet.js';
 import { needs } from './requirements.js';
 
@@ -21,8 +20,7 @@ test(
   'a migration from the command line, with pause and resume (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-    await loadEverything(clusters.clients.source, clusters.source, 1_000);
+    await using clusters = await Clusters.loaded({ source: { shards: 2 }, destination: { shards: 2 } }, 1_000);
     await using fleet = await clusters.startFleet();
     const service = ['--url', fleet.coordinator.url];
 
@@ -67,8 +65,7 @@ test(
   'a check says what is in the way, and changes nothing (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-    await loadEverything(clusters.clients.source, clusters.source, 500);
+    await using clusters = await Clusters.loaded({ source: { shards: 2 }, destination: { shards: 2 } }, 500);
     const settings = [
       '--cluster0',
       clusters.source.connectionString,

@@ -1,6 +1,5 @@
 import { MongoClient, type Document } from 'mongodb';
 import { expect, test } from 'vitest';
-import { loadEverything } from './data.js';
 import { Clusters, defaultStart, untilCanCommit, untilProgress } from './fleet.js';
 import { isFullRun, needs } from './requirements.js';
 import { Workload } from './workload.js';
@@ -77,8 +76,7 @@ test.each(isFullRun ? faults : sample)(
   'no document is lost or repeated while $name (servers from 5.0)',
   needs({ version: [5, 0] }),
   async ({ at, data }) => {
-    await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
-    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using clusters = await Clusters.loaded({ source: 'replicaSet', destination: 'replicaSet' }, orders);
     await using instance = await clusters.startLoneInstance(settings);
     await using workload = Workload.start(clusters.clients.source, orders);
 
@@ -97,8 +95,7 @@ test(
   'a copy goes on when the primaries of source and destination step down for two seconds (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
-    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using clusters = await Clusters.loaded({ source: 'replicaSet', destination: 'replicaSet' }, orders);
     await using instance = await clusters.startLoneInstance(settings);
     await instance.client.start(defaultStart);
     for (const [client, bytes] of [
@@ -126,8 +123,7 @@ test(
     '(servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
-    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using clusters = await Clusters.loaded({ source: 'replicaSet', destination: 'replicaSet' }, orders);
     await using instance = await clusters.startLoneInstance({
       ...settings,
       loadRateBytesPerSecond: 250_000,

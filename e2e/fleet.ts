@@ -15,6 +15,7 @@ import { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process'
 import { startFleet, startLoneInstance, type Fleet } from '@convoy/cli/environment/fleet/start-fleet';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import type { Redis } from '@convoy/testbed/redis/find-redis';
+import { loadEverything } from './data.js';
 
 /** Source and destination by name, defaults for the rest: verified. */
 export const defaultStart: StartRequestBody = { source: 'cluster0', destination: 'cluster1' };
@@ -49,6 +50,18 @@ export class Clusters implements AsyncDisposable {
     private readonly folder: ScratchFolder,
     private readonly closers: Closers,
   ) {}
+
+  /** Starts both clusters, and loads the source: see `loadEverything`. */
+  static async loaded(topologies: Topologies, orders: number): Promise<Clusters> {
+    const clusters = await Clusters.start(topologies);
+    try {
+      await loadEverything(clusters.clients.source, clusters.source, orders);
+      return clusters;
+    } catch (error) {
+      await clusters[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
 
   /** Starts both clusters. If the test fails, its logs stay, and the report names their folder. */
   static async start(topologies: Topologies): Promise<Clusters> {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { runConvoy as convoy } from '@convoy/cli/environment/fleet/run-convoy';
-import { loadEverything } from './data.js';
 import { Clusters, defaultStart, untilProgress } from './fleet.js';
 import { needs } from './requirements.js';
 
@@ -9,8 +8,7 @@ test(
     'the one that accepted it has died; so with pause and resume (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-    await loadEverything(clusters.clients.source, clusters.source, 1_000);
+    await using clusters = await Clusters.loaded({ source: { shards: 2 }, destination: { shards: 2 } }, 1_000);
     await using fleet = await clusters.startFleet();
     const [present, late] = fleet.instances;
     if (!present || !late) throw new Error('There must be two instances.');

@@ -3,7 +3,6 @@ import {
   NotificationReceiver,
   receiverSecret,
 } from '../packages/coordinator/test/integration/notification-receiver.js';
-import { loadEverything } from './data.js';
 import { Clusters, defaultStart, untilCanCommit } from './fleet.js';
 import { needs } from './requirements.js';
 
@@ -20,8 +19,7 @@ test(
   'two coordinators of a fleet send ready and committed once each, also after one was restarted (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-    await loadEverything(clusters.clients.source, clusters.source, 500);
+    await using clusters = await Clusters.loaded({ source: { shards: 2 }, destination: { shards: 2 } }, 500);
     const { receiver, notify, events } = await startReceiver();
     await using fleet = await clusters.startFleet();
     await using first = await clusters.startCoordinator(fleet, 'first', { notify });
@@ -45,8 +43,7 @@ test(
 );
 
 test('a lone instance sends its own notifications (servers from 5.0)', needs({ version: [5, 0] }), async () => {
-  await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
-  await loadEverything(clusters.clients.source, clusters.source, 200);
+  await using clusters = await Clusters.loaded({ source: 'replicaSet', destination: 'replicaSet' }, 200);
   const { notify, events } = await startReceiver();
   await using instance = await clusters.startLoneInstance({ notify });
 

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { loadEverything } from './data.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted } from './fleet.js';
 import { needs } from './requirements.js';
 import { Workload } from './workload.js';
@@ -10,8 +9,7 @@ test(
   'a lone instance moves a replica set into another one without Redis (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
-    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using clusters = await Clusters.loaded({ source: 'replicaSet', destination: 'replicaSet' }, orders);
     await using instance = await clusters.startLoneInstance();
     await using workload = Workload.start(clusters.clients.source, orders);
 
@@ -27,8 +25,7 @@ test(
   'a replica set moves into a sharded cluster, with the collections sharded that were asked for (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using clusters = await Clusters.start({ source: 'replicaSet', destination: { shards: 2 } });
-    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using clusters = await Clusters.loaded({ source: 'replicaSet', destination: { shards: 2 } }, orders);
     await using instance = await clusters.startLoneInstance();
     await using workload = Workload.start(clusters.clients.source, orders);
     const shardingEntries = [

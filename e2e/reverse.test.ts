@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
-import { loadEverything } from './data.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from './fleet.js';
 import { guarded, isFullRun, needs } from './requirements.js';
 import { Workload } from './workload.js';
@@ -26,8 +25,7 @@ test.each(accesses)(
     '6.0)',
   needs({ version: [6, 0], guarded: true }),
   async (sourceAccess) => {
-    await using clusters = await Clusters.start({ ...twoShards, ...guarded });
-    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using clusters = await Clusters.loaded({ ...twoShards, ...guarded }, orders);
     const shards = sourceAccess === 'direct' ? { cluster0: migratorCredentials, cluster1: migratorCredentials } : {};
     await using fleet = await clusters.startFleet({ sourceAccess, shards });
     const { client } = fleet.coordinator;

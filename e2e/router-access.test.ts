@@ -1,7 +1,7 @@
 import type { MongoClient } from 'mongodb';
 import { expect, test } from 'vitest';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
-import { largeCollection, loadEverything } from './data.js';
+import { largeCollection } from './data.js';
 import { Clusters, defaultStart, untilCanCommit, untilProgress } from './fleet.js';
 import { needs } from './requirements.js';
 import { onShards } from './shards.js';
@@ -18,8 +18,7 @@ test(
   'a fleet that may not read the shards moves a cluster under load through its router (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using clusters = await Clusters.start(twoShards);
-    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using clusters = await Clusters.loaded(twoShards, orders);
     await using fleet = await clusters.startFleet(throughRouter);
     await using workload = Workload.start(clusters.clients.source, orders);
 
@@ -34,8 +33,7 @@ test(
   'an instance that reads through the router is killed in the middle of the copy (servers from 5.0)',
   needs({ version: [5, 0], inFull: true }),
   async () => {
-    await using clusters = await Clusters.start(twoShards);
-    await loadEverything(clusters.clients.source, clusters.source, orders);
+    await using clusters = await Clusters.loaded(twoShards, orders);
     await using fleet = await clusters.startFleet({
       ...throughRouter,
       partition_seconds: 1,
@@ -67,8 +65,7 @@ test.each(['direct', 'router'])(
   'orphans of moved chunks, and what is done to them, do not reach the destination: access %s (servers from 5.0)',
   needs({ version: [5, 0] }),
   async (sourceAccess) => {
-    await using clusters = await Clusters.start(twoShards);
-    await loadEverything(clusters.clients.source, clusters.source, 2_000);
+    await using clusters = await Clusters.loaded(twoShards, 2_000);
     await plantOrphans(clusters.clients.source, clusters.source);
     await using fleet = await clusters.startFleet({ sourceAccess });
     await fleet.coordinator.client.start(defaultStart);
