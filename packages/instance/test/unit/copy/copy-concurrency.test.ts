@@ -36,7 +36,7 @@ it('follows the acknowledged bytes and bounds the calls in flight', async () => 
     await Promise.resolve();
     inFlight -= 1;
   };
-  await Promise.all(Array.from({ length: 20 }, () => concurrency.writes.run(call, signal)));
+  await Promise.all(Array.from({ length: 8 }, () => concurrency.writes.run(call, signal)));
   expect(most).toBe(concurrency.present.writers);
 });
 
