@@ -60,6 +60,9 @@ describe('other commands explain it in the same words', () => {
     `${what} cannot be reached: HOST: the connection was refused (ECONNREFUSED). Check the port, and that the server ` +
     'runs and listens on this address.';
 
+  /** Either cluster can have either role when writes are allowed again. */
+  const unnamed = 'destinationUnavailable: cluster1';
+
   it.concurrent.each([
     [
       'verify',
@@ -71,6 +74,7 @@ describe('other commands explain it in the same words', () => {
       () => ['--cluster0', cluster1, '--cluster1', to(places.refusing)],
       'destinationUnavailable: The destination cluster1',
     ],
+    ['unblock', () => ['cluster1', '--cluster0', cluster1, '--cluster1', to(places.refusing)], unnamed],
     ['probe', () => ['--cluster', to(places.refusing)], 'sourceUnavailable: The cluster'],
   ])('convoy %s', async (name, args, what) => {
     const { stderr, code } = await runConvoy(name, ...args());

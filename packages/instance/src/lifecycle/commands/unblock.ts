@@ -1,5 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { systemClock } from '../../cluster/clock.js';
+import { UnreachableClusterError, unreachable } from '../../cluster/connection-failure.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { codeOf } from '../../cluster/failure.js';
 import { type Retrying, retryingFor } from '../../cluster/retry.js';
@@ -21,7 +22,7 @@ const gone_ms = 5_000;
  * Allows user writes on a cluster again, unless a running migration needs them blocked. After the opening of the
  * destination, an unreachable source is ignored: it may be gone.
  * @throws ConvoyError `migrationLives` in that case, `writeBlockingFailed` when the cluster refuses or its version has
- *   no such blocks, what connecting to either cluster throws
+ *   no such blocks, `sourceUnavailable` and `destinationUnavailable`, what else connecting to either cluster throws
  */
 export async function unblock(
   config: InstanceConfig,
@@ -30,14 +31,14 @@ export async function unblock(
   connect: Connect = connectConfigured,
 ): Promise<void> {
   const retry = retryingFor(retry_ms, isRetryable);
-  const open = (one: ClusterName, each: AbortSignal): Promise<ClusterClient> =>
-    retry(`connect to ${one}`, () => connect(config, one, 'router', each), each);
-  const cluster = await open(name, signal);
+  // The driver waits for a primary; a cluster that it does not find then is named at once.
+  const open = (one: ClusterName, each: AbortSignal): Promise<ClusterClient> => connect(config, one, 'router', each);
+  const cluster = await open(name, signal).catch(explain);
   try {
     const openOther = (each: AbortSignal): Promise<ClusterClient> =>
       open(name === 'cluster0' ? 'cluster1' : 'cluster0', each);
     const mayLackOther = sparesOther(await recordOn(cluster, retry, signal), cluster);
-    const other = mayLackOther ? await unlessGone(openOther, retry, signal) : await openOther(signal);
+    const other = mayLackOther ? await unlessGone(openOther, retry, signal) : await openOther(signal).catch(explain);
     try {
       await lift(cluster, other, retry, signal);
     } finally {
@@ -46,6 +47,17 @@ export async function unblock(
   } finally {
     await cluster.close();
   }
+}
+
+/**
+ * Either cluster can have either role here, so the sentence has none.
+ * @throws ConvoyError `sourceUnavailable` for cluster0 and `destinationUnavailable` for cluster1
+ */
+function explain(error: unknown): never {
+  if (!(error instanceof UnreachableClusterError)) throw error;
+  const { cluster, failure } = error;
+  const name = cluster === 'cluster0' ? 'sourceUnavailable' : 'destinationUnavailable';
+  throw new ConvoyError(name, unreachable(cluster, failure), { cause: error });
 }
 
 /** A cluster that answers although nothing needs it any more: another migration may have started towards it. */
