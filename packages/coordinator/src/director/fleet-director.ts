@@ -211,7 +211,7 @@ export class FleetDirector {
     const ids = [...members.registeredIds, ...members.missingIds];
     refuseEmptyFleet(ids);
     if (name === 'start') refuseOtherClusters(members);
-    const present = answeringIds(name, ids, snapshot);
+    const present = answeringIds(ids, snapshot);
     const replies = await this.#sendTo({ commandId, name, body }, present, snapshot);
     const absent = needNoMessage(replies) ? [] : ids.filter((id) => !present.includes(id));
     for (const [id, reply] of await this.#sendTo({ commandId, name, body }, absent, snapshot)) replies.set(id, reply);

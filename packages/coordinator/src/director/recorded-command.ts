@@ -1,17 +1,11 @@
-import type { CommandName } from '@convoy/api/contract/commands';
 import type { CommandResult } from '@convoy/api/fleet/fleet';
 import type { FleetSnapshot } from '../progress/members.js';
 
 /**
- * The instances that can answer a command now. The others get it from the migration's record, except a commit: it goes
- * to all, since it is not recorded for instances that miss it.
+ * The instances that can answer a command now. The others get it from the migration's record. Instances refuse a
+ * commit, which is not recorded for others, while one of the fleet is silent or missing, and name it.
  */
-export function answeringIds(
-  name: CommandName,
-  ids: readonly string[],
-  { reports }: Pick<FleetSnapshot, 'reports'>,
-): readonly string[] {
-  if (name === 'commit') return ids;
+export function answeringIds(ids: readonly string[], { reports }: Pick<FleetSnapshot, 'reports'>): readonly string[] {
   return ids.filter((id) => {
     const seen = reports.get(id);
     return seen?.fresh === true && (seen.report.state !== 'INITIALIZING' || seen.report.failure !== null);

@@ -103,6 +103,19 @@ describeOnRedis('commands', (redis) => {
     });
   });
 
+  it('answer at once what instances say about another that is missing', async () => {
+    const missing = { success: false, error: 'cannotCommit', errorDescription: 'shard1 is missing.' } as const;
+    await serving(['shard0'], () => Promise.resolve(missing));
+    const { fleet, identity } = await group.join('shard2');
+    fleet.serve(() => Promise.resolve(missing));
+    fleet.report(idleReport(identity, { state: 'RUNNING', expectedIds: ['shard0', 'shard1', 'shard2'] }));
+    const isExpected = () => director.snapshot().reports.get('shard2')?.report.expectedIds.length === 3;
+    await until(director, 'who is expected', isExpected);
+    const outcome = await director.command('commit', {}, 'incomplete');
+    expect(Object.fromEntries(outcome.results)).toEqual({ shard0: missing, shard2: missing });
+    expect(await redis.client.keys(`{convoy:${name}}:queues:commands-shard1:*`)).toEqual([]);
+  });
+
   it('go only to the other instances when repeated after a partial success', async () => {
     await serving(['shard0', 'shard1']);
     const { fleet, identity } = await group.join('shard2');

@@ -13,12 +13,7 @@ describe('the instances that get a command', () => {
   const ids = ['a', 'silent', 'begins', 'missing'];
 
   it('are those that can answer', () => {
-    expect(answeringIds('start', ids, fleet)).toEqual(['a']);
-    expect(answeringIds('reverse', ids, fleet)).toEqual(['a']);
-  });
-
-  it('are all for a commit, which is not recorded', () => {
-    expect(answeringIds('commit', ids, fleet)).toEqual(ids);
+    expect(answeringIds(ids, fleet)).toEqual(['a']);
   });
 });
 
