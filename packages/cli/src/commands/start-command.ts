@@ -13,17 +13,17 @@ const acceptance: Acceptance = {
   until: ({ canCommit, state }) => canCommit || state === 'COMMITTED',
 };
 
-/** Adds `convoy start`: prints the options of a migration and starts it. */
+/** Adds `convoy start`: starts a migration, and prints its options. */
 export function addStartCommand(program: Command): void {
   const command = addStartOptions(serviceCommand(program, 'start', 'start a migration'));
   addJson(addWait(command, acceptance.what)).action(
     async (options: ServiceOptions & StartOptions & WaitOptions & JsonOption) => {
       const body = startBody(options);
-      const lines = [`Starting at ${options.url} with:`, ...optionLines(body, parseStartRequest(body))];
-      if (!options.json) console.log(lines.join('\n'));
+      const request = parseStartRequest(body);
       const client = clientOf(options);
       const reply = await client.start(body);
-      if (!options.json) for (const line of waitingLines('start', reply.waitingFor)) console.log(line);
+      const lines = [`Accepted at ${options.url}, with these options:`, ...optionLines(body, request)];
+      if (!options.json) for (const line of [...lines, ...waitingLines('start', reply.waitingFor)]) console.log(line);
       await endAccepted(client, reply, acceptance, options);
     },
   );

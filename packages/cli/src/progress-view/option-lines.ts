@@ -1,10 +1,9 @@
 import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-request';
+import { optionViews } from '@convoy/coordinator/dashboard/views/options-view';
 
 /** The options of a start as text, one per line: the given ones and the defaults. */
 export function optionLines(given: StartRequestBody, whole: StartRequest): string[] {
-  const names = Object.keys(whole) as (keyof StartRequest)[];
-  const width = Math.max(...names.map((name) => name.length));
-  return names.map(
-    (name) => `  ${name.padEnd(width)}  ${JSON.stringify(whole[name])}${given[name] === undefined ? ' (default)' : ''}`,
-  );
+  const views = optionViews(whole);
+  const width = Math.max(...views.map(({ name }) => name.length));
+  return views.map(({ name, value }) => `  ${name.padEnd(width)}  ${value}${name in given ? '' : ' (default)'}`);
 }

@@ -5,6 +5,7 @@ import { optionLines } from '@convoy/cli/progress-view/option-lines';
 test('shows given options and the defaults of the others', () => {
   const body = { source: 'cluster0', destination: 'cluster1', includeNamespaces: [{ database: 'shop' }] };
   const lines = optionLines(body, parseStartRequest(body));
-  expect(lines).toContain('  includeNamespaces        [{"database":"shop"}]');
-  expect(lines).toContain('  verification             {"enabled":true} (default)');
+  expect(lines).toContain('  includeNamespaces        shop');
+  expect(lines).toContain('  verification             yes (default)');
+  expect(lines).toContain('  excludeNamespaces        none (default)');
 });

@@ -17,10 +17,29 @@ test('the end of the copy is a time of day, while one is known', () => {
 });
 
 test('options are words where that is possible', () => {
-  expect(optionViews({ source: 'cluster0', reversible: true, includeNamespaces: [], sharding: { a: 1 } })).toEqual([
+  const options = {
+    source: 'cluster0',
+    reversible: true,
+    verification: { enabled: false },
+    includeNamespaces: [],
+    excludeNamespaces: [
+      { database: 'crm' },
+      { database: 'shop', collections: ['orders', 'a.b'], collectionsRegex: { pattern: '^tmp', options: 'i' } },
+      { databaseRegex: { pattern: '_old$', options: '' } },
+    ],
+    sharding: {
+      createSupportingIndexes: true,
+      shardingEntries: [
+        { database: 'shop', collection: 'orders', shardCollection: { key: [{ region: 1 }, { _id: 'hashed' }] } },
+      ],
+    },
+  };
+  expect(optionViews(options)).toEqual([
     { name: 'source', value: 'cluster0' },
     { name: 'reversible', value: 'yes' },
+    { name: 'verification', value: 'no' },
     { name: 'includeNamespaces', value: 'none' },
-    { name: 'sharding', value: '{"a":1}' },
+    { name: 'excludeNamespaces', value: 'crm, shop.orders, shop.a.b, shop./^tmp/i, /_old$/' },
+    { name: 'sharding', value: 'shop.orders by {"region":1,"_id":"hashed"}, with supporting indexes' },
   ]);
 });
