@@ -5,6 +5,7 @@ import { isInterruption } from './commands/interruption.js';
 import { failureOutput, wantsJson } from './commands/json-output.js';
 import { NotInTime } from './environment/fleet/follow.js';
 import { convoyCommand } from './program.js';
+import { colouredFailure } from './progress-view/colours.js';
 import { errorLines } from './progress-view/error-lines.js';
 
 /** Failures in which a service, cluster or Redis did not respond. */
@@ -44,7 +45,7 @@ async function reportAsText(error: unknown): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   if (isInterruption(error)) return exitCodes.interrupted;
   if (error instanceof ConvoyError) {
-    console.error(errorLines(error).join('\n'));
+    console.error(errorLines(error).map(colouredFailure).join('\n'));
     return silentErrors.includes(error.error) ? exitCodes.unreachable : exitCodes.failed;
   }
   if (error instanceof NotInTime) {

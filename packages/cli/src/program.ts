@@ -15,6 +15,7 @@ import { hideSecretFlags } from './commands/secret-flags.js';
 import { addServiceCommands } from './commands/service-commands.js';
 import { addStartCommand } from './commands/start-command.js';
 import { addVerifyCommand } from './commands/verify-command.js';
+import { withoutColours } from './progress-view/colours.js';
 
 /** The command line with all its commands; nothing runs yet. */
 export function convoyCommand(): Command {
@@ -24,9 +25,13 @@ export function convoyCommand(): Command {
     .version(ownVersion())
     .helpCommand(false)
     .showHelpAfterError('(see convoy --help)')
-    .configureHelp({ formatHelp: formatHelp })
+    .option('--no-color', 'print without colours')
+    .configureHelp({ formatHelp: formatHelp, showGlobalOptions: true })
     .exitOverride()
-    .hook('preAction', (_program, command) => hideSecretFlags(command));
+    .hook('preAction', (_program, command) => {
+      hideSecretFlags(command);
+      if (command.optsWithGlobals()['color'] === false) withoutColours(process.env);
+    });
   addProcessCommands(program);
   addCheckCommand(program);
   addProbeCommand(program);

@@ -1,5 +1,6 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Command } from 'commander';
+import { coloured } from '../progress-view/colours.js';
 import { preflightLines } from '../progress-view/preflight-lines.js';
 import { exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
@@ -25,7 +26,13 @@ export function addCheckCommand(program: Command): void {
       const ofRedis = redisFindings(config);
       const { canStart, items } = await preflight(config, parseStartRequest(startBody(options)), interruption());
       const report = { canStart, items: [...items, ...ofRedis] };
-      console.log(options.json ? JSON.stringify(report) : preflightLines(report).join('\n'));
+      console.log(
+        options.json
+          ? JSON.stringify(report)
+          : preflightLines(report)
+              .map((line) => coloured(line))
+              .join('\n'),
+      );
       if (!canStart) process.exitCode = exitCodes.failed;
     });
 }

@@ -3,6 +3,7 @@ import { optionViews } from '@convoy/coordinator/dashboard/views/options-view';
 import { type NamespaceOrder, namespaceOrders, NAMESPACE_ROWS_MAX } from '@convoy/coordinator/watching/namespaces';
 import { Option, type Command } from 'commander';
 import { collectionLines } from '../progress-view/collection-lines.js';
+import { coloured } from '../progress-view/colours.js';
 import { progressBlock, type ShownProgress } from '../progress-view/progress-lines.js';
 import { addJson, type JsonOption } from './json-output.js';
 import { clientOf, fromCoordinator, readProgress, serviceCommand, type ServiceOptions } from './service.js';
@@ -34,7 +35,8 @@ async function collectionsText(options: ProgressOptions): Promise<string> {
 async function progressText(options: ProgressOptions): Promise<string> {
   const progress = await readProgress(clientOf(options));
   if (options.json) return JSON.stringify(progress);
-  return [...progressBlock(progress), ...optionsLine(progress), `Next: ${nextStep(progress)}`].join('\n');
+  const lines = [...progressBlock(progress), ...optionsLine(progress), `Next: ${nextStep(progress)}`];
+  return lines.map((line) => coloured(line)).join('\n');
 }
 
 /** The options in force; none before a start. */

@@ -3,6 +3,7 @@ import type { SuccessReply } from '@convoy/api/contract/reply';
 import { InvalidArgumentError, type Command } from 'commander';
 import { nextStep } from '@convoy/api/contract/next-step';
 import { follow } from '../environment/fleet/follow.js';
+import { coloured } from '../progress-view/colours.js';
 import { LiveView } from '../progress-view/live-view.js';
 import type { ShownProgress } from '../progress-view/progress-lines.js';
 import { interruption } from './interruption.js';
@@ -77,7 +78,7 @@ export async function watchUntil(
       signal,
     });
     view.end();
-    if (view instanceof LiveView && !process.stdout.isTTY) console.log(`Next: ${nextStep(progress)}`);
+    if (view instanceof LiveView && !process.stdout.isTTY) console.log(coloured(`Next: ${nextStep(progress)}`));
     return progress;
   } finally {
     view.end();

@@ -1,4 +1,5 @@
 import type { WriteStream } from 'node:tty';
+import { coloured } from './colours.js';
 import { progressBlock, progressLine, type ShownProgress } from './progress-lines.js';
 
 /** Interval of lines where redrawing is not possible. */
@@ -46,7 +47,7 @@ export class LiveView {
     const drawnRows = this.drawn.reduce((rows, line) => rows + Math.max(Math.ceil(line.length / width), 1), 0);
     // Moves up to the first line, rewrites each line, then clears the rest.
     const up = drawnRows > 0 ? `\u001b[${Math.min(drawnRows, rowsMax)}A` : '';
-    this.output.write(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join('')}\u001b[J`);
+    this.output.write(`${up}${lines.map((line) => `\u001b[2K${coloured(line, this.output)}\n`).join('')}\u001b[J`);
     this.drawn = lines;
   }
 

@@ -19,13 +19,15 @@ const resultWords: Readonly<Record<CheckResult, string>> = {
 
 const resultWidth = Math.max(...Object.values(resultWords).map((word) => word.length));
 
-/** The report as text: one line per check, with the failed ones repeated at the end. */
+/** The report as text: one line per check, with those that failed, or warn before a start, repeated at the end. */
 export function preflightLines({ canStart, items }: CheckReport): string[] {
   const checkConcurrency = Math.max(...items.map(({ check }) => check.length));
-  const failed = items.filter(({ result }) => result === 'failed');
+  const namesOf = (wanted: CheckResult): string =>
+    items.flatMap(({ check, result }) => (result === wanted ? [check] : [])).join(', ');
+  const warnings = namesOf('warning');
   const closing = canStart
-    ? 'A migration can start with these options.'
-    : `A migration cannot start: ${failed.map(({ check }) => check).join(', ')}.`;
+    ? `A migration can start with these options${warnings === '' ? '' : `; read the warnings first: ${warnings}`}.`
+    : `A migration cannot start: ${namesOf('failed')}.`;
   return [...items.map((item) => line(item, checkConcurrency)), '', closing];
 }
 

@@ -8,10 +8,15 @@ export interface EndedCommand {
   stderr: string;
 }
 
+/** Without colours, which the runner of tests may ask for. */
+function environment(): NodeJS.ProcessEnv {
+  return { ...process.env, FORCE_COLOR: undefined };
+}
+
 /** Runs the compiled `convoy` with arguments to its end. */
 export function runConvoy(...args: string[]): Promise<EndedCommand> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [convoyProgram, ...args], (error, stdout, stderr) => {
+    execFile(process.execPath, [convoyProgram, ...args], { env: environment() }, (error, stdout, stderr) => {
       const code = typeof error?.code === 'number' ? error.code : 0;
       resolve({ code, stdout, stderr });
     });

@@ -22,7 +22,18 @@ it('shows every check with its result as a word, and repeats failed ones at the 
 it('reports when all checks passed', () => {
   const lines = preflightLines({
     canStart: true,
-    items: [{ check: 'diskSpace', result: 'warning', error: null, description: 'Add space.' }],
+    items: [{ check: 'diskSpace', result: 'passed', error: null, description: 'Enough.' }],
   });
-  expect(lines).toEqual(['! warning    diskSpace  Add space.', '', 'A migration can start with these options.']);
+  expect(lines).toEqual(['✓ passed     diskSpace  Enough.', '', 'A migration can start with these options.']);
+});
+
+it('names the warnings before a start, such as a filter that matches nothing', () => {
+  const lines = preflightLines({
+    canStart: true,
+    items: [
+      { check: 'matched', result: 'warning', error: null, description: 'Nothing matches nothere.' },
+      { check: 'diskSpace', result: 'warning', error: null, description: 'Add space.' },
+    ],
+  });
+  expect(lines.at(-1)).toBe('A migration can start with these options; read the warnings first: matched, diskSpace.');
 });
