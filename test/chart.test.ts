@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { Secret } from '@convoy/api/configuration/secret';
+import { parseCoordinatorConfig } from '@convoy/coordinator/config/coordinator-config';
+import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
 import { instanceSchema } from '@convoy/instance/config/instance-schema';
 import { deployedVariables, documentedVariables, runs } from './deployment.js';
 import { readText, root } from './source-tree.js';
@@ -13,13 +16,23 @@ const hasHelm = runs('helm', 'version');
 /** A busy machine takes its time. */
 const helm_ms = 120_000;
 
-const secrets = ['pass-word-of-zero', 'pass-word-of-one', 'pass-word-of-the-token', 'pass-word-of-redis'] as const;
+const secrets = [
+  'pass-word-of-zero',
+  'pass-word-of-one',
+  'pass-word-of-the-token',
+  'pass-word-of-redis',
+  'pass-word-of-the-fleet',
+  'pass-word-of-the-pager',
+] as const;
+const notify = { receivers: [{ name: 'pager', url: 'https://pager.example/hook', secret: 'pass-word-of-the-pager' }] };
 const least = {
   shards: ['shard0', 'shard1'],
   access: {
     cluster0: `mongodb://user:${secrets[0]}@source.example/`,
     cluster1: `mongodb://user:${secrets[1]}@destination.example/`,
     token: secrets[2],
+    fleetSecret: 'pass-word-of-the-fleet-with-32-or-more',
+    notify,
   },
   redis: { password: secrets[3] },
 };
@@ -28,6 +41,7 @@ const full = {
   access: { existingSecret: 'own-access' },
   redis: { install: false, settings: { sentinels: [{ host: 'sentinel' }], primaryName: 'main', password: secrets[3] } },
   instance: { settings: { readers: 8, memoryBytesMax: '1GiB' }, podLabels: { team: 'data' } },
+  tls: { existingSecret: 'own-certificate' },
   coordinator: { replicas: 2, allowedHosts: ['convoy.example'] },
   networkPolicy: {
     apiFrom: [{ namespaceSelector: {} }],
@@ -41,12 +55,13 @@ interface Container {
   name: string;
   command?: string[];
   args: string[];
-  env?: { name: string; value?: string; valueFrom?: unknown }[];
+  env?: { name: string; value?: string; valueFrom?: { secretKeyRef?: { key: string } } }[];
   securityContext: Record<string, unknown>;
   resources: { limits: unknown; requests: unknown };
   startupProbe: unknown;
   livenessProbe: unknown;
   readinessProbe: unknown;
+  volumeMounts?: unknown[];
 }
 
 interface Pod {
@@ -54,6 +69,7 @@ interface Pod {
   automountServiceAccountToken: boolean;
   securityContext: Record<string, unknown>;
   containers: Container[];
+  volumes: unknown[];
 }
 
 interface Manifest {
@@ -61,7 +77,7 @@ interface Manifest {
   metadata: { name: string };
   data?: Record<string, string>;
   stringData?: Record<string, string>;
-  spec?: { replicas?: number; template?: { spec: Pod }; egress?: unknown[] };
+  spec?: { replicas?: number; template?: { spec: Pod }; egress?: unknown[]; podMetricsEndpoints?: unknown[] };
 }
 
 function helm(command: 'lint' | 'template', values: unknown): string {
@@ -96,6 +112,26 @@ function named(manifests: readonly Manifest[], kind: string, name: string): Mani
   return found;
 }
 
+/** The settings files of the pods. */
+function settingsOf(manifests: readonly Manifest[]): Record<string, string> {
+  const config = manifests.find(({ metadata }) => metadata.name === 'convoy-settings')?.data;
+  return config ?? named(manifests, 'Secret', 'convoy-settings').stringData ?? {};
+}
+
+/** What a container sees; a Secret that the chart does not make has everything but what is optional. */
+function environmentOf(env: NonNullable<Container['env']>, access: Manifest | null): Record<string, string> {
+  const known = { cluster0: 'mongodb://a/', cluster1: 'mongodb://b/', token: 'a-token-of-many-letters' };
+  const content: Partial<Record<string, string>> = access?.stringData ?? known;
+  return Object.fromEntries(
+    env.flatMap(({ name, value, valueFrom }): [string, string][] => {
+      const key = valueFrom?.secretKeyRef?.key;
+      if (key === undefined) return [[name, value ?? '10.0.0.1']];
+      const text = key === 'url' ? 'redis://convoy:word@redis:6379/0' : content[key];
+      return text === undefined ? [] : [[name, text]];
+    }),
+  );
+}
+
 describe('charts/convoy', () => {
   test('has the version of the release', () => {
     const { version } = JSON.parse(readText('package.json')) as { version: string };
@@ -114,8 +150,7 @@ describe('charts/convoy', () => {
     };
     const own = ['cluster0', 'cluster1', 'id', 'redis', 'fleet', 'port', 'listen', 'allowedHosts', 'token', 'shards'];
     // A root file system that is read-only has no place for log files; without a token nothing would protect the pods.
-    // The chart mounts no certificates: an Ingress or a mesh encrypts.
-    // In a fleet coordinators send the notifications.
+    // The chart takes certificates and the fleet's secret for all pods; in a fleet coordinators send notifications.
     const left = [...own, 'logPath', 'allowUnauthenticated', 'tls', 'notify', 'fleetSecret'];
     const taken = Object.keys(schema.properties.instance.properties.settings.properties);
     expect(taken.sort()).toEqual(
@@ -161,13 +196,14 @@ describe.skipIf(!hasHelm)('charts/convoy as helm renders it (helm)', { timeout: 
   });
 
   test.each(cases)('has probes with $name', ({ values }) => {
-    const alive = { httpGet: { path: '/healthz', port: 'api' } };
+    const scheme = 'tls' in values ? 'HTTPS' : 'HTTP';
+    const alive = { httpGet: { path: '/healthz', port: 'api', scheme } };
     for (const container of podsOf(rendered(values)).flatMap((pod) => pod.containers)) {
       expect(container.startupProbe).toBeDefined();
       if (container.name === 'redis') continue;
       expect(container.startupProbe).toMatchObject(alive);
       expect(container.livenessProbe).toMatchObject(alive);
-      expect(container.readinessProbe).toMatchObject({ httpGet: { path: '/readyz', port: 'api' } });
+      expect(container.readinessProbe).toMatchObject({ httpGet: { path: '/readyz', port: 'api', scheme } });
     }
   });
 
@@ -180,10 +216,7 @@ describe.skipIf(!hasHelm)('charts/convoy as helm renders it (helm)', { timeout: 
   test.each(cases)('gives each pod the shard of its ordinal with $name', ({ values }) => {
     const manifests = rendered(values);
     const instances = named(manifests, 'StatefulSet', 'convoy-instance');
-    const files =
-      manifests.find(({ metadata }) => metadata.name === 'convoy-settings')?.data ??
-      named(manifests, 'Secret', 'convoy-settings').stringData ??
-      {};
+    const files = settingsOf(manifests);
     expect(instances.spec?.replicas).toBe(values.shards.length);
     expect(instances.spec?.template?.spec.containers[0]?.args).toEqual([
       'instance',
@@ -195,6 +228,49 @@ describe.skipIf(!hasHelm)('charts/convoy as helm renders it (helm)', { timeout: 
       return (JSON.parse(file) as { id?: string }).id;
     });
     expect(ids).toEqual(values.shards);
+  });
+
+  test.each(cases)('gives the processes settings that they accept with $name', ({ values }) => {
+    const manifests = rendered(values);
+    const settings = settingsOf(manifests);
+    const hasTls = 'tls' in values;
+    for (const { name, env = [] } of podsOf(manifests).flatMap((pod) => pod.containers)) {
+      if (name === 'redis') continue;
+      const variables = environmentOf(env, values === least ? named(manifests, 'Secret', 'convoy-access') : null);
+      const text = settings[name === 'instance' ? 'convoy-instance-0.json' : 'coordinator.json'] ?? '{}';
+      const file: unknown = JSON.parse(text);
+      const config = name === 'instance' ? parseInstanceConfig : parseCoordinatorConfig;
+      expect(config({ file, env: variables })).toMatchObject({
+        ...(hasTls && { tls: { certFile: '/etc/convoy-tls/tls.crt', keyFile: '/etc/convoy-tls/tls.key' } }),
+        ...(values === least && { fleetSecret: expect.any(Secret) as Secret }),
+        ...(values === least && name === 'coordinator' && { notify: { receivers: [{ name: 'pager' }] } }),
+      });
+    }
+  });
+
+  test('mounts certificates for all, and commands and Prometheus trust their authority', () => {
+    const manifests = rendered(full);
+    for (const pod of podsOf(manifests)) {
+      expect(JSON.stringify(pod.volumes)).toContain('"name":"tls","secret":{"secretName":"own-certificate"');
+      expect(pod.containers[0]?.volumeMounts).toContainEqual({
+        name: 'tls',
+        mountPath: '/etc/convoy-tls',
+        readOnly: true,
+      });
+    }
+    const [, coordinator] = podsOf(manifests).map(({ containers }) => containers[0]?.env ?? []);
+    const [instance] = podsOf(manifests).map(({ containers }) => containers[0]?.env ?? []);
+    expect([...(coordinator ?? []), ...(instance ?? [])]).toEqual(
+      expect.arrayContaining([
+        { name: 'CONVOY_URL', value: 'https://localhost:27180' },
+        { name: 'CONVOY_CA_FILE', value: '/etc/convoy-tls/ca.crt' },
+      ]),
+    );
+    const [endpoint] = named(manifests, 'PodMonitor', 'convoy').spec?.podMetricsEndpoints ?? [];
+    expect(endpoint).toMatchObject({
+      scheme: 'https',
+      tlsConfig: { serverName: 'localhost', ca: { secret: { name: 'own-certificate', key: 'ca.crt' } } },
+    });
   });
 
   test('opens Redis to the fleet alone, and lets it go nowhere', () => {

@@ -23,5 +23,5 @@ export function documentedVariables(): Set<string> {
   const columns = ['Instance', 'Coordinator'].flatMap((heading) =>
     documentTable('docs/configuration.md', heading).rows.map(([, variable]) => plainText(variable)),
   );
-  return new Set([...columns, 'CONVOY_URL']);
+  return new Set([...columns, 'CONVOY_URL', 'CONVOY_CA_FILE']);
 }

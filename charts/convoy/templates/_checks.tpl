@@ -6,7 +6,7 @@
 {{- fail "shards: name the source's shards, as listShards shows them." }}
 {{- end }}
 {{- if $access.existingSecret }}
-{{- if or $access.cluster0 $access.cluster1 $access.token $access.viewToken $access.shardCredentials }}
+{{- if or $access.cluster0 $access.cluster1 $access.token $access.viewToken $access.shardCredentials $access.fleetSecret $access.notify }}
 {{- fail "access: existingSecret stands instead of all other values; remove these." }}
 {{- end }}
 {{- else if not (and $access.cluster0 $access.cluster1 $access.token) }}

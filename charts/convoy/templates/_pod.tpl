@@ -54,12 +54,22 @@ capabilities:
     - ALL
 {{- end }}
 
+{{- define "convoy.scheme" -}}
+{{- ternary "https" "http" (not (empty .Values.tls.existingSecret)) }}
+{{- end }}
+
+{{/* Address of a pod's own API; certificates name hosts. */}}
+{{- define "convoy.ownAddress" -}}
+{{- ternary "https://localhost" "http://127.0.0.1" (not (empty .Values.tls.existingSecret)) }}
+{{- end }}
+
 {{/* An instance or coordinator is healthy while it answers requests, and ready once it takes commands. */}}
 {{- define "convoy.probes" -}}
 startupProbe:
   httpGet:
     path: /healthz
     port: api
+    scheme: {{ include "convoy.scheme" . | upper }}
   periodSeconds: 2
   timeoutSeconds: 5
   failureThreshold: 60
@@ -67,6 +77,7 @@ livenessProbe:
   httpGet:
     path: /healthz
     port: api
+    scheme: {{ include "convoy.scheme" . | upper }}
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 3
@@ -74,6 +85,7 @@ readinessProbe:
   httpGet:
     path: /readyz
     port: api
+    scheme: {{ include "convoy.scheme" . | upper }}
   periodSeconds: 5
   timeoutSeconds: 5
   failureThreshold: 2
@@ -101,6 +113,16 @@ readinessProbe:
     secretKeyRef:
       name: {{ include "convoy.redisSecret" .root }}
       key: url
+{{- end }}
+- name: CONVOY_FLEET_SECRET
+  valueFrom:
+    secretKeyRef:
+      name: {{ include "convoy.accessSecret" .root }}
+      key: fleetSecret
+      optional: true
+{{- if $values.tls.existingSecret }}
+- name: CONVOY_TLS
+  value: '{"certFile": "/etc/convoy-tls/tls.crt", "keyFile": "/etc/convoy-tls/tls.key"}'
 {{- end }}
 - name: CONVOY_FLEET
   value: {{ include "convoy.fleet" .root | quote }}
@@ -132,6 +154,12 @@ readinessProbe:
     name: {{ include "convoy.fullname" . }}-settings
     defaultMode: 0440
   {{- end }}
+{{- with .Values.tls.existingSecret }}
+- name: tls
+  secret:
+    secretName: {{ . }}
+    defaultMode: 0440
+{{- end }}
 - name: tmp
   emptyDir:
     sizeLimit: 64Mi
@@ -141,6 +169,12 @@ readinessProbe:
 - name: settings
   mountPath: /etc/convoy
   readOnly: true
+{{- if .Values.tls.existingSecret }}
+# As a folder, so that renewed certificates arrive.
+- name: tls
+  mountPath: /etc/convoy-tls
+  readOnly: true
+{{- end }}
 - name: tmp
   mountPath: /tmp
 {{- end }}
