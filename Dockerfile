@@ -1,5 +1,5 @@
 # Builds the command line `convoy` with everything it needs, and runs it as a user without rights.
-FROM node:20-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 WORKDIR /convoy
 COPY package.json package-lock.json .npmrc tsconfig.base.json ./
 COPY packages ./packages
@@ -7,7 +7,7 @@ COPY e2e/package.json ./e2e/package.json
 COPY scripts/build-image.sh ./scripts/build-image.sh
 RUN scripts/build-image.sh
 
-FROM node:20-bookworm-slim
+FROM node:24-bookworm-slim
 WORKDIR /convoy
 ENV NODE_ENV=production PATH=/convoy/node_modules/.bin:$PATH
 COPY --from=build --chown=root:root /convoy/node_modules ./node_modules

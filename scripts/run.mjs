@@ -1,3 +1,4 @@
+import { onSupportedNode } from './own-node.mjs';
 import { setUp } from './setup.mjs';
 import { runNode } from './process.mjs';
 import { runTests } from './test.mjs';
@@ -33,8 +34,10 @@ if (task === undefined) {
   process.exitCode = 2;
 } else {
   try {
-    await setUp(task.projects);
-    process.exitCode = await task.start(args);
+    process.exitCode = await onSupportedNode('scripts/run.mjs', [name, ...args], async () => {
+      await setUp(task.projects);
+      return task.start(args);
+    });
   } catch (error) {
     console.error(error.message);
     if (name.startsWith('test')) console.log('0 passed, 1 failed');

@@ -2,32 +2,19 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
-import { root, run, runNode } from './process.mjs';
-
-/** Oldest Node.js that all dependencies support. */
-const nodeVersionMin = [20, 19];
+import { onSupportedNode, runNpm } from './own-node.mjs';
+import { root, runNode } from './process.mjs';
 
 /**
- * Makes a fresh clone runnable: checks Node.js, installs what the lock file names, compiles.
+ * Makes a fresh clone runnable: installs what the lock file names, compiles.
  * Prints each step with its time. Takes a fraction of a second when there is nothing to do.
  * @param {string[]} projects TypeScript projects to compile; none stands for all, the tests included
  * @returns {Promise<void>}
  * @throws {Error} with one sentence that says what to do
  */
 export async function setUp(projects = []) {
-  checkNode();
   if (!isInstalled()) await timed('Installing packages (npm ci)', installPackages);
   await timed('Compiling (tsc -b)', () => compile(projects));
-}
-
-function checkNode() {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const [majorMin, minorMin] = nodeVersionMin;
-  if (major > majorMin || (major === majorMin && minor >= minorMin)) return;
-  throw new Error(
-    `Convoy needs Node.js ${majorMin}.${minorMin} or later; this is ${process.versions.node}. ` +
-      'Install a newer Node.js and run the command again.',
-  );
 }
 
 /**
@@ -45,9 +32,7 @@ function isInstalled() {
 }
 
 async function installPackages() {
-  const npm = process.env.npm_execpath;
-  const exit = npm?.endsWith('.js') ? await runNode(npm, ['ci']) : await run('npm', ['ci']);
-  if (exit !== 0)
+  if ((await runNpm(['ci'])) !== 0)
     throw new Error(
       'The packages could not be installed: npm ci failed, its output is above. Check the connection to the package ' +
         'registry and run the command again.',
@@ -72,7 +57,10 @@ async function timed(title, step) {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   try {
-    await setUp();
+    process.exitCode = await onSupportedNode('scripts/setup.mjs', [], async () => {
+      await setUp();
+      return 0;
+    });
   } catch (error) {
     console.error(error.message);
     process.exitCode = 1;
