@@ -1,5 +1,5 @@
 import type { Hazard } from '../hazard.js';
-import { instance, instanceTest } from '../places.js';
+import { instance, instanceTest, integrationTest } from '../places.js';
 
 /** DDL changes during a migration. */
 export const ddlHazards: readonly Hazard[] = [
@@ -297,6 +297,26 @@ export const ddlHazards: readonly Hazard[] = [
         replace: '      this.#refuseNewShardKey(event);',
         tests: [
           instanceTest('ddl/ddl-tracker.test.ts', 'an event of the unknown kind %s triggers a read of the catalog'),
+        ],
+      },
+    ],
+  },
+  {
+    number: 102,
+    hazard: 'A primary moves while a catalog is read: old UUIDs under the new primary look like a moved collection',
+    handling: 'The primaries are read before and after the listing. If one has moved, everything is read again.',
+    sabotages: [
+      {
+        takesOut: 'the second reading',
+        file: instance('catalog/read/read-sharding.ts'),
+        symbol: 'listPlaced',
+        find: 'reading === readingsMax || !haveMoved(before, primaries)',
+        replace: 'reading <= readingsMax || !haveMoved(before, primaries)',
+        tests: [
+          integrationTest(
+            'catalog/catalog.test.ts',
+            'is read again when a primary moves meanwhile, with its collections under new UUIDs',
+          ),
         ],
       },
     ],

@@ -57,6 +57,16 @@ const plain =
   'true to the connection string if it requires TLS.';
 
 /** Every mistake with its exact sentence. */
+/**
+ * Servers without TLS take the length of a greeting for that of a message, and close the connection above 48 MB. From
+ * OpenSSL 3.5 on greetings are that long.
+ */
+const [opensslMajor = 0, opensslMinor = 0] = process.versions.openssl.split('.').map(Number);
+const unanswered =
+  opensslMajor > 3 || (opensslMajor === 3 && opensslMinor >= 5)
+    ? 'the connection was closed during the handshake (ECONNRESET)'
+    : 'the server did not answer the TLS handshake in time';
+
 export const mistakes: readonly Mistake[] = [
   {
     name: 'an unknown host',
@@ -90,7 +100,7 @@ export const mistakes: readonly Mistake[] = [
     name: 'TLS with a server without it',
     connectionString: ({ router }) => `mongodb://${login}${router}/?authSource=admin&tls=true&${quick}`,
     error: 'sourceUnavailable',
-    sentence: `reached: HOST: the server did not answer the TLS handshake in time. ${noTls}`,
+    sentence: `reached: HOST: ${unanswered}. ${noTls}`,
   },
   {
     name: 'TLS with a web server',

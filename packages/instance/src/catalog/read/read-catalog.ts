@@ -6,7 +6,7 @@ import type { Catalog, CatalogEntry } from '../namespace.js';
 import type { NamespaceFilter } from '../namespace-filter.js';
 import { readIndexes } from './read-indexes.js';
 import type { InconsistentIndex } from './read-indexes.js';
-import { openPlacementReader } from './read-sharding.js';
+import { listPlaced } from './read-sharding.js';
 import type { PlacementReader } from './read-sharding.js';
 import { readSize } from './read-sizes.js';
 
@@ -43,8 +43,8 @@ export async function readCatalogReport(
   filter: NamespaceFilter,
   signal: AbortSignal,
 ): Promise<CatalogReport> {
-  const listed = await listNamespaces(cluster.router, filter, signal);
-  const placements = await openPlacementReader(cluster, signal);
+  const list = () => listNamespaces(cluster.router, filter, signal);
+  const { listed, placements } = await listPlaced(cluster, list, signal);
   const ordinary = listed.filter((row) => row.type !== 'timeseries');
   const read = await mapBounded(ordinary, COLLECTIONS_PARALLEL, (row) => readEntry(cluster, placements, row, signal));
   const found = read.filter((result) => result !== null);
@@ -66,10 +66,10 @@ export async function readCollectionByUuid(
   uuid: string,
   signal: AbortSignal,
 ): Promise<CatalogEntry | null> {
-  const listed = (await listCollections(cluster.router, database, signal)).find((row) => row.uuid === uuid);
-  if (listed === undefined) return null;
-  const placements = await openPlacementReader(cluster, signal);
-  return (await readEntry(cluster, placements, listed, signal))?.entry ?? null;
+  const list = async () => (await listCollections(cluster.router, database, signal)).filter((row) => row.uuid === uuid);
+  const { listed, placements } = await listPlaced(cluster, list, signal);
+  const [row] = listed;
+  return row === undefined ? null : ((await readEntry(cluster, placements, row, signal))?.entry ?? null);
 }
 
 interface ReadEntry {

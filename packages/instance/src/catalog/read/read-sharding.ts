@@ -1,6 +1,7 @@
 import { BSON } from 'mongodb';
 import type { Document } from 'mongodb';
 import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
+import { sameDocument } from '../canonical-text.js';
 import { decodeConfigDocument, uuidHex } from './decode-catalog.js';
 import type { ListedNamespace } from './list-namespaces.js';
 import type { KeyPattern } from '../key-pattern.js';
@@ -27,22 +28,61 @@ export interface PlacementReader {
   placementOf(listed: ListedNamespace, signal: AbortSignal): Promise<Placement | null>;
 }
 
-/** Loads `config.databases` and `config.collections`. A replica set counts as one shard without sharded collections. */
-export async function openPlacementReader(cluster: ClusterClient, signal: AbortSignal): Promise<PlacementReader> {
+/** Readings until placements are taken as they are: a primary moves more slowly than a catalog is read. */
+const readingsMax = 3;
+
+/**
+ * Lists collections and loads `config.databases` and `config.collections`. A primary that moves meanwhile takes its
+ * collections along under new UUIDs: the listing would have the old ones and the placements the new primary, so both
+ * are read again. A replica set counts as one shard without sharded collections.
+ * @throws what the client throws
+ */
+export async function listPlaced(
+  cluster: ClusterClient,
+  list: () => Promise<ListedNamespace[]>,
+  signal: AbortSignal,
+): Promise<{ listed: ListedNamespace[]; placements: PlacementReader }> {
   const firstShard = cluster.shardIds[0] ?? '';
   if (cluster.kind === 'replicaSet') {
-    return { placementOf: () => Promise.resolve({ sharding: null, primaryShard: firstShard }) };
+    const placements = { placementOf: () => Promise.resolve({ sharding: null, primaryShard: firstShard }) };
+    return { listed: await list(), placements };
   }
-  const [databases, collections] = await Promise.all([
-    readConfig(cluster.router, { find: 'databases', filter: {} }, signal),
-    readConfig(cluster.router, { find: 'collections', filter: {} }, signal),
-  ]);
+  let before = await readPrimaries(cluster, signal);
+  for (let reading = 1; ; reading += 1) {
+    const listed = await list();
+    const primaries = await readPrimaries(cluster, signal);
+    if (reading === readingsMax || !haveMoved(before, primaries))
+      return { listed, placements: await openPlacementReader(cluster, primaries, signal) };
+    before = primaries;
+  }
+}
+
+type Primaries = ReadonlyMap<string, Pick<Placement, 'primaryShard' | 'primaryVersion'>>;
+
+async function readPrimaries({ router }: ClusterClient, signal: AbortSignal): Promise<Primaries> {
+  const rows = await readConfig(router, { find: 'databases', filter: {} }, signal);
+  return new Map(rows.map((row) => [row._id as string, primaryOf(row)]));
+}
+
+/** Whether a database of both readings has another primary, or had one in between. */
+function haveMoved(before: Primaries, after: Primaries): boolean {
+  return [...after].some(([database, primary]) => {
+    const earlier = before.get(database);
+    return earlier !== undefined && !sameDocument(earlier, primary);
+  });
+}
+
+async function openPlacementReader(
+  cluster: ClusterClient,
+  primaries: Primaries,
+  signal: AbortSignal,
+): Promise<PlacementReader> {
+  const collections = await readConfig(cluster.router, { find: 'collections', filter: {} }, signal);
   const startedMoves = mayShowOrphans(cluster) ? await readStartedMoves(cluster.router, signal) : new Set<string>();
-  const primaries = new Map(databases.map((row) => [row._id as string, row]));
   const rows = new Map(collections.filter((row) => row.dropped !== true).map((row) => [row._id as string, row]));
   return {
     async placementOf(listed, callSignal) {
-      const primary = primaryOf(primaries.get(listed.database), firstShard);
+      const primary = primaries.get(listed.database) ?? { primaryShard: cluster.shardIds[0] ?? '' };
       const row = rows.get(`${listed.database}.${listed.name}`);
       if (row === undefined) return { sharding: null, ...primary };
       if (row.uuid !== undefined && uuidHex(row.uuid) !== listed.uuid) return null;
@@ -61,8 +101,7 @@ export async function openPlacementReader(cluster: ClusterClient, signal: AbortS
 }
 
 /** The primary shard in a database's row, and its version. */
-function primaryOf(row: Document | undefined, firstShard: string): Pick<Placement, 'primaryShard' | 'primaryVersion'> {
-  if (row === undefined) return { primaryShard: firstShard };
+function primaryOf(row: Document): Pick<Placement, 'primaryShard' | 'primaryVersion'> {
   const { lastMod } = (row.version as { lastMod?: number } | undefined) ?? {};
   return { primaryShard: row.primary as string, ...(lastMod !== undefined && { primaryVersion: lastMod }) };
 }

@@ -315,6 +315,34 @@ describe('a catalog that changes', () => {
     expect(fingerprint(after)).not.toBe(fingerprint(before));
   });
 
+  it('is read again when a primary moves meanwhile, with its collections under new UUIDs', async () => {
+    let move: (() => Promise<unknown>) | null = null;
+    const afterListing = async (): Promise<void> => {
+      const moving = move;
+      move = null;
+      await moving?.();
+    };
+    const wrap = (nodeClient: NodeClient): NodeClient => ({
+      label: nodeClient.label,
+      command: (...call) => nodeClient.command(...call),
+      write: (...call) => nodeClient.write(...call),
+      close: () => nodeClient.close(),
+      async openCursor(database, command, options) {
+        const cursor = await nodeClient.openCursor(database, command, options);
+        if (database === 'app' && 'listCollections' in command) await afterListing();
+        return cursor;
+      },
+    });
+    await using source = await openTestCluster('cluster0', 2, { wrap });
+    await source.client.db('app').createCollection('plain');
+    const before = await readCatalog(source.cluster, everything, signal);
+    const to = source.cluster.shardIds.find((id) => id !== before[0]?.primaryShard) ?? '';
+    move = () => source.client.db('admin').command({ movePrimary: 'app', to });
+    const after = await readCatalog(source.cluster, everything, signal);
+    expect(catalogChanges(before, after).map(({ kind }) => kind)).toEqual(['dropped', 'created']);
+    expect(after).toMatchObject([{ name: 'plain', primaryShard: to }]);
+  });
+
   it('reports indexes that only some shards have', async () => {
     await using source = await openTestCluster('cluster0', 2);
     await makeShardedCollections(source.client);
