@@ -71,8 +71,11 @@ function indexLine({ indexBuilding }: ShownProgress): string[] {
   return [`indexes: ${countText(indexBuilding.indexesBuilt)} of ${countText(indexBuilding.totalIndexesToBuild)} built`];
 }
 
+/** An instance counts only what it has compared itself: in a fleet perhaps nothing. */
 function verdictLine(progress: ShownProgress): string[] {
-  return progress.verification === null ? [] : [verdictOf({ failure: null, progress }).text];
+  if (progress.verification === null) return [];
+  const { text } = verdictOf({ failure: null, progress });
+  return [progress.instances == null ? `By this instance alone: ${text}` : text];
 }
 
 function oplogLine({ estimatedOplogTimeRemaining }: ShownProgress): string[] {

@@ -87,6 +87,8 @@ describe('a block', () => {
       verification: { source: side, destination: side },
     };
     expect(progressBlock(committed)).toContain('Verified: 449,018 documents, 0 mismatches.');
+    const ofOne = { ...committed, instances: null };
+    expect(progressBlock(ofOne)).toContain('By this instance alone: Verified: 449,018 documents, 0 mismatches.');
   });
 
   test('names the blockers of a commit after the copy', () => {
