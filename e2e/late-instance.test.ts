@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import type { Progress } from '@convoy/api/contract/progress';
 import { runConvoy as convoy } from '@convoy/cli/environment/fleet/run-convoy';
-import { Clusters, defaultStart, untilProgress } from './fleet.js';
+import { redisCommand } from './fleet-faults/redis-command.js';
+import { Clusters, defaultStart, untilCanCommit, untilProgress } from './fleet.js';
 import { needs } from './requirements.js';
 
 test(
@@ -59,6 +61,48 @@ test(
     expect(await client.resume()).toEqual({ success: true, waitingFor: [late.name] });
     expect(await convoy('resume', ...service)).toMatchObject({
       stdout: expect.stringContaining(`WAITING for ${late.name} to resume`) as string,
+    });
+    await late.restart();
+    await clusters.cutOver(client);
+  },
+);
+
+test(
+  'a start that waits outlives a flushed Redis and the leader: the next one begins once all have come, and a commit ' +
+    'without one of them names it (servers from 5.0)',
+  needs({ version: [5, 0] }),
+  async () => {
+    await using clusters = await Clusters.loaded({ source: { shards: 3 }, destination: { shards: 2 } }, 600);
+    await using fleet = await clusters.startFleet();
+    const [late] = fleet.instances.slice(-1);
+    if (late === undefined) throw new Error('There must be three instances.');
+    const { client } = fleet.coordinator;
+    const waitsForLate = ({ waitingFor }: Progress): boolean =>
+      waitingFor?.map(({ instance }) => instance)[0] === late.name;
+
+    await late.stop();
+    expect(await client.start(defaultStart)).toEqual({ success: true, waitingFor: [late.name] });
+    await redisCommand(fleet.redis.url, 'FLUSHALL', '+OK');
+    const { coordinatorID } = await untilProgress(
+      client,
+      'the start still waits, and somebody leads',
+      (progress) => waitsForLate(progress) && progress.coordinatorID !== null,
+    );
+    const leader = fleet.instances.find(({ name }) => name === coordinatorID);
+    if (leader === undefined) throw new Error('An instance must lead.');
+    await leader.kill();
+    await untilProgress(
+      client,
+      'another leads, and the start still waits',
+      (progress) => ![null, coordinatorID].includes(progress.coordinatorID) && waitsForLate(progress),
+    );
+    await Promise.all([late.restart(), leader.restart()]);
+    await untilProgress(client, 'all have started', ({ waitingFor }) => waitingFor?.length === 0);
+    await untilCanCommit(client);
+    await late.stop();
+    await expect(client.commit()).rejects.toMatchObject({
+      error: 'cannotCommit',
+      errorDescription: expect.stringMatching(new RegExp(`${late.name}: it does not answer`)) as string,
     });
     await late.restart();
     await clusters.cutOver(client);
