@@ -18,11 +18,15 @@ export interface BenchmarkContext {
   /** Logs the current step. */
   log: (text: string) => void;
   signal: AbortSignal;
+  /** Parts to run, of a benchmark that has some; all when left out. */
+  parts?: ReadonlySet<string>;
 }
 
 export interface Benchmark {
   name: string;
   description: string;
+  /** Names of its parts, in their order, where they can run alone. */
+  parts?: readonly string[];
   /** Servers, instances and this process are separate, so an instance's results are its own. */
   run(context: BenchmarkContext): Promise<Row[]>;
 }

@@ -12,6 +12,7 @@ import { copyBenchmark } from './copy/copy.js';
 import { cutOverBenchmark } from './cutover/cutover.js';
 import { dashboardBenchmark } from './dashboard/dashboard.js';
 import { fleetBenchmark } from './fleet/fleet.js';
+import { peerBenchmark } from './peer/peer.js';
 import { simulatorBenchmark } from './simulator/simulator.js';
 import { verifyBenchmark } from './verify/verify.js';
 import { reportOf, tableLines } from './report.js';
@@ -27,13 +28,14 @@ const benchmarks: readonly Benchmark[] = [
   simulatorBenchmark,
   verifyBenchmark,
   dashboardBenchmark,
+  peerBenchmark,
 ];
 
 const program = new Command('bench')
   .description(
     [
       'Runs a benchmark and prints its results.',
-      ...benchmarks.map(({ name, description }) => `  ${name}: ${description}`),
+      ...benchmarks.map(({ name, description, parts }) => `  ${name}: ${description}${partsText(parts)}`),
     ].join('\n'),
   )
   .argument('<name>', 'name of the benchmark', (name) => {
@@ -46,11 +48,19 @@ const program = new Command('bench')
   })
   .option('--json <file>', 'also write the results to this file')
   .option('--scale <factor>', 'size of the run, 1 as published', Number, 1)
-  .action(async (benchmark: Benchmark, options: { json?: string; scale: number }) => {
+  .option('--parts <names>', 'only these parts of the benchmark, separated by commas', (names) => names.split(','))
+  .action(async (benchmark: Benchmark, options: { json?: string; scale: number; parts?: string[] }) => {
+    const unknown = options.parts?.find((part) => !benchmark.parts?.includes(part));
+    if (unknown !== undefined)
+      program.error(
+        `${benchmark.name} has no part ${unknown}. Its parts are: ${benchmark.parts?.join(', ') ?? 'none'}.`,
+      );
+    const parts = options.parts && { parts: new Set(options.parts) };
     using folder = ScratchFolder.create('bench');
     const signal = interruption();
     try {
-      const rows = await benchmark.run({ folder, scale: options.scale, log: (text) => console.error(text), signal });
+      const log = (text: string) => console.error(text);
+      const rows = await benchmark.run({ folder, scale: options.scale, log, signal, ...parts });
       const report = reportOf(benchmark.name, rows);
       console.log(tableLines(report).join('\n'));
       if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
@@ -61,3 +71,7 @@ const program = new Command('bench')
   });
 
 await program.parseAsync();
+
+function partsText(parts: readonly string[] = []): string {
+  return parts.length === 0 ? '' : `; parts: ${parts.join(', ')}`;
+}

@@ -13,9 +13,16 @@ import type { BatchForm } from './ready-batches.js';
 const applyScript = fileURLToPath(new URL('./apply-process.js', import.meta.url));
 const limit_ms = 300_000;
 
-/** Creates the workload's collection with its initial documents. */
-export async function prepare(client: MongoClient, workload: ApplyWorkload): Promise<void> {
-  await shardByHash(client, workload, shards);
+/**
+ * Creates the workload's collection with its initial documents.
+ * @param kind of the cluster; a replica set has no sharded collections
+ */
+export async function prepare(
+  client: MongoClient,
+  workload: ApplyWorkload,
+  kind: TestCluster['kind'] = 'sharded',
+): Promise<void> {
+  if (kind === 'sharded') await shardByHash(client, workload, shards);
   await fill(client, workload);
 }
 
@@ -50,7 +57,7 @@ export async function writeReadyMade(
   form: BatchForm,
 ): Promise<ApplyMeasured> {
   await clusters.emptyDestination();
-  await prepare(clusters.destinationClient, workload);
+  await prepare(clusters.destinationClient, workload, clusters.destination.kind);
   const { pids } = clusters.destination;
   const busiest = watchBusiest(pids);
   const result = await writeWorkload(clusters.destination, folder, workload, form);

@@ -13,6 +13,8 @@ export interface ApplyWorkload {
   documentBytes: number;
   /** Initial documents, with `_id`s from 0. */
   documents: number;
+  /** One letter for all text by default. */
+  text?: 'varied';
   operations: number;
   mix: Mix;
   /** Part of the updates and replacements on the few hot documents; 0 spreads all evenly. */

@@ -18,7 +18,7 @@ export const checkpoint_ms = 100;
 /** Operations of the same kinds before the measurement: a new process is still compiling its code. */
 const warmUpOperations = 20_000;
 /** The fastest way to write single operations to the source. */
-const recordForm = { workers: 4, operationsMax: 1_000, order: 'single' } as const;
+export const recordForm = { workers: 4, operationsMax: 1_000, order: 'single' } as const;
 
 /**
  * Starts a fleet that copies the initial documents and applies a similar workload of another collection. Pauses it
@@ -104,9 +104,9 @@ export async function untilPassed(
   time: Timestamp,
   signal: AbortSignal,
 ): Promise<void> {
-  const fractions = destination.db('convoy_metadata').collection<{ _id: string; checkpoint: Timestamp }>('fractions');
+  const tasks = destination.db('convoy_metadata').collection<{ _id: string; checkpoint: Timestamp }>('tasks');
   await untilTrue(
-    async () => (await fractions.find({ checkpoint: { $gt: time } }).toArray()).length === shardIds.length,
+    async () => (await tasks.find({ checkpoint: { $gt: time } }).toArray()).length === shardIds.length,
     signal,
   );
 }
@@ -120,7 +120,7 @@ async function untilTrue(condition: () => Promise<boolean>, signal: AbortSignal)
 }
 
 /** A result counts only if the work was done. */
-async function compare(
+export async function compare(
   { sourceClient, destinationClient }: BenchClusters,
   { database, collection }: ApplyWorkload,
 ): Promise<void> {

@@ -104,8 +104,8 @@ function folded(window: readonly Operation[]): Operation[] {
   return [...byId.values()];
 }
 
-function statementMaker({ documentBytes }: ApplyWorkload): (operation: Operation) => Statement {
-  const make = documentMaker(documentBytes);
+function statementMaker({ documentBytes, text }: ApplyWorkload): (operation: Operation) => Statement {
+  const make = documentMaker(documentBytes, text);
   const documentOf = ({ id, version }: Operation): Uint8Array => BSON.serialize({ ...make(id), ...changeOf(version) });
   return (operation) => {
     const filter = (): Uint8Array => BSON.serialize({ _id: operation.id });

@@ -9,6 +9,9 @@ const ownDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
 
 export const shards = 2;
 
+/** Number of shards of both clusters, or two replica sets. */
+export type BenchTopology = { shards: number } | 'replicaSet';
+
 /** The two clusters of a run; every case finds the same source and an empty destination. */
 export class BenchClusters implements AsyncDisposable {
   private constructor(
@@ -19,11 +22,12 @@ export class BenchClusters implements AsyncDisposable {
     private readonly closers: Closers,
   ) {}
 
-  static async start(folder: ScratchFolder): Promise<BenchClusters> {
+  /** @param topology of both, two shards by default */
+  static async start(folder: ScratchFolder, topology: BenchTopology = { shards }): Promise<BenchClusters> {
     const closers = new Closers();
     try {
-      const source = closers.use(await startTestCluster({ name: 'source', topology: { shards }, folder }));
-      const destination = closers.use(await startTestCluster({ name: 'destination', topology: { shards }, folder }));
+      const source = closers.use(await startTestCluster({ name: 'source', topology, folder }));
+      const destination = closers.use(await startTestCluster({ name: 'destination', topology, folder }));
       const clientOf = (cluster: TestCluster) => {
         const client = new MongoClient(cluster.connectionString);
         closers.defer(() => client.close());

@@ -1,4 +1,5 @@
 import { BSON, type Document, type MongoClient } from 'mongodb';
+import { Random } from '../../demo/random.js';
 
 /** A sharded collection of equally large documents with whole numbers from 0 as `_id`. */
 export interface BenchCollection {
@@ -7,6 +8,8 @@ export interface BenchCollection {
   /** Size of one document. */
   documentBytes: number;
   documents: number;
+  /** One letter for all text by default; varied text compresses as little as that of users. */
+  text?: 'varied';
 }
 
 /** Inserts per command: far below the server's limits of 48 MB and 100,000 statements. */
@@ -14,11 +17,29 @@ const insertBytes = 4_000_000;
 const insertDocumentsMax = 2_000;
 const parallelInserts = 4;
 
+/** Varied text of documents starts anywhere in a text of this length, so that neighbours share nothing. */
+const variedLength = 1_000_000;
+
 /** Creates documents of one size: three small fields, and text for the rest. */
-export function documentMaker(documentBytes: number): (id: number) => Document {
+export function documentMaker(documentBytes: number, text?: BenchCollection['text']): (id: number) => Document {
   const bare = BSON.calculateObjectSize(benchDocument(0, ''));
-  const padding = 'x'.repeat(Math.max(0, documentBytes - bare));
-  return (id) => benchDocument(id, padding);
+  const length = Math.max(0, documentBytes - bare);
+  if (text === undefined) {
+    const padding = 'x'.repeat(length);
+    return (id) => benchDocument(id, padding);
+  }
+  const pool = variedText(variedLength + length);
+  return (id) => {
+    const from = (Math.imul(id, 0x9e3779b1) >>> 0) % variedLength;
+    return benchDocument(id, pool.slice(from, from + length));
+  };
+}
+
+function variedText(length: number): string {
+  const random = new Random(1);
+  let text = '';
+  while (text.length < length) text += random.next().toString(36).slice(2);
+  return text.slice(0, length);
 }
 
 function benchDocument(id: number, text: string): Document {
@@ -44,10 +65,10 @@ export async function shardByHash(
 /** Inserts all documents of the collection. */
 export async function fill(
   client: MongoClient,
-  { database, collection, documentBytes, documents }: BenchCollection,
+  { database, collection, documentBytes, documents, text }: BenchCollection,
 ): Promise<void> {
   const target = client.db(database).collection(collection);
-  const make = documentMaker(documentBytes);
+  const make = documentMaker(documentBytes, text);
   const perInsert = Math.min(insertDocumentsMax, Math.max(1, Math.floor(insertBytes / documentBytes)));
   let next = 0;
   const worker = async () => {

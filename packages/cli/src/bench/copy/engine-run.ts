@@ -57,12 +57,13 @@ export async function runEngine(clusters: BenchClusters, { folder, signal }: Ben
   };
 }
 
-/**
- * True when the copy has started and most bytes of all instances remain; each reports its own part and the common
- * total.
- */
+/** True when the copy has started and most bytes of all instances remain. */
 function isFarFromEnd(seen: readonly Progress[]): boolean {
-  if (!seen.every(({ info }) => info === progressInfo.collectionCopy)) return false;
+  return seen.every(({ info }) => info === progressInfo.collectionCopy) && copiedFraction(seen) < nearlyAll;
+}
+
+/** The copied part of all bytes, 0 to 1; each instance reports its own part and the common total. */
+export function copiedFraction(seen: readonly Progress[]): number {
   const copied = seen.reduce((bytes, { collectionCopy }) => bytes + (collectionCopy?.estimatedCopiedBytes ?? 0), 0);
-  return copied < nearlyAll * Math.max(...seen.map(({ collectionCopy }) => collectionCopy?.estimatedTotalBytes ?? 0));
+  return copied / Math.max(1, ...seen.map(({ collectionCopy }) => collectionCopy?.estimatedTotalBytes ?? 0));
 }

@@ -19,6 +19,17 @@ export async function runLoop(
 ): Promise<CopyResult> {
   await clusters.emptyDestination();
   await shardByHash(clusters.destinationClient, collection, shards);
+  return runReadyLoop(clusters, folder, collection, use, concurrency);
+}
+
+/** The same into a destination that is empty and sharded as it shall be. */
+export async function runReadyLoop(
+  clusters: BenchClusters,
+  folder: ScratchFolder,
+  collection: BenchCollection,
+  use: LoopOrder['use'],
+  concurrency: LoopConcurrency,
+): Promise<CopyResult> {
   const { source, destination } = clusters;
   const order: LoopOrder = {
     source: source.connectionString,

@@ -25,11 +25,15 @@ export class PacedWriters {
   writes = 0;
   private last_ms = this.from_ms;
 
-  /** @param loaded documents with `_id` from 0, a multiple of `writersCount` */
+  /**
+   * @param loaded documents with `_id` from 0, a multiple of `writersCount`
+   * @param end stops the writers, where the server cannot reject them
+   */
   constructor(
     client: MongoClient,
     private readonly loaded: number,
     private readonly ratePerSecond: number,
+    private readonly end?: AbortSignal,
   ) {
     const documents: Documents = client.db(benchNamespace.database).collection(benchNamespace.collection);
     this.refused = Promise.all(Array.from({ length: writersCount }, (_, writer) => this.write(documents, writer))).then(
@@ -54,7 +58,7 @@ export class PacedWriters {
   private async write(documents: Documents, writer: number): Promise<void> {
     const pause_ms = (writersCount * perSecond) / this.ratePerSecond;
     try {
-      for (let nth = 0; ; nth += 1) {
+      for (let nth = 0; this.end?.aborted !== true; nth += 1) {
         await this.writeOne(documents, nth * writersCount + writer, nth % 2 === 0);
         const ahead_ms = this.from_ms + (nth + 1) * pause_ms - Date.now();
         if (ahead_ms > 0) await delay(ahead_ms);

@@ -1,0 +1,79 @@
+import type { ApplyResult } from '../apply/apply-order.js';
+import { type Row, withGoal } from '../benchmark.js';
+import { median } from '../copy/copy-rows.js';
+import { clusterSyncName } from './cluster-sync.js';
+import { notVerifiedName } from './convoy-tool.js';
+import type { Cost } from './cost.js';
+import { memoryRow } from './memory-row.js';
+
+/** Required multiple of ClusterSync's rate, and part of the bare limit. */
+const ofPeerMin = 1.5;
+const ofBareLimitMin = 0.8;
+/** Allowed CPU time as a multiple of ClusterSync's. */
+const cpuOfPeerMax = 1;
+
+/** The runs of one backlog, in the order of the rounds. */
+export interface BacklogCompared {
+  operations: number;
+  bare: ApplyResult[];
+  /** By the name of the tool; one that was not there has none. */
+  tools: ReadonlyMap<string, readonly Cost[]>;
+}
+
+/** The table of a backlog: medians of the rounds, and the highest peaks. */
+export function applyRows({ operations, bare, tools }: BacklogCompared): Row[] {
+  const rateOf = (results: readonly ApplyResult[]): number => operations / median(results, secondsOf);
+  const peer = tools.get(clusterSyncName) ?? [];
+  const own = [...tools].filter(([tool, runs]) => tool !== clusterSyncName && runs.length > 0);
+  const ratio = (tool: string, metric: string, value: number): Row => ({
+    case: `backlog ${tool}`,
+    metric,
+    value,
+    unit: '×',
+  });
+  return [
+    { case: 'backlog bare limit', metric: 'events', value: rateOf(bare), unit: '1/s' },
+    ...[...tools].flatMap(([tool, runs]) => (runs.length === 0 ? [] : costRows(tool, operations, runs))),
+    ...own.flatMap(([tool, runs]) => {
+      const ofBare = ratio(tool, 'rate of bare limit', rateOf(runs) / rateOf(bare));
+      const promised = tool === notVerifiedName;
+      return [
+        promised ? withGoal(ofBare, '>=', ofBareLimitMin) : ofBare,
+        ...ofPeer(tool, runs, peer, promised),
+        memoryRow(`backlog ${tool}`, runs),
+      ];
+    }),
+  ];
+}
+
+function ofPeer(tool: string, runs: readonly Cost[], peer: readonly Cost[], promised: boolean): Row[] {
+  if (peer.length === 0) return [];
+  const row = (metric: string, value: number): Row => ({ case: `backlog ${tool}`, metric, value, unit: '×' });
+  const rate = row(`rate of ${clusterSyncName}`, median(peer, secondsOf) / median(runs, secondsOf));
+  const cpu = row(`CPU of ${clusterSyncName}`, median(runs, cpuOf) / median(peer, cpuOf));
+  return promised ? [withGoal(rate, '>=', ofPeerMin), withGoal(cpu, '<=', cpuOfPeerMax)] : [rate, cpu];
+}
+
+function costRows(tool: string, operations: number, runs: readonly Cost[]): Row[] {
+  const row = (metric: string, value: number, unit: string): Row => ({ case: `backlog ${tool}`, metric, value, unit });
+  const perMillion = (valueOf: (cost: Cost) => number): number => (median(runs, valueOf) / operations) * 1e6;
+  return [
+    row('time', median(runs, secondsOf), 's'),
+    row('events', operations / median(runs, secondsOf), '1/s'),
+    row('CPU per million events', perMillion(cpuOf), 's'),
+    row(
+      'CPU of source per million events',
+      perMillion(({ sourceCpu_seconds }) => sourceCpu_seconds),
+      's',
+    ),
+    row(
+      'CPU of destination per million events',
+      perMillion(({ destinationCpu_seconds }) => destinationCpu_seconds),
+      's',
+    ),
+    row('peak memory', Math.max(...runs.map(({ peakMemoryBytes }) => peakMemoryBytes)) / 1e6, 'MB'),
+  ];
+}
+
+const secondsOf = ({ seconds }: ApplyResult): number => seconds;
+const cpuOf = ({ cpu_seconds }: ApplyResult): number => cpu_seconds;

@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Child } from '@convoy/testbed/process/child';
+import { freePort } from '@convoy/testbed/process/free-port';
+import { pollUntil } from '@convoy/testbed/process/poll-until';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import type { BenchClusters } from '../copy/bench-clusters.js';
+import { type ClusterSyncStatus, clusterSyncProgress, readStatus } from './cluster-sync-status.js';
+import type { MigrationTool, ToolKind, ToolProgress, Written } from './migration-tool.js';
+
+export const clusterSyncName = 'ClusterSync';
+/** Time to connect to both clusters and to listen. */
+const readyWithin_ms = 60_000;
+/** It refuses a pause until it replicates changes, and a resume until the pause is done. */
+const acceptedWithin_ms = 60_000;
+const poll_ms = 20;
+const limit_ms = 300_000;
+
+/** Percona ClusterSync, with the settings it has by default. */
+export function clusterSync(program: string): ToolKind {
+  return { name: clusterSyncName, open: (clusters, folder) => ClusterSync.open(program, clusters, folder) };
+}
+
+/** One process; it migrates replica sets, and keeps its state on the destination. */
+class ClusterSync implements MigrationTool {
+  /** Its manual leaves it to the operator to wait until there is no lag. */
+  readonly waitsForWrites = false;
+
+  private constructor(
+    private readonly child: Child,
+    private readonly url: string,
+  ) {}
+
+  static async open(program: string, { source, destination }: BenchClusters, folder: ScratchFolder) {
+    const port = await freePort();
+    const child = await Child.start({
+      name: clusterSyncName,
+      command: program,
+      args: [
+        ...['--source', source.connectionString, '--target', destination.connectionString],
+        ...['--port', String(port), '--log-no-color'],
+      ],
+      ready: /./,
+      readyWithin_ms,
+      logFile: folder.file('clustersync.log'),
+    });
+    const tool = new ClusterSync(child, `http://127.0.0.1:${port}`);
+    try {
+      await pollUntil('ClusterSync listens', readyWithin_ms, () => tool.listens());
+      return tool;
+    } catch (error) {
+      await child.kill();
+      throw error;
+    }
+  }
+
+  get pids(): readonly number[] {
+    return [this.child.pid];
+  }
+
+  start(): Promise<void> {
+    return this.command('start');
+  }
+
+  async progress(): Promise<ToolProgress> {
+    return clusterSyncProgress(await this.call('GET', 'status'));
+  }
+
+  pause(): Promise<void> {
+    return this.command('pause');
+  }
+
+  resume(): Promise<void> {
+    return this.command('resume');
+  }
+
+  /** It counts applied events; the operation time that it reports may be ahead of them. */
+  async untilApplied({ appliedBefore, events }: Written, signal: AbortSignal): Promise<void> {
+    await this.until(({ eventsApplied }) => eventsApplied >= appliedBefore + events, signal);
+  }
+
+  async commit(signal: AbortSignal): Promise<void> {
+    await this.command('finalize');
+    await this.until(({ state }) => state === 'finalized', signal);
+  }
+
+  /** SIGKILL: what it would tidy up is dropped with the destination. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.child.kill();
+  }
+
+  private async until(condition: (status: ClusterSyncStatus) => boolean, signal: AbortSignal): Promise<void> {
+    const deadline = performance.now() + limit_ms;
+    while (!condition(await this.call('GET', 'status'))) {
+      if (performance.now() > deadline) throw new Error(`ClusterSync did not finish within ${limit_ms / 1000} s.`);
+      await delay(poll_ms, undefined, { signal });
+    }
+  }
+
+  private async command(name: 'start' | 'pause' | 'resume' | 'finalize'): Promise<void> {
+    let refusal = '';
+    await pollUntil(`ClusterSync accepts ${name}`, acceptedWithin_ms, async () => {
+      const { ok, error } = await this.call('POST', name);
+      refusal = error ?? '';
+      return ok;
+    }).catch((error: unknown) => {
+      throw refusal === '' ? error : new Error(`ClusterSync refuses ${name}: ${refusal}.`, { cause: error });
+    });
+  }
+
+  private async listens(): Promise<boolean> {
+    return this.call('GET', 'status').then(
+      () => true,
+      () => false,
+    );
+  }
+
+  private async call(method: 'GET' | 'POST', path: string): Promise<ClusterSyncStatus> {
+    const body = method === 'POST' ? { body: '{}', headers: { 'content-type': 'application/json' } } : {};
+    const reply = await fetch(`${this.url}/${path}`, { method, ...body });
+    return readStatus(await reply.json());
+  }
+}

@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BenchmarkContext, Row } from '../benchmark.js';
+import { BenchClusters, shards } from '../copy/bench-clusters.js';
+import { type BenchCollection, fill, shardByHash } from '../copy/bench-documents.js';
+import type { LoopConcurrency } from '../copy/loop-order.js';
+import { runReadyLoop } from '../copy/loop-run.js';
+import { copyRows, type CopyRun, type SizeCompared } from './copy-rows.js';
+import { type Cost, watchCost } from './cost.js';
+import { type ToolKind, untilSeen } from './migration-tool.js';
+import { settle_ms } from './turns.js';
+
+/** Document sizes of a part, and bytes of all documents together. */
+export interface CopySize {
+  /** For example `1 kB`. */
+  name: string;
+  documentBytes: number;
+  bytes: number;
+}
+
+/** Forms of the bare loop; the best one counts. */
+const concurrencies: readonly LoopConcurrency[] = [
+  { readersPerShard: 2, writesPerReader: 2 },
+  { readersPerShard: 4, writesPerReader: 2 },
+];
+
+/** All tools take turns, A B A B, so that other load on the host affects all. */
+const rounds = 2;
+
+/** Copies of one document size between clusters of one topology: by every tool, and by the bare loop of raw bytes. */
+export async function measureCopy(
+  size: CopySize,
+  topology: 'replicaSet' | 'sharded',
+  tools: readonly ToolKind[],
+  context: BenchmarkContext,
+): Promise<Row[]> {
+  const { folder, log, scale, signal } = context;
+  await using clusters = await BenchClusters.start(folder, topology === 'sharded' ? { shards } : topology);
+  const documents = Math.max(100, Math.round((size.bytes * scale) / size.documentBytes));
+  const { documentBytes } = size;
+  const collection: BenchCollection = {
+    database: 'bench',
+    collection: 'documents',
+    documentBytes,
+    documents,
+    text: 'varied',
+  };
+  log(`${size.name}: loading ${documents} documents`);
+  await make(clusters, 'source', collection);
+  await fill(clusters.sourceClient, collection);
+  const bare: SizeCompared['bare'] = [];
+  for (const concurrency of concurrencies) {
+    signal.throwIfAborted();
+    log(`${size.name}: bare loop with ${concurrency.readersPerShard} × ${concurrency.writesPerReader}`);
+    bare.push(await copyBarely(clusters, collection, concurrency, context));
+  }
+  const best = concurrencies[bare.indexOf(bare.reduce((one, other) => (other.seconds < one.seconds ? other : one)))];
+  const runs = new Map<string, CopyRun[]>(tools.map(({ name }) => [name, []]));
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const tool of tools) {
+      signal.throwIfAborted();
+      log(`${size.name}: round ${round} of ${rounds}, ${tool.name}`);
+      runs.get(tool.name)?.push(await copyWith(tool, clusters, collection, context));
+    }
+    if (best !== undefined) bare.push(await copyBarely(clusters, collection, best, context));
+  }
+  return copyRows({ name: size.name, bytes: documents * documentBytes, bare, tools: runs });
+}
+
+async function make(
+  clusters: BenchClusters,
+  side: 'source' | 'destination',
+  collection: BenchCollection,
+): Promise<void> {
+  const client = side === 'source' ? clusters.sourceClient : clusters.destinationClient;
+  if (clusters[side].kind === 'sharded') await shardByHash(client, collection, shards);
+}
+
+async function copyBarely(
+  clusters: BenchClusters,
+  collection: BenchCollection,
+  concurrency: LoopConcurrency,
+  { folder, signal }: BenchmarkContext,
+): Promise<Cost> {
+  await clusters.emptyDestination();
+  await make(clusters, 'destination', collection);
+  await delay(settle_ms, undefined, { signal });
+  const cost = watchCost(clusters, []);
+  const loop = await runReadyLoop(clusters, folder, collection, 'raw', concurrency);
+  return { ...cost(), ...loop };
+}
+
+async function copyWith(
+  kind: ToolKind,
+  clusters: BenchClusters,
+  { database, collection, documents }: BenchCollection,
+  { folder, signal }: BenchmarkContext,
+): Promise<CopyRun> {
+  await clusters.emptyDestination();
+  await using tool = await kind.open(clusters, folder);
+  await delay(settle_ms, undefined, { signal });
+  const cost = watchCost(clusters, tool.pids);
+  await tool.start();
+  await untilSeen(tool, ({ started }) => started, signal);
+  const initialisation_seconds = cost().seconds;
+  await untilSeen(tool, ({ copied }) => copied, signal);
+  const copy = cost();
+  await untilSeen(tool, ({ canCommit }) => canCommit, signal);
+  const ready = cost();
+  const found = await clusters.destinationClient.db(database).collection(collection).countDocuments();
+  if (found !== documents) throw new Error(`${kind.name} copied ${found} of ${documents} documents.`);
+  return { ...copy, initialisation_seconds, ready };
+}

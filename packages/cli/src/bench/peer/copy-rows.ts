@@ -1,0 +1,131 @@
+import { type Row, withGoal } from '../benchmark.js';
+import { median } from '../copy/copy-rows.js';
+import type { CopyResult } from '../copy/copy-result.js';
+import { clusterSyncName } from './cluster-sync.js';
+import { notVerifiedName, verifiedName } from './convoy-tool.js';
+import type { Cost } from './cost.js';
+import { memoryRow } from './memory-row.js';
+
+/** Required multiple of ClusterSync's rate, part of the bare loop's rate, and part of ClusterSync's CPU time. */
+const ofPeerMin = 1.2;
+const ofBareLoopMin = 0.95;
+const cpuOfPeerMax = 0.5;
+/** Allowed time of a verified copy as a multiple of one that is not verified. */
+const verifiedMax = 1.15;
+/** Allowed time from the end of the copy until a commit would be accepted, in copy times. */
+const readyMax = 0.35;
+
+/** One copy, from the start request to its end. */
+export interface CopyRun extends Cost {
+  /** From the start request to the first read. */
+  initialisation_seconds: number;
+  /** From the start request until a commit would be accepted. */
+  ready: Cost;
+}
+
+/** The copies of documents of one size, in the order of the rounds. */
+export interface SizeCompared {
+  /** For example `1 kB`. */
+  name: string;
+  bytes: number;
+  bare: Cost[];
+  /** By the name of the tool; one that was not there has none. */
+  tools: ReadonlyMap<string, readonly CopyRun[]>;
+}
+
+/** The table of one size: medians of the rounds, the best bare loop, and the highest peaks. */
+export function copyRows({ name, bytes, bare, tools }: SizeCompared): Row[] {
+  const fastest = bare.reduce((one, other) => (other.seconds < one.seconds ? other : one));
+  const of = (tool: string): readonly CopyRun[] => tools.get(tool) ?? [];
+  const [peer, plain, verified] = [of(clusterSyncName), of(notVerifiedName), of(verifiedName)];
+  return [
+    { case: `${name} of each copy`, metric: 'data', value: bytes / 1e6, unit: 'MB' },
+    ...costRows(`${name} bare loop`, bytes, [fastest]),
+    ...[...tools].flatMap(([tool, runs]) => toolRows(`${name} ${tool}`, bytes, runs)),
+    ...(plain.length === 0 ? [] : plainRows(`${name} ${notVerifiedName}`, plain, peer, fastest)),
+    ...(verified.length === 0 ? [] : verifiedRows(`${name} ${verifiedName}`, verified, plain, peer)),
+    ...[plain, verified].flatMap((runs, index) =>
+      runs.length === 0 ? [] : [memoryRow(`${name} ${index === 0 ? notVerifiedName : verifiedName}`, readyOf(runs))],
+    ),
+  ];
+}
+
+function toolRows(subject: string, bytes: number, runs: readonly CopyRun[]): Row[] {
+  if (runs.length === 0) return [];
+  const row = (metric: string, value: number, unit: string): Row => ({ case: subject, metric, value, unit });
+  return [
+    ...costRows(subject, bytes, runs),
+    row(
+      'initialisation',
+      median(runs, ({ initialisation_seconds }) => initialisation_seconds),
+      's',
+    ),
+    row('from copied to ready to commit', median(runs, waitOf), 's'),
+    row('CPU until ready to commit', (median(readyOf(runs), cpuOf) / bytes) * 1e9, 's/GB'),
+    row('CPU of source until ready to commit', (median(readyOf(runs), sourceCpuOf) / bytes) * 1e9, 's/GB'),
+    row('CPU of destination until ready to commit', (median(readyOf(runs), destinationCpuOf) / bytes) * 1e9, 's/GB'),
+  ];
+}
+
+function costRows(subject: string, bytes: number, runs: readonly Cost[]): Row[] {
+  const row = (metric: string, value: number, unit: string): Row => ({ case: subject, metric, value, unit });
+  const perGigabyte = (valueOf: (cost: Cost) => number): number => (median(runs, valueOf) / bytes) * 1e9;
+  return [
+    row('copy', median(runs, secondsOf), 's'),
+    row('throughput', bytes / 1e6 / median(runs, secondsOf), 'MB/s'),
+    row('CPU', perGigabyte(cpuOf), 's/GB'),
+    row('CPU of source', perGigabyte(sourceCpuOf), 's/GB'),
+    row('CPU of destination', perGigabyte(destinationCpuOf), 's/GB'),
+    row('peak memory after the copy', Math.max(...runs.map(({ peakMemoryBytes }) => peakMemoryBytes)) / 1e6, 'MB'),
+  ];
+}
+
+/** The bare loop starts with open connections and a given collection: the comparison with it is without the start. */
+function plainRows(subject: string, plain: readonly CopyRun[], peer: readonly CopyRun[], bare: Cost): Row[] {
+  const copying = median(plain, ({ seconds, initialisation_seconds }) => seconds - initialisation_seconds);
+  const ofBareLoop: Row = {
+    case: subject,
+    metric: 'throughput of bare loop, after initialisation',
+    value: bare.seconds / copying,
+    unit: '×',
+  };
+  return [
+    withGoal(ofBareLoop, '>=', ofBareLoopMin),
+    ...ofPeer(subject, plain, peer).map((row, index) =>
+      index === 0 ? withGoal(row, '>=', ofPeerMin) : withGoal(row, '<=', cpuOfPeerMax),
+    ),
+  ];
+}
+
+function verifiedRows(
+  subject: string,
+  verified: readonly CopyRun[],
+  plain: readonly CopyRun[],
+  peer: readonly CopyRun[],
+): Row[] {
+  const row = (metric: string, value: number): Row => ({ case: subject, metric, value, unit: '×' });
+  const ofPlain = plain.length === 0 ? NaN : median(verified, secondsOf) / median(plain, secondsOf);
+  const wait = median(verified, (run) => waitOf(run) / run.seconds);
+  return [
+    ...(plain.length === 0 ? [] : [withGoal(row('copy time of not verified', ofPlain), '<=', verifiedMax)]),
+    withGoal(row('from copied to ready to commit, in copy times', wait), '<=', readyMax),
+    ...ofPeer(subject, verified, peer),
+  ];
+}
+
+/** Throughput and CPU time as multiples of ClusterSync's; none where it was not there. */
+function ofPeer(subject: string, runs: readonly CopyRun[], peer: readonly CopyRun[]): Row[] {
+  if (peer.length === 0) return [];
+  const row = (metric: string, value: number): Row => ({ case: subject, metric, value, unit: '×' });
+  return [
+    row(`throughput of ${clusterSyncName}`, median(peer, secondsOf) / median(runs, secondsOf)),
+    row(`CPU of ${clusterSyncName}`, median(runs, cpuOf) / median(peer, cpuOf)),
+  ];
+}
+
+const secondsOf = ({ seconds }: CopyResult): number => seconds;
+const cpuOf = ({ cpu_seconds }: CopyResult): number => cpu_seconds;
+const sourceCpuOf = ({ sourceCpu_seconds }: Cost): number => sourceCpu_seconds;
+const destinationCpuOf = ({ destinationCpu_seconds }: Cost): number => destinationCpu_seconds;
+const waitOf = ({ seconds, ready }: CopyRun): number => ready.seconds - seconds;
+const readyOf = (runs: readonly CopyRun[]): Cost[] => runs.map(({ ready }) => ready);

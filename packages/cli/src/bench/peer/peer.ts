@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { type Benchmark, type BenchmarkContext, type Row, withGoal } from '../benchmark.js';
+import { checkpoint_ms } from '../apply/engine-apply.js';
+import { measureBacklog } from './apply-part.js';
+import { clusterSync } from './cluster-sync.js';
+import { convoyTools } from './convoy-tool.js';
+import { type CopySize, measureCopy } from './copy-part.js';
+import type { ToolKind } from './migration-tool.js';
+import { measureCommit } from './commit-part.js';
+import { measureUsers } from './users-part.js';
+
+/** One part of the benchmark, of at most 6 minutes on two cores. */
+type Part = (peer: readonly ToolKind[], context: BenchmarkContext) => Promise<Row[]>;
+
+const oneKilobyte: CopySize = { name: '1 kB', documentBytes: 1_000, bytes: 500_000_000 };
+
+function copyOf(size: CopySize): Part {
+  return (peer, context) => measureCopy(size, 'replicaSet', [...peer, ...convoyTools()], context);
+}
+
+const parts: Readonly<Record<string, Part>> = {
+  copy: copyOf(oneKilobyte),
+  'copy-200b': copyOf({ name: '200 B', documentBytes: 200, bytes: 100_000_000 }),
+  'copy-10kb': copyOf({ name: '10 kB', documentBytes: 10_000, bytes: 500_000_000 }),
+  'copy-1mb': copyOf({ name: '1 MB', documentBytes: 1_000_000, bytes: 500_000_000 }),
+  // ClusterSync needs an oplog note through the router, which servers of 5.0 refuse.
+  'copy-sharded': (_peer, context) =>
+    measureCopy({ ...oneKilobyte, name: '1 kB sharded', bytes: 300_000_000 }, 'sharded', convoyTools(), context),
+  // Frequent checkpoints, since they end the measurement.
+  apply: (peer, context) => measureBacklog([...peer, ...convoyTools({ checkpoint_ms })], context),
+  users: (peer, context) => measureUsers([...peer, ...convoyTools()], context),
+  commit: (peer, context) => measureCommit([...peer, ...convoyTools()], context),
+};
+
+/** Above this load others compute at the same time. */
+const loadMax = 4;
+
+/** Convoy beside Percona ClusterSync and bare loops, on real servers. */
+export const peerBenchmark: Benchmark = {
+  name: 'peer',
+  description:
+    'replica set to replica set on the real servers of MONGO_BIN: Convoy beside Percona ClusterSync, the program ' +
+    'PCSM_BIN, and beside bare loops',
+  parts: Object.keys(parts),
+  async run(context) {
+    const servers = process.env['MONGO_BIN'];
+    if (!servers || !existsSync(join(servers, 'mongod'))) {
+      context.log('peer is skipped: MONGO_BIN names no folder with mongod and mongos.');
+      return [];
+    }
+    const rows: Row[] = [];
+    for (const [name, run] of Object.entries(parts)) {
+      if (context.parts !== undefined && !context.parts.has(name)) continue;
+      const load = loadRow(name, context);
+      // Each part starts its own clusters.
+      using folder = ScratchFolder.create(`bench-${name}`);
+      rows.push(load, ...(await run(peerTools(context), { ...context, folder })));
+    }
+    return rows;
+  },
+};
+
+function peerTools({ log }: BenchmarkContext): ToolKind[] {
+  const program = process.env['PCSM_BIN'];
+  if (program && existsSync(program)) return [clusterSync(program)];
+  log('ClusterSync has no rows: PCSM_BIN names no program.');
+  return [];
+}
+
+function loadRow(part: string, { log }: BenchmarkContext): Row {
+  const [value = 0] = loadavg();
+  const row = withGoal({ case: part, metric: 'load of the machine before it', value, unit: '' }, '<=', loadMax);
+  if (row.met === false) log(`The machine's load is ${value.toFixed(1)}: the rows of ${part} are not exact.`);
+  return row;
+}
