@@ -72,9 +72,9 @@ test('start shows its options, from a file and flags, and waits until a commit i
     url,
   );
   expect(started).toMatchObject({ code: 0, stderr: '' });
-  expect(started.stdout).toMatch(/^ {2}source +"cluster0"$/m);
-  expect(started.stdout).toMatch(/^ {2}buildIndexes +"never"$/m);
-  expect(started.stdout).toMatch(/^ {2}reversible +false \(default\)$/m);
+  expect(started.stdout).toMatch(/^ {2}source +cluster0$/m);
+  expect(started.stdout).toMatch(/^ {2}buildIndexes +never$/m);
+  expect(started.stdout).toMatch(/^ {2}reversible +no \(default\)$/m);
   expect(started.stdout).toMatch(/^Next: Stop the writers of the source, then run convoy commit\.$/m);
   expect(service.calls[0]).toMatchObject({
     command: 'start',
