@@ -4,9 +4,9 @@ import { clusterSyncName } from './cluster-sync.js';
 import type { UsersResult } from './users-order.js';
 
 export const nobodyName = 'alone';
-/** Users are not slowed more than by ClusterSync; a paced rate differs by some parts of a thousand each time. */
+/** Users are not slowed more than by ClusterSync. */
 const latencyOfPeerMax = 1;
-const rateOfPeerMin = 0.99;
+const rateOfPeerMin = 1;
 
 /** What users saw, by the name of the tool beside them, in the order of the rounds. */
 export type UsersCompared = Map<string, UsersResult[]>;

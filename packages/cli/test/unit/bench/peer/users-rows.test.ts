@@ -19,7 +19,7 @@ describe('rows of users', () => {
     expect(row('p50 of alone')?.value).toBe(2);
     expect(row('p50 of ClusterSync')).toMatchObject({ value: 0.5, goal: '<= 1', met: true });
     expect(row('p99 of ClusterSync')).toMatchObject({ value: 1.25, met: false });
-    expect(row('rate of ClusterSync')).toMatchObject({ goal: '>= 0.99', met: false });
+    expect(row('rate of ClusterSync')).toMatchObject({ goal: '>= 1', met: false });
     expect(rows.filter((each) => each.case === 'users alone')).toHaveLength(3);
   });
 
