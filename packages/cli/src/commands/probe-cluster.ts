@@ -41,7 +41,13 @@ export async function probeCluster(flags: ProbeFlags): Promise<number> {
   const reached = await connected(flags, signal);
   try {
     const report = await tried(flags, reached, probes, signal);
-    console.log(flags.json ? JSON.stringify(report) : reportLines(report).map((line) => coloured(line)).join('\n'));
+    console.log(
+      flags.json
+        ? JSON.stringify(report)
+        : reportLines(report)
+            .map((line) => coloured(line))
+            .join('\n'),
+    );
     return exitCodeOf(report);
   } finally {
     await reached.close();
