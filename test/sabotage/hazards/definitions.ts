@@ -222,4 +222,26 @@ export const definitionHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 103,
+    hazard:
+      "Internal databases of MongoDB's services are taken for users' data, or for a destination that is not empty",
+    handling: 'Databases with the prefixes of internal ones are never included, and stay as they are on both clusters.',
+    sabotages: [
+      {
+        takesOut: 'the prefixes of internal databases',
+        file: instance('catalog/namespace-filter.ts'),
+        symbol: 'isReservedDatabase',
+        find: ' || RESERVED_PREFIXES.some((prefix) => database.startsWith(prefix))',
+        replace: ' || RESERVED_PREFIXES.length === 0',
+        tests: [
+          instanceTest('catalog/namespace-filter.test.ts', 'never includes the internal database %s, not even by name'),
+          integrationTest(
+            'kinds/internal-databases.test.ts',
+            'internal databases of MongoDB stay where they are, whatever happens in them',
+          ),
+        ],
+      },
+    ],
+  },
 ];

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isReservedDatabase } from '@convoy/instance/catalog/namespace-filter';
 import type { Document, MongoClient } from 'mongodb';
 
 /** A collection on both sides. */
@@ -24,9 +25,6 @@ interface Entry {
   /** Null when not sharded. */
   shardKey: Document | null;
 }
-
-/** Databases of the servers and of Convoy. */
-const otherDatabases = new Set(['admin', 'config', 'local', 'convoy_metadata']);
 
 /** Compares collections and views, with their options, indexes and shard keys. */
 export async function compareCatalogs(
@@ -67,7 +65,7 @@ async function readCatalog(client: MongoClient, namespaces?: ReadonlySet<string>
   const catalog = new Map<string, Entry>();
   const shardKeys = await readShardKeys(client);
   const { databases } = await client.db('admin').admin().listDatabases({ nameOnly: true });
-  for (const { name: database } of databases.filter(({ name }) => !otherDatabases.has(name))) {
+  for (const { name: database } of databases.filter(({ name }) => !isReservedDatabase(name))) {
     for (const info of await client.db(database).listCollections({}, { nameOnly: false }).toArray()) {
       const namespace = `${database}.${info.name}`;
       if ((info.name.startsWith('system.') && info.name !== 'system.js') || (namespaces && !namespaces.has(namespace)))

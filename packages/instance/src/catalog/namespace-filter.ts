@@ -29,9 +29,16 @@ interface CompiledSelector {
   collection: NameTest;
 }
 
-/** Whether a database is the server's own or holds Convoy's metadata. */
+/**
+ * Begins of the names of internal databases: Atlas and its search (`__mdb_internal_atlas`, `__mdb_internal_search`),
+ * the SQL interface, and mongosync's metadata under its present and its former name. Like mongosync from 1.18 on,
+ * Convoy leaves them alone on both clusters: what they say of one cluster is wrong in another.
+ */
+const RESERVED_PREFIXES = ['__mdb_internal', 'mongosync_reserved_for_'] as const;
+
+/** Whether a database is internal to the server, to MongoDB's services or to a migration tool, Convoy included. */
 export function isReservedDatabase(database: string): boolean {
-  return RESERVED_DATABASES.has(database);
+  return RESERVED_DATABASES.has(database) || RESERVED_PREFIXES.some((prefix) => database.startsWith(prefix));
 }
 
 /** Collections in which the server builds the result of `$out`, `convertToCapped` or a rename across databases. */

@@ -22,6 +22,21 @@ describe('compileNamespaceFilter', () => {
     expect(filterOf([{ database: 'admin' }]).includes('admin', 'c')).toBe(false);
   });
 
+  it.each([
+    '__mdb_internal_atlas',
+    '__mdb_internal_search',
+    '__mdb_internal_mongosync',
+    'mongosync_reserved_for_internal_use',
+  ])('never includes the internal database %s, not even by name', (database) => {
+    expect(filterOf([]).includes(database, 'c')).toBe(false);
+    expect(filterOf([{ database }]).mayInclude(database)).toBe(false);
+  });
+
+  it('includes databases whose names only resemble internal ones', () => {
+    for (const database of ['mdb_internal', 'shop__mdb_internal', 'mongosync'])
+      expect(filterOf([]).includes(database, 'c')).toBe(true);
+  });
+
   it('excludes databases that are not listed, and includes all of one listed without selector', () => {
     const filter = filterOf([{ database: 'shop' }]);
     expect(filter.includes('shop', 'anything')).toBe(true);
