@@ -311,4 +311,24 @@ export const commitHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 104,
+    hazard: 'A commit before the indexes are built opens a destination without them',
+    handling: 'With indexes after the copy, no instance offers a commit before the record says that they are built.',
+    sabotages: [
+      {
+        takesOut: 'the wait for the indexes',
+        file: instance('lifecycle/progress/commit-offer.ts'),
+        symbol: 'CommitOffer',
+        find: 'pending.length > 0 || !awaitsIndexes(run.view.record)',
+        replace: 'pending.length > 0 || pending.length === 0',
+        tests: [
+          instanceTest(
+            'lifecycle/progress/commit-offer.test.ts',
+            'indexes that are built after the copy block a commit until they are built',
+          ),
+        ],
+      },
+    ],
+  },
 ];

@@ -20,6 +20,8 @@ const reasons = [
   'verifierLag',
   /** Documents differ: Convoy is copying them again, or they stay different. */
   'mismatches',
+  /** With `buildIndexes` after the copy: the leader builds the indexes. */
+  'buildingIndexes',
   /** A cluster's feature compatibility version was changed so that a commit is refused. */
   'featureVersion',
   /** The instance reports that it is not ready. */

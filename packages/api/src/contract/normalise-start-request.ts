@@ -6,7 +6,8 @@ import type { StartRequest } from './start-request.js';
 
 /**
  * Checks the rules between options that need no cluster, and sorts lists and letters whose order has no meaning.
- * @throws ConvoyError `sourceEqualsDestination`, `buildIndexesNeverWithReversible` or `reversibleNeedsWriteBlocking`
+ * @throws ConvoyError `sourceEqualsDestination`, `buildIndexesNeverWithReversible`,
+ * `excludeHashedWithReversible` or `reversibleNeedsWriteBlocking`
  */
 export function normaliseStartRequest(request: StartRequest): StartRequest {
   checkOptionRules(request);
@@ -27,6 +28,7 @@ function checkOptionRules(request: StartRequest): void {
   if (request.source === request.destination) throw new ConvoyError('sourceEqualsDestination');
   if (!request.reversible) return;
   if (request.buildIndexes === 'never') throw new ConvoyError('buildIndexesNeverWithReversible');
+  if (request.buildIndexes.startsWith('excludeHashed')) throw new ConvoyError('excludeHashedWithReversible');
   if (!request.enableUserWriteBlocking) throw new ConvoyError('reversibleNeedsWriteBlocking');
 }
 

@@ -3,11 +3,26 @@ import { namespaceFilterSchema } from './filter.js';
 import { shardingSchema } from './sharding.js';
 import { verificationSchema } from './verification.js';
 
+/**
+ * Values of `buildIndexes`: all indexes before or after the copy, all but hashed ones before or after it, or none but
+ * those that shard keys need.
+ */
+export const buildIndexesValues = [
+  'beforeDataCopy',
+  'afterDataCopy',
+  'excludeHashed',
+  'excludeHashedAfterCopy',
+  'never',
+] as const;
+
 /** The body of `POST /api/v1/start`, field by field; `normaliseStartRequest` has the rules between fields. */
 export const startRequestSchema = z.strictObject({
   source: z.string().min(1, 'must not be empty').meta({ description: 'Name of the source cluster.' }),
   destination: z.string().min(1, 'must not be empty').meta({ description: 'Name of the destination cluster.' }),
-  buildIndexes: z.enum(['beforeDataCopy', 'never']).default('beforeDataCopy'),
+  buildIndexes: z
+    .enum(buildIndexesValues)
+    .default('beforeDataCopy')
+    .meta({ description: 'When indexes are built, and which. Those that shard keys need are built at once.' }),
   enableUserWriteBlocking: z.boolean().default(false),
   includeNamespaces: namespaceFilterSchema.meta({ description: 'Migrates only these namespaces.' }),
   excludeNamespaces: namespaceFilterSchema.meta({ description: 'Namespaces to leave out of the included ones.' }),

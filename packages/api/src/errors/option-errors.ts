@@ -34,6 +34,11 @@ export const optionErrors = {
     retry: 'afterChange',
     sentence: 'A reversible migration needs its indexes. Leave out buildIndexes "never" or reversible.',
   },
+  excludeHashedWithReversible: {
+    httpStatus: 422,
+    retry: 'afterChange',
+    sentence: 'A reversible migration needs all indexes. Build the hashed ones too, or leave out reversible.',
+  },
   reversibleNeedsWriteBlocking: {
     httpStatus: 422,
     retry: 'afterChange',

@@ -1,4 +1,4 @@
-import type { StartRequestBody } from '@convoy/api/contract/start-request';
+import { buildIndexesValues, type StartRequestBody } from '@convoy/api/contract/start-request';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseJson } from './json-option.js';
 import { addNamespaceOptions } from './namespace-option.js';
@@ -8,7 +8,7 @@ export interface StartOptions {
   optionsFile?: Partial<StartRequestBody>;
   source?: string;
   destination?: string;
-  buildIndexes?: 'beforeDataCopy' | 'never';
+  buildIndexes?: StartRequestBody['buildIndexes'];
   enableUserWriteBlocking?: boolean;
   reversible?: boolean;
   verification: boolean;
@@ -27,7 +27,7 @@ export function addStartOptions(command: Command): Command {
     .option('--options-file <file>', 'JSON file with the body of a start; other flags override it', parseJsonFile)
     .option('--source <cluster>', 'name of the source cluster (cluster0)')
     .option('--destination <cluster>', 'name of the destination cluster (cluster1)')
-    .addOption(new Option('--build-indexes <when>', 'when indexes are built').choices(['beforeDataCopy', 'never']))
+    .addOption(new Option('--build-indexes <when>', 'when indexes are built, and which').choices(buildIndexesValues))
     .option(
       '--enable-user-write-blocking',
       'block user writes: on the destination until the commit, then on the source',

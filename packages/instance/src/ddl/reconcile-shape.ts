@@ -1,6 +1,7 @@
 import { planCollection, type PlanDependencies } from '../catalog/plan/destination-plan.js';
 import { holdsDocuments } from '../catalog/read/holds-documents.js';
 import { mapBounded } from '../catalog/map-bounded.js';
+import { IndexBuilds, type IndexBuildProgress } from '../catalog/make/index-builds.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { drop, type DestinationDependencies, findByUuid } from './destination-collections.js';
@@ -15,7 +16,9 @@ const collectionsParallel = 4;
 export interface ShapeDependencies extends DestinationDependencies {
   source: ClusterClient;
   destination: ClusterClient;
-  buildIndexes: PlanDependencies['buildIndexes'];
+  indexScope: PlanDependencies['indexScope'];
+  /** Called at the beginning and after every collection, while indexes are built that wait for the copy's end. */
+  onIndexProgress?: ((progress: IndexBuildProgress) => void) | undefined;
   /** Whether the journal has a pending entry about the collection, which is then skipped. */
   isChanging(sourceUuid: string): boolean;
   /** Whether a collection of this name is followed. */
@@ -42,12 +45,18 @@ export async function reconcileShape(
   const pairs = source.flatMap((entry) => {
     const uuid = entry.type === 'view' || deps.isChanging(entry.uuid) ? null : deps.pairs.destinationOf(entry.uuid);
     const there = uuid === null ? undefined : present.get(uuid);
-    return there === undefined ? [] : [{ entry, there }];
-  });
-  await mapBounded(pairs, collectionsParallel, async ({ entry, there }) => {
+    if (there === undefined) return [];
     const { database, name } = there;
+    return [{ entry, there, plan: planned({ ...entry, database, name }) }];
+  });
+  const progress = new IndexBuilds(
+    pairs.map(({ plan }) => plan),
+    deps.onIndexProgress,
+  );
+  await mapBounded(pairs, collectionsParallel, async ({ entry, there, plan }) => {
     await reconcileOptions(deps, entry, there, signal);
-    await reconcileIndexes(deps, planned({ ...entry, database, name }), there, signal);
+    await reconcileIndexes(deps, plan, there, signal);
+    progress.finish(plan);
   });
   await reconcileViews({ ...deps, plan: planned }, source, found, signal);
   await dropStrays(deps, found, signal);

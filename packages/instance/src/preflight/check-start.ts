@@ -1,6 +1,7 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { nameSome } from '../catalog/name-some.js';
+import { finalIndexScope } from '../catalog/plan/index-scope.js';
 import { planDestination } from '../catalog/plan/destination-plan.js';
 import type { DestinationPlan } from '../catalog/plan/destination-plan.js';
 import type { Catalog } from '../catalog/namespace.js';
@@ -62,7 +63,11 @@ export async function checkStart(input: StartCheck): Promise<StartCheckResult> {
   const { source, destination, request, signal } = input;
   const examination = new Examination('throw');
   const sourceCatalog = (await examine(input, examination).finally(() => input.onReport?.(examination.report))) ?? [];
-  const planned = planDestination(sourceCatalog, { source, destination, buildIndexes: request.buildIndexes });
+  const planned = planDestination(sourceCatalog, {
+    source,
+    destination,
+    indexScope: finalIndexScope(request.buildIndexes),
+  });
   const plan = request.sharding === undefined ? planned : await withSampledRanges(planned, source, destination, signal);
   return { warnings: [...examination.warnings, ...plan.warnings], sourceCatalog, plan };
 }

@@ -81,6 +81,8 @@ export interface MigrationRecord {
   lastLook?: Timestamp | null;
   /** All documents are verified and attributes are being restored: the destination may expire documents. */
   attributesRestoring?: boolean;
+  /** Indexes that are built after the copy: absent until everything is copied. */
+  indexBuilds?: 'running' | 'done';
   /** Set by a cleanup that checks for running members; a process answers in its task's record. */
   memberCheck?: string;
   /** Commands that a coordinator sent to the whole fleet; absent when each instance got its own. */

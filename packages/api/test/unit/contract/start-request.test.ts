@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { clusters, expectInvalid, failureOf } from './failures.js';
+import { buildIndexesValues } from '../../../src/contract/start-request.js';
 
 describe('required fields', () => {
   it('needs source and destination', () => {
@@ -55,17 +56,14 @@ describe('defaults', () => {
 });
 
 describe('values', () => {
-  it.each(['beforeDataCopy', 'never'])('buildIndexes may be %s', (buildIndexes) => {
+  it.each(buildIndexesValues)('buildIndexes may be %s', (buildIndexes) => {
     expect(parseStartRequest({ ...clusters, buildIndexes }).buildIndexes).toBe(buildIndexes);
   });
 
-  it.each(['afterDataCopy', 'excludeHashed', 'excludeHashedAfterCopy', 'Never', '', null, true])(
-    'buildIndexes may not be %j',
-    (buildIndexes) => {
-      const error = failureOf(() => parseStartRequest({ ...clusters, buildIndexes }));
-      expect(error.errorDescription).toMatch(/^buildIndexes: .*"beforeDataCopy"\|"never"/);
-    },
-  );
+  it.each(['afterCopy', 'Never', '', null, true])('buildIndexes may not be %j', (buildIndexes) => {
+    const error = failureOf(() => parseStartRequest({ ...clusters, buildIndexes }));
+    expect(error.errorDescription).toMatch(/^buildIndexes: .*"beforeDataCopy"\|"afterDataCopy"\|.*"never"/);
+  });
 
   it.each(['enableUserWriteBlocking', 'reversible'])('%s is a boolean', (field) => {
     for (const value of ['true', 1, null, 'sourceAndDestination']) {
@@ -144,6 +142,11 @@ describe('rules between options', () => {
   it('refuses a source that is the destination', () => {
     const error = failureOf(() => parseStartRequest({ source: 'cluster0', destination: 'cluster0' }));
     expect(error).toMatchObject({ error: 'sourceEqualsDestination', httpStatus: 422 });
+  });
+
+  it.each(['excludeHashed', 'excludeHashedAfterCopy'])('refuses reversible with buildIndexes %s', (buildIndexes) => {
+    const body = { ...clusters, reversible: true, buildIndexes, enableUserWriteBlocking: true };
+    expect(failureOf(() => parseStartRequest(body))).toMatchObject({ error: 'excludeHashedWithReversible' });
   });
 
   it('refuses reversible with buildIndexes never', () => {

@@ -9,6 +9,7 @@ import { openApiDocument } from '@convoy/api/http/openapi';
 import type { OpenApiDocument } from '@convoy/api/http/openapi';
 import { answerChecker, describedRoutes, routesOf } from './described-answers.js';
 import { RecordingService } from './recording-service.js';
+import { buildIndexesValues } from '../../../src/contract/start-request.js';
 
 let app: FastifyInstance;
 const service = new RecordingService();
@@ -100,7 +101,7 @@ describe('JSON schemas', () => {
 
   it('show the defaults of the contract', () => {
     expect(schemas['StartRequest']?.['properties']).toMatchObject({
-      buildIndexes: { default: 'beforeDataCopy', enum: ['beforeDataCopy', 'never'] },
+      buildIndexes: { default: 'beforeDataCopy', enum: [...buildIndexesValues] },
       enableUserWriteBlocking: { default: false },
       reversible: { default: false },
       verification: { default: { enabled: true } },

@@ -7,6 +7,7 @@ import { wordsOf } from '@convoy/cli/completion/words';
 import { zshCompletion } from '@convoy/cli/completion/zsh';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { convoyCommand } from '@convoy/cli/program';
+import { buildIndexesValues } from '@convoy/api/contract/start-request';
 
 const words = wordsOf(convoyCommand());
 
@@ -32,7 +33,7 @@ describe('words', () => {
     expect(words.commands.map(({ name }) => name)).toEqual(convoyCommand().commands.map((command) => command.name()));
     const start = words.commands.find(({ name }) => name === 'start');
     expect(start?.options).toContainEqual(
-      expect.objectContaining({ flag: '--build-indexes', takesValue: true, values: ['beforeDataCopy', 'never'] }),
+      expect.objectContaining({ flag: '--build-indexes', takesValue: true, values: [...buildIndexesValues] }),
     );
     expect(words.commands.find(({ name }) => name === 'unblock')?.values).toEqual(['cluster0', 'cluster1']);
   });

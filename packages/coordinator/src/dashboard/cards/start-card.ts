@@ -1,13 +1,19 @@
 import type { CheckReply, SourceReply } from '@convoy/api/contract/start-guide';
 import { byId, field, make, setList, setText } from '../page/dom.js';
 import { ApiFailure, type FleetApi } from '../page/fleet-api.js';
-import { shardKeyNamespaces, startView, type StartView, type SwitchView } from '../views/start-options.js';
+import {
+  shardKeyNamespaces,
+  startView,
+  type BuildIndexes,
+  type StartView,
+  type SwitchView,
+} from '../views/start-options.js';
 import { showFindings } from './findings.js';
 import { SourcePicker } from './source-picker.js';
 
 /** Time without a change before the options are checked. */
 const settle_ms = 600;
-const switches = ['indexes', 'verification', 'writeBlocking', 'reversible'] as const;
+const switches = ['verification', 'writeBlocking', 'reversible'] as const;
 
 /** The guided start: what to migrate, how, and whether both clusters are ready for it. */
 export class StartCard {
@@ -26,8 +32,8 @@ export class StartCard {
     private readonly api: FleetApi,
     start: (body: unknown) => void,
   ) {
-    for (const name of ['all', 'picked', ...switches, 'supportingIndexes'])
-      this.#input(name).addEventListener('change', () => this.#changed());
+    for (const name of ['all', 'picked', 'buildIndexes', ...switches, 'supportingIndexes'])
+      field(this.#card, name).addEventListener('change', () => this.#changed());
     this.#json.addEventListener('input', () => this.#write());
     field(this.#card, 'toForm').addEventListener('click', () => this.#toForm());
     byId('do-start').addEventListener('click', () => {
@@ -46,6 +52,10 @@ export class StartCard {
 
   get #json(): HTMLTextAreaElement {
     return field(this.#card, 'json') as HTMLTextAreaElement;
+  }
+
+  get #buildIndexes(): HTMLSelectElement {
+    return field(this.#card, 'buildIndexes') as HTMLSelectElement;
   }
 
   #input(name: string): HTMLInputElement {
@@ -74,7 +84,7 @@ export class StartCard {
       isFiltered: isOn('picked'),
       databases: this.#picker.databases,
       collections: this.#picker.collections,
-      buildsIndexes: isOn('indexes'),
+      buildIndexes: this.#buildIndexes.value as BuildIndexes,
       verifies: isOn('verification'),
       blocksWrites: isOn('writeBlocking'),
       isReversible: isOn('reversible'),
@@ -89,6 +99,7 @@ export class StartCard {
     field(this.#card, 'picker').hidden = !this.#input('picked').checked;
     field(this.#card, 'shardKeys').hidden = !view.needsShardKeys;
     for (const name of switches) this.#showSwitch(name, view[name]);
+    setText(field(this.#card, 'indexesReason'), view.indexes.reason ?? '');
     if (!this.#isHandwritten) this.#json.value = JSON.stringify(view.body, null, 2);
     this.#checkSoon();
   }

@@ -1,6 +1,8 @@
 import type { SourceReply } from '@convoy/api/contract/start-guide';
 import type { StartRequestBody } from '@convoy/api/contract/start-request';
 
+export type BuildIndexes = NonNullable<StartRequestBody['buildIndexes']>;
+
 /** What a user chose for a start. */
 export interface StartChoices {
   readonly isFiltered: boolean;
@@ -8,7 +10,7 @@ export interface StartChoices {
   readonly databases: ReadonlySet<string>;
   /** Single collections by database. */
   readonly collections: ReadonlyMap<string, ReadonlySet<string>>;
-  readonly buildsIndexes: boolean;
+  readonly buildIndexes: BuildIndexes;
   readonly verifies: boolean;
   readonly blocksWrites: boolean;
   readonly isReversible: boolean;
@@ -24,7 +26,8 @@ export interface SwitchView {
 }
 
 export interface StartView {
-  readonly indexes: SwitchView;
+  /** What is built, and why something else was chosen in vain. */
+  readonly indexes: { readonly buildIndexes: BuildIndexes; readonly reason: string | null };
   readonly verification: SwitchView;
   readonly writeBlocking: SwitchView;
   readonly reversible: SwitchView;
@@ -37,6 +40,8 @@ export interface StartView {
 
 type Clusters = SourceReply['clusters'];
 
+const ofAllIndexes: ReadonlySet<BuildIndexes> = new Set(['beforeDataCopy', 'afterDataCopy']);
+
 /** The switches as the contract's rules allow them, and the body of a start. */
 export function startView(choices: StartChoices, clusters: Clusters): StartView {
   const noReverse = reverseRefusal(clusters);
@@ -44,9 +49,10 @@ export function startView(choices: StartChoices, clusters: Clusters): StartView 
   const noBlocking = clusters?.source.blocksWrites === false ? 'Needs a source from MongoDB 6.0.' : null;
   const needsShardKeys = clusters?.source.kind === 'replicaSet' && clusters.destination.kind === 'sharded';
   const view: Omit<StartView, 'body'> = {
-    indexes: isReversible
-      ? { isOn: true, reason: 'A reversible migration builds all indexes.' }
-      : { isOn: choices.buildsIndexes, reason: null },
+    indexes:
+      isReversible && !ofAllIndexes.has(choices.buildIndexes)
+        ? { buildIndexes: 'beforeDataCopy', reason: 'A reversible migration builds all indexes.' }
+        : { buildIndexes: choices.buildIndexes, reason: null },
     verification: { isOn: choices.verifies, reason: null },
     writeBlocking: isReversible
       ? { isOn: true, reason: 'A reversible migration blocks writes.' }
@@ -73,7 +79,7 @@ function bodyOf(choices: StartChoices, view: Omit<StartView, 'body'>, clusters: 
   return {
     source: clusters?.source.name ?? 'cluster0',
     destination: clusters?.destination.name ?? 'cluster1',
-    ...(view.indexes.isOn ? {} : { buildIndexes: 'never' as const }),
+    ...(view.indexes.buildIndexes === 'beforeDataCopy' ? {} : { buildIndexes: view.indexes.buildIndexes }),
     ...(view.writeBlocking.isOn ? { enableUserWriteBlocking: true } : {}),
     ...(view.reversible.isOn ? { reversible: true } : {}),
     ...(view.verification.isOn ? {} : { verification: { enabled: false } }),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { buildIndexesValues } from '@convoy/api/contract/start-request';
 import type { SourceReply } from '@convoy/api/contract/start-guide';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import {
@@ -19,14 +20,14 @@ const usual: StartChoices = {
   isFiltered: false,
   databases: new Set(),
   collections: new Map(),
-  buildsIndexes: true,
+  buildIndexes: 'beforeDataCopy',
   verifies: true,
   blocksWrites: false,
   isReversible: false,
   shardKeys: new Map(),
   createsSupportingIndexes: false,
 };
-const everything = { ...usual, blocksWrites: true, isReversible: true, buildsIndexes: false };
+const everything = { ...usual, blocksWrites: true, isReversible: true, buildIndexes: 'never' as const };
 
 describe('options of a start', () => {
   test('without choices they are only the clusters', () => {
@@ -51,6 +52,19 @@ describe('options of a start', () => {
       'A reversible migration builds all indexes.',
       'A reversible migration blocks writes.',
     ]);
+  });
+
+  test.each(buildIndexesValues.filter((value) => value !== 'beforeDataCopy'))(
+    'indexes are built as chosen: %s',
+    (buildIndexes) => {
+      const view = startView({ ...usual, buildIndexes }, equal);
+      expect([view.body.buildIndexes, view.indexes.reason]).toEqual([buildIndexes, null]);
+    },
+  );
+
+  test('a reversible migration may build its indexes after the copy', () => {
+    const view = startView({ ...everything, buildIndexes: 'afterDataCopy' }, equal);
+    expect([view.body.buildIndexes, view.indexes.reason]).toEqual(['afterDataCopy', null]);
   });
 
   test.each([

@@ -2,6 +2,7 @@ import type { ClusterClient } from '../../cluster/node-client.js';
 import { addZones, removeZones } from './place-chunks.js';
 import { createCollection } from './create-collection.js';
 import type { CreatedCollection, Making } from './create-collection.js';
+import { IndexBuilds, type IndexBuildProgress } from './index-builds.js';
 import type { DestinationPlan } from '../plan/destination-plan.js';
 import { mapBounded } from '../map-bounded.js';
 import { readConfig } from '../read/read-sharding.js';
@@ -9,17 +10,9 @@ import { readConfig } from '../read/read-sharding.js';
 /** Collections created concurrently: DDL takes locks on the config servers, so a larger number does not help. */
 const COLLECTIONS_PARALLEL = 4;
 
-/** Progress of the index builds; the names are those of `progress.indexBuilding`. */
-export interface IndexBuildProgress {
-  indexesBuilt: number;
-  totalIndexesToBuild: number;
-  collectionsFinished: number;
-  collectionsTotal: number;
-}
-
 export interface CreateCollectionsInput extends Making {
   plan: DestinationPlan;
-  /** Called after every finished collection. */
+  /** Called at the beginning and after every finished collection. */
   onProgress?: (progress: IndexBuildProgress) => void;
 }
 
@@ -39,12 +32,10 @@ export async function createCollections(input: CreateCollectionsInput): Promise<
     await removeZones(destination, signal);
     if (plan.collections.some((collection) => collection.sharding !== null)) await addZones(destination, signal);
   }
-  const progress = startProgress(plan);
+  const progress = new IndexBuilds(plan.collections, input.onProgress);
   const created = await mapBounded(plan.collections, COLLECTIONS_PARALLEL, async (collection) => {
     const row = await createCollection(input, collection);
-    progress.indexesBuilt += collection.indexes.filter((index) => index.temporary !== null).length;
-    progress.collectionsFinished += 1;
-    input.onProgress?.({ ...progress });
+    progress.finish(collection);
     return row;
   });
   if (isSharded) {
@@ -65,16 +56,4 @@ async function createDatabases(destination: ClusterClient, plan: DestinationPlan
     const primary = row === undefined && primaryShard !== null ? { primaryShard } : {};
     await destination.router.command('admin', { enableSharding: database, ...primary }, { signal });
   }
-}
-
-function startProgress(plan: DestinationPlan): IndexBuildProgress {
-  const indexes = plan.collections
-    .flatMap((collection) => collection.indexes)
-    .filter((index) => index.temporary !== null);
-  return {
-    indexesBuilt: 0,
-    totalIndexesToBuild: indexes.length,
-    collectionsFinished: 0,
-    collectionsTotal: plan.collections.length,
-  };
 }

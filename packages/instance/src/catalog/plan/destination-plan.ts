@@ -5,6 +5,7 @@ import { portableOptions } from '../collection-options.js';
 import { distributeChunks, distributeDatabases } from './distribution.js';
 import type { DestinationRange } from './distribution.js';
 import { planIndexes } from './index-plan.js';
+import type { IndexScope } from './index-scope.js';
 import type { IndexPlan } from './index-plan.js';
 import type { KeyPattern } from '../key-pattern.js';
 import type { Catalog, CatalogEntry } from '../namespace.js';
@@ -32,7 +33,7 @@ export interface DestinationPlan {
 export interface PlanDependencies {
   source: Pick<ClusterClient, 'shardIds'>;
   destination: Pick<ClusterClient, 'kind' | 'version' | 'shardIds'>;
-  buildIndexes: 'beforeDataCopy' | 'never';
+  indexScope: IndexScope;
 }
 
 /**
@@ -54,7 +55,7 @@ export function planCollection(
   deps: PlanDependencies,
 ): { plan: CollectionPlan; warnings: Warning[] } {
   const { options, warnings } = portableOptions(entry);
-  const indexes = planIndexes(entry, { buildIndexes: deps.buildIndexes, destinationVersion: deps.destination.version });
+  const indexes = planIndexes(entry, { indexScope: deps.indexScope, destinationVersion: deps.destination.version });
   const sharding = deps.destination.kind === 'sharded' ? entry.sharding : null;
   const plan: CollectionPlan = {
     entry,

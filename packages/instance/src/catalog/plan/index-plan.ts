@@ -5,6 +5,7 @@ import { isKeyPrefix, type KeyPattern, keyOf, sameKey } from '../key-pattern.js'
 import type { CatalogEntry } from '../namespace.js';
 import { namespaceOf } from '../namespace.js';
 import { withoutFields } from '../without-fields.js';
+import type { IndexScope } from './index-scope.js';
 
 /** One index of a collection on the destination. The `_id` index needs no plan: it always exists. */
 export interface IndexPlan {
@@ -16,7 +17,7 @@ export interface IndexPlan {
 
 /** What determines the form of indexes besides the source's catalog. */
 export interface IndexPlanDependencies {
-  buildIndexes: 'beforeDataCopy' | 'never';
+  indexScope: IndexScope;
   /** Version of the destination: determines how indexes become unique. */
   destinationVersion: readonly [number, number, number];
 }
@@ -41,8 +42,8 @@ export function uniqueConversion(version: readonly [number, number, number]): Un
 
 /**
  * Plans the indexes of one collection on the destination. Until commit, unique indexes are plain (except a unique shard
- * key, which the server requires), TTL indexes never expire and hidden indexes are visible. With `buildIndexes` set to
- * `never`, only what a shard key needs is built. A shard key without supporting index gets a placeholder, which stays.
+ * key, which the server requires), TTL indexes never expire and hidden indexes are visible. A shard key's index is
+ * planned in every scope. A shard key without supporting index gets a placeholder, which stays.
  */
 export function planIndexes(
   entry: CatalogEntry,
@@ -56,8 +57,7 @@ export function planIndexes(
   const shardKey = entry.sharding?.key;
   const supporting =
     shardKey === undefined ? undefined : supportingIndex(all, shardKey, entry.sharding?.unique === true);
-  const wanted = deps.buildIndexes === 'never' ? (supporting === undefined ? [] : [supporting]) : all;
-  const finals = [...wanted];
+  const finals = all.filter((index) => index === supporting || isInScope(index, deps.indexScope));
   if (shardKey !== undefined && supporting === undefined && !isIdKey(shardKey)) {
     finals.push(placeholderIndex(shardKey, entry.sharding?.unique === true, all));
     warnings.push({
@@ -66,6 +66,11 @@ export function planIndexes(
     });
   }
   return { indexes: deferAttributes(finals, entry, deps), warnings };
+}
+
+function isInScope(index: Document, scope: IndexScope): boolean {
+  if (scope === 'shardKey') return false;
+  return scope === 'all' || ![...keyOf(index).values()].includes('hashed');
 }
 
 /**

@@ -10,6 +10,7 @@ import { storeEntries } from '../../store/task-storage.js';
 import { refuseDifferences } from './commit.js';
 import type { DdlLeader } from './ddl-leader.js';
 import { finalTotal } from './final-total.js';
+import { indexScopeOf } from '../migration/index-scope.js';
 import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
 import { lateWrites } from './late-writes.js';
 import { filterOf, type MigrationDependencies } from '../migration/migration-dependencies.js';
@@ -146,8 +147,8 @@ function differencesOf(
   catalog: Catalog,
   found: Catalog,
 ): CatalogDifference[] {
-  const { buildIndexes } = watch.view.record.options;
-  return compareCatalogs(catalog, found, { form: 'temporary', buildIndexes, destinationVersion: destination.version });
+  const indexScope = indexScopeOf(watch.view.record);
+  return compareCatalogs(catalog, found, { form: 'temporary', indexScope, destinationVersion: destination.version });
 }
 
 /**

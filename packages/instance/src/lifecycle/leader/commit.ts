@@ -11,6 +11,7 @@ import { keepSourceClosed, restoreSourceBalancer } from './ask-source.js';
 import { balancersAfter, planOf, restoreBalancer } from './initialise.js';
 import { holdWhileViolated } from './hold-commit.js';
 import { refuseLateWrites } from './last-look.js';
+import { indexScopeOf } from '../migration/index-scope.js';
 import { filterOf, type MigrationDependencies, readCommittedCatalog } from '../migration/migration-dependencies.js';
 import { stepDone } from '../migration/steps.js';
 import { noteDifferences, verifyDocuments } from './verification-leader.js';
@@ -91,10 +92,9 @@ async function finishCatalog(
     () => readCatalog(destination, filterOf(deps.watch.view.record), signal),
     signal,
   );
-  const { buildIndexes } = deps.watch.view.record.options;
   const differences = compareCatalogs(catalog, found, {
     form: 'final',
-    buildIndexes,
+    indexScope: indexScopeOf(deps.watch.view.record),
     destinationVersion: destination.version,
   });
   await noteDifferences(deps, differences, signal);

@@ -1,4 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import { listCollections } from '../../catalog/read/list-namespaces.js';
 import type { Catalog } from '../../catalog/namespace.js';
 import { readCatalog, readCollectionByUuid } from '../../catalog/read/read-catalog.js';
@@ -17,6 +18,7 @@ import { SerialQueue } from '../../store/serial-queue.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
 import { IdleTasks } from './idle.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
+import { indexScopeOf } from '../migration/index-scope.js';
 import { isStreamAwaited } from '../migration/commit-awaited.js';
 import { filterOf, type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
 import { allTasks } from '../migration/migration-watch.js';
@@ -151,8 +153,12 @@ export class DdlLeader {
     return catalog;
   }
 
-  /** Compares both catalogs now and brings the destination into line. */
-  async compare(signal: AbortSignal): Promise<void> {
+  /**
+   * Compares both catalogs now and brings the destination into line.
+   * @param onIndexProgress called while it builds indexes
+   * @returns false when something changed meanwhile, so that they have to be compared again
+   */
+  async compare(signal: AbortSignal, onIndexProgress?: (progress: IndexBuildProgress) => void): Promise<boolean> {
     const { runtime, source, destination, watch } = this.deps;
     const { record } = watch.view;
     const ledger = this.#ledger;
@@ -173,10 +179,10 @@ export class DdlLeader {
       for (const judge of judged()) await this.#add(judge, signal);
     }
     try {
-      const { buildIndexes } = record.options;
       const shape = {
         source,
-        buildIndexes,
+        indexScope: indexScopeOf(watch.view.record),
+        onIndexProgress,
         isChanging: (uuid: string) => ledger.isChanging(uuid),
         isFollowedName: (database: string, name: string) => ledger.followed.at(database, name) !== undefined,
         exclusively: (work: () => Promise<void>) => this.#exclusively(work),
@@ -186,6 +192,7 @@ export class DdlLeader {
         () => reconcileShape({ ...this.#destination(), ...shape }, now, found, signal),
         signal,
       );
+      return true;
     } catch (error) {
       // Compares again where the journal, the source or an operator has changed a definition meanwhile.
       if (signal.aborted || (codeOf(error) === null && before === ledger.known && !isReplacedIndex(error))) throw error;
@@ -194,6 +201,7 @@ export class DdlLeader {
         'definitions could not be brought into line; the leader compares them again',
       );
       this.#compareSoon = true;
+      return false;
     }
   }
 

@@ -13,6 +13,7 @@ import { storeEntries } from '../../store/task-storage.js';
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
 import { makeCollections } from './make-collections.js';
+import { indexScopeOf } from '../migration/index-scope.js';
 import { absentRequests, type MigrationDependencies, readSourceCatalog } from '../migration/migration-dependencies.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { stepDone } from '../migration/steps.js';
@@ -72,8 +73,8 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
 
 /** What to create on the destination for a catalog. */
 export function planOf(deps: MigrationDependencies, catalog: Catalog): DestinationPlan {
-  const { buildIndexes } = deps.watch.view.record.options;
-  return planDestination(catalog, { source: deps.source, destination: deps.destination, buildIndexes });
+  const indexScope = indexScopeOf(deps.watch.view.record);
+  return planDestination(catalog, { source: deps.source, destination: deps.destination, indexScope });
 }
 
 /**

@@ -7,6 +7,7 @@ import { holdsDocuments } from '../../catalog/read/holds-documents.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { readCatalog } from '../../catalog/read/read-catalog.js';
 import { drop } from '../../ddl/destination-collections.js';
+import { indexScopeOf } from '../migration/index-scope.js';
 import { filterOf, type MigrationDependencies } from '../migration/migration-dependencies.js';
 
 /** A former leader that still runs stops at the first conflict. */
@@ -67,7 +68,7 @@ async function clearLeavings(
   const found = await readCatalog(destination, filterOf(record), signal);
   const differences = compareCatalogs(catalog, found, {
     form: 'temporary',
-    buildIndexes: record.options.buildIndexes,
+    indexScope: indexScopeOf(record),
     destinationVersion: destination.version,
   });
   const unlike = new Set(differences.filter(({ kind }) => kind !== 'extra').map(({ namespace }) => namespace));

@@ -4,6 +4,7 @@ import { readCatalogReport, readCollectionByUuid } from '../../catalog/read/read
 import { withSampledRanges } from '../../catalog/read/sample-ranges.js';
 import { sampleTaskBounds } from '../../catalog/task-bounds.js';
 import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
+import { indexScopeOf } from '../migration/index-scope.js';
 import { filterOf, type MigrationDependencies, withRequestedSharding } from '../migration/migration-dependencies.js';
 
 /** One collection of the source as it is now, with its requested shard key and task bounds; null when it is gone. */
@@ -46,7 +47,6 @@ export function planNewCollection(
   signal: AbortSignal,
 ): Promise<DestinationPlan> {
   const { source, destination, watch } = deps;
-  const { buildIndexes } = watch.view.record.options;
-  const plan = planDestination([entry], { source, destination, buildIndexes });
+  const plan = planDestination([entry], { source, destination, indexScope: indexScopeOf(watch.view.record) });
   return withSampledRanges(plan, source, destination, signal);
 }

@@ -8,7 +8,7 @@ import { readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { applyShardingEntries } from '../../catalog/plan/sharding-plan.js';
 import { restoredEntry } from '../../catalog/stored-catalog.js';
 import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
-import type { IndexBuildProgress } from '../../catalog/make/create-collections.js';
+import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { DdlJournal } from '../../store/ddl-journal.js';
 import type { Metadata } from '../../store/metadata.js';

@@ -12,6 +12,9 @@ export const beginningSteps = [
   'syncStarted',
 ] as const;
 
+/** The steps in which the leader builds indexes after the copy. */
+export const indexSteps = ['indexBuildsStarted', 'indexesBuilt'] as const;
+
 /** The steps in which the leader commits a migration. */
 export const commitSteps = [
   'commitStarted',
@@ -49,7 +52,7 @@ export const reverseSteps = [
 ] as const;
 
 /** All steps of the leader, in order. */
-export const leaderSteps = [...beginningSteps, ...commitSteps, ...reverseSteps] as const;
+export const leaderSteps = [...beginningSteps, ...indexSteps, ...commitSteps, ...reverseSteps] as const;
 
 export type LeaderStep = (typeof leaderSteps)[number];
 

@@ -11,6 +11,7 @@ import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../cluster/clock.js';
 import { CommitReadiness } from '../stats/commit-readiness.js';
 import type { VerificationStats } from '../stats/verification-stats.js';
+import { awaitsIndexes } from '../migration/index-scope.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
 /** The part of a run that an offer depends on. */
@@ -111,7 +112,8 @@ export class CommitOffer {
     }
     const blockers = run.verification?.flatMap((stats) => verifierBlocker(stats) ?? []) ?? [];
     if (blockers.length > 0) this.#readiness.withdraw();
-    const missing = blockers.length > 0 ? blockers : this.#readiness.judge(run.liveStats, run.deps.ownIds.length);
+    const pending = blockers.length > 0 ? blockers : this.#readiness.judge(run.liveStats, run.deps.ownIds.length);
+    const missing = pending.length > 0 || !awaitsIndexes(run.view.record) ? pending : [indexesAwaited];
     const refusal = this.versionRefusal();
     return refusal === null ? missing : [...missing, blockedBy('featureVersion', refusal)];
   }
@@ -137,6 +139,8 @@ export class CommitOffer {
     });
   }
 }
+
+const indexesAwaited = blockedBy('buildingIndexes', 'the leader builds the indexes that waited for the copy');
 
 function notRunning(run: Pick<OfferedRun, 'failure' | 'state'> | null): OwnBlocker {
   if (run?.failure === null && run.state === 'REVERSING') return blockedBy('notStarted', 'the clusters change roles');

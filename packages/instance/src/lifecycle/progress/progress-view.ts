@@ -10,7 +10,7 @@ import {
 import { oplogTimeInWords } from '@convoy/api/contract/oplog-time';
 import type { Leader } from '@convoy/api/fleet/fleet';
 import { secondsOf, timeOf } from '../../cluster/cluster-time.js';
-import type { IndexBuildProgress } from '../../catalog/make/create-collections.js';
+import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import { missedCommands } from '../../store/fleet-commands.js';
 import type { Observed } from './lag-observer.js';
 import type { MigrationView } from '../migration/migration-watch.js';

@@ -3,6 +3,7 @@ import { runTogether } from '../../store/run-together.js';
 import { commit } from '../leader/commit.js';
 import { drainRounds } from '../leader/commit-rounds.js';
 import { DdlLeader } from '../leader/ddl-leader.js';
+import { buildDeferredIndexes } from '../leader/deferred-indexes.js';
 import { beginReverse } from '../leader/begin-reverse.js';
 import { finalTotal } from '../leader/final-total.js';
 import { initialise } from '../leader/initialise.js';
@@ -102,7 +103,11 @@ async function leadSync(deps: MigrationDependencies, leaderEpoch: number, stop: 
   const ddlChanges = await DdlLeader.take(deps, leaderEpoch, stop);
   const sealed = new AbortController();
   const untilSealed = async (signal: AbortSignal): Promise<void> => {
-    if (deps.watch.view.record.phase === 'syncing') await supervise(deps, leaderEpoch, signal);
+    if (deps.watch.view.record.phase === 'syncing')
+      await runTogether(signal, [
+        (each) => supervise(deps, leaderEpoch, each),
+        (each) => buildDeferredIndexes(deps, ddlChanges, leaderEpoch, each),
+      ]);
     await stopWriters(deps, leaderEpoch, signal);
     await drainRounds(deps, ddlChanges, leaderEpoch, signal);
     sealed.abort();

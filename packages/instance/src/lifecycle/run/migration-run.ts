@@ -3,7 +3,7 @@ import type { Warning, MigrationState } from '@convoy/api/contract/progress';
 import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { NamespacePart } from '@convoy/api/fleet/published-details';
 import type { Failure, Fleet } from '@convoy/api/fleet/fleet';
-import type { IndexBuildProgress } from '../../catalog/make/create-collections.js';
+import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { listenersMax } from '../../store/run-together.js';
 import { turnsOf } from '../../store/reversal.js';

@@ -35,7 +35,7 @@ export function compareDefinitions(
   const expected = comparesKeys ? source.catalog : withShardKeysOf(source.catalog, destination.catalog);
   const options = {
     form: 'final',
-    buildIndexes: 'beforeDataCopy',
+    indexScope: 'all',
     destinationVersion: deps.destination.version,
   } as const;
   const differences: NamespaceDifference[] = [

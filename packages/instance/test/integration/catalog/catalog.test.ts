@@ -13,6 +13,7 @@ import { restoreAttributes } from '../../../src/catalog/make/restore-attributes.
 import type { ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
 import { checkStart } from '../../../src/preflight/check-start.js';
 import { openTestCluster } from './clusters.js';
+import { finalIndexScope } from '../../../src/catalog/plan/index-scope.js';
 
 const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
 const { signal } = new AbortController();
@@ -84,7 +85,7 @@ async function differences(
   const made = await readCatalog(destination, everything, signal);
   return compareCatalogs(sourceCatalog, made, {
     form,
-    buildIndexes: request.buildIndexes,
+    indexScope: finalIndexScope(request.buildIndexes),
     destinationVersion: destination.version,
   });
 }

@@ -1,5 +1,7 @@
-import type { Document, IndexDescription } from 'mongodb';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Collection, Document, IndexDescription } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/steps.js';
 import { Fixture, type Side } from './fixture.js';
 import { startBody } from './start-conditions.js';
 
@@ -27,6 +29,24 @@ async function indexesOf(side: Side, name: string): Promise<Document[]> {
   return found.sort((a, b) => String(a.name).localeCompare(String(b.name)));
 }
 
+/** The names of the indexes, and then the number of documents. */
+async function indexesAndCount(collection: Collection): Promise<{ names: string[]; count: number }> {
+  const found: Document[] = await collection.indexes().catch(() => []);
+  return { names: found.map(({ name }) => String(name)), count: await collection.countDocuments() };
+}
+
+/** Resolves when a leader of this process has done a step. */
+function untilStep(step: LeaderStep): Promise<void> {
+  return new Promise((resolve) => {
+    const onStep = (message: unknown): void => {
+      if ((message as { step: LeaderStep }).step !== step) return;
+      unsubscribe(stepChannel, onStep);
+      resolve();
+    };
+    subscribe(stepChannel, onStep);
+  });
+}
+
 async function shard(name: string, key: Document): Promise<void> {
   const admin = fixture.cluster0.client.db('admin');
   await admin.command({ enableSharding: 'shop' });
@@ -47,6 +67,62 @@ describe('buildIndexes', () => {
     await instance.accepted('commit');
     await instance.untilState('COMMITTED');
     expect(await indexesOf(fixture.cluster1, 'orders')).toEqual(await indexesOf(fixture.cluster0, 'orders'));
+  });
+
+  it.each(['afterDataCopy', 'excludeHashedAfterCopy'] as const)(
+    '%s builds indexes when everything is copied, and offers a commit when they are built',
+    async (buildIndexes) => {
+      const orders = fixture.cluster0.client.db('shop').collection('orders');
+      await shard('orders', { name: 'hashed' });
+      await orders.insertMany(Array.from({ length: 2_000 }, (_, n) => ({ n, name: `name ${n}`, region: n % 5 })));
+      await orders.createIndexes([...indexes.slice(1), { key: { region: 'hashed' } }]);
+      await using instance = await fixture.startInstance();
+      await instance.accepted('start', startBody({ buildIndexes }));
+      await orders.createIndexes([{ key: { n: 1 }, name: 'built during the copy' }]);
+      const copy = fixture.cluster1.client.db('shop').collection('orders');
+      const early: unknown[] = [];
+      await instance.until('it can be committed', ({ canCommit }) => {
+        early.push(indexesAndCount(copy));
+        return canCommit;
+      });
+      for (const { names, count } of (await Promise.all(early)) as { names: string[]; count: number }[])
+        if (names.length > 2) expect(count).toBe(2_000);
+      const wanted = (await indexesOf(fixture.cluster0, 'orders')).map(({ name }) => String(name));
+      const expected = wanted.filter((name) => buildIndexes === 'afterDataCopy' || name !== 'region_hashed');
+      expect((await indexesAndCount(copy)).names.sort()).toEqual(expected.sort());
+      await instance.accepted('commit');
+      await instance.untilState('COMMITTED');
+      const left = (await indexesOf(fixture.cluster0, 'orders')).filter(({ name }) => expected.includes(String(name)));
+      expect(await indexesOf(fixture.cluster1, 'orders')).toEqual(left);
+    },
+  );
+
+  it('afterDataCopy continues after a restart in the middle of the index builds', async () => {
+    const orders = fixture.cluster0.client.db('shop').collection('orders');
+    await orders.insertMany(rows.map((row) => ({ ...row })));
+    await orders.createIndexes(indexes);
+    const first = await fixture.startInstance();
+    const stepSeen = untilStep('indexBuildsStarted');
+    await first.accepted('start', startBody({ buildIndexes: 'afterDataCopy' }));
+    await stepSeen;
+    await first.close();
+    await using second = await fixture.startInstance();
+    await second.untilCanCommit();
+    expect(await indexesOf(fixture.cluster1, 'orders')).toHaveLength(indexes.length + 1);
+    await second.accepted('commit');
+    await second.untilState('COMMITTED');
+    expect(await indexesOf(fixture.cluster1, 'orders')).toEqual(await indexesOf(fixture.cluster0, 'orders'));
+  });
+
+  it('excludeHashed builds all but hashed indexes; a hashed shard key has its own', async () => {
+    const orders = fixture.cluster0.client.db('shop').collection('orders');
+    await shard('orders', { name: 'hashed' });
+    await orders.insertMany(rows.map((row) => ({ ...row })));
+    await orders.createIndexes([{ key: { region: 'hashed' } }, { key: { region: 1, n: 'hashed' } }, { key: { n: 1 } }]);
+    await using instance = await fixture.startInstance();
+    await instance.migrate(startBody({ buildIndexes: 'excludeHashed' }));
+    const names = (await indexesOf(fixture.cluster1, 'orders')).map(({ name }) => String(name));
+    expect(names).toEqual(['_id_', 'n_1', 'name_hashed']);
   });
 
   it('never builds only the _id index and, for a shard key without index, a lasting placeholder', async () => {

@@ -70,7 +70,7 @@ describe('a start body with wrong fields names each of them', () => {
   it.each([
     [{ source: 7 }, /source/],
     [{ destination: ['cluster1'] }, /destination/],
-    [{ buildIndexes: 'afterDataCopy' }, /buildIndexes/],
+    [{ buildIndexes: 'afterwards' }, /buildIndexes/],
     [{ buildIndexes: true }, /buildIndexes/],
     [{ enableUserWriteBlocking: 'true' }, /enableUserWriteBlocking/],
     [{ reversible: 1 }, /reversible/],

@@ -68,7 +68,7 @@ function planOf(one: CatalogEntry[]) {
   return planDestination(one, {
     source: source.cluster,
     destination: destination.cluster,
-    buildIndexes: 'beforeDataCopy',
+    indexScope: 'all',
   });
 }
 

@@ -5,6 +5,7 @@ import { readCatalog } from '../../../src/catalog/read/read-catalog.js';
 import type { ClusterClient } from '../../../src/cluster/node-client.js';
 import { fakeCluster } from '../fake-node-client.js';
 import { ConnectionLost, FakeCatalogServer } from './fake-catalog-server.js';
+import type { IndexScope } from '../../../src/catalog/plan/index-scope.js';
 
 export const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
 const { signal } = new AbortController();
@@ -81,12 +82,9 @@ export function pair(destinationVersion: 4 | 5 | 6 = 5): Pair {
 }
 
 /** The source's catalog, and its plan for the destination. */
-export async function makePlan(
-  { source, destination }: Pair,
-  buildIndexes: 'beforeDataCopy' | 'never' = 'beforeDataCopy',
-) {
+export async function makePlan({ source, destination }: Pair, indexScope: IndexScope = 'all') {
   const catalog = await readCatalog(source, everything, signal);
-  return { catalog, plan: planDestination(catalog, { source, destination, buildIndexes }) };
+  return { catalog, plan: planDestination(catalog, { source, destination, indexScope }) };
 }
 
 /** Runs to the end, and starts again whenever the connection is lost. */

@@ -117,7 +117,7 @@ describe('a catalog of a real 5.0.7', () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     const destination = fakeCluster({ router: server.client, clusterId: '0b' });
     const catalog = await readCatalog(source, everything, signal);
-    const plan = planDestination(catalog, { source, destination, buildIndexes: 'beforeDataCopy' });
+    const plan = planDestination(catalog, { source, destination, indexScope: 'all' });
     expect(plan.warnings.map((warning) => warning.name)).toEqual([
       'shardKeyIndexAdded',
       'shardKeyIndexAdded',
@@ -128,7 +128,7 @@ describe('a catalog of a real 5.0.7', () => {
     const made = await readCatalog(destination, everything, signal);
     const differences = compareCatalogs(catalog, made, {
       form: 'final',
-      buildIndexes: 'beforeDataCopy',
+      indexScope: 'all',
       destinationVersion: [5, 0, 7],
     });
     expect(differences).toEqual([]);

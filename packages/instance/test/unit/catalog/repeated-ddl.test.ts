@@ -49,7 +49,7 @@ async function planOf(
   const plan = planDestination(catalog, {
     source: sourceCluster,
     destination: destination(server.client),
-    buildIndexes: 'beforeDataCopy',
+    indexScope: 'all',
   });
   return { plans: plan.collections, destination };
 }

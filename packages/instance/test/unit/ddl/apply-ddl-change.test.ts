@@ -103,9 +103,7 @@ function apply(operation: DdlChange['operation'], more: Partial<DdlChange> = {})
     confirm: () => Promise.resolve(),
     readSource: () => Promise.resolve(onSource),
     plan: (entry) =>
-      Promise.resolve(
-        planDestination([entry], { source: { shardIds: ['rs'] }, destination, buildIndexes: 'beforeDataCopy' }),
-      ),
+      Promise.resolve(planDestination([entry], { source: { shardIds: ['rs'] }, destination, indexScope: 'all' })),
     entryOf: (uuid) => (uuid === sourceOrders ? entryOf('orders', uuid) : null),
   };
   const ddlChange: DdlChange = {

@@ -6,6 +6,7 @@ import { reconcileIndexes } from '../../../src/ddl/reconcile-indexes.js';
 import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 import { indexAsRead } from '../catalog/as-read.js';
+import type { IndexScope } from '../../../src/catalog/plan/index-scope.js';
 
 const id = { v: 2, key: { _id: 1 }, name: '_id_' };
 
@@ -31,7 +32,7 @@ const confirmed = (): Promise<void> => Promise.resolve();
 async function sentFor(
   source: Document[],
   there: Document[],
-  buildIndexes: 'beforeDataCopy' | 'never',
+  indexScope: IndexScope,
   version: [number, number, number],
   confirm = confirmed,
 ): Promise<Document[]> {
@@ -49,7 +50,7 @@ async function sentFor(
     collMod: () => ({}),
   });
   const destination = fakeCluster({ router: client, version });
-  const { plan } = planCollection(entryOf(source), { source: { shardIds: ['s0'] }, destination, buildIndexes });
+  const { plan } = planCollection(entryOf(source), { source: { shardIds: ['s0'] }, destination, indexScope });
   await reconcileIndexes({ destination, confirm }, plan, entryOf(there), never).catch((error: unknown) => {
     if (error !== replaced) throw error;
   });
@@ -61,12 +62,8 @@ function nameOf({ name, unique }: Document): string {
 }
 
 /** The commands that change something, in short. */
-async function changesFor(
-  source: Document[],
-  there: Document[],
-  buildIndexes: 'beforeDataCopy' | 'never' = 'beforeDataCopy',
-): Promise<string[]> {
-  return (await sentFor(source, there, buildIndexes, [7, 0, 0])).flatMap((command) => {
+async function changesFor(source: Document[], there: Document[], indexScope: IndexScope = 'all'): Promise<string[]> {
+  return (await sentFor(source, there, indexScope, [7, 0, 0])).flatMap((command) => {
     if ('createIndexes' in command) return [`build ${(command.indexes as Document[]).map(nameOf).join(', ')}`];
     if ('dropIndexes' in command) return [`drop ${String(command.index)}`];
     return 'collMod' in command ? [`change ${String((command.index as Document).name)}`] : [];
@@ -118,7 +115,7 @@ it('confirms every change, and changes nothing once another leader has taken ove
   for (let allowed = 0; allowed <= 4; allowed += 1) {
     let asked = 0;
     const confirm = (): Promise<void> => (++asked > allowed ? Promise.reject(replaced) : Promise.resolve());
-    const sent = await sentFor([{ ...a, expireAfterSeconds: 60 }], [a, left], 'beforeDataCopy', [7, 0, 0], confirm);
+    const sent = await sentFor([{ ...a, expireAfterSeconds: 60 }], [a, left], 'all', [7, 0, 0], confirm);
     expect(changesAmong(sent).map((command) => Object.keys(command)[0])).toEqual(
       ['dropIndexes', 'createIndexes', 'collMod', 'dropIndexes'].slice(0, allowed),
     );
@@ -127,9 +124,7 @@ it('confirms every change, and changes nothing once another leader has taken ove
 
 it('a TTL index that the commit has enabled since stays enabled', async () => {
   const live = { ...a, expireAfterSeconds: 60 };
-  expect(
-    changesAmong(await sentFor([live], [live], 'beforeDataCopy', [7, 0, 0], () => Promise.reject(replaced))),
-  ).toEqual([]);
+  expect(changesAmong(await sentFor([live], [live], 'all', [7, 0, 0], () => Promise.reject(replaced)))).toEqual([]);
 });
 
 it('every change identifies its collection by UUID, if the server checks it', async () => {
@@ -144,13 +139,11 @@ it('every change identifies its collection by UUID, if the server checks it', as
       [meant, meant, meant],
     ],
   ] as const) {
-    const changes = changesAmong(
-      await sentFor([{ ...a, expireAfterSeconds: 60 }], [a], 'beforeDataCopy', [...version]),
-    );
+    const changes = changesAmong(await sentFor([{ ...a, expireAfterSeconds: 60 }], [a], 'all', [...version]));
     expect(changes.map(({ collectionUUID }) => collectionUUID as unknown)).toEqual(expected);
   }
 });
 
 it('indexes are not built if none were requested', async () => {
-  expect(await changesFor([a], [], 'never')).toEqual([]);
+  expect(await changesFor([a], [], 'shardKey')).toEqual([]);
 });

@@ -36,7 +36,7 @@ function deps(): ViewsDependencies {
   const destination = fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
   const confirm = (): Promise<void> => (--allowed < 0 ? Promise.reject(replaced) : Promise.resolve());
   const plan = (view: CatalogEntry): CollectionPlan =>
-    planCollection(view, { source: { shardIds: ['rs'] }, destination, buildIndexes: 'beforeDataCopy' }).plan;
+    planCollection(view, { source: { shardIds: ['rs'] }, destination, indexScope: 'all' }).plan;
   return { destination, pairs: null as never, confirm, plan };
 }
 

@@ -15,7 +15,7 @@ describe('createCollections', () => {
     const { catalog, plan } = await makePlan(clusters);
     const created = await createCollections({ destination: clusters.destination, plan, signal, confirm });
     const made = await readCatalog(clusters.destination, everything, signal);
-    const comparison = { buildIndexes: 'beforeDataCopy', destinationVersion: clusters.destination.version } as const;
+    const comparison = { indexScope: 'all', destinationVersion: clusters.destination.version } as const;
     expect(compareCatalogs(catalog, made, { ...comparison, form: 'temporary' })).toEqual([]);
     expect(created.map((row) => row.destinationUuid)).toEqual(made.map((entry) => entry.uuid));
     expect(created.map((row) => row.sourceUuid)).toEqual(catalog.map((entry) => entry.uuid));
@@ -58,7 +58,7 @@ describe('createCollections', () => {
 
   it('builds only what shard keys need with buildIndexes never', async () => {
     const clusters = pair();
-    const { catalog, plan } = await makePlan(clusters, 'never');
+    const { catalog, plan } = await makePlan(clusters, 'shardKey');
     await createCollections({ destination: clusters.destination, plan, signal, confirm });
     const made = await readCatalog(clusters.destination, everything, signal);
     const names = made
@@ -66,7 +66,7 @@ describe('createCollections', () => {
       .filter((name) => !name.endsWith('_id_'));
     expect(names).toEqual(['hashed _id_hashed', 'ranged convoy_temporary_longer', 'uniq by_email']);
     expect(
-      compareCatalogs(catalog, made, { buildIndexes: 'never', destinationVersion: [5, 0, 0], form: 'temporary' }),
+      compareCatalogs(catalog, made, { indexScope: 'shardKey', destinationVersion: [5, 0, 0], form: 'temporary' }),
     ).toEqual([]);
   });
 
@@ -146,7 +146,7 @@ describe('restoreAttributes', () => {
     await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
     const made = await readCatalog(clusters.destination, everything, signal);
     const options = {
-      buildIndexes: 'beforeDataCopy',
+      indexScope: 'all',
       destinationVersion: clusters.destination.version,
       form: 'final',
     } as const;

@@ -21,7 +21,7 @@ function entry(parts: Partial<CatalogEntry> = {}, indexes: Document[] = []): Cat
   };
 }
 
-const final = { form: 'final', buildIndexes: 'beforeDataCopy', destinationVersion: [5, 0, 0] } as const;
+const final = { form: 'final', indexScope: 'all', destinationVersion: [5, 0, 0] } as const;
 const temporary = { ...final, form: 'temporary' } as const;
 const unique = { v: 2, key: { u: 1 }, name: 'u_1', unique: true };
 const plainUnique = { v: 2, key: { u: 1 }, name: 'convoy_temporary_u_1' };

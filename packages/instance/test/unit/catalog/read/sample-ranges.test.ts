@@ -27,7 +27,7 @@ async function rangesOf(key: Document, sample: Document[]) {
     documentCount: 0,
     sharding: { key: keyPattern(key), unique: false, chunks: [], everMoved: false },
   };
-  const plan = planDestination([entry], { source, destination, buildIndexes: 'beforeDataCopy' });
+  const plan = planDestination([entry], { source, destination, indexScope: 'all' });
   const sampled = await withSampledRanges(plan, source, destination, signal);
   return { ranges: (sampled.collections[0]?.sharding?.ranges ?? []).map(boundsOf), sent: router.sent };
 }

@@ -37,7 +37,7 @@ let isDeposed: boolean;
 
 function make(leaderEpoch: number): Promise<unknown> {
   const destination = fakeCluster({ router: server.client, shardIds: ['a', 'b'] });
-  const plan = planDestination(catalog, { source: destination, destination, buildIndexes: 'beforeDataCopy' });
+  const plan = planDestination(catalog, { source: destination, destination, indexScope: 'all' });
   const deps = {
     runtime: { retrying: once },
     destination,

@@ -1,5 +1,6 @@
 import type { SeenReport } from '@convoy/api/fleet/fleet';
 import { blockedBy, type CommitBlocker } from '@convoy/api/contract/commit-blocker';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -14,10 +15,16 @@ import { VirtualClock } from '../../verify/embedded/virtual-clock.js';
 
 const identity = { id: 'shard1', syncID: 'b', incarnation: '1', release: '2.0.0' };
 
+const optionsOf = (buildIndexes: string) =>
+  parseStartRequest({ source: 'cluster0', destination: 'cluster1', buildIndexes });
+
 /** The durable state, with the peer's task as recorded. */
-function viewOf(task: { copyDone: boolean; paused: boolean } | null): MigrationView {
+function viewOf(
+  task: { copyDone: boolean; paused: boolean } | null,
+  record: Partial<MigrationView['record']> = {},
+): MigrationView {
   return {
-    record: { taskIds: ['shard0', 'shard1'] },
+    record: { taskIds: ['shard0', 'shard1'], options: optionsOf('beforeDataCopy'), ...record },
     tasks: new Map(task === null ? [] : [['shard1', task]]),
   } as unknown as MigrationView;
 }
@@ -319,4 +326,16 @@ it('a commit that is not offered always has a blocker, and one that is offered h
       expect(fixture.stands).toBe(fixture.blockers?.length === 0);
     }),
   );
+});
+
+it('indexes that are built after the copy block a commit until they are built', () => {
+  const fixture = new Fixture();
+  const options = optionsOf('afterDataCopy');
+  const copied = { copyDone: true, paused: false };
+  for (const record of [{ options }, { options, indexBuilds: 'running' as const }]) {
+    fixture.run.view = viewOf(copied, record);
+    expect([fixture.stands, fixture.blockers]).toEqual([false, ['shard0 buildingIndexes']]);
+  }
+  fixture.run.view = viewOf(copied, { options, indexBuilds: 'done' });
+  expect([fixture.stands, fixture.blockers]).toEqual([true, []]);
 });

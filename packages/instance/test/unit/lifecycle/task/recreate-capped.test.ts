@@ -64,7 +64,7 @@ function recreate(version: [number, number, number] = [6, 0, 0]): Promise<void> 
   const [plan] = planDestination([entry], {
     source: destination,
     destination,
-    buildIndexes: 'beforeDataCopy',
+    indexScope: 'all',
   }).collections;
   if (plan === undefined) throw new Error('nothing is planned');
   const confirm = (): Promise<void> => {

@@ -1,0 +1,35 @@
+import { allTasks } from '../migration/migration-watch.js';
+import { awaitsIndexes } from '../migration/index-scope.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import { stepDone } from '../migration/steps.js';
+import type { DdlLeader } from './ddl-leader.js';
+
+/** Pause before the indexes are compared again, when definitions changed while they were built. */
+const buildAgain_ms = 500;
+
+/**
+ * Builds the indexes that `buildIndexes` defers, once every task has copied everything. The tasks apply changes
+ * meanwhile, and no commit is offered. A later leader repeats it: what exists stays.
+ * @throws as `DdlLeader.compare`; `staleEpoch` when another leader has taken over
+ */
+export async function buildDeferredIndexes(
+  deps: MigrationDependencies,
+  ddlChanges: Pick<DdlLeader, 'compare'>,
+  leaderEpoch: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { runtime, watch, records, fleet } = deps;
+  if (!awaitsIndexes(watch.view.record)) return;
+  await watch.until((view) => allTasks(view, ({ copyDone }) => copyDone), signal);
+  await records.updateAsLeader(leaderEpoch, { indexBuilds: 'running' }, signal);
+  await watch.refresh(signal);
+  stepDone('indexBuildsStarted');
+  runtime.logger.info({ event: 'indexBuildsStarted' }, 'everything is copied: the leader builds the indexes');
+  while (!(await ddlChanges.compare(signal, deps.onIndexProgress.bind(deps))))
+    await runtime.clock.sleep(buildAgain_ms, signal);
+  await records.updateAsLeader(leaderEpoch, { indexBuilds: 'done' }, signal);
+  await watch.refresh(signal);
+  fleet.wake();
+  stepDone('indexesBuilt');
+  runtime.logger.info({ event: 'indexesBuilt' }, 'the indexes are built');
+}

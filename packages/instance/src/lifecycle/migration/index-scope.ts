@@ -1,0 +1,15 @@
+import { finalIndexScope, type IndexScope, isBuiltAfterCopy } from '../../catalog/plan/index-scope.js';
+import type { MigrationRecord } from '../../store/migration-record.js';
+
+type IndexFields = Pick<MigrationRecord, 'options' | 'indexBuilds'>;
+
+/** The indexes that the destination should have now. */
+export function indexScopeOf({ options, indexBuilds }: IndexFields): IndexScope {
+  const isDeferred = isBuiltAfterCopy(options.buildIndexes) && indexBuilds === undefined;
+  return isDeferred ? 'shardKey' : finalIndexScope(options.buildIndexes);
+}
+
+/** Whether indexes that are built after the copy are still missing. */
+export function awaitsIndexes({ options, indexBuilds }: IndexFields): boolean {
+  return isBuiltAfterCopy(options.buildIndexes) && indexBuilds !== 'done';
+}
