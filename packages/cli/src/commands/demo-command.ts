@@ -23,7 +23,7 @@ interface DemoFlags {
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
-    .description('migrate real data between two local clusters, and compare them')
+    .description('migrate data between two local clusters, and compare them')
     .option('--shards <n>', 'shards of the source', wholeNumber(1, shardsMax), 2)
     .option('--dst-shards <n>', 'shards of the destination (default: as the source)', wholeNumber(1, shardsMax))
     .option(

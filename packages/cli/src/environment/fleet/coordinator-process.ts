@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { ContractClient } from '@convoy/api/client/contract-client';
 import { Child } from '@convoy/testbed/process/child';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
-import { convoyProgram, listensLine, listensWithin_ms } from './convoy-program.js';
+import { convoyProgram, listensLine, listensWithin_ms, withoutRedisVariable } from './convoy-program.js';
 
 /** One `convoy coordinator` process on a free port. */
 export class CoordinatorProcess implements AsyncDisposable {
@@ -34,6 +34,7 @@ export class CoordinatorProcess implements AsyncDisposable {
         name,
         command: process.execPath,
         args: [convoyProgram, 'coordinator', '--config', configFile, '--port', port],
+        env: withoutRedisVariable,
         ready: listensLine,
         readyWithin_ms: listensWithin_ms,
         logFile: folder.file(`${name}.log`),

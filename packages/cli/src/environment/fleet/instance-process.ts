@@ -5,7 +5,7 @@ import { Child, type Exit } from '@convoy/testbed/process/child';
 import { freePort } from '@convoy/testbed/process/free-port';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
-import { convoyProgram, listensLine, listensWithin_ms } from './convoy-program.js';
+import { convoyProgram, listensLine, listensWithin_ms, withoutRedisVariable } from './convoy-program.js';
 
 export interface InstanceProcessOptions {
   /** Name of its source shard; undefined for a lone instance that syncs a whole cluster. */
@@ -63,6 +63,7 @@ export class InstanceProcess implements AsyncDisposable {
         name: `instance ${name}`,
         command: process.execPath,
         args: [convoyProgram, 'instance', '--config', configFile, '--port', String(port)],
+        env: withoutRedisVariable,
         ready: listensLine,
         readyWithin_ms: listensWithin_ms,
         logFile,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { convoyProgram } from './convoy-program.js';
+import { convoyProgram, withoutRedisVariable } from './convoy-program.js';
 
 /** A command's output and exit code. */
 export interface EndedCommand {
@@ -8,9 +8,9 @@ export interface EndedCommand {
   stderr: string;
 }
 
-/** Without colours, which the runner of tests may ask for. */
+/** Without colours, which the runner of tests may ask for, and without the tests' own Redis. */
 function environment(): NodeJS.ProcessEnv {
-  return { ...process.env, FORCE_COLOR: undefined };
+  return { ...process.env, ...withoutRedisVariable, FORCE_COLOR: undefined };
 }
 
 /** Runs the compiled `convoy` with arguments to its end. */

@@ -1,7 +1,13 @@
 import { Command } from 'commander';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
-import { addSettings, type Flags, instanceSettings, sourcesOf } from '@convoy/cli/commands/settings';
+import {
+  addSettings,
+  type Flags,
+  instanceSettings,
+  presentEnvironment,
+  sourcesOf,
+} from '@convoy/cli/commands/settings';
 
 const clusters = ['--cluster0', 'mongodb://a/', '--cluster1', 'mongodb://b/'];
 
@@ -36,5 +42,35 @@ describe('flags of settings', () => {
     expect(flags).toContain('--memory-bytes-max');
     expect(flags).toContain('--token-file');
     expect(flags.filter((flag) => !/^--[a-z0-9]+(-[a-z0-9]+)*$/.test(flag))).toEqual([]);
+  });
+});
+
+describe('variables of the environment', () => {
+  const warnings = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  beforeEach(() => warnings.mockClear());
+  const required = { CONVOY_CLUSTER0: 'mongodb://a/', CONVOY_CLUSTER1: 'mongodb://b/' };
+
+  test('take the former name of the Redis, with a warning', () => {
+    const env = presentEnvironment({ ...required, CONVOY_REDIS: 'redis://former/' });
+    expect(parseInstanceConfig({ env }).redis).toBeDefined();
+    expect(warnings.mock.calls).toEqual([['Warning: CONVOY_REDIS is now CONVOY_REDIS_URL.']]);
+  });
+
+  test('take the former name of the file with the Redis, with a warning', () => {
+    expect(presentEnvironment({ CONVOY_REDIS_FILE: 'a' })).toMatchObject({ CONVOY_REDIS_URL_FILE: 'a' });
+    expect(warnings.mock.calls).toEqual([['Warning: CONVOY_REDIS_FILE is now CONVOY_REDIS_URL_FILE.']]);
+  });
+
+  test.each(['CONVOY_REDIS_URL', 'CONVOY_REDIS_URL_FILE'])('%s stands above the former names', (name) => {
+    const env = presentEnvironment({ [name]: 'present', CONVOY_REDIS: 'former' });
+    expect(env).toEqual({ [name]: 'present', CONVOY_REDIS: 'former' });
+    expect(warnings.mock.calls).toEqual([
+      ['Warning: CONVOY_REDIS is now CONVOY_REDIS_URL, which is set: it has no effect.'],
+    ]);
+  });
+
+  test('without former names bring no warning', () => {
+    presentEnvironment({ ...required, CONVOY_REDIS: '', CONVOY_REDIS_URL: 'redis://present/' });
+    expect(warnings).not.toHaveBeenCalled();
   });
 });
