@@ -1,5 +1,6 @@
 import { ConvoyError } from '../errors/convoy-error.js';
 import { canonicalJson, sortedSet } from './canonical-json.js';
+import { type DocumentFilter, filterText } from './document-filter.js';
 import type { NamePattern, NamespaceSelector } from './filter.js';
 import type { Sharding } from './sharding.js';
 import type { StartRequest } from './start-request.js';
@@ -7,7 +8,7 @@ import type { StartRequest } from './start-request.js';
 /**
  * Checks the rules between options that need no cluster, and sorts lists and letters whose order has no meaning.
  * @throws ConvoyError `sourceEqualsDestination`, `buildIndexesNeverWithReversible`,
- * `excludeHashedWithReversible` or `reversibleNeedsWriteBlocking`
+ * `excludeHashedWithReversible`, `documentFilterWithReversible` or `reversibleNeedsWriteBlocking`
  */
 export function normaliseStartRequest(request: StartRequest): StartRequest {
   checkOptionRules(request);
@@ -20,6 +21,7 @@ export function normaliseStartRequest(request: StartRequest): StartRequest {
     excludeNamespaces: normaliseFilter(request.excludeNamespaces),
     reversible: request.reversible,
     ...(request.sharding === undefined ? {} : { sharding: normaliseSharding(request.sharding) }),
+    ...(request.documentFilter === undefined ? {} : { documentFilter: normaliseFilters(request.documentFilter) }),
     verification: { enabled: request.verification.enabled },
   };
 }
@@ -29,6 +31,7 @@ function checkOptionRules(request: StartRequest): void {
   if (!request.reversible) return;
   if (request.buildIndexes === 'never') throw new ConvoyError('buildIndexesNeverWithReversible');
   if (request.buildIndexes.startsWith('excludeHashed')) throw new ConvoyError('excludeHashedWithReversible');
+  if (request.documentFilter !== undefined) throw new ConvoyError('documentFilterWithReversible');
   if (!request.enableUserWriteBlocking) throw new ConvoyError('reversibleNeedsWriteBlocking');
 }
 
@@ -50,6 +53,11 @@ function normaliseSelector(selector: NamespaceSelector): NamespaceSelector {
 function normalisePattern(pattern: NamePattern): NamePattern {
   const letters = Array.from(pattern.options).filter((letter) => letter !== 'u');
   return { pattern: pattern.pattern, options: sortedSet(letters, String).join('') };
+}
+
+function normaliseFilters(filters: readonly DocumentFilter[]): DocumentFilter[] {
+  const texts = filters.map((one) => ({ database: one.database, collection: one.collection, filter: filterText(one) }));
+  return sortedSet(texts, canonicalJson);
 }
 
 function normaliseSharding(sharding: Sharding): Sharding {

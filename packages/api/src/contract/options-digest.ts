@@ -16,6 +16,7 @@ const optionNames = [
   'excludeNamespaces',
   'reversible',
   'sharding',
+  'documentFilter',
   'verification',
 ] as const satisfies readonly (keyof StartRequest)[];
 

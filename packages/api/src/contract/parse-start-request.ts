@@ -5,7 +5,7 @@ import { type StartRequest, startRequestSchema } from './start-request.js';
 /**
  * Validates a parsed JSON body.
  * @throws ConvoyError `invalidRequest` with the path of every invalid value, `sourceEqualsDestination`,
- * `buildIndexesNeverWithReversible` or `reversibleNeedsWriteBlocking`
+ * or what `normaliseStartRequest` throws
  */
 export function parseStartRequest(body: unknown): StartRequest {
   return normaliseStartRequest(parseBody(startRequestSchema, body));

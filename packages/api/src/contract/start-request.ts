@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { documentFiltersSchema } from './document-filter.js';
 import { namespaceFilterSchema } from './filter.js';
 import { shardingSchema } from './sharding.js';
 import { verificationSchema } from './verification.js';
@@ -30,6 +31,9 @@ export const startRequestSchema = z.strictObject({
   sharding: shardingSchema
     .optional()
     .meta({ description: 'Required from a replica set to a sharded cluster, otherwise rejected.' }),
+  documentFilter: documentFiltersSchema
+    .optional()
+    .meta({ description: 'Migrates only the documents of some collections that match a query.' }),
   verification: verificationSchema.default({ enabled: true }),
 });
 

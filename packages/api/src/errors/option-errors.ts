@@ -29,6 +29,16 @@ export const optionErrors = {
       'The linear-time regex engine cannot compile a pattern of the filter. ' +
       'Do not use back-references or look-around.',
   },
+  documentFilterInvalid: {
+    httpStatus: 422,
+    retry: 'afterChange',
+    sentence: 'A query of documentFilter cannot decide by a document alone. Use comparisons of fields only.',
+  },
+  documentFilterWithReversible: {
+    httpStatus: 422,
+    retry: 'afterChange',
+    sentence: 'A reversible migration needs all documents. Leave out documentFilter or reversible.',
+  },
   buildIndexesNeverWithReversible: {
     httpStatus: 422,
     retry: 'afterChange',

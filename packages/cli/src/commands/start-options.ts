@@ -15,6 +15,7 @@ export interface StartOptions {
   include?: StartRequestBody['includeNamespaces'];
   exclude?: StartRequestBody['excludeNamespaces'];
   sharding?: StartRequestBody['sharding'];
+  documentFilter?: StartRequestBody['documentFilter'];
 }
 
 /** The usual direction; the service itself has no default. */
@@ -34,13 +35,14 @@ export function addStartOptions(command: Command): Command {
     )
     .option('--reversible', 'allow a reverse after the commit')
     .option('--no-verification', 'do not run the embedded verifier')
+    .option('--document-filter <json>', 'queries that choose the documents, as a JSON array or @file', parseJson)
     .option('--sharding <json>', 'sharding document, as JSON or @file', parseJson);
 }
 
 /** The request with only the given fields, so that the service's defaults apply to the others. */
 export function startBody(options: StartOptions): StartRequestBody {
-  const { source, destination, buildIndexes, enableUserWriteBlocking, reversible, include, exclude, sharding } =
-    options;
+  const { source, destination, buildIndexes, enableUserWriteBlocking, reversible } = options;
+  const { include, exclude, documentFilter, sharding } = options;
   return {
     ...defaultClusters,
     ...options.optionsFile,
@@ -51,6 +53,7 @@ export function startBody(options: StartOptions): StartRequestBody {
     ...(reversible && { reversible }),
     ...(include && { includeNamespaces: include }),
     ...(exclude && { excludeNamespaces: exclude }),
+    ...(documentFilter && { documentFilter }),
     ...(sharding && { sharding }),
     ...(!options.verification && { verification: { enabled: false } }),
   };

@@ -38,6 +38,9 @@ export function actionOf(
 ): Action | RereadRequest {
   // The change of an orphan must not reach the live document with the same key.
   if (collection.showsOrphans && event.operation !== 'insert') return { kind: 'reread', reason: 'orphanEvent' };
+  // Only a server says whether the document matches now: it joins or leaves the destination, or stays as it is.
+  if (collection.documentFilter !== undefined && event.operation !== 'delete')
+    return { kind: 'reread', reason: 'documentFilter' };
   switch (event.operation) {
     case 'insert':
       return wholeDocument(event, collection, event.time <= bounds.watermark ? 'upsert' : 'insert');

@@ -1,14 +1,18 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter';
 import type { StartRequest } from '@convoy/api/contract/start-request';
+import type { Document } from 'mongodb';
 import { RE2JS } from 're2js';
+import { parseDocumentFilter } from './document-filter.js';
 
-/** Decides which collections a migration includes. Fixed after start. */
+/** Decides which collections a migration includes, and which of their documents. Fixed after start. */
 export interface NamespaceFilter {
   /** Whether a collection or view is migrated. Database and collection names are case-sensitive. */
   includes(database: string, collection: string): boolean;
   /** Whether any collection of a database can be included: false saves listing its collections. */
   mayInclude(database: string): boolean;
+  /** The query that chooses the documents of a collection; undefined when all are migrated. */
+  documentFilter(database: string, collection: string): Document | undefined;
 }
 
 /** Databases that are never migrated: the server's own, and Convoy's metadata. */
@@ -56,20 +60,24 @@ export function isReservedCollection(collection: string): boolean {
  * Compiles the filter of a start request: what is included (everything, if nothing is named), minus what is excluded.
  * Inside one element `collections` and `collectionsRegex` form a union. Reserved names are never included. Patterns
  * match anywhere in a name unless anchored, in time linear in its length.
- * @throws ConvoyError `filterPatternInvalid` for a pattern or option letter that the linear-time engine does not
+ * @throws ConvoyError `documentFilterInvalid`; `filterPatternInvalid` for a pattern or option letter that the linear-time engine does not
  * support
  */
 export function compileNamespaceFilter(
-  request: Pick<StartRequest, 'includeNamespaces' | 'excludeNamespaces'>,
+  request: Pick<StartRequest, 'includeNamespaces' | 'excludeNamespaces' | 'documentFilter'>,
 ): NamespaceFilter {
   const include = request.includeNamespaces.map(compileSelector);
   const exclude = request.excludeNamespaces.map(compileSelector);
+  const queries = new Map(
+    (request.documentFilter ?? []).map((one) => [`${one.database}.${one.collection}`, parseDocumentFilter(one)]),
+  );
   const selects = (selectors: CompiledSelector[], database: string, collection: string): boolean =>
     selectors.some((selector) => selector.database(database) && selector.collection(collection));
   const mayInclude = (database: string): boolean =>
     !isReservedDatabase(database) && (include.length === 0 || include.some((selector) => selector.database(database)));
   return {
     mayInclude,
+    documentFilter: (database, collection) => queries.get(`${database}.${collection}`),
     includes: (database, collection) =>
       mayInclude(database) &&
       !isReservedCollection(collection) &&

@@ -3,6 +3,7 @@ import { duplicateKeyCode } from '../cluster/failure.js';
 /** Server error codes that the catalog's steps expect: all but 359 were seen on 5.0; 359 is from the 6.0 error list. */
 export const serverCode = {
   badValue: 2,
+  failedToParse: 9,
   typeMismatch: 14,
   alreadyInitialized: 23,
   namespaceNotFound: 26,

@@ -2,6 +2,7 @@ import { type Document, MaxKey } from 'mongodb';
 import { elementType } from '../bson/element-type.js';
 import { losslessValue } from '../bson/lossless.js';
 import type { RawValue } from '../bson/scan.js';
+import { matchingAll } from './matching-all.js';
 import type { CallOptions, RawBatch, RawCursor } from './node-client.js';
 
 /**
@@ -20,7 +21,7 @@ export type OpenFind = (command: Document, options: CallOptions) => Promise<RawC
  * Reads a range of a collection in `_id` order. Its bounds are index bounds, so no type is left out as in a filter's
  * comparisons. With `min` alone, servers omit the document whose `_id` is MaxKey (measured on 5.0.7): a second find
  * reads it.
- * @param command a find without filter, sort and bounds
+ * @param command a find without sort and bounds
  * @throws as `open`, also from the cursor's `next`
  */
 export async function openIdRange(
@@ -31,7 +32,10 @@ export async function openIdRange(
 ): Promise<RawCursor> {
   const inOrder = { ...command, hint: { _id: 1 }, sort: { _id: 1 } };
   const last: OpenLast = (call) =>
-    open({ ...inOrder, filter: { _id: { $gte: new MaxKey() } } }, { ...options, ...call });
+    open(
+      { ...inOrder, ...matchingAll(command.filter as Document | undefined, { _id: { $gte: new MaxKey() } }) },
+      { ...options, ...call },
+    );
   if (min?.type === elementType.maxKey) return last(options);
   const lower = min === undefined || min.type === elementType.minKey ? {} : { min: { _id: losslessValue(min) } };
   const upper = max === undefined || max.type === elementType.maxKey ? {} : { max: { _id: losslessValue(max) } };

@@ -1,4 +1,5 @@
 import { Binary, type Document, type Timestamp } from 'mongodb';
+import { matchingAll } from './matching-all.js';
 import type { CallOptions, NodeClient, RawCursor } from './node-client.js';
 import { classify, CollectionAbsentError } from './failure.js';
 import { type IdBounds, type OpenFind, openIdRange } from './id-range.js';
@@ -34,6 +35,8 @@ export interface SnapshotReadOptions extends IdBounds {
   /** The one time at which everything is read. */
   at: Timestamp;
   batchSize: number;
+  /** Reads only documents that match; absent: all. */
+  filter?: Document | undefined;
   signal: AbortSignal;
   /** Server-side limit of the opening in milliseconds. */
   maxTime_ms?: number;
@@ -91,9 +94,10 @@ function absent(database: string, cause?: unknown): CollectionAbsentError {
   });
 }
 
-function findCommand({ target, batchSize, at }: SnapshotReadOptions): Document {
+function findCommand({ target, batchSize, at, filter }: SnapshotReadOptions): Document {
   return {
     ...target,
+    ...matchingAll(filter),
     batchSize,
     readConcern: { level: 'snapshot', atClusterTime: at },
   };

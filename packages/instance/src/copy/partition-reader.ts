@@ -80,6 +80,7 @@ export class PartitionReader {
       ...(max === undefined ? {} : { max }),
       at: this.#at,
       batchSize: this.#size.documents,
+      filter: this.collection.documentFilter,
       signal,
     });
   }

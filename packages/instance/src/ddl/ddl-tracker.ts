@@ -176,9 +176,21 @@ export class DdlTracker {
       if (event.operation === 'drop' || to === null || !filter.includes(to.database, to.name))
         return { ...found, operation: 'drop' };
       if (isAt(collection, to)) return null;
+      this.#refuseOtherDocuments(collection, to);
       return { ...found, operation: 'rename', to, droppedUuid: followed.at(to.database, to.name)?.uuid ?? null };
     }, signal);
     this.#incomplete.delete(event.uuid);
+  }
+
+  /** Under another name another query may choose the documents, and those that are copied do not say which. */
+  #refuseOtherDocuments(from: FollowedCollection, to: { database: string; name: string }): void {
+    const filtered = [from, to].find(({ database, name }) => this.deps.filter.documentFilter(database, name));
+    if (filtered === undefined) return;
+    throw new ConvoyError(
+      'ddlNotSupported',
+      `${from.database}.${from.name} was renamed to ${to.database}.${to.name}, and ${filtered.database}.` +
+        `${filtered.name} has a documentFilter. Start anew.`,
+    );
   }
 
   /**

@@ -17,6 +17,7 @@ import { adviseUnseen } from './advise-unseen.js';
 import { checkClusters } from './check-clusters.js';
 import { checkDestination } from './check-destination.js';
 import { checkDiskSpace } from './check-disk-space.js';
+import { checkDocumentFilters } from './check-document-filters.js';
 import { checkFeatureVersions, describeFeatureVersions } from './check-feature-versions.js';
 import { checkOplogWindow } from './check-oplog-window.js';
 import { checkOptions } from './check-options.js';
@@ -137,7 +138,10 @@ async function examineCatalog(
   const report = await readSettledCatalog(source, filter, input.clock ?? systemClock, signal);
   await examination.require(
     'collections',
-    () => checkSourceCatalog(report),
+    async () => {
+      checkSourceCatalog(report);
+      await checkDocumentFilters(source, report.catalog, request, signal);
+    },
     () => 'Every collection, view and index can be migrated.',
   );
   const catalog = await examination.require(

@@ -3,6 +3,7 @@ import { idClass } from '../bson/id-class.js';
 import { isLossless, losslessValue } from '../bson/lossless.js';
 import { findValue, type RawValue } from '../bson/scan.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
+import { matchingAll } from '../cluster/matching-all.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { openAtTime, openPresent, readTarget } from '../cluster/snapshot-read.js';
 import { commandBytesMax } from '../cluster/driver/write-limits.js';
@@ -41,7 +42,8 @@ export async function readSource(
   const readConcern = collection.capped
     ? { level: 'majority', afterClusterTime: at }
     : { level: 'snapshot', atClusterTime: at };
-  return readByIds(shard, collection, { ...readTarget(collection), readConcern }, entries, readTime, signal);
+  const command = { ...readTarget(collection), ...matchingAll(collection.documentFilter), readConcern };
+  return readByIds(shard, collection, command, entries, readTime, signal);
 }
 
 /** Reads the destination's documents of some entries at majority. */
@@ -65,7 +67,11 @@ export async function readEverywhere(
   entry: RereadEntry,
   signal: AbortSignal,
 ): Promise<Uint8Array[]> {
-  const command = { find: collection.name, readConcern: { level: collection.capped ? 'majority' : 'snapshot' } };
+  const command = {
+    find: collection.name,
+    ...matchingAll(collection.documentFilter),
+    readConcern: { level: collection.capped ? 'majority' : 'snapshot' },
+  };
   return (await readByIds(router, collection, command, [entry], 0n, signal)).documents.get(entry.idClass) ?? [];
 }
 
@@ -79,11 +85,11 @@ async function readByIds(
 ): Promise<SourceReading> {
   if (entries.length > 1 && idBytes(entries) > commandBytesMax)
     throw new ReadingTooLargeError(`the _ids of ${entries.length} keys take more than ${commandBytesMax} bytes`);
-  const filter = idFilter(entries.map((entry) => entry.id));
+  const filter = matchingAll(command.filter as Document | undefined, idFilter(entries.map((entry) => entry.id)));
   const wanted = new Set(entries.map((entry) => entry.idClass));
   const hasTime = (command.readConcern as Document).atClusterTime !== undefined;
   const open = hasTime ? openAtTime : openPresent;
-  const cursor = await open(client, collection.database, { ...command, filter }, { signal });
+  const cursor = await open(client, collection.database, { ...command, ...filter }, { signal });
   const documents: DocumentsByClass = new Map();
   let readEnd = readTime;
   let bytes = 0;

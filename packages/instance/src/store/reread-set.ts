@@ -22,6 +22,7 @@ export type RereadReason =
   | 'replayedDelta'
   | 'preparedTransaction'
   | 'orphanEvent'
+  | 'documentFilter'
   | 'mismatch';
 
 /** A document to re-read: the rereader brings all documents of its id class to the source's state. */

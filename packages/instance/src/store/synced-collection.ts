@@ -1,3 +1,4 @@
+import type { Document } from 'mongodb';
 import type { KeySource, ShardKeyField } from '../bson/shard-key.js';
 
 /** A source collection, as the stages of one sync task see it. */
@@ -21,6 +22,8 @@ export interface SyncedCollection {
   readonly showsOrphans: boolean;
   /** Its `_id` index has another collation than the simple one: this process does not know the order of its `_id`s. */
   readonly collated: boolean;
+  /** The query that chooses the documents to migrate; absent when all are. */
+  readonly documentFilter?: Document | undefined;
   /** Empty when unsharded. */
   readonly sourceKey: readonly ShardKeyField[];
   readonly destinationKey: readonly ShardKeyField[];

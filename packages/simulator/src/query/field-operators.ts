@@ -191,7 +191,7 @@ function wholePart(value: NumberValue): bigint | undefined {
 }
 
 function sizeTest(operand: Value): LeafTest {
-  if (!isNumber(operand)) throw failedToParse('Failed to parse $size. Expected a number in: $size');
+  if (!isNumber(operand)) throw badValue('$size needs a number');
   const size = toNumber(operand);
   if (!Number.isInteger(size)) throw badValue('$size must be a whole number');
   if (size < 0) throw badValue('$size may not be negative');

@@ -60,6 +60,7 @@ export const corpusFiles = [
   '29-found-chunks',
   '30-found-commits',
   '33-nulls',
+  '36-id-conjunctions',
 ] as const;
 
 export type CorpusFile = (typeof corpusFiles)[number];

@@ -39,6 +39,7 @@ export const programme: readonly Act[] = [
       '29-found-chunks',
       '30-found-commits',
       '33-nulls',
+      '36-id-conjunctions',
     ] as const
   ).map((file) => ({ files: [file], open: () => openFoundStage(false) })),
   { files: ['21-found-privileges'], open: () => openFoundStage(true) },

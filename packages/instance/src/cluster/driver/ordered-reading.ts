@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Document } from 'mongodb';
+import { matchingAll } from '../matching-all.js';
 import { idClass } from '../../bson/id-class.js';
 import { isLossless, losslessValue } from '../../bson/lossless.js';
 import { bufferOf, findValue, int32At, nullValue, ownedValue, type RawValue } from '../../bson/scan.js';
@@ -155,9 +156,13 @@ class CursorByIds implements RawCursor {
   }
 
   async #read(ids: readonly RawValue[], found: ReadonlyMap<string, Uint8Array[]>, options: CallOptions): Promise<void> {
-    const { find, readConcern } = this.command as { find: unknown; readConcern?: unknown };
+    const { find, filter, readConcern } = this.command as { find: unknown; filter?: Document; readConcern?: unknown };
     const cursor = await this.openOthers(
-      { find, filter: { _id: { $in: ids.map(sendable) } }, ...(readConcern === undefined ? {} : { readConcern }) },
+      {
+        find,
+        ...matchingAll(filter, { _id: { $in: ids.map(sendable) } }),
+        ...(readConcern === undefined ? {} : { readConcern }),
+      },
       { signal: options.signal },
     );
     try {
@@ -174,7 +179,7 @@ class CursorByIds implements RawCursor {
 /** The `_id`s in order from one on. A read without bounds extends to MaxKey, which a lower bound would omit. */
 function openIds(open: Open, command: Document, after: RawValue | null, options: CallOptions): Promise<RawCursor> {
   if (after === null) return open(command, options);
-  const isBounded = ['min', 'max', 'filter'].some((name) => command[name] !== undefined);
+  const isBounded = ['min', 'max'].some((name) => command[name] !== undefined);
   return isBounded
     ? open({ ...command, hint: { _id: 1 }, min: { _id: sendable(after) } }, options)
     : openIdRange(open, command, { min: after }, options);

@@ -14,11 +14,22 @@ export async function freshTable(
   signal: AbortSignal,
 ): Promise<PartitionTable> {
   const { collection, range, sizeBytes, seenPerOwned } = task;
-  const { readers } = runtime.config;
-  const sample = () =>
-    startingPoints(client, collection, { sizeBytes, seenPerOwned, range, startsMax: readers }, signal);
+  const startsMax = collection.documentFilter === undefined ? runtime.config.readers : filteredStarts(task, runtime);
+  const sample = () => startingPoints(client, collection, { sizeBytes, seenPerOwned, range, startsMax }, signal);
   const starts = await runtime.retrying('sample _ids', sample, signal);
   return PartitionTable.fresh(collection, starts, save, range);
+}
+
+/**
+ * A partition is only closed early at a document that was read, and no time stays readable for longer than five
+ * minutes. So where few documents match, each partition has to be short from the start.
+ */
+const filteredBytes = 256 * 2 ** 20;
+/** All partitions of a collection are one document of the metadata. */
+const filteredStartsMax = 4_096;
+
+function filteredStarts({ sizeBytes }: TaskCollection, { config }: Runtime): number {
+  return Math.max(config.readers, Math.min(filteredStartsMax, Math.ceil(sizeBytes / filteredBytes)));
 }
 
 /** The partitions of a collection that needs no copy: the destination has its content at a known time. */

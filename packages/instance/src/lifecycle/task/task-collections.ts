@@ -2,7 +2,9 @@ import { ChunkMap } from '../../bson/chunk-map.js';
 import { compareRaw } from '../../bson/compare.js';
 import { findValue, maxKey, minKey } from '../../bson/scan.js';
 import { type KeySource, shardKeyFields } from '../../bson/shard-key.js';
-import type { CatalogEntry } from '../../catalog/namespace.js';
+import { cappedWithFilter } from '../../catalog/document-filter.js';
+import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
+import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
 import { isCollated, taskBoundsOf } from '../../catalog/task-bounds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { type IdRange, wholeRange } from '../../store/partition.js';
@@ -24,14 +26,17 @@ export interface TaskCollection {
   seenPerOwned: number;
 }
 
+type DocumentChoice = Pick<NamespaceFilter, 'documentFilter'>;
+
 /** The collections in which a sync task takes part, largest first. */
 export function taskCollections(
   followed: readonly FollowedEntry[],
   taskId: string,
   source: ClusterClient,
   destination: ClusterClient,
+  filter: DocumentChoice,
 ): TaskCollection[] {
-  const shared = followed.flatMap((one) => taskCollection(one, taskId, source, destination) ?? []);
+  const shared = followed.flatMap((one) => taskCollection(one, taskId, source, destination, filter) ?? []);
   return shared.sort((a, b) => b.sizeBytes - a.sizeBytes);
 }
 
@@ -46,10 +51,12 @@ export function taskCollection(
   taskId: string,
   source: ClusterClient,
   destination: ClusterClient,
+  filter: DocumentChoice,
 ): TaskCollection | null {
   if (followed.entry.type !== 'collection') return null;
-  if (source.access !== 'direct') return ofRouterTask(followed, source.shardIds.indexOf(taskId), source, destination);
-  return holdsDocuments(followed.entry, taskId, source) ? ofShard(followed, taskId, source, destination) : null;
+  const described = describe(followed, source, destination, filter);
+  if (source.access !== 'direct') return ofRouterTask(followed, source.shardIds.indexOf(taskId), source, described);
+  return holdsDocuments(followed.entry, taskId, source) ? ofShard(followed, taskId, described) : null;
 }
 
 function holdsDocuments(entry: CatalogEntry, shardId: string, source: ClusterClient): boolean {
@@ -58,14 +65,7 @@ function holdsDocuments(entry: CatalogEntry, shardId: string, source: ClusterCli
   return entry.sharding.chunks.some((chunk) => chunk.shard === shardId);
 }
 
-function ofShard(
-  followed: FollowedEntry,
-  shardId: string,
-  source: ClusterClient,
-  destination: ClusterClient,
-): TaskCollection {
-  const { entry, copy } = followed;
-  const described = describe(followed, source, destination);
+function ofShard({ entry, copy }: FollowedEntry, shardId: string, described: DescribedCollection): TaskCollection {
   const chunks =
     described.sourceKey.length === 0 || entry.sharding === null
       ? null
@@ -89,19 +89,18 @@ const sparesOrphansRelease = 6;
 const readsNameOfUuidRelease = 6;
 
 function ofRouterTask(
-  followed: FollowedEntry,
+  { entry, copy }: FollowedEntry,
   task: number,
   source: ClusterClient,
-  destination: ClusterClient,
+  described: DescribedCollection,
 ): TaskCollection | null {
-  const { entry, copy } = followed;
   const range = rangeOfTask(entry, task, source.shardIds.length);
   if (range === null) return null;
   const showsOrphans = source.version[0] < sparesOrphansRelease && entry.sharding?.everMoved === true;
   const readBy = source.version[0] < readsNameOfUuidRelease ? 'name' : 'nameOfUuid';
   const owns = (document: Uint8Array): boolean => isWithin(document, range);
   const parts = taskBoundsOf(entry).length + 1;
-  const collection: SyncedCollection = { ...describe(followed, source, destination), readBy, showsOrphans, owns };
+  const collection: SyncedCollection = { ...described, readBy, showsOrphans, owns };
   return { entry, copy, range, sizeBytes: entry.sizeBytes / parts, seenPerOwned: parts, collection };
 }
 
@@ -124,11 +123,17 @@ function isWithin(document: Uint8Array, { lower, upper }: IdRange): boolean {
   return upper === maxKey || compareRaw(id, upper) < 0;
 }
 
+type DescribedCollection = Omit<SyncedCollection, 'readBy' | 'showsOrphans' | 'owns'>;
+
+/** @throws ConvoyError `documentFilterInvalid` for a capped collection, which cannot skip documents in its order */
 function describe(
   { entry, notBefore }: FollowedEntry,
   source: ClusterClient,
   destination: ClusterClient,
-): Omit<SyncedCollection, 'readBy' | 'showsOrphans' | 'owns'> {
+  filter: DocumentChoice,
+): DescribedCollection {
+  const documentFilter = filter.documentFilter(entry.database, entry.name);
+  if (documentFilter !== undefined && entry.options.capped === true) throw cappedWithFilter(namespaceOf(entry));
   const key = entry.sharding === null ? [] : shardKeyFields(entry.sharding.key);
   return {
     uuid: entry.uuid,
@@ -138,6 +143,7 @@ function describe(
     capped: entry.options.capped === true,
     documentBytes: entry.documentCount > 0 ? entry.sizeBytes / entry.documentCount : 0,
     collated: isCollated(entry),
+    documentFilter,
     sourceKey: source.kind === 'sharded' ? key : [],
     destinationKey: destination.kind === 'sharded' ? key : [],
   };

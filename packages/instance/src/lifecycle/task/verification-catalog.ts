@@ -4,7 +4,7 @@ import { isCollated } from '../../catalog/task-bounds.js';
 import type { VerifiedCollection } from '../../verify/embedded/verified-collection.js';
 import type { VerifiedCatalog } from '../../verify/embedded/verifier-dependencies.js';
 import { followedCatalog, type FollowedEntry } from './followed-catalog.js';
-import { type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
+import { filterOf, type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
 import { taskCollection } from './task-collections.js';
 
 /** The last digits of a UUID are random: they assign collections to tasks. */
@@ -39,14 +39,16 @@ export class VerificationCatalog {
   #verified(followed: FollowedEntry): VerifiedCollection {
     const { source, destination } = this.deps;
     const { entry, copy, notBefore } = followed;
+    const filter = filterOf(this.deps.watch.view.record);
     return {
       key: `${copy}@${notBefore}`,
       copy,
-      copiers: source.shardIds.filter((id) => taskCollection(followed, id, source, destination) !== null),
+      copiers: source.shardIds.filter((id) => taskCollection(followed, id, source, destination, filter) !== null),
       database: entry.database,
       name: entry.name,
       unordered: isCollated(entry) || !hasIdIndex(entry),
       capped: entry.options.capped === true,
+      documentFilter: filter.documentFilter(entry.database, entry.name),
       sizeBytes: entry.sizeBytes,
       documentCount: Math.round(entry.documentCount),
       planner: Number.parseInt(entry.uuid.slice(-dealtDigits), 16) % source.shardIds.length,

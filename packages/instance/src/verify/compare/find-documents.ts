@@ -3,6 +3,7 @@ import { idClass } from '../../bson/id-class.js';
 import { isLossless, losslessValue } from '../../bson/lossless.js';
 import type { RawValue } from '../../bson/scan.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
+import { matchingAll } from '../../cluster/matching-all.js';
 import type { NodeClient } from '../../cluster/node-client.js';
 import { documentDigest, idOf, joinedDigest } from './compare-group.js';
 
@@ -21,6 +22,8 @@ export interface FindDependencies {
   collection: string;
   /** The read sees everything written up to this cluster time. */
   after: bigint;
+  /** Reads only documents that match; absent: all. */
+  filter?: Document | undefined;
   /** Reads only the `_id`s, if only existence matters. */
   idsOnly?: boolean;
   signal: AbortSignal;
@@ -44,7 +47,11 @@ export async function findDocuments(
 ): Promise<Map<string, FoundDocuments>> {
   const { client, database, signal } = deps;
   const groups = new Map(ids.map((id) => [lookupName(id), new DocumentGroup()]));
-  const cursor = await client.openCursor(database, { ...findCommand(deps), filter: idFilter(ids) }, { signal });
+  const cursor = await client.openCursor(
+    database,
+    { ...findCommand(deps), ...matchingAll(deps.filter, idFilter(ids)) },
+    { signal },
+  );
   try {
     let readBytes = 0;
     for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
@@ -59,10 +66,11 @@ export async function findDocuments(
   return new Map([...groups].map(([name, group]) => [name, group.found()]));
 }
 
-/** A read of one side without a filter. */
-export function findCommand({ collection, after, idsOnly }: FindDependencies): Document {
+/** A read of one side: of all documents that it may show. */
+export function findCommand({ collection, after, filter, idsOnly }: FindDependencies): Document {
   return {
     find: collection,
+    ...matchingAll(filter),
     ...(idsOnly === true ? { projection: { _id: 1 } } : {}),
     readConcern: { level: 'majority', afterClusterTime: timestampOf(after) },
   };

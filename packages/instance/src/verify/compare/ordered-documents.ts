@@ -1,8 +1,10 @@
+import type { Document } from 'mongodb';
 import { compareRaw } from '../../bson/compare.js';
 import { isLossless } from '../../bson/lossless.js';
 import { bufferOf, ownedValue, type RawValue } from '../../bson/scan.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import { BatchSize } from '../../cluster/batch-size.js';
+import { matchingAll } from '../../cluster/matching-all.js';
 import type { NodeClient, RawBatch, RawCursor } from '../../cluster/node-client.js';
 import { type OpenFind, openIdRange } from '../../cluster/id-range.js';
 import { ResumableCursor } from '../../cluster/resumable-cursor.js';
@@ -21,6 +23,8 @@ export interface OrderedRead {
   upper: RawValue | null;
   /** The read sees everything written up to this cluster time. */
   after: bigint;
+  /** Reads only documents that match; absent: all. */
+  filter?: Document | undefined;
   /** The estimated size of one document; 0 when unknown. */
   documentBytes: number;
 }
@@ -144,10 +148,11 @@ export class OrderedDocuments {
 
   #open(): Promise<RawCursor> {
     this.#reopened = this.#last !== null;
-    const { database, collection, lower, upper, after } = this.read;
+    const { database, collection, lower, upper, after, filter } = this.read;
     const min = this.#last !== null && isLossless(this.#last) ? this.#last : lower;
     const command = {
       find: collection,
+      ...matchingAll(filter),
       batchSize: this.#size.documents,
       readConcern: { level: 'majority', afterClusterTime: timestampOf(after) },
     };

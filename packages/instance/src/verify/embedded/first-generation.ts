@@ -54,14 +54,17 @@ async function compareOrdered(
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<void> {
-  const { database, name: collection, sizeBytes, documentCount } = entry_.collection;
+  const { database, name: collection, sizeBytes, documentCount, documentFilter } = entry_.collection;
   const { lower, upper } = part;
   const documentBytes = sizeBytes / Math.max(1, documentCount);
   const before = { source: part.source, destination: part.destination };
   const reading = (side: 'source' | 'destination') =>
     new OrderedDocuments(
       deps[side].router,
-      { database, collection, lower, upper, after: times[side], documentBytes },
+      {
+        ...{ database, collection, lower, upper, after: times[side], documentBytes },
+        filter: side === 'source' ? documentFilter : undefined,
+      },
       deps.retrying,
       signal,
     );
@@ -98,12 +101,13 @@ async function compareUnordered(
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<void> {
-  const { database, name: collection } = entry_.collection;
+  const { database, name: collection, documentFilter } = entry_.collection;
   const on = (side: 'source' | 'destination'): FindDependencies => ({
     client: deps[side].router,
     database,
     collection,
     after: times[side],
+    filter: side === 'source' ? documentFilter : undefined,
     signal,
   });
   const compare = async (): Promise<void> => {

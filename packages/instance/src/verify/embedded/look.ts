@@ -26,7 +26,7 @@ export interface Difference {
  */
 export async function lookAt(
   deps: Pick<VerifierDependencies, 'source' | 'destination'>,
-  { database, name }: Pick<VerifiedCollection, 'database' | 'name'>,
+  { database, name, documentFilter }: Pick<VerifiedCollection, 'database' | 'name' | 'documentFilter'>,
   ids: readonly RawValue[],
   times: KnownTimes,
   signal: AbortSignal,
@@ -36,6 +36,7 @@ export async function lookAt(
     database,
     collection: name,
     after: times[side],
+    filter: side === 'source' ? documentFilter : undefined,
     signal,
   });
   const here = await findDocuments(on('source'), ids);

@@ -17,6 +17,8 @@ export interface VerifiedCollection {
   unordered: boolean;
   /** Servers drop its oldest documents without events. */
   capped: boolean;
+  /** The query that chooses the source's documents; absent when all are migrated. */
+  documentFilter?: Document | undefined;
   /** Estimates. */
   sizeBytes: number;
   documentCount: number;

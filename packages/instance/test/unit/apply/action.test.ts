@@ -56,6 +56,18 @@ describe('the action of an event', () => {
     expect(actionOf(insertOf(1, 6n), moved, fresh).kind).toBe('insert');
   });
 
+  it('is a re-read where a query chooses the documents, except for deletes', () => {
+    const filtered = collectionOf({ documentFilter: { region: 'EU' } });
+    const changes = [
+      insertOf(1, 6n),
+      updateOf(1, 5n, { a: 1 }),
+      changeOf(1, 5n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1 }) }),
+    ];
+    for (const event of changes)
+      expect(actionOf(event, filtered, fresh)).toEqual({ kind: 'reread', reason: 'documentFilter' });
+    expect(actionOf(changeOf(1, 5n, { operation: 'delete' }), filtered, fresh).kind).toBe('delete');
+  });
+
   it('inserts new documents, and upserts those that may have been applied before a restart', () => {
     expect(actionOf(insertOf(1, 6n), sharded, { watermark: 5n, readEnd: null }).kind).toBe('insert');
     expect(actionOf(insertOf(1, 5n), sharded, { watermark: 5n, readEnd: null }).kind).toBe('upsert');

@@ -5,6 +5,9 @@ import type { Retrying } from '../../../src/cluster/retry.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { modelNamespace, modelUuid } from './change-events.js';
 
+/** No collection has a query that chooses its documents. */
+export const wholeCollections = { documentFilter: () => undefined };
+
 /** A collection sharded by `sk` on both sides, with every document owned. */
 export function collectionOf(changes: Partial<SyncedCollection> = {}): SyncedCollection {
   const key = [{ field: 'sk', hashed: false }];

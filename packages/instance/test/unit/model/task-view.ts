@@ -13,6 +13,7 @@ import { SourceRouterClient } from './router-client.js';
 import { type ReadWitness, ShardClient } from './source-clients.js';
 import { keyOf, type SourceHistory, type SourceShard } from './source-history.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
+import { wholeCollections } from './parts.js';
 
 /** A task's part of the source, and its view of it. */
 export interface TaskView {
@@ -63,7 +64,8 @@ export function routerView(
   return {
     id: shard.id,
     atStart: atStart.map((collection) => entryOf(collection, bounds)),
-    taskOf: (followed) => taskCollection(followed, shard.id, unconnected, { ...unconnected, name: 'cluster1' }),
+    taskOf: (followed) =>
+      taskCollection(followed, shard.id, unconnected, { ...unconnected, name: 'cluster1' }, wholeCollections),
     source: (network, witness) => clusterOf(source, new SourceRouterClient(source, network, witness), null),
   };
 }

@@ -230,7 +230,8 @@ function indexScan(index: CollectionIndex, bounds: ReadonlyMap<string, FieldBoun
 /** True when the filter asks only for certain values of the index's single field, so that a found key is a match. */
 function pointsDecide(index: CollectionIndex, bounds: ReadonlyMap<string, FieldBounds>, filter: Doc): boolean {
   const [field, further] = index.definition.fields;
-  if (field?.path !== '_id' || further !== undefined || field.hashed || filter.size !== 1) return false;
+  if (field?.path !== '_id' || further !== undefined || field.hashed) return false;
+  if (filter.size !== 1 || bounds.size !== 1 || !filter.has('_id')) return false;
   const bound = bounds.get('_id');
   return bound?.exact === true && bound.equals !== undefined && bound.lower === undefined && bound.upper === undefined;
 }

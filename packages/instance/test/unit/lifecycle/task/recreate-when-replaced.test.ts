@@ -17,7 +17,7 @@ import { TaskRecords } from '../../../../src/store/task-record.js';
 import { TaskStorage } from '../../../../src/store/task-storage.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { MetadataModel } from '../../model/metadata-model.js';
-import { never, once } from '../../model/parts.js';
+import { never, once, wholeCollections } from '../../model/parts.js';
 
 const entry: CatalogEntry = {
   database: 'shop',
@@ -69,7 +69,13 @@ it('a capped collection is recreated only while no other process owns the task',
     }),
   );
   if (source === undefined || destination === undefined) throw new Error('two clusters');
-  const [task] = taskCollections([{ entry, notBefore: 0n, copy: entry.uuid }], 'rs', source, destination);
+  const [task] = taskCollections(
+    [{ entry, notBefore: 0n, copy: entry.uuid }],
+    'rs',
+    source,
+    destination,
+    wholeCollections,
+  );
   if (task === undefined) throw new Error('the task has the collection');
   const storage = new TaskStorage(metadata, 'rs', record.epoch, never);
   await storage.claimCopies([task.copy]);

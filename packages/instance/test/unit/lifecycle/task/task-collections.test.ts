@@ -11,6 +11,7 @@ import { PartitionTable } from '../../../../src/store/partition-table.js';
 import { bsonValues } from '../../bson/values.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { chunkOf, keyPattern } from '../../catalog/as-read.js';
+import { wholeCollections } from '../../model/parts.js';
 
 const client = new FakeNodeClient('router', {});
 const destination = fakeCluster({ router: client, name: 'cluster1', shardIds: ['a'] });
@@ -39,7 +40,10 @@ function tasksOf(entry: CatalogEntry, tasks: number, version: [number, number, n
   const shardIds = Array.from({ length: tasks }, (_, index) => `s${index}`);
   const source = fakeCluster({ router: client, shardIds, version });
   return shardIds.flatMap((id) =>
-    taskCollections(followedCatalog([entry], []).entries, id, source, destination).map((task) => ({ id, ...task })),
+    taskCollections(followedCatalog([entry], []).entries, id, source, destination, wholeCollections).map((task) => ({
+      id,
+      ...task,
+    })),
   );
 }
 
@@ -173,7 +177,7 @@ test('with direct access a task has what its shard owns, whatever bounds are sto
     ]),
     shardIds: ['s0', 's1'],
   });
-  const [task] = taskCollections(followedCatalog([entry], []).entries, 's1', source, destination);
+  const [task] = taskCollections(followedCatalog([entry], []).entries, 's1', source, destination, wholeCollections);
   expect(task?.collection).toMatchObject({ readBy: 'uuid', showsOrphans: false });
   expect(task?.collection.owns(BSON.serialize({ _id: 1, k: 7 }), 'document')).toBe(true);
   expect(task?.collection.owns(BSON.serialize({ _id: 9, k: -7 }), 'document')).toBe(false);
@@ -184,7 +188,7 @@ test('with direct access the parts of a collection add up to its size, on howeve
   const source = fakeCluster({ router: client, shards: new Map(shardIds.map((id) => [id, client])), shardIds });
   const total = (entry: CatalogEntry): number =>
     shardIds
-      .flatMap((id) => taskCollections(followedCatalog([entry], []).entries, id, source, destination))
+      .flatMap((id) => taskCollections(followedCatalog([entry], []).entries, id, source, destination, wholeCollections))
       .reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const chunks = [chunkOf({ k: new MinKey() }, { k: 0 }, 's0'), chunkOf({ k: 0 }, { k: new MaxKey() }, 's1')];
   const sharding = { key: keyPattern({ k: 1 }), unique: false, chunks, everMoved: false };

@@ -3,6 +3,7 @@ import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { followedCatalog } from '../../../../src/lifecycle/task/followed-catalog.js';
 import { taskCollections } from '../../../../src/lifecycle/task/task-collections.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { wholeCollections } from '../../model/parts.js';
 
 const client = new FakeNodeClient('router', {});
 
@@ -25,6 +26,7 @@ function documentBytesOf(sizeBytes: number, documentCount: number): number | und
     's0',
     source,
     fakeCluster({ router: client, shardIds: ['a'] }),
+    wholeCollections,
   )[0]?.collection.documentBytes;
 }
 

@@ -1,0 +1,158 @@
+import { randomInt } from 'node:crypto';
+import fc from 'fast-check';
+import type { Collection } from 'mongodb';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Fixture, readsShards, type Shape } from './fixture.js';
+import type { ServedInstance } from './served-instance.js';
+import { startBody } from './start-conditions.js';
+
+interface Order {
+  _id: number;
+  region: string;
+  total: number;
+}
+
+const query = { region: 'EU', total: { $gte: 10 } };
+const documentFilter = [{ database: 'shop', collection: 'orders', filter: query }];
+const ordersMax = 400;
+
+const change = fc.record({
+  id: fc.nat({ max: ordersMax + 100 }),
+  kind: fc.constantFrom('insert', 'set', 'move', 'replace', 'delete'),
+  region: fc.constantFrom('EU', 'US'),
+  total: fc.integer({ min: 0, max: 20 }),
+});
+type Change = typeof change extends fc.Arbitrary<infer Value> ? Value : never;
+
+async function apply(orders: Collection<Order>, { id: _id, kind, region, total }: Change): Promise<void> {
+  if (kind === 'insert') await orders.insertOne({ _id, region, total }).catch(() => undefined);
+  else if (kind === 'set') await orders.updateOne({ _id }, { $set: { total } });
+  else if (kind === 'move') await orders.updateOne({ _id }, { $set: { region }, $inc: { total: 1 } });
+  else if (kind === 'replace') await orders.replaceOne({ _id }, { region, total });
+  else await orders.deleteOne({ _id });
+}
+
+const matching = (orders: Collection<Order>) => orders.find(query).sort({ _id: 1 }).toArray();
+const all = (orders: Collection<Order>) => orders.find().sort({ _id: 1 }).toArray();
+
+describe.each<[string, Shape, boolean, object]>([
+  ['a replica set', 'replicaSet', false, {}],
+  ['sharded clusters', { shards: 2 }, false, {}],
+  ['sharded clusters, directly from the shards', { shards: 2 }, true, readsShards],
+])('documentFilter on %s', (_what, shape, withUsers, settings) => {
+  let fixture: Fixture;
+
+  beforeAll(async () => {
+    fixture = await Fixture.open(shape, shape, { withUsers });
+  });
+
+  afterAll(() => fixture.close());
+  afterEach(() => fixture.clear());
+
+  function sides(): [Collection<Order>, Collection<Order>] {
+    const on = (side: 'cluster0' | 'cluster1') => fixture[side].client.db('shop').collection<Order>('orders');
+    return [on('cluster0'), on('cluster1')];
+  }
+
+  async function load(): Promise<void> {
+    const shop = fixture.cluster0.client.db('shop');
+    if (shape !== 'replicaSet') {
+      const admin = fixture.cluster0.client.db('admin');
+      await admin.command({ enableSharding: 'shop' });
+      await admin.command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+    }
+    await shop
+      .collection<Order>('orders')
+      .insertMany(
+        Array.from({ length: ordersMax }, (_, _id) => ({ _id, region: _id % 2 === 0 ? 'EU' : 'US', total: _id % 20 })),
+      );
+    await shop.collection('other').insertMany([{ region: 'US' }, { region: 'EU' }]);
+  }
+
+  async function started(): Promise<ServedInstance> {
+    const instance = await fixture.startInstance(settings);
+    await instance.accepted('start', startBody({ documentFilter }));
+    return instance;
+  }
+
+  it('documents that move into or out of the filter join or leave the destination', async () => {
+    await load();
+    const [source, destination] = sides();
+    const seed = randomInt(2 ** 31);
+    const changes = fc.sample(change, { seed, numRuns: 600 });
+    await using instance = await started();
+    for (const one of changes.slice(0, 300)) await apply(source, one);
+    await instance.untilCanCommit();
+    for (const one of changes.slice(300)) await apply(source, one);
+    await instance.commitWhenOffered();
+    const expected = await matching(source);
+    expect(expected.length).toBeGreaterThan(0);
+    expect(await all(destination), `seed ${seed}`).toEqual(expected);
+    expect(await fixture.cluster1.client.db('shop').collection('other').countDocuments()).toBe(2);
+  });
+
+  it('a document that is outside the filter on the destination is found by the verifier', async () => {
+    await load();
+    const [source, destination] = sides();
+    await using instance = await started();
+    await instance.untilCanCommit();
+    const [outside] = await source.find({ region: 'US' }).limit(1).toArray();
+    if (outside === undefined) throw new Error('no document outside');
+    await destination.insertOne(outside);
+    await instance.until('the verifier has removed it or reports it', ({ commitBlockers }) =>
+      (commitBlockers ?? []).some(({ reason }) => reason === 'mismatches'),
+    );
+    await expect.poll(() => destination.countDocuments({ region: 'US' }), { timeout: 60_000 }).toBe(0);
+    await instance.commitWhenOffered();
+    expect(await all(destination)).toEqual(await matching(source));
+  });
+
+  it('a rename from or to a filtered name ends the migration by name', async () => {
+    await load();
+    await using instance = await started();
+    await instance.untilCanCommit();
+    await fixture.cluster0.client.db('shop').collection('orders').rename('orders_old');
+    await expect
+      .poll(async () => (await instance.progressReply()).body.error as unknown, { timeout: 100_000 })
+      .toBe('ddlNotSupported');
+  });
+});
+
+describe('documentFilter', () => {
+  let fixture: Fixture;
+
+  beforeAll(async () => {
+    fixture = await Fixture.open('replicaSet', 'replicaSet');
+    const shop = fixture.cluster0.client.db('shop');
+    await shop.collection('orders').insertOne({ a: 1 });
+    await shop.createCollection('log', { capped: true, size: 4096 });
+    await shop.createCollection('seen', { viewOn: 'orders', pipeline: [] });
+  });
+
+  afterAll(() => fixture.close());
+
+  it.each([
+    ['an operator that needs more than the document', 'orders', { $where: 'true' }, /\$where/],
+    ['a query that the server refuses', 'orders', { a: { $size: 'x' } }, /The source refuses/],
+    ['a pattern that the server refuses', 'orders', { a: { $regex: '(' } }, /The source refuses/],
+    ['a capped collection', 'log', { a: 1 }, /capped/],
+    ['a view', 'seen', { a: 1 }, /no collection of this migration/],
+    ['an unknown collection', 'order', { a: 1 }, /no collection of this migration/],
+  ])('refuses %s', async (_what, collection, filter, says) => {
+    await using instance = await fixture.startInstance();
+    const body = startBody({ documentFilter: [{ database: 'shop', collection, filter }] });
+    const reply = await instance.command('start', body);
+    expect(reply).toMatchObject({ status: 422, body: { success: false, error: 'documentFilterInvalid' } });
+    expect(reply.body.errorDescription).toMatch(says);
+    expect((await instance.progress()).state).toBe('IDLE');
+  });
+
+  it('cannot be reversed', async () => {
+    await using instance = await fixture.startInstance();
+    const reply = await instance.command(
+      'start',
+      startBody({ documentFilter, reversible: true, enableUserWriteBlocking: true }),
+    );
+    expect(reply.body).toMatchObject({ success: false, error: 'documentFilterWithReversible' });
+  });
+});
