@@ -5,6 +5,7 @@ import { copyHazards } from './copy.js';
 import { ddlHazards } from './ddl.js';
 import { definitionHazards } from './definitions.js';
 import { failureHazards } from './failures.js';
+import { filterHazards } from './filters.js';
 import { keyHazards } from './keys.js';
 import { limitHazards } from './limits.js';
 import { messageHazards } from './messages.js';
@@ -23,6 +24,7 @@ export const hazards: readonly Hazard[] = [
   ...ddlHazards,
   ...definitionHazards,
   ...failureHazards,
+  ...filterHazards,
   ...keyHazards,
   ...limitHazards,
   ...messageHazards,

@@ -1,5 +1,5 @@
 import type { Hazard } from '../hazard.js';
-import { instance, instanceTest, integrationTest } from '../places.js';
+import { instance, instanceTest } from '../places.js';
 
 /** What is lost or damaged when updates are replayed. */
 export const updateHazards: readonly Hazard[] = [
@@ -351,55 +351,6 @@ export const updateHazards: readonly Hazard[] = [
           instanceTest(
             'cluster/driver/driver-sequence.test.ts',
             'are refused through the public API if the driver would change them',
-          ),
-        ],
-      },
-    ],
-  },
-  {
-    number: 105,
-    hazard: 'An update moves a document into or out of a document filter, and its replay leaves a wrong copy',
-    handling:
-      'Every change but a delete is a re-read by the query at one time: the document is written if it matches, and ' +
-      'deleted otherwise. Copy and verifier read the source by the same query.',
-    sabotages: [
-      {
-        takesOut: 'the re-read of changed documents',
-        file: instance('apply/action.ts'),
-        symbol: 'actionOf',
-        find: "collection.documentFilter !== undefined && event.operation !== 'delete'",
-        replace: "collection.documentFilter !== undefined && event.operation === 'delete'",
-        tests: [
-          instanceTest('apply/action.test.ts', 'is a re-read where a query chooses the documents, except for deletes'),
-          integrationTest(
-            'contract/document-filters.test.ts',
-            'documents that move into or out of the filter join or leave the destination',
-          ),
-        ],
-      },
-      {
-        takesOut: 'the query of a re-read',
-        file: instance('reread/read-documents.ts'),
-        symbol: 'readSource',
-        find: '...matchingAll(collection.documentFilter), readConcern };\n  return readByIds(shard',
-        replace: 'readConcern };\n  return readByIds(shard',
-        tests: [
-          integrationTest(
-            'contract/document-filters.test.ts',
-            'documents that move into or out of the filter join or leave the destination',
-          ),
-        ],
-      },
-      {
-        takesOut: "the query of the verifier's lookups",
-        file: instance('verify/embedded/look.ts'),
-        symbol: 'lookAt',
-        find: "filter: side === 'source' ? documentFilter : undefined",
-        replace: 'filter: documentFilter',
-        tests: [
-          integrationTest(
-            'contract/document-filters.test.ts',
-            'a document that is outside the filter on the destination is found by the verifier',
           ),
         ],
       },

@@ -4,6 +4,7 @@ import { type DocumentFilter, filterText } from './document-filter.js';
 import type { NamePattern, NamespaceSelector } from './filter.js';
 import type { Sharding } from './sharding.js';
 import type { StartRequest } from './start-request.js';
+import { blockedClusters, normaliseWriteBlocking } from './write-blocking.js';
 
 /**
  * Checks the rules between options that need no cluster, and sorts lists and letters whose order has no meaning.
@@ -16,7 +17,7 @@ export function normaliseStartRequest(request: StartRequest): StartRequest {
     source: request.source,
     destination: request.destination,
     buildIndexes: request.buildIndexes,
-    enableUserWriteBlocking: request.enableUserWriteBlocking,
+    enableUserWriteBlocking: normaliseWriteBlocking(request.enableUserWriteBlocking),
     includeNamespaces: normaliseFilter(request.includeNamespaces),
     excludeNamespaces: normaliseFilter(request.excludeNamespaces),
     reversible: request.reversible,
@@ -32,7 +33,7 @@ function checkOptionRules(request: StartRequest): void {
   if (request.buildIndexes === 'never') throw new ConvoyError('buildIndexesNeverWithReversible');
   if (request.buildIndexes.startsWith('excludeHashed')) throw new ConvoyError('excludeHashedWithReversible');
   if (request.documentFilter !== undefined) throw new ConvoyError('documentFilterWithReversible');
-  if (!request.enableUserWriteBlocking) throw new ConvoyError('reversibleNeedsWriteBlocking');
+  if (!blockedClusters(request.enableUserWriteBlocking).source) throw new ConvoyError('reversibleNeedsWriteBlocking');
 }
 
 function normaliseFilter(selectors: readonly NamespaceSelector[]): NamespaceSelector[] {

@@ -3,6 +3,7 @@ import { documentFiltersSchema } from './document-filter.js';
 import { namespaceFilterSchema } from './filter.js';
 import { shardingSchema } from './sharding.js';
 import { verificationSchema } from './verification.js';
+import { writeBlockingSchema } from './write-blocking.js';
 
 /**
  * Values of `buildIndexes`: all indexes before or after the copy, all but hashed ones before or after it, or none but
@@ -24,7 +25,9 @@ export const startRequestSchema = z.strictObject({
     .enum(buildIndexesValues)
     .default('beforeDataCopy')
     .meta({ description: 'When indexes are built, and which. Those that shard keys need are built at once.' }),
-  enableUserWriteBlocking: z.boolean().default(false),
+  enableUserWriteBlocking: writeBlockingSchema.default(false).meta({
+    description: 'Whose users cannot write: of the destination until it opens, of the source from the commit on.',
+  }),
   includeNamespaces: namespaceFilterSchema.meta({ description: 'Migrates only these namespaces.' }),
   excludeNamespaces: namespaceFilterSchema.meta({ description: 'Namespaces to leave out of the included ones.' }),
   reversible: z.boolean().default(false),

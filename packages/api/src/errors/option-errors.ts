@@ -69,6 +69,13 @@ export const optionErrors = {
     retry: 'afterChange',
     sentence: 'A reversible migration needs equal numbers of shards on source and destination. Leave out reversible.',
   },
+  writeBlockingNeedsDestination60: {
+    httpStatus: 422,
+    retry: 'afterChange',
+    sentence:
+      'enableUserWriteBlocking needs a destination of version 6.0 or later. ' +
+      'Leave it out and keep users from writing there.',
+  },
   writeBlockingNeedsSource60: {
     httpStatus: 422,
     retry: 'afterChange',

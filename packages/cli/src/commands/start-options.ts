@@ -1,4 +1,5 @@
 import { buildIndexesValues, type StartRequestBody } from '@convoy/api/contract/start-request';
+import { writeBlockingValues } from '@convoy/api/contract/write-blocking';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseJson } from './json-option.js';
 import { addNamespaceOptions } from './namespace-option.js';
@@ -9,7 +10,7 @@ export interface StartOptions {
   source?: string;
   destination?: string;
   buildIndexes?: StartRequestBody['buildIndexes'];
-  enableUserWriteBlocking?: boolean;
+  enableUserWriteBlocking?: StartRequestBody['enableUserWriteBlocking'];
   reversible?: boolean;
   verification: boolean;
   include?: StartRequestBody['includeNamespaces'];
@@ -29,9 +30,13 @@ export function addStartOptions(command: Command): Command {
     .option('--source <cluster>', 'name of the source cluster (cluster0)')
     .option('--destination <cluster>', 'name of the destination cluster (cluster1)')
     .addOption(new Option('--build-indexes <when>', 'when indexes are built, and which').choices(buildIndexesValues))
-    .option(
-      '--enable-user-write-blocking',
-      'block user writes: on the destination until the commit, then on the source',
+    .addOption(
+      new Option(
+        '--enable-user-write-blocking [clusters]',
+        'block user writes: on the destination until the commit, then on the source',
+      )
+        .choices(writeBlockingValues)
+        .preset('sourceAndDestination'),
     )
     .option('--reversible', 'allow a reverse after the commit')
     .option('--no-verification', 'do not run the embedded verifier')

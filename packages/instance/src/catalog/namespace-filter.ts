@@ -60,8 +60,8 @@ export function isReservedCollection(collection: string): boolean {
  * Compiles the filter of a start request: what is included (everything, if nothing is named), minus what is excluded.
  * Inside one element `collections` and `collectionsRegex` form a union. Reserved names are never included. Patterns
  * match anywhere in a name unless anchored, in time linear in its length.
- * @throws ConvoyError `documentFilterInvalid`; `filterPatternInvalid` for a pattern or option letter that the linear-time engine does not
- * support
+ * @throws ConvoyError `documentFilterInvalid`; `filterPatternInvalid` for a pattern or option letter that the
+ * linear-time engine does not support
  */
 export function compileNamespaceFilter(
   request: Pick<StartRequest, 'includeNamespaces' | 'excludeNamespaces' | 'documentFilter'>,

@@ -1,3 +1,4 @@
+import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { restoreBalancer } from '../cluster/balancer.js';
 import type { ClusterClient } from '../cluster/node-client.js';
@@ -140,14 +141,19 @@ function startBalancer(cluster: ClusterClient): CleanupStep {
 /** Steps for an unfinished migration: no process may continue it, and the clusters return to their former state. */
 function abandonSteps(remains: Remains, record: MigrationRecord): CleanupStep[] {
   const { source, destination } = remains;
+  const blocks = blockedClusters(record.options.enableUserWriteBlocking);
   const sides = [
     {
       cluster: source,
-      blocked: record.phase === 'committing' && !record.sourceReleased,
+      blocked: blocks.source && record.phase === 'committing' && !record.sourceReleased,
       balanced: record.balancers?.source === true,
     },
     // The commit of a reversed migration closed the former source, which stays closed.
-    { cluster: destination, blocked: turnsOf(record) === 0, balanced: record.balancers?.destination === true },
+    {
+      cluster: destination,
+      blocked: blocks.destination && turnsOf(record) === 0,
+      balanced: record.balancers?.destination === true,
+    },
   ];
   const steps: CleanupStep[] = [
     {
@@ -158,7 +164,7 @@ function abandonSteps(remains: Remains, record: MigrationRecord): CleanupStep[] 
   for (const { cluster, blocked, balanced } of sides) {
     if (cluster === null) continue;
     if (balanced) steps.push(startBalancer(cluster));
-    if (blocked && record.options.enableUserWriteBlocking) {
+    if (blocked) {
       steps.push({
         description: `Allow the writes of users on ${cluster.name}.`,
         run: (signal) => remains.allowWrites(cluster, signal),

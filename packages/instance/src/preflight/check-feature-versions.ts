@@ -1,3 +1,4 @@
+import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ClusterClient, Version } from '../cluster/node-client.js';
@@ -18,9 +19,9 @@ const blocksWrites: Version = [writeBlockVersion, 0, 0];
 
 /**
  * Checks whether the feature compatibility versions allow a migration. The source needs what the copy relies on. The
- * destination must support what the source's release allows. Both must be able to block writes if that is requested. No
+ * destination must support what the source's release allows. Each must be able to block writes if it is to. No
  * upgrade or downgrade may be running or have started since Convoy connected.
- * @throws ConvoyError `unsupportedServerVersion`, `writeBlockingNeedsSource60`
+ * @throws ConvoyError `unsupportedServerVersion`, `writeBlockingNeedsSource60`, `writeBlockingNeedsDestination60`
  */
 export async function checkFeatureVersions(
   source: ClusterClient,
@@ -46,11 +47,19 @@ export async function checkFeatureVersions(
         `source's ${releaseText(versions.source)}. Raise it there.`,
     );
   }
-  if (enableUserWriteBlocking && versions.source !== null && isOlder(versions.source, blocksWrites)) {
+  const blocked = blockedClusters(enableUserWriteBlocking);
+  if (blocked.source && versions.source !== null && isOlder(versions.source, blocksWrites)) {
     throw new ConvoyError(
       'writeBlockingNeedsSource60',
       `The featureCompatibilityVersion of the source is ${releaseText(versions.source)}, which cannot block ` +
         `writes. Set it to ${releaseText(blocksWrites)} or later, or leave out enableUserWriteBlocking.`,
+    );
+  }
+  if (blocked.destination && versions.destination !== null && isOlder(versions.destination, blocksWrites)) {
+    throw new ConvoyError(
+      'writeBlockingNeedsDestination60',
+      `The featureCompatibilityVersion of the destination is ${releaseText(versions.destination)}, which cannot ` +
+        `block writes. Set it to ${releaseText(blocksWrites)} or later, or leave out enableUserWriteBlocking.`,
     );
   }
   return versions;

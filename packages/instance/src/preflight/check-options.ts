@@ -1,3 +1,4 @@
+import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { ClusterClient } from '../cluster/node-client.js';
@@ -11,8 +12,11 @@ import { writeBlockVersion } from '../cluster/write-block.js';
 export function checkOptions(source: ClusterClient, destination: ClusterClient, request: StartRequest): void {
   checkShardingOption(source, destination, request);
   checkReversible(source, destination, request);
-  if (request.enableUserWriteBlocking && binaryVersion(source)[0] < writeBlockVersion)
+  const blocked = blockedClusters(request.enableUserWriteBlocking);
+  if (blocked.source && binaryVersion(source)[0] < writeBlockVersion)
     throw new ConvoyError('writeBlockingNeedsSource60');
+  if (blocked.destination && binaryVersion(destination)[0] < writeBlockVersion)
+    throw new ConvoyError('writeBlockingNeedsDestination60');
 }
 
 function checkShardingOption(source: ClusterClient, destination: ClusterClient, request: StartRequest): void {
@@ -27,5 +31,5 @@ function checkReversible(source: ClusterClient, destination: ClusterClient, requ
   if (binaryVersion(source)[0] < writeBlockVersion) throw new ConvoyError('reversibleNeedsSource60');
   if (source.kind !== destination.kind) throw new ConvoyError('reversibleUnsupportedTopology');
   if (source.shardIds.length !== destination.shardIds.length) throw new ConvoyError('reversibleNeedsEqualShardCounts');
-  if (!request.enableUserWriteBlocking) throw new ConvoyError('reversibleNeedsWriteBlocking');
+  if (!blockedClusters(request.enableUserWriteBlocking).source) throw new ConvoyError('reversibleNeedsWriteBlocking');
 }

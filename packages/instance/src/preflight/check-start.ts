@@ -1,3 +1,4 @@
+import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { nameSome } from '../catalog/name-some.js';
@@ -117,7 +118,7 @@ async function examine(input: StartCheck, examination: Examination): Promise<Cat
   );
   const users = {
     syncUser: input.syncUser,
-    blocksWrites: request.enableUserWriteBlocking,
+    blocked: blockedClusters(request.enableUserWriteBlocking),
     reverses: request.reversible,
     verifies: request.verification.enabled,
   };

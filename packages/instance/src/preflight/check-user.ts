@@ -33,7 +33,7 @@ export interface CheckedUsers {
 /** Requirements for the users. */
 export interface WantedUsers {
   syncUser: string | undefined;
-  blocksWrites: boolean;
+  blocked: { source: boolean; destination: boolean };
   /** The clusters may swap roles: each user needs the privileges of both. */
   reverses: boolean;
   /** Convoy also reads what it writes to the destination. */
@@ -43,7 +43,7 @@ export interface WantedUsers {
 /**
  * Checks whether the users of both connections are the configured one and have the privileges for a migration; with
  * direct access to the source, those of its shards too. A cluster without authentication allows everything.
- * @param wanted `syncUser`: the configured user, if there is one; `blocksWrites`: the migration blocks the writes of
+ * @param wanted `syncUser`: the configured user, if there is one; `blocked`: where the migration blocks the writes of
  * other users; `reverses`: it may be reversed; `verifies`: it is verified
  * @throws ConvoyError `syncUserMismatch` or `permissionMissing`; descriptions name privileges, never users
  */
@@ -53,20 +53,20 @@ export async function checkUsers(
   wanted: WantedUsers,
   signal: AbortSignal,
 ): Promise<CheckedUsers> {
-  const { syncUser, blocksWrites, reverses, verifies } = wanted;
+  const { syncUser, blocked, reverses, verifies } = wanted;
   const user = await checkUser(
     source,
-    [...asSource(source, blocksWrites), ...(reverses ? asDestination(source, blocksWrites) : [])],
+    [...asSource(source, blocked.source), ...(reverses ? asDestination(source, blocked.source) : [])],
     syncUser,
     signal,
   );
   const shards = await Promise.all(shardsOf(source).map((id) => checkShardUser(source, id, signal)));
   const asWriter = [
-    ...asDestination(destination, blocksWrites),
-    ...(reverses ? asSource(destination, blocksWrites) : verifies ? verifiedPrivileges : []),
+    ...asDestination(destination, blocked.destination),
+    ...(reverses ? asSource(destination, blocked.destination) : verifies ? verifiedPrivileges : []),
   ];
   const writer = await checkUser(destination, asWriter, syncUser, signal);
-  if (blocksWrites && writer === null)
+  if (blocked.destination && writer === null)
     throw nobodyLoggedIn(`the destination ${destination.name}`, 'enableUserWriteBlocking');
   if (reverses && user === null)
     throw nobodyLoggedIn(`the source ${source.name}, which a reverse writes to`, 'reversible');

@@ -65,11 +65,33 @@ describe('values', () => {
     expect(error.errorDescription).toMatch(/^buildIndexes: .*"beforeDataCopy"\|"afterDataCopy"\|.*"never"/);
   });
 
-  it.each(['enableUserWriteBlocking', 'reversible'])('%s is a boolean', (field) => {
-    for (const value of ['true', 1, null, 'sourceAndDestination']) {
+  it.each(['reversible'])('%s is a boolean', (field) => {
+    for (const value of ['true', 1, null]) {
       const error = failureOf(() => parseStartRequest({ ...clusters, [field]: value }));
       expect(error.errorDescription).toMatch(new RegExp(`^${field}: .*expected boolean`));
     }
+  });
+
+  it.each<[unknown, boolean | string]>([
+    [true, true],
+    [false, false],
+    ['sourceAndDestination', true],
+    ['none', false],
+    ['destinationOnly', 'destinationOnly'],
+  ])('enableUserWriteBlocking %j is %j in normal form', (given, normal) => {
+    const request = parseStartRequest({ ...clusters, enableUserWriteBlocking: given });
+    expect(request.enableUserWriteBlocking).toBe(normal);
+    expect(parseStartRequest(request)).toEqual(request);
+  });
+
+  it.each(['true', 'source', 1, null])('enableUserWriteBlocking may not be %j', (given) => {
+    const error = failureOf(() => parseStartRequest({ ...clusters, enableUserWriteBlocking: given }));
+    expect(error.errorDescription).toMatch(/^enableUserWriteBlocking: must be true, false or one of "none"/);
+  });
+
+  it('refuses reversible where only the destination is blocked', () => {
+    const body = { ...clusters, reversible: true, enableUserWriteBlocking: 'destinationOnly' };
+    expect(failureOf(() => parseStartRequest(body))).toMatchObject({ error: 'reversibleNeedsWriteBlocking' });
   });
 
   it.each([{ enabled: 'yes' }, { enabled: null }, null, true, []])(

@@ -1,3 +1,4 @@
+import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { checkMembers } from '../../cleanup/member-check.js';
 import { type CleanupStep, cleanupSteps } from '../../cleanup/cleanup-steps.js';
@@ -146,9 +147,8 @@ function remarksOn(record: MigrationRecord | null, destination: ClusterClient): 
         'form: drop them before the next start.',
     ];
   }
-  const { enableUserWriteBlocking } = record.options;
   const ended = record.reversal ? ['The migration can then no longer be reversed.'] : [];
-  return enableUserWriteBlocking
+  return blockedClusters(record.options.enableUserWriteBlocking).source
     ? [
         ...ended,
         `The block of user writes on ${record.source.name} stays as it is; to lift it, run: ` +

@@ -1,3 +1,4 @@
+import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { failureName } from '../../cluster/failure.js';
 import { untilAborted, within } from '../../cluster/within.js';
@@ -48,7 +49,7 @@ export async function keepSourceClosed(
     runtime: { clock },
     watch,
   } = deps;
-  if (!watch.view.record.options.enableUserWriteBlocking) return;
+  if (!blockedClusters(watch.view.record.options.enableUserWriteBlocking).source) return;
   let outcome: Outcome = null;
   const onOutcome = (each: Outcome): void => void (outcome = each);
   await untilAborted(bringBlock(deps, 'source', signal, { clock, within_ms: block_ms, onOutcome }), signal);

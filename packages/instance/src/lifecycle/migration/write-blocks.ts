@@ -1,3 +1,4 @@
+import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { classify, codeOf, failureName, unauthorizedCode } from '../../cluster/failure.js';
@@ -37,9 +38,15 @@ export function wantedBlocks({
   phase,
   failure,
 }: Pick<MigrationRecord, 'options' | 'phase' | 'failure'>): WantedBlocks {
-  if (!options.enableUserWriteBlocking) return undecided;
+  const blocked = blockedClusters(options.enableUserWriteBlocking);
+  if (!blocked.destination) return undecided;
+  const wanted = wantedByPhase(phase, failure !== null);
+  return blocked.source ? wanted : { ...wanted, source: null };
+}
+
+function wantedByPhase(phase: MigrationRecord['phase'], hasFailed: boolean): WantedBlocks {
   const isCommitting = phase === 'committing';
-  if (failure !== null) return { source: isCommitting ? false : null, destination: true };
+  if (hasFailed) return { source: isCommitting ? false : null, destination: true };
   if (phase === 'opening' || phase === 'committed') return { source: true, destination: false };
   return { source: isCommitting ? true : null, destination: true };
 }
@@ -182,14 +189,15 @@ async function heldByAnother(cluster: ClusterClient, signal: AbortSignal): Promi
  */
 export function blocksAfterFailure({ options, phase, failure, sourceReleased }: MigrationRecord): string {
   if (phase === 'opening') return ' The commit is decided and only has to be finished: start the instances again.';
-  if (!options.enableUserWriteBlocking) return '';
+  const blocked = blockedClusters(options.enableUserWriteBlocking);
+  if (!blocked.destination) return '';
   if (failure === null) {
-    return phase === 'committing'
+    return phase === 'committing' && blocked.source
       ? ' The source refuses the writes of users until the commit has ended, or convoy cleanup gives the migration up.'
       : '';
   }
   const closed = ' The destination refuses the writes of users until convoy cleanup or convoy unblock.';
-  if (phase !== 'committing') return closed;
+  if (phase !== 'committing' || !blocked.source) return closed;
   return sourceReleased
     ? ` The source takes writes again.${closed}`
     : ' The source still refuses the writes of users: Convoy allows them as soon as it reaches it, and ' +

@@ -62,3 +62,23 @@ it('a source whose feature compatibility version is below 6.0 cannot be closed',
   await accepts(instance, blocking);
   expect((await instance.progress()).state).toBe('RUNNING');
 });
+
+it('destinationOnly needs a destination of 6.0 alone', async () => {
+  await using old = await Fixture.open('replicaSet', 'replicaSet', {
+    cluster0: '5.0',
+    cluster1: '5.0',
+    withUsers: true,
+  });
+  await old.cluster0.client.db('shop').collection('orders').insertOne({ n: 1 });
+  const destinationOnly = startBody({ enableUserWriteBlocking: 'destinationOnly' });
+  const refusal = { status: 422, error: 'writeBlockingNeedsDestination60', says: /6\.0/ } as const;
+  await refusesThenAccepts(old, destinationOnly, refusal, startBody());
+  await using fixture = await Fixture.open('replicaSet', 'replicaSet', {
+    cluster0: '5.0',
+    cluster1: '6.0',
+    withUsers: true,
+  });
+  await fixture.cluster0.client.db('shop').collection('orders').insertOne({ n: 1 });
+  await using instance = await fixture.startInstance();
+  await accepts(instance, destinationOnly);
+});

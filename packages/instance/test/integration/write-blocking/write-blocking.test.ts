@@ -74,6 +74,18 @@ describe('enableUserWriteBlocking', () => {
     await expectOpen(fixture.cluster1);
   });
 
+  it('destinationOnly closes the destination until it opens, and never the source', async () => {
+    await load(100);
+    await using instance = await fixture.startInstance();
+    await instance.accepted('start', startBody({ enableUserWriteBlocking: 'destinationOnly' }));
+    await instance.untilCanCommit();
+    await expectBlocked(fixture.cluster1);
+    await expectOpen(fixture.cluster0);
+    await instance.commitWhenOffered();
+    await expectOpen(fixture.cluster1);
+    await expectOpen(fixture.cluster0);
+  });
+
   it('lets the source accept writes again once the user write block mode is set with global false', async () => {
     await load(2);
     await using instance = await fixture.startInstance();
