@@ -10,7 +10,12 @@ const root = fileURLToPath(new URL('.', import.meta.url));
 const isCompiled = process.env['CONVOY_TEST_COMPILED'] === '1';
 
 /** Elsewhere tests import the sources, so that no stale build can pass them. */
-const sources = { alias: [{ find: /^@convoy\/([a-z]+)\/(.*)$/, replacement: `${root}packages/$1/src/$2.ts` }] };
+const sources = {
+  alias: [
+    { find: /^@convoy\/([a-z]+)\/(?:internal\/)?(.*)$/, replacement: `${root}packages/$1/src/$2.ts` },
+    { find: /^@convoy\/([a-z]+)$/, replacement: `${root}packages/$1/src/$1.ts` },
+  ],
+};
 const resolution = isCompiled ? {} : sources;
 const plugins = isCompiled
   ? [

@@ -1,4 +1,4 @@
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import type { ReleaseSeries } from '@convoy/simulator';
 import { backendVersion } from '@convoy/testbed/cluster/backend-version';
 
 /**

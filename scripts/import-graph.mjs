@@ -32,8 +32,8 @@ export function reachedFrom(files, importers) {
 
 /** The source that a specifier stands for; undefined for packages of others. */
 function sourceOf(from, specifier) {
-  const own = /^@convoy\/([a-z]+)\/(.+)$/.exec(specifier);
-  if (own) return `packages/${own[1]}/src/${own[2]}.ts`;
+  const own = /^@convoy\/([a-z]+)(?:\/(?:internal\/)?(.+))?$/.exec(specifier);
+  if (own) return `packages/${own[1]}/src/${own[2] ?? own[1]}.ts`;
   if (!specifier.startsWith('.')) return undefined;
   const path = posix.join(posix.dirname(from), specifier).replace('/dist/', '/src/');
   return existsSync(join(root, path)) ? path : path.replace(/\.js$/, '.ts');

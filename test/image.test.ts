@@ -74,6 +74,8 @@ describe('the Dockerfile', () => {
         });
         expect(printed.trim().split('\n').at(-1)).toBe('2.0.0');
         expect(readdirSync(join(folder, 'packages/instance')).sort()).toEqual([
+          'LICENSE',
+          'README.md',
           'dist',
           'package.json',
           'tsconfig.json',

@@ -124,8 +124,8 @@ function addImport({ path, imports }: Module, specifier: string, forTypesAlone: 
 /** The project's module that a specifier stands for, whether it exists or not. */
 function modulePath(from: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return posix.join(posix.dirname(from), specifier).replace(/\.js$/, '.ts');
-  const workspace = /^@convoy\/([a-z]+)\/(.+)$/.exec(specifier);
-  return workspace ? `packages/${workspace[1] ?? ''}/src/${workspace[2] ?? ''}.ts` : undefined;
+  const [, name, module = name] = /^@convoy\/([a-z]+)(?:\/(?:internal\/)?(.+))?$/.exec(specifier) ?? [];
+  return name === undefined ? undefined : `packages/${name}/src/${module ?? name}.ts`;
 }
 
 function packageName(specifier: string): string {

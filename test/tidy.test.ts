@@ -161,6 +161,7 @@ describe('dependencies', () => {
       const declared = declaredBy(`packages/${packageOf(module.path)}/package.json`, [
         'dependencies',
         'optionalDependencies',
+        'peerDependencies',
         ...(isLeftOut(module.path) ? (['devDependencies'] as const) : []),
       ]);
       return externals(module)
@@ -270,7 +271,7 @@ function externals({ path, imports }: Module): string[] {
   return [...imports.external, ...workspace.map((name) => `@convoy/${name}`)];
 }
 
-type DependencyField = 'dependencies' | 'devDependencies' | 'optionalDependencies';
+type DependencyField = 'dependencies' | 'devDependencies' | 'optionalDependencies' | 'peerDependencies';
 
 function declaredBy(manifest: string, fields: readonly DependencyField[]): Set<string> {
   const parsed = JSON.parse(readText(manifest)) as Partial<Record<DependencyField, Record<string, string>>>;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import type { ReleaseSeries } from '@convoy/simulator';
 import { type Action, sessionsMax, type TransactionAction, type WriteAction } from './actions.js';
 import type { Weather } from './adversary.js';
 import { type DdlAction, ddlKinds, passingCollections } from './ddl-actions.js';

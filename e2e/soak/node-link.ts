@@ -1,8 +1,8 @@
-import type { ConnectionState } from '@convoy/simulator/node/command';
-import { encodeDocument } from '@convoy/simulator/bson/encode';
-import { runCommand } from '@convoy/simulator/wire/command-run';
-import { parseCommand } from '@convoy/simulator/wire/parsed-command';
-import type { WireServer } from '@convoy/simulator/wire/wire-server';
+import type { ConnectionState } from '@convoy/simulator/internal/node/command';
+import { encodeDocument } from '@convoy/simulator/internal/bson/encode';
+import { runCommand } from '@convoy/simulator/internal/wire/command-run';
+import { parseCommand } from '@convoy/simulator/internal/wire/parsed-command';
+import type { WireServer } from '@convoy/simulator/internal/wire/wire-server';
 import { BSON, type Document, MongoNetworkError } from 'mongodb';
 
 /** A command as it goes over the wire. */

@@ -1,5 +1,5 @@
 import { Random } from '@convoy/cli/demo/random';
-import { startCluster } from '@convoy/simulator/cluster/cluster';
+import { startCluster } from '@convoy/simulator/internal/cluster/cluster';
 import { BSON } from 'mongodb';
 import { Adversary } from './adversary.js';
 import { differences } from './compare.js';

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ClusterClient, NodeClient } from '@convoy/instance/cluster/node-client';
 import { listShards, readReleases, shardedClusterId } from '@convoy/instance/cluster/topology';
-import type { Cluster as SimulatedCluster } from '@convoy/simulator/cluster/cluster';
+import type { Cluster as SimulatedCluster } from '@convoy/simulator/internal/cluster/cluster';
 import { NodeLink } from './node-link.js';
 import { SoakNodeClient, type Surroundings } from './soak-client.js';
 

@@ -7,7 +7,7 @@ import { createRuntime } from '@convoy/instance/lifecycle/migration/runtime';
 import { SyncInstance } from '@convoy/instance/lifecycle/sync-instance';
 import { createLogger } from '@convoy/instance/logging/logger';
 import { Metrics } from '@convoy/instance/metrics/metrics';
-import type { Cluster as SimulatedCluster } from '@convoy/simulator/cluster/cluster';
+import type { Cluster as SimulatedCluster } from '@convoy/simulator/internal/cluster/cluster';
 import { Adversary } from './adversary.js';
 import type { Stage } from './history.js';
 import { ProcessState, processClock } from './process-state.js';

@@ -1,6 +1,11 @@
-import { type Cluster, type ClusterOptions, startCluster } from '@convoy/simulator/cluster/cluster';
-import { type ReplicaSetOptions, startReplicaSet } from '@convoy/simulator/cluster/replica-set';
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import {
+  type ClusterOptions,
+  type ReleaseSeries,
+  type ReplicaSetOptions,
+  type SimulatedCluster,
+  startCluster,
+  startReplicaSet,
+} from '@convoy/simulator';
 import { ScratchFolder } from '../process/scratch-folder.js';
 import { addresses, directTo, loginAs, testUsers } from './access-control.js';
 import { backendVersion } from './backend-version.js';
@@ -89,7 +94,7 @@ async function simulate(options: LocalClusterOptions): Promise<LocalCluster & { 
   };
 }
 
-interface Simulated extends Pick<Cluster, 'connectionString' | 'close'> {
+interface Simulated extends Pick<SimulatedCluster, 'connectionString' | 'close'> {
   hosts: ReadonlyMap<string, string>;
 }
 
@@ -97,7 +102,7 @@ async function startMember(options: ReplicaSetOptions): Promise<Simulated> {
   const set = await startReplicaSet(options);
   return {
     connectionString: set.connectionString,
-    hosts: new Map([[set.member.identity.setName, set.host]]),
+    hosts: new Map([[set.setName, set.host]]),
     close: () => set.close(),
   };
 }
@@ -105,6 +110,6 @@ async function startMember(options: ReplicaSetOptions): Promise<Simulated> {
 /** The simulator's own connection string names only its first router. */
 async function startSharded(shards: number, options: Omit<ClusterOptions, 'shards'>): Promise<Simulated> {
   const cluster = await startCluster({ shards, ...options });
-  const hosts = new Map(cluster.shardMembers.map(({ id, identity }) => [id, identity.host]));
+  const hosts = new Map(cluster.shards.map((host, index) => [`shard${index}`, host]));
   return { connectionString: `mongodb://${cluster.routers.join(',')}/`, hosts, close: () => cluster.close() };
 }

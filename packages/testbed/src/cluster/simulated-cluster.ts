@@ -1,11 +1,11 @@
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { Child } from '../process/child.js';
 import { addresses, directTo, loginAs, makeUsers } from './access-control.js';
 import { serverVersion } from './server-version.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
-const processScript = fileURLToPath(new URL('../../../simulator/dist/process.js', import.meta.url));
+const processScript = createRequire(import.meta.url).resolve('@convoy/simulator/internal/process');
 
 /** A simulated cluster listens within a second; a loaded host may need longer. */
 const readyWithin_ms = 30_000;

@@ -1,4 +1,4 @@
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import type { ReleaseSeries } from '@convoy/simulator';
 import type { ScratchFolder } from '../process/scratch-folder.js';
 import type { ClusterAddresses } from './access-control.js';
 

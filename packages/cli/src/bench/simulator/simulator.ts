@@ -1,4 +1,4 @@
-import { startCluster } from '@convoy/simulator/cluster/cluster';
+import { startCluster } from '@convoy/simulator';
 import { MongoClient } from 'mongodb';
 import { startSimulatedCluster } from '@convoy/testbed/cluster/simulated-cluster';
 import { benchDocumentBytes, benchNamespace } from '../bench-data.js';

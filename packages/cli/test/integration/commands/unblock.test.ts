@@ -3,7 +3,7 @@ import { MongoClient } from 'mongodb';
 import { expect, test } from 'vitest';
 import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
-import { startReplicaSet } from '@convoy/simulator/cluster/replica-set';
+import { startReplicaSet } from '@convoy/simulator';
 
 const password = 'secret';
 const users = [

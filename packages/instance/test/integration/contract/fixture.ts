@@ -1,6 +1,6 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import type { ReleaseSeries } from '@convoy/simulator';
 import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { MongoClient, type Document } from 'mongodb';

@@ -1,4 +1,4 @@
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import type { ReleaseSeries } from '@convoy/simulator';
 import { describe, it } from 'vitest';
 import { Fixture } from './fixture.js';
 import { accepts, refuses, refusesThenAccepts, startBody } from './start-conditions.js';

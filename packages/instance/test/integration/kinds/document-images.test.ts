@@ -1,4 +1,4 @@
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import type { ReleaseSeries } from '@convoy/simulator';
 import { expect, it } from 'vitest';
 import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';

@@ -1,4 +1,4 @@
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import type { ReleaseSeries } from '@convoy/simulator';
 import { type Document, MongoClient } from 'mongodb';
 import { afterEach, expect, it } from 'vitest';
 import { Fixture, type Side } from '../contract/fixture.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import type { ReleaseSeries } from '@convoy/simulator';
 import { Fixture } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';

@@ -1,4 +1,4 @@
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import type { ReleaseSeries } from '@convoy/simulator';
 import { Closers } from '@convoy/testbed/closers';
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { reach, type Reached } from '../../../src/probes/framework/reach.js';

@@ -1,4 +1,4 @@
-import { type ReleaseSeries, ServerVersion } from '@convoy/simulator/node/server-version';
+import { type ReleaseSeries, ServerVersion } from '@convoy/simulator/internal/node/server-version';
 import { backendVersion } from '@convoy/testbed/cluster/backend-version';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allProbes } from '../../../src/probes/all-probes.js';

@@ -1,4 +1,4 @@
-import { startCluster } from '@convoy/simulator/cluster/cluster';
+import { startCluster } from '@convoy/simulator/internal/cluster/cluster';
 import { expect, it } from 'vitest';
 import { Fixture, Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';

@@ -1,4 +1,4 @@
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import type { ReleaseSeries } from '@convoy/simulator';
 import type { Collection } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { Fixture } from '../contract/fixture.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cluster, startCluster } from '@convoy/simulator/cluster/cluster';
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import { type Cluster, startCluster } from '@convoy/simulator/internal/cluster/cluster';
+import type { ReleaseSeries } from '@convoy/simulator';
 import { Side } from '../contract/fixture.js';
 
 const shape = { shards: 2 } as const;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -36,13 +36,23 @@ describe('the packed package, installed beside its one dependency', () => {
     expect(await client.db('db').collection('c').countDocuments()).toBe(0);
   });
 
-  it('is imported by what its exports name', async () => {
+  it('starts a cluster by the three lines of its README', async () => {
+    const [, lines = ''] = /^```js\n([^`]*)^```/m.exec(await readFile(join(installed, 'README.md'), 'utf8')) ?? [];
+    expect(lines.trim().split('\n')).toHaveLength(3);
     const script = join(folder, 'use.mjs');
+    await writeFile(script, `${lines}console.log(uri);\nawait cluster.close();\n`);
+    expect((await run(process.execPath, [script])).stdout).toMatch(/^mongodb:\/\/127\.0\.0\.1:\d+\n$/);
+  });
+
+  it('offers three functions, and no module but the internal ones', async () => {
+    const script = join(folder, 'names.mjs');
     await writeFile(
       script,
-      `import { startCluster } from '@convoy/simulator/cluster/cluster';\nconst cluster = await startCluster({ ` +
-        'shards: 1 });\nconsole.log(cluster.connectionString);\nawait cluster.close();\n',
+      `console.log(Object.keys(await import('@convoy/simulator')).sort().join());\n` +
+        `await import('@convoy/simulator/cluster/cluster').catch(({ code }) => console.log(code));\n`,
     );
-    expect((await run(process.execPath, [script])).stdout).toMatch(/^mongodb:\/\/127\.0\.0\.1:\d+\n$/);
+    expect((await run(process.execPath, [script])).stdout).toBe(
+      'startCluster,startProcess,startReplicaSet\nERR_PACKAGE_PATH_NOT_EXPORTED\n',
+    );
   });
 });
