@@ -41,7 +41,7 @@ export const failureHazards: readonly Hazard[] = [
       {
         takesOut: 'the acceptance of a collection that exists',
         file: instance('catalog/make/create-collection.ts'),
-        symbol: 'ensureCreated',
+        symbol: 'sendCreate',
         find: 'if (codeOf(failure) !== serverCode.namespaceExists) throw failure;',
         replace: 'throw failure;',
         tests: [instanceTest('catalog/repeated-ddl.test.ts', 'accepts a collection that an earlier attempt created')],

@@ -22,6 +22,9 @@ const PORTABLE_OPTIONS: ReadonlySet<string> = new Set([
   'expireAfterSeconds',
 ]);
 
+/** Options that a destination with another storage engine or build may refuse. */
+const STORAGE_OPTIONS: ReadonlySet<string> = new Set(['storageEngine', 'indexOptionDefaults']);
+
 /** Options that old servers report and that mean nothing for a new collection. */
 const SILENT_OPTIONS: ReadonlySet<string> = new Set([
   'flags',
@@ -35,18 +38,38 @@ const SILENT_OPTIONS: ReadonlySet<string> = new Set([
 /** Before 6.0, servers rounded capped sizes up to multiples of this. */
 const CAPPED_SIZE_UNIT_BYTES = 256;
 
+/** What a collection or view has on the destination. */
+export interface DestinationOptions {
+  options: Document;
+  /** Options of its storage, which the destination may refuse: then it gets none of them. */
+  storage: Document;
+  /** For options that it cannot have. */
+  warnings: Warning[];
+}
+
 /** The options that a collection or view has on the destination, with a warning for those it cannot have. */
-export function portableOptions(entry: CatalogEntry): { options: Document; warnings: Warning[] } {
+export function portableOptions(entry: CatalogEntry): DestinationOptions {
   const names = Object.keys(entry.options);
   const kept = names.filter((name) => PORTABLE_OPTIONS.has(name));
-  const dropped = names.filter((name) => !PORTABLE_OPTIONS.has(name) && !SILENT_OPTIONS.has(name));
-  const options: Document = Object.fromEntries(kept.map((name) => [name, entry.options[name] as unknown]));
+  const dropped = names.filter(
+    (name) => !PORTABLE_OPTIONS.has(name) && !STORAGE_OPTIONS.has(name) && !SILENT_OPTIONS.has(name),
+  );
+  const chosen = (some: readonly string[]): Document =>
+    Object.fromEntries(some.map((name) => [name, entry.options[name] as unknown]));
+  const options = chosen(kept);
+  const storage = chosen(names.filter((name) => STORAGE_OPTIONS.has(name)));
   if ('collation' in options) options.collation = portableCollation(options.collation as Document);
-  if (dropped.length === 0) return { options, warnings: [] };
-  const description =
-    `Convoy creates ${namespaceOf(entry)} without ${dropped.join(', ')}: these options belong to the source's ` +
-    'storage.';
-  return { options, warnings: [{ name: 'collectionOptionDropped', description }] };
+  const warnings =
+    dropped.length === 0 ? [] : [droppedWarning(entry, dropped, "these options belong to the source's storage")];
+  return { options, storage, warnings };
+}
+
+/** @param why the reason, without a full stop */
+export function droppedWarning(entry: CatalogEntry, names: readonly string[], why: string): Warning {
+  return {
+    name: 'collectionOptionDropped',
+    description: `Convoy creates ${namespaceOf(entry)} without ${names.join(', ')}: ${why}.`,
+  };
 }
 
 /** The fields of a `create` command; the TTL of clustered collections is left out until commit. */

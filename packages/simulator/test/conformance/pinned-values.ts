@@ -29,6 +29,7 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '22-found-computations': 234,
   '23-found-index-conflicts': 30,
   '24-found-pipelines': 44,
+  '25-storage-options': 9,
   '27-found-sharding-checks': 334,
   '28-found-transactions': 171,
   '29-found-chunks': 89,

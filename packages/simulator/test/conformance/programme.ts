@@ -34,6 +34,7 @@ export const programme: readonly Act[] = [
       '22-found-computations',
       '23-found-index-conflicts',
       '24-found-pipelines',
+      '25-storage-options',
       '27-found-sharding-checks',
       '28-found-transactions',
       '29-found-chunks',

@@ -1,9 +1,10 @@
+import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { codeOf } from '../../cluster/failure.js';
+import { codeOf, failureName } from '../../cluster/failure.js';
 import { buildIndexes } from './build-indexes.js';
-import { createOptions, optionDifferences } from '../collection-options.js';
+import { createOptions, droppedWarning, optionDifferences } from '../collection-options.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
 import { holdsDocuments } from '../read/holds-documents.js';
 import { supportingIndex } from '../plan/index-plan.js';
@@ -30,6 +31,8 @@ export interface Making {
   signal: AbortSignal;
   /** Called before every change: throws if another process has taken over, so that this one changes nothing more. */
   confirm: () => Promise<void>;
+  /** Called when the destination refuses the storage options of a collection, which it then gets without them. */
+  onWarning?: ((warning: Warning) => void) | undefined;
 }
 
 /**
@@ -51,16 +54,20 @@ export async function createCollection(making: Making, plan: CollectionPlan): Pr
   return { database, name, sourceUuid: uuid, destinationUuid: created.uuid };
 }
 
-async function ensureCreated({ destination, signal, confirm }: Making, plan: CollectionPlan): Promise<ListedNamespace> {
-  const { database, name } = plan.entry;
+async function ensureCreated(making: Making, plan: CollectionPlan): Promise<ListedNamespace> {
+  const { destination, signal, confirm } = making;
   const present = await findNamespace(destination, plan, signal);
   if (present !== null) return present;
-  const command: Document = { create: name, ...createOptions(plan.options), writeConcern: { w: 'majority' } };
   await confirm();
   try {
-    await destination.router.command(database, command, { signal });
+    await sendCreate(making, plan, plan.storage);
   } catch (failure) {
-    if (codeOf(failure) !== serverCode.namespaceExists) throw failure;
+    const isRefusal = STORAGE_REFUSALS.has(codeOf(failure)) && Object.keys(plan.storage).length > 0;
+    if (!isRefusal) throw failure;
+    await sendCreate(making, plan, {});
+    making.onWarning?.(
+      droppedWarning(plan.entry, Object.keys(plan.storage), `the destination refuses them (${failureName(failure)})`),
+    );
   }
   const created = await findNamespace(destination, plan, signal);
   if (created === null)
@@ -69,6 +76,22 @@ async function ensureCreated({ destination, signal, confirm }: Making, plan: Col
       `${namespaceOf(plan.entry)} was dropped on the destination while Convoy was creating it.`,
     );
   return created;
+}
+
+/** Codes for an engine that a server does not have, and for settings that its engine does not know (seen on 5.0.7). */
+const STORAGE_REFUSALS: ReadonlySet<number | null> = new Set([serverCode.badValue, serverCode.invalidOptions]);
+
+async function sendCreate(
+  { destination, signal }: Making,
+  { entry, options }: CollectionPlan,
+  storage: Document,
+): Promise<void> {
+  const command: Document = { create: entry.name, ...createOptions(options), ...storage };
+  try {
+    await destination.router.command(entry.database, { ...command, writeConcern: { w: 'majority' } }, { signal });
+  } catch (failure) {
+    if (codeOf(failure) !== serverCode.namespaceExists) throw failure;
+  }
 }
 
 /** The namespace of a plan on the destination if it exists in the planned form; null if it does not exist. */

@@ -16,6 +16,8 @@ export interface CollectionPlan {
   entry: CatalogEntry;
   /** Options of the destination's collection. */
   options: Document;
+  /** Options of its storage; the destination has all of them, or none if it refuses one. */
+  storage: Document;
   indexes: IndexPlan[];
   /** Null for collections that stay unsharded, views, and on replica sets. */
   sharding: { key: KeyPattern; unique: boolean; ranges: DestinationRange[] } | null;
@@ -54,12 +56,13 @@ export function planCollection(
   entry: CatalogEntry,
   deps: PlanDependencies,
 ): { plan: CollectionPlan; warnings: Warning[] } {
-  const { options, warnings } = portableOptions(entry);
+  const { options, storage, warnings } = portableOptions(entry);
   const indexes = planIndexes(entry, { indexScope: deps.indexScope, destinationVersion: deps.destination.version });
   const sharding = deps.destination.kind === 'sharded' ? entry.sharding : null;
   const plan: CollectionPlan = {
     entry,
     options,
+    storage,
     indexes: indexes.indexes,
     sharding:
       sharding === null

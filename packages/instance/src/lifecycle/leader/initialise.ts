@@ -1,3 +1,4 @@
+import type { Warning } from '@convoy/api/contract/progress';
 import { planDestination, type DestinationPlan } from '../../catalog/plan/destination-plan.js';
 import { mapBounded } from '../../catalog/map-bounded.js';
 import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
@@ -52,7 +53,9 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
     () => withSampledRanges(planOf(deps, catalog), deps.source, destination, signal),
     signal,
   );
-  const created = await makeCollections(deps, leaderEpoch, catalog, plan, signal);
+  const refused: Warning[] = [];
+  const onWarning = (warning: Warning): void => void refused.push(warning);
+  const created = await makeCollections(deps, leaderEpoch, catalog, plan, signal, onWarning);
   const pairs = await UuidPairs.read(deps.metadata, leaderEpoch, signal);
   await pairs.record(
     created.filter(({ sourceUuid }) => sourceUuid !== ''),
@@ -66,7 +69,7 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
     startTime: timestampOf(startTime),
     estimatedTotalBytes: Math.max(1, Math.round(estimatedTotalBytes)),
   };
-  const warnings = [...deps.watch.view.record.warnings, ...absentRequests(deps, catalog)];
+  const warnings = [...deps.watch.view.record.warnings, ...absentRequests(deps, catalog), ...refused];
   await records.updateAsLeader(leaderEpoch, { ...started, warnings }, signal);
   stepDone('syncStarted');
 }

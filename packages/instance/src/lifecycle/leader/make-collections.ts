@@ -1,3 +1,4 @@
+import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { compareCatalogs } from '../../catalog/plan/compare-catalogs.js';
 import type { CreatedCollection } from '../../catalog/make/create-collection.js';
@@ -33,6 +34,7 @@ export async function makeCollections(
   catalog: Catalog,
   plan: DestinationPlan,
   signal: AbortSignal,
+  onWarning?: (warning: Warning) => void,
 ): Promise<CreatedCollection[]> {
   const { runtime, destination } = deps;
   const onProgress = deps.onIndexProgress.bind(deps);
@@ -42,7 +44,7 @@ export async function makeCollections(
     try {
       return await runtime.retrying(
         'make collections',
-        () => createCollections({ destination, plan, signal, confirm, onProgress }),
+        () => createCollections({ destination, plan, signal, confirm, onProgress, onWarning }),
         signal,
       );
     } catch (error) {

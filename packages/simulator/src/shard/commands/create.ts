@@ -14,6 +14,7 @@ import { createCollection, refuseInvalidName } from '../write/collection-access.
 import { createTimeSeries } from '../write/time-series.js';
 import { storeView, viewsCollection } from '../write/view-catalog.js';
 import { clusteredIndexOption } from './clustered-index.js';
+import { refuseOtherEngines } from './storage-options.js';
 import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
 
 const fieldsOf44 = [
@@ -131,8 +132,12 @@ function addClustering(options: Doc, clustered: Doc | undefined, body: Doc): voi
   options.set('expireAfterSeconds', Long.fromNumber(numberOf(seconds) ?? 0));
 }
 
-/** The options of a collection as in `listCollections`. @throws CommandError 14832 for a capped one without size */
+/**
+ * The options of a collection as in `listCollections`.
+ * @throws CommandError 14832 for a capped one without size; as `refuseOtherEngines`
+ */
 export function collectionOptions(body: Doc): Doc {
+  refuseOtherEngines(body);
   const options: Doc = new Map();
   if (isTrue(body.get('capped'))) {
     const size = numberOf(body.get('size'));

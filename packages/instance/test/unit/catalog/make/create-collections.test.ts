@@ -6,6 +6,8 @@ import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
 import { restoreAttributes } from '../../../../src/catalog/make/restore-attributes.js';
 import { everything, high, low, makePlan, pair, untilDone } from '../catalog-pair.js';
 import { boundsOf } from '../as-read.js';
+import { MongoServerError } from 'mongodb';
+import type { NodeClient } from '../../../../src/cluster/node-client.js';
 
 const { signal } = new AbortController();
 const confirm = (): Promise<void> => Promise.resolve();
@@ -36,6 +38,33 @@ describe('createCollections', () => {
     expect(byName.get('ttl')?.expireAfterSeconds).toBe(2_147_483_647);
     expect(byName.get('hid')).not.toHaveProperty('hidden');
     expect(byName.get('legacy')?.key).toEqual({ old: 1, zero: 1 });
+  });
+
+  it('keeps storage options, or warns where the destination refuses them and has the collection without', async () => {
+    const storage = { storageEngine: { rocksdb: {} } };
+    const warned: string[] = [];
+    for (const refuses of [false, true]) {
+      const clusters = pair();
+      const { plan } = await makePlan(clusters);
+      const collections = plan.collections.map((one) => (one.entry.name === 'plain' ? { ...one, storage } : one));
+      const { router } = clusters.destination;
+      const choosy: NodeClient = {
+        label: router.label,
+        openCursor: (...call) => router.openCursor(...call),
+        write: (...call) => router.write(...call),
+        close: () => router.close(),
+        command: (database, command, options) =>
+          refuses && command['storageEngine'] !== undefined
+            ? Promise.reject(new MongoServerError({ code: 72, errmsg: 'no such engine' }))
+            : router.command(database, command, options),
+      };
+      const destination = { ...clusters.destination, router: choosy };
+      const onWarning = ({ description }: { description: string }): void => void warned.push(description);
+      await createCollections({ destination, plan: { ...plan, collections }, signal, confirm, onWarning });
+      const made = clusters.server.databases.get('app')?.collections.get('plain');
+      expect(made?.options.storageEngine).toEqual(refuses ? undefined : storage.storageEngine);
+    }
+    expect(warned).toEqual([expect.stringMatching(/app\.plain without storageEngine: the destination refuses them/)]);
   });
 
   it('specifies the simple collation of an index in a collection with another', async () => {
