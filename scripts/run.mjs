@@ -6,6 +6,7 @@ import { runAllTests } from './test-all.mjs';
 import { runConformance } from './conformance.mjs';
 import { runDifferential } from './differential.mjs';
 import { runSabotage } from './sabotage.mjs';
+import { checkContainers } from './containers/check.mjs';
 
 /**
  * What `npm run NAME` starts, and the TypeScript projects it needs compiled (none: all). Each answers with the exit
@@ -21,6 +22,7 @@ const tasks = {
   differential: { projects: ['packages/testbed'], start: runDifferential },
   'test-all': { projects: [], start: runAllTests },
   sabotage: { projects: ['packages/api'], start: runSabotage },
+  'containers-check': { projects: ['packages/api'], start: checkContainers },
   'mongosh-check': {
     projects: ['packages/simulator'],
     start: (args) => runNode('packages/simulator/test/mongosh/check.mjs', args),

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { notPossible } from './containers/check.mjs';
 import { root, runNode } from './process.mjs';
 import { add, countsOfProgram, lint, printClosing, provideRedis, runVitest } from './test.mjs';
 
@@ -56,6 +57,7 @@ function listParts() {
     vitest('unit test', [join(root, 'test/')]),
     ...packages.flatMap((name) => testFiles(`packages/${name}/test/integration`)).map((file) => vitest(file, [file])),
     { name: 'mongosh against the simulator', run: checkMongosh },
+    { name: 'docker-compose.yml in containers', run: checkComposeFile },
     ...testFiles('e2e').map((file) => vitest(file, [file])),
   ];
 }
@@ -73,14 +75,19 @@ function testFiles(folder) {
 async function checkMongosh() {
   const notFetched = 3;
   const exit = await runNode('packages/simulator/test/mongosh/check.mjs', [], { limit_ms: partLimit_ms });
-  if (exit === notFetched)
-    return {
-      passed: 0,
-      failed: 0,
-      failures: [],
-      skipped: ['mongosh against the simulator: the shell could not be fetched'],
-    };
+  if (exit === notFetched) return skipped('mongosh against the simulator: the shell could not be fetched');
   return countsOfProgram('mongosh against the simulator', exit);
+}
+
+/** Without a Docker engine the check is skipped and says so. */
+async function checkComposeFile() {
+  const exit = await runNode('scripts/run.mjs', ['containers-check'], { limit_ms: partLimit_ms });
+  if (exit === notPossible) return skipped('docker-compose.yml in containers: no Docker engine could be had');
+  return countsOfProgram('docker-compose.yml in containers', exit);
+}
+
+function skipped(name) {
+  return { passed: 0, failed: 0, failures: [], skipped: [name] };
 }
 
 function readState() {

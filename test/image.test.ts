@@ -3,6 +3,10 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeF
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { environmentName } from '@convoy/api/configuration/setting-names';
+import { READY_PATH } from '@convoy/api/http/operations';
+import { coordinatorSettings, instanceSettings } from '@convoy/cli/commands/settings';
 import { readText, root, trackedFiles } from './source-tree.js';
 
 const full = process.env['CONVOY_TEST_FULL'] === '1';
@@ -33,6 +37,11 @@ function inEmptyFolder(use: (folder: string) => void): void {
   }
 }
 
+interface ComposeService {
+  build?: string;
+  environment?: Record<string, string>;
+}
+
 const hasCompose = ((): boolean => {
   try {
     execFileSync('docker-compose', ['version'], { stdio: 'ignore' });
@@ -46,6 +55,7 @@ describe('the Dockerfile', () => {
   test('has its build steps in one script, and runs as a user without rights', () => {
     expect(readText('Dockerfile').match(/^RUN .*$/gm)).toEqual(['RUN scripts/build-image.sh']);
     expect(readText('Dockerfile')).toMatch(/^USER node$/m);
+    expect(readText('Dockerfile')).toContain(`path: '${READY_PATH}'`);
     expect(
       buildCopies()
         .flatMap(([sources]) => sources)
@@ -100,13 +110,47 @@ describe('docker-compose.yml', () => {
       env: { PATH: process.env['PATH'] },
     });
 
+  const services = (): Record<string, ComposeService> =>
+    (parse(readText('docker-compose.yml'), { merge: true }) as { services: Record<string, ComposeService> }).services;
+
+  test('builds the image once, and every service can do nothing but its work', () => {
+    const all = Object.entries(services());
+    expect(all.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual(['coordinator']);
+    for (const [name, service] of all) {
+      expect(service, name).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        logging: { options: { 'max-size': '10m' } },
+        mem_limit: expect.any(String) as string,
+        pids_limit: expect.any(Number) as number,
+      });
+    }
+  });
+
+  test('has instances that listen on the network, with a token', () => {
+    const instances = Object.entries(services()).filter(([name]) => name.startsWith('instance-'));
+    expect(instances).toHaveLength(4);
+    for (const [name, { environment }] of instances) {
+      expect(environment).toMatchObject({ CONVOY_LISTEN: '0.0.0.0', CONVOY_TOKEN: expect.any(String) as string });
+      expect(environment?.['CONVOY_ALLOWED_HOSTS']?.split(',')).toContain(name);
+    }
+  });
+
+  test('sets variables that the settings have', () => {
+    const known = [...Object.keys(instanceSettings), ...Object.keys(coordinatorSettings)].map(environmentName);
+    const used = Object.values(services()).flatMap(({ environment }) => Object.keys(environment ?? {}));
+    const others = ['CONVOY_HEALTH_PORT', 'REDISCLI_AUTH'];
+    expect(used.filter((name) => !known.includes(name) && !others.includes(name))).toEqual([]);
+  });
+
   test.skipIf(!hasCompose)(
     'is valid with the settings of .env.example, one instance for each shard (docker-compose)',
     { timeout: compose_ms },
     () => {
       inEmptyFolder((folder) => {
         const file = join(folder, 'env');
-        writeFileSync(file, readText('.env.example').replace('CONVOY_TOKEN=', 'CONVOY_TOKEN=word'));
+        writeFileSync(file, readText('.env.example').replace(/^(CONVOY_TOKEN|CONVOY_REDIS_PASSWORD)=$/gm, '$1=word'));
         const services = config('--env-file', file, '--profile', 'two');
         expect(services).toMatch(/- --id\n {4}- shard0/);
         expect(services).toMatch(/- --id\n {4}- shard1/);
@@ -119,7 +163,7 @@ describe('docker-compose.yml', () => {
     { timeout: compose_ms },
     () => {
       const services = config('--env-file', join(root, 'docker/demo.env'), '--profile', 'demo');
-      for (const name of ['demo-source', 'demo-destination', 'coordinator', 'redis'])
+      for (const name of ['demo-source', 'demo-destination', 'demo-loader', 'coordinator', 'redis'])
         expect(services).toMatch(new RegExp(`^ {2}${name}:$`, 'm'));
     },
   );

@@ -46,6 +46,7 @@ export const oldWords: readonly OldWord[] = [
       { pattern: /\bshares? (?=(a|an|the|its|no|one|nothing|them|buffers|code)\b)/gi, reason: 'the verb' },
       { pattern: /\b(that|which|who|to|may|can|not|values|processes) shares?\b/gi, reason: 'the verb' },
       { pattern: /\bshares?(?= with| and|, in|\.? \*\/|\.$)/gi, reason: 'the verb' },
+      { pattern: /usr\/share/g, reason: 'a folder of the system' },
       { pattern: /shards-share-the-uuid/g, reason: 'the verb, in the name of a probe' },
     ],
   },

@@ -30,14 +30,15 @@ export class Workload {
   private readonly stopping = new AbortController();
   private readonly random: Random;
   private nextId: number;
-  private readonly running: Promise<void>;
+  /** Settles when it has stopped, with the failure that ended it if one did. */
+  readonly ended: Promise<void>;
 
   private constructor(private readonly options: WorkloadOptions) {
     this.random = new Random(options.seed);
     this.nextId = options.measurements;
-    this.running = this.run();
+    this.ended = this.run();
     // `stop` rethrows the failure; until then it must not count as unhandled.
-    this.running.catch(() => undefined);
+    this.ended.catch(() => undefined);
   }
 
   static start(options: WorkloadOptions): Workload {
@@ -50,7 +51,7 @@ export class Workload {
    */
   async stop(): Promise<WorkloadCounts> {
     this.stopping.abort();
-    await this.running;
+    await this.ended;
     return this.counts;
   }
 
