@@ -7,6 +7,8 @@ import { runConformance } from './conformance.mjs';
 import { runDifferential } from './differential.mjs';
 import { runSabotage } from './sabotage.mjs';
 import { checkContainers } from './containers/check.mjs';
+import { checkPackages } from './packages/check.mjs';
+import { release } from './release/release.mjs';
 
 /**
  * What `npm run NAME` starts, and the TypeScript projects it needs compiled (none: all). Each answers with the exit
@@ -27,6 +29,8 @@ const tasks = {
     projects: ['packages/simulator'],
     start: (args) => runNode('packages/simulator/test/mongosh/check.mjs', args),
   },
+  'packages-check': { projects: ['packages/cli'], start: checkPackages },
+  release: { projects: ['packages/cli'], start: release },
 };
 
 const [name = '', ...args] = process.argv.slice(2);

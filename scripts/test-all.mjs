@@ -58,6 +58,7 @@ function listParts() {
     ...packages.flatMap((name) => testFiles(`packages/${name}/test/integration`)).map((file) => vitest(file, [file])),
     { name: 'mongosh against the simulator', run: checkMongosh },
     { name: 'docker-compose.yml in containers', run: checkComposeFile },
+    { name: 'packages from their tarballs', run: checkInstalledPackages },
     ...testFiles('e2e').map((file) => vitest(file, [file])),
   ];
 }
@@ -88,6 +89,11 @@ async function checkComposeFile() {
 
 function skipped(name) {
   return { passed: 0, failed: 0, failures: [], skipped: [name] };
+}
+
+async function checkInstalledPackages() {
+  const exit = await runNode('scripts/run.mjs', ['packages-check'], { limit_ms: partLimit_ms });
+  return countsOfProgram('packages from their tarballs', exit);
 }
 
 function readState() {
