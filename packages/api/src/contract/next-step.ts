@@ -3,7 +3,7 @@ import type { MigrationState, Progress } from './progress.js';
 
 /** What a next step depends on, of an instance's progress or a fleet's. */
 export type StepProgress = Pick<Progress, 'state' | 'canCommit' | 'canWrite'> &
-  Partial<Pick<FleetProgress, 'warnings'>>;
+  Partial<Pick<FleetProgress, 'warnings' | 'metadataRemoved'>>;
 
 const stepByState: Readonly<Record<MigrationState, (progress: StepProgress) => string>> = {
   INITIALIZING: () => 'Wait until the state is IDLE.',
@@ -11,10 +11,12 @@ const stepByState: Readonly<Record<MigrationState, (progress: StepProgress) => s
   RUNNING: runningStep,
   PAUSED: () => 'Run convoy resume before the oplog wraps.',
   COMMITTING: () => 'Wait for COMMITTED. Do not write to either cluster yet.',
-  COMMITTED: ({ canWrite }) =>
-    canWrite === true
-      ? 'Point the writers at the destination. Once a reverse is ruled out, run convoy cleanup.'
-      : 'Wait until canWrite is true.',
+  COMMITTED: ({ canWrite, metadataRemoved }) =>
+    metadataRemoved === true
+      ? 'The migration is cleaned up. Stop the instances, or restart them before another migration.'
+      : canWrite === true
+        ? 'Point the writers at the destination. Once a reverse is ruled out, run convoy cleanup.'
+        : 'Wait until canWrite is true.',
   REVERSING: runningStep,
 };
 

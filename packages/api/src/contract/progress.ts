@@ -99,6 +99,10 @@ export const progressSchema = z.object({
     .record(z.string(), z.unknown())
     .nullable()
     .meta({ description: 'The recorded options: the body of the start with defaults. Null above 8 KiB.' }),
+  metadataRemoved: z.boolean().nullable().meta({
+    description:
+      'Whether the metadata of the committed migration is gone, as after convoy cleanup; null unless COMMITTED.',
+  }),
   waitingFor: z
     .array(waitingSchema)
     .nullable()
@@ -152,6 +156,7 @@ export function idleProgress(): Progress {
     sourceWrites: null,
     startedAt: null,
     options: null,
+    metadataRemoved: null,
     waitingFor: null,
   };
 }

@@ -22,7 +22,11 @@ export function progressLine(progress: ShownProgress): string {
       `${percentOf(progress).toFixed(1)} %`,
       `${bytesText(copy.estimatedCopiedBytes)} of ${bytesText(copy.estimatedTotalBytes)}`,
     );
+  const end = copyEndText(progress);
+  if (progress.secondsRemaining && end !== '')
+    parts.push(`${durationText(progress.secondsRemaining)} left, until ${end}`);
   parts.push(...ratesAndLag(progress));
+  if (progress.metadataRemoved === true) parts.push('cleaned up');
   for (const { instance, command } of progress.waitingFor ?? []) parts.push(`WAITING for ${instance} to ${command}`);
   for (const warning of progress.warnings ?? []) parts.push(`warning ${warning.name}`);
   return parts.filter((part) => part !== undefined).join(' · ');
@@ -35,6 +39,7 @@ export function progressBlock(progress: ShownProgress): string[] {
     .filter((part) => part !== undefined)
     .join(' · ');
   const lines = [head];
+  if (progress.metadataRemoved === true) lines.push('cleaned up: the metadata is removed from the destination');
   if (copy) {
     const remaining = !progress.secondsRemaining ? '' : `, ${durationText(progress.secondsRemaining)} left`;
     const bytes = `${bytesText(copy.estimatedCopiedBytes)} of ${bytesText(copy.estimatedTotalBytes)}`;
@@ -58,7 +63,9 @@ function blockerLines({ commitBlockers }: ShownProgress): string[] {
 function timesLine(progress: ShownProgress): string[] {
   const started = startedText(progress, Date.now());
   const end = copyEndText(progress);
-  return started === '' ? [] : [`started ${started}${end === '' ? '' : `; the copy ends ${end}`}`];
+  const parts = [started === '' ? '' : `started ${started}`, end === '' ? '' : `the copy ends ${end}`];
+  const shown = parts.filter((part) => part !== '').join('; ');
+  return shown === '' ? [] : [shown];
 }
 
 function writesLine(progress: ShownProgress): string[] {

@@ -120,6 +120,7 @@ function contractFields(
     sourceWrites: complete ? fleetWrites(progresses.map((progress) => progress.sourceWrites)) : null,
     startedAt: leadersOwn(members, (progress) => progress.startedAt),
     options: leadersOwn(members, (progress) => progress.options),
+    metadataRemoved: state === 'COMMITTED' ? progresses.some(({ metadataRemoved }) => metadataRemoved === true) : null,
     waitingFor,
   };
 }

@@ -22,4 +22,5 @@ test('suggests to start missing instances, then to commit', () => {
 test('does not suggest a destination that rejects writes', () => {
   expect(of({ state: 'COMMITTED', canWrite: false })).not.toContain('Point the writers');
   expect(of({ state: 'COMMITTED', canWrite: true })).toContain('Point the writers');
+  expect(of({ state: 'COMMITTED', canWrite: true, metadataRemoved: true })).toContain('restart them before another');
 });

@@ -30,6 +30,7 @@ const furtherFields = [
   'sourceWrites',
   'startedAt',
   'options',
+  'metadataRemoved',
   'waitingFor',
 ];
 

@@ -37,6 +37,7 @@ interface Stage {
   /** Changes on the source in the last seconds, of each instance. */
   readonly writes?: number;
   readonly waitingFor?: Waiting[];
+  readonly isCleanedUp?: boolean;
 }
 
 const begun = { copied: 1, lag_seconds: 2 };
@@ -81,6 +82,16 @@ export function stagedStates(): readonly StagedState[] {
     { name: 'paused', reports: fleetIn({ ...begun, state: 'PAUSED', info: 'paused', copied: 0.6, lag_seconds: null }) },
     { name: 'committing', reports: fleetIn({ ...begun, state: 'COMMITTING', info: 'waiting for commit to complete' }) },
     { name: 'committed', reports: fleetIn({ ...begun, state: 'COMMITTED', info: 'commit completed', lag_seconds: 0 }) },
+    {
+      name: 'committed-cleaned-up',
+      reports: fleetIn({
+        ...begun,
+        state: 'COMMITTED',
+        info: 'commit completed',
+        lag_seconds: 0,
+        isCleanedUp: true,
+      }),
+    },
     { name: 'reversing', reports: fleetIn({ ...begun, state: 'REVERSING', info: 'reversing' }) },
     { name: 'failed', reports: fleetIn({ ...applying, failure: historyLost }) },
     { name: 'stale', reports: copying, meets: 'lostService' },
@@ -137,7 +148,17 @@ function reportOf(id: string, at: number, stage: Stage): InstanceReport {
 }
 
 function progressOf(id: string, stage: Stage): Progress {
-  const { state, info, copied, lag_seconds, isReady, blocked, writes = 0, waitingFor = [] } = stage;
+  const {
+    state,
+    info,
+    copied,
+    lag_seconds,
+    isReady,
+    blocked,
+    writes = 0,
+    waitingFor = [],
+    isCleanedUp = false,
+  } = stage;
   const estimatedTotalBytes = totalBytes * shards.length;
   const isCopied = copied === 1;
   const hashed = Math.round(documents / shards.length);
@@ -182,6 +203,7 @@ function progressOf(id: string, stage: Stage): Progress {
         : { windowSeconds: 10, writes, namespaces: namespacesOf(writes), lastWriteAt: null },
     startedAt: new Date(Date.now() - 2 * 3_600_000).toISOString(),
     options: stagedOptions,
+    metadataRemoved: state === 'COMMITTED' ? isCleanedUp : null,
     waitingFor,
   };
 }

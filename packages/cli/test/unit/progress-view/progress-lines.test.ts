@@ -46,6 +46,16 @@ describe('one line', () => {
     );
   });
 
+  test('has the time left and the estimated end of the copy, and says that a migration is cleaned up', () => {
+    expect(progressLine({ ...copying, copyEndsAt: '2026-01-31T12:00:00.000Z' })).toMatch(
+      /MB of 200 MB · 9 s left, until about \d\d:\d\d · 18/,
+    );
+    const committed: FleetProgress = { ...copying, state: 'COMMITTED', metadataRemoved: true };
+    expect(progressLine(committed)).toContain(' · cleaned up');
+    expect(progressBlock(committed)[1]).toBe('cleaned up: the metadata is removed from the destination');
+    expect(progressBlock({ ...committed, metadataRemoved: false })[1]).toContain('25.0 %');
+  });
+
   test('in IDLE is only the state', () => expect(progressLine(idleProgress())).toBe('IDLE'));
 });
 

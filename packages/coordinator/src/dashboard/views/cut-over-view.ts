@@ -186,6 +186,7 @@ function adviceOf({ failure, progress }: FleetMessage, noReverse: string | null)
   if (failure !== null) return 'The migration has failed and accepts no commands.';
   if (progress.state === 'RUNNING' && progress.canCommit)
     return 'Everything is ready. Stop the writers of the source, then commit.';
+  if (isCleanedUp(progress)) return 'Stop the instances, or restart them before another migration.';
   if (progress.state === 'COMMITTED' && noReverse !== null)
     return `Point your applications to the destination. Reverse: ${noReverse}`;
   const advices: Readonly<Record<MigrationState, string>> = {
@@ -202,11 +203,17 @@ function adviceOf({ failure, progress }: FleetMessage, noReverse: string | null)
 
 function isPossible(name: CommandName, { failure, progress, instances }: FleetMessage): boolean {
   if (failure !== null) return false;
+  if (isCleanedUp(progress)) return false;
   // A command that only some instances accepted can be repeated for the rest.
   const states = Object.values(instances).map((one) => one.state ?? '');
   const isPartlyAccepted =
     isMixed(progress) && states.includes(allowed[name]) && (name !== 'commit' || states.includes('COMMITTING'));
   return isPartlyAccepted || (progress.state === allowed[name] && (name !== 'commit' || progress.canCommit));
+}
+
+/** Without its metadata a committed migration takes no command. */
+function isCleanedUp({ state, metadataRemoved }: FleetMessage['progress']): boolean {
+  return state === 'COMMITTED' && metadataRemoved === true;
 }
 
 function isMixed({ warnings }: FleetMessage['progress']): boolean {

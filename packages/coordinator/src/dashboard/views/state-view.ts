@@ -90,6 +90,8 @@ function phaseOf({ failure, progress, instances }: FleetMessage): string {
   if (progress.state === 'IDLE') return 'No migration is running.';
   if (progress.state === 'INITIALIZING') return 'Instances are connecting to the clusters.';
   if (progress.state === 'PAUSED') return 'Paused. The oplog keeps rolling: resume before it wraps.';
+  if (progress.state === 'COMMITTED' && progress.metadataRemoved === true)
+    return 'Committed and cleaned up: Convoy’s metadata is removed from the destination.';
   if (progress.state === 'COMMITTED')
     return progress.canWrite === true ? 'Committed. The destination accepts writes.' : 'Committed.';
   if (progress.state === 'REVERSING') return 'Swapping source and destination.';

@@ -174,6 +174,20 @@ describe('cut-over', () => {
     expect(view.primary?.isFinal).toBe(true);
   });
 
+  test('takes no command once the migration is cleaned up, and says what to do', () => {
+    const message = stagedMessage(
+      { state: 'COMMITTED', metadataRemoved: true },
+      { instances: { a: stagedInstance('a') } },
+    );
+    const { advice, primary, secondary } = cutOverView(message, true, true);
+    expect([advice, primary, secondary]).toEqual([
+      'Stop the instances, or restart them before another migration.',
+      null,
+      [],
+    ]);
+    expect(stateView(message).phase).toMatch(/^Committed and cleaned up/);
+  });
+
   test.each(['IDLE', 'COMMITTED'] as const)('%s has no points to meet', (state) => {
     expect(cutOverView(stagedMessage({ state }), true, true).checks).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fleetProgressSchema, idleFleetProgress } from '@convoy/api/contract/fleet-progress';
-import type { Progress } from '@convoy/api/contract/progress';
+import type { MigrationState, Progress } from '@convoy/api/contract/progress';
 import { aggregateProgress } from '../../../src/progress/aggregate.js';
 import { NOW_MS, snapshot } from './snapshots.js';
 import type { ReportChanges } from './snapshots.js';
@@ -339,6 +339,33 @@ describe('aggregateProgress', () => {
     expect(warnings?.map(({ name }) => name)).toEqual(['redisUnavailable']);
   });
 
+  it('says that the metadata is removed as soon as one instance does, and only once all are committed', () => {
+    const removed = (states: readonly (readonly [MigrationState, boolean | null])[]) =>
+      progressOf(
+        Object.fromEntries(
+          states.map(([state, metadataRemoved], at) => [at, { state, progress: { metadataRemoved } }]),
+        ),
+      ).metadataRemoved;
+    expect(
+      removed([
+        ['COMMITTED', false],
+        ['COMMITTED', true],
+      ]),
+    ).toBe(true);
+    expect(
+      removed([
+        ['COMMITTED', false],
+        ['COMMITTED', false],
+      ]),
+    ).toBe(false);
+    expect(
+      removed([
+        ['RUNNING', null],
+        ['COMMITTED', true],
+      ]),
+    ).toBeNull();
+  });
+
   it("conforms to the contract's schema", () => {
     const copying: ReportChanges = {
       progress: { collectionCopy: { estimatedTotalBytes: 10, estimatedCopiedBytes: 3 } },
@@ -356,10 +383,10 @@ describe('aggregateProgress', () => {
     });
     const first = aggregateProgress(snapshot(copying(0)), null);
     expect(first.progress.secondsRemaining).toBe(100);
+    expect(first.progress.copyEndsAt).toBe(new Date(Math.ceil((NOW_MS + 100_000) / 60_000) * 60_000).toISOString());
     const next = aggregateProgress(snapshot(copying(100), NOW_MS + 10_000), first.remaining);
     expect(next.progress.secondsRemaining).toBe(90);
-    expect(aggregateProgress(snapshot(copying(1_000), NOW_MS + 20_000), next.remaining).progress.secondsRemaining).toBe(
-      0,
-    );
+    const last = aggregateProgress(snapshot(copying(1_000), NOW_MS + 20_000), next.remaining).progress;
+    expect(last).toMatchObject({ secondsRemaining: 0, copyEndsAt: null });
   });
 });

@@ -156,6 +156,7 @@ export class InstanceReporter {
       indexBuilding: run.indexBuilding,
       observed: this.#observer.seen,
       warnings: [...run.warnings(), ...this.offer.warnings(run)],
+      isMetadataRemoved: run.removal.isRemoved,
     });
   }
 

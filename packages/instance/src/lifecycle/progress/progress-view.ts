@@ -39,6 +39,7 @@ export interface ProgressSource {
   indexBuilding: IndexBuildProgress | null;
   observed: Observed;
   warnings: Warning[];
+  isMetadataRemoved: boolean;
 }
 
 /** The contract's progress document of one instance after its start. */
@@ -69,6 +70,7 @@ export function progressOf(source: ProgressSource): Progress {
     sourceWrites: state === 'RUNNING' || state === 'COMMITTING' ? sourceWritesOf(source.stats) : null,
     startedAt: startOf(view.record.startTime),
     options: reportedOptions(view.record.options),
+    metadataRemoved: state === 'COMMITTED' ? source.isMetadataRemoved : null,
     waitingFor: missedCommands(view.record, view.tasks).map((missed) => ({ ...missed, description: untaken })),
   };
 }

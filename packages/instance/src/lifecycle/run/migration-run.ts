@@ -14,6 +14,7 @@ import { isOpeningDecided, isVerified, MigrationRecords } from '../../store/migr
 import { type TaskRecord, TaskRecords } from '../../store/task-record.js';
 import { leadWhenElected } from './leader.js';
 import { keepSessions } from './keep-sessions.js';
+import { MetadataRemoval } from './metadata-removal.js';
 import { syncTasks } from './member.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import { type MigrationView, MigrationWatch } from '../migration/migration-watch.js';
@@ -75,6 +76,7 @@ export class MigrationRun {
   #taken: Promise<readonly TaskRecord[]> = Promise.resolve([]);
   #hasTaken = false;
   readonly #reported = new Condition();
+  readonly removal: MetadataRemoval;
 
   constructor(readonly deps: MigrationRunDependencies) {
     setMaxListeners(listenersMax, this.#end.signal, this.#hard.signal);
@@ -84,6 +86,7 @@ export class MigrationRun {
     this.#tasks = new TaskRecords(this.#metadata);
     this.#journal = new DdlJournal(this.#metadata, this.#records);
     this.#watch = new MigrationWatch(this.#records, this.#tasks, fleet, runtime, deps.initial);
+    this.removal = new MetadataRemoval({ home: home.router, runtime, watch: this.#watch });
   }
 
   get watch(): Pick<MigrationWatch, 'view' | 'journalled' | 'until'> {
@@ -169,6 +172,7 @@ export class MigrationRun {
     this.#member = this.#guarded(AbortSignal.any([this.#end.signal, this.#pause.signal]), (stop) => this.#follow(stop));
     void this.#answerMemberChecks();
     void this.#watchFailure();
+    void this.removal.watch(this.#end.signal);
     this.#afterFailure = this.#work.then(() => this.#releaseSource());
   }
 
@@ -198,10 +202,7 @@ export class MigrationRun {
     return [...tasks.values()].some((task) => task.commitRequested);
   }
 
-  /**
-   * Records that this process's tasks should sync in the other direction; the leader swaps the clusters once all tasks
-   * of the fleet should.
-   */
+  /** Records that this process's tasks should sync in the other direction; the leader swaps once all tasks should. */
   async requestReverse(): Promise<void> {
     // Its remaining writes belong to the direction that ends.
     await this.#member;
@@ -215,9 +216,7 @@ export class MigrationRun {
     return this.#watch.refresh(signal);
   }
 
-  /**
-   * Resolves with true once the clusters are swapped after a command to reverse; with false when the run ends before.
-   */
+  /** Resolves with whether the clusters were swapped, after a command to reverse, before the run ended. */
   async untilSwapped(): Promise<boolean> {
     const { signal } = this.#end;
     await this.#reported.until(() => this.#isReported, signal).catch(() => undefined);

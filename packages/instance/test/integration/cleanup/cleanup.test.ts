@@ -96,7 +96,9 @@ describe('a cleanup', () => {
       done: true,
     });
     expect(await fixture.cluster1.databases()).toEqual(['shop']);
-    expect(await first.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
+    await expect
+      .poll(() => first.progress(), { timeout: 60_000 })
+      .toMatchObject({ state: 'COMMITTED', canWrite: true, metadataRemoved: true });
     await first.close();
     expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([
       { ...open, writes: false },

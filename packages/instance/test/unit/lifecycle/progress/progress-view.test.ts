@@ -92,6 +92,7 @@ function sourceOf(changes: Partial<ProgressSource> = {}, recordChanges: Partial<
     indexBuilding: null,
     observed,
     warnings: [],
+    isMetadataRemoved: false,
     ...changes,
   };
 }
@@ -263,4 +264,11 @@ describe('progress', () => {
     });
     expect(progressOf(sourceOf({ leader: null })).coordinatorID).toBeNull();
   });
+});
+
+it('says that the metadata is removed, once committed', () => {
+  const removed = (changes: Partial<ProgressSource>) => progressOf(sourceOf(changes)).metadataRemoved;
+  expect(removed({ isMetadataRemoved: false })).toBeNull();
+  expect(removed({ state: 'COMMITTED' })).toBe(false);
+  expect(removed({ state: 'COMMITTED', isMetadataRemoved: true })).toBe(true);
 });
