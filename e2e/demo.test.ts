@@ -17,6 +17,20 @@ test('the demo ends with equal clusters and a summary (servers from 5.0)', needs
   expect(stdout).toMatch(/^ {2}compared .*: equal$/m);
 });
 
+test(
+  'the demo goes back to the first cluster with --reverse, and ends equal (servers from 6.0)',
+  needs({ version: [6, 0], guarded: true }),
+  async () => {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [convoyProgram, 'demo', '--reverse', '--documents', documents],
+      { maxBuffer: 10_000_000 },
+    );
+    expect(stdout).toMatch(/^ {2}reverse +[\d.]+ s until ready to commit, .*; meanwhile [1-9][\d,]* inserts/m);
+    expect(stdout).toMatch(/^ {2}compared .*: equal$/m);
+  },
+);
+
 test('a demo that is interrupted leaves no process behind (servers from 5.0)', needs({ version: [5, 0] }), async () => {
   const child = execFile(process.execPath, [convoyProgram, 'demo', '--documents', documents]);
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));

@@ -15,6 +15,7 @@ interface DemoFlags {
   dstShards?: number;
   documents: number;
   workload: boolean;
+  reverse?: boolean;
   keep?: boolean;
   json?: boolean;
 }
@@ -33,9 +34,12 @@ export function addDemoCommand(program: Command): void {
       documentsDefault,
     )
     .option('--no-workload', 'without writes during the migration')
+    .option('--reverse', 'swap both clusters after the commit, and commit the way back too (servers from 6.0)')
     .option('--keep', 'keep everything running and print the addresses')
     .option('--json', 'print the result as JSON, and everything else to the standard error')
-    .action(async ({ shards, dstShards, documents, workload, keep, json }: DemoFlags) => {
+    .action(async ({ shards, dstShards, documents, workload, reverse, keep, json }: DemoFlags, command: Command) => {
+      if (reverse && dstShards !== undefined && dstShards !== shards)
+        command.error('error: --reverse needs as many shards on both sides: leave out --dst-shards.');
       const { runDemo } = await import('../demo/demo.js');
       const equal = await runDemo(
         {
@@ -43,6 +47,7 @@ export function addDemoCommand(program: Command): void {
           destinationShards: dstShards ?? shards,
           documents,
           workload,
+          reverse: reverse ?? false,
           keep: keep ?? false,
           json: json ?? false,
         },

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
 import { Closers } from '@convoy/testbed/closers';
+import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
 import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { startFleet, type Fleet } from '../environment/fleet/start-fleet.js';
@@ -11,16 +12,19 @@ import { countText } from '@convoy/coordinator/dashboard/views/quantity';
 import { compareClusters } from './compare.js';
 import { placesOrigin } from './dataset.js';
 import { demoSizes, loadDemoData } from './load.js';
-import { Migration } from './migration.js';
+import { demoLimits_ms, Migration } from './migration.js';
+import { reverseMigration, type ReverseStats } from './reverse.js';
 import { Stopwatch } from './stopwatch.js';
 import { summaryLines } from './summary.js';
-import { Workload, type WorkloadCounts } from './workload.js';
+import { Workload, type WorkloadCounts, type WorkloadOptions } from './workload.js';
 
 export interface DemoOptions {
   shards: number;
   destinationShards: number;
   documents: number;
   workload: boolean;
+  /** Swaps the clusters after the commit, and commits again. */
+  reverse: boolean;
   /** Keeps everything running at the end until interrupted. */
   keep: boolean;
   /** Prints the result as JSON to the standard output, and everything else to the standard error. */
@@ -31,10 +35,9 @@ export interface DemoOptions {
 const workloadRate = 500;
 /** How long the workload continues after the copy, to show the application of changes. */
 const applyStretch_ms = 5_000;
-/** Time limits for a hanging demo; a normal one takes well below three minutes. */
-const copyLimit_ms = 900_000;
-const catchUpLimit_ms = 300_000;
-const commitLimit_ms = 300_000;
+/** The first release that blocks user writes, without which there is no way back. */
+const reverseRelease = '7.0';
+const reverseVersionMin = 6;
 
 /**
  * Migrates real data between two clusters under load, with a real fleet, and compares the clusters at the end.
@@ -51,11 +54,13 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal): Promis
     const { source, destination, fleet, clients } = await watch.time('set-up', () =>
       setUp(options, folder, closers, signal, say),
     );
-    await watch.time('loading', () => load(clients.source, source, options, signal, say));
-    const workload = options.workload ? startWorkload(clients.source, options.documents, say) : undefined;
+    await watch.time('loading', () => loadSource(clients.source, source, options, signal, say));
+    const load = workloadOf(options, say);
+    const workload = load === null ? undefined : Workload.start({ ...load, client: clients.users.source });
     if (workload) closers.defer(() => workload.stop().catch(() => undefined));
     const migration = new Migration(fleet.coordinator.client, (progress) => view.show(progress), signal);
-    const counts = await migrate(migration, fleet, workload, watch);
+    const counts = await migrate(migration, fleet, workload, options.reverse, watch);
+    const back = options.reverse ? await goBack(migration, fleet, clients.users.destination, load, counts) : undefined;
     view.end();
     say('Comparing definitions and all documents, byte for byte …');
     const comparison = await watch.time('comparing', () => compareClusters(clients.source, clients.destination));
@@ -68,6 +73,7 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal): Promis
       comparing_seconds: watch.of('comparing'),
       migration: migration.stats,
       workload: counts,
+      reverse: back,
       comparison,
     };
     console.log(options.json ? JSON.stringify(stats) : summaryLines(stats).join('\n'));
@@ -86,11 +92,14 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal): Promis
 /** Prints what happens. */
 type Say = (text: string) => void;
 
+type Side = 'source' | 'destination';
+
 interface Running {
   source: TestCluster;
   destination: TestCluster;
   fleet: Fleet;
-  clients: { source: MongoClient; destination: MongoClient };
+  /** As root, and as users, whose writes Convoy may block; the same without access control. */
+  clients: Record<Side, MongoClient> & { users: Record<Side, MongoClient> };
 }
 
 async function setUp(
@@ -104,19 +113,29 @@ async function setUp(
     `Starting two clusters of ${options.shards} and ${options.destinationShards} shards, Redis, a ` +
       `coordinator and ${options.shards} instances …`,
   );
+  const servers = options.reverse ? ({ release: reverseRelease, withUsers: true } as const) : {};
   const start = async (name: string, shards: number) =>
-    closers.use(await startTestCluster({ name, topology: { shards }, folder }));
+    closers.use(await startTestCluster({ name, topology: { shards }, ...servers, folder }));
   const starting = [start('source', options.shards), start('destination', options.destinationShards)] as const;
   await Promise.allSettled(starting);
   const [source, destination] = await Promise.all(starting);
   signal.throwIfAborted();
-  const fleet = closers.use(await startFleet({ source, destination, folder }));
+  if (options.reverse && source.version[0] < reverseVersionMin)
+    throw new Error(`A reverse needs servers from 6.0, and these are ${source.version.join('.')}.`);
+  const shards = { cluster0: migratorCredentials, cluster1: migratorCredentials };
+  const fleet = closers.use(
+    await startFleet({ source, destination, folder, ...(options.reverse && { settings: { shards } }) }),
+  );
   signal.throwIfAborted();
-  const clients = {
-    source: new MongoClient(source.connectionString),
-    destination: new MongoClient(destination.connectionString),
-  };
-  closers.defer(() => Promise.all([clients.source.close(), clients.destination.close()]));
+  const clientsOf = (user: 'root' | 'shopper') => ({
+    source: new MongoClient(source.connectionStringOf(user)),
+    destination: new MongoClient(destination.connectionStringOf(user)),
+  });
+  const clients = { ...clientsOf('root'), users: clientsOf('shopper') };
+  const { users } = clients;
+  closers.defer(() =>
+    Promise.all([clients.source, clients.destination, users.source, users.destination].map((one) => one.close())),
+  );
   say(
     `Servers: ${source.backend} ${source.version.join('.')}; Redis: ${fleet.redis.origin}; fleet API: ` +
       fleet.coordinator.url,
@@ -124,7 +143,7 @@ async function setUp(
   return { source, destination, fleet, clients };
 }
 
-async function load(
+async function loadSource(
   client: MongoClient,
   source: TestCluster,
   { documents }: DemoOptions,
@@ -136,15 +155,23 @@ async function load(
   return loaded.documents;
 }
 
-function startWorkload(client: MongoClient, documents: number, say: Say): Workload {
+function workloadOf({ workload, documents }: DemoOptions, say: Say): Omit<WorkloadOptions, 'client'> | null {
+  if (!workload) return null;
   const seed = randomInt(2 ** 31);
   say(`Writing to the source continuously: ${workloadRate} operations/s (seed ${seed})`);
-  return Workload.start({
-    client,
-    measurements: demoSizes(documents).measurements,
-    operationsPerSecond: workloadRate,
-    seed,
-  });
+  return { measurements: demoSizes(documents).measurements, operationsPerSecond: workloadRate, seed };
+}
+
+/** The users of the new cluster continue behind the last `_id`. */
+function goBack(
+  migration: Migration,
+  fleet: Fleet,
+  users: MongoClient,
+  load: Omit<WorkloadOptions, 'client'> | null,
+  counts: WorkloadCounts | undefined,
+): Promise<ReverseStats> {
+  const further = load === null ? null : { ...load, measurements: load.measurements + (counts?.inserts ?? 0) };
+  return reverseMigration(migration, fleet, users, further);
 }
 
 /** From start to COMMITTED. */
@@ -152,27 +179,29 @@ async function migrate(
   migration: Migration,
   fleet: Fleet,
   workload: Workload | undefined,
+  reversible: boolean,
   watch: Stopwatch,
 ): Promise<WorkloadCounts | undefined> {
   const { client } = fleet.coordinator;
   await watch.time('copy', async () => {
-    await client.start({ source: 'cluster0', destination: 'cluster1' });
-    await migration.follow('the copy is done', copyLimit_ms, ({ info }) => info === 'change event application');
+    const way = reversible ? { reversible, enableUserWriteBlocking: true } : {};
+    await client.start({ source: 'cluster0', destination: 'cluster1', ...way });
+    await migration.follow('the copy is done', demoLimits_ms.copy, ({ info }) => info === 'change event application');
   });
   const counts = await watch.time('apply', async () => {
     const enough = performance.now() + (workload ? applyStretch_ms : 0);
     await migration.follow(
       'the changes are applied',
-      catchUpLimit_ms,
+      demoLimits_ms.catchUp,
       ({ canCommit }) => canCommit && performance.now() >= enough,
     );
     return workload?.stop();
   });
   await watch.time('cut-over', async () => {
     await client.commit();
-    await migration.follow('the destination accepts writes', commitLimit_ms, ({ canWrite }) => canWrite === true);
+    await migration.follow('the destination accepts writes', demoLimits_ms.commit, ({ canWrite }) => canWrite === true);
   });
-  await migration.follow('the migration is committed', commitLimit_ms, ({ state }) => state === 'COMMITTED');
+  await migration.follow('the migration is committed', demoLimits_ms.commit, ({ state }) => state === 'COMMITTED');
   return counts;
 }
 

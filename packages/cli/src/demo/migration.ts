@@ -2,6 +2,9 @@ import type { ContractClient } from '@convoy/api/client/contract-client';
 import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
 import { follow } from '../environment/fleet/follow.js';
 
+/** Time limits for a hanging demo; a normal one takes well below three minutes. */
+export const demoLimits_ms = { copy: 900_000, catchUp: 300_000, commit: 300_000 } as const;
+
 /** Stats collected during the migration. */
 export interface MigrationStats {
   /** Copied bytes as reported by the fleet. */

@@ -1,6 +1,7 @@
 import { bytesText, countText } from '@convoy/coordinator/dashboard/views/quantity';
 import type { Comparison } from './compare.js';
 import type { MigrationStats } from './migration.js';
+import type { ReverseStats } from './reverse.js';
 import type { WorkloadCounts } from './workload.js';
 
 /** Data of the summary. */
@@ -15,6 +16,8 @@ export interface DemoStats {
   comparing_seconds: number;
   migration: MigrationStats;
   workload: WorkloadCounts | undefined;
+  /** Undefined without a way back. */
+  reverse: ReverseStats | undefined;
   comparison: Comparison;
 }
 
@@ -37,6 +40,7 @@ export function summaryLines(stats: DemoStats): string[] {
     ['cut-over', `${seconds(stats.cutOver_seconds)} from the last write on the source to the first on the destination`],
   ];
   if (workload) rows.push(['workload', workloadText(workload)]);
+  if (stats.reverse) rows.push(['reverse', reverseText(stats.reverse)]);
   rows.push([
     'compared',
     `${countText(comparison.documents)} documents, ${bytesText(comparison.bytes)} in ` +
@@ -54,6 +58,13 @@ function workloadText({ inserts, updates, replacements, deletes }: WorkloadCount
     `${countText(inserts)} inserts, ${countText(updates)} updates, ${countText(replacements)} ` +
     `replacements, ${countText(deletes)} deletes`
   );
+}
+
+function reverseText({ replay_seconds, cutOver_seconds, workload }: ReverseStats): string {
+  const times =
+    `${seconds(replay_seconds)} until ready to commit, cut-over ${seconds(cutOver_seconds)} ` +
+    'back to the first cluster';
+  return workload === undefined ? times : `${times}; meanwhile ${workloadText(workload)}`;
 }
 
 function seconds(value: number): string {

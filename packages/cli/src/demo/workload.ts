@@ -45,6 +45,11 @@ export class Workload {
     return new Workload(options);
   }
 
+  /** Lets it write for a while. @throws the failure that ends it meanwhile */
+  async goOn(ms: number): Promise<void> {
+    await Promise.race([delay(ms, undefined, { ref: false }), this.running]);
+  }
+
   /**
    * Stops after every sent write has its reply.
    * @throws the failure that ended it before, unless this call did

@@ -21,8 +21,11 @@ async function lookAt(answers: readonly (Document | null | Error)[]): Promise<{ 
   let looks = 0;
   const find = (): Document => {
     const answer = answers[looks];
-    if (answer === undefined) ending.abort(ended);
-    else looks += 1;
+    if (answer === undefined) {
+      ending.abort(ended);
+      throw ended;
+    }
+    looks += 1;
     if (answer instanceof Error) throw answer;
     return { cursor: { id: 0, ns: 'convoy_metadata.migration', firstBatch: answer ? [answer] : [] } };
   };
