@@ -47,7 +47,7 @@ export class Workload {
 
   /** Lets it write for a while. @throws the failure that ends it meanwhile */
   async goOn(ms: number): Promise<void> {
-    await Promise.race([delay(ms, undefined, { ref: false }), this.running]);
+    await Promise.race([delay(ms, undefined, { ref: false }), this.ended]);
   }
 
   /**

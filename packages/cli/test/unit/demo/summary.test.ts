@@ -20,7 +20,7 @@ test('the summary of a demo has a line for the way back, where there was one', (
   expect(names(summaryLines(stats))).toEqual(['set-up', 'loading', 'copy', 'change', 'cut-over', 'compared']);
   const reverse = { replay_seconds: 3.46, cutOver_seconds: 1.4, workload };
   expect(summaryLines({ ...stats, reverse })).toContain(
-    '  reverse        3.5 s until ready to commit, cut-over 1.4 s back to the first cluster; meanwhile 1,655 inserts, ' +
-      '2 updates, 3 replacements, 4 deletes',
+    '  reverse        3.5 s until ready to commit, cut-over 1.4 s back to the first cluster; meanwhile ' +
+      '1,655 inserts, 2 updates, 3 replacements, 4 deletes',
   );
 });
