@@ -34,8 +34,8 @@ export type Action = (WriteAction | TransactionAction | DdlAction) & {
 /** Does what users do; what the server refuses is passed over. */
 export class Actor {
   /**
-   * @param distinctIds sessions have `_id`s of their own and use none twice at a time: for clusters of different
-   * numbers of shards, where two documents of one `_id` can meet on a shard
+   * @param distinctIds sessions have `_id`s of their own and use none twice at a time: where chunks move or the numbers
+   * of shards differ, two documents of one `_id` can meet on a shard
    */
   constructor(
     private readonly session: User,

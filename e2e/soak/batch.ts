@@ -1,9 +1,10 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { HistoryKind } from './history.js';
 
 /** The histories of one process. */
-export interface Batch {
+export interface Batch extends HistoryKind {
   /** Seed of the first history; the next ones count up from it. */
   readonly seed: number;
   readonly histories: number;
@@ -13,8 +14,6 @@ export interface Batch {
   readonly keepsGoing: boolean;
   /** As in `HistoryChoice`. */
   readonly path: string | null;
-  /** As in `PlayOptions`. */
-  readonly ddlChanges: boolean | null;
   readonly verbose: boolean;
 }
 

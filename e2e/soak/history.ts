@@ -3,6 +3,7 @@ import type { ReleaseSeries } from '@convoy/simulator';
 import { type Action, sessionsMax, type TransactionAction, type WriteAction } from './actions.js';
 import type { Weather } from './adversary.js';
 import { type DdlAction, ddlKinds, passingCollections } from './ddl-actions.js';
+import type { Move } from './moves.js';
 import { sourceCollections } from './source-collections.js';
 import { plainIdsFrom } from './values.js';
 
@@ -18,6 +19,8 @@ export interface Stage {
   readonly collections: readonly string[];
   /** Whether definitions change while the migration runs. */
   readonly ddlChanges: boolean;
+  /** Whether chunks and databases move between the source's shards, which are then read through the routers. */
+  readonly moves: boolean;
   /** Documents of each collection before the migration begins. */
   readonly loaded: number;
   readonly readers: number;
@@ -48,6 +51,7 @@ export interface Incident {
 export interface History {
   readonly stage: Stage;
   readonly actions: readonly Action[];
+  readonly moves: readonly Move[];
   readonly incidents: readonly Incident[];
   /** Incidents after the commit was requested. */
   readonly incidentsAtCommit: readonly Incident[];
@@ -77,7 +81,7 @@ const weather: fc.Arbitrary<Weather> = fc.oneof(
 
 const names = sourceCollections.map(({ name }) => name);
 
-const stage = (ddlChanges: fc.Arbitrary<boolean>): fc.Arbitrary<Stage> =>
+const stage = (ddlChanges: fc.Arbitrary<boolean>, moves: boolean): fc.Arbitrary<Stage> =>
   fc
     .record({
       sourceShards: fc.integer({ min: 1, max: 4 }),
@@ -101,6 +105,13 @@ const stage = (ddlChanges: fc.Arbitrary<boolean>): fc.Arbitrary<Stage> =>
       messagesLost: chance(0.5),
       seed: fc.nat(),
     })
+    .map(({ equal, newer, ...drawn }) => ({
+      ...drawn,
+      ...(moves ? { sourceShards: Math.max(2, drawn.sourceShards), access: 'router' as const } : {}),
+      moves,
+      equal,
+      newer,
+    }))
     .map(({ equal, newer, ...rest }) => ({
       ...rest,
       destinationShards: equal ? rest.sourceShards : rest.destinationShards,
@@ -182,26 +193,42 @@ function incidents(within_ms: number, lasts_ms: number, countMax: number): fc.Ar
   );
 }
 
-/**
- * Random histories; small values come first when one is shrunk.
- * @param definitions whether definitions change; null: in some
- */
-export function histories(ddlChanges: boolean | null): fc.Arbitrary<History> {
-  return stage(ddlChanges === null ? fc.boolean() : fc.constant(ddlChanges)).chain((chosen) =>
+function moving({ writing_ms, collections }: Stage): fc.Arbitrary<Move[]> {
+  return fc.array(
+    fc.record({
+      kind: fc.constantFrom<Move['kind']>('moveChunk', 'moveChunk', 'moveChunk', 'split', 'movePrimary'),
+      at_ms: fc.integer({ min: -2_000, max: writing_ms + commit_ms }),
+      collection: fc.constantFrom(...collections),
+      n: fc.nat(1_000),
+    }),
+    { minLength: 0, maxLength: 40, size: 'max' },
+  );
+}
+
+/** What happens in histories. Another choice makes other histories of the same seed. */
+export interface HistoryKind {
+  /** Whether definitions change; null: in some. */
+  readonly ddlChanges: boolean | null;
+  /** Whether chunks and databases of the source move. */
+  readonly moves: boolean;
+}
+
+/** Random histories; small values come first when one is shrunk. */
+export function histories({ ddlChanges, moves }: HistoryKind): fc.Arbitrary<History> {
+  return stage(ddlChanges === null ? fc.boolean() : fc.constant(ddlChanges), moves).chain((chosen) =>
     fc.record({
       stage: fc.constant(chosen),
       actions: fc.array(action(chosen), { minLength: 0, maxLength: 300, size: 'max' }),
       incidents: incidents(chosen.writing_ms, 15_000, 8),
       incidentsAtCommit: incidents(commit_ms, 5_000, 3),
+      moves: moves ? moving(chosen) : fc.constant([]),
     }),
   );
 }
 
 /** Names one history. */
-export interface HistoryChoice {
+export interface HistoryChoice extends HistoryKind {
   readonly seed: number;
-  /** Whether definitions change: as `histories` has it. */
-  readonly ddlChanges: boolean | null;
   /** Where in the tree of smaller histories of the seed it is, as shrinking prints it; null: the seed's own history. */
   readonly path: string | null;
 }
@@ -214,7 +241,7 @@ export function parametersOf({ seed, path }: HistoryChoice): { seed: number; pat
 /** The history that is meant. */
 export function historyOf(choice: HistoryChoice): History {
   // A property takes its values as a tuple: only so its paths lead to the same ones.
-  const [sample] = fc.sample(fc.tuple(histories(choice.ddlChanges)), { ...parametersOf(choice), numRuns: 1 });
+  const [sample] = fc.sample(fc.tuple(histories(choice)), { ...parametersOf(choice), numRuns: 1 });
   if (sample === undefined)
     throw new RangeError(`There is no history at the path ${choice.path ?? ''} of the seed ${choice.seed}.`);
   return sample[0];

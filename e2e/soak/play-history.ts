@@ -5,10 +5,6 @@ import type { SoakLog } from './soak-instance.js';
 
 /** How histories are played. */
 export interface PlayOptions {
-  /**
-   * Whether definitions change in the histories; null: in some. Another choice makes other histories of the same seed.
-   */
-  readonly ddlChanges: boolean | null;
   /** Prints the log of the instances. */
   readonly verbose: boolean;
   /** Looks for a smaller history that fails, too. */
@@ -69,7 +65,7 @@ class LastErrors implements SoakLog {
 async function shrink(choice: HistoryChoice): Promise<void> {
   const until_ms = performance.now() + shrinking_ms;
   let tried = 0;
-  const property = fc.asyncProperty(histories(choice.ddlChanges), async (history) => {
+  const property = fc.asyncProperty(histories(choice), async (history) => {
     if (performance.now() > until_ms) return;
     tried += 1;
     await runHistory(history, new LastErrors());
@@ -89,6 +85,7 @@ async function shrink(choice: HistoryChoice): Promise<void> {
       (errorInstance instanceof Error ? errorInstance.message : String(errorInstance)),
   );
   console.log(JSON.stringify(history, null, 1));
-  const ddlChanges = choice.ddlChanges === null ? '' : ` --definitions ${choice.ddlChanges ? 'yes' : 'no'}`;
-  console.log(`played again by: npm run soak -- --seed ${choice.seed}${ddlChanges} --path ${counterexamplePath}`);
+  const ddlChanges = choice.ddlChanges === null ? '' : ` --ddlChanges ${choice.ddlChanges ? 'yes' : 'no'}`;
+  const kind = `${ddlChanges}${choice.moves ? ' --moves' : ''}`;
+  console.log(`played again by: npm run soak -- --seed ${choice.seed}${kind} --path ${counterexamplePath}`);
 }

@@ -5,6 +5,7 @@ import { Adversary } from './adversary.js';
 import { differences } from './compare.js';
 import type { History } from './history.js';
 import { Members } from './members.js';
+import { move } from './moves.js';
 import { prepareSource } from './prepare-source.js';
 import { routerLink } from './soak-cluster.js';
 import { SoakFleet } from './soak-fleet.js';
@@ -77,6 +78,8 @@ async function play(history: History, clusters: Clusters, time: VirtualTime, log
     (place) => new UserSession(routerLink(clusters.source), time, place),
   );
   writing.catch(() => undefined);
+  const moving = move(history, time, started_ms, new UserSession(routerLink(clusters.source), time, 103));
+  moving.catch(() => undefined);
   await time.sleep(started_ms - time.elapsed_ms);
   members.begin();
   await within(time, members, 'the migration to start', members.start());
@@ -90,6 +93,7 @@ async function play(history: History, clusters: Clusters, time: VirtualTime, log
   await suffering;
   await members.recover();
   await within(time, members, 'COMMITTED', members.untilCommitted());
+  await within(time, members, 'the moves to end', moving);
   const found = await differences(source, destination);
   if (found.length > 0) throw new Error(`the clusters differ:\n${found.join('\n')}`);
 }

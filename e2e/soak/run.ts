@@ -11,6 +11,7 @@ const { values } = parseArgs({
     verbose: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
     ddlChanges: { type: 'string', default: 'some' },
+    moves: { type: 'boolean', default: false },
     real: { type: 'boolean', default: false },
   },
 });
@@ -25,6 +26,7 @@ process.exitCode = await play({
   seed: values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed),
   path: values.path ?? null,
   ddlChanges: { yes: true, no: false }[values.ddlChanges] ?? null,
+  moves: values.moves,
   verbose: values.verbose,
   keepsGoing: values['keep-going'],
 });

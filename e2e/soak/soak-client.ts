@@ -8,6 +8,7 @@ import type {
   WriteOutcome,
   WriteTicket,
 } from '@convoy/instance/cluster/node-client';
+import { isOrderedReading, openOrdered } from '@convoy/instance/cluster/driver/ordered-reading';
 import { writeCommand, writeOutcome } from '@convoy/instance/cluster/driver/write-command';
 import { Binary, BSON, type Document, Long, MongoNetworkError, MongoServerError, type Timestamp } from 'mongodb';
 import type { Adversary, CallKind } from './adversary.js';
@@ -40,7 +41,12 @@ export class SoakNodeClient implements NodeClient {
     return answer(BSON.deserialize(bytes, { bsonRegExp: true }));
   }
 
-  async openCursor(database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+  openCursor(database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+    const open = (each: Document, how: CallOptions): Promise<RawCursor> => this.#open(database, each, how);
+    return this.isRouter && isOrderedReading(command) ? openOrdered(open, command, options) : open(command, options);
+  }
+
+  async #open(database: string, command: Document, options: CallOptions): Promise<RawCursor> {
     const lsid = { id: new Binary(Buffer.from(randomUUID().replaceAll('-', ''), 'hex'), Binary.SUBTYPE_UUID) };
     const atTime = (command['readConcern'] as Document | undefined)?.['level'] === 'snapshot' ? 'AtTime' : '';
     const read = async (body: Document, how: CallOptions): Promise<CursorReply> =>

@@ -15,7 +15,7 @@ import { connectInProcess } from './soak-cluster.js';
 import type { Seat, SoakFleet } from './soak-fleet.js';
 import type { VirtualTime } from './virtual-time.js';
 
-const startRequest = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
+const startBody = { source: 'cluster0', destination: 'cluster1' };
 
 /** The clusters between which a history's migration goes. */
 export interface Clusters {
@@ -50,7 +50,7 @@ export class SoakInstance {
   private constructor(
     readonly id: string,
     readonly incarnation: number,
-    world: SoakWorld,
+    private readonly world: SoakWorld,
   ) {
     const { stage, time, clusters, random } = world;
     this.adversary = new Adversary(new Random(random.below(2 ** 31)));
@@ -103,7 +103,7 @@ export class SoakInstance {
 
   async start(): Promise<void> {
     await this.#opened;
-    await this.#instance.start(startRequest);
+    await this.#instance.start(parseStartRequest({ ...startBody, keepBalancer: this.world.stage.moves }));
   }
 
   async commit(): Promise<void> {

@@ -14,7 +14,7 @@ export async function write(
   started_ms: number,
   userOf: (place: number) => User,
 ): Promise<void> {
-  const distinctIds = stage.sourceShards !== stage.destinationShards;
+  const distinctIds = stage.moves || stage.sourceShards !== stage.destinationShards;
   const inOrder = [...actions].sort((one, other) => one.at_ms - other.at_ms);
   const sessions = Array.from({ length: sessionsMax }, async (_, place) => {
     const actor = new Actor(userOf(place), place, distinctIds, (duration_ms) => clock.sleep(duration_ms));

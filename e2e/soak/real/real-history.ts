@@ -11,11 +11,12 @@ const incidentMax_ms = 3_000;
 
 /** The history of a seed, as small as real time asks for. What one of them does to the network is left out. */
 export function realHistoryOf(choice: HistoryChoice): History {
-  const { stage, actions, incidents, incidentsAtCommit } = historyOf(choice);
+  const { stage, actions, moves, incidents, incidentsAtCommit } = historyOf(choice);
   const scale = Math.min(1, writing_ms / stage.writing_ms);
   return {
     stage: { ...stage, sourceShards: realShards, destinationShards: realShards, writing_ms: stage.writing_ms * scale },
     actions: actions.map((action) => shortened(action, scale)),
+    moves: moves.map((one) => ({ ...one, at_ms: one.at_ms > 0 ? one.at_ms * scale : one.at_ms })),
     incidents: incidents
       .slice(0, incidentsMax)
       .map((incident) => ({ ...brief(incident), at_ms: incident.at_ms * scale })),

@@ -23,6 +23,7 @@ export class RealMembers implements AsyncDisposable {
   readonly #struck = new Set<InstanceProcess>();
 
   private constructor(
+    private readonly stage: Stage,
     private readonly clusters: RealClusters,
     private readonly instances: readonly InstanceProcess[],
     /** Takes the commands. */
@@ -48,15 +49,17 @@ export class RealMembers implements AsyncDisposable {
     const options = { source: clusters.source, destination: clusters.destination, folder, settings };
     if (lone) {
       const instance = closers.use(await startLoneInstance(options));
-      return new RealMembers(clusters, [instance], instance.client, null, closers);
+      return new RealMembers(stage, clusters, [instance], instance.client, null, closers);
     }
     const fleet = closers.use(await startFleet(options));
-    return new RealMembers(clusters, fleet.instances, fleet.coordinator.client, fleet, closers);
+    return new RealMembers(stage, clusters, fleet.instances, fleet.coordinator.client, fleet, closers);
   }
 
   /** Starts the migration. */
   async begin(): Promise<void> {
-    await this.#untilTaken(() => this.client.start({ source: 'cluster0', destination: 'cluster1' }));
+    await this.#untilTaken(() =>
+      this.client.start({ source: 'cluster0', destination: 'cluster1', keepBalancer: this.stage.moves }),
+    );
   }
 
   /** Lets things happen at their times from now on; resolves when all are over. */

@@ -49,12 +49,12 @@ class RealSoak {
 
   /** @returns whether it has passed, and the clusters can be used again */
   async #playNext(clusters: RealClusters): Promise<boolean> {
-    const { seed: first, ddlChanges, path } = this.options;
+    const { seed: first, ddlChanges, moves, path } = this.options;
     const seed = first + this.#given;
     this.#given += 1;
     const started_ms = performance.now();
     try {
-      await runRealHistory(realHistoryOf({ seed, ddlChanges, path }), clusters);
+      await runRealHistory(realHistoryOf({ seed, ddlChanges, moves, path }), clusters);
       await clusters.clear();
       this.passed += 1;
     } catch (error) {

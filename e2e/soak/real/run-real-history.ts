@@ -3,6 +3,7 @@ import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import type { Clock } from '../clock.js';
 import { differences } from '../compare.js';
 import type { History } from '../history.js';
+import { move } from '../moves.js';
 import { prepareSource } from '../prepare-source.js';
 import { write } from '../write.js';
 import { keepOplogs } from './keep-oplogs.js';
@@ -53,6 +54,9 @@ async function play(history: History, clusters: RealClusters, folder: ScratchFol
   const clock = new RealClock();
   const writing = write(history, clock, before_ms, () => new RealUser(source));
   writing.catch(() => undefined);
+  await using operator = new RealUser(source);
+  const moving = move(history, clock, before_ms, operator);
+  moving.catch(() => undefined);
   await delay(before_ms);
   await members.begin();
   await members.suffer(history.incidents);
@@ -61,6 +65,7 @@ async function play(history: History, clusters: RealClusters, folder: ScratchFol
   await members.commit();
   await members.suffer(history.incidentsAtCommit);
   await members.untilCommitted();
+  await moving;
   await using onDestination = new RealUser(destination);
   const found = await differences(user, onDestination);
   if (found.length > 0)

@@ -14,6 +14,7 @@ import { ownerHazards } from './owners.js';
 import { retryHazards } from './retries.js';
 import { shardingHazards } from './sharding.js';
 import { streamHazards } from './stream.js';
+import { topologyHazards } from './topology.js';
 import { updateHazards } from './updates.js';
 
 /** All hazards in the order of their numbers. */
@@ -33,5 +34,6 @@ export const hazards: readonly Hazard[] = [
   ...retryHazards,
   ...shardingHazards,
   ...streamHazards,
+  ...topologyHazards,
   ...updateHazards,
 ].sort((a, b) => a.number - b.number);

@@ -222,8 +222,8 @@ export const copyHazards: readonly Hazard[] = [
         takesOut: 'the check whether chunks were ever moved',
         file: instance('lifecycle/task/task-collections.ts'),
         symbol: 'ofRouterTask',
-        find: 'entry.sharding?.everMoved === true',
-        replace: 'entry.sharding?.everMoved === undefined',
+        find: '(entry.sharding.everMoved || keepsBalancer)',
+        replace: '(entry.sharding.everMoved === undefined || keepsBalancer)',
         tests: [
           instanceTest(
             'lifecycle/task/task-collections.test.ts',

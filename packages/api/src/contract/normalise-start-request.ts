@@ -21,6 +21,7 @@ export function normaliseStartRequest(request: StartRequest): StartRequest {
     includeNamespaces: normaliseFilter(request.includeNamespaces),
     excludeNamespaces: normaliseFilter(request.excludeNamespaces),
     reversible: request.reversible,
+    ...(request.keepBalancer === true ? { keepBalancer: true } : {}),
     ...(request.sharding === undefined ? {} : { sharding: normaliseSharding(request.sharding) }),
     ...(request.documentFilter === undefined ? {} : { documentFilter: normaliseFilters(request.documentFilter) }),
     verification: { enabled: request.verification.enabled },

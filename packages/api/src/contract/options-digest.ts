@@ -15,6 +15,7 @@ const optionNames = [
   'includeNamespaces',
   'excludeNamespaces',
   'reversible',
+  'keepBalancer',
   'sharding',
   'documentFilter',
   'verification',

@@ -31,6 +31,10 @@ export const startRequestSchema = z.strictObject({
   includeNamespaces: namespaceFilterSchema.meta({ description: 'Migrates only these namespaces.' }),
   excludeNamespaces: namespaceFilterSchema.meta({ description: 'Namespaces to leave out of the included ones.' }),
   reversible: z.boolean().default(false),
+  keepBalancer: z
+    .boolean()
+    .optional()
+    .meta({ description: "Leaves the source's balancer on; needs a source that is read through its routers." }),
   sharding: shardingSchema
     .optional()
     .meta({ description: 'Required from a replica set to a sharded cluster, otherwise rejected.' }),

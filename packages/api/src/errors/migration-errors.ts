@@ -22,12 +22,14 @@ export const migrationErrors = {
   topologyChanged: {
     httpStatus: 409,
     retry: 'never',
-    sentence: 'Shards were added or removed during the migration, which Convoy cannot follow. Start again.',
+    sentence: 'Shards joined or left a cluster during the migration, and Convoy cannot follow that. Start again.',
   },
   chunkMigrationSeen: {
     httpStatus: 409,
     retry: 'never',
-    sentence: 'Chunks moved between source shards during the migration. Stop every balancer and start again.',
+    sentence:
+      'Chunks moved between source shards during the migration. Stop every balancer, or set keepBalancer, ' +
+      'and start again.',
   },
   primaryShardChanged: {
     httpStatus: 409,

@@ -34,6 +34,13 @@ export const optionErrors = {
     retry: 'afterChange',
     sentence: 'A query of documentFilter cannot decide by a document alone. Use comparisons of fields only.',
   },
+  keepBalancerNeedsRouter: {
+    httpStatus: 422,
+    retry: 'afterChange',
+    sentence:
+      'keepBalancer needs a sharded source that Convoy reads through its routers. ' +
+      'Set sourceAccess to router, or leave out keepBalancer.',
+  },
   documentFilterWithReversible: {
     httpStatus: 422,
     retry: 'afterChange',

@@ -12,6 +12,7 @@ export interface StartOptions {
   buildIndexes?: StartRequestBody['buildIndexes'];
   enableUserWriteBlocking?: StartRequestBody['enableUserWriteBlocking'];
   reversible?: boolean;
+  keepBalancer?: boolean;
   verification: boolean;
   include?: StartRequestBody['includeNamespaces'];
   exclude?: StartRequestBody['excludeNamespaces'];
@@ -39,6 +40,7 @@ export function addStartOptions(command: Command): Command {
         .preset('sourceAndDestination'),
     )
     .option('--reversible', 'allow a reverse after the commit')
+    .option('--keep-balancer', "leave the source's balancer on, which needs sourceAccess router")
     .option('--no-verification', 'do not run the embedded verifier')
     .option('--document-filter <json>', 'queries that choose the documents, as a JSON array or @file', parseJson)
     .option('--sharding <json>', 'sharding document, as JSON or @file', parseJson);
@@ -47,7 +49,7 @@ export function addStartOptions(command: Command): Command {
 /** The request with only the given fields, so that the service's defaults apply to the others. */
 export function startBody(options: StartOptions): StartRequestBody {
   const { source, destination, buildIndexes, enableUserWriteBlocking, reversible } = options;
-  const { include, exclude, documentFilter, sharding } = options;
+  const { keepBalancer, include, exclude, documentFilter, sharding } = options;
   return {
     ...defaultClusters,
     ...options.optionsFile,
@@ -56,6 +58,7 @@ export function startBody(options: StartOptions): StartRequestBody {
     ...(buildIndexes && { buildIndexes }),
     ...(enableUserWriteBlocking && { enableUserWriteBlocking }),
     ...(reversible && { reversible }),
+    ...(keepBalancer && { keepBalancer }),
     ...(include && { includeNamespaces: include }),
     ...(exclude && { excludeNamespaces: exclude }),
     ...(documentFilter && { documentFilter }),

@@ -290,6 +290,6 @@ function shardFailure(error: unknown): string {
 
 function clientOf(shards: ReadonlyMap<string, NodeClient>, id: string, name: string): NodeClient {
   const client = shards.get(id);
-  if (client === undefined) throw new Error(`${name} has no direct access to shard ${id}`);
+  if (client === undefined) throw new ConvoyError('topologyChanged', `${name} no longer has the shard ${id}.`);
   return client;
 }

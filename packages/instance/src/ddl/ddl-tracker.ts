@@ -1,4 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Sharding } from '../catalog/namespace.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { FoundDdlChange } from '../store/ddl-journal.js';
@@ -15,6 +16,8 @@ export interface TrackerDependencies {
    * executed it.
    */
   showsEachCopy: boolean;
+  /** Chunks may move, so nobody knows how many shards have copies of a sharded collection. */
+  keepsBalancer: boolean;
   /** A replica set is being sharded: a collection renamed into another database would lose its requested shard key. */
   shardsReplicaSet: boolean;
   monotonic_ms: () => number;
@@ -148,8 +151,8 @@ export class DdlTracker {
     signal: AbortSignal,
   ): Promise<Incomplete> {
     const { deps } = this;
-    const chunks = deps.ledger.entries.get(event.uuid)?.sharding?.chunks ?? [];
-    const copies = Math.max(1, new Set(chunks.map((chunk) => chunk.shard)).size);
+    const sharding = deps.ledger.entries.get(event.uuid)?.sharding ?? null;
+    const copies = sharding === null ? 1 : this.#copiesOf(sharding);
     const stands = copies > 1 && !deps.showsEachCopy;
     const one = {
       event,
@@ -163,6 +166,10 @@ export class DdlTracker {
     };
     this.#incomplete.set(event.uuid, one);
     return one;
+  }
+
+  #copiesOf({ chunks }: Sharding): number {
+    return this.deps.keepsBalancer ? Infinity : Math.max(1, new Set(chunks.map(({ shard }) => shard)).size);
   }
 
   async #complete({ event, last }: Incomplete, signal: AbortSignal): Promise<void> {

@@ -17,6 +17,8 @@ export interface JudgeInput {
   time: bigint;
   /** Everything known before the read was applied, and nothing new has arrived since. */
   isSettled: boolean;
+  /** Whether chunks and databases may move between the source's shards. */
+  keepsBalancer: boolean;
   ledger: DdlLedger;
   pairs: Pick<UuidPairs, 'destinationOf'>;
 }
@@ -28,9 +30,9 @@ type Judge = (followed: FollowedCollections) => FoundDdlChange | null;
  * counterpart on the destination is not the recorded one. Drops and renames come from the stream.
  * @throws ConvoyError as `refuseCatalogChanges` for what cannot be replicated
  */
-export function judgeCatalog({ now, found, time, isSettled, ledger, pairs }: JudgeInput): Judge[] {
+export function judgeCatalog({ now, found, time, isSettled, keepsBalancer, ledger, pairs }: JudgeInput): Judge[] {
   const changes = catalogChanges([...ledger.entries.values()], now).filter(({ entry }) => entry.type === 'collection');
-  refuseCatalogChanges(changes.filter((change) => isRefused(change, ledger)));
+  refuseCatalogChanges(changes.filter((change) => isRefused(change, ledger, keepsBalancer)));
   const at = timestampOf(time);
   const created = changes
     .filter(({ kind, entry }) => kind === 'created' && !ledger.isChanging(entry.uuid))
@@ -69,10 +71,12 @@ function lost(now: Catalog, found: Catalog, ledger: DdlLedger, pairs: Pick<UuidP
 
 /**
  * A collection that was sharded is recreated and copied. One with another shard key, or whose documents moved, cannot
- * be replicated. One that is no longer sharded is being dropped: servers remove its shard key first. From 8.0 on,
+ * be replicated, unless routers find them: `movePrimary` gives unsharded collections new UUIDs. One that is no longer
+ * sharded is being dropped: servers remove its shard key first. From 8.0 on,
  * unsharding in place is reported as a new shard key.
  */
-function isRefused(change: CatalogChange, ledger: DdlLedger): boolean {
-  if (change.kind === 'chunksMoved' || change.kind === 'primaryShard') return !ledger.isChanging(change.entry.uuid);
+function isRefused(change: CatalogChange, ledger: DdlLedger, keepsBalancer: boolean): boolean {
+  if (change.kind === 'chunksMoved' || change.kind === 'primaryShard')
+    return !(keepsBalancer && change.entry.sharding !== null) && !ledger.isChanging(change.entry.uuid);
   return change.kind === 'shardKey' && change.before.sharding !== null && change.entry.sharding !== null;
 }

@@ -21,6 +21,7 @@ import {
   openRecordedSource,
   openSource,
   requireClusterName,
+  withRecordedShards,
 } from './migration/clusters.js';
 import { ConfiguredClusters } from './migration/configured-clusters.js';
 import { acceptanceOf, type GivenCommand, isTaken } from './commands/fleet-command.js';
@@ -333,7 +334,7 @@ export class SyncInstance implements ContractService {
     const run = new MigrationRun({
       runtime: this.runtime,
       fleet: this.fleet,
-      source,
+      source: withRecordedShards(source, record),
       destination,
       home,
       ownIds,

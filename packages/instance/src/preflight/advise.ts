@@ -53,14 +53,15 @@ export function adviseMatched(catalog: Catalog, request: StartRequest): Advice {
   };
 }
 
-/** The start stops balancers itself; a running one matters because the start waits for its round to end. */
+/** The start stops the balancers that it does not keep; one that runs matters because the start waits for its round. */
 export async function adviseBalancers(
   source: ClusterClient,
   destination: ClusterClient,
+  { keepBalancer }: StartRequest,
   signal: AbortSignal,
 ): Promise<Advice> {
   const states = await Promise.all(
-    [source, destination].map(async (cluster) => ({
+    (keepBalancer === true ? [destination] : [source, destination]).map(async (cluster) => ({
       name: cluster.name,
       state: await readBalancer(cluster, { signal }),
     })),

@@ -12,6 +12,8 @@ import { writeBlockVersion } from '../cluster/write-block.js';
 export function checkOptions(source: ClusterClient, destination: ClusterClient, request: StartRequest): void {
   checkShardingOption(source, destination, request);
   checkReversible(source, destination, request);
+  if (request.keepBalancer === true && (source.kind !== 'sharded' || source.access !== 'router'))
+    throw new ConvoyError('keepBalancerNeedsRouter');
   const blocked = blockedClusters(request.enableUserWriteBlocking);
   if (blocked.source && binaryVersion(source)[0] < writeBlockVersion)
     throw new ConvoyError('writeBlockingNeedsSource60');

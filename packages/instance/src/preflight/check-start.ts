@@ -125,7 +125,7 @@ async function examine(input: StartCheck, examination: Examination): Promise<Cat
   await examination.require('privileges', () => checkUsers(source, destination, users, signal), describeUsers);
   const catalog = filter === undefined ? undefined : await examineCatalog(input, filter, examination);
   if (filter === undefined) for (const check of CATALOG_CHECKS) examination.skip(check);
-  await examination.advise('balancers', () => adviseBalancers(source, destination, signal));
+  await examination.advise('balancers', () => adviseBalancers(source, destination, request, signal));
   await examination.advise('oplogWindow', () => checkOplogWindow(source, signal));
   return catalog;
 }

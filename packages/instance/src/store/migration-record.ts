@@ -54,6 +54,10 @@ export interface MigrationRecord {
   access: 'direct' | 'router';
   /** One sync task for each source shard; exactly one instance owns a task. */
   taskIds: string[];
+  /** The destination's shards when the migration began; absent in records of earlier releases. */
+  destinationShards?: string[];
+  /** Shards that joined the source since: it may lose none of them either. Absent while there are none. */
+  joinedShards?: string[];
   phase: MigrationPhase;
   failure: { error: ErrorName; errorDescription: string } | null;
   leaderEpoch: number;
@@ -105,7 +109,15 @@ const recordId = 'migration';
 
 export type NewMigration = Pick<
   MigrationRecord,
-  'release' | 'options' | 'source' | 'destination' | 'access' | 'taskIds' | 'warnings' | 'reversal'
+  | 'release'
+  | 'options'
+  | 'source'
+  | 'destination'
+  | 'access'
+  | 'taskIds'
+  | 'destinationShards'
+  | 'warnings'
+  | 'reversal'
 >;
 
 /** Reads and writes the migration record. Leader writes require the present leader's epoch. */

@@ -20,6 +20,16 @@ export function sourceShardOf(
   return reversal?.sourceShards[taskIds.indexOf(taskId)] ?? taskId;
 }
 
+/** Whether chunks and databases may move between the shards of the present source. */
+export function keepsBalancer(record: Pick<MigrationRecord, 'reversal' | 'options'>): boolean {
+  return record.options.keepBalancer === true && turnsOf(record) === 0;
+}
+
+/** The shards of the present source when the migration began, in the order of its tasks. */
+export function sourceShardsOf(record: Pick<MigrationRecord, 'reversal' | 'taskIds'>): string[] {
+  return record.taskIds.map((id) => sourceShardOf(record, id));
+}
+
 /**
  * The changes of a record when its clusters swap roles: the committed collections are synced back, from the opening on.
  */
@@ -29,6 +39,7 @@ export function swapped(record: MigrationRecord, reversal: Reversal, catalogEpoc
     source: destination,
     destination: source,
     access: reversal.accessBack,
+    destinationShards: reversal.sourceShards,
     phase: 'reversing',
     catalogEpoch,
     startTime: reversal.openedAt,

@@ -1,3 +1,4 @@
+import { DefinitionLocks } from './definition-locks.js';
 import type { NodeRelease } from './node-release.js';
 import { releaseSeries, ServerVersion } from './server-version.js';
 import { UserWriteBlock } from './user-write-block.js';
@@ -8,6 +9,7 @@ type Keeper = (featureCompatibilityVersion: string) => Promise<void>;
 /** What all nodes of one deployment, a cluster or a replica set, share and a client can change. */
 export class Deployment {
   readonly writeBlock: UserWriteBlock;
+  readonly definitionLocks = new DefinitionLocks();
   /** The release of each node. */
   readonly releases: NodeRelease[] = [];
   /** Lifetime of pre-images, besides the limit of the oplog. Undefined for no other limit. */

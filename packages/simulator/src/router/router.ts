@@ -165,6 +165,15 @@ const shardedDefinitions: ReadonlySet<string> = new Set([
   'unshardCollection',
 ]);
 
+/** Those that wait for each other: `movePrimary` takes along what it finds, and chunks are where collections are. */
+const lockedDefinitions: ReadonlySet<string> = new Set([
+  'drop',
+  'dropDatabase',
+  'movePrimary',
+  'renameCollection',
+  'shardCollection',
+]);
+
 /** The database of a DDL change: that of the command's namespace, or the one it was sent to. */
 function definedDatabase(request: CommandRequest): string {
   const named = request.body.get(request.name);
@@ -259,10 +268,15 @@ export class Router implements ServedNode {
       if (command === undefined) throw new CommandError(59, 'CommandNotFound', `no such cmd: ${request.name}`);
       if (needsConfigServer.has(request.name)) await this.context.configShard.node.ready(request.signal);
       const isStatement = request.body.get('autocommit') === false && !endsTransaction.has(request.name);
-      const alone = async (): Promise<Doc> => command(this.context, request);
+      const alone = (): Promise<Doc> => this.#inTurn(request, async () => command(this.context, request));
       const run = isStatement ? () => runStatement(this.context, request, alone) : alone;
       return request.body.has('collectionUUID') ? withActualCollection(this.context, run) : run();
     });
+  }
+
+  #inTurn(request: CommandRequest, change: () => Promise<Doc>): Promise<Doc> {
+    if (!lockedDefinitions.has(request.name)) return change();
+    return this.context.deployment.definitionLocks.run(definedDatabase(request), change);
   }
 
   addReplyFields(reply: Doc, _request: CommandRequest, outcome: CommandOutcome): void {

@@ -28,7 +28,7 @@ export interface PlacementReader {
   placementOf(listed: ListedNamespace, signal: AbortSignal): Promise<Placement | null>;
 }
 
-/** Readings until placements are taken as they are: a primary moves more slowly than a catalog is read. */
+/** Readings until placements are taken as they are: primaries and chunks change more slowly than a catalog is read. */
 const readingsMax = 3;
 
 /**
@@ -124,6 +124,22 @@ async function readStartedMoves(router: NodeClient, signal: AbortSignal): Promis
   return new Set(started.map((entry) => entry.ns as string));
 }
 
+/**
+ * Whether the config servers still have a sharded collection under a name: a rename changes that after all shards have
+ * executed it (recorded on 5.0.7; `RenameCollectionCoordinator` of 6.0 to 8.0).
+ * @param uuid 32 hexadecimal digits
+ */
+export async function isShardedAs(
+  { kind, router }: Pick<ClusterClient, 'kind' | 'router'>,
+  namespace: string,
+  uuid: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (kind === 'replicaSet') return false;
+  const [row] = await readConfig(router, { find: 'collections', filter: { _id: namespace } }, signal);
+  return row !== undefined && row.dropped !== true && row.uuid !== undefined && uuidHex(row.uuid) === uuid;
+}
+
 /** Documents of a collection of the config database, read at majority and decoded by `decodeConfigDocument`. */
 export function readConfig(router: NodeClient, find: Document, signal: AbortSignal): Promise<Document[]> {
   return readCursor(router, 'config', { ...find, readConcern: MAJORITY }, decodeConfigDocument, signal);
@@ -140,12 +156,24 @@ async function readChunks(
 ): Promise<Pick<Sharding, 'chunks' | 'everMoved'>> {
   const find = (filter: Document): Promise<Document[]> =>
     readConfig(router, { find: 'chunks', filter, sort: { min: 1 } }, signal);
-  let rows = row.uuid === undefined ? [] : await find({ uuid: row.uuid as unknown });
-  if (rows.length === 0) rows = await find({ ns: row._id as string });
+  const read = async (): Promise<Document[]> => {
+    const rows = row.uuid === undefined ? [] : await find({ uuid: row.uuid as unknown });
+    return rows.length > 0 ? rows : find({ ns: row._id as string });
+  };
+  let rows = await read();
+  // A split or merge in the middle of a read leaves a gap or an overlap.
+  for (let readings = 1; readings < readingsMax && !areAdjacent(rows); readings += 1) rows = await read();
   return {
     chunks: rows.map(chunkOf),
     everMoved: rows.some(({ lastmod }) => !(lastmod instanceof BSON.Timestamp) || lastmod.t > 1),
   };
+}
+
+/** Whether every chunk begins where the one before it ends. */
+function areAdjacent(rows: readonly Document[]): boolean {
+  return rows.every(
+    ({ min }, index) => index === 0 || Buffer.compare(rows[index - 1]?.max as Uint8Array, min as Uint8Array) === 0,
+  );
 }
 
 function chunkOf({ min, max, shard, lastmod, history }: Document): Chunk {

@@ -58,6 +58,7 @@ export async function recordMigration(requested: RequestedMigration): Promise<Mi
       destination: { name: destination.name, clusterId: destination.clusterId },
       access: source.access,
       taskIds: [...source.shardIds],
+      destinationShards: [...destination.shardIds],
       warnings: check.warnings,
       reversal: request.reversible
         ? await planReversal(runtime, { source, destination }, recorded, connect, signal)

@@ -2,6 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import { listCollections } from '../../catalog/read/list-namespaces.js';
 import type { Catalog } from '../../catalog/namespace.js';
+import { isShardedAs } from '../../catalog/read/read-sharding.js';
 import { readCatalog, readCollectionByUuid } from '../../catalog/read/read-catalog.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import { codeOf, failureName } from '../../cluster/failure.js';
@@ -13,6 +14,7 @@ import { reconcileShape } from '../../ddl/reconcile-shape.js';
 import { DdlWatcher } from '../../ddl/ddl-watcher.js';
 import { arrivedOf, takeUnknown } from '../../ddl/take-unknown.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
+import { keepsBalancer } from '../../store/reversal.js';
 import { runTogether } from '../../store/run-together.js';
 import { SerialQueue } from '../../store/serial-queue.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
@@ -22,6 +24,7 @@ import { indexScopeOf } from '../migration/index-scope.js';
 import { isStreamAwaited } from '../migration/commit-awaited.js';
 import { filterOf, type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
 import { allTasks } from '../migration/migration-watch.js';
+import { refuseOtherShards } from './refuse-other-shards.js';
 import { ShardWaker } from './shard-waker.js';
 import { planNewCollection, readFollowedCatalog, readSourceCollection } from './source-ddl.js';
 
@@ -74,10 +77,12 @@ export class DdlLeader {
         ledger: parts.ledger,
         filter: filterOf(deps.watch.view.record),
         showsEachCopy: source.version[0] < oneCopyRelease,
+        keepsBalancer: keepsBalancer(deps.watch.view.record),
         shardsReplicaSet: deps.watch.view.record.options.sharding !== undefined,
         monotonic_ms: () => runtime.clock.monotonic_ms(),
         hasLeft: async ({ database, name, uuid }, signal) =>
-          (await this.#collection(database, uuid, signal))?.name !== name,
+          (await this.#collection(database, uuid, signal))?.name !== name &&
+          !(await this.#isShardedAs(`${database}.${name}`, uuid, signal)),
         timeAboveAll: (signal) => sourceTimeAboveAll(deps, signal),
         isIdle: () => this.#idle.isIdle(),
         isAwaited: () => isStreamAwaited(deps.watch.view),
@@ -169,10 +174,19 @@ export class DdlLeader {
       () => readCatalog(destination, filterOf(record), signal),
       signal,
     );
+    await refuseOtherShards(this.deps, this.leaderEpoch, signal);
     await this.#exclusively(() => adoptCapped(this.#pairs, ledger.entries.values(), found, signal));
     const time = await sourceTimeAboveAll(this.deps, signal);
     const judged = (): ReturnType<typeof judgeCatalog> =>
-      judgeCatalog({ now, found, time, isSettled: wasSettled && before === ledger.known, ledger, pairs: this.#pairs });
+      judgeCatalog({
+        now,
+        found,
+        time,
+        isSettled: wasSettled && before === ledger.known,
+        keepsBalancer: keepsBalancer(record),
+        ledger,
+        pairs: this.#pairs,
+      });
     if (judged().length > 0) {
       // Reads the stream up to now first: a name that seems reused may belong to a renamed collection.
       await this.#ddlWatcher.moved.until(() => this.#ddlWatcher.ddlWatermark > time, signal);
@@ -278,6 +292,15 @@ export class DdlLeader {
     return runtime.retrying(
       'read a collection of the source',
       () => readCollectionByUuid(source, database, uuid, signal),
+      signal,
+    );
+  }
+
+  #isShardedAs(namespace: string, uuid: string, signal: AbortSignal): Promise<boolean> {
+    const { runtime, source } = this.deps;
+    return runtime.retrying(
+      'read a sharded collection of the source',
+      () => isShardedAs(source, namespace, uuid, signal),
       signal,
     );
   }

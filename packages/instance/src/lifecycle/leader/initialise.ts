@@ -12,6 +12,7 @@ import { refuseExpiring } from '../../preflight/check-verification.js';
 import { createFence } from '../../store/fence.js';
 import { storeEntries } from '../../store/task-storage.js';
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
+import { keepsBalancer } from '../../store/reversal.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
 import { makeCollections } from './make-collections.js';
 import { indexScopeOf } from '../migration/index-scope.js';
@@ -21,9 +22,9 @@ import { stepDone } from '../migration/steps.js';
 import { bringBlock } from '../migration/write-blocks.js';
 
 /**
- * The leader's first work. It blocks user writes on the destination where requested and stops both balancers. It takes
- * a start time above all running operations, stores the catalog read after that, and creates collections and indexes. A
- * later leader may repeat every step.
+ * The leader's first work. It blocks user writes on the destination where requested and stops both balancers, but for a
+ * source's that is kept. It takes a start time above all running operations, stores the catalog read after that, and
+ * creates collections and indexes. A later leader may repeat every step.
  */
 export async function initialise(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   const { runtime, destination, records } = deps;
@@ -99,10 +100,9 @@ export async function stopBalancers(
     await records.updateAsLeader(leaderEpoch, { balancers }, signal);
   }
   stepDone('balancersRecorded');
+  const stopped = keepsBalancer(watch.view.record) ? [destination] : [source, destination];
   await Promise.all(
-    [source, destination].map((cluster) =>
-      runtime.retrying('stop a balancer', () => stopBalancer(cluster, { signal }), signal),
-    ),
+    stopped.map((cluster) => runtime.retrying('stop a balancer', () => stopBalancer(cluster, { signal }), signal)),
   );
   const record = await records.read(signal);
   if (record === null || isOpeningDecided(record)) {

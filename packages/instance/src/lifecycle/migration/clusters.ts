@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { DeferredCluster } from '../../cluster/deferred-cluster.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
@@ -5,7 +6,7 @@ import { displayHost } from '../../cluster/driver/connection-string.js';
 import { openCluster } from '../../cluster/open-cluster.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
-import { homeOf, sourceShardOf } from '../../store/reversal.js';
+import { homeOf, sourceShardsOf } from '../../store/reversal.js';
 import type { Runtime } from './runtime.js';
 
 /** Names of the two configured clusters. */
@@ -90,6 +91,15 @@ export async function openRecordedSource(
   throw new ConvoyError('wrongCluster');
 }
 
+/**
+ * A migration's source with the shards that it had at the start: tasks divide its documents by their number, so a shard
+ * that has joined since must not change it.
+ */
+export function withRecordedShards(source: ClusterClient, record: MigrationRecord): ClusterClient {
+  const shardIds = sourceShardsOf(record);
+  return isDeepStrictEqual(source.shardIds, shardIds) ? source : { ...source, shardIds };
+}
+
 /** Whether a migration continues without its source: the opening is decided, and its state is on the destination. */
 export function mayLackSource(record: MigrationRecord): boolean {
   return (
@@ -129,7 +139,7 @@ export function deferredSource(
     clusterId,
     access,
     displayHost: host,
-    shardIds: record.taskIds.map((id) => sourceShardOf(record, id)),
+    shardIds: sourceShardsOf(record),
   };
   const once: Runtime = { ...runtime, retrying: (_what, operation) => operation() };
   return new DeferredCluster(known, (signal) => openRecordedSource(once, record, signal, connect));

@@ -5,7 +5,7 @@ import type { Catalog } from '../../catalog/namespace.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
 import { SessionFence } from '../../store/session-fence.js';
-import { sourceShardOf, turnsOf } from '../../store/reversal.js';
+import { keepsBalancer, sourceShardOf, turnsOf } from '../../store/reversal.js';
 import { runTogether } from '../../store/run-together.js';
 import type { DrainedRound, TaskRecord } from '../../store/task-record.js';
 import { DdlFollower, type DdlSource, type JournalPosition } from '../task/follow-ddl.js';
@@ -155,14 +155,14 @@ function syncPipeline(
       records: taskRecords,
       record,
       shardId,
-      collections: taskCollections(entries, shardId, source, destination, filter),
+      collections: taskCollections(entries, shardId, source, destination, filter, keepsBalancer(migration)),
       known,
       undone: journal.undone,
       startTime: timeOf(migration.startTime),
       beginsCopied: turnsOf(migration) > 0,
       bytesMax: Math.floor(runtime.config.memoryBytesMax / tasks),
       includes: (database, name) => filter.includes(database, name),
-      taskOf: (followed) => taskCollection(followed, shardId, source, destination, filter),
+      taskOf: (followed) => taskCollection(followed, shardId, source, destination, filter, keepsBalancer(migration)),
       onFailure: replaced.onFailure,
       wake: () => deps.fleet.wake(),
       patience: { isAwaited: () => isStreamAwaited(watch.view), isIdle: () => idle.isIdle() },

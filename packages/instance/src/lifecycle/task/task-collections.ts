@@ -35,8 +35,11 @@ export function taskCollections(
   source: ClusterClient,
   destination: ClusterClient,
   filter: DocumentChoice,
+  keepsBalancer = false,
 ): TaskCollection[] {
-  const shared = followed.flatMap((one) => taskCollection(one, taskId, source, destination, filter) ?? []);
+  const shared = followed.flatMap(
+    (one) => taskCollection(one, taskId, source, destination, filter, keepsBalancer) ?? [],
+  );
   return shared.sort((a, b) => b.sizeBytes - a.sizeBytes);
 }
 
@@ -45,6 +48,7 @@ export function taskCollections(
  * With direct access the task takes part if its shard holds documents of the collection: it has a chunk of it, or is
  * the primary shard of an unsharded one.
  * Through the router the task has a range of the `_id`s of every large collection, and a part of the small ones.
+ * @param keepsBalancer whether chunks may move at any time
  */
 export function taskCollection(
   followed: FollowedEntry,
@@ -52,10 +56,12 @@ export function taskCollection(
   source: ClusterClient,
   destination: ClusterClient,
   filter: DocumentChoice,
+  keepsBalancer = false,
 ): TaskCollection | null {
   if (followed.entry.type !== 'collection') return null;
   const described = describe(followed, source, destination, filter);
-  if (source.access !== 'direct') return ofRouterTask(followed, source.shardIds.indexOf(taskId), source, described);
+  if (source.access !== 'direct')
+    return ofRouterTask(followed, source.shardIds.indexOf(taskId), source, described, keepsBalancer);
   return holdsDocuments(followed.entry, taskId, source) ? ofShard(followed, taskId, described) : null;
 }
 
@@ -93,10 +99,12 @@ function ofRouterTask(
   task: number,
   source: ClusterClient,
   described: DescribedCollection,
+  keepsBalancer: boolean,
 ): TaskCollection | null {
   const range = rangeOfTask(entry, task, source.shardIds.length);
   if (range === null) return null;
-  const showsOrphans = source.version[0] < sparesOrphansRelease && entry.sharding?.everMoved === true;
+  const mayHaveOrphans = entry.sharding !== null && (entry.sharding.everMoved || keepsBalancer);
+  const showsOrphans = source.version[0] < sparesOrphansRelease && mayHaveOrphans;
   const readBy = source.version[0] < readsNameOfUuidRelease ? 'name' : 'nameOfUuid';
   const owns = (document: Uint8Array): boolean => isWithin(document, range);
   const parts = taskBoundsOf(entry).length + 1;

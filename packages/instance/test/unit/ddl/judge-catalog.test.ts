@@ -48,6 +48,7 @@ async function judged(ledger: DdlLedger, input: Partial<JudgeInput>): Promise<st
     found: [],
     time: 9n,
     isSettled: true,
+    keepsBalancer: false,
     ledger,
     pairs: { destinationOf: (source) => `d${source}` },
     ...input,
@@ -114,6 +115,18 @@ describe('what two catalogs show', () => {
   ])('%s end the migration by their name', async (_what, changed, error) => {
     const ledger = ledgerOf([entryOf('a', '0a', sharded('k'))]);
     await expect(judged(ledger, { now: [changed] })).rejects.toMatchObject({ error });
+  });
+
+  it('is nothing for a sharded collection whose chunks or primary moved, if the balancer was kept', async () => {
+    const ledger = ledgerOf([entryOf('a', '0a', sharded('k')), entryOf('b', '0b')]);
+    const moved = entryOf('a', '0a', { ...sharded('k', 's1'), primaryShard: 's1' });
+    expect(await judged(ledger, { now: [moved, entryOf('b', '0b')], keepsBalancer: true, isSettled: false })).toEqual(
+      [],
+    );
+    const unsharded = entryOf('b', '0b', { primaryShard: 's1' });
+    await expect(judged(ledger, { now: [moved, unsharded], keepsBalancer: true })).rejects.toMatchObject({
+      error: 'primaryShardChanged',
+    });
   });
 });
 

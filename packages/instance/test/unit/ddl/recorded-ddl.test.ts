@@ -68,6 +68,7 @@ async function journalOf(events: readonly DdlEvent[], atStart: CatalogEntry[]): 
     ledger,
     filter,
     showsEachCopy: true,
+    keepsBalancer: false,
     shardsReplicaSet: false,
     monotonic_ms: () => 0,
     hasLeft: () => Promise.reject(new Error('every copy is there')),

@@ -135,6 +135,7 @@ export class LeaderModel {
       ledger,
       filter,
       showsEachCopy: true,
+      keepsBalancer: false,
       shardsReplicaSet: false,
       monotonic_ms: () => this.input.scheduler.monotonic_ms(),
       hasLeft: async ({ uuid, name }, signal) => (await this.#namesNow(signal)).get(uuid) !== name,

@@ -78,7 +78,10 @@ export async function dropCommand(context: RouterContext, request: CommandReques
   const sharded = context.catalog.collection(namespace) !== undefined;
   const primary = context.primaryOf(namespace);
   if (primary === undefined) return doc(['info', 'database does not exist']);
-  const shards = sharded ? primaryLast(context, namespace, context.catalog.shards) : [primary];
+  const holders = context.catalog.shards.filter(
+    (shard) => shard === primary || shard.access.collection(namespace) !== undefined,
+  );
+  const shards = sharded ? primaryLast(context, namespace, holders) : [primary];
   for (const shard of shards) {
     try {
       await context.sender.run(shard, request, bodyFor(shard, primary, request.body));

@@ -27,6 +27,7 @@ import { convertToCapped, renameCollection } from './rename-collection.js';
 import { currentOperations, killOperation } from './operations.js';
 import { collStats, dataSize, dbStats, validate } from './statistics.js';
 import { splitVector } from './split-vector.js';
+import { attempt } from './write-statements.js';
 import { update } from './update.js';
 
 /** Commands that read, but not at a time. */
@@ -35,6 +36,11 @@ function presentOnly(handler: CommandHandler): CommandHandler {
     refuseSnapshot(context);
     return handler(context);
   };
+}
+
+/** A command that may create a collection waits for a transaction that creates one of the same name. */
+function afterCreator(handler: CommandHandler): CommandHandler {
+  return async (context) => await attempt(context, () => handler(context));
 }
 
 /** Every command that a shard answers itself, by its names. */
@@ -49,13 +55,13 @@ export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string,
   ['aggregate', aggregate],
   ['count', presentOnly(count)],
   ['distinct', distinct],
-  ['create', create],
+  ['create', afterCreator(create)],
   ['drop', drop],
   ['dropDatabase', dropDatabase],
   ['renameCollection', renameCollection],
   ['convertToCapped', convertToCapped],
   ['collMod', collMod],
-  ['createIndexes', createIndexes],
+  ['createIndexes', afterCreator(createIndexes)],
   ['dropIndexes', dropIndexes],
   ['listIndexes', listIndexes],
   ['listCollections', listCollections],

@@ -10,6 +10,7 @@ import type { History } from './history.js';
 import { NameHistory } from './name-history.js';
 import type { TimeKey } from './time-key.js';
 import type { Transaction } from './transaction.js';
+import { HeldByTransaction } from './write-unit.js';
 
 /** A view, or the view in front of a time-series collection's buckets. */
 export interface View {
@@ -28,6 +29,8 @@ export type CreatedCollections = Map<string, Collection>;
 export class Catalog {
   readonly #collections: Map<string, Collection>;
   readonly #byUuid: Map<string, Collection>;
+  /** The running transactions that create collections, by namespace. */
+  readonly #creators: Map<string, Transaction>;
   readonly #names: NameHistory;
   readonly #views: Map<string, View>;
   readonly #shardKeys: Map<string, readonly string[]>;
@@ -45,6 +48,7 @@ export class Catalog {
   ) {
     this.#collections = base === undefined ? new Map<string, Collection>() : base.#collections;
     this.#byUuid = base === undefined ? new Map<string, Collection>() : base.#byUuid;
+    this.#creators = base === undefined ? new Map<string, Transaction>() : base.#creators;
     this.#names = base === undefined ? new NameHistory(history) : base.#names;
     this.#views = base === undefined ? new Map<string, View>() : base.#views;
     this.#shardKeys = base === undefined ? new Map<string, readonly string[]>() : base.#shardKeys;
@@ -112,8 +116,13 @@ export class Catalog {
     return [...names].sort();
   }
 
-  /** @param options as `listCollections` shows them */
+  /**
+   * @param options as `listCollections` shows them
+   * @throws HeldByTransaction while a transaction creates a collection of this name, which holds the name's lock
+   */
   addCollection(namespace: string, options: Doc, createdAt: TimeKey, uuid: Binary = makeUuid()): Collection {
+    const creator = this.#creators.get(namespace);
+    if (creator !== undefined) throw new HeldByTransaction(creator);
     const collection = this.scratchCollection(namespace, options, createdAt, uuid);
     collection.setShardKey(this.#shardKeys.get(namespace));
     if (this.transaction === undefined) this.#publish(collection, createdAt);
@@ -150,12 +159,17 @@ export class Catalog {
     { storage, created }: { readonly storage: Transaction; readonly created: CreatedCollections },
   ): void {
     created.set(collection.namespace, collection);
+    this.#creators.set(collection.namespace, storage);
     storage.add({
       commit: (time) => {
+        this.#creators.delete(collection.namespace);
         collection.minimumVisibleTime = time;
         this.#publish(collection, time);
       },
-      rollBack: () => created.delete(collection.namespace),
+      rollBack: () => {
+        this.#creators.delete(collection.namespace);
+        created.delete(collection.namespace);
+      },
     });
   }
 

@@ -41,7 +41,7 @@ async function stop(phase: MigrationPhase | null): Promise<void> {
     source: cluster('source'),
     destination: cluster('destination'),
     records,
-    watch: { view: { record: { balancers: null } } },
+    watch: { view: { record: { balancers: null, options: {} } } },
   };
   await stopBalancers(deps as unknown as MigrationDependencies, 1, never);
 }

@@ -166,6 +166,19 @@ describe('tasks of a collection that is read through the router', () => {
   });
 });
 
+test('a sharded collection may have orphans while the balancer stays on', () => {
+  const chunks = [chunkOf({ k: new MinKey() }, { k: new MaxKey() }, 's0')];
+  const sharding = { key: keyPattern({ k: 1 }), unique: false, chunks, everMoved: false };
+  const shows = (entry: CatalogEntry, version: [number, number, number]): boolean | undefined => {
+    const source = fakeCluster({ router: client, shardIds: ['s0'], version });
+    const { entries } = followedCatalog([entry], []);
+    return taskCollections(entries, 's0', source, destination, wholeCollections, true)[0]?.collection.showsOrphans;
+  };
+  expect(shows(entryOf([], { sharding }), [5, 0, 7])).toBe(true);
+  expect(shows(entryOf([], { sharding }), [6, 0, 0])).toBe(false);
+  expect(shows(entryOf([]), [5, 0, 7])).toBe(false);
+});
+
 test('with direct access a task has what its shard owns, whatever bounds are stored', () => {
   const chunks = [chunkOf({ k: new MinKey() }, { k: 0 }, 's0'), chunkOf({ k: 0 }, { k: new MaxKey() }, 's1')];
   const entry = entryOf([5], { sharding: { key: keyPattern({ k: 1 }), unique: false, chunks, everMoved: true } });

@@ -1,0 +1,113 @@
+import type { Hazard } from '../hazard.js';
+import { instance, instanceTest, integrationTest } from '../places.js';
+
+const ends = 'a shard that joins %s ends the migration by name';
+
+/** Clusters that gain or lose shards, and chunks that move, while a migration runs. */
+export const topologyHazards: readonly Hazard[] = [
+  {
+    number: 110,
+    hazard:
+      'A shard joins or leaves during the migration: nobody reads its databases, no fence covers it, a process that ' +
+      'starts later divides the documents by another number, or the last changes of a shard are gone',
+    handling:
+      "Tasks divide documents by the shards that the record has. The leader compares both clusters' shards whenever " +
+      'it compares catalogs, at the latest before the opening: only a source that is read through its routers may ' +
+      'gain shards, and none may lose one.',
+    sabotages: [
+      {
+        takesOut: "the record's shards",
+        file: instance('lifecycle/migration/clusters.ts'),
+        symbol: 'withRecordedShards',
+        find: 'isDeepStrictEqual(source.shardIds, shardIds) ? source : { ...source, shardIds }',
+        replace: '{ ...source, shardIds: shardIds.length === 0 ? shardIds : source.shardIds }',
+        tests: [
+          integrationTest(
+            'lifecycle/joined-shard.test.ts',
+            'a shard that joins behind the routers changes no task of a process that starts later',
+          ),
+        ],
+      },
+      {
+        takesOut: "the look at the destination's shards",
+        file: instance('lifecycle/leader/refuse-other-shards.ts'),
+        symbol: 'refuseOtherShards',
+        find: 'if (destinationShards !== undefined)',
+        replace: 'if (destinationShards?.length === 0)',
+        tests: [integrationTest('lifecycle/joined-shard.test.ts', ends)],
+      },
+      {
+        takesOut: "the look at the source's new shards",
+        file: instance('lifecycle/leader/refuse-other-shards.ts'),
+        symbol: 'refuseOtherShards',
+        find: "joined: source.access === 'direct' ? joined : [], left",
+        replace: 'joined: [], left',
+        tests: [integrationTest('lifecycle/joined-shard.test.ts', ends)],
+      },
+      {
+        takesOut: 'the look at shards that left',
+        file: instance('lifecycle/leader/refuse-other-shards.ts'),
+        symbol: 'refuseOtherShards',
+        find: "joined: source.access === 'direct' ? joined : [], left",
+        replace: "joined: source.access === 'direct' ? joined : [], left: []",
+        tests: [
+          integrationTest(
+            'lifecycle/joined-shard.test.ts',
+            'a shard that leaves a source that is read through its routers ends the migration by name',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 111,
+    hazard:
+      'The balancer stays on: an orphan is taken for a document, or a rename counts as done before all shards have ' +
+      'executed it, because the shards that have the collection have changed',
+    handling:
+      'The source is read through its routers. Before 6.0 changes of sharded collections are re-read. Copies of a ' +
+      'drop or rename are not counted: it is complete once the config servers show it, at a time above everything ' +
+      'until then.',
+    sabotages: [
+      {
+        takesOut: 'the re-reads',
+        file: instance('lifecycle/task/task-collections.ts'),
+        symbol: 'ofRouterTask',
+        find: 'entry.sharding !== null && (entry.sharding.everMoved || keepsBalancer)',
+        replace: 'entry.sharding !== null && (entry.sharding.everMoved || (keepsBalancer && false))',
+        tests: [
+          instanceTest(
+            'lifecycle/task/task-collections.test.ts',
+            'a sharded collection may have orphans while the balancer stays on',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the unknown number of copies',
+        file: instance('ddl/ddl-tracker.ts'),
+        symbol: 'DdlTracker',
+        find: 'this.deps.keepsBalancer ? Infinity : Math.max(1,',
+        replace: 'this.deps.keepsBalancer ? chunks.length : Math.max(1,',
+        tests: [
+          instanceTest(
+            'ddl/ddl-tracker.test.ts',
+            'are not counted while chunks may move: the change is complete once the catalog shows it',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the word of the config servers',
+        file: instance('catalog/read/read-sharding.ts'),
+        symbol: 'isShardedAs',
+        find: 'return row !== undefined && row.dropped !== true',
+        replace: 'return row === undefined && row !== undefined && row.dropped !== true',
+        tests: [
+          instanceTest(
+            'catalog/read/read-sharding.test.ts',
+            'a collection is sharded under the name that the config servers have',
+          ),
+        ],
+      },
+    ],
+  },
+];
