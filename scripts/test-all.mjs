@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { notPossible } from './containers/check.mjs';
 import { root, runNode } from './process.mjs';
+import { notFetched } from './site/site.mjs';
 import { add, countsOfProgram, lint, printClosing, provideRedis, runVitest } from './test.mjs';
 
 /** A part that takes longer is killed and counts as failed: parts fit into ten minutes, with room for set-up. */
@@ -59,6 +60,7 @@ function listParts() {
     { name: 'mongosh against the simulator', run: checkMongosh },
     { name: 'docker-compose.yml in containers', run: checkComposeFile },
     { name: 'packages from their tarballs', run: checkInstalledPackages },
+    { name: 'documents as a site', run: checkSite },
     ...testFiles('e2e').map((file) => vitest(file, [file])),
   ];
 }
@@ -74,9 +76,9 @@ function testFiles(folder) {
 
 /** Without a network to fetch the shell from, the check is skipped and says so. */
 async function checkMongosh() {
-  const notFetched = 3;
+  const shellNotFetched = 3;
   const exit = await runNode('packages/simulator/test/mongosh/check.mjs', [], { limit_ms: partLimit_ms });
-  if (exit === notFetched) return skipped('mongosh against the simulator: the shell could not be fetched');
+  if (exit === shellNotFetched) return skipped('mongosh against the simulator: the shell could not be fetched');
   return countsOfProgram('mongosh against the simulator', exit);
 }
 
@@ -94,6 +96,13 @@ function skipped(name) {
 async function checkInstalledPackages() {
   const exit = await runNode('scripts/run.mjs', ['packages-check'], { limit_ms: partLimit_ms });
   return countsOfProgram('packages from their tarballs', exit);
+}
+
+/** Without a network to fetch its packages from, the check is skipped and says so. */
+async function checkSite() {
+  const exit = await runNode('scripts/site/site.mjs', [], { limit_ms: partLimit_ms });
+  if (exit === notFetched) return skipped('documents as a site: what renders them could not be fetched');
+  return countsOfProgram('documents as a site', exit);
 }
 
 function readState() {
