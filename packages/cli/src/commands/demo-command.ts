@@ -18,6 +18,7 @@ interface DemoFlags {
   reverse?: boolean;
   keep?: boolean;
   json?: boolean;
+  load?: string;
 }
 
 /** Adds `convoy demo`. It loads its modules only when it runs: their data would fill every other process's heap. */
@@ -36,8 +37,11 @@ export function addDemoCommand(program: Command): void {
     .option('--no-workload', 'without writes during the migration')
     .option('--reverse', 'swap both clusters after the commit, and commit the way back too (servers from 6.0)')
     .option('--keep', 'keep everything running and print the addresses')
+    .option('--load <url>', 'only fill the cluster at this connection string, and write to it until Ctrl-C')
     .option('--json', 'print the result as JSON, and everything else to the standard error')
-    .action(async ({ shards, dstShards, documents, workload, reverse, keep, json }: DemoFlags, command: Command) => {
+    .action(async (flags: DemoFlags, command: Command) => {
+      const { shards, dstShards, documents, workload, reverse, keep, json, load } = flags;
+      if (load !== undefined) return fill(load, documents);
       if (reverse && dstShards !== undefined && dstShards !== shards)
         command.error('error: --reverse needs as many shards on both sides: leave out --dst-shards.');
       const { runDemo } = await import('../demo/demo.js');
@@ -55,6 +59,15 @@ export function addDemoCommand(program: Command): void {
       );
       process.exitCode = equal ? exitCodes.done : exitCodes.failed;
     });
+}
+
+/** Until Ctrl-C, which ends the writes as before a cut-over. */
+async function fill(connectionString: string, documents: number): Promise<void> {
+  const { fillUntil } = await import('../demo/loader.js');
+  await fillUntil(
+    { connectionString, documents, say: (text) => console.log(text) },
+    interruption('Stopping the writers …'),
+  );
 }
 
 function wholeNumber(min: number, max: number): (text: string) => number {

@@ -32,7 +32,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   verify: ['convoy verify --config convoy.yaml --include shop --report shop.md'],
   cleanup: ['convoy cleanup --config convoy.yaml', 'convoy cleanup --config convoy.yaml --yes --json'],
   unblock: ['convoy unblock cluster0 --config convoy.yaml'],
-  demo: ['convoy demo --documents 20000 --keep'],
+  demo: ['convoy demo --documents 20000 --keep', 'convoy demo --load mongodb://127.0.0.1:27100/ --documents 50000'],
   completion: [
     'source <(convoy completion bash)',
     'source <(convoy completion zsh)',

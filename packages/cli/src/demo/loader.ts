@@ -1,5 +1,7 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { MongoClient, type Collection } from 'mongodb';
+import { isInterruption } from '../commands/interruption.js';
 import { demoSizes, loadDemoData } from './load.js';
 import { Workload } from './workload.js';
 
@@ -20,6 +22,28 @@ export interface LoaderOptions {
   /** Called once everything is loaded. */
   onLoaded: () => void;
   say: (text: string) => void;
+}
+
+/** As in `convoy demo`. */
+const operationsPerSecond = 500;
+/** Adds about 200 MB. */
+const writesAtMost_ms = 20 * 60_000;
+
+/**
+ * Fills a cluster and writes to it at the pace of `convoy demo`.
+ * @param signal ends the writes for good
+ * @throws as `runLoader`; nothing once the signal is aborted
+ */
+export async function fillUntil(
+  options: Pick<LoaderOptions, 'connectionString' | 'documents' | 'say'> & Partial<Pick<LoaderOptions, 'onLoaded'>>,
+  signal: AbortSignal,
+): Promise<void> {
+  const pace = { operationsPerSecond, writesAtMost_ms, seed: randomInt(2 ** 31), onLoaded: () => undefined };
+  try {
+    await runLoader({ ...pace, ...options }, signal);
+  } catch (error) {
+    if (!signal.aborted && !isInterruption(error)) throw error;
+  }
 }
 
 /** Databases of the demo's data. */
@@ -43,7 +67,7 @@ export async function runLoader(options: LoaderOptions, signal: AbortSignal): Pr
   }
   options.onLoaded();
   if (known === 'stopped') {
-    options.say('The writers were stopped. To begin anew, remove the containers of the demo.');
+    options.say('The writers were stopped for good. To begin anew, start the cluster without its data.');
     return;
   }
   await write(client, options, signal);

@@ -1,15 +1,11 @@
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { interruption, isInterruption } from '../commands/interruption.js';
-import { runLoader } from './loader.js';
+import { interruption } from '../commands/interruption.js';
+import { fillUntil } from './loader.js';
 
 /** As in `convoy demo`. */
 const documentsDefault = '450000';
-const operationsPerSecond = 500;
-/** Adds about 200 MB. */
-const writesAtMost_ms = 20 * 60_000;
 
 /** Keeps the process, and so its container, running when there is nothing left to write. */
 const forever_ms = 2 ** 31 - 1;
@@ -31,23 +27,11 @@ if (!connectionString || !Number.isInteger(documents) || documents < 1000) {
 const signal = interruption('Stopping the writers …');
 const idle = setInterval(() => undefined, forever_ms);
 try {
-  await runLoader(
-    {
-      connectionString,
-      documents,
-      operationsPerSecond,
-      seed: randomInt(2 ** 31),
-      writesAtMost_ms,
-      onLoaded: () => {
-        if (values['ready-file'] !== undefined) writeFileSync(values['ready-file'], '');
-      },
-      say: (text) => console.log(text),
-    },
-    signal,
-  );
+  const onLoaded = (): void => {
+    if (values['ready-file'] !== undefined) writeFileSync(values['ready-file'], '');
+  };
+  await fillUntil({ connectionString, documents, onLoaded, say: (text) => console.log(text) }, signal);
   if (!signal.aborted) await once(signal, 'abort');
-} catch (error) {
-  if (!signal.aborted && !isInterruption(error)) throw error;
 } finally {
   clearInterval(idle);
 }

@@ -5,6 +5,9 @@ import { progressBlock, progressLine, type ShownProgress } from './progress-line
 /** Interval of lines where redrawing is not possible. */
 const plainInterval_ms = 2_000;
 
+/** Columns from which lines that continue are indented. */
+const minWidthOfIndent = 30;
+
 /** Shows changing progress: redrawn in a terminal, lines elsewhere. */
 export class LiveView {
   private drawn: readonly string[] = [];
@@ -24,7 +27,7 @@ export class LiveView {
   /** Shows the newest progress, with `title` before it and `footer` below where it is redrawn. */
   show(progress: ShownProgress, { title = '', footer = '' }: { title?: string; footer?: string } = {}): void {
     if (this.output.isTTY && process.env['TERM'] !== 'dumb')
-      this.draw([...progressBlock(progress), ...(footer ? [footer] : [])], title);
+      this.draw([...(title ? [title] : []), ...progressBlock(progress)], footer);
     else this.writeLine(progressLine(progress), title);
   }
 
@@ -36,13 +39,15 @@ export class LiveView {
     this.lastLineAt = -Infinity;
   }
 
-  private draw(block: string[], title: string): void {
+  /** Long lines wrap, since a warning that is cut leaves out what to do. The footer is shown whatever has no room. */
+  private draw(block: string[], footer: string): void {
     // Terminals without a known size report 0.
     const width = this.output.columns || 80;
     const rowsMax = Math.max((this.output.rows || 24) - 1, 1);
-    const lines = (title ? [title, ...block] : block)
-      .slice(0, rowsMax)
-      .map((line) => line.slice(0, Math.max(width - 1, 1)));
+    const rowsOf = (line: string): string[] => wrapped(line, Math.max(width - 1, 1));
+    const last = footer ? rowsOf(footer) : [];
+    const first = block.flatMap(rowsOf).slice(0, Math.max(rowsMax - last.length, 1));
+    const lines = [...first, ...last].slice(0, rowsMax);
     // A terminal that became narrower has wrapped the drawn lines. The cursor cannot move above its first row.
     const drawnRows = this.drawn.reduce((rows, line) => rows + Math.max(Math.ceil(line.length / width), 1), 0);
     // Moves up to the first line, rewrites each line, then clears the rest.
@@ -62,4 +67,18 @@ export class LiveView {
     this.lastLineAt = now;
     this.output.write(text);
   }
+}
+
+/** Wraps at spaces where there are some, and indents what continues. */
+function wrapped(line: string, width: number): string[] {
+  const rows: string[] = [];
+  let rest = line;
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(' ', width);
+    const at = space <= 0 || rest.slice(0, space).trim() === '' ? width : space;
+    rows.push(rest.slice(0, at));
+    const indent = width > minWidthOfIndent ? '    ' : '';
+    rest = indent + rest.slice(at).trimStart();
+  }
+  return [...rows, rest];
 }

@@ -17,7 +17,7 @@ export type ShownProgress = Progress & Partial<FleetProgress>;
 export function progressLine(progress: ShownProgress): string {
   const copy = progress.collectionCopy;
   const parts = [progress.state, progress.info ?? undefined];
-  if (copy)
+  if (isSizeKnown(copy))
     parts.push(
       `${percentOf(progress).toFixed(1)} %`,
       `${bytesText(copy.estimatedCopiedBytes)} of ${bytesText(copy.estimatedTotalBytes)}`,
@@ -40,7 +40,7 @@ export function progressBlock(progress: ShownProgress): string[] {
     .join(' · ');
   const lines = [head];
   if (progress.metadataRemoved === true) lines.push('cleaned up: the metadata is removed from the destination');
-  if (copy) {
+  if (isSizeKnown(copy)) {
     const remaining = !progress.secondsRemaining ? '' : `, ${durationText(progress.secondsRemaining)} left`;
     const bytes = `${bytesText(copy.estimatedCopiedBytes)} of ${bytesText(copy.estimatedTotalBytes)}`;
     lines.push(
@@ -48,11 +48,23 @@ export function progressBlock(progress: ShownProgress): string[] {
     );
   }
   lines.push(...timesLine(progress), ...indexLine(progress), ...verdictLine(progress), ...oplogLine(progress));
-  lines.push(...writesLine(progress));
+  lines.push(...writesLine(progress), ...blockerLines(progress), ...warningLines(progress));
+  // Last: a terminal that is too low for a large fleet cuts them, and nothing above.
   for (const instance of progress.instances ?? []) lines.push(instanceLine(instance));
-  lines.push(...blockerLines(progress));
-  for (const warning of progress.warnings ?? []) lines.push(`! ${warning.name}: ${warning.description}`);
   return lines;
+}
+
+/** Blockers have their own lines: the warning that they last would repeat them. */
+function warningLines({ warnings, commitBlockers }: ShownProgress): string[] {
+  const repeated = shownBlockers(commitBlockers).length > 0 ? 'commitNotOffered' : null;
+  return (warnings ?? [])
+    .filter(({ name }) => name !== repeated)
+    .map(({ name, description }) => `! ${name}: ${description}`);
+}
+
+/** Before the copy the contract has 0 of 1 byte. */
+function isSizeKnown(copy: Progress['collectionCopy']): copy is NonNullable<Progress['collectionCopy']> {
+  return copy !== null && copy.estimatedTotalBytes > 1;
 }
 
 /** Reasons that block a commit; during the copy only those that do not end by themselves. */

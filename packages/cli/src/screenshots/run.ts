@@ -31,8 +31,10 @@ const pictures: readonly Picture[] = [
 const pictureBytesMax = 300_000;
 /** Late enough for charts to show a history. */
 const percentMin = 70;
-/** Enough for a copy that takes a while on a fast host, few enough for the simulated oplog. */
-const documents = '600000';
+/** Few enough for the simulated oplog. */
+const documents = '450000';
+/** Of each instance, so that the copy takes a minute on any host, and the history has points. */
+const loadRate = '1800000';
 const demoWithin_ms = 300_000;
 const copyWithin_ms = 900_000;
 const shownWithin_ms = 120_000;
@@ -69,6 +71,7 @@ function startDemo(scratch: ScratchFolder): Promise<Child> {
     name: 'demo',
     command: process.execPath,
     args: [convoyProgram, 'demo', '--documents', documents],
+    env: { CONVOY_LOAD_RATE_BYTES_PER_SECOND: loadRate },
     ready: /fleet API: (http\S+)/,
     readyWithin_ms: demoWithin_ms,
     logFile: scratch.file('demo.log'),

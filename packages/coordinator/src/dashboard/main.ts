@@ -14,14 +14,14 @@ import { StartCard } from './cards/start-card.js';
 import { showTimeline } from './cards/timeline-card.js';
 import type { CommandView, FleetMessage } from './message.js';
 import { Announcer } from './page/announcer.js';
-import { byId, setAttribute, setText } from './page/dom.js';
+import { byId, field, setAttribute, setText } from './page/dom.js';
 import { type ApiFailure, FleetApi } from './page/fleet-api.js';
 import { FleetStream } from './page/fleet-stream.js';
 import { offerReport } from './page/report-download.js';
 import { useTheme } from './page/theme.js';
 import { cutOverView, startAction, type ActionView } from './views/cut-over-view.js';
 import { durationText } from './views/quantity.js';
-import { reverseRefusal, type ReverseEvidence } from './views/reversibility.js';
+import { reverseRefusal } from './views/reversibility.js';
 
 /** Interval of reading data outside the stream while the page is visible. */
 const refresh_ms = 3_000;
@@ -45,7 +45,8 @@ let mayCommand: boolean | null = null;
 let isReading = false;
 let commandsShown = -1;
 let updatesMeasured = 0;
-let evidence: ReverseEvidence = { reports: {}, commands: [] };
+let commandsSent: readonly CommandView[] = [];
+let needsToken = false;
 
 async function send(action: ActionView, body: unknown): Promise<void> {
   try {
@@ -57,7 +58,7 @@ async function send(action: ActionView, body: unknown): Promise<void> {
 
 async function readCommands(): Promise<void> {
   const { commands } = await api.read<{ commands: CommandView[] }>('/api/v1/commands');
-  evidence = { ...evidence, commands };
+  commandsSent = commands;
   showCommands(commands);
   showActions();
 }
@@ -65,7 +66,7 @@ async function readCommands(): Promise<void> {
 /** What to do next, for the current data. */
 function showActions(): void {
   if (latest === null) return;
-  const view = cutOverView(latest, mayCommand !== false, isLive, reverseRefusal(latest, evidence));
+  const view = cutOverView(latest, mayCommand !== false, isLive, reverseRefusal(latest, commandsSent));
   const canStart = view.primary?.name === 'start';
   byId('cut-over').hidden = canStart;
   start.show(canStart);
@@ -84,12 +85,14 @@ function showMessage(message: FleetMessage): void {
   heardAt_ms = performance.now();
   if (!isLive) {
     isLive = true;
+    needsToken = false;
     byId('token-form').hidden = true;
     mayCommand = null;
     refresh();
   }
   const state = showState(message);
   showFleet(message);
+  byId('report').hidden = Object.keys(message.instances).length === 0;
   showActions();
   showWarnings(message);
   showIndexes(message);
@@ -123,9 +126,20 @@ async function readAccess(): Promise<void> {
 
 function lost(failure: ApiFailure | null): void {
   isLive = false;
-  if (failure?.status === 401) byId('token-form').hidden = false;
+  needsToken = failure?.status === 401;
+  if (needsToken) askForToken();
   showActions();
   showLink();
+}
+
+/** Before the first data the card of the state says what the page waits for. */
+function askForToken(): void {
+  byId('token-form').hidden = false;
+  setText(
+    byId('token-text'),
+    api.hasToken ? 'The service does not accept this token.' : 'This service requires a token.',
+  );
+  if (latest === null) setText(field(byId('state'), 'phase'), 'Waiting for a token.');
 }
 
 /** Shows the age of the data, unless it is current. */
@@ -134,14 +148,15 @@ function showLink(): void {
   const age_seconds = Math.floor((performance.now() - heardAt_ms) / 1000);
   const isFresh = isLive && age_seconds < 4;
   const hears = latest?.isConnected !== false;
-  setAttribute(link, 'data-tone', latest === null ? 'off' : isFresh && hears ? 'good' : 'bad');
+  setAttribute(link, 'data-tone', latest === null && !needsToken ? 'off' : isFresh && hears ? 'good' : 'bad');
   setAttribute(document.body, 'data-stale', isFresh ? null : 'yes');
   if (isFresh) setText(link, hears ? '● Live' : '▲ Live without Redis: last known values');
-  else
-    setText(
-      link,
-      latest === null ? '◌ Connecting …' : `✕ Stale: last update ${durationText(age_seconds)} ago, connecting …`,
-    );
+  else setText(link, linkText(age_seconds));
+}
+
+function linkText(age_seconds: number): string {
+  if (needsToken) return '✕ Needs a token';
+  return latest === null ? '◌ Connecting …' : `✕ Stale: last update ${durationText(age_seconds)} ago, connecting …`;
 }
 
 /**
@@ -165,7 +180,6 @@ async function readBeside(): Promise<void> {
     readAccess(),
   ]);
   const started_ms = performance.now();
-  evidence = { ...evidence, reports: reports.reports };
   showPreflight(reports.reports);
   showActions();
   if (history.history !== null) {

@@ -36,7 +36,7 @@ export function stagedReport(verifies: boolean): Report {
       {
         check: 'verification',
         result: verifies ? 'failed' : 'passed',
-        error: verifies ? 'verificationNeedsMemory' : null,
+        error: verifies ? 'verificationMemoryInsufficient' : null,
         description: verifies
           ? 'The verifier needs 1.2 GB more memory. Raise memoryBytesMax, or turn verification off.'
           : 'The verifier is off.',

@@ -65,6 +65,7 @@ export function stagedStates(): readonly StagedState[] {
     { name: 'connecting', reports: [], meets: 'silence' },
     { name: 'no-instance', reports: [] },
     { name: 'initializing', reports: shards.map((id) => idleReport(identity(id), { state: 'INITIALIZING' })) },
+    { name: 'initializing-unreachable', reports: shards.map((id) => idleReport(identity(id), unreachable)) },
     { name: 'idle', reports: idle },
     { name: 'idle-picking', reports: idle, presses: '#start [data-field="picked"]' },
     { name: 'idle-shard-keys', reports: idle.slice(0, 1), source: 'replicaSet' },
@@ -99,6 +100,24 @@ export function stagedStates(): readonly StagedState[] {
     { name: 'asks-for-token', reports: [], meets: 'noToken' },
   ];
 }
+
+/** As an instance reports that waits for a cluster. */
+const unreachable: Pick<InstanceReport, 'state' | 'progress'> = {
+  state: 'INITIALIZING',
+  progress: {
+    ...idleProgress(),
+    state: 'INITIALIZING',
+    info: 'initializing',
+    warnings: [
+      {
+        name: 'waitingForCluster',
+        description:
+          'The destination cluster1 cannot be reached: destination.example:27017: the connection was refused ' +
+          '(ECONNREFUSED). Check that the server runs and listens there. The instance tries again.',
+      },
+    ],
+  },
+};
 
 const startWaits: Waiting = {
   instance: 'shard2',

@@ -29,6 +29,8 @@ async function takeAll(page: Page, path: string): Promise<void> {
     await page.emulateMedia({ colorScheme });
     for (const [size, viewport] of Object.entries(stagedSizes)) {
       await page.setViewportSize(viewport);
+      // A browser without time leaves parts of a picture white that it has not drawn before.
+      await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
       await page.screenshot({ path: `${path}-${size}-${colorScheme}.png`, fullPage: true });
     }
   }

@@ -11,6 +11,9 @@ import {
 
 const clusters = ['--cluster0', 'mongodb://a/', '--cluster1', 'mongodb://b/'];
 
+const warnings = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+beforeEach(() => warnings.mockClear());
+
 function parsed(...args: string[]) {
   const command = addSettings(new Command('instance').exitOverride(), instanceSettings);
   const { flags } = sourcesOf(command.parse([...clusters, ...args], { from: 'user' }).opts<Flags>());
@@ -25,7 +28,7 @@ describe('flags of settings', () => {
     expect(parsed('--allow-unauthenticated')).toMatchObject({ allowUnauthenticated: true });
   });
 
-  test('take the names of settings too', () => {
+  test('take the names of settings too, with one warning for each', () => {
     expect(
       parsed('--memoryBytesMax', '64MB', '--partition_seconds', '5', '--allowUnauthenticated', '--allowedHosts', 'a,b'),
     ).toMatchObject({
@@ -34,6 +37,12 @@ describe('flags of settings', () => {
       allowUnauthenticated: true,
       allowedHosts: ['a', 'b'],
     });
+    expect(warnings.mock.calls.flat()).toEqual([
+      'Warning: --memoryBytesMax is now --memory-bytes-max.',
+      'Warning: --partition_seconds is now --partition-seconds.',
+      'Warning: --allowUnauthenticated is now --allow-unauthenticated.',
+      'Warning: --allowedHosts is now --allowed-hosts.',
+    ]);
   });
 
   test('are lower case with dashes in the help, without former names', () => {
@@ -46,8 +55,6 @@ describe('flags of settings', () => {
 });
 
 describe('variables of the environment', () => {
-  const warnings = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  beforeEach(() => warnings.mockClear());
   const required = { CONVOY_CLUSTER0: 'mongodb://a/', CONVOY_CLUSTER1: 'mongodb://b/' };
 
   test('take the former name of the Redis, with a warning', () => {

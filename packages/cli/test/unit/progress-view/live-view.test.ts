@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
 import { idleProgress } from '@convoy/api/contract/progress';
 import { LiveView } from '@convoy/cli/progress-view/live-view';
 
@@ -26,6 +27,17 @@ class Terminal {
 }
 
 const progress = idleProgress();
+const instance: FleetInstance = {
+  id: 'shard0',
+  state: null,
+  reachable: false,
+  estimatedCopiedBytes: null,
+  copyBytesPerSecond: null,
+  eventsPerSecond: null,
+  totalEventsApplied: null,
+  lagTimeSeconds: null,
+  error: null,
+} as FleetInstance;
 const footer = 'Next: a long line of text that no narrow terminal can show as a whole in one of its rows';
 
 describe('the live view', () => {
@@ -55,6 +67,22 @@ describe('the live view', () => {
     view.show(progress, { footer });
     terminal.columns = 40;
     view.show(progress, { footer });
-    expect(terminal.written.at(-1)?.startsWith('\u001b[3A')).toBe(true);
+    expect(terminal.written.at(-1)?.startsWith('\u001b[4A')).toBe(true);
+  });
+
+  test('wraps what is longer than the terminal, and shows the next step whatever has no room', () => {
+    const terminal = new Terminal(40, 8);
+    const instances = Array.from({ length: 20 }, (_, at) => ({ ...instance, id: `shard${at}` }));
+    const warnings = [{ name: 'retrying', description: 'The destination cannot be reached for 40 s.' }];
+    new LiveView(terminal).show({ ...progress, instances, warnings }, { footer: 'Next: Check it.' });
+    expect(terminal.lines).toEqual([
+      'IDLE',
+      '! retrying: The destination cannot be',
+      '    reached for 40 s.',
+      '  shard0  no heartbeat',
+      '  shard1  no heartbeat',
+      '  shard2  no heartbeat',
+      'Next: Check it.',
+    ]);
   });
 });

@@ -64,10 +64,24 @@ describe('a block', () => {
     expect(progressBlock(copying)).toEqual([
       'RUNNING · collection copy · 18.0 MB/s · 1,500 events (70/s) · lag 3 s',
       '[##########------------------------------] 25.0 % (50.0 MB of 200 MB, 9 s left)',
+      '! waitingForInstances: One is missing.',
       '  shard0  RUNNING  25.0 MB  9.00 MB/s  1,000 events (50/s)  lag 2 s',
       '  shard1  no heartbeat  25.0 MB  9.00 MB/s  1,000 events (50/s)  lag 2 s',
-      '! waitingForInstances: One is missing.',
     ]);
+  });
+
+  test('shows no size before it is known, and why a commit is not offered only once', () => {
+    const preparing = {
+      ...copying,
+      info: 'initializing',
+      collectionCopy: { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 },
+    };
+    expect(progressBlock(preparing).join()).not.toContain('1 B');
+    expect(progressLine(preparing)).not.toContain('1 B');
+    const blocker = { instance: 'shard0', reason: 'lag' as const, value: 40, limit: 30, description: 'it lags' };
+    const warnings = [{ name: 'commitNotOffered', description: 'shard0: it lags.' }];
+    const block = progressBlock({ ...copying, commitBlockers: [blocker], warnings });
+    expect(block.filter((line) => line.includes('it lags'))).toEqual(['no commit yet: shard0: it lags']);
   });
 
   test('says who writes to the source, and when the migration started', () => {
@@ -136,13 +150,13 @@ describe('the live view', () => {
     return { written, isTTY, columns: 60, write: (text: string | Uint8Array) => written.push(String(text)) > 0 };
   };
 
-  test('redraws in a terminal, without wrapping lines', () => {
+  test('redraws in a terminal, within its width', () => {
     const terminal = output(true);
     const view = new LiveView(terminal);
     view.show(copying);
     view.show(copying);
     expect(terminal.written[0]).not.toContain('A');
-    expect(terminal.written[1]?.startsWith('\u001b[5A')).toBe(true);
+    expect(terminal.written[1]?.startsWith('\u001b[9A')).toBe(true);
     const visible = (terminal.written[0] ?? '').split('\n').map((line) => line.replace('\u001b[2K', ''));
     expect(visible.every((line) => line.length < 60)).toBe(true);
   });

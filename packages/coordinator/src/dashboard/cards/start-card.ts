@@ -7,13 +7,14 @@ import {
   type BuildIndexes,
   type StartView,
   type SwitchView,
+  type WriteBlocking,
 } from '../views/start-options.js';
 import { showFindings } from './findings.js';
 import { SourcePicker } from './source-picker.js';
 
 /** Time without a change before the options are checked. */
 const settle_ms = 600;
-const switches = ['verification', 'writeBlocking', 'reversible'] as const;
+const switches = ['verification', 'reversible'] as const;
 
 /** The guided start: what to migrate, how, and whether both clusters are ready for it. */
 export class StartCard {
@@ -32,7 +33,7 @@ export class StartCard {
     private readonly api: FleetApi,
     start: (body: unknown) => void,
   ) {
-    for (const name of ['all', 'picked', 'buildIndexes', ...switches, 'supportingIndexes'])
+    for (const name of ['all', 'picked', 'buildIndexes', 'writeBlocking', ...switches, 'supportingIndexes'])
       field(this.#card, name).addEventListener('change', () => this.#changed());
     this.#json.addEventListener('input', () => this.#write());
     field(this.#card, 'toForm').addEventListener('click', () => this.#toForm());
@@ -54,8 +55,8 @@ export class StartCard {
     return field(this.#card, 'json') as HTMLTextAreaElement;
   }
 
-  get #buildIndexes(): HTMLSelectElement {
-    return field(this.#card, 'buildIndexes') as HTMLSelectElement;
+  #chosen(name: 'buildIndexes' | 'writeBlocking'): string {
+    return (field(this.#card, name) as HTMLSelectElement).value;
   }
 
   #input(name: string): HTMLInputElement {
@@ -84,9 +85,9 @@ export class StartCard {
       isFiltered: isOn('picked'),
       databases: this.#picker.databases,
       collections: this.#picker.collections,
-      buildIndexes: this.#buildIndexes.value as BuildIndexes,
+      buildIndexes: this.#chosen('buildIndexes') as BuildIndexes,
       verifies: isOn('verification'),
-      blocksWrites: isOn('writeBlocking'),
+      writeBlocking: this.#chosen('writeBlocking') as WriteBlocking,
       isReversible: isOn('reversible'),
       shardKeys: this.#shardKeys,
       createsSupportingIndexes: isOn('supportingIndexes'),
@@ -100,6 +101,7 @@ export class StartCard {
     field(this.#card, 'shardKeys').hidden = !view.needsShardKeys;
     for (const name of switches) this.#showSwitch(name, view[name]);
     setText(field(this.#card, 'indexesReason'), view.indexes.reason ?? '');
+    setText(field(this.#card, 'writeBlockingReason'), view.writeBlocking.reason ?? '');
     if (!this.#isHandwritten) this.#json.value = JSON.stringify(view.body, null, 2);
     this.#checkSoon();
   }

@@ -30,6 +30,10 @@ export class FleetApi {
     sessionStorage.setItem(tokenKey, token);
   }
 
+  get hasToken(): boolean {
+    return sessionStorage.getItem(tokenKey) !== null;
+  }
+
   headers(): Record<string, string> {
     const token = sessionStorage.getItem(tokenKey);
     return token === null ? {} : { authorization: `Bearer ${token}` };

@@ -1,8 +1,11 @@
+import { make } from './dom.js';
+
 const key = 'convoy-theme';
 const choices = ['system', 'light', 'dark'] as const;
 type Choice = (typeof choices)[number];
 
-const words: Readonly<Record<Choice, string>> = { system: '◐ System', light: '☀ Light', dark: '☾ Dark' };
+const signs: Readonly<Record<Choice, string>> = { system: '◐', light: '☀', dark: '☾' };
+const words: Readonly<Record<Choice, string>> = { system: 'System', light: 'Light', dark: 'Dark' };
 
 /** Makes a button cycle through light, dark and the system's theme, and remembers the choice. */
 export function useTheme(button: HTMLElement, changed: () => void): void {
@@ -10,7 +13,7 @@ export function useTheme(button: HTMLElement, changed: () => void): void {
   const apply = (): void => {
     if (choice === 'system') document.documentElement.removeAttribute('data-theme');
     else document.documentElement.setAttribute('data-theme', choice);
-    button.textContent = words[choice];
+    button.replaceChildren(signs[choice], make('span', { class: 'word' }, ` ${words[choice]}`));
     button.setAttribute('aria-label', `Colours: ${choice}. Change.`);
     changed();
   };

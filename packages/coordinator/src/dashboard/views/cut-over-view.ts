@@ -1,9 +1,11 @@
 import type { commandStates, steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import type { CommandName } from '@convoy/api/contract/commands';
+import type { nextStepAfterFailure } from '@convoy/api/contract/next-step';
 import type { MigrationState } from '@convoy/api/contract/progress';
 import type { FleetMessage } from '../message.js';
 import { blockerGroups, namesText } from './blocker-groups.js';
 import { countText, durationText } from './quantity.js';
+import { verdictOf } from './verdict.js';
 import { sourceWritesText } from './writes-text.js';
 
 /** One precondition of a commit. */
@@ -26,13 +28,21 @@ export interface ActionView {
 export interface CutOverView {
   /** What to do or to wait for, or why no command is possible. */
   readonly advice: string;
-  /** Preconditions of a commit, while one lies ahead. */
+  /** Preconditions of a commit, while one lies ahead; after it, what is done and what is left to do. */
   readonly checks: readonly CheckView[];
   /** The command that leads on; null when there is none now. */
   readonly primary: ActionView | null;
   /** Other commands that are possible now. */
   readonly secondary: readonly ActionView[];
 }
+
+const allReady = 'All instances ready';
+
+/** As command line and report say it. */
+const failureStep: typeof nextStepAfterFailure =
+  'Remove the cause, stop all instances, run convoy cleanup, and start again.';
+
+const readOnly = 'Your token is read-only: commands need another one.';
 
 /** Maximum lag for a commit, in seconds. */
 const lagMax_seconds: typeof steadyLagMax_seconds = 30;
@@ -62,7 +72,7 @@ const actions: readonly ActionView[] = [
     label: 'Commit',
     consequence:
       'Applies all remaining changes, finalizes indexes and options, then opens the destination for writes. Stop ' +
-      'the source’s writers first, unless user write blocking is on. Only a reversible migration can go back.',
+      'the source’s writers first, unless user write blocking is on.',
     isFinal: true,
   },
   {
@@ -96,27 +106,43 @@ export function cutOverView(
   isLive: boolean,
   noReverse: string | null = null,
 ): CutOverView {
-  const refusal = generalRefusal(message, mayCommand, isLive);
+  const refusal = generalRefusal(message, isLive);
   const possible =
-    refusal !== null
+    refusal !== null || !mayCommand
       ? []
       : actions
           .filter(({ name }) => isPossible(name, message) && (name !== 'reverse' || noReverse === null))
           .map((action) => withWrites(action, message));
   const primary = possible.find(({ name }) => leadingOn.includes(name)) ?? null;
   return {
-    advice: refusal ?? adviceOf(message, noReverse),
-    checks: hasCommitAhead(message) ? checksOf(message) : [],
+    advice: refusal ?? `${adviceOf(message, noReverse)}${mayCommand ? '' : ` ${readOnly}`}`,
+    checks: checksOf(message),
     primary,
     secondary: possible.filter((action) => action !== primary),
   };
 }
 
-function hasCommitAhead({ failure, progress: { state } }: FleetMessage): boolean {
-  return failure === null && ['RUNNING', 'PAUSED', 'COMMITTING'].includes(state);
+function checksOf(message: FleetMessage): readonly CheckView[] {
+  const { failure, progress } = message;
+  if (failure !== null) return [];
+  if (progress.state === 'COMMITTED') return committedChecks(message);
+  // An instance that commits no longer offers it.
+  if (progress.state === 'COMMITTING') return commitChecks(message).filter(({ label }) => label !== allReady);
+  return ['RUNNING', 'PAUSED'].includes(progress.state) ? commitChecks(message) : [];
 }
 
-function checksOf({ instances, expectedIds, progress, isConnected }: FleetMessage): CheckView[] {
+/** Whoever has committed wants to know that nothing is missing, and what is left to do. */
+function committedChecks({ failure, progress }: FleetMessage): CheckView[] {
+  const { kind, text } = verdictOf({ failure, progress });
+  const verified = kind === 'verified' ? 'met' : kind === 'notVerified' ? 'unknown' : 'open';
+  return [
+    check('Destination accepts writes', progress.canWrite === true, progress.canWrite === true ? 'yes' : 'not yet'),
+    { label: 'Both clusters compared', status: verified, detail: text },
+    check('Metadata removed', isCleanedUp(progress), isCleanedUp(progress) ? 'yes' : 'at the end: convoy cleanup'),
+  ];
+}
+
+function commitChecks({ instances, expectedIds, progress, isConnected }: FleetMessage): CheckView[] {
   const all = Object.values(instances);
   const heard = all.filter(({ reachable }) => reachable).length;
   const wanted = Math.max(expectedIds.length, all.length);
@@ -144,8 +170,8 @@ function checksOf({ instances, expectedIds, progress, isConnected }: FleetMessag
       detail: rereads === 0 ? 'none' : `${countText(rereads)}, finished by the commit`,
     },
     verifierCheck(progress),
-    check('All instances ready', wanted > 0 && ready === wanted, `${ready} of ${wanted}`),
-    ...(progress.canCommit || progress.state === 'COMMITTING' ? [writesCheck(progress)] : []),
+    check(allReady, wanted > 0 && ready === wanted, `${ready} of ${wanted}`),
+    ...(progress.canCommit || isCommitWatched(progress) ? [writesCheck(progress)] : []),
     ...blockerGroups(progress.commitBlockers).map(({ instances: names, description }) =>
       check(`Commit waits for ${namesText(names)}`, false, description),
     ),
@@ -162,6 +188,11 @@ function verifierCheck({ verification }: FleetMessage['progress']): CheckView {
   return { label: 'Verifier caught up', status: phase === 'stream hashing' ? 'met' : 'open', detail: phase };
 }
 
+/** A commit that runs and still shows who writes. */
+function isCommitWatched({ state, sourceWrites }: FleetMessage['progress']): boolean {
+  return state === 'COMMITTING' && sourceWrites !== null;
+}
+
 /** Writers that still write are no obstacle for Convoy, but for who commits; during the copy they are usual. */
 function writesCheck({ state, sourceWrites }: FleetMessage['progress']): CheckView {
   const label = 'Nobody writes to the source';
@@ -169,21 +200,43 @@ function writesCheck({ state, sourceWrites }: FleetMessage['progress']): CheckVi
   return check(label, sourceWrites.writes === 0, sourceWritesText({ state, sourceWrites }));
 }
 
-/** The confirmation of a commit says whether anybody still writes. */
+/** The confirmation of a commit says whether anybody still writes, and whether there is a way back. */
 function withWrites(action: ActionView, { progress }: FleetMessage): ActionView {
   if (action.name !== 'commit') return action;
-  return { ...action, consequence: `${sourceWritesText(progress)}\n${action.consequence}` };
+  const { options, sourceWrites } = progress;
+  const sign = (sourceWrites?.writes ?? 0) > 0 ? '▲ ' : '';
+  return {
+    ...action,
+    consequence: `${sign}${sourceWritesText(progress)}\n${action.consequence} ${wayBackText(options)}`,
+  };
 }
 
-function generalRefusal({ isConnected, instances }: FleetMessage, mayCommand: boolean, isLive: boolean): string | null {
-  if (!isLive) return 'The coordinator does not respond. This page is stale.';
-  if (!mayCommand) return 'Your token is read-only.';
-  if (!isConnected) return 'Redis is unreachable from the coordinator. Commands need it.';
-  return Object.keys(instances).length === 0 ? 'No instance has reported yet.' : null;
+/** Options that are too large are not reported. */
+function wayBackText(options: FleetMessage['progress']['options']): string {
+  if (options === null) return 'Only a reversible migration can go back.';
+  return options['reversible'] === true
+    ? 'A reverse can go back afterwards.'
+    : 'There is no way back: the migration was not started with reversible.';
+}
+
+function generalRefusal({ isConnected, instances }: FleetMessage, isLive: boolean): string | null {
+  if (!isLive)
+    return (
+      'The coordinator does not respond: these values are old. The migration continues without it. ' +
+      'Check its process and the network.'
+    );
+  if (!isConnected)
+    return (
+      'The coordinator cannot reach Redis, which commands need: these values are old. Instances continue without it. ' +
+      'Check Redis.'
+    );
+  return Object.keys(instances).length === 0
+    ? 'Start one instance for each source shard (convoy instance), with the same Redis and fleet.'
+    : null;
 }
 
 function adviceOf({ failure, progress }: FleetMessage, noReverse: string | null): string {
-  if (failure !== null) return 'The migration has failed and accepts no commands.';
+  if (failure !== null) return failureStep;
   if (progress.state === 'RUNNING' && progress.canCommit)
     return 'Everything is ready. Stop the writers of the source, then commit.';
   if (isCleanedUp(progress)) return 'Stop the instances, or restart them before another migration.';
@@ -194,7 +247,7 @@ function adviceOf({ failure, progress }: FleetMessage, noReverse: string | null)
     IDLE: 'Start the migration.',
     RUNNING: 'Wait: a commit is possible once every point is met.',
     PAUSED: 'Resume before the oplog of the source wraps.',
-    COMMITTING: 'Wait: the destination opens for writes at the end of the commit.',
+    COMMITTING: 'Wait: the destination opens for writes at the end of the commit. Do not write to either cluster yet.',
     COMMITTED: 'Point your applications to the destination. A reverse swaps the clusters.',
     REVERSING: 'Wait: the clusters change roles.',
   };

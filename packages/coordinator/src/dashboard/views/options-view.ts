@@ -17,6 +17,9 @@ const texts: Partial<{ readonly [Name in keyof StartRequest]: (value: NonNullabl
   sharding: shardingText,
 };
 
+/** Without a filter nothing is left out. */
+const emptyTexts: Readonly<Record<string, string>> = { includeNamespaces: 'everything' };
+
 /** The options of a start, for the dashboard and the command line. */
 export function optionViews(options: Progress['options'] | StartRequest): OptionView[] {
   return Object.entries(options ?? {}).map(([name, value]) => ({ name, value: valueText(name, value) }));
@@ -24,7 +27,7 @@ export function optionViews(options: Progress['options'] | StartRequest): Option
 
 function valueText(name: string, value: unknown): string {
   if (typeof value === 'boolean') return switchText(value);
-  if (value === null || (Array.isArray(value) && value.length === 0)) return 'none';
+  if (value === null || (Array.isArray(value) && value.length === 0)) return emptyTexts[name] ?? 'none';
   if (typeof value === 'string') return value;
   const inWords = texts[name as keyof StartRequest] as ((known: unknown) => string) | undefined;
   return inWords?.(value) ?? JSON.stringify(value);

@@ -1,7 +1,11 @@
 import type { SourceReply } from '@convoy/api/contract/start-guide';
 import type { StartRequestBody } from '@convoy/api/contract/start-request';
+import type { writeBlockingValues } from '@convoy/api/contract/write-blocking';
 
 export type BuildIndexes = NonNullable<StartRequestBody['buildIndexes']>;
+
+/** On which clusters users may not write; the browser loads no other package, so that the type keeps it equal. */
+export type WriteBlocking = (typeof writeBlockingValues)[number];
 
 /** What a user chose for a start. */
 export interface StartChoices {
@@ -12,7 +16,7 @@ export interface StartChoices {
   readonly collections: ReadonlyMap<string, ReadonlySet<string>>;
   readonly buildIndexes: BuildIndexes;
   readonly verifies: boolean;
-  readonly blocksWrites: boolean;
+  readonly writeBlocking: WriteBlocking;
   readonly isReversible: boolean;
   /** Shard keys by namespace, as text: `customerId, _id: hashed`. */
   readonly shardKeys: ReadonlyMap<string, string>;
@@ -29,7 +33,8 @@ export interface StartView {
   /** What is built, and why something else was chosen in vain. */
   readonly indexes: { readonly buildIndexes: BuildIndexes; readonly reason: string | null };
   readonly verification: SwitchView;
-  readonly writeBlocking: SwitchView;
+  /** What is blocked, and why something else was chosen in vain. */
+  readonly writeBlocking: { readonly clusters: WriteBlocking; readonly reason: string | null };
   readonly reversible: SwitchView;
   /** Whether shard keys are needed: from a replica set to a sharded cluster. */
   readonly needsShardKeys: boolean;
@@ -46,7 +51,6 @@ const ofAllIndexes: ReadonlySet<BuildIndexes> = new Set(['beforeDataCopy', 'afte
 export function startView(choices: StartChoices, clusters: Clusters): StartView {
   const noReverse = reverseRefusal(clusters);
   const isReversible = choices.isReversible && noReverse === null;
-  const noBlocking = clusters?.source.blocksWrites === false ? 'Needs a source from MongoDB 6.0.' : null;
   const needsShardKeys = clusters?.source.kind === 'replicaSet' && clusters.destination.kind === 'sharded';
   const view: Omit<StartView, 'body'> = {
     indexes:
@@ -54,15 +58,33 @@ export function startView(choices: StartChoices, clusters: Clusters): StartView 
         ? { buildIndexes: 'beforeDataCopy', reason: 'A reversible migration builds all indexes.' }
         : { buildIndexes: choices.buildIndexes, reason: null },
     verification: { isOn: choices.verifies, reason: null },
-    writeBlocking: isReversible
-      ? { isOn: true, reason: 'A reversible migration blocks writes.' }
-      : { isOn: choices.blocksWrites && noBlocking === null, reason: noBlocking },
+    writeBlocking: writeBlockingOf(choices.writeBlocking, isReversible, clusters),
     reversible: { isOn: isReversible, reason: noReverse },
     needsShardKeys,
     refusal:
       choices.isFiltered && selectorsOf(choices).length === 0 ? 'Pick at least one database or collection.' : null,
   };
   return { ...view, body: bodyOf(choices, view, clusters) };
+}
+
+/** What the clusters cannot do is left out, with the reason. */
+function writeBlockingOf(chosen: WriteBlocking, isReversible: boolean, clusters: Clusters): StartView['writeBlocking'] {
+  if (isReversible)
+    return {
+      clusters: 'sourceAndDestination',
+      reason: chosen === 'sourceAndDestination' ? null : 'A reversible migration blocks writes on both clusters.',
+    };
+  if (chosen === 'sourceAndDestination' && clusters?.source.blocksWrites === false)
+    return { clusters: 'none', reason: 'Needs a source from MongoDB 6.0.' };
+  if (chosen === 'destinationOnly' && clusters?.destination.blocksWrites === false)
+    return { clusters: 'none', reason: 'Needs a destination from MongoDB 6.0.' };
+  return { clusters: chosen, reason: null };
+}
+
+/** As mongosync's switch where it has one. */
+function blockingBody({ clusters }: StartView['writeBlocking']): Pick<StartRequestBody, 'enableUserWriteBlocking'> {
+  if (clusters === 'none') return {};
+  return { enableUserWriteBlocking: clusters === 'sourceAndDestination' ? true : clusters };
 }
 
 function reverseRefusal(clusters: Clusters): string | null {
@@ -80,7 +102,7 @@ function bodyOf(choices: StartChoices, view: Omit<StartView, 'body'>, clusters: 
     source: clusters?.source.name ?? 'cluster0',
     destination: clusters?.destination.name ?? 'cluster1',
     ...(view.indexes.buildIndexes === 'beforeDataCopy' ? {} : { buildIndexes: view.indexes.buildIndexes }),
-    ...(view.writeBlocking.isOn ? { enableUserWriteBlocking: true } : {}),
+    ...blockingBody(view.writeBlocking),
     ...(view.reversible.isOn ? { reversible: true } : {}),
     ...(view.verification.isOn ? {} : { verification: { enabled: false } }),
     ...(includeNamespaces.length === 0 ? {} : { includeNamespaces }),

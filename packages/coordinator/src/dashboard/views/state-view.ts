@@ -82,10 +82,7 @@ function toneOf(state: string): Tone {
 
 function phaseOf({ failure, progress, instances }: FleetMessage): string {
   if (failure !== null)
-    return (
-      'The migration has failed; the copied data is kept. To start again: fix the cause, stop all instances, ' +
-      'run convoy cleanup.'
-    );
+    return 'The migration has failed. Convoy copies no further; what it has copied stays on the destination.';
   if (Object.keys(instances).length === 0) return 'No instance has reported yet. Start one for each source shard.';
   if (progress.state === 'IDLE') return 'No migration is running.';
   if (progress.state === 'INITIALIZING') return 'Instances are connecting to the clusters.';

@@ -14,6 +14,7 @@ const sharded = { name: 'cluster0', kind: 'sharded' as const, shards: 2, version
 const equal = { source: sharded, destination: { ...sharded, name: 'cluster1' } };
 const replicaSet = { ...equal, source: { ...sharded, kind: 'replicaSet' as const, shards: 1 } };
 const old = { ...equal, source: { ...sharded, version: '5.0.7', blocksWrites: false } };
+const olds = { ...old, destination: { ...old.source, name: 'cluster1' } };
 const resized = { ...equal, destination: { ...equal.destination, shards: 3 } };
 
 const usual: StartChoices = {
@@ -22,12 +23,12 @@ const usual: StartChoices = {
   collections: new Map(),
   buildIndexes: 'beforeDataCopy',
   verifies: true,
-  blocksWrites: false,
+  writeBlocking: 'none',
   isReversible: false,
   shardKeys: new Map(),
   createsSupportingIndexes: false,
 };
-const everything = { ...usual, blocksWrites: true, isReversible: true, buildIndexes: 'never' as const };
+const everything = { ...usual, isReversible: true, buildIndexes: 'never' as const };
 
 describe('options of a start', () => {
   test('without choices they are only the clusters', () => {
@@ -50,7 +51,7 @@ describe('options of a start', () => {
     expect(view.body).not.toHaveProperty('buildIndexes');
     expect([view.indexes.reason, view.writeBlocking.reason]).toEqual([
       'A reversible migration builds all indexes.',
-      'A reversible migration blocks writes.',
+      'A reversible migration blocks writes on both clusters.',
     ]);
   });
 
@@ -61,6 +62,18 @@ describe('options of a start', () => {
       expect([view.body.buildIndexes, view.indexes.reason]).toEqual([buildIndexes, null]);
     },
   );
+
+  test.each([
+    ['none', equal, undefined, null],
+    ['destinationOnly', equal, 'destinationOnly', null],
+    ['destinationOnly', old, 'destinationOnly', null],
+    ['sourceAndDestination', equal, true, null],
+    ['sourceAndDestination', old, undefined, 'Needs a source from MongoDB 6.0.'],
+    ['destinationOnly', olds, undefined, 'Needs a destination from MongoDB 6.0.'],
+  ] as const)('writes are blocked as chosen, where servers can: %s', (writeBlocking, clusters, sent, reason) => {
+    const view = startView({ ...usual, writeBlocking }, clusters);
+    expect([view.body.enableUserWriteBlocking, view.writeBlocking.reason]).toEqual([sent, reason]);
+  });
 
   test('a reversible migration may build its indexes after the copy', () => {
     const view = startView({ ...everything, buildIndexes: 'afterDataCopy' }, equal);

@@ -38,7 +38,7 @@ test('options are words where that is possible', () => {
     { name: 'source', value: 'cluster0' },
     { name: 'reversible', value: 'yes' },
     { name: 'verification', value: 'no' },
-    { name: 'includeNamespaces', value: 'none' },
+    { name: 'includeNamespaces', value: 'everything' },
     { name: 'excludeNamespaces', value: 'crm, shop.orders, shop.a.b, shop./^tmp/i, /_old$/' },
     { name: 'sharding', value: 'shop.orders by {"region":1,"_id":"hashed"}, with supporting indexes' },
   ]);

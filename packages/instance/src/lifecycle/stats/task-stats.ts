@@ -1,4 +1,5 @@
 import type { SourceWrites } from '../../apply/recent-writes.js';
+import { secondsOf } from '../../cluster/cluster-time.js';
 import type { Partition, PartitionState } from '../../store/partition.js';
 
 /** The stats of a sync task, for progress. */
@@ -9,7 +10,7 @@ export interface TaskStats {
   eventsApplied: number;
   /** The stream has shown its position since this process follows it; the lag means nothing before. */
   followsStream: boolean;
-  /** Cluster time between the source and what is durable on the destination. */
+  /** Cluster time between the source, or the time of a commit that runs, and what is durable on the destination. */
   lag_seconds: number;
   /** Cluster time between the source and what the stream reader has read. */
   readLag_seconds: number;
@@ -26,6 +27,15 @@ export interface TaskStats {
   sourceWrites?: SourceWrites;
   /** UUIDs of the collections with deletes above the commit time. */
   deletedAboveCeiling: ReadonlySet<string>;
+}
+
+/**
+ * Whole seconds of cluster time between the source and what was reached.
+ * @param commitTime of the commit that runs: nothing above it is applied, so that waiting for other steps is no lag
+ */
+export function lagBehind(sourceTime: bigint, reached: bigint, commitTime: bigint | null = null): number {
+  const last = commitTime !== null && commitTime < sourceTime ? commitTime : sourceTime;
+  return Math.max(0, secondsOf(last) - secondsOf(reached));
 }
 
 /** The stats of the copy alone. */

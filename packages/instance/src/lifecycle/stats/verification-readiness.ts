@@ -41,11 +41,7 @@ function blockerOf(
   if (lasting.documents > 0)
     return blockedBy('mismatches', lastingText(lasting), { value: lasting.documents, limit: 0 });
   const left = Math.max(0, leftDocuments);
-  if (!hasCompared)
-    return blockedBy('verifying', `the verifier has not compared everything: ${counted(left)} are left`, {
-      value: left,
-      limit: 0,
-    });
+  if (!hasCompared) return blockedBy('verifying', `the verifier ${leftText(left)}`, { value: left, limit: 0 });
   if (left > leftDocumentsMax) {
     const limit = grouped(leftDocumentsMax);
     const description = `the verifier has ${counted(left)} of new collections left (limit ${limit})`;
@@ -66,6 +62,10 @@ function lastingText({ documents, namespaces, givenUp }: LastingDifferences): st
     `${counted(documents)} differ, in: ${nameSome([...namespaces].sort())}, ${outcome} (GET ` +
     '/api/v1/verification/mismatches names them)'
   );
+}
+
+function leftText(left: number): string {
+  return left === 0 ? 'finishes its first comparison' : `has not compared everything: ${counted(left)} are left`;
 }
 
 /** For people: `424,231 documents`. */

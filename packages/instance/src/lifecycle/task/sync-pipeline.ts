@@ -4,7 +4,7 @@ import { ApplyWorkers } from '../../apply/apply-workers.js';
 import { EventDispatcher } from '../../apply/event-dispatcher.js';
 import { RecentWrites } from '../../apply/recent-writes.js';
 import type { RawValue } from '../../bson/scan.js';
-import { secondsOf, timestampOf } from '../../cluster/cluster-time.js';
+import { timestampOf } from '../../cluster/cluster-time.js';
 import { CappedEnds } from '../../copy/capped-end.js';
 import { Copier } from '../../copy/copier.js';
 import type { CopyDependencies } from '../../copy/copy-dependencies.js';
@@ -25,7 +25,7 @@ import { RereadRelief } from './reread-relief.js';
 import { TaskCheckpoint } from './task-checkpoint.js';
 import type { TaskCollection } from './task-collections.js';
 import { TaskDdl } from './task-ddl.js';
-import { copyStats, type TaskStats } from '../stats/task-stats.js';
+import { copyStats, lagBehind, type TaskStats } from '../stats/task-stats.js';
 import type { SyncPipelineDependencies } from './pipeline-dependencies.js';
 import { TaskStream } from './task-stream.js';
 import { TaskTables } from './task-tables.js';
@@ -195,14 +195,13 @@ export class SyncPipeline {
 
   stats(): TaskStats {
     const { sourceTime, readBelow, writesAboveCeiling } = this.#dispatcher;
-    const behind = (time: bigint): number => Math.max(0, secondsOf(sourceTime) - secondsOf(time));
     return {
       ...copyStats(this.#followed.tables.values()),
       copyDone: this.#followed.copyDone,
       eventsApplied: this.#eventsApplied,
       followsStream: this.#stream.isFollowed,
-      lag_seconds: behind(this.#checkpoint.time()),
-      readLag_seconds: behind(readBelow),
+      lag_seconds: lagBehind(sourceTime, this.#checkpoint.time(), this.#commitTime),
+      readLag_seconds: lagBehind(sourceTime, readBelow),
       readBelow,
       sourceWrites: this.#recentWrites.read(),
       pendingRereads: this.#rereads.size,

@@ -32,6 +32,7 @@ describe('a last look would be short', () => {
 
   it.each([
     [{ hasCompared: false, leftDocuments: 424_231 }, 'everything: 424,231 documents are left'],
+    [{ hasCompared: false, leftDocuments: 0 }, 'the verifier finishes its first comparison'],
     [{ leftDocuments: 1_424_231 }, 'has 1,424,231 documents of new collections left (limit 100,000)'],
     [{ lasting: { documents: 4_231, namespaces: ['shop.a'], givenUp: 1_200 } }, '4,231 documents differ'],
   ])('text has large numbers in groups: %j', (progress, text) => {
