@@ -33,7 +33,10 @@ export interface InstanceReport {
   failure: Failure | null;
   /** Its own part of the fleet-wide `canCommit` and `canWrite`. */
   ready: { canCommit: boolean; canWrite: boolean };
-  /** Ids of the instances that the migration needs, one per source shard; empty before the start. */
+  /**
+   * Ids of the instances that the migration needs, one per source shard; empty before the start. In a large fleet only
+   * some reports name them.
+   */
   expectedIds: string[];
   /** Ids of the configured clusters; all instances of a fleet must agree. Null until both were reached. */
   clusterIds: { cluster0: string; cluster1: string } | null;
@@ -43,7 +46,7 @@ export interface InstanceReport {
   step: string | null;
   /** Current rates: events applied and bytes copied per second. */
   rates: { copyBytesPerSecond: number; eventsPerSecond: number };
-  /** This instance's reply to `GET /api/v1/progress`. */
+  /** This instance's reply to `GET /api/v1/progress`, without what blocks a commit on other instances. */
   progress: Progress;
   /**
    * Seconds until an oplog drops changes that are not applied; null while unknown, absent where no oplog is readable or
@@ -115,6 +118,7 @@ export interface Fleet {
   publishDetails<Topic extends DetailTopic>(topic: Topic, content: PublishedDetails[Topic]): void;
   /**
    * The last known report of every instance, by id and including its own. Reports of others are about a second late.
+   * For an instance that does not lead, their counters, rates and times may be minutes old; what decides is not.
    */
   reports(): ReadonlyMap<string, SeenReport>;
   /** The elected coordinator instance that this process knows, or null. */

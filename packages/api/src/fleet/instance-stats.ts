@@ -10,7 +10,7 @@ export const partitionCountsSchema = z.object({ waiting: count, starting: count,
  * published separately.
  */
 export const instanceStatsSchema = z.object({
-  /** Source shards that this instance reads, and all destination shards. */
+  /** Source shards that this instance reads, and all destination shards; in a large fleet only some name the latter. */
   sourceShards: z.array(z.string()).max(1_000),
   destinationShards: z.array(z.string()).max(1_000),
   copiedDocuments: count,

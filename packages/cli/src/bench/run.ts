@@ -11,8 +11,9 @@ import { copyCollectionsBenchmark } from './copy/copy-collections.js';
 import { copyBenchmark } from './copy/copy.js';
 import { cutOverBenchmark } from './cutover/cutover.js';
 import { dashboardBenchmark } from './dashboard/dashboard.js';
-import { fleetBenchmark } from './fleet/fleet.js';
+
 import { peerBenchmark } from './peer/peer.js';
+import { scaleBenchmark } from './scale/scale.js';
 import { simulatorBenchmark } from './simulator/simulator.js';
 import { verifyBenchmark } from './verify/verify.js';
 import { reportOf, tableLines } from './report.js';
@@ -24,7 +25,7 @@ const benchmarks: readonly Benchmark[] = [
   applyBenchmark,
   steadyBenchmark,
   cutOverBenchmark,
-  fleetBenchmark,
+  scaleBenchmark,
   simulatorBenchmark,
   verifyBenchmark,
   dashboardBenchmark,

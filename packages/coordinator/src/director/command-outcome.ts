@@ -61,7 +61,7 @@ function consequence(name: CommandName, results: readonly CommandResult[]): stri
   return isLate ? `${done} ${lateOutcome}` : done;
 }
 
-/** Maximum instances named in a description; the rest is counted. */
+/** Maximum instances named in a description, refusals first where there are more; the rest is counted. */
 const RESULTS_NAMED_MAX = 50;
 
 /**
@@ -73,10 +73,12 @@ export function outcomeFailure({ name, success, results }: CommandOutcome): Conv
   const instances = [...results]
     .map(([id, result]): InstanceResult => ({ id, ...result }))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
-  const lines = instances.map((each) =>
+  const isLong = instances.length > RESULTS_NAMED_MAX;
+  const inOrder = isLong ? instances.toSorted((a, b) => Number(a.success) - Number(b.success)) : instances;
+  const lines = inOrder.map((each) =>
     each.success ? `${each.id}: accepted` : `${each.id}: ${each.error} (${each.errorDescription})`,
   );
-  const more = lines.length > RESULTS_NAMED_MAX ? `; and ${lines.length - RESULTS_NAMED_MAX} more` : '';
+  const more = isLong ? `; and ${lines.length - RESULTS_NAMED_MAX} more` : '';
   const all = [...results.values()];
   const listed = lines.slice(0, RESULTS_NAMED_MAX).join('; ') + more;
   return new ConvoyError(

@@ -234,6 +234,7 @@ export class RedisFleet implements Fleet {
       timings: this.#timings,
       clock: this.#clock,
       logger: this.#logger,
+      hearsAll: () => this.isLeader(),
       onHeld: (held) => this.#onIdentityHeld(held),
       onRoster: (roster, askedAt_ms) => void this.#view.seeRoster(roster, askedAt_ms),
     });

@@ -10,17 +10,19 @@ import type { TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { encodeReport, sealMessage } from './report-message.js';
 import { decodeRoster, NOW_STATEMENTS, ROSTER_EXPRESSION, type Roster } from './roster.js';
+import { standingOf } from './standing.js';
 
 /**
  * Renews the identity lease, or takes it again when Redis lost it. Stores and publishes the report when it is new, when
  * Redis has none, or when another process may have stored its own since. Returns 0 without any effect when another
  * process holds the identity, otherwise 1 or the roster. A process that has not reported yet is no sign of life of its
  * predecessor, whose report would count as fresh.
- * KEYS: identity, report, members, news.
- * ARGV: incarnation, lease ms, retention ms, id, channel, message (may be empty), 1 for news, 1 for the roster.
+ * KEYS: identity, report, members, news, standings.
+ * ARGV: incarnation, lease ms, retention ms, id, channel, message (may be empty), 1 for news, 1 for another standing, 1
+ * for the roster with standings or 2 for the one with all news.
  */
 const BEAT = `
-local members, news = KEYS[3], KEYS[4]
+local members, news, standings = KEYS[3], KEYS[4], KEYS[5]
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -28,19 +30,27 @@ ${NOW_STATEMENTS}
 if ARGV[6] ~= '' and redis.call('ZADD', members, now_ms, ARGV[4]) == 1 then
   redis.call('ZREMRANGEBYSCORE', members, '-inf', '(' .. (now_ms - ARGV[3]))
   for _, id in ipairs(redis.call('ZRANGE', news, 0, -1)) do
-    if not redis.call('ZSCORE', members, id) then redis.call('ZREM', news, id) end
+    if not redis.call('ZSCORE', members, id) then
+      redis.call('ZREM', news, id)
+      redis.call('ZREM', standings, id)
+    end
   end
 end
-if ARGV[6] ~= '' and (ARGV[7] == '1' or not holder or redis.call('PEXPIRE', KEYS[2], ARGV[3]) == 0) then
+local isLost = not holder or redis.call('PEXPIRE', KEYS[2], ARGV[3]) == 0
+if ARGV[6] ~= '' and (ARGV[7] == '1' or isLost) then
   redis.call('SET', KEYS[2], ARGV[6], 'PX', ARGV[3])
   redis.call('ZADD', news, now_ms, ARGV[4])
+  if ARGV[8] == '1' or isLost then redis.call('ZADD', standings, now_ms, ARGV[4]) end
   redis.call('PUBLISH', ARGV[5], ARGV[6])
 end
-if ARGV[8] == '1' then return ${ROSTER_EXPRESSION} end
-return 1`;
+if ARGV[9] == '0' then return 1 end
+if ARGV[9] == '1' then news = standings end
+return ${ROSTER_EXPRESSION}`;
 
 /** Interval of repeating an unchanged report: Redis may have lost it in a failover and hold an older one. */
 const RETELL_MS = 30_000;
+/** The same for peers, which read it one by one: far below the age up to which a signed report counts. */
+const RETELL_STANDING_MS = 120_000;
 
 export interface HeartbeatDependencies {
   readonly connection: RedisConnection;
@@ -52,7 +62,9 @@ export interface HeartbeatDependencies {
   readonly logger: Logger;
   /** Called with false when another process holds the identity, and with true when this process regains it. */
   readonly onHeld: (held: boolean) => void;
-  /** Called with the roster about once per keep-alive time, and on request. */
+  /** Whether it needs every report of its peers: a leader keeps the history. Others read changed standings only. */
+  readonly hearsAll: () => boolean;
+  /** Called with the roster about once per keep-alive time. */
   readonly onRoster: (roster: Roster, askedAt_ms: number) => void;
 }
 
@@ -67,9 +79,12 @@ export class Heartbeat {
   #report: InstanceReport | null = null;
   #sequence = 0;
   #hasNews = false;
+  #standing = '';
+  #hasOtherStanding = false;
   #lastBeat_ms = Number.NEGATIVE_INFINITY;
   #lastRoster_ms = Number.NEGATIVE_INFINITY;
   #reportedAt_ms = Number.NEGATIVE_INFINITY;
+  #standingAt_ms = Number.NEGATIVE_INFINITY;
   #newsTimer: NodeJS.Timeout | undefined;
   #held = true;
   #stopped = false;
@@ -89,6 +104,9 @@ export class Heartbeat {
     this.#report = report;
     this.#sequence += 1;
     this.#hasNews = true;
+    const standing = standingOf(report);
+    this.#hasOtherStanding ||= standing !== this.#standing;
+    this.#standing = standing;
     if (this.#newsTimer !== undefined || this.#stopped) return;
     const { clock, timings } = this.#parts;
     const wait_ms = Math.max(0, this.#lastBeat_ms + timings.publishGap_ms - clock.monotonic_ms());
@@ -108,12 +126,15 @@ export class Heartbeat {
     const { timings, clock, logger, onRoster } = this.#parts;
     const askedAt_ms = clock.monotonic_ms();
     this.#lastBeat_ms = askedAt_ms;
-    const hadNews = this.#hasNews || askedAt_ms - this.#reportedAt_ms >= RETELL_MS;
+    const hadOtherStanding = this.#hasOtherStanding || askedAt_ms - this.#standingAt_ms >= RETELL_STANDING_MS;
+    const hadNews = hadOtherStanding || this.#hasNews || askedAt_ms - this.#reportedAt_ms >= RETELL_MS;
     const asksRoster = askedAt_ms - this.#lastRoster_ms >= timings.keepAlive_ms;
     this.#hasNews = false;
+    this.#hasOtherStanding = false;
     try {
-      const reply = await callRedis(this.#send(hadNews, asksRoster), timings.redisCall_ms);
+      const reply = await callRedis(this.#send(hadNews, hadOtherStanding, asksRoster), timings.redisCall_ms);
       if (hadNews) this.#reportedAt_ms = askedAt_ms;
+      if (hadOtherStanding) this.#standingAt_ms = askedAt_ms;
       this.#setHeld(reply !== 0);
       const roster = asksRoster ? decodeRoster(reply) : null;
       if (roster === null) return;
@@ -121,6 +142,7 @@ export class Heartbeat {
       onRoster(roster, askedAt_ms);
     } catch (error) {
       this.#hasNews ||= hadNews;
+      this.#hasOtherStanding ||= hadOtherStanding;
       logger.debug(
         { event: 'heartbeatFailed', reason: redisFailureReason(error) },
         'heartbeat failed, retrying at the next interval',
@@ -128,17 +150,18 @@ export class Heartbeat {
     }
   }
 
-  #send(hasNews: boolean, asksRoster: boolean): Promise<unknown> {
-    const { connection, keys, identity, timings, clock, signature } = this.#parts;
+  #send(hasNews: boolean, hasOtherStanding: boolean, asksRoster: boolean): Promise<unknown> {
+    const { connection, keys, identity, timings, clock, signature, hearsAll } = this.#parts;
     const message =
       this.#report === null ? '' : sealMessage(signature, encodeReport(this.#report, clock.now_ms(), this.#sequence));
     return connection.eval(
       BEAT,
-      4,
+      5,
       keys.identity(identity.id),
       keys.report(identity.id),
       keys.members,
       keys.news,
+      keys.standings,
       identity.incarnation,
       timings.identityLease_ms,
       timings.reportRetention_ms,
@@ -146,7 +169,8 @@ export class Heartbeat {
       keys.reportsChannel,
       message,
       hasNews ? 1 : 0,
-      asksRoster ? 1 : 0,
+      hasOtherStanding ? 1 : 0,
+      asksRoster ? (hearsAll() ? 2 : 1) : 0,
     );
   }
 

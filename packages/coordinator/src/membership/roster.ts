@@ -8,11 +8,11 @@ export interface Roster {
   readonly now_ms: number;
   /** Last heartbeats by instance id. */
   readonly heartbeats: ReadonlyMap<string, number>;
-  /** Times of the stored reports by instance id. */
+  /** Times by instance id: of the stored reports, or of the last ones with another standing. */
   readonly news: ReadonlyMap<string, number>;
 }
 
-/** Lua expression of a roster; `now_ms`, `members` and `news` must be bound. */
+/** Lua expression of a roster; `now_ms`, `members` and the set of `news` to read must be bound. */
 export const ROSTER_EXPRESSION =
   `{ now_ms, redis.call('ZRANGE', members, 0, -1, 'WITHSCORES'), redis.call('ZRANGE', news, 0, -1, ` +
   `'WITHSCORES') }`;
@@ -42,7 +42,7 @@ export function decodeRoster(reply: unknown): Roster | null {
 }
 
 /**
- * Reads the roster; instances get it with their heartbeats.
+ * Reads the roster with every report; instances get theirs with their heartbeats.
  * @param limit_ms time limit
  * @throws ConvoyError `redisUnavailable`
  */

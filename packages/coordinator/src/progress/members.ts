@@ -41,13 +41,19 @@ export interface Members {
 }
 
 /**
- * The ids that the source needs, according to live instances; according to the last known reports when none is alive.
+ * The ids that the source needs, according to live instances. According to the last known reports when none is alive,
+ * or none of those alive names them after the start: in a large fleet only some do.
  */
 export function expectedIdsOf(reports: ReadonlyMap<string, SeenReport>): string[] {
   const all = [...reports.values()];
   const living = all.filter(({ fresh }) => fresh);
-  const reported = (living.length > 0 ? living : all).flatMap(({ report }) => report.expectedIds);
-  return [...new Set(reported)].sort();
+  const named = namedBy(living);
+  const isBeforeStart = living.length > 0 && living.every(({ report }) => report.optionsDigest === null);
+  return named.length > 0 || isBeforeStart ? named : namedBy(all);
+}
+
+function namedBy(reports: readonly SeenReport[]): string[] {
+  return [...new Set(reports.flatMap(({ report }) => report.expectedIds))].sort();
 }
 
 /** Before the start no instance is expected, and one that has been silent for longer was removed. */

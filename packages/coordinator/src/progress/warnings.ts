@@ -8,18 +8,26 @@ const waitingName = 'waitingForInstances';
 /** Maximum warnings shown; the rest is counted. */
 const WARNINGS_MAX = 100;
 
+/** Maximum ids in one warning; the rest is counted, and the rows of the instances show all. */
+const IDS_NAMED_MAX = 10;
+
+function listed(ids: readonly string[]): string {
+  const shown = ids.slice(0, IDS_NAMED_MAX).join(', ');
+  return ids.length > IDS_NAMED_MAX ? `${shown} and ${ids.length - IDS_NAMED_MAX} more` : shown;
+}
+
 /** The ids in each state, for example `RUNNING: shard0, shard1; IDLE: shard2`. */
 function mixedStates(reports: readonly InstanceReport[]): Warning[] {
   const idsByState = new Map<string, string[]>();
   for (const { state, identity } of reports) idsByState.set(state, [...(idsByState.get(state) ?? []), identity.id]);
   if (idsByState.size <= 1) return [];
-  const listed = [...idsByState].map(([state, ids]) => `${state}: ${ids.join(', ')}`).join('; ');
-  return [{ name: 'mixedStates', description: `The instances are in different states (${listed}).` }];
+  const states = [...idsByState].map(([state, ids]) => `${state}: ${listed(ids)}`).join('; ');
+  return [{ name: 'mixedStates', description: `The instances are in different states (${states}).` }];
 }
 
 /** A warning about some instances; none for an empty list. */
-function about(name: string, ids: readonly string[], description: (listed: string) => string): Warning[] {
-  return ids.length === 0 ? [] : [{ name, description: description(ids.join(', ')) }];
+function about(name: string, ids: readonly string[], description: (ids: string) => string): Warning[] {
+  return ids.length === 0 ? [] : [{ name, description: description(listed(ids)) }];
 }
 
 function ofMembership(members: Members, waitingFor: readonly Waiting[]): Warning[] {

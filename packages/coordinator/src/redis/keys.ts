@@ -14,6 +14,8 @@ export interface FleetKeys {
   readonly members: string;
   /** Sorted set of instance ids, scored with the server's time (ms) of the last stored report. */
   readonly news: string;
+  /** The same of the last report that changes what peers decide by. */
+  readonly standings: string;
   /** The leader's lease. */
   readonly leader: string;
   /** Channel of reports, for coordinator processes: instances read each other's with their heartbeats. */
@@ -70,6 +72,7 @@ export function fleetKeys(fleet: string, keyPrefix: string): FleetKeys {
     root,
     members: `${root}:members`,
     news: `${root}:news`,
+    standings: `${root}:standings`,
     leader: `${root}:leader`,
     reportsChannel: `${root}:reports`,
     departuresChannel: `${root}:departures`,

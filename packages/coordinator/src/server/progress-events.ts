@@ -3,8 +3,10 @@ import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-pr
 import type { Failure } from '@convoy/api/fleet/fleet';
 import type { FleetDirector } from '../director/fleet-director.js';
 
-/** Maximum events per second: fluent to read, and little work per client. */
+/** Minimum time between events: fluent to read, and little work per client. */
 const EVENT_GAP_MS = 200;
+/** The same for each instance, whose row is in every event: a client receives as many rows a second of any fleet. */
+const EVENT_GAP_PER_INSTANCE_MS = 4;
 /** Some values change with time alone: seconds of silence, time remaining. */
 const TICK_MS = 1_000;
 /** A comment keeps proxies from closing a silent stream. */
@@ -40,6 +42,7 @@ export class ProgressEvents {
   readonly #timers: readonly NodeJS.Timeout[];
   #gap: NodeJS.Timeout | undefined;
   #id: number;
+  #gap_ms = EVENT_GAP_MS;
   #data = '';
   #text = '';
 
@@ -86,7 +89,7 @@ export class ProgressEvents {
     this.#gap = setTimeout(() => {
       this.#gap = undefined;
       this.#publish();
-    }, EVENT_GAP_MS);
+    }, this.#gap_ms);
   }
 
   #publish(): void {
@@ -97,6 +100,7 @@ export class ProgressEvents {
   /** Reads the progress, and gives it a new id when it changed. */
   #take(): void {
     const { failure, progress, instances } = this.#director.progress();
+    this.#gap_ms = Math.max(EVENT_GAP_MS, EVENT_GAP_PER_INSTANCE_MS * instances.length);
     const data = JSON.stringify({ failure, progress, instances } satisfies ProgressEvent);
     if (data === this.#data) return;
     this.#data = data;

@@ -101,6 +101,10 @@ export class TaskRecords {
     return (await this.metadata.find('tasks', {}, signal)) as unknown as TaskRecord[];
   }
 
+  async readSome(ids: readonly string[], signal: AbortSignal): Promise<TaskRecord[]> {
+    return (await this.metadata.find('tasks', { _id: { $in: ids } }, signal)) as unknown as TaskRecord[];
+  }
+
   /**
    * Makes this process the owner of a task: raises the epoch and creates the write sessions if needed. A router may
    * repeat the write early or late: it still raises only the epoch that was found.

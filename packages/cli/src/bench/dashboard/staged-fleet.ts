@@ -1,21 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { idleProgress } from '@convoy/api/contract/progress';
-import type { InstanceReport } from '@convoy/api/fleet/fleet';
-import type { InstanceStats } from '@convoy/api/fleet/instance-stats';
+import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
 import type { NamespacePart } from '@convoy/api/fleet/published-details';
-import { idleReport } from '@convoy/api/fleet/idle-report';
 import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
 import { RedisFleet } from '@convoy/coordinator/fleet/redis-fleet';
 import { createLogger } from '@convoy/instance/logging/logger';
 import { CoordinatorProcess } from '../../environment/fleet/coordinator-process.js';
+import { reportInterval_ms } from '@convoy/instance/lifecycle/progress/large-fleet';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { stagedReport } from '../staged-report.js';
 
-const report_ms = 250;
 const publish_ms = 2_000;
 const mebibyte = 1024 * 1024;
 /** Age of the staged migration: six hours. */
 const started_ms = Date.now() - 6 * 3_600_000;
 const logger = createLogger({ verbosity: 'FATAL' });
+
+interface StagedMember {
+  fleet: RedisFleet;
+  identity: InstanceIdentity;
+}
 
 /**
  * Instances in this process that report a copy without syncing, and a coordinator process that serves their dashboard.
@@ -26,11 +29,11 @@ export class StagedFleet implements AsyncDisposable {
 
   private constructor(
     readonly coordinator: CoordinatorProcess,
-    private readonly members: readonly RedisFleet[],
+    private readonly members: readonly StagedMember[],
     private readonly namespaces: number,
   ) {
     this.#timers.push(
-      setInterval(() => this.#report(), report_ms),
+      setInterval(() => this.#report(), reportInterval_ms(members.length)),
       setInterval(() => this.#publish(), publish_ms),
     );
     this.#report();
@@ -45,24 +48,26 @@ export class StagedFleet implements AsyncDisposable {
   ): Promise<StagedFleet> {
     const name = `bench-${instances}-${namespaces}-${process.pid}`;
     const coordinator = await CoordinatorProcess.start({ redis, fleet: name }, folder);
-    const members = Array.from(
-      { length: instances },
-      () => new RedisFleet({ redis: parseRedisSettings(redis), fleet: name, logger }),
-    );
-    await Promise.all(members.map((fleet, at) => fleet.join(identityOf(at))));
-    for (const fleet of members) fleet.serve(() => Promise.resolve({ success: true }));
+    const members = Array.from({ length: instances }, (_, at) => ({
+      fleet: new RedisFleet({ redis: parseRedisSettings(redis), fleet: name, logger }),
+      identity: identityOf(at),
+    }));
+    await Promise.all(members.map(({ fleet, identity }) => fleet.join(identity)));
+    for (const { fleet } of members) fleet.serve(() => Promise.resolve({ success: true }));
     return new StagedFleet(coordinator, members, namespaces);
   }
 
   #report(): void {
     this.#step += 1;
-    for (const [at, fleet] of this.members.entries()) fleet.report(reportOf(at, this.members.length, this.#step));
+    const ids = this.members.map(({ identity }) => identity.id);
+    for (const [at, { fleet, identity }] of this.members.entries())
+      fleet.report(stagedReport({ identity, ids, at, leads: fleet.isLeader() }, this.#step));
   }
 
   #publish(): void {
     const others = { collections: 0, totalBytes: 0, copiedBytes: 0, copiedDocuments: 0 };
     const rows = Array.from({ length: this.namespaces }, (_, at) => partOf(at, this.#step));
-    for (const fleet of this.members) fleet.publishDetails('namespaces', { rows, others });
+    for (const { fleet } of this.members) fleet.publishDetails('namespaces', { rows, others });
     const [first] = this.members;
     const points = Array.from({ length: 720 }, (_, at) => ({
       at_ms: started_ms + at * 30_000,
@@ -78,50 +83,18 @@ export class StagedFleet implements AsyncDisposable {
       level: 'info' as const,
       text: `Entry ${at} of the timeline.`,
     }));
-    first?.publishDetails('history', { interval_ms: 30_000, points, timeline, entriesDropped: 0 });
+    first?.fleet.publishDetails('history', { interval_ms: 30_000, points, timeline, entriesDropped: 0 });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
-    await Promise.all(this.members.map((fleet) => fleet.leave()));
+    await Promise.all(this.members.map(({ fleet }) => fleet.leave()));
     await this.coordinator[Symbol.asyncDispose]();
   }
 }
 
-function identityOf(at: number): InstanceReport['identity'] {
+function identityOf(at: number): InstanceIdentity {
   return { id: `shard${at}`, syncID: `shard${at}`, incarnation: randomUUID(), release: '2.0.0' };
-}
-
-const identities = new Map<number, InstanceReport['identity']>();
-
-function reportOf(at: number, instances: number, step: number): InstanceReport {
-  const identity = identities.get(at) ?? identityOf(at);
-  identities.set(at, identity);
-  const estimatedTotalBytes = instances * 400_000 * mebibyte;
-  const progress = {
-    ...idleProgress(),
-    state: 'RUNNING' as const,
-    canWrite: false,
-    info: 'collection copy',
-    lagTimeSeconds: (step + at) % 12,
-    totalEventsApplied: step * 260 + at,
-    collectionCopy: { estimatedTotalBytes, estimatedCopiedBytes: step * 12 * mebibyte + at },
-    directionMapping: { Source: 'cluster0: source.example:27017', Destination: 'cluster1: destination.example:27017' },
-    warnings: [],
-  };
-  const stats: InstanceStats = {
-    sourceShards: [identity.id],
-    destinationShards: Array.from({ length: instances }, (_, shard) => `shard${shard}`),
-    copiedDocuments: step * 3_000 + at,
-    partitions: { waiting: 40, starting: 0, copying: 4, done: step },
-    bufferedEvents: step % 90,
-    pendingRereads: step % 3,
-    bufferedBytes: (step % 50) * mebibyte,
-    bufferBytesMax: 128 * mebibyte,
-  };
-  const expectedIds = Array.from({ length: instances }, (_, shard) => `shard${shard}`);
-  const rates = { copyBytesPerSecond: 48 * mebibyte + (step % 9) * 1_000, eventsPerSecond: 1_040 + (step % 7) };
-  return idleReport(identity, { state: 'RUNNING', step: 'syncing', expectedIds, rates, progress, stats });
 }
 
 function partOf(at: number, step: number): NamespacePart {

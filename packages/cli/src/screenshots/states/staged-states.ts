@@ -3,6 +3,7 @@ import { idleProgress, type MigrationState, type Progress } from '@convoy/api/co
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import type { Waiting } from '@convoy/api/contract/waiting';
+import { stagedReport } from '../../bench/staged-report.js';
 
 /** One state of a fleet, as its instances report it. */
 export interface StagedState {
@@ -21,6 +22,8 @@ export interface StagedState {
 
 const gigabyte = 1e9;
 const shards = ['shard0', 'shard1', 'shard2'];
+/** The size of `npm run bench -- scale`. */
+const manyIds = Array.from({ length: 256 }, (_, at) => `rs-shard-${String(at).padStart(3, '0')}`);
 const documents = 449_018;
 /** Of each instance. */
 const totalBytes = 64 * gigabyte;
@@ -72,6 +75,11 @@ export function stagedStates(): readonly StagedState[] {
     { name: 'preparing', reports: fleetIn(preparing) },
     { name: 'start-waits', reports: fleetIn({ ...preparing, waitingFor: [startWaits] }).slice(0, -1) },
     { name: 'copying', reports: copying },
+    {
+      name: 'copying-256',
+      reports: manyIds.map((id, at) => stagedReport({ identity: identity(id), ids: manyIds, at }, 300 + at)),
+      silent: ['rs-shard-077', 'rs-shard-200'],
+    },
     { name: 'copying-silent-instance', reports: copying, silent: ['shard1'] },
     { name: 'applying-blocked', reports: fleetIn({ ...applying, lag_seconds: 45, blocked: lagging }) },
     { name: 'ready', reports: ready },

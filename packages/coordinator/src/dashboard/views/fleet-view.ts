@@ -48,15 +48,26 @@ const problemWords: Readonly<Record<string, string>> = {
 /** Lag above which an instance is highlighted; a commit is rejected above it as well. */
 const lagMax_seconds: typeof steadyLagMax_seconds = 30;
 
-/** The fleet as rows from source shards to the destination. */
+/** More instances than this do not fit the page: those that need attention come first. */
+const rowsInOrderMax = 16;
+/** What needs attention, most urgent first. */
+const urgency: readonly Tone[] = ['bad', 'warning'];
+
+/** The fleet as rows from source shards to the destination, in the order of ids. */
 export function fleetView({ instances, leaderId, progress }: FleetMessage): FleetView {
   const all = Object.values(instances);
+  const rows = all.map((instance) => rowOf(instance, leaderId));
   return {
-    rows: all.map((instance) => rowOf(instance, leaderId)),
+    rows: rows.length > rowsInOrderMax ? urgentFirst(rows) : rows,
     source: progress.directionMapping?.Source ?? '',
     destination: progress.directionMapping?.Destination ?? '',
     destinationShards: [...new Set(all.flatMap(({ stats }) => stats?.destinationShards ?? []))].sort(),
   };
+}
+
+function urgentFirst(rows: readonly InstanceRow[]): InstanceRow[] {
+  const urgent = urgency.map((tone) => rows.filter((row) => row.tone === tone));
+  return [...urgent.flat(), ...rows.filter(({ tone }) => !urgency.includes(tone))];
 }
 
 function rowOf(instance: InstanceView, leaderId: string | null): InstanceRow {

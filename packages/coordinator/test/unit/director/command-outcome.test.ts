@@ -51,6 +51,8 @@ describe('outcomeFailure', () => {
     );
     const many = Object.fromEntries(Array.from({ length: 60 }, (_one, at) => [`i${at}`, refused]));
     expect(failureOf(many).errorDescription).toContain('; and 10 more');
+    const late = { ...Object.fromEntries(Object.keys(many).map((id) => [id, accepted])), z: refused };
+    expect(failureOf(late).errorDescription).toContain('z: notInThisState (It is RUNNING.); i0: accepted');
   });
 });
 

@@ -17,6 +17,13 @@ describe('mayLead', () => {
     expect(may('b', { a: { expectedIds: ['a', 'b'] }, b: {} })).toBe(true);
   });
 
+  it('excludes them while those that name the needed ones are dead: in a large fleet only some do', () => {
+    const named = { expectedIds: ['a', 'b'], optionsDigest: 'd', fresh: false };
+    expect(may('extra', { a: named, b: { optionsDigest: 'd' }, extra: {} })).toBe(false);
+    expect(may('b', { a: named, b: { optionsDigest: 'd' }, extra: {} })).toBe(true);
+    expect(may('extra', { a: named, extra: {} })).toBe(true);
+  });
+
   it('excludes an instance that alone has failed', () => {
     expect(may('a', { a: { failure }, b: {} })).toBe(false);
     expect(may('a', { a: { failure }, b: { failure } })).toBe(true);

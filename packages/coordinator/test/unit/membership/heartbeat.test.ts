@@ -11,16 +11,19 @@ import { fleetKeys } from '../../../src/redis/keys.js';
 const minute_ms = 60_000;
 const identity = makeIdentity('a');
 
-/** For each heartbeat, whether it published the report as news. */
+/** For each heartbeat, whether it published the report as news, and whether with another standing. */
 let reported: boolean[];
+let standings: boolean[];
 let heartbeat: Heartbeat;
 
 beforeEach(() => {
   vi.useFakeTimers();
   reported = [];
+  standings = [];
   const connection = {
     eval: (...parts: unknown[]) => {
-      reported.push(parts.at(-2) === 1);
+      reported.push(parts.at(-3) === 1);
+      standings.push(parts.at(-2) === 1);
       return Promise.resolve(1);
     },
   };
@@ -34,6 +37,7 @@ beforeEach(() => {
     signature: new FleetSignature({ root: 'convoy', clock, logger }),
     clock,
     logger,
+    hearsAll: () => false,
     onHeld: () => undefined,
     onRoster: () => undefined,
   });
@@ -52,4 +56,21 @@ it('publishes an unchanged report periodically, for a Redis that silently lost i
   await vi.advanceTimersByTimeAsync(2 * minute_ms);
   expect(reported.length).toBeGreaterThan(100);
   expect(reported.filter(Boolean)).toHaveLength(4);
+});
+
+it('makes peers read a report again for another standing and every two minutes, not for counters', async () => {
+  heartbeat.start();
+  heartbeat.publish(idleReport(identity));
+  await vi.advanceTimersByTimeAsync(2_000);
+  standings = [];
+  for (let second = 0; second < 300; second += 1) {
+    heartbeat.publish(idleReport(identity, { rates: { copyBytesPerSecond: second, eventsPerSecond: 0 } }));
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+  expect(reported.filter(Boolean).length).toBeGreaterThan(290);
+  expect(standings.filter(Boolean)).toHaveLength(2);
+  standings = [];
+  heartbeat.publish(idleReport(identity, { state: 'RUNNING' }));
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(standings.filter(Boolean)).toHaveLength(1);
 });

@@ -293,6 +293,12 @@ describe('aggregateProgress', () => {
     expect(progress.warnings?.[0]?.description).toMatch(/^WAITING for away to start: it has never registered/);
   });
 
+  it('names ten of many instances in a warning, and counts the rest', () => {
+    const ids = Array.from({ length: 256 }, (_, at) => `shard${String(at).padStart(3, '0')}`);
+    const { warnings } = progressOf(Object.fromEntries(ids.map((id, at) => [id, { fresh: at < 100 }])));
+    expect(warnings?.[0]?.description).toMatch(/^No heartbeat from shard100, .*, shard109 and 146 more\./);
+  });
+
   it('warns of instances with other clusters, and passes on each warning once', () => {
     const warning = { name: 'slow', description: 'Slow.' };
     const one = (cluster1: string): ReportChanges => ({

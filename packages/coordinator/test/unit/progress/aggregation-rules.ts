@@ -15,10 +15,16 @@ export interface AggregationRule {
   readonly without: (fleet: FleetSnapshot, global: GlobalProgress) => GlobalProgress;
 }
 
-/** The ids that the migration needs, according to live instances, or to the last known reports if none is alive. */
+/**
+ * The ids that the migration needs, according to live instances. To the last known reports if none is alive, or if
+ * those alive have started and name none.
+ */
 function expectedIds({ reports }: FleetSnapshot): Set<string> {
   const all = [...reports.values()];
-  const heard = all.some(({ fresh }) => fresh) ? all.filter(({ fresh }) => fresh) : all;
+  const living = all.filter(({ fresh }) => fresh);
+  const namesNone = living.every(({ report }) => report.expectedIds.length === 0);
+  const haveStarted = living.some(({ report }) => report.optionsDigest !== null);
+  const heard = living.length === 0 || (namesNone && haveStarted) ? all : living;
   return new Set(heard.flatMap(({ report }) => report.expectedIds));
 }
 

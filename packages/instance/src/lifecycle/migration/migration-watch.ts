@@ -2,6 +2,7 @@ import type { Fleet } from '@convoy/api/fleet/fleet';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
+import { turnsOf } from '../../store/reversal.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import { Condition } from '../../store/condition.js';
 import type { Runtime } from './runtime.js';
@@ -63,6 +64,13 @@ const pollMin_ms = 150;
  * read load. A small fleet, whose steps take no longer than this, reads at once.
  */
 const commitPollMin_ms = 10;
+/** The instances of a large fleet together read the record at most 1,000 times a second for notifications. */
+const recordReadInterval_ms = 1;
+/**
+ * Together they read at most this many task records a second besides their own and the leader's: when each reads all,
+ * the number grows with the square of the fleet.
+ */
+const taskRecordsPerSecond = 20_000;
 
 /**
  * Keeps the migration's durable state in memory. Barriers of the fleet are conditions on this state. Only the metadata
@@ -77,15 +85,19 @@ export class MigrationWatch {
   /** The state, or only the DDL watermark and ordinals, may have changed since the last read began. */
   #hasNews = false;
   #hasDdlWatermarkNews = false;
+  /** When the last read of all tasks began. */
+  #allReadAt_ms = Number.NEGATIVE_INFINITY;
   #refreshesStarted = 0;
   #refreshShown = 0;
 
+  /** @param ownIds tasks of this process */
   constructor(
     private readonly records: MigrationRecords,
     private readonly tasks: TaskRecords,
     private readonly fleet: Fleet,
     private readonly runtime: Runtime,
     initial: MigrationView,
+    private readonly ownIds: readonly string[],
   ) {
     this.#view = initial;
     this.#journalled = journalledBy(initial.record);
@@ -109,14 +121,36 @@ export class MigrationWatch {
   /** Reads the state now. Of several concurrent reads, the one that began last wins: the view never goes back. */
   async refresh(signal: AbortSignal): Promise<MigrationView> {
     const turn = (this.#refreshesStarted += 1);
+    this.#allReadAt_ms = this.runtime.clock.monotonic_ms();
     const [record, tasks] = await Promise.all([this.records.read(signal), this.tasks.readAll(signal)]);
     if (record === null) throw stateVanished();
+    return this.#show(turn, record, tasks);
+  }
+
+  /** Reads the record and the own tasks. After a change of phase or direction it reads the others' too. */
+  async #refreshOwn(signal: AbortSignal): Promise<MigrationView> {
+    const turn = (this.#refreshesStarted += 1);
+    const [record, own] = await Promise.all([this.records.read(signal), this.tasks.readSome(this.ownIds, signal)]);
+    if (record === null) throw stateVanished();
+    const before = this.#view.record;
+    if (record.phase !== before.phase || turnsOf(record) !== turnsOf(before)) return this.refresh(signal);
+    return this.#show(turn, record, [...this.#view.tasks.values(), ...own]);
+  }
+
+  #show(turn: number, record: MigrationRecord, tasks: readonly TaskRecord[]): MigrationView {
     if (turn < this.#refreshShown) return this.#view;
     this.#refreshShown = turn;
     this.#view = { record, tasks: new Map(tasks.map((task) => [task._id, task])) };
     this.#takeJournalled(record);
     this.#changed.changed();
     return this.#view;
+  }
+
+  /** Whether the tasks of others may be read: always for the leader, whose barriers they are. */
+  #mayReadAll(): boolean {
+    const { size } = this.#view.tasks;
+    const gap_ms = Math.floor((size * size * 1_000) / taskRecordsPerSecond);
+    return this.fleet.isLeader() || this.runtime.clock.monotonic_ms() - this.#allReadAt_ms >= gap_ms;
   }
 
   /** Reads repeatedly until the signal aborts. */
@@ -146,7 +180,7 @@ export class MigrationWatch {
       [this.#hasNews, this.#hasDdlWatermarkNews] = [false, false];
       if (isDue) {
         refreshed_ms = clock.monotonic_ms();
-        await this.refresh(signal);
+        await (this.#mayReadAll() ? this.refresh(signal) : this.#refreshOwn(signal));
       } else await this.#readJournalled(signal);
     }
   }
@@ -179,7 +213,8 @@ export class MigrationWatch {
     const isRequested =
       record.phase === 'syncing' && [...tasks.values()].some(({ commitRequested }) => commitRequested);
     const isCommitting = isRequested || record.phase === 'committing' || record.phase === 'opening';
-    return isCommitting ? Math.min(pollMin_ms, commitPollMin_ms * tasks.size) : pollMin_ms;
+    const pause_ms = isCommitting ? Math.min(pollMin_ms, commitPollMin_ms * tasks.size) : pollMin_ms;
+    return this.fleet.isLeader() ? pause_ms : Math.max(pause_ms, recordReadInterval_ms * tasks.size);
   }
 
   /** Resolves at the next notification, or when the pause is over; rejects when the signal aborts. */

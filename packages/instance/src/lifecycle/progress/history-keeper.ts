@@ -11,6 +11,8 @@ import type { Runtime } from '../migration/runtime.js';
 const look_ms = 1_000;
 /** Minimum interval between stores of what has changed. */
 const store_ms = 5_000;
+/** Looks after which a new leader has read every report: until then it knows what has changed, but no counters. */
+const looksBeforePoint = 3;
 /** Interval of publishing, since Redis may have lost it. */
 const publishInterval_ms = 2_000;
 
@@ -33,6 +35,7 @@ export class HistoryKeeper {
   #isStored = true;
   #storedAt_ms = -Infinity;
   #publishedAt_ms = -Infinity;
+  #looksAsLeader = 0;
 
   constructor(private readonly deps: HistoryKeeperDependencies) {}
 
@@ -66,8 +69,10 @@ export class HistoryKeeper {
     };
     if (!fleet.isLeader()) {
       this.#cached = null;
+      this.#looksAsLeader = 0;
       return;
     }
+    this.#looksAsLeader += 1;
     this.#cached ??= await this.#read(signal);
     if (this.#cached === null) return;
     const at_ms = runtime.clock.now_ms();
@@ -76,11 +81,12 @@ export class HistoryKeeper {
     );
     let history = withEntries(this.#cached.history, entries);
     const point = pointOf(reports, expectedIds(), at_ms);
-    if (!isOver(this.#look) || differs(history, point)) history = withPoint(history, point);
+    const isKnown = this.#looksAsLeader > looksBeforePoint;
+    if (isKnown && (!isOver(this.#look) || differs(history, point))) history = withPoint(history, point);
     if (history !== this.#cached.history) this.#isStored = false;
     this.#cached = { ...this.#cached, history };
     await this.#store(at_ms, isOver(this.#look), signal);
-    this.#publish(at_ms, { ...history, points: withLatest(history, point) });
+    this.#publish(at_ms, { ...history, points: isKnown ? withLatest(history, point) : history.points });
   }
 
   /** After a restart, compares the first look with the latest entries of the time line. */

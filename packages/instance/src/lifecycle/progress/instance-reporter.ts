@@ -12,14 +12,16 @@ import { Rates, reportOf } from '../stats/report.js';
 import { CommitOffer } from './commit-offer.js';
 import { instanceStatsOf } from './instance-stats.js';
 import { LagObserver } from './lag-observer.js';
+import { namesFleet, reportInterval_ms } from './large-fleet.js';
 import { progressOf } from './progress-view.js';
 import { DetailsPublisher } from './publish-details.js';
 import { type PublishedTotals, publishMetrics, publishObserved } from './publish-metrics.js';
 import { reportPause } from './report-pause.js';
 
-/** The instance reports to its peers this often. */
-const report_ms = 250;
-/** The same once its state and totals have not changed for `idle_ms`: peers see the next change within this time. */
+/**
+ * The pause between reports once an instance's state and totals have not changed for `idle_ms`: peers see the next
+ * change within this time.
+ */
 const idleReport_ms = 1_000;
 const idle_ms = 10_000;
 
@@ -82,7 +84,7 @@ export class InstanceReporter {
     for (;;) {
       this.#mismatches.refresh(status().run?.view ?? null, runtime.clock.monotonic_ms(), mismatches);
       this.publish();
-      const pause_ms = this.#isIdle() ? idleReport_ms : report_ms;
+      const pause_ms = Math.max(reportInterval_ms(this.#expectedIds().length), this.#isIdle() ? idleReport_ms : 0);
       await reportPause(status().run?.watch ?? null, runtime, pause_ms, signal);
     }
   }
@@ -109,13 +111,15 @@ export class InstanceReporter {
     };
     publishProgress(runtime.metrics, progress, standing);
     this.#published = publishMetrics(runtime.metrics, state, run?.stats ?? [], this.#published);
+    const expectedIds = this.#expectedIds();
+    const namesAll = namesFleet(identity.id, expectedIds, standing.leads);
     const report = {
       identity,
       state,
       failure,
       canCommit: this.offer.isOwnReady(run),
       canWrite: run?.view.record.canWrite ?? false,
-      expectedIds: this.#expectedIds(),
+      expectedIds: namesAll ? expectedIds : [],
       clusterIds: clusters.ids,
       optionsDigest: run?.view.record.digest ?? null,
       step: run?.view.record.phase ?? null,
@@ -123,7 +127,7 @@ export class InstanceReporter {
       oplogRemaining_seconds: this.#oplogRemaining(),
       mismatches: this.#mismatches.mismatches,
       refused: this.deps.refused(),
-      stats: run === null ? undefined : instanceStatsOf(run, runtime.config.memoryBytesMax),
+      stats: run === null ? undefined : instanceStatsOf(run, runtime.config.memoryBytesMax, namesAll),
     };
     fleet.report(reportOf(report, this.#rates));
   }

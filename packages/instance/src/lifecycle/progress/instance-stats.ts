@@ -4,14 +4,21 @@ import type { MigrationRun } from '../run/migration-run.js';
 /** Bound of the shards that are named. */
 const shardsNamedMax = 1_000;
 
-/** The stats of a process's part in a migration, for watchers. */
-export function instanceStatsOf({ stats, deps, view }: MigrationRun, bufferBytesMax: number): InstanceStats {
+/**
+ * The stats of a process's part in a migration, for watchers.
+ * @param namesShards whether they name the shards of the destination
+ */
+export function instanceStatsOf(
+  { stats, deps, view }: MigrationRun,
+  bufferBytesMax: number,
+  namesShards: boolean,
+): InstanceStats {
   const sum = (stat: (one: (typeof stats)[number]) => number): number =>
     stats.reduce((total, one) => total + stat(one), 0);
   const own = deps.ownIds.flatMap((id) => view.tasks.get(id) ?? []);
   return {
     sourceShards: deps.ownIds.slice(0, shardsNamedMax),
-    destinationShards: deps.destination.shardIds.slice(0, shardsNamedMax),
+    destinationShards: namesShards ? deps.destination.shardIds.slice(0, shardsNamedMax) : [],
     copiedDocuments:
       stats.length > 0
         ? sum((one) => one.copiedDocuments)

@@ -85,7 +85,7 @@ export class MigrationRun {
     this.#records = new MigrationRecords(this.#metadata);
     this.#tasks = new TaskRecords(this.#metadata);
     this.#journal = new DdlJournal(this.#metadata, this.#records);
-    this.#watch = new MigrationWatch(this.#records, this.#tasks, fleet, runtime, deps.initial);
+    this.#watch = new MigrationWatch(this.#records, this.#tasks, fleet, runtime, deps.initial, deps.ownIds);
     this.removal = new MetadataRemoval({ home: home.router, runtime, watch: this.#watch });
   }
 

@@ -53,7 +53,7 @@ export interface ReportSource {
   stats?: InstanceStats | undefined;
 }
 
-/** The report of an instance as its peers see it. */
+/** The report of an instance as its peers see it: of what blocks a commit, each reports its own. */
 export function reportOf(source: ReportSource, rates: Rates): InstanceReport {
   const {
     identity,
@@ -78,10 +78,14 @@ export function reportOf(source: ReportSource, rates: Rates): InstanceReport {
     optionsDigest,
     step,
     rates: rates.take(copied, progress.totalEventsApplied ?? 0),
-    progress,
+    progress: { ...progress, commitBlockers: ownBlockers(progress, identity.id) },
     ...(oplogRemaining_seconds === undefined ? {} : { oplogRemaining_seconds }),
     ...(source.mismatches.length === 0 ? {} : { mismatches: [...source.mismatches] }),
     ...(source.refused === undefined ? {} : { refused: source.refused }),
     ...(stats === undefined ? {} : { stats }),
   };
+}
+
+function ownBlockers({ commitBlockers }: Progress, id: string): Progress['commitBlockers'] {
+  return commitBlockers?.filter(({ instance }) => instance === id) ?? null;
 }

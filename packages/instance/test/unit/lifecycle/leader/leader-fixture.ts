@@ -68,7 +68,14 @@ export async function depsOf(
   const fleet = new LoneFleet();
   const record = await stored.records.read(never);
   if (record === null) throw new Error('no record');
-  const watch = new MigrationWatch(stored.records, stored.taskRecords, fleet, runtime, { record, tasks: new Map() });
+  const watch = new MigrationWatch(
+    stored.records,
+    stored.taskRecords,
+    fleet,
+    runtime,
+    { record, tasks: new Map() },
+    [],
+  );
   await watch.refresh(never);
   return { runtime, fleet, ...clusters, ...stored, watch, onIndexProgress: () => undefined };
 }

@@ -81,7 +81,7 @@ beforeEach(async () => {
     return Promise.resolve([]);
   };
   const tasks = { readAll } as unknown as TaskRecords;
-  watch = new MigrationWatch(records, tasks, fleet, { clock } as Runtime, { record, tasks: new Map() });
+  watch = new MigrationWatch(records, tasks, fleet, { clock } as Runtime, { record, tasks: new Map() }, []);
   running = watch.run(stop.signal).catch(() => undefined);
   await rested();
 });
@@ -194,6 +194,7 @@ describe('news', () => {
       fleet,
       { clock } as Runtime,
       view,
+      [],
     )
       .run(end)
       .catch(() => undefined);
@@ -207,6 +208,71 @@ describe('news', () => {
     expect(await pauseOf(2, 'opening', true)).toBe(20);
     expect(await pauseOf(64, 'committing', true)).toBe(150);
     expect(await pauseOf(2, 'committed', true)).toBe(150);
+    expect(await pauseOf(256, 'syncing', false)).toBe(256);
+  });
+});
+
+describe('a large fleet', () => {
+  const size = 256;
+  const ids = Array.from({ length: size }, (_, number) => `shard${number}`);
+  let now_ms: number;
+  let phase: MigrationRecord['phase'];
+  let reads: { all: number; own: number };
+  let fleet: LoneFleet;
+  let watch: MigrationWatch;
+
+  const taskOf = (_id: string) => ({ _id, acknowledged: reads.own }) as unknown as TaskRecord;
+
+  beforeEach(() => {
+    [now_ms, phase, reads, fleet] = [0, 'syncing', { all: 0, own: 0 }, new LoneFleet()];
+    const record = { startTime: null, ddlWatermark: null, ddlChanges: {}, taskIds: ids } as unknown as MigrationRecord;
+    const read = (): Promise<MigrationRecord> => Promise.resolve({ ...record, phase });
+    const tasks = {
+      readAll: () => Promise.resolve(ids.map(taskOf)).finally(() => (reads.all += 1)),
+      readSome: (some: readonly string[]) => {
+        reads.own += 1;
+        return Promise.resolve(some.map(taskOf));
+      },
+    };
+    watch = new MigrationWatch(
+      { read } as unknown as MigrationRecords,
+      tasks as unknown as TaskRecords,
+      fleet,
+      { clock: { ...clock, monotonic_ms: () => now_ms } } as Runtime,
+      { record: { ...record, phase }, tasks: new Map(ids.map((id) => [id, taskOf(id)])) },
+      ['shard7'],
+    );
+    void watch.run(stop.signal).catch(() => undefined);
+  });
+
+  /** Wakes the watch several times a second, and lets it read. */
+  async function wakeFor(seconds: number): Promise<void> {
+    for (const end_ms = now_ms + seconds * 1_000; now_ms < end_ms; now_ms += 250) {
+      fleet.wake();
+      await rested();
+    }
+  }
+
+  it('reads the own tasks after every wake, and those of others within a common bound', async () => {
+    await wakeFor(60);
+    expect(reads.own).toBeGreaterThan(200);
+    expect(reads.all * size * size).toBeLessThanOrEqual(20_000 * 61);
+    expect(reads.all).toBeGreaterThan(15);
+    expect(watch.view.tasks.size).toBe(size);
+    expect(watch.view.tasks.get('shard7')?.acknowledged).toBe(reads.own);
+  });
+
+  it('reads all after a change of phase, and always as the leader', async () => {
+    await wakeFor(5);
+    const before = reads.all;
+    phase = 'committing';
+    await wakeFor(0.25);
+    expect(reads.all).toBe(before + 1);
+    await fleet.join(identity);
+    await rested();
+    const asLeader = reads.all;
+    await wakeFor(5);
+    expect(reads.all).toBe(asLeader + 20);
   });
 });
 

@@ -191,10 +191,8 @@ describe('a leader whose migration syncs', () => {
     };
     const records = { read: () => Promise.resolve(record), updateAsLeader } as unknown as MigrationRecords;
     const tasks = { readAll: () => Promise.resolve([task()]) } as unknown as TaskRecords;
-    const watch = new MigrationWatch(records, tasks, fleet, { clock } as Runtime, {
-      record,
-      tasks: new Map([['rs', task()]]),
-    });
+    const initial = { record, tasks: new Map([['rs', task()]]) };
+    const watch = new MigrationWatch(records, tasks, fleet, { clock } as Runtime, initial, []);
     watching = watch.run(stop.signal).catch(() => undefined);
     supervised = supervise({ records, watch }, 1, stop.signal).then(() => void (isOver = true));
     await rested();

@@ -1,8 +1,10 @@
+import { blockedBy } from '@convoy/api/contract/commit-blocker';
 import { idleProgress } from '@convoy/api/contract/progress';
+import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../../src/cluster/clock.js';
-import { Rates, reportOf } from '../../../../src/lifecycle/stats/report.js';
+import { Rates, reportOf, type ReportSource } from '../../../../src/lifecycle/stats/report.js';
 
 function ratesAt(): { rates: Rates; advance: (by_ms: number) => void } {
   let now_ms = 0;
@@ -47,25 +49,34 @@ describe('rates', () => {
   });
 });
 
+const sourceOf = (identity: InstanceIdentity): ReportSource => ({
+  identity,
+  state: 'RUNNING',
+  failure: null,
+  canCommit: true,
+  canWrite: false,
+  expectedIds: ['shard0'],
+  clusterIds: null,
+  optionsDigest: 'd',
+  step: 'syncing',
+  progress: idleProgress(),
+  mismatches: [],
+  refused: undefined,
+});
+
 it('a report carries what peers decide by', () => {
   const { rates } = ratesAt();
   const identity = { id: 'shard0', syncID: 'shard0', incarnation: '1', release: '2.0.0' };
-  const source = {
-    identity,
-    state: 'RUNNING' as const,
-    failure: null,
-    canCommit: true,
-    canWrite: false,
-    expectedIds: ['shard0'],
-    clusterIds: null,
-    optionsDigest: 'd',
-    step: 'syncing',
-    progress: idleProgress(),
-    mismatches: [],
-    refused: undefined,
-  };
   const ready = { canCommit: true, canWrite: false };
-  expect(reportOf(source, rates)).toEqual(
+  expect(reportOf(sourceOf(identity), rates)).toEqual(
     idleReport(identity, { state: 'RUNNING', ready, expectedIds: ['shard0'], optionsDigest: 'd', step: 'syncing' }),
   );
+});
+
+it('a report names only its own reasons that block a commit, which grow with the fleet otherwise', () => {
+  const { rates } = ratesAt();
+  const identity = { id: 'shard0', syncID: 'shard0', incarnation: '1', release: '2.0.0' };
+  const blockers = ['shard0', 'shard1', 'shard2'].map((instance) => ({ instance, ...blockedBy('copying', 'copies') }));
+  const report = reportOf({ ...sourceOf(identity), progress: { ...idleProgress(), commitBlockers: blockers } }, rates);
+  expect(report.progress.commitBlockers).toEqual([blockers[0]]);
 });
