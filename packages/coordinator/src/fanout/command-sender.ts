@@ -11,6 +11,12 @@ import { settleWithin } from '../time/settle-within.js';
 import { EVENTS_RETAINED, jobOptions, openResult, sealJobData } from './command-job.js';
 import type { CommandJobData } from './command-job.js';
 
+/**
+ * Instances that a command is added for at once: each takes a connection and some milliseconds of this process, and
+ * with hundreds at once the calls would exceed their time limit.
+ */
+const ADDED_AT_ONCE_MAX = 32;
+
 export interface CommandSenderDependencies {
   /** A connection that waits for Redis; it is duplicated for blocking calls. */
   readonly connection: RedisConnection;
@@ -51,7 +57,7 @@ export class CommandSender {
   }
 
   /**
-   * Sends the command to all instances at once. Repeating it under the same `commandId` only waits for its results.
+   * Sends the command to all instances, without waiting for replies in between. Repeating it under the same `commandId` only waits for its results.
    * @param limit_ms time limit per instance; an instance that receives the command later does not run it
    * @returns each instance's result by id; `commandTimedOut` for one without a result in time
    * @throws ConvoyError `redisUnavailable` when nothing was sent
@@ -59,21 +65,29 @@ export class CommandSender {
   async send(command: FleetCommand, ids: readonly string[], limit_ms: number): Promise<Map<string, CommandResult>> {
     const sentAt_ms = await callRedis(redisTime_ms(this.#parts.connection, this.#parts.keys), this.#parts.redisCall_ms);
     const data: CommandJobData = { name: command.name, body: command.body, expiresAt_ms: sentAt_ms + limit_ms };
-    const results = await Promise.all(
-      ids.map(async (id): Promise<[string, CommandResult]> => [
-        id,
-        await this.#sendTo(id, command.commandId, data, sentAt_ms, limit_ms),
-      ]),
-    );
-    return new Map(results);
+    const replies: Promise<[string, CommandResult]>[] = [];
+    for (let at = 0; at < ids.length; at += ADDED_AT_ONCE_MAX) {
+      const some = ids.slice(at, at + ADDED_AT_ONCE_MAX);
+      const added = some.map(
+        (id) =>
+          new Promise<void>((onAdded) => {
+            const reply = this.#sendTo(id, command.commandId, data, sentAt_ms, limit_ms, onAdded);
+            replies.push(reply.then((result) => [id, result]));
+          }),
+      );
+      await Promise.all(added);
+    }
+    return new Map(await Promise.all(replies));
   }
 
+  /** @param onAdded called once the command is added, or cannot be */
   async #sendTo(
     id: string,
     commandId: string,
     data: CommandJobData,
     sentAt_ms: number,
     limit_ms: number,
+    onAdded: () => void,
   ): Promise<CommandResult> {
     const { connection, keys } = this.#parts;
     const name = keys.queueName(id);
@@ -87,11 +101,12 @@ export class CommandSender {
     queue.on('error', this.#onError);
     events.on('error', this.#onError);
     try {
-      return await this.#exchange(queue, events, id, commandId, data, limit_ms);
+      return await this.#exchange(queue, events, id, commandId, data, limit_ms, onAdded);
     } catch (thrown) {
       const error = toConvoyError(thrown);
       return { success: false, error: error.error, errorDescription: error.errorDescription };
     } finally {
+      onAdded();
       await settleWithin([events.close(), queue.close()], this.#parts.redisCall_ms);
     }
   }
@@ -103,6 +118,7 @@ export class CommandSender {
     commandId: string,
     data: CommandJobData,
     limit_ms: number,
+    onAdded: () => void,
   ): Promise<CommandResult> {
     const { redisCall_ms, logger, signature } = this.#parts;
     const sealed = sealJobData(signature, id, commandId, data);
@@ -111,6 +127,7 @@ export class CommandSender {
       const job = await callRedis(queue.add(data.name, sealed, { ...jobOptions, jobId: commandId }), redisCall_ms);
       // A repeated command may already have its result; then no event follows.
       const known = await callRedis(queue.getJob(String(job.id)), redisCall_ms);
+      onAdded();
       const result = openResult(
         signature,
         id,

@@ -12,10 +12,15 @@ import { WatchedStream } from './watched-stream.js';
 const watchers = [1, 10];
 const marks = 9;
 /** Rounds of pause and resume. */
-const rounds = 4;
+const rounds = 2;
 const shownWithin_ms = 60_000;
 const electedWithin_ms = 120_000;
+/**
+ * After every change of state all members read each other's reports. One host does the work of all: at least this
+ * long, and this long for each member.
+ */
 const settle_ms = 3_000;
+const settlePerMember_ms = 100;
 const look_ms = 100;
 
 /**
@@ -30,7 +35,9 @@ export async function measureMembers(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, url } = fleet.coordinator;
-  await delay(settle_ms, undefined, { signal });
+  const settle = (): Promise<void> =>
+    delay(Math.max(settle_ms, settlePerMember_ms * fleet.ids.length), undefined, { signal });
+  await settle();
   const idle = await measurePhase(fleet, observer, seconds, signal);
   const content = await observer.content();
   stats.push(...usageStats('idle', idle), ['Redis connections', content.connections, '']);
@@ -39,9 +46,9 @@ export async function measureMembers(
       client.start({ source: 'cluster0', destination: 'cluster1' }),
     )),
   );
-  await delay(settle_ms, undefined, { signal });
+  await settle();
   const copying = await measurePhase(fleet, observer, seconds, signal);
-  const reportBytes = await observer.reportBytes(fleet.name, fleet.ids[1] ?? '');
+  const reportBytes = await observer.reportBytes(fleet.name, fleet.ids.at(-1) ?? '');
   const during = await observer.content();
   stats.push(
     ...usageStats('copying', copying),
@@ -52,11 +59,12 @@ export async function measureMembers(
     ['a change until progress shows it', median(await measureMarks(fleet, `${url}/api/v1/events`)), 'ms'],
   );
   const later: Stat[][] = [];
-  for (let round = 0; round < rounds; round += 1)
-    later.push(
-      await commandStats('pause', fleet, observer, () => client.pause()),
-      await commandStats('resume', fleet, observer, () => client.resume()),
-    );
+  for (let round = 0; round < rounds; round += 1) {
+    later.push(await commandStats('pause', fleet, observer, () => client.pause()));
+    await settle();
+    later.push(await commandStats('resume', fleet, observer, () => client.resume()));
+    await settle();
+  }
   stats.push(
     ...medians(later.flat()),
     ...(await commandStats('commit', fleet, observer, () => client.commit())),
