@@ -57,7 +57,8 @@ export class CommandSender {
   }
 
   /**
-   * Sends the command to all instances, without waiting for replies in between. Repeating it under the same `commandId` only waits for its results.
+   * Sends the command to all instances, without waiting for replies in between. Repeating it under the same
+   * `commandId` only waits for its results.
    * @param limit_ms time limit per instance; an instance that receives the command later does not run it
    * @returns each instance's result by id; `commandTimedOut` for one without a result in time
    * @throws ConvoyError `redisUnavailable` when nothing was sent
