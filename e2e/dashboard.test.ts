@@ -147,7 +147,7 @@ async function expectReport(browser: Browser, page: Page): Promise<void> {
 async function expectRecovery(page: Page, { coordinator }: Fleet): Promise<void> {
   await coordinator.stop();
   await page.locator('#link').filter({ hasText: 'Stale' }).waitFor(shownWithin);
-  await untilOffered(page, [], 'stale');
+  await untilOffered(page, [], 'these values are old');
   expect(await seriousFindings(page)).toEqual([]);
   await coordinator.startAgain();
   await page.locator('#link').filter({ hasText: 'Live' }).waitFor(shownWithin);
