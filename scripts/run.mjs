@@ -29,6 +29,10 @@ const tasks = {
     projects: ['packages/simulator'],
     start: (args) => runNode('packages/simulator/test/mongosh/check.mjs', args),
   },
+  'monitoring-check': {
+    projects: ['packages/cli', 'e2e/monitoring'],
+    start: (args) => runNode('e2e/monitoring/dist/monitoring/run.js', args),
+  },
   'packages-check': { projects: ['packages/cli'], start: checkPackages },
   release: { projects: ['packages/cli'], start: release },
 };

@@ -59,6 +59,7 @@ function listParts() {
     ...packages.flatMap((name) => testFiles(`packages/${name}/test/integration`)).map((file) => vitest(file, [file])),
     { name: 'mongosh against the simulator', run: checkMongosh },
     { name: 'docker-compose.yml in containers', run: checkComposeFile },
+    { name: 'alert rules and board with a real Prometheus', run: checkMonitoring },
     { name: 'packages from their tarballs', run: checkInstalledPackages },
     { name: 'documents as a site', run: checkSite },
     ...testFiles('e2e').map((file) => vitest(file, [file])),
@@ -87,6 +88,14 @@ async function checkComposeFile() {
   const exit = await runNode('scripts/run.mjs', ['containers-check'], { limit_ms: partLimit_ms });
   if (exit === notPossible) return skipped('docker-compose.yml in containers: no Docker engine could be had');
   return countsOfProgram('docker-compose.yml in containers', exit);
+}
+
+/** Without a Prometheus the check is skipped and says so. */
+async function checkMonitoring() {
+  const name = 'alert rules and board with a real Prometheus';
+  const exit = await runNode('scripts/run.mjs', ['monitoring-check'], { limit_ms: partLimit_ms });
+  if (exit === notPossible) return skipped(`${name}: there is none on the PATH`);
+  return countsOfProgram(name, exit);
 }
 
 function skipped(name) {

@@ -273,6 +273,22 @@ describe.skipIf(!hasHelm)('charts/convoy as helm renders it (helm)', { timeout: 
     });
   });
 
+  test('gives Prometheus the labels that the alert rules and the board need', () => {
+    for (const [values, fleet] of [
+      [full, 'convoy'],
+      [{ ...full, fleet: 'shop' }, 'shop'],
+    ] as const) {
+      const [endpoint] = named(rendered(values), 'PodMonitor', 'convoy').spec?.podMetricsEndpoints ?? [];
+      expect(endpoint).toMatchObject({
+        relabelings: [
+          { targetLabel: 'job', replacement: 'convoy' },
+          { targetLabel: 'fleet', replacement: fleet },
+          { targetLabel: 'instance', sourceLabels: ['__meta_kubernetes_pod_name'] },
+        ],
+      });
+    }
+  });
+
   test('opens Redis to the fleet alone, and lets it go nowhere', () => {
     expect(named(rendered(least), 'NetworkPolicy', 'convoy-redis').spec?.egress).toEqual([]);
   });

@@ -44,11 +44,11 @@ export class Metrics {
   );
   readonly lag = this.gauge(
     'convoy_lag_seconds',
-    'Cluster time between the source and what is applied to the destination.',
+    'Cluster time between the source and what is applied to the destination; NaN while unknown.',
   );
   readonly readLag = this.gauge(
     'convoy_read_lag_seconds',
-    'Cluster time between the source and the last change that was read.',
+    'Cluster time between the source and the last change that was read; NaN while unknown.',
   );
   readonly ddlLag = this.gauge(
     'convoy_ddl_lag_seconds',
@@ -97,6 +97,10 @@ export class Metrics {
     'Collections of a cluster as the embedded verifier counts them.',
     ['cluster', 'state'],
   );
+  readonly mismatches = this.gauge(
+    'convoy_mismatches',
+    'Documents that differ with no change on its way; they block a commit.',
+  );
   readonly verificationLag = this.gauge(
     'convoy_verification_lag_seconds',
     'How far the embedded verifier is behind a cluster.',
@@ -108,6 +112,8 @@ export class Metrics {
    *   off
    */
   constructor(options: { processMetrics: boolean }) {
+    for (const gauge of [this.overallLag, this.lag, this.readLag, this.ddlLag, this.oplogRemaining, this.copySize])
+      gauge.set(NaN);
     if (!options.processMetrics) return;
     collectDefaultMetrics({ register: this.registry });
     for (const name of misnamed) this.registry.removeSingleMetric(name);

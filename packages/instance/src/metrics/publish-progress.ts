@@ -7,6 +7,8 @@ export interface Standing {
   leads: boolean;
   /** Null before the start. */
   leaderEpoch: number | null;
+  /** Documents that differ with no change on its way, as the verifiers of this process count them. */
+  mismatches: number;
 }
 
 /** Sets the metrics to the values of progress: one source for people, peers and Prometheus. */
@@ -14,9 +16,12 @@ export function publishProgress(metrics: Metrics, progress: Progress, standing: 
   metrics.failed.set(Number(standing.hasFailed));
   metrics.isLeader.set(Number(standing.leads));
   metrics.epoch.set(standing.leaderEpoch ?? 0);
+  metrics.mismatches.set(standing.mismatches);
   metrics.canCommit.set(Number(progress.canCommit));
   metrics.canWrite.set(Number(progress.canWrite === true));
   metrics.overallLag.set(progress.lag?.overallLagSeconds ?? NaN);
+  metrics.lag.set(progress.lag?.crudLagSeconds ?? NaN);
+  metrics.ddlLag.set(progress.lag?.ddlLagSeconds ?? NaN);
   metrics.copySize.set(progress.collectionCopy?.estimatedTotalBytes ?? NaN);
   publishIndexes(metrics, progress.indexBuilding);
   // Removes the series of warnings that have ended.

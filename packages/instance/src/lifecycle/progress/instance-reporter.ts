@@ -9,6 +9,7 @@ import type { ConfiguredClusters } from '../migration/configured-clusters.js';
 import type { Runtime } from '../migration/runtime.js';
 import type { MigrationRun } from '../run/migration-run.js';
 import { Rates, reportOf } from '../stats/report.js';
+import { lastingMismatches } from '../stats/verification-stats.js';
 import { CommitOffer } from './commit-offer.js';
 import { instanceStatsOf } from './instance-stats.js';
 import { LagObserver } from './lag-observer.js';
@@ -102,12 +103,16 @@ export class InstanceReporter {
     const { runtime, fleet, identity, clusters } = this.deps;
     const { run, state, failure } = this.deps.status();
     this.#observer?.observe();
-    if (this.#observer !== null) publishObserved(runtime.metrics, this.#observer.seen);
+    if (this.#observer !== null) {
+      const oplogRemaining_seconds = this.#oplogRemaining() ?? null;
+      publishObserved(runtime.metrics, { ...this.#observer.seen, oplogRemaining_seconds });
+    }
     const progress = this.#progress();
     const standing = {
       hasFailed: failure !== null,
       leads: fleet.isLeader(),
       leaderEpoch: run?.view.record.leaderEpoch ?? null,
+      mismatches: lastingMismatches(run?.verification ?? []),
     };
     publishProgress(runtime.metrics, progress, standing);
     this.#published = publishMetrics(runtime.metrics, state, run?.stats ?? [], this.#published);

@@ -20,8 +20,7 @@ export function publishMetrics(
   const now = { copiedBytes: sum((one) => one.copiedBytes), copiedDocuments: sum((one) => one.copiedDocuments) };
   metrics.copiedBytes.inc(Math.max(0, now.copiedBytes - before.copiedBytes));
   metrics.copiedDocuments.inc(Math.max(0, now.copiedDocuments - before.copiedDocuments));
-  metrics.lag.set(Math.max(0, ...stats.map((one) => one.lag_seconds)));
-  metrics.readLag.set(Math.max(0, ...stats.map((one) => one.readLag_seconds)));
+  metrics.readLag.set(stats.length === 0 ? NaN : Math.max(...stats.map((one) => one.readLag_seconds)));
   metrics.rereadSet.set(sum((one) => one.pendingRereads));
   metrics.bufferedBytes.set(sum((one) => one.bufferedBytes));
   metrics.bufferedEvents.set(sum((one) => one.bufferedEvents));
@@ -38,9 +37,8 @@ export function publishMetrics(
 /** Sets the metrics to what was observed between the clusters. */
 export function publishObserved(
   metrics: Metrics,
-  { ddlLag_seconds, oplogRemaining_seconds, sourcePing_ms, destinationPing_ms }: Observed,
+  { oplogRemaining_seconds, sourcePing_ms, destinationPing_ms }: Observed,
 ): void {
-  metrics.ddlLag.set(ddlLag_seconds ?? NaN);
   metrics.oplogRemaining.set(oplogRemaining_seconds ?? NaN);
   metrics.pings.set({ cluster: 'source' }, sourcePing_ms === null ? NaN : sourcePing_ms / 1000);
   metrics.pings.set({ cluster: 'destination' }, destinationPing_ms === null ? NaN : destinationPing_ms / 1000);

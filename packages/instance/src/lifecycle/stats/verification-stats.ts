@@ -59,6 +59,14 @@ function larger({ source, destination }: Readonly<Record<Side, number>>): number
   return Math.max(source, destination);
 }
 
+/** Documents of one instance's tasks that differ with no change on its way. */
+export function lastingMismatches(tasks: readonly (VerificationStats | null)[]): number {
+  return tasks.reduce((sum, stats) => {
+    const blocker = stats?.blocker ?? null;
+    return sum + (blocker?.reason === 'mismatches' ? (blocker.value ?? 0) : 0);
+  }, 0);
+}
+
 const notStarted: VerificationSideProgress = {
   estimatedDocumentCount: 0,
   hashedDocumentCount: 0,

@@ -23,3 +23,10 @@ test('metrics are those of one instance', async () => {
   expect(others).toContain('convoy_copied_bytes_total 0');
   expect(others).toContain('process_resident_memory_bytes');
 });
+
+test('what is unknown before the start is no number, for which no alert fires', async () => {
+  const text = await new Metrics({ processMetrics: false }).registry.metrics();
+  for (const name of ['overall_lag', 'lag', 'read_lag', 'ddl_lag', 'oplog_remaining'])
+    expect(text).toContain(`convoy_${name}_seconds Nan`);
+  expect(text).toContain('convoy_copy_size_bytes Nan');
+});
