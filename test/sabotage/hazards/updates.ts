@@ -110,9 +110,9 @@ export const updateHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the bound in stages',
-        file: instance('apply/delta.ts'),
-        symbol: 'mergeDeltas',
-        find: ' || stages > deltaStagesMax) return null;',
+        file: instance('apply/fold-deltas.ts'),
+        symbol: 'mergedPaths',
+        find: ' || changes.length > deltaStagesMax) return null;',
         replace: ') return null;',
         tests: [instanceTest('apply/delta.test.ts', 'stay two updates when they are too large for one')],
       },
@@ -276,11 +276,9 @@ export const updateHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the check for fields that are set again',
-        file: instance('apply/delta.ts'),
+        file: instance('apply/fold-deltas.ts'),
         symbol: 'mergeDeltas',
-        find:
-          'if (earlier.removed.size > 0 && later.steps.some((step) => setsAnyOf(step, earlier.removed))) return ' +
-          'null;',
+        find: 'if (earlier.removed.size > 0 && setsAnyOf(later, earlier.removed)) return null;',
         replace: '',
         tests: [
           instanceTest(
@@ -291,7 +289,7 @@ export const updateHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the fields that updates in between left alone',
-        file: instance('apply/delta.ts'),
+        file: instance('apply/fold-deltas.ts'),
         symbol: 'mergeDeltas',
         find:
           'const removed = later.removed.size === 0 ? earlier.removed : new Set([...earlier.removed, ' +
@@ -301,6 +299,41 @@ export const updateHazards: readonly Hazard[] = [
           instanceTest(
             'apply/delta.test.ts',
             'stay two updates when the later one sets %s that the earlier one removes',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 120,
+    hazard: 'Folding two changes of one path skips a change between them that replaces what the path lies in',
+    handling:
+      'The later value takes the place of the earlier one only if no change between them touches the path, what it ' +
+      'lies in or what lies in it. Changes that touch each other are separate stages.',
+    sabotages: [
+      {
+        takesOut: 'the look at the changes between them',
+        file: instance('apply/fold-deltas.ts'),
+        symbol: 'replaceable',
+        find: 'if (change === undefined || !isRelated(change.path, later.path)) continue;',
+        replace: 'if (change === undefined || !pathsEqual(change.path, later.path)) continue;',
+        tests: [
+          instanceTest(
+            'apply/delta.test.ts',
+            'set a path again in a stage of its own when an update between them touches what it is inside of',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the end of a stage at a change that touches another',
+        file: instance('apply/delta-pipeline.ts'),
+        symbol: 'plainRun',
+        find: 'if (leadThere.has(pathKey(change.path)) || keys.some((key) => taken.has(key))) break;',
+        replace: '',
+        tests: [
+          instanceTest(
+            'apply/delta.test.ts',
+            'set a path again in a stage of its own when an update between them touches what it is inside of',
           ),
         ],
       },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { commitBlockerSchema } from './commit-blocker.js';
+import { HOT_DOCUMENTS_MAX, hotDocumentSchema } from './hot-documents.js';
 import { verificationPhases } from './verification.js';
 import { waitingSchema } from './waiting.js';
 
@@ -94,6 +95,9 @@ export const progressSchema = z.object({
   sourceWrites: sourceWritesSchema.nullable().meta({
     description: 'Whether anybody still writes to the source; null unless its changes are read as they come.',
   }),
+  hotDocuments: z.array(hotDocumentSchema).max(HOT_DOCUMENTS_MAX).nullable().meta({
+    description: 'Documents that change more often than their apply worker sends writes, the fastest first.',
+  }),
   startedAt: z.string().nullable().meta({ description: 'When the migration started, ISO 8601.' }),
   options: z
     .record(z.string(), z.unknown())
@@ -154,6 +158,7 @@ export function idleProgress(): Progress {
     warnings: null,
     commitBlockers: null,
     sourceWrites: null,
+    hotDocuments: null,
     startedAt: null,
     options: null,
     metadataRemoved: null,

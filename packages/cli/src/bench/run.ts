@@ -5,6 +5,7 @@ import { interruption } from '../commands/interruption.js';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import type { Benchmark } from './benchmark.js';
 import { applyBenchmark } from './apply/apply.js';
+import { hotBenchmark } from './apply/hot.js';
 import { steadyBenchmark } from './apply/steady.js';
 import { copyChunksBenchmark } from './copy/copy-chunks.js';
 import { copyCollectionsBenchmark } from './copy/copy-collections.js';
@@ -24,6 +25,7 @@ const benchmarks: readonly Benchmark[] = [
   copyChunksBenchmark,
   applyBenchmark,
   steadyBenchmark,
+  hotBenchmark,
   cutOverBenchmark,
   scaleBenchmark,
   simulatorBenchmark,

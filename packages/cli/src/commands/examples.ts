@@ -23,7 +23,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   progress: [
     'convoy progress',
     'convoy progress --collections --sort percent --search shop.',
-    'convoy progress --json --token-file /run/secrets/token',
+    'convoy progress --hot-documents --config convoy.yaml',
   ],
   watch: ['convoy watch --url http://coordinator.example:27180'],
   logs: ['convoy logs', 'convoy logs --follow --json'],

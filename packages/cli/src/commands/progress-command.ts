@@ -1,27 +1,39 @@
 import { nextStep } from '@convoy/api/contract/next-step';
 import { optionViews } from '@convoy/coordinator/dashboard/views/options-view';
 import { type NamespaceOrder, namespaceOrders, NAMESPACE_ROWS_MAX } from '@convoy/coordinator/watching/namespaces';
+import { hotDocumentText } from '@convoy/coordinator/dashboard/views/hot-documents-text';
 import { Option, type Command } from 'commander';
 import { collectionLines } from '../progress-view/collection-lines.js';
 import { coloured } from '../progress-view/colours.js';
 import { progressBlock, type ShownProgress } from '../progress-view/progress-lines.js';
+import { interruption } from './interruption.js';
 import { addJson, type JsonOption } from './json-output.js';
 import { clientOf, fromCoordinator, readProgress, serviceCommand, type ServiceOptions } from './service.js';
+import { addSettings, type Flags, instanceSettings, settingFlags, sourcesOf } from './settings.js';
 
 interface ProgressOptions extends ServiceOptions, JsonOption {
   collections?: boolean;
   sort: NamespaceOrder;
   search: string;
+  hotDocuments?: boolean;
+  destination: string;
 }
 
-/** Adds the command that prints the progress once: of the migration, or of its collections. */
+const { cluster0, cluster1, shards } = instanceSettings;
+const clusterSettings = { cluster0, cluster1, shards };
+
+/** Adds the command that prints the progress once: of the migration, of its collections, or of its hot documents. */
 export function addProgressCommand(program: Command): void {
-  addJson(serviceCommand(program, 'progress', 'print the progress once'))
+  const command = addJson(serviceCommand(program, 'progress', 'print the progress once'));
+  addSettings(command, clusterSettings)
     .option('--collections', `print the progress per collection, up to ${NAMESPACE_ROWS_MAX}`)
     .addOption(new Option('--sort <order>', 'order of collections').choices(namespaceOrders).default('activity'))
     .option('--search <text>', 'only collections whose name contains this', '')
-    .action(async (options: ProgressOptions) => {
-      console.log(options.collections ? await collectionsText(options) : await progressText(options));
+    .option('--hot-documents', 'print the _ids of hot documents, read from the destination itself')
+    .option('--destination <cluster>', 'destination of the migration', 'cluster1')
+    .action(async (options: ProgressOptions & Flags) => {
+      if (options.hotDocuments) console.log(await hotDocumentsText(options));
+      else console.log(options.collections ? await collectionsText(options) : await progressText(options));
     });
 }
 
@@ -30,6 +42,18 @@ async function collectionsText(options: ProgressOptions): Promise<string> {
   const query = { sort, search, limit: String(NAMESPACE_ROWS_MAX) };
   const page = await fromCoordinator(url, 'progress per collection', clientOf(options).namespaces(query));
   return json ? JSON.stringify(page) : collectionLines(page).join('\n');
+}
+
+/** Needs the credentials of the destination in place of those of the service: an `_id` may be anything. */
+async function hotDocumentsText({ destination, json, ...flags }: ProgressOptions & Flags): Promise<string> {
+  const { parseInstanceConfig } = await import('@convoy/instance/config/instance-config');
+  const { readHotDocuments } = await import('@convoy/instance/lifecycle/commands/hot-documents');
+  const { requireClusterName } = await import('@convoy/instance/lifecycle/migration/clusters');
+  const config = parseInstanceConfig(sourcesOf(settingFlags(flags, clusterSettings)));
+  const hot = await readHotDocuments(config, requireClusterName(destination), interruption());
+  if (json) return JSON.stringify(hot);
+  if (hot.length === 0) return 'No document was hot at the last checkpoint.';
+  return hot.map((one) => `${hotDocumentText(one)} Its _id is ${JSON.stringify(one._id)}.`).join('\n');
 }
 
 async function progressText(options: ProgressOptions): Promise<string> {

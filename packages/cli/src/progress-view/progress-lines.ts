@@ -2,6 +2,7 @@ import { blockerText } from '@convoy/api/contract/commit-blocker';
 import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { Progress } from '@convoy/api/contract/progress';
 import { shownBlockers } from '@convoy/coordinator/dashboard/views/blocker-groups';
+import { hotDocumentTexts } from '@convoy/coordinator/dashboard/views/hot-documents-text';
 import { bytesText, countText, durationText } from '@convoy/coordinator/dashboard/views/quantity';
 import { copyEndText, startedText } from '@convoy/coordinator/dashboard/views/times-text';
 import { verdictOf } from '@convoy/coordinator/dashboard/views/verdict';
@@ -48,7 +49,8 @@ export function progressBlock(progress: ShownProgress): string[] {
     );
   }
   lines.push(...timesLine(progress), ...indexLine(progress), ...verdictLine(progress), ...oplogLine(progress));
-  lines.push(...writesLine(progress), ...blockerLines(progress), ...warningLines(progress));
+  lines.push(...writesLine(progress), ...hotDocumentTexts(progress));
+  lines.push(...blockerLines(progress), ...warningLines(progress));
   // Last: a terminal that is too low for a large fleet cuts them, and nothing above.
   for (const instance of progress.instances ?? []) lines.push(instanceLine(instance));
   return lines;

@@ -1,4 +1,5 @@
 import { idleFleetProgress, type FleetInstance, type FleetProgress } from '@convoy/api/contract/fleet-progress';
+import { hottest } from '@convoy/api/contract/hot-documents';
 import type { Waiting } from '@convoy/api/contract/waiting';
 import { ceaStages, type Progress, type MigrationState } from '@convoy/api/contract/progress';
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
@@ -118,11 +119,18 @@ function contractFields(
     warnings: fleetWarnings(members, started, waitingFor, snapshot),
     commitBlockers: awaitsCommit(state, members) ? blockers : null,
     sourceWrites: complete ? fleetWrites(progresses.map((progress) => progress.sourceWrites)) : null,
+    hotDocuments: fleetHotDocuments(progresses),
     startedAt: leadersOwn(members, (progress) => progress.startedAt),
     options: leadersOwn(members, (progress) => progress.options),
     metadataRemoved: state === 'COMMITTED' ? progresses.some(({ metadataRemoved }) => metadataRemoved === true) : null,
     waitingFor,
   };
+}
+
+/** Null while no instance applies changes. */
+function fleetHotDocuments(progresses: readonly Progress[]): Progress['hotDocuments'] {
+  const known = progresses.flatMap(({ hotDocuments }) => (hotDocuments === null ? [] : [hotDocuments]));
+  return known.length === 0 ? null : hottest(known);
 }
 
 /** To the minute: an estimate, and no news every second. */

@@ -6,7 +6,8 @@ import type { ChangeEvent } from '../store/change-event.js';
 import type { RereadReason } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { changedDocument } from './changed-document.js';
-import { type Delta, exactDelta, mergeDeltas, touchesKey } from './delta.js';
+import { type Delta, exactDelta, touchesKey } from './delta.js';
+import { mergeDeltas } from './fold-deltas.js';
 
 /** The change of one document: at most one statement of a write batch. */
 export type Action =

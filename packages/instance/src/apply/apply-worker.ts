@@ -1,9 +1,11 @@
+import type { Clock } from '../cluster/clock.js';
 import type { ApplyWatermark } from '../store/apply-watermark.js';
 import type { ByteBudget } from '../store/byte-budget.js';
 import { ownedEvent } from '../store/owned-event.js';
 import type { RereadSet } from '../store/reread-set.js';
 import { Condition } from '../store/condition.js';
 import { EventQueue } from './event-queue.js';
+import { type HotDocument, HotDocuments } from './hot-documents.js';
 import { sendBatch, type BatchDestination } from './send-batch.js';
 import { composeBatch, type RoutedEvent, type WriteBatch } from './write-batch.js';
 
@@ -13,6 +15,7 @@ export interface ApplyWorkerDependencies extends BatchDestination {
   applyWatermark: ApplyWatermark;
   /** Signalled after every finished batch. */
   progressed: Condition;
+  clock: Pick<Clock, 'monotonic_ms'>;
   onApplied(events: number): void;
 }
 
@@ -22,9 +25,16 @@ export class ApplyWorker {
   readonly #filled = new Condition();
   /** Events of suspended collections, by UUID; they wait for `resume`. */
   readonly #parked = new Map<string, EventQueue>();
+  readonly #hot: HotDocuments;
   #inFlight: WriteBatch | null = null;
 
-  constructor(private readonly deps: ApplyWorkerDependencies) {}
+  constructor(private readonly deps: ApplyWorkerDependencies) {
+    this.#hot = new HotDocuments(deps.clock);
+  }
+
+  get hotDocuments(): readonly HotDocument[] {
+    return this.#hot.read();
+  }
 
   push(routed: RoutedEvent): void {
     const parked = this.#parked.get(routed.collection.uuid);
@@ -89,7 +99,8 @@ export class ApplyWorker {
   }
 
   async #next(hard: AbortSignal): Promise<void> {
-    const batch = composeBatch(this.#queue, this.deps);
+    const { rereads, budget } = this.deps;
+    const batch = composeBatch(this.#queue, { rereads, budget, hot: this.#hot });
     this.#inFlight = batch;
     await Promise.all([this.#send(batch, hard), batch.rereadRequestsDurable]);
     this.#inFlight = null;

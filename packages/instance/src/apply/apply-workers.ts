@@ -1,5 +1,7 @@
+import { hottest } from '@convoy/api/contract/hot-documents';
 import { runTogether } from '../store/run-together.js';
 import { earlier, ApplyWorker, type ApplyWorkerDependencies } from './apply-worker.js';
+import type { HotDocument } from './hot-documents.js';
 import type { RoutedEvent } from './write-batch.js';
 
 /** Several apply workers; all events of one id class go to the same worker. */
@@ -43,6 +45,11 @@ export class ApplyWorkers {
   /** Resolves once no statement for the collection is in flight. */
   async answered(uuid: string, signal: AbortSignal): Promise<void> {
     await this.deps.progressed.until(() => !this.#workers.some((worker) => worker.isSending(uuid)), signal);
+  }
+
+  /** The documents that change more often than their workers send batches, the fastest first. */
+  hotDocuments(): HotDocument[] {
+    return hottest(this.#workers.map(({ hotDocuments }) => hotDocuments));
   }
 
   /** Time of the earliest event that is not yet durable, or null. */

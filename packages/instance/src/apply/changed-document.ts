@@ -1,7 +1,7 @@
 import { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
-import { elementsOf, type NamedElement, nullValue, readDocument, readString } from '../bson/scan.js';
-import type { Delta, DeltaStep } from './delta.js';
+import { elementsOf, type NamedElement, nullValue, readDocument } from '../bson/scan.js';
+import { type Delta, fieldsOf } from './delta.js';
 import type { PathChange } from './delta-paths.js';
 
 /** Larger documents are not rewritten for every delta: the delta waits for the next batch. */
@@ -15,32 +15,24 @@ const growth_bytes = 64;
  */
 export function changedDocument(document: Uint8Array, delta: Delta): Uint8Array | null {
   if (document.length > documentBytesMax) return null;
+  if (delta.form !== 'paths') return fieldsChanged(document, fieldsOf(delta), delta.bytes);
   let changed: Uint8Array | null = document;
-  for (const step of delta.steps) changed = changed === null ? null : stepDone(changed, step);
+  for (const change of delta.changes) changed = changed === null ? null : pathChanged(changed, change, 0);
   return changed;
 }
 
-function stepDone(document: Uint8Array, step: DeltaStep): Uint8Array | null {
-  if (step.form === 'fields') return fieldsChanged(document, step.updated, step.removed);
-  let changed: Uint8Array | null = document;
-  for (const change of step.changes) changed = changed === null ? null : pathChanged(changed, change, 0);
-  return changed;
-}
-
-function fieldsChanged(document: Uint8Array, updated: Uint8Array | null, removed: Uint8Array | null): Uint8Array {
-  const set = new Map<string, NamedElement>();
-  if (updated !== null) for (const element of elementsOf(updated)) set.set(element.name, element);
-  const unset = new Set<string>();
-  if (removed !== null) for (const element of elementsOf(removed)) unset.add(readString(removed, element));
-  const builder = new DocumentBuilder(document.length + (updated?.length ?? 0) + growth_bytes);
+function fieldsChanged(document: Uint8Array, { set, unset }: ReturnType<typeof fieldsOf>, bytes: number): Uint8Array {
+  const added = new Map(set);
+  const builder = new DocumentBuilder(document.length + bytes + growth_bytes);
   for (const element of elementsOf(document)) {
+    const change = added.get(element.name);
+    added.delete(element.name);
     if (unset.has(element.name)) continue;
-    const change = set.get(element.name);
-    if (change === undefined || updated === null) builder.copied(document, element.nameStart, element);
-    else builder.copied(updated, change.nameStart, change);
-    set.delete(element.name);
+    if (change === undefined) builder.copied(document, element.nameStart, element);
+    else builder.copied(change.source, change.element.nameStart, change.element);
   }
-  if (updated !== null) for (const element of set.values()) builder.copied(updated, element.nameStart, element);
+  for (const [name, { source, element }] of added)
+    if (!unset.has(name)) builder.copied(source, element.nameStart, element);
   return builder.finish();
 }
 

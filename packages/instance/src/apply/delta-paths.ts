@@ -92,6 +92,18 @@ export function pathKey(path: readonly PathPart[]): string {
   return path.join('\0');
 }
 
+/** Whether two paths are the same, names as names and indexes as indexes. */
+export function pathsEqual(one: readonly PathPart[], other: readonly PathPart[]): boolean {
+  return one.length === other.length && one.every((part, depth) => part === other[depth]);
+}
+
+/** Whether one path is the other, or leads to it. A name and an index with the same text count as the same. */
+export function isRelated(one: readonly PathPart[], other: readonly PathPart[]): boolean {
+  const common = Math.min(one.length, other.length);
+  for (let depth = 0; depth < common; depth += 1) if (String(one[depth]) !== String(other[depth])) return false;
+  return true;
+}
+
 /** Names that pipelines accept unquoted: without dots, without leading `$`, not empty, not `_id`. */
 export function isPlainName(name: string): boolean {
   return name !== '' && name !== '_id' && !name.startsWith('$') && !name.includes('.');
@@ -100,11 +112,4 @@ export function isPlainName(name: string): boolean {
 /** Whether pipelines accept the change's whole path unquoted. */
 export function isPlainPath({ path }: PathChange): boolean {
   return path.every((part) => typeof part === 'string' && isPlainName(part));
-}
-
-/** Whether the change is at, above or below a field. @param field the parts of its path */
-export function touchesPath({ path }: PathChange, field: readonly string[]): boolean {
-  const common = Math.min(path.length, field.length);
-  for (let depth = 0; depth < common; depth += 1) if (path[depth] !== field[depth]) return false;
-  return true;
 }

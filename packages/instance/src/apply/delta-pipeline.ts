@@ -1,11 +1,9 @@
 import { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
-import { cstringEnd, elementEnd, elementsOf, type NamedElement, type RawElement, readString } from '../bson/scan.js';
-import type { Delta, DeltaStep } from './delta.js';
-import { isPlainPath, type PathChange } from './delta-paths.js';
+import { cstringEnd, elementEnd, type RawElement } from '../bson/scan.js';
+import type { Delta } from './delta.js';
+import { isPlainPath, type PathChange, pathKey } from './delta-paths.js';
 import { writePathStage, writeValue } from './path-stage.js';
-
-type FieldsStep = DeltaStep & { form: 'fields' };
 
 /**
  * The delta as an update pipeline: `[{$set: {field: {$literal: value}, …}}, {$unset: [names]}]` for plain names,
@@ -18,18 +16,11 @@ export function deltaPipeline(delta: Delta): Uint8Array {
 }
 
 /** Writes the pipeline's stages into an array that the caller has opened. */
-export function writeDelta(builder: DocumentBuilder, { steps }: Delta): void {
+export function writeDelta(builder: DocumentBuilder, delta: Delta): void {
   const stages = new StageWriter(builder);
-  let fields: FieldsStep[] = [];
-  for (const step of steps) {
-    if (step.form === 'fields') fields.push(step);
-    else {
-      writeFields(stages, fields);
-      fields = [];
-      writePaths(stages, step.changes);
-    }
-  }
-  writeFields(stages, fields);
+  if (delta.form === 'fields') writeFields(stages, delta);
+  else if (delta.form === 'folded') writeFolded(stages, delta);
+  else writePaths(stages, delta.changes);
 }
 
 class StageWriter {
@@ -45,14 +36,7 @@ class StageWriter {
   }
 }
 
-function writeFields(stages: StageWriter, steps: readonly FieldsStep[]): void {
-  const [only] = steps;
-  if (only === undefined) return;
-  if (steps.length > 1) {
-    writeFolded(stages, steps);
-    return;
-  }
-  const { updated, removed } = only;
+function writeFields(stages: StageWriter, { updated, removedFields }: Delta & { form: 'fields' }): void {
   if (updated !== null) {
     stages.write((builder) => {
       builder.begin('$set');
@@ -60,7 +44,7 @@ function writeFields(stages: StageWriter, steps: readonly FieldsStep[]): void {
       builder.end();
     });
   }
-  if (removed !== null) stages.write((builder) => builder.document('$unset', removed, elementType.array));
+  if (removedFields !== null) stages.write((builder) => builder.document('$unset', removedFields, elementType.array));
 }
 
 /** Calls `take` for every element; the name is not decoded. */
@@ -74,17 +58,8 @@ function eachField(document: Uint8Array, take: (nameStart: number, element: RawE
   }
 }
 
-/**
- * Writes the last values of several updates as one set and one unset. `mergeDeltas` never sets a removed field again.
- */
-function writeFolded(stages: StageWriter, steps: readonly FieldsStep[]): void {
-  const set = new Map<string, { source: Uint8Array; element: NamedElement }>();
-  const unset = new Set<string>();
-  for (const { updated, removed } of steps) {
-    if (updated !== null)
-      for (const element of elementsOf(updated)) set.set(element.name, { source: updated, element });
-    if (removed !== null) for (const element of elementsOf(removed)) unset.add(readString(removed, element));
-  }
+/** Writes several updates as one set and one unset. `mergeDeltas` never sets a removed field again. */
+function writeFolded(stages: StageWriter, { set, unset }: Delta & { form: 'folded' }): void {
   if (set.size > 0) {
     stages.write((builder) => {
       builder.begin('$set');
@@ -115,12 +90,21 @@ function writePaths(stages: StageWriter, changes: readonly PathChange[]): void {
   }
 }
 
-/** The changes from an index on that one stage can make: plain paths only, either all unset or none. */
+/**
+ * The changes from an index on that one stage can make: plain paths only, either all unset or none, and none inside of
+ * another.
+ */
 function plainRun(changes: readonly PathChange[], from: number): PathChange[] {
   const run: PathChange[] = [];
+  const taken = new Set<string>();
+  const leadThere = new Set<string>();
   for (const change of changes.slice(from)) {
     const fits = run[0] === undefined || (run[0].kind === 'unset') === (change.kind === 'unset');
     if (!isPlainPath(change) || !fits) break;
+    const keys = change.path.map((_, depth) => pathKey(change.path.slice(0, depth + 1)));
+    if (leadThere.has(pathKey(change.path)) || keys.some((key) => taken.has(key))) break;
+    taken.add(pathKey(change.path));
+    for (const key of keys) leadThere.add(key);
     run.push(change);
   }
   return run;

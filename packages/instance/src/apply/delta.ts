@@ -4,39 +4,48 @@ import {
   elementsOf,
   findElement,
   isNamed,
+  type NamedElement,
   type RawElement,
   readDocument,
   readString,
 } from '../bson/scan.js';
 import type { ShardKeyField } from '../bson/shard-key.js';
-import { isPlainName, type PathChange, pathChanges, pathKey, touchesPath } from './delta-paths.js';
+import { isPlainName, isRelated, type PathChange, pathChanges, pathKey } from './delta-paths.js';
 import { isWithinLevels } from './path-stage.js';
 
-/** One update's changes, in the server's order. */
-export type DeltaStep =
+/** The changes of consecutive updates of one document that can be replayed exactly, in the server's order. */
+export type Changes =
   /** Whole top-level fields with plain names: views of `updatedFields` and `removedFields`, null when empty. */
-  | { form: 'fields'; updated: Uint8Array | null; removed: Uint8Array | null }
-  | { form: 'paths'; changes: readonly PathChange[] };
+  | { form: 'fields'; updated: Uint8Array | null; removedFields: Uint8Array | null }
+  /** The same of several updates: the last value of each field that is set, in the order of their first values. */
+  | { form: 'folded'; set: Map<string, FieldValue>; unset: Set<string> }
+  | { form: 'paths'; changes: PathChange[] };
 
-/** Consecutive updates of one document that can be replayed exactly. */
-export interface Delta {
-  steps: readonly DeltaStep[];
+/** A field in the bytes of an update. */
+export interface FieldValue {
+  source: Uint8Array;
+  element: NamedElement;
+}
+
+/** One or several updates of a document, as one. */
+export type Delta = Changes & {
+  /** What is kept of the updates. */
   bytes: number;
   /** Upper bound of the pipeline's stages. */
   stages: number;
   /** Keys (`pathKey`) of the removed paths. */
   removed: ReadonlySet<string>;
-}
+};
 
 /**
  * Larger updates are re-read instead, or sent one after the other: pipelines have limits of 125 MB in buffers and 16 MB
  * in the command.
  */
-const deltaBytesMax = 4 * 1024 * 1024;
+export const deltaBytesMax = 4 * 1024 * 1024;
 /** Far below the servers' limit of 1,000 stages. */
-const deltaStagesMax = 200;
+export const deltaStagesMax = 200;
 /** A set and an unset. */
-const stagesOfFields = 2;
+export const stagesOfFields = 2;
 const nothing: ReadonlySet<string> = new Set();
 
 /** The fields of an update description that are read. */
@@ -60,7 +69,9 @@ export function exactDelta(updateDescription: Uint8Array): Delta | null {
   const names = removed === null ? [] : [...elementsOf(removed)].map((element) => readString(removed, element));
   if (truncated === null && isPlain(updated) && names.every(isPlainName)) {
     return {
-      steps: [{ form: 'fields', updated, removed }],
+      form: 'fields',
+      updated,
+      removedFields: removed,
       bytes,
       stages: stagesOfFields,
       removed: names.length === 0 ? nothing : new Set(names),
@@ -71,7 +82,7 @@ export function exactDelta(updateDescription: Uint8Array): Delta | null {
   const changes = pathChanges({ updated, removed, truncated, disambiguated });
   if (changes === null || changes.length > deltaStagesMax || !changes.every(isWithinLevels)) return null;
   const unset = changes.filter(({ kind }) => kind === 'unset').map(({ path }) => pathKey(path));
-  return { steps: [{ form: 'paths', changes }], bytes, stages: changes.length, removed: new Set(unset) };
+  return { form: 'paths', changes, bytes, stages: changes.length, removed: new Set(unset) };
 }
 
 function describe(bytes: Uint8Array): Description {
@@ -121,38 +132,29 @@ function plainNameEnd(bytes: Uint8Array, start: number): number | null {
 
 /** Whether the delta changes a field of the shard key. */
 export function touchesKey(delta: Delta, key: readonly ShardKeyField[]): boolean {
-  return key.some(({ field }) => field !== '_id' && delta.steps.some((step) => touchesField(step, field)));
+  return key.some(({ field }) => field !== '_id' && touchesField(delta, field));
 }
 
-function touchesField(step: DeltaStep, field: string): boolean {
+function touchesField(delta: Delta, field: string): boolean {
   const path = field.split('.');
-  if (step.form === 'paths') return step.changes.some((change) => touchesPath(change, path));
+  if (delta.form === 'paths') return delta.changes.some((change) => isRelated(change.path, path));
   const [top = field] = path;
-  if (step.updated !== null && findElement(step.updated, top) !== null) return true;
-  if (step.removed === null) return false;
-  for (const element of elementsOf(step.removed)) if (readString(step.removed, element) === top) return true;
+  if (delta.form === 'folded') return delta.set.has(top) || delta.unset.has(top);
+  const { updated, removedFields } = delta;
+  if (updated !== null && findElement(updated, top) !== null) return true;
+  if (removedFields === null) return false;
+  for (const element of elementsOf(removedFields)) if (readString(removedFields, element) === top) return true;
   return false;
 }
 
-/**
- * Merges two deltas, the earlier first. Null when they must stay two updates: they are too large together, or the later
- * one sets what the earlier one removes. Within a pipeline a server keeps the position of a field that a stage removes,
- * in embedded documents too, and a later stage sets it there. After an update the position is lost: the field comes
- * last.
- */
-export function mergeDeltas(earlier: Delta, later: Delta): Delta | null {
-  const bytes = earlier.bytes + later.bytes;
-  const stages = earlier.stages + later.stages;
-  if (bytes > deltaBytesMax || stages > deltaStagesMax) return null;
-  if (earlier.removed.size > 0 && later.steps.some((step) => setsAnyOf(step, earlier.removed))) return null;
-  const removed = later.removed.size === 0 ? earlier.removed : new Set([...earlier.removed, ...later.removed]);
-  return { steps: [...earlier.steps, ...later.steps], bytes, stages, removed };
-}
-
-/** Whether a step sets one of the paths, or a part of one. */
-function setsAnyOf(step: DeltaStep, paths: ReadonlySet<string>): boolean {
-  if (step.form === 'paths')
-    return step.changes.some(({ path }) => path.some((_, depth) => paths.has(pathKey(path.slice(0, depth + 1)))));
-  if (step.updated !== null) for (const { name } of elementsOf(step.updated)) if (paths.has(name)) return true;
-  return false;
+/** The fields that a delta sets and removes. */
+export function fieldsOf(delta: Changes & { form: 'fields' | 'folded' }): Changes & { form: 'folded' } {
+  if (delta.form === 'folded') return delta;
+  const { updated, removedFields } = delta;
+  const set = new Map<string, FieldValue>();
+  const unset = new Set<string>();
+  if (updated !== null) for (const element of elementsOf(updated)) set.set(element.name, { source: updated, element });
+  if (removedFields !== null)
+    for (const element of elementsOf(removedFields)) unset.add(readString(removedFields, element));
+  return { form: 'folded', set, unset };
 }

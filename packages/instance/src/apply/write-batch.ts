@@ -3,6 +3,7 @@ import type { ChangeEvent } from '../store/change-event.js';
 import type { RereadRequest, RereadEntry, RereadSet } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { type Action, actionOf, foldActions, removalOf, type ReplayBounds } from './action.js';
+import type { HotDocuments } from './hot-documents.js';
 
 /** An event on its way to an apply worker. */
 export interface RoutedEvent {
@@ -24,8 +25,11 @@ export interface WaitingEvents extends Iterable<RoutedEvent> {
 export interface BatchItem {
   collection: SyncedCollection;
   id: ChangeEvent['id'];
+  workerClass: string;
   /** Time of the latest event folded into it. */
   time: bigint;
+  /** Number of events folded into it. */
+  changes: number;
   action: Action;
 }
 
@@ -45,9 +49,13 @@ const batchItemsMax = 1000;
 /** Far below the 48 MB of one message. */
 const batchBytesMax = 8 * 1024 * 1024;
 
+/** Updates of a hot document that do not fold. */
+const hotReread = { kind: 'reread', reason: 'hotDocument' } as const;
+
 export interface BatchDependencies {
   rereads: RereadSet;
   budget: ByteBudget;
+  hot: HotDocuments;
 }
 
 /** The statements of a batch by collection and id class. */
@@ -80,10 +88,14 @@ export function composeBatch(queue: WaitingEvents, deps: BatchDependencies): Wri
   const rereadRequests: RereadEntry[] = [];
   let bytes = 0;
   let taken = 0;
+  let endedBy: RoutedEvent | null = null;
   for (const routed of queue) {
     if (items.size >= batchItemsMax || bytes >= batchBytesMax) break;
     const reread = place(routed, items, batch, deps);
-    if (reread === 'later') break;
+    if (reread === 'later') {
+      endedBy = routed;
+      break;
+    }
     const entry = reread === null ? null : deps.rereads.enter(reread);
     if (entry !== null) rereadRequests.push(entry);
     taken += 1;
@@ -91,6 +103,7 @@ export function composeBatch(queue: WaitingEvents, deps: BatchDependencies): Wri
   }
   queue.drop(taken);
   batch.items = items.all();
+  deps.hot.composed(batch, endedBy);
   batch.rereadRequestsDurable = deps.rereads.store(rereadRequests);
   return batch;
 }
@@ -110,11 +123,13 @@ function place(
   if (absorbed === 'buffered') return null;
   if (absorbed === 'dropped') {
     include(batch, routed);
+    deps.hot.reread(routed);
     return null;
   }
   const byClass = items.of(collection);
   const before = byClass.get(routed.workerClass);
-  const action = routed.removes ? removalOf(event, collection) : actionOf(event, collection, boundsOf(routed, deps));
+  const exact = routed.removes ? removalOf(event, collection) : actionOf(event, collection, boundsOf(routed, deps));
+  const action = exact.kind === 'delta' && before === undefined && deps.hot.isReread(routed) ? hotReread : exact;
   if (action.kind === 'reread') {
     if (before !== undefined) return 'later';
     include(batch, routed);
@@ -123,7 +138,9 @@ function place(
   const folded = before === undefined ? action : foldActions(before.action, action);
   if (folded === null || breaksCappedOrder(collection, folded, before, byClass)) return 'later';
   if (before === undefined) items.size += 1;
-  byClass.set(routed.workerClass, { collection, id: event.id, time: event.time, action: folded });
+  const { workerClass } = routed;
+  const changes = 1 + (before?.changes ?? 0);
+  byClass.set(workerClass, { collection, id: event.id, workerClass, time: event.time, changes, action: folded });
   include(batch, routed);
   return null;
 }

@@ -59,6 +59,11 @@ export class Metrics {
     'Time until an oplog of the source drops changes that are not applied yet; NaN while unknown.',
   );
   readonly pings = this.gauge('convoy_ping_seconds', 'Round trip to a cluster; NaN without an answer.', ['cluster']);
+  readonly hotDocuments = this.gauge(
+    'convoy_hot_documents',
+    'Documents that change more often than their apply worker sends writes, by how their changes are applied.',
+    ['applied_by'],
+  );
   readonly rereadSet = this.gauge('convoy_pending_rereads', 'Documents that wait for a re-read.');
   readonly partitions = this.gauge('convoy_partitions', 'Partitions of the copy by state.', ['state']);
   readonly bufferedBytes = this.gauge(

@@ -23,6 +23,7 @@ export type RereadReason =
   | 'preparedTransaction'
   | 'orphanEvent'
   | 'documentFilter'
+  | 'hotDocument'
   | 'mismatch';
 
 /** A document to re-read: the rereader brings all documents of its id class to the source's state. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { OwnBlocker } from '@convoy/api/contract/commit-blocker';
+import type { HotDocument } from '@convoy/api/contract/hot-documents';
 import type { VerificationSideProgress } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Binary, type Document, type Timestamp } from 'mongodb';
@@ -38,6 +39,12 @@ export interface DrainedRound {
   lookedTo?: Timestamp;
 }
 
+/** A document that changes more often than its apply worker sends batches. Progress has all but its `_id`. */
+export interface StoredHotDocument extends HotDocument {
+  /** Null for a long one. */
+  id: Binary | null;
+}
+
 /** The durable state of one sync task: one source shard's part of the migration, and its owner. */
 export interface TaskRecord {
   _id: string;
@@ -58,6 +65,8 @@ export interface TaskRecord {
   copied: { bytes: number; documents: number };
   copyDone: boolean;
   eventsApplied: number;
+  /** As of the checkpoint; absent before the first one. */
+  hotDocuments?: StoredHotDocument[];
   /** Set once everything up to the commit time of a round is durable. */
   drained: DrainedRound | null;
   /** Ids of the server sessions of this task's writes. */

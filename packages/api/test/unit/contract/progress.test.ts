@@ -28,6 +28,7 @@ const furtherFields = [
   'warnings',
   'commitBlockers',
   'sourceWrites',
+  'hotDocuments',
   'startedAt',
   'options',
   'metadataRemoved',

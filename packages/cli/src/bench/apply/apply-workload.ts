@@ -19,8 +19,15 @@ export interface ApplyWorkload {
   mix: Mix;
   /** Part of the updates and replacements on the few hot documents; 0 spreads all evenly. */
   hotFraction: number;
+  /** Number of hot documents, 20 by default. */
+  hotDocuments?: number;
+  /** What an update of a hot document changes: its value by default. */
+  hotChange?: HotChange;
   seed: number;
 }
+
+/** A field of an embedded document, or a field that is set and removed in turn. */
+export type HotChange = 'nested' | 'present';
 
 /** One operation; `_id` and version determine its resulting document. */
 export interface Operation {
@@ -28,15 +35,15 @@ export interface Operation {
   id: number;
   /** Position in the sequence, from 1; initial documents have 0. */
   version: number;
+  isHot?: boolean;
 }
 
-/** Number of hot documents. */
 const hotDocuments = 20;
 
 /** All operations in order. None fails: inserts have new `_id`s, all others hit existing documents. */
 export function operationsOf(workload: ApplyWorkload): Operation[] {
   const random = new Random(workload.seed);
-  const hot = workload.hotFraction > 0 ? Math.min(hotDocuments, workload.documents) : 0;
+  const hot = workload.hotFraction > 0 ? Math.min(workload.hotDocuments ?? hotDocuments, workload.documents) : 0;
   const live = Array.from({ length: workload.documents - hot }, (_, index) => hot + index);
   const operations: Operation[] = [];
   let next = workload.documents;
@@ -49,7 +56,8 @@ export function operationsOf(workload: ApplyWorkload): Operation[] {
       next += 1;
     } else {
       const isHot = kind !== 'delete' && hot > 0 && random.next() < workload.hotFraction;
-      operations.push({ kind, id: isHot ? random.below(hot) : takeLive(live, kind === 'delete', random), version });
+      const id = isHot ? random.below(hot) : takeLive(live, kind === 'delete', random);
+      operations.push({ kind, id, version, ...(isHot ? { isHot } : {}) });
     }
   }
   return operations;

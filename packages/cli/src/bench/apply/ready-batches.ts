@@ -2,7 +2,7 @@ import { BSON, type Document } from 'mongodb';
 import { deleteStatement, replaceStatement, updateStatement } from '@convoy/instance/bson/build';
 import type { RawWrite } from '@convoy/instance/cluster/node-client';
 import { documentMaker } from '../copy/bench-documents.js';
-import { type ApplyWorkload, type Operation, operationsOf } from './apply-workload.js';
+import { type ApplyWorkload, type HotChange, type Operation, operationsOf } from './apply-workload.js';
 
 /** How operations form bulk commands. */
 export interface BatchForm {
@@ -104,7 +104,7 @@ function folded(window: readonly Operation[]): Operation[] {
   return [...byId.values()];
 }
 
-function statementMaker({ documentBytes, text }: ApplyWorkload): (operation: Operation) => Statement {
+function statementMaker({ documentBytes, text, hotChange }: ApplyWorkload): (operation: Operation) => Statement {
   const make = documentMaker(documentBytes, text);
   const documentOf = ({ id, version }: Operation): Uint8Array => BSON.serialize({ ...make(id), ...changeOf(version) });
   return (operation) => {
@@ -117,12 +117,18 @@ function statementMaker({ documentBytes, text }: ApplyWorkload): (operation: Ope
       case 'update':
         return {
           kind: 'update',
-          bytes: updateStatement(filter(), { document: BSON.serialize({ $set: changeOf(operation.version) }) }),
+          bytes: updateStatement(filter(), { document: BSON.serialize(updateOf(operation, hotChange)) }),
         };
       case 'delete':
         return { kind: 'delete', bytes: deleteStatement(filter()) };
     }
   };
+}
+
+function updateOf({ isHot, version }: Operation, hotChange: HotChange | undefined): Document {
+  if (isHot !== true || hotChange === undefined) return { $set: changeOf(version) };
+  if (hotChange === 'nested') return { $set: { 'counters.views': version } };
+  return version % 2 === 0 ? { $unset: { lock: '' } } : { $set: { lock: version } };
 }
 
 /** The fields that an update changes. */

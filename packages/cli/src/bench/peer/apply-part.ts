@@ -69,7 +69,7 @@ async function applyWith(
   await tool.resume();
   await tool.untilApplied(written, signal);
   const applied = cost();
-  await compare(clusters, workload);
+  await compare(clusters, workload, signal);
   return applied;
 }
 

@@ -1,4 +1,5 @@
 import type { CommitBlocker } from '@convoy/api/contract/commit-blocker';
+import type { HotDocument } from '@convoy/api/contract/hot-documents';
 import { idleProgress, type MigrationState, type Progress } from '@convoy/api/contract/progress';
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
@@ -228,12 +229,21 @@ function progressOf(id: string, stage: Stage): Progress {
       copied === 0 || state !== 'RUNNING'
         ? null
         : { windowSeconds: 10, writes, namespaces: namespacesOf(writes), lastWriteAt: null },
+    hotDocuments: id === 'shard0' && isCopied && state === 'RUNNING' ? [stagedHotDocument] : [],
     startedAt: new Date(Date.now() - 2 * 3_600_000).toISOString(),
     options: stagedOptions,
     metadataRemoved: state === 'COMMITTED' ? isCleanedUp : null,
     waitingFor,
   };
 }
+
+const stagedHotDocument: HotDocument = {
+  namespace: 'shop.counters',
+  document: '3f62a09b11c4',
+  changesPerSecond: 1_840,
+  workerPercent: 62,
+  appliedBy: 'folding',
+};
 
 function namespacesOf(writes: number): { namespace: string; writes: number }[] {
   if (writes === 0) return [];

@@ -1,5 +1,6 @@
 import { byId, field, make, setAttribute, setList, setText } from '../page/dom.js';
 import type { FleetMessage } from '../message.js';
+import { hotDocumentTexts } from '../views/hot-documents-text.js';
 import { fleetView, type InstanceRow } from '../views/fleet-view.js';
 import { hasBegun } from '../views/state-view.js';
 import { toneSigns } from '../views/tone.js';
@@ -19,6 +20,11 @@ export function showFleet(message: FleetMessage): void {
     update: () => undefined,
   });
   setText(byId('instance-count'), view.rows.length === 0 ? '' : String(view.rows.length));
+  setList(byId('hot-documents'), hotDocumentTexts(message.progress), {
+    key: (text) => text,
+    create: (text) => make('li', {}, text),
+    update: () => undefined,
+  });
   setList(byId('instance-rows'), view.rows, { key: ({ id }) => id, create: makeRow, update: showRow });
 }
 

@@ -14,6 +14,7 @@ import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import { missedCommands } from '../../store/fleet-commands.js';
 import type { Observed } from './lag-observer.js';
 import type { MigrationView } from '../migration/migration-watch.js';
+import { hotDocumentsOf } from '../stats/hot-documents.js';
 import { sourceWritesOf } from '../stats/source-writes.js';
 import type { TaskStats } from '../stats/task-stats.js';
 import { type VerificationStats, verificationOf } from '../stats/verification-stats.js';
@@ -68,6 +69,7 @@ export function progressOf(source: ProgressSource): Progress {
     warnings: [...source.warnings, ...observed.warnings],
     commitBlockers: source.commitBlockers,
     sourceWrites: state === 'RUNNING' || state === 'COMMITTING' ? sourceWritesOf(source.stats) : null,
+    hotDocuments: state === 'RUNNING' || state === 'COMMITTING' ? hotDocumentsOf(source.stats) : null,
     startedAt: startOf(view.record.startTime),
     options: reportedOptions(view.record.options),
     metadataRemoved: state === 'COMMITTED' ? source.isMetadataRemoved : null,

@@ -1,6 +1,8 @@
+import { appliedBy } from '@convoy/api/contract/hot-documents';
 import { type MigrationState, migrationStates } from '@convoy/api/contract/progress';
 import type { Metrics } from '../../metrics/metrics.js';
 import type { Observed } from './lag-observer.js';
+import { hotDocumentsOf } from '../stats/hot-documents.js';
 import type { TaskStats } from '../stats/task-stats.js';
 
 /** Counters that only grow, as last published. */
@@ -24,6 +26,9 @@ export function publishMetrics(
   metrics.rereadSet.set(sum((one) => one.pendingRereads));
   metrics.bufferedBytes.set(sum((one) => one.bufferedBytes));
   metrics.bufferedEvents.set(sum((one) => one.bufferedEvents));
+  const hot = hotDocumentsOf(stats) ?? [];
+  for (const each of appliedBy)
+    metrics.hotDocuments.set({ applied_by: each }, hot.filter((one) => one.appliedBy === each).length);
   for (const each of migrationStates) metrics.state.set({ state: each }, each === state ? 1 : 0);
   for (const each of ['waiting', 'starting', 'copying', 'done'] as const) {
     metrics.partitions.set(

@@ -1,3 +1,4 @@
+import type { HotDocument } from '../../apply/hot-documents.js';
 import type { SourceWrites } from '../../apply/recent-writes.js';
 import { secondsOf } from '../../cluster/cluster-time.js';
 import type { Partition, PartitionState } from '../../store/partition.js';
@@ -25,6 +26,7 @@ export interface TaskStats {
   writesAboveCeiling: number;
   /** Users' writes of the last seconds, as the stream shows them. */
   sourceWrites?: SourceWrites;
+  hotDocuments?: readonly HotDocument[];
   /** UUIDs of the collections with deletes above the commit time. */
   deletedAboveCeiling: ReadonlySet<string>;
 }

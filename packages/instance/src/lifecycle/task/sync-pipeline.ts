@@ -204,6 +204,7 @@ export class SyncPipeline {
       readLag_seconds: lagBehind(sourceTime, readBelow),
       readBelow,
       sourceWrites: this.#recentWrites.read(),
+      hotDocuments: this.#workers.hotDocuments(),
       pendingRereads: this.#rereads.size,
       bufferedBytes: this.#budget.used + this.#copyBudget.used,
       deletedAboveCeiling: writesAboveCeiling.deletedIn,
@@ -229,6 +230,7 @@ export class SyncPipeline {
       budget: this.#budget,
       applyWatermark: this.#applyWatermark,
       progressed: this.#progressed,
+      clock: runtime.clock,
       onApplied: (events) => {
         this.#eventsApplied += events;
         runtime.metrics.appliedEvents.inc(events);

@@ -7,6 +7,7 @@ import type { TaskRecord } from '../../store/task-record.js';
 import type { Condition } from '../../store/condition.js';
 import type { TaskTables } from './task-tables.js';
 import type { Runtime } from '../migration/runtime.js';
+import { storedHotDocuments } from '../stats/hot-documents.js';
 import type { TaskStats } from '../stats/task-stats.js';
 import type { UnknownCollections } from './unknown-collections.js';
 
@@ -110,10 +111,18 @@ export class TaskCheckpoint {
     const applied = this.#appliedBelow();
     const time = this.time();
     const checkpoint = time > this.#saved ? time : this.#saved;
-    const { copiedBytes, copiedDocuments, copyDone, eventsApplied } = this.stages.stats();
+    const stats = this.stages.stats();
+    const { copiedBytes, copiedDocuments, copyDone, eventsApplied } = stats;
     const copied = { bytes: copiedBytes, documents: copiedDocuments };
     const lastWrite = timestampOf(dispatcher.lastWrite);
-    await this.update({ checkpoint: timestampOf(checkpoint), lastWrite, copied, copyDone, eventsApplied });
+    await this.update({
+      checkpoint: timestampOf(checkpoint),
+      lastWrite,
+      copied,
+      copyDone,
+      eventsApplied,
+      hotDocuments: storedHotDocuments(stats),
+    });
     this.#saved = checkpoint;
     rereads.forgetReadings(applied);
     progressed.changed();

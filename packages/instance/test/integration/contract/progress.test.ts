@@ -1,5 +1,7 @@
 import { type Progress, progressSchema } from '@convoy/api/contract/progress';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import { readHotDocuments } from '../../../src/lifecycle/commands/hot-documents.js';
 import { Fixture } from './fixture.js';
 import type { ServedInstance } from './served-instance.js';
 import { startBody } from './start-conditions.js';
@@ -18,6 +20,7 @@ const documents = 400;
 /** The copy of all documents takes a few seconds. */
 const slow = { loadRateBytesPerSecond: 100_000 };
 const shards = ['shard0', 'shard1'];
+const patience = { timeout: 30_000, interval: 250 };
 
 /**
  * A sharded collection, spread over both shards by a hashed key, and an unsharded one. With a slow rate, the shard that
@@ -320,5 +323,33 @@ describe('progress while users write', () => {
     );
     expect(sourceWrites?.namespaces.map(({ namespace }) => namespace)).toEqual(['shop.plain']);
     expect(sourceWrites?.lastWriteAt).toMatch(/^\d{4}-/);
+  });
+
+  it('names a counter that changes all the time by a hash; its _id is in the metadata alone', async () => {
+    const { client } = fixture.cluster0;
+    const counters = client.db('shop').collection<{ _id: string; n: number }>('counters');
+    await counters.insertOne({ _id: 'jane@example.com', n: 0 });
+    await using instance = await fixture.startInstance();
+    await instance.accepted('start', startBody());
+    await instance.until('it applies changes', ({ info }) => info === 'change event application');
+    const stop = new AbortController();
+    const count = async (): Promise<void> => {
+      const updateOne = { filter: { _id: 'jane@example.com' }, update: { $inc: { n: 1 } } };
+      while (!stop.signal.aborted) await counters.bulkWrite(Array.from({ length: 200 }, () => ({ updateOne })));
+    };
+    const counting = count();
+    const { hotDocuments } = await instance.until('it is named', (progress) => progress.hotDocuments?.length === 1);
+    const config = { cluster0: fixture.cluster0.connectionString, cluster1: fixture.cluster1.connectionString };
+    const { signal } = stop;
+    await expect
+      .poll(() => readHotDocuments(parseInstanceConfig({ flags: config, env: {} }), 'cluster1', signal), patience)
+      .toMatchObject([{ _id: 'jane@example.com', namespace: 'shop.counters' }]);
+    stop.abort();
+    await counting;
+    expect(hotDocuments).toMatchObject([{ namespace: 'shop.counters', workerPercent: 100, appliedBy: 'folding' }]);
+    expect(JSON.stringify(hotDocuments)).not.toContain('jane');
+    const wanted = await counters.findOne();
+    const copies = fixture.cluster1.client.db('shop').collection<{ _id: string }>('counters');
+    await expect.poll(() => copies.findOne(), patience).toEqual(wanted);
   });
 });

@@ -2,6 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EventQueue } from '../../../src/apply/event-queue.js';
+import { HotDocuments } from '../../../src/apply/hot-documents.js';
 import { ApplyWorker, type ApplyWorkerDependencies } from '../../../src/apply/apply-worker.js';
 import { ApplyWorkers } from '../../../src/apply/apply-workers.js';
 import { composeBatch, type RoutedEvent } from '../../../src/apply/write-batch.js';
@@ -48,6 +49,7 @@ beforeEach(() => {
       () => 0n,
     ),
     progressed: new Condition(),
+    clock: { monotonic_ms: () => 0 },
     onApplied: (events) => (applied += events),
   };
 });
@@ -241,7 +243,7 @@ it('buffered events of a re-read precede all later ones, however many they are',
 it('a batch is bounded in statements', () => {
   const queue = new EventQueue();
   for (let id = 0; id < 1500; id += 1) queue.push(routedOf(insertOf(id, BigInt(id + 1))));
-  const batch = composeBatch(queue, deps);
+  const batch = composeBatch(queue, { ...deps, hot: new HotDocuments(deps.clock) });
   expect([batch.items.length, queue.length, batch.first, batch.last]).toEqual([1000, 500, 1n, 1000n]);
 });
 

@@ -1,6 +1,7 @@
 import { Binary, BSON } from 'mongodb';
 import { expect, it } from 'vitest';
 import { EventQueue } from '../../../src/apply/event-queue.js';
+import { HotDocuments } from '../../../src/apply/hot-documents.js';
 import { sendBatch } from '../../../src/apply/send-batch.js';
 import { composeBatch } from '../../../src/apply/write-batch.js';
 import { idClass } from '../../../src/bson/id-class.js';
@@ -34,7 +35,7 @@ async function writesOf(events: readonly ChangeEvent[]): Promise<RawWrite[]> {
   while (queue.length > 0)
     rereadRequests.push(
       ...(await sendBatch(
-        composeBatch(queue, { rereads, budget }),
+        composeBatch(queue, { rereads, budget, hot: new HotDocuments({ monotonic_ms: () => 0 }) }),
         { writer: writes, findPresent: () => Promise.resolve(null) },
         never,
       )),

@@ -1,6 +1,7 @@
 import { BSON, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EventQueue } from '../../../src/apply/event-queue.js';
+import { HotDocuments } from '../../../src/apply/hot-documents.js';
 import { sendBatch } from '../../../src/apply/send-batch.js';
 import { composeBatch, type WriteBatch } from '../../../src/apply/write-batch.js';
 import { idClass } from '../../../src/bson/id-class.js';
@@ -39,7 +40,7 @@ function route(collection: SyncedCollection, ...events: ChangeEvent[]): void {
 function compose(): WriteBatch {
   const budget = new ByteBudget(1000);
   const rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
-  return composeBatch(queue, { rereads, budget });
+  return composeBatch(queue, { rereads, budget, hot: new HotDocuments({ monotonic_ms: () => 0 }) });
 }
 
 function send(batch: WriteBatch): ReturnType<typeof sendBatch> {

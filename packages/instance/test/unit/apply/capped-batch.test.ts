@@ -2,6 +2,7 @@ import { BSON, type Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { sendBatch } from '../../../src/apply/send-batch.js';
 import { EventQueue } from '../../../src/apply/event-queue.js';
+import { HotDocuments } from '../../../src/apply/hot-documents.js';
 import { composeBatch, type RoutedEvent } from '../../../src/apply/write-batch.js';
 import { findValue, type RawValue } from '../../../src/bson/scan.js';
 import type { NodeClient, RawWrite, WriteFailure, WriteOutcome } from '../../../src/cluster/node-client.js';
@@ -119,7 +120,7 @@ async function apply(client: NodeClient, events: readonly RoutedEvent[]): Promis
   for (; queue.length > 0; batches += 1) {
     expect(
       await sendBatch(
-        composeBatch(queue, { rereads, budget }),
+        composeBatch(queue, { rereads, budget, hot: new HotDocuments({ monotonic_ms: () => 0 }) }),
         { writer, findPresent: () => Promise.resolve(null) },
         signal,
       ),

@@ -28,6 +28,7 @@ it('one worker applies all events of a capped collection, in their order', async
       () => 0n,
     ),
     progressed: new Condition(),
+    clock: { monotonic_ms: () => 0 },
     onApplied: () => undefined,
   });
   // 7 and 20 have no common factor: every _id once, in an order that is not theirs.

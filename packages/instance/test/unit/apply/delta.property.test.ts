@@ -10,8 +10,9 @@ import type { EventStyle } from '@convoy/simulator/internal/shard/change-stream/
 import type { UpdateOperation } from '@convoy/simulator/internal/shard/oplog/entry';
 import { applyUpdate } from '@convoy/simulator/internal/update/apply';
 import { changedDocument } from '../../../src/apply/changed-document.js';
-import { type Delta, exactDelta, mergeDeltas } from '../../../src/apply/delta.js';
+import { type Delta, exactDelta } from '../../../src/apply/delta.js';
 import { deltaPipeline } from '../../../src/apply/delta-pipeline.js';
+import { mergeDeltas } from '../../../src/apply/fold-deltas.js';
 
 /** Names of bytes that are no UTF-8, as `decodeUtf8` gives them. */
 const [oddName, otherOddName] = ['a\udcff', 'a\udce9'];
@@ -201,7 +202,7 @@ it('is replayed together with others by one pipeline, and on a whole document', 
       documents(names),
       fc.array(fc.tuple(documents(names), fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })), {
         minLength: 2,
-        maxLength: 5,
+        maxLength: 9,
       }),
       (first, changes) => {
         let before = first;

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { type Delta, exactDelta, mergeDeltas, touchesKey } from '../../../src/apply/delta.js';
+import { type Delta, exactDelta, touchesKey } from '../../../src/apply/delta.js';
 import { deltaPipeline } from '../../../src/apply/delta-pipeline.js';
+import { mergeDeltas } from '../../../src/apply/fold-deltas.js';
 import { DocumentBuilder } from '../../../src/bson/build.js';
 import { elementType } from '../../../src/bson/element-type.js';
 import { decodeUtf8 } from '../../../src/bson/utf8.js';
@@ -69,9 +70,12 @@ describe('an update description', () => {
       disambiguatedPaths: { 'c.d': ['c.d'], 'e.0': ['e', '0'] },
     };
     const delta = exactDelta(bytesOf(description));
-    expect(delta?.steps.flatMap((step) => (step.form === 'paths' ? step.changes.map(({ path }) => path) : []))).toEqual(
-      [['a', 'b'], ['c.d'], ['e', '0'], ['f', 1]],
-    );
+    expect(delta?.form === 'paths' ? delta.changes.map(({ path }) => path) : null).toEqual([
+      ['a', 'b'],
+      ['c.d'],
+      ['e', '0'],
+      ['f', 1],
+    ]);
   });
 
   it('of more than 4 MB is not replayed', () => {
@@ -225,10 +229,36 @@ describe('two deltas of one document', () => {
   });
 
   it('stay two updates when they are too large for one', () => {
-    const large = exact({ a: 'x'.repeat(3 * 1024 * 1024) });
-    expect(mergeDeltas(large, large)).toBeNull();
-    let delta: Delta | null = exact({ a: 1 });
-    for (let count = 0; delta !== null && count < 1_000; count += 1) delta = mergeDeltas(delta, exact({ a: count }));
+    const large = (name: string): Delta => exact({ [name]: 'x'.repeat(3 * 1024 * 1024) });
+    expect(mergeDeltas(large('a'), large('b'))).toBeNull();
+    expect(mergeDeltas(large('a'), large('a'))).not.toBeNull();
+    let delta: Delta | null = at({ 'o.a': 1 }, []);
+    for (let count = 0; delta !== null && count < 1_000; count += 1)
+      delta = mergeDeltas(delta, at({ [`o.f${count}`]: 1 }, []));
     expect(delta).toBeNull();
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['a field', { n: 1 }],
+    ['a field inside of another', { 'o.n': 1 }],
+    ['an element', { 'list.3': 1 }],
+    ['fields and elements', { m: 1, 'o.n': 1, 'list.3.n': 1 }],
+  ])('are one change, however many they are, when they set %s again and again', (_what, fields) => {
+    const last = Object.fromEntries(Object.keys(fields).map((path) => [path, 1_000]));
+    let delta: Delta | null = at(fields, []);
+    for (let count = 0; delta !== null && count <= 1_000; count += 1)
+      delta = mergeDeltas(delta, at(Object.fromEntries(Object.keys(fields).map((path) => [path, count])), []));
+    expect(delta === null ? null : deltaPipeline(delta)).toEqual(deltaPipeline(at(last, [])));
+  });
+
+  it('set a path again in a stage of its own when an update between them touches what it is inside of', () => {
+    const deltas = [at({ 'o.n': 1, a: 1 }, []), at({ o: {} }, []), at({ 'o.n': 2 }, []), at({ 'o.n': 3 }, [])];
+    const [first, ...later] = deltas as [Delta, ...Delta[]];
+    const merged = later.reduce<Delta | null>((all, one) => (all === null ? null : mergeDeltas(all, one)), first);
+    expect(merged === null ? null : Object.values(BSON.deserialize(deltaPipeline(merged)))).toEqual([
+      { $set: { 'o.n': { $literal: 1 }, a: { $literal: 1 } } },
+      { $set: { o: { $literal: {} } } },
+      { $set: { 'o.n': { $literal: 3 } } },
+    ]);
   });
 });

@@ -12,7 +12,7 @@ const collection = collectionOf();
 
 function itemOf(id: unknown, sk: number): BatchItem {
   const filter = fullKeyFilter(bytesOf({ _id: id, sk }), collection.destinationKey, rawOf(id));
-  return { collection, id: rawOf(id), time: 1n, action: { kind: 'delete', filter } };
+  return { collection, id: rawOf(id), workerClass: '', changes: 1, time: 1n, action: { kind: 'delete', filter } };
 }
 
 function clientOf(...documents: BSON.Document[]): FakeNodeClient {

@@ -34,6 +34,7 @@ beforeEach(() => {
       () => 0n,
     ),
     progressed: new Condition(),
+    clock: { monotonic_ms: () => 0 },
     onApplied: () => undefined,
   });
 });

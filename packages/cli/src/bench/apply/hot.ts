@@ -1,0 +1,54 @@
+import type { Benchmark, Row } from '../benchmark.js';
+import { BenchClusters, shards } from '../copy/bench-clusters.js';
+import { prepare } from './apply-run.js';
+import type { ApplyWorkload } from './apply-workload.js';
+import { applyByEngine } from './engine-apply.js';
+
+type Case = Pick<ApplyWorkload, 'hotFraction' | 'hotChange'> & { name: string };
+
+const cases: readonly Case[] = [
+  { name: 'no hot document', hotFraction: 0 },
+  { name: 'half on one counter', hotFraction: 0.5 },
+  { name: 'all on one counter', hotFraction: 1 },
+  { name: 'half on one nested counter', hotFraction: 0.5, hotChange: 'nested' },
+  { name: 'half on one field set and removed', hotFraction: 0.5, hotChange: 'present' },
+];
+
+/** So many that the fleet's resumption hardly counts. */
+const operations = 40_000;
+/** Ordered: a hot document is in a command many times. */
+const hotForm = { workers: 4, operationsMax: 1_000, order: 'ordered' } as const;
+
+/** Speed of applying events of which many change one document. */
+export const hotBenchmark: Benchmark = {
+  name: 'hot',
+  description: `${operations} recorded updates of which many change one document, ${shards} → ${shards} shards`,
+  async run({ folder, scale, log, signal }) {
+    await using clusters = await BenchClusters.start(folder);
+    const rows: Row[] = [];
+    for (const { name, ...hot } of cases) {
+      signal.throwIfAborted();
+      log(name);
+      const scaled = Math.max(200, Math.round(operations * scale));
+      const workload: ApplyWorkload = {
+        database: 'bench',
+        collection: 'documents',
+        documentBytes: 300,
+        documents: Math.ceil(scaled / 4),
+        operations: scaled,
+        mix: { insert: 0, update: 1, replace: 0, delete: 0 },
+        hotDocuments: 1,
+        ...hot,
+        seed: 1,
+      };
+      await clusters.empty();
+      await prepare(clusters.sourceClient, workload);
+      const { seconds, cpu_seconds } = await applyByEngine(clusters, workload, { folder, scale, log, signal }, hotForm);
+      rows.push(
+        { case: name, metric: 'events', value: scaled / seconds, unit: '1/s' },
+        { case: name, metric: 'CPU per million events', value: (cpu_seconds / scaled) * 1e6, unit: 's' },
+      );
+    }
+    return rows;
+  },
+};
