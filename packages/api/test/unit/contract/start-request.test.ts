@@ -103,16 +103,20 @@ describe('values', () => {
     },
   );
 
-  it.each([
-    'copyInNaturalOrder',
-    'detectRandomId',
-    'preExistingDestinationData',
-    'skipDiskSpaceCheck',
-    'Source',
-    'constructor',
-  ])('the field %s is unknown', (field) => {
-    expectInvalid({ [field]: true }, `${field}: unknown field`);
+  it.each(['copyInNaturalOrder', 'detectRandomId'])('%s is refused by name, with what to do', (option) => {
+    const { error, errorDescription } = failureOf(() => parseStartRequest({ ...clusters, [option]: true }));
+    expect(error).toBe('invalidRequest');
+    expect(errorDescription).toMatch(new RegExp(`^${option}: Convoy copies in _id order only: .*Leave the option out`));
+    const inner = { ...clusters, verification: { enabled: true, [option]: true } };
+    expect(failureOf(() => parseStartRequest(inner)).errorDescription).toBe(`verification.${option}: unknown field`);
   });
+
+  it.each(['preExistingDestinationData', 'skipDiskSpaceCheck', 'Source', 'constructor'])(
+    'the field %s is unknown',
+    (field) => {
+      expectInvalid({ [field]: true }, `${field}: unknown field`);
+    },
+  );
 
   it('refuses __proto__ as any other unknown field', () => {
     const body: unknown = JSON.parse('{"source":"cluster0","destination":"cluster1","__proto__":{"reversible":true}}');
