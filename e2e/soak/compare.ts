@@ -7,11 +7,18 @@ const differencesMax = 20;
 /** Everything that users have on a cluster, as texts that can be compared. */
 type Contents = Map<string, readonly string[]>;
 
-/** Differences between two clusters: definitions, indexes, shard keys, and documents byte for byte. */
-export async function differences(source: User, destination: User): Promise<string[]> {
+/**
+ * Differences between two clusters: definitions, indexes, shard keys, and documents byte for byte.
+ * @param shardKeys false: the destination is a replica set
+ */
+export async function differences(source: User, destination: User, shardKeys: boolean): Promise<string[]> {
   const [first, second] = [await contentsOf(source), await contentsOf(destination)];
-  for (const [part, index] of await keptIndexes(source))
-    first.set(part, [...(first.get(part) ?? []), text(index)].sort());
+  if (shardKeys) {
+    await addShardKeys(first, source);
+    await addShardKeys(second, destination);
+    for (const [part, index] of await keptIndexes(source))
+      first.set(part, [...(first.get(part) ?? []), text(index)].sort());
+  }
   const found: string[] = [];
   for (const part of new Set([...first.keys(), ...second.keys()])) {
     found.push(...different(part, first.get(part) ?? [], second.get(part) ?? []));
@@ -50,13 +57,16 @@ async function contentsOf(user: User): Promise<Contents> {
   for (const { name } of databases) {
     if (!serverDatabases.has(name)) await addDatabase(contents, name, user);
   }
+  return contents;
+}
+
+async function addShardKeys(contents: Contents, user: User): Promise<void> {
   const sharded = await user.documents('config', { find: 'collections', filter: { dropped: { $ne: true } } });
   for (const { _id, key, unique } of sharded) {
     const namespace = String(_id);
     if (!serverDatabases.has(namespace.split('.')[0] ?? ''))
       contents.set(`${namespace} shard key`, [text({ key: key as unknown, unique: unique as unknown })]);
   }
-  return contents;
 }
 
 /** A shard key whose index was dropped on the source keeps one on the destination. */

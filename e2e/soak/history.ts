@@ -10,6 +10,7 @@ import { plainIdsFrom } from './values.js';
 /** The target of a history. */
 export interface Stage {
   readonly sourceShards: number;
+  /** None: the destination is a replica set. */
   readonly destinationShards: number;
   readonly sourceRelease: ReleaseSeries;
   readonly destinationRelease: ReleaseSeries;
@@ -81,18 +82,28 @@ const weather: fc.Arbitrary<Weather> = fc.oneof(
 
 const names = sourceCollections.map(({ name }) => name);
 
-const stage = (ddlChanges: fc.Arbitrary<boolean>, moves: boolean): fc.Arbitrary<Stage> =>
+/** What happens in histories. Another choice makes other histories of the same seed. */
+export interface HistoryKind {
+  /** Whether definitions change; null: in some. */
+  readonly ddlChanges: boolean | null;
+  /** Whether chunks and databases of the source move. */
+  readonly moves: boolean;
+  /** Whether every destination is a replica set, instead of some. */
+  readonly toReplicaSet: boolean;
+}
+
+const stage = ({ ddlChanges, moves, toReplicaSet }: HistoryKind): fc.Arbitrary<Stage> =>
   fc
     .record({
       sourceShards: fc.integer({ min: 1, max: 4 }),
-      destinationShards: fc.integer({ min: 1, max: 3 }),
+      destinationShards: fc.integer({ min: 0, max: 3 }),
       equal: fc.boolean(),
       sourceRelease: fc.constantFrom(...releases),
       newer: fc.integer({ min: 0, max: 3 }),
       access: fc.constantFrom('direct' as const, 'router' as const),
       lone: fc.boolean(),
       collections: fc.subarray(names, { minLength: 1, maxLength: 5 }),
-      ddlChanges,
+      ddlChanges: ddlChanges === null ? fc.boolean() : fc.constant(ddlChanges),
       loaded: fc.constantFrom(0, 20, 60, 200),
       readers: fc.integer({ min: 1, max: 4 }),
       writers: fc.integer({ min: 1, max: 4 }),
@@ -114,7 +125,7 @@ const stage = (ddlChanges: fc.Arbitrary<boolean>, moves: boolean): fc.Arbitrary<
     }))
     .map(({ equal, newer, ...rest }) => ({
       ...rest,
-      destinationShards: equal ? rest.sourceShards : rest.destinationShards,
+      destinationShards: toReplicaSet ? 0 : equal ? rest.sourceShards : rest.destinationShards,
       destinationRelease:
         releases[Math.min(releases.length - 1, releases.indexOf(rest.sourceRelease) + newer)] ?? rest.sourceRelease,
     }));
@@ -205,23 +216,15 @@ function moving({ writing_ms, collections }: Stage): fc.Arbitrary<Move[]> {
   );
 }
 
-/** What happens in histories. Another choice makes other histories of the same seed. */
-export interface HistoryKind {
-  /** Whether definitions change; null: in some. */
-  readonly ddlChanges: boolean | null;
-  /** Whether chunks and databases of the source move. */
-  readonly moves: boolean;
-}
-
 /** Random histories; small values come first when one is shrunk. */
-export function histories({ ddlChanges, moves }: HistoryKind): fc.Arbitrary<History> {
-  return stage(ddlChanges === null ? fc.boolean() : fc.constant(ddlChanges), moves).chain((chosen) =>
+export function histories(kind: HistoryKind): fc.Arbitrary<History> {
+  return stage(kind).chain((chosen) =>
     fc.record({
       stage: fc.constant(chosen),
       actions: fc.array(action(chosen), { minLength: 0, maxLength: 300, size: 'max' }),
       incidents: incidents(chosen.writing_ms, 15_000, 8),
       incidentsAtCommit: incidents(commit_ms, 5_000, 3),
-      moves: moves ? moving(chosen) : fc.constant([]),
+      moves: chosen.moves ? moving(chosen) : fc.constant([]),
     }),
   );
 }
@@ -234,7 +237,7 @@ export interface HistoryChoice extends HistoryKind {
 }
 
 /** The part of fast-check's parameters that leads to a history. */
-export function parametersOf({ seed, path }: HistoryChoice): { seed: number; path?: string } {
+export function parametersOf({ seed, path }: Pick<HistoryChoice, 'seed' | 'path'>): { seed: number; path?: string } {
   return path === null ? { seed } : { seed, path };
 }
 

@@ -25,7 +25,7 @@ export class Members {
   /** Starts the first process of every task. */
   begin(): void {
     const { stage, clusters } = this.world;
-    const ids = stage.lone ? ['single'] : clusters.source.shardMembers.map(({ id }) => id);
+    const ids = stage.lone ? ['single'] : clusters.source.members.map(({ id }) => id);
     this.#current = ids.map((id) => this.#next(id));
     void this.#watchLeader();
   }
@@ -178,12 +178,10 @@ export class Members {
       case 'pause':
         return this.#pause(lasts_ms);
       case 'stepDownSource':
-        clusters.source.shardMembers[who % clusters.source.shardMembers.length]?.control.stepDown(lasts_ms / 1000);
+        clusters.source.members[who % clusters.source.members.length]?.control.stepDown(lasts_ms / 1000);
         return;
       case 'stepDownDestination':
-        clusters.destination.shardMembers[who % clusters.destination.shardMembers.length]?.control.stepDown(
-          lasts_ms / 1000,
-        );
+        clusters.destination.members[who % clusters.destination.members.length]?.control.stepDown(lasts_ms / 1000);
         return;
       case 'cut':
         instance.adversary.weather = { ...instance.adversary.weather, lostAnswer: 0.5, lostRequest: 0.5 };

@@ -12,6 +12,7 @@ const { values } = parseArgs({
     'keep-going': { type: 'boolean', default: false },
     ddlChanges: { type: 'string', default: 'some' },
     moves: { type: 'boolean', default: false },
+    'to-replica-set': { type: 'boolean', default: false },
     real: { type: 'boolean', default: false },
   },
 });
@@ -27,6 +28,7 @@ process.exitCode = await play({
   path: values.path ?? null,
   ddlChanges: { yes: true, no: false }[values.ddlChanges] ?? null,
   moves: values.moves,
+  toReplicaSet: values['to-replica-set'],
   verbose: values.verbose,
   keepsGoing: values['keep-going'],
 });

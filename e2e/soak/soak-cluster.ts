@@ -1,45 +1,68 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ClusterClient, NodeClient } from '@convoy/instance/cluster/node-client';
-import { listShards, readReleases, shardedClusterId } from '@convoy/instance/cluster/topology';
-import type { Cluster as SimulatedCluster } from '@convoy/simulator/internal/cluster/cluster';
+import { listShards, readReleases, replicaSetId, shardedClusterId } from '@convoy/instance/cluster/topology';
+import { type ClusterOptions, startCluster } from '@convoy/simulator/internal/cluster/cluster';
+import { startReplicaSet } from '@convoy/simulator/internal/cluster/replica-set';
+import type { RouterMember } from '@convoy/simulator/internal/cluster/router-member';
+import type { ShardMember } from '@convoy/simulator/internal/cluster/shard-member';
 import { NodeLink } from './node-link.js';
 import { SoakNodeClient, type Surroundings } from './soak-client.js';
 
-/** The way to the first router of a cluster. */
-export function routerLink(simulated: SimulatedCluster): NodeLink {
-  const [router] = simulated.routerMembers;
+/** A simulated cluster of a history. */
+export interface SoakCluster {
+  readonly kind: ClusterClient['kind'];
+  /** `host:port` of its router, or of the replica set's member. */
+  readonly host: string;
+  readonly members: readonly ShardMember[];
+  /** A way to the router, or to the replica set's member. */
+  link(): NodeLink;
+  close(): Promise<void>;
+}
+
+/** @param options no shards: a replica set */
+export async function startSoakCluster({ shards, ...options }: ClusterOptions): Promise<SoakCluster> {
+  if (shards === 0) {
+    const set = await startReplicaSet(options);
+    const { host, member } = set;
+    return { kind: 'replicaSet', host, members: [member], link: () => linkTo(member), close: () => set.close() };
+  }
+  const cluster = await startCluster({ shards, ...options });
+  const [router] = cluster.routerMembers;
   if (router === undefined) throw new Error('The cluster has no router.');
-  return new NodeLink(router.server, () => router.control.running);
+  const { router: host, shardMembers: members } = cluster;
+  return { kind: 'sharded', host, members, link: () => linkTo(router), close: () => cluster.close() };
+}
+
+function linkTo({ server, control }: Pick<RouterMember, 'server' | 'control'>): NodeLink {
+  return new NodeLink(server, () => control.running);
 }
 
 /** Connects an instance's process to a simulated cluster, as `openCluster` does over the network. */
 export async function connectInProcess(
   name: string,
-  simulated: SimulatedCluster,
-  access: ClusterClient['access'],
+  simulated: SoakCluster,
+  wanted: ClusterClient['access'],
   around: Surroundings,
   signal: AbortSignal,
 ): Promise<ClusterClient> {
-  const router = new SoakNodeClient(`${name} router`, routerLink(simulated), true, around);
+  const isSharded = simulated.kind === 'sharded';
+  const access = isSharded ? wanted : 'direct';
+  const router = new SoakNodeClient(`${name} router`, simulated.link(), isSharded, around);
   const call = { signal };
-  const [releases, clusterId, addresses] = await Promise.all([
+  const [releases, clusterId, shardIds] = await Promise.all([
     readReleases(router, call),
-    shardedClusterId(router, call),
-    listShards(router, call),
+    isSharded ? shardedClusterId(router, call) : replicaSetId(router, call),
+    isSharded
+      ? listShards(router, call).then((shards) => shards.map(({ id }) => id))
+      : [simulated.members[0]?.id ?? ''],
   ]);
   const shards = new Map<string, NodeClient>();
   if (access === 'direct') {
-    for (const member of simulated.shardMembers) {
+    for (const member of simulated.members)
       shards.set(
         member.id,
-        new SoakNodeClient(
-          `${name} ${member.id}`,
-          new NodeLink(member.server, () => member.control.running),
-          false,
-          around,
-        ),
+        isSharded ? new SoakNodeClient(`${name} ${member.id}`, linkTo(member), false, around) : router,
       );
-    }
   }
   const clientOf = (id: string): NodeClient => {
     const client = shards.get(id);
@@ -48,17 +71,17 @@ export async function connectInProcess(
   };
   return {
     name,
-    kind: 'sharded',
+    kind: simulated.kind,
     ...releases,
     clusterId,
-    displayHost: simulated.router,
+    displayHost: simulated.host,
     router,
     access,
-    shardIds: addresses.map(({ id }) => id),
+    shardIds,
     shard: clientOf,
     taskClient: (id) => (access === 'direct' ? clientOf(id) : router),
     close: async () => {
-      await Promise.all([router, ...shards.values()].map((client) => client.close()));
+      await Promise.all([...new Set([router, ...shards.values()])].map((client) => client.close()));
     },
   };
 }

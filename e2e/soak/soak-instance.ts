@@ -7,11 +7,10 @@ import { createRuntime } from '@convoy/instance/lifecycle/migration/runtime';
 import { SyncInstance } from '@convoy/instance/lifecycle/sync-instance';
 import { createLogger } from '@convoy/instance/logging/logger';
 import { Metrics } from '@convoy/instance/metrics/metrics';
-import type { Cluster as SimulatedCluster } from '@convoy/simulator/internal/cluster/cluster';
 import { Adversary } from './adversary.js';
 import type { Stage } from './history.js';
 import { ProcessState, processClock } from './process-state.js';
-import { connectInProcess } from './soak-cluster.js';
+import { connectInProcess, type SoakCluster } from './soak-cluster.js';
 import type { Seat, SoakFleet } from './soak-fleet.js';
 import type { VirtualTime } from './virtual-time.js';
 
@@ -19,8 +18,8 @@ const startBody = { source: 'cluster0', destination: 'cluster1' };
 
 /** The clusters between which a history's migration goes. */
 export interface Clusters {
-  readonly source: SimulatedCluster;
-  readonly destination: SimulatedCluster;
+  readonly source: SoakCluster;
+  readonly destination: SoakCluster;
 }
 
 /** Takes the log lines of all processes. */
@@ -56,8 +55,8 @@ export class SoakInstance {
     this.adversary = new Adversary(new Random(random.below(2 ** 31)));
     const config = parseInstanceConfig({
       flags: {
-        cluster0: `mongodb://${clusters.source.router}`,
-        cluster1: `mongodb://${clusters.destination.router}`,
+        cluster0: `mongodb://${clusters.source.host}`,
+        cluster1: `mongodb://${clusters.destination.host}`,
         ...(stage.lone ? {} : { id }),
         sourceAccess: stage.access,
         readers: stage.readers,

@@ -25,11 +25,17 @@ export class RealClusters implements AsyncDisposable {
   ) {}
 
   /** Starts both: real servers where there are some, simulated ones in processes of their own otherwise. */
-  static async start(folder: ScratchFolder): Promise<RealClusters> {
+  static async start(folder: ScratchFolder, toReplicaSet: boolean): Promise<RealClusters> {
     const closers = new Closers();
     try {
       const start = async (name: Side) =>
-        closers.use(await startTestCluster({ name, topology: { shards: realShards }, folder }));
+        closers.use(
+          await startTestCluster({
+            name,
+            topology: toReplicaSet && name === 'destination' ? 'replicaSet' : { shards: realShards },
+            folder,
+          }),
+        );
       const [source, destination] = await Promise.all([start('source'), start('destination')]);
       const clientTo = ({ connectionString }: TestCluster): MongoClient => {
         const client = new MongoClient(connectionString);
@@ -50,10 +56,11 @@ export class RealClusters implements AsyncDisposable {
 
   /** Removes everything that a history has left on both. */
   async clear(): Promise<void> {
-    for (const client of Object.values(this.clients)) {
+    for (const side of realSides) {
+      const client = this.clients[side];
       const { databases } = await client.db('admin').admin().listDatabases({ nameOnly: true });
       for (const { name } of databases) if (!serverDatabases.has(name)) await client.db(name).dropDatabase();
-      await client.db('admin').command({ balancerStart: 1 });
+      if (this[side].kind === 'sharded') await client.db('admin').command({ balancerStart: 1 });
     }
   }
 

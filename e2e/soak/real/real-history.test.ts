@@ -7,16 +7,17 @@ import { runRealHistory } from './run-real-history.js';
 
 /** One with a fleet, one with an instance alone. */
 const seeds = [3, 6];
+/** A fleet that migrates into a replica set. */
+const toReplicaSet = [5];
 
-test.for(seeds)(
+test.for([...seeds, ...toReplicaSet])(
   'the destination of the random history of seed %i equals its source, with processes and in real time (servers ' +
     'from 5.0)',
   needs({ version: [5, 0], inFull: true }),
   async (seed) => {
     using folder = ScratchFolder.create('soak');
-    await using clusters = await RealClusters.start(folder);
-    await expect(
-      runRealHistory(realHistoryOf({ seed, ddlChanges: null, moves: false, path: null }), clusters),
-    ).resolves.toBeUndefined();
+    const kind = { ddlChanges: null, moves: false, toReplicaSet: toReplicaSet.includes(seed) };
+    await using clusters = await RealClusters.start(folder, kind.toReplicaSet);
+    await expect(runRealHistory(realHistoryOf({ ...kind, seed, path: null }), clusters)).resolves.toBeUndefined();
   },
 );

@@ -13,8 +13,9 @@ const incidentMax_ms = 3_000;
 export function realHistoryOf(choice: HistoryChoice): History {
   const { stage, actions, moves, incidents, incidentsAtCommit } = historyOf(choice);
   const scale = Math.min(1, writing_ms / stage.writing_ms);
+  const destinationShards = choice.toReplicaSet ? 0 : realShards;
   return {
-    stage: { ...stage, sourceShards: realShards, destinationShards: realShards, writing_ms: stage.writing_ms * scale },
+    stage: { ...stage, sourceShards: realShards, destinationShards, writing_ms: stage.writing_ms * scale },
     actions: actions.map((action) => shortened(action, scale)),
     moves: moves.map((one) => ({ ...one, at_ms: one.at_ms > 0 ? one.at_ms * scale : one.at_ms })),
     incidents: incidents

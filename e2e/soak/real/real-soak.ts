@@ -31,7 +31,7 @@ class RealSoak {
   async play(): Promise<void> {
     while (this.#goesOn()) {
       using folder = ScratchFolder.create('soak');
-      await using clusters = await RealClusters.start(folder);
+      await using clusters = await RealClusters.start(folder, this.options.toReplicaSet);
       for (let played = 0; played < historiesOfClusters && this.#goesOn(); played += 1) {
         if (!(await this.#playNext(clusters))) break;
       }
@@ -49,12 +49,12 @@ class RealSoak {
 
   /** @returns whether it has passed, and the clusters can be used again */
   async #playNext(clusters: RealClusters): Promise<boolean> {
-    const { seed: first, ddlChanges, moves, path } = this.options;
+    const { seed: first, ddlChanges, moves, toReplicaSet, path } = this.options;
     const seed = first + this.#given;
     this.#given += 1;
     const started_ms = performance.now();
     try {
-      await runRealHistory(realHistoryOf({ seed, ddlChanges, moves, path }), clusters);
+      await runRealHistory(realHistoryOf({ seed, ddlChanges, moves, toReplicaSet, path }), clusters);
       await clusters.clear();
       this.passed += 1;
     } catch (error) {

@@ -140,6 +140,19 @@ export const orderHazards: readonly Hazard[] = [
         replace: 'others.length > 0',
         tests: [instanceTest('reread/refused-rereads.test.ts', 'is tried again while %s')],
       },
+      {
+        takesOut: 'the shard key from statements for a replica set: one shard overwrites the document of another',
+        file: instance('lifecycle/task/task-collections.ts'),
+        symbol: 'describe',
+        find: 'destinationKey: key',
+        replace: 'destinationKey: []',
+        tests: [
+          instanceTest(
+            'lifecycle/task/task-collections.test.ts',
+            'a document of a sharded source is named by its shard key on every destination',
+          ),
+        ],
+      },
     ],
   },
   {

@@ -11,8 +11,8 @@ export const clusterErrors = {
     httpStatus: 422,
     retry: 'never',
     sentence:
-      'This pair of cluster types is not supported. ' +
-      'Standalone servers are not supported, nor is moving from a sharded cluster to a replica set.',
+      'A connection string leads to a standalone server or to a part of a cluster. Name a replica set, or the ' +
+      'routers of a sharded cluster.',
   },
   shardUnknown: {
     httpStatus: 422,

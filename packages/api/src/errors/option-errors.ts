@@ -69,7 +69,7 @@ export const optionErrors = {
   reversibleUnsupportedTopology: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'A migration from a replica set to a sharded cluster cannot be reversed. Leave out reversible.',
+    sentence: 'A migration between a replica set and a sharded cluster cannot be reversed. Leave out reversible.',
   },
   reversibleNeedsEqualShardCounts: {
     httpStatus: 422,

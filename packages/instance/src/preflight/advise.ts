@@ -83,14 +83,16 @@ export async function adviseBalancers(
  * A server keeps `_id`s unique on each shard only, unless the shard key is made of `_id`. Only a full read finds
  * duplicates.
  */
-export function adviseEqualIds(catalog: Catalog): Advice {
+export function adviseEqualIds(catalog: Catalog, destination: Pick<ClusterClient, 'kind'>): Advice {
   const open = catalog.filter(({ sharding }) => sharding !== null && [...sharding.key.keys()].join() !== '_id');
   if (open.length === 0)
     return { result: 'passed', description: 'Every sharded collection keeps its _ids unique over all shards.' };
   return {
     result: 'unchecked',
     description:
-      `Not checked: the servers keep _ids unique on each shard only for ${nameSome(open.map(namespaceOf))}. The ` +
-      'copy finds duplicates, and fails only if one destination shard would have to hold both.',
+      `Not checked: the servers keep _ids unique on each shard only for ${nameSome(open.map(namespaceOf))}. ` +
+      (destination.kind === 'replicaSet'
+        ? 'A replica set cannot hold duplicates: the first one that is found ends the migration.'
+        : 'The copy finds duplicates, and fails only if one destination shard would have to hold both.'),
   };
 }

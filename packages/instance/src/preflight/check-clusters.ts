@@ -10,7 +10,7 @@ const READS_AT_A_TIME: Version = [5, 0, 0];
 
 /**
  * Checks whether two clusters can be source and destination of a migration.
- * @throws ConvoyError `sourceEqualsDestination`, `unsupportedServerVersion` or `unsupportedTopology`
+ * @throws ConvoyError `sourceEqualsDestination`, `unsupportedServerVersion` or `featureNotAvailable`
  */
 export function checkClusters(source: ClusterClient, destination: ClusterClient): void {
   if (source.clusterId === destination.clusterId) {
@@ -39,12 +39,6 @@ export function checkClusters(source: ClusterClient, destination: ClusterClient)
       'unsupportedServerVersion',
       `The destination ${destination.name} runs ${releaseText(to)}, which is older than the source's ` +
         `${releaseText(from)}. Upgrade it.`,
-    );
-  }
-  if (source.kind === 'sharded' && destination.kind === 'replicaSet') {
-    throw new ConvoyError(
-      'unsupportedTopology',
-      'A sharded cluster cannot be migrated to a replica set. Choose a sharded destination.',
     );
   }
 }

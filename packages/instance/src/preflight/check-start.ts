@@ -165,7 +165,7 @@ async function examineCatalog(
   }
   await examination.advise('matched', () => Promise.resolve(adviseMatched(planned, request)));
   await examination.advise('diskSpace', () => checkDiskSpace(destination, planned, signal));
-  await examination.advise('equalIds', () => Promise.resolve(adviseEqualIds(planned)));
+  await examination.advise('equalIds', () => Promise.resolve(adviseEqualIds(planned, destination)));
   return catalog;
 }
 

@@ -26,6 +26,10 @@ export interface SyncedCollection {
   readonly documentFilter?: Document | undefined;
   /** Empty when unsharded. */
   readonly sourceKey: readonly ShardKeyField[];
+  /**
+   * The fields that name a document on the destination together with `_id`. Of a sharded source also where the
+   * destination is a replica set: documents with one `_id` on two shards are two documents, and a task writes its own.
+   */
   readonly destinationKey: readonly ShardKeyField[];
   /** Whether the task owns the document, or the document with this document key. */
   owns(document: Uint8Array, source: KeySource): boolean;

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { sameDocument } from '../canonical-text.js';
 import { optionDifferences } from '../collection-options.js';
-import { planIndexes } from './index-plan.js';
+import { planIndexes, shardingOn } from './index-plan.js';
 import type { IndexPlanDependencies } from './index-plan.js';
 import { isIdIndex, portableIndex } from '../index-spec.js';
 import { sameKey } from '../key-pattern.js';
@@ -48,12 +48,13 @@ function compareEntry(
   if (found.type !== expected.type)
     return [difference('options', expected, `is a ${found.type}, should be a ${expected.type}`)];
   const names = optionDifferences(expected, found, options.form);
+  const sharding = shardingOn(options.destination, expected);
   return [
     ...(names.length === 0 ? [] : [difference('options', expected, names.join(', '))]),
     ...compareIndexes(expected, found, options),
-    ...(sameSharding(expected.sharding, found.sharding)
+    ...(sameSharding(sharding, found.sharding)
       ? []
-      : [difference('shardKey', expected, describeShardKeys(expected.sharding, found.sharding))]),
+      : [difference('shardKey', expected, describeShardKeys(sharding, found.sharding))]),
   ];
 }
 

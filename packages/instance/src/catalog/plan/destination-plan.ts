@@ -4,7 +4,7 @@ import type { ClusterClient } from '../../cluster/node-client.js';
 import { portableOptions } from '../collection-options.js';
 import { distributeChunks, distributeDatabases } from './distribution.js';
 import type { DestinationRange } from './distribution.js';
-import { planIndexes } from './index-plan.js';
+import { planIndexes, shardingOn } from './index-plan.js';
 import type { IndexScope } from './index-scope.js';
 import type { IndexPlan } from './index-plan.js';
 import type { KeyPattern } from '../key-pattern.js';
@@ -57,8 +57,8 @@ export function planCollection(
   deps: PlanDependencies,
 ): { plan: CollectionPlan; warnings: Warning[] } {
   const { options, storage, warnings } = portableOptions(entry);
-  const indexes = planIndexes(entry, { indexScope: deps.indexScope, destinationVersion: deps.destination.version });
-  const sharding = deps.destination.kind === 'sharded' ? entry.sharding : null;
+  const indexes = planIndexes(entry, deps);
+  const sharding = shardingOn(deps.destination, entry);
   const plan: CollectionPlan = {
     entry,
     options,

@@ -1,9 +1,11 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Document } from 'mongodb';
 import { indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from '../index-spec.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { isKeyPrefix, type KeyPattern, keyOf, sameKey } from '../key-pattern.js';
-import type { CatalogEntry } from '../namespace.js';
+import type { CatalogEntry, Sharding } from '../namespace.js';
 import { namespaceOf } from '../namespace.js';
+import { isCollated } from '../task-bounds.js';
 import { withoutFields } from '../without-fields.js';
 import type { IndexScope } from './index-scope.js';
 
@@ -18,8 +20,8 @@ export interface IndexPlan {
 /** What determines the form of indexes besides the source's catalog. */
 export interface IndexPlanDependencies {
   indexScope: IndexScope;
-  /** Version of the destination: determines how indexes become unique. */
-  destinationVersion: readonly [number, number, number];
+  /** Its version determines how indexes become unique; a replica set has no shard keys. */
+  destination: Pick<ClusterClient, 'kind' | 'version'>;
 }
 
 /** How a destination converts a plain index to a unique one. */
@@ -54,18 +56,31 @@ export function planIndexes(
   const portable = entry.indexes.filter((index) => !isIdIndex(index)).map((index) => portableIndex(namespace, index));
   const warnings = portable.flatMap((one) => one.warnings);
   const all = portable.map((one) => one.index);
-  const shardKey = entry.sharding?.key;
-  const supporting =
-    shardKey === undefined ? undefined : supportingIndex(all, shardKey, entry.sharding?.unique === true);
+  const sharding = shardingOn(deps.destination, entry);
+  const needed = sharding ?? writtenBy(entry);
+  const supporting = needed === null ? undefined : supportingIndex(all, needed.key, needed.unique);
   const finals = all.filter((index) => index === supporting || isInScope(index, deps.indexScope));
-  if (shardKey !== undefined && supporting === undefined && !isIdKey(shardKey)) {
-    finals.push(placeholderIndex(shardKey, entry.sharding?.unique === true, all));
+  if (sharding !== null && supporting === undefined && !isIdKey(sharding.key)) {
+    finals.push(placeholderIndex(sharding.key, sharding.unique, all));
     warnings.push({
       name: 'shardKeyIndexAdded',
       description: `${namespace} has no index for its shard key. Convoy adds one, which stays after the commit.`,
     });
   }
-  return { indexes: deferAttributes(finals, entry, deps), warnings };
+  return { indexes: deferAttributes(finals, sharding, deps), warnings };
+}
+
+/** How the destination distributes a collection; null on a replica set, which has no shard keys. */
+export function shardingOn(destination: Pick<ClusterClient, 'kind'>, { sharding }: CatalogEntry): Sharding | null {
+  return destination.kind === 'sharded' ? sharding : null;
+}
+
+/**
+ * The key by which Convoy's statements find documents of a replica set that come from a sharded collection, where the
+ * `_id` index does not serve them: they have the simple collation, and the index has the collection's.
+ */
+function writtenBy(entry: CatalogEntry): Pick<Sharding, 'key' | 'unique'> | null {
+  return entry.sharding === null || !isCollated(entry) ? null : { key: entry.sharding.key, unique: false };
 }
 
 function isInScope(index: Document, scope: IndexScope): boolean {
@@ -113,10 +128,13 @@ function placeholderIndex(shardKey: KeyPattern, unique: boolean, others: readonl
   return unique ? { key: shardKey, name, unique } : { key: shardKey, name };
 }
 
-function deferAttributes(finals: readonly Document[], entry: CatalogEntry, deps: IndexPlanDependencies): IndexPlan[] {
-  const conversion = uniqueConversion(deps.destinationVersion);
-  const keepsUnique = (index: Document): boolean =>
-    entry.sharding?.unique === true && sameKey(keyOf(index), entry.sharding.key);
+function deferAttributes(
+  finals: readonly Document[],
+  sharding: Sharding | null,
+  deps: IndexPlanDependencies,
+): IndexPlan[] {
+  const conversion = uniqueConversion(deps.destination.version);
+  const keepsUnique = (index: Document): boolean => sharding?.unique === true && sameKey(keyOf(index), sharding.key);
   const isDeferred = (index: Document): boolean => index.unique === true && !keepsUnique(index);
   const standing = new Set(finals.filter((index) => !isDeferred(index)).map(indexSignature));
   return finals.map((final) => {

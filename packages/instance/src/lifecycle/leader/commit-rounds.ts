@@ -148,7 +148,7 @@ function differencesOf(
   found: Catalog,
 ): CatalogDifference[] {
   const indexScope = indexScopeOf(watch.view.record);
-  return compareCatalogs(catalog, found, { form: 'temporary', indexScope, destinationVersion: destination.version });
+  return compareCatalogs(catalog, found, { form: 'temporary', indexScope, destination });
 }
 
 /**

@@ -95,7 +95,7 @@ async function finishCatalog(
   const differences = compareCatalogs(catalog, found, {
     form: 'final',
     indexScope: indexScopeOf(deps.watch.view.record),
-    destinationVersion: destination.version,
+    destination,
   });
   await noteDifferences(deps, differences, signal);
   refuseDifferences(differences);

@@ -71,7 +71,7 @@ async function clearLeavings(
   const differences = compareCatalogs(catalog, found, {
     form: 'temporary',
     indexScope: indexScopeOf(record),
-    destinationVersion: destination.version,
+    destination,
   });
   const unlike = new Set(differences.filter(({ kind }) => kind !== 'extra').map(({ namespace }) => namespace));
   const confirm = (each: AbortSignal): Promise<void> => records.confirmLeader(leaderEpoch, each);

@@ -33,13 +33,10 @@ export function taskCollections(
   followed: readonly FollowedEntry[],
   taskId: string,
   source: ClusterClient,
-  destination: ClusterClient,
   filter: DocumentChoice,
   keepsBalancer = false,
 ): TaskCollection[] {
-  const shared = followed.flatMap(
-    (one) => taskCollection(one, taskId, source, destination, filter, keepsBalancer) ?? [],
-  );
+  const shared = followed.flatMap((one) => taskCollection(one, taskId, source, filter, keepsBalancer) ?? []);
   return shared.sort((a, b) => b.sizeBytes - a.sizeBytes);
 }
 
@@ -54,12 +51,11 @@ export function taskCollection(
   followed: FollowedEntry,
   taskId: string,
   source: ClusterClient,
-  destination: ClusterClient,
   filter: DocumentChoice,
   keepsBalancer = false,
 ): TaskCollection | null {
   if (followed.entry.type !== 'collection') return null;
-  const described = describe(followed, source, destination, filter);
+  const described = describe(followed, source, filter);
   if (source.access !== 'direct')
     return ofRouterTask(followed, source.shardIds.indexOf(taskId), source, described, keepsBalancer);
   return holdsDocuments(followed.entry, taskId, source) ? ofShard(followed, taskId, described) : null;
@@ -137,7 +133,6 @@ type DescribedCollection = Omit<SyncedCollection, 'readBy' | 'showsOrphans' | 'o
 function describe(
   { entry, notBefore }: FollowedEntry,
   source: ClusterClient,
-  destination: ClusterClient,
   filter: DocumentChoice,
 ): DescribedCollection {
   const documentFilter = filter.documentFilter(entry.database, entry.name);
@@ -153,6 +148,6 @@ function describe(
     collated: isCollated(entry),
     documentFilter,
     sourceKey: source.kind === 'sharded' ? key : [],
-    destinationKey: destination.kind === 'sharded' ? key : [],
+    destinationKey: key,
   };
 }

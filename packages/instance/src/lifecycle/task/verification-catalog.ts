@@ -15,9 +15,7 @@ export class VerificationCatalog {
   #atStart: Catalog | null = null;
   #last: VerifiedCatalog | null = null;
 
-  constructor(
-    private readonly deps: Pick<MigrationDependencies, 'watch' | 'journal' | 'metadata' | 'source' | 'destination'>,
-  ) {}
+  constructor(private readonly deps: Pick<MigrationDependencies, 'watch' | 'journal' | 'metadata' | 'source'>) {}
 
   /** After the DDL changes that are applied now. */
   async read(signal: AbortSignal): Promise<VerifiedCatalog> {
@@ -37,13 +35,13 @@ export class VerificationCatalog {
   }
 
   #verified(followed: FollowedEntry): VerifiedCollection {
-    const { source, destination } = this.deps;
+    const { source } = this.deps;
     const { entry, copy, notBefore } = followed;
     const filter = filterOf(this.deps.watch.view.record);
     return {
       key: `${copy}@${notBefore}`,
       copy,
-      copiers: source.shardIds.filter((id) => taskCollection(followed, id, source, destination, filter) !== null),
+      copiers: source.shardIds.filter((id) => taskCollection(followed, id, source, filter) !== null),
       database: entry.database,
       name: entry.name,
       unordered: isCollated(entry) || !hasIdIndex(entry),

@@ -36,7 +36,7 @@ export function compareDefinitions(
   const options = {
     form: 'final',
     indexScope: 'all',
-    destinationVersion: deps.destination.version,
+    destination: deps.destination,
   } as const;
   const differences: NamespaceDifference[] = [
     ...compareCatalogs(expected, destination.catalog, options),

@@ -86,7 +86,7 @@ async function differences(
   return compareCatalogs(sourceCatalog, made, {
     form,
     indexScope: finalIndexScope(request.buildIndexes),
-    destinationVersion: destination.version,
+    destination,
   });
 }
 

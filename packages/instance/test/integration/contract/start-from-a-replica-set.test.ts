@@ -38,15 +38,10 @@ describe('sharding belongs to a replica set that moves to a sharded cluster', ()
     );
   });
 
-  it('refuses a sharded source with a replica set as destination', async () => {
-    await orders([]);
-    const back = startBody({ source: 'cluster1', destination: 'cluster0' });
-    await refusesThenAccepts(fixture, back, { status: 422, error: 'unsupportedTopology' }, unsharded);
-  });
-
   it('refuses sharding from a sharded cluster to a replica set', async () => {
-    const back = startBody({ source: 'cluster1', destination: 'cluster0', sharding: { shardingEntries: [] } });
-    await refusesThenAccepts(fixture, back, { status: 422, error: 'unsupportedTopology' }, unsharded);
+    const back = startBody({ source: 'cluster1', destination: 'cluster0' });
+    const sharding = { shardingEntries: [] };
+    await refusesThenAccepts(fixture, { ...back, sharding }, { status: 422, error: 'shardingNotAllowed' }, back);
   });
 
   it('refuses reversible', async () => {

@@ -208,11 +208,15 @@ describe('an interrupted comparison', () => {
 });
 
 describe('clusters of different kinds', () => {
-  test('a replica set and a sharded cluster', async () => {
-    await using clusters = await TwoClusters.open([0, 2]);
-    const { client } = clusters.destination;
+  test.each([
+    ['a replica set and a sharded cluster', [0, 2], 'destination'],
+    ['a sharded cluster and a replica set', [2, 0], 'source'],
+  ] as const)('%s', async (_what, shards, sharded) => {
+    await using clusters = await TwoClusters.open(shards);
+    const { client } = clusters[sharded];
     await client.db('admin').command({ enableSharding: 'live' });
     await client.db('admin').command({ shardCollection: 'live.items', key: { n: 1 } });
+    for (const side of clusters.sides) await items(side.client).createIndexes([{ key: { n: 1 } }]);
     for (const side of clusters.sides)
       await items(side.client).insertMany(Array.from({ length: 500 }, (_, _id) => ({ _id, n: _id % 9 })));
     expect(await clusters.compare()).toMatchObject({
@@ -220,7 +224,7 @@ describe('clusters of different kinds', () => {
       shardKeysCompared: false,
       totals: { sourceDocuments: 500, destinationDocuments: 500 },
     });
-    await items(client).deleteOne({ _id: 7, n: 7 });
+    await items(clusters.destination.client).deleteOne({ _id: 7, n: 7 });
     expect((await clusters.compare()).documents).toMatchObject([
       { kind: 'missingOnDestination', _id: { $numberInt: '7' } },
     ]);

@@ -125,7 +125,7 @@ describe('a catalog of a real 5.0.7', () => {
     const differences = compareCatalogs(catalog, made, {
       form: 'final',
       indexScope: 'all',
-      destinationVersion: [5, 0, 7],
+      destination: { kind: 'sharded', version: [5, 0, 7] },
     });
     expect(differences).toEqual([]);
     const ranges = (name: string, cluster: typeof catalog): unknown =>

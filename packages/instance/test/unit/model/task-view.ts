@@ -64,8 +64,7 @@ export function routerView(
   return {
     id: shard.id,
     atStart: atStart.map((collection) => entryOf(collection, bounds)),
-    taskOf: (followed) =>
-      taskCollection(followed, shard.id, unconnected, { ...unconnected, name: 'cluster1' }, wholeCollections),
+    taskOf: (followed) => taskCollection(followed, shard.id, unconnected, wholeCollections),
     source: (network, witness) => clusterOf(source, new SourceRouterClient(source, network, witness), null),
   };
 }

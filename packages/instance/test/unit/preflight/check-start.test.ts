@@ -62,7 +62,7 @@ describe('checkStart on clusters', () => {
       'accepted',
     ],
     ['a newer destination', { destination: { version: [7, 0, 0] } }, 'accepted'],
-    ['sharded to replica set', { destination: replicaSet }, 'unsupportedTopology'],
+    ['sharded to replica set', { destination: replicaSet }, 'accepted'],
     ['replica set to replica set', { source: replicaSet, destination: replicaSet }, 'accepted'],
   ] as const)('clusters: %s', async (_, parts, expected) => {
     expect(await refusal(fixtureWith(parts))).toBe(expected);
@@ -83,7 +83,19 @@ describe('checkStart on options', () => {
       { sharding },
       'shardingNotAllowed',
     ],
+    [
+      'sharding from a sharded cluster to a replica set',
+      { destination: replicaSet },
+      { sharding },
+      'shardingNotAllowed',
+    ],
     ['reversible on 5.0', {}, reversible, 'reversibleNeedsSource60'],
+    [
+      'reversible into a replica set',
+      { source: version60, destination: { ...replicaSet, ...version60 } },
+      reversible,
+      'reversibleUnsupportedTopology',
+    ],
     ['write blocking on 5.0', {}, { enableUserWriteBlocking: true }, 'writeBlockingNeedsSource60'],
     [
       'reversible into a sharded cluster',

@@ -54,12 +54,16 @@ const findings: Finding[] = [
     says: /older than the source's.*Upgrade it/,
   },
   {
-    what: 'a sharded source and a replica set',
-    check: 'clusters',
+    what: 'reversible from a sharded source to a replica set',
+    check: 'options',
     result: 'failed',
-    name: 'unsupportedTopology',
-    prepare: (fixture) => void (fixture.destination = replicaSet),
-    says: /Choose a sharded destination/,
+    name: 'reversibleUnsupportedTopology',
+    prepare: (fixture) => {
+      fixture.source = { version: [6, 0, 0] };
+      fixture.destination = { ...replicaSet, version: [6, 0, 0] };
+    },
+    request: { reversible: true, enableUserWriteBlocking: true },
+    says: /Leave out reversible/,
   },
   {
     what: 'write blocking on a source without it',

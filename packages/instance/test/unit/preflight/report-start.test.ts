@@ -168,5 +168,7 @@ describe('balancers, disks and equal _ids', () => {
     expect(found.result).toBe('unchecked');
     expect(found.description).toContain('app.byName');
     expect(found.description).not.toContain('app.byId');
+    fixture.destination = { kind: 'replicaSet', shardIds: ['rs'] };
+    expect((await item(fixture, 'equalIds')).description).toContain('A replica set cannot hold duplicates');
   });
 });

@@ -17,7 +17,7 @@ describe('createCollections', () => {
     const { catalog, plan } = await makePlan(clusters);
     const created = await createCollections({ destination: clusters.destination, plan, signal, confirm });
     const made = await readCatalog(clusters.destination, everything, signal);
-    const comparison = { indexScope: 'all', destinationVersion: clusters.destination.version } as const;
+    const comparison = { indexScope: 'all', destination: clusters.destination } as const;
     expect(compareCatalogs(catalog, made, { ...comparison, form: 'temporary' })).toEqual([]);
     expect(created.map((row) => row.destinationUuid)).toEqual(made.map((entry) => entry.uuid));
     expect(created.map((row) => row.sourceUuid)).toEqual(catalog.map((entry) => entry.uuid));
@@ -95,7 +95,11 @@ describe('createCollections', () => {
       .filter((name) => !name.endsWith('_id_'));
     expect(names).toEqual(['hashed _id_hashed', 'ranged convoy_temporary_longer', 'uniq by_email']);
     expect(
-      compareCatalogs(catalog, made, { indexScope: 'shardKey', destinationVersion: [5, 0, 0], form: 'temporary' }),
+      compareCatalogs(catalog, made, {
+        indexScope: 'shardKey',
+        destination: { kind: 'sharded', version: [5, 0, 0] },
+        form: 'temporary',
+      }),
     ).toEqual([]);
   });
 
@@ -176,7 +180,7 @@ describe('restoreAttributes', () => {
     const made = await readCatalog(clusters.destination, everything, signal);
     const options = {
       indexScope: 'all',
-      destinationVersion: clusters.destination.version,
+      destination: clusters.destination,
       form: 'final',
     } as const;
     expect(compareCatalogs(catalog, made, options)).toEqual([]);

@@ -8,7 +8,7 @@ import { everything, makePlan, pair, type Pair, untilDone } from '../catalog-pai
 
 const { signal } = new AbortController();
 const confirm = (): Promise<void> => Promise.resolve();
-const form = { indexScope: 'all', destinationVersion: [6, 0, 0] } as const;
+const form = { indexScope: 'all', destination: { kind: 'sharded', version: [6, 0, 0] } } as const;
 
 type Plan = Awaited<ReturnType<typeof makePlan>>;
 

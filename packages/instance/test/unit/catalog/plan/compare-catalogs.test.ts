@@ -2,6 +2,7 @@ import { type Document, Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { catalogChanges } from '../../../../src/catalog/catalog-changes.js';
 import { compareCatalogs } from '../../../../src/catalog/plan/compare-catalogs.js';
+import { planIndexes } from '../../../../src/catalog/plan/index-plan.js';
 import type { CatalogEntry, Chunk } from '../../../../src/catalog/namespace.js';
 import { chunkOf, indexAsRead, keyPattern } from '../as-read.js';
 
@@ -21,7 +22,7 @@ function entry(parts: Partial<CatalogEntry> = {}, indexes: Document[] = []): Cat
   };
 }
 
-const final = { form: 'final', indexScope: 'all', destinationVersion: [5, 0, 0] } as const;
+const final = { form: 'final', indexScope: 'all', destination: { kind: 'sharded', version: [5, 0, 0] } } as const;
 const temporary = { ...final, form: 'temporary' } as const;
 const unique = { v: 2, key: { u: 1 }, name: 'u_1', unique: true };
 const plainUnique = { v: 2, key: { u: 1 }, name: 'convoy_temporary_u_1' };
@@ -80,6 +81,24 @@ describe('compareCatalogs', () => {
     const index = (...fields: [string, number][]): CatalogEntry =>
       entry({}, [{ v: 2, key: new Map(fields), name: 'k' }]);
     expect(kinds(index(['b', 1], ['10', 1]), index(['10', 1], ['b', 1]))).toEqual(['index']);
+  });
+
+  it('expects the indexes of a shard key on a replica set, and no shard key', () => {
+    const key = { a: 1 };
+    const byKey = { v: 2, key, name: 'k', unique: true };
+    const sharding = { key: keyPattern(key), unique: true, chunks: [], everMoved: false };
+    const replicaSet = { ...final, destination: { kind: 'replicaSet', version: [6, 0, 0] } } as const;
+    expect(compareCatalogs([entry({ sharding }, [byKey])], [entry({}, [byKey])], replicaSet)).toEqual([]);
+    expect(compareCatalogs([entry({ sharding })], [entry()], replicaSet)).toEqual([]);
+    const plain = entry({}, [{ v: 2, key, name: 'k' }]);
+    expect(compareCatalogs([entry({ sharding }, [byKey])], [plain], { ...replicaSet, form: 'temporary' })).toEqual([]);
+    const collated = entry({ sharding, options: { collation: { locale: 'fr' } } }, [{ ...byKey, unique: false }]);
+    const names = (source: CatalogEntry): unknown[] =>
+      planIndexes(source, { ...replicaSet, indexScope: 'shardKey' }).indexes.map(
+        ({ final: { name } }) => name as unknown,
+      );
+    expect(names(entry({ sharding }, [byKey]))).toEqual([]);
+    expect(names(collated)).toEqual(['k']);
   });
 
   it('ignores another library version of a collation', () => {

@@ -128,7 +128,7 @@ describe('applyShardingEntries', () => {
   });
 
   it('plans missing supporting indexes on request, under an unused name', () => {
-    const deps = { indexScope: 'all', destinationVersion: [5, 0, 0] } as const;
+    const deps = { indexScope: 'all', destination: { kind: 'sharded', version: [5, 0, 0] } } as const;
     const sharded = apply(collection([]), [{ a: 1 }, { h: 'hashed' }], true);
     expect(sharded && planIndexes(sharded, deps).indexes).toEqual([
       {

@@ -69,13 +69,7 @@ it('a capped collection is recreated only while no other process owns the task',
     }),
   );
   if (source === undefined || destination === undefined) throw new Error('two clusters');
-  const [task] = taskCollections(
-    [{ entry, notBefore: 0n, copy: entry.uuid }],
-    'rs',
-    source,
-    destination,
-    wholeCollections,
-  );
+  const [task] = taskCollections([{ entry, notBefore: 0n, copy: entry.uuid }], 'rs', source, wholeCollections);
   if (task === undefined) throw new Error('the task has the collection');
   const storage = new TaskStorage(metadata, 'rs', record.epoch, never);
   await storage.claimCopies([task.copy]);

@@ -14,7 +14,6 @@ import { chunkOf, keyPattern } from '../../catalog/as-read.js';
 import { wholeCollections } from '../../model/parts.js';
 
 const client = new FakeNodeClient('router', {});
-const destination = fakeCluster({ router: client, name: 'cluster1', shardIds: ['a'] });
 
 function entryOf(taskBounds: readonly unknown[], changes: Partial<CatalogEntry> = {}): CatalogEntry {
   const stored = taskBounds
@@ -40,7 +39,7 @@ function tasksOf(entry: CatalogEntry, tasks: number, version: [number, number, n
   const shardIds = Array.from({ length: tasks }, (_, index) => `s${index}`);
   const source = fakeCluster({ router: client, shardIds, version });
   return shardIds.flatMap((id) =>
-    taskCollections(followedCatalog([entry], []).entries, id, source, destination, wholeCollections).map((task) => ({
+    taskCollections(followedCatalog([entry], []).entries, id, source, wholeCollections).map((task) => ({
       id,
       ...task,
     })),
@@ -172,7 +171,7 @@ test('a sharded collection may have orphans while the balancer stays on', () => 
   const shows = (entry: CatalogEntry, version: [number, number, number]): boolean | undefined => {
     const source = fakeCluster({ router: client, shardIds: ['s0'], version });
     const { entries } = followedCatalog([entry], []);
-    return taskCollections(entries, 's0', source, destination, wholeCollections, true)[0]?.collection.showsOrphans;
+    return taskCollections(entries, 's0', source, wholeCollections, true)[0]?.collection.showsOrphans;
   };
   expect(shows(entryOf([], { sharding }), [5, 0, 7])).toBe(true);
   expect(shows(entryOf([], { sharding }), [6, 0, 0])).toBe(false);
@@ -190,7 +189,7 @@ test('with direct access a task has what its shard owns, whatever bounds are sto
     ]),
     shardIds: ['s0', 's1'],
   });
-  const [task] = taskCollections(followedCatalog([entry], []).entries, 's1', source, destination, wholeCollections);
+  const [task] = taskCollections(followedCatalog([entry], []).entries, 's1', source, wholeCollections);
   expect(task?.collection).toMatchObject({ readBy: 'uuid', showsOrphans: false });
   expect(task?.collection.owns(BSON.serialize({ _id: 1, k: 7 }), 'document')).toBe(true);
   expect(task?.collection.owns(BSON.serialize({ _id: 9, k: -7 }), 'document')).toBe(false);
@@ -201,10 +200,17 @@ test('with direct access the parts of a collection add up to its size, on howeve
   const source = fakeCluster({ router: client, shards: new Map(shardIds.map((id) => [id, client])), shardIds });
   const total = (entry: CatalogEntry): number =>
     shardIds
-      .flatMap((id) => taskCollections(followedCatalog([entry], []).entries, id, source, destination, wholeCollections))
+      .flatMap((id) => taskCollections(followedCatalog([entry], []).entries, id, source, wholeCollections))
       .reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const chunks = [chunkOf({ k: new MinKey() }, { k: 0 }, 's0'), chunkOf({ k: 0 }, { k: new MaxKey() }, 's1')];
   const sharding = { key: keyPattern({ k: 1 }), unique: false, chunks, everMoved: false };
   expect(total(entryOf([], { sizeBytes: 300 }))).toBe(300);
   expect(total(entryOf([], { sizeBytes: 300, sharding }))).toBe(300);
+});
+
+test('a document of a sharded source is named by its shard key on every destination', () => {
+  const chunks = [chunkOf({ k: new MinKey() }, { k: new MaxKey() }, 's0')];
+  const sharding = { key: keyPattern({ k: 'hashed' }), unique: false, chunks, everMoved: false };
+  const [task] = tasksOf(entryOf([], { sharding }), 1);
+  expect(task?.collection.destinationKey).toEqual([{ field: 'k', hashed: true }]);
 });

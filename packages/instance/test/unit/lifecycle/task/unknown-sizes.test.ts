@@ -21,13 +21,8 @@ function documentBytesOf(sizeBytes: number, documentCount: number): number | und
     documentCount,
   };
   const source = fakeCluster({ router: client, shards: new Map([['s0', client]]), shardIds: ['s0'] });
-  return taskCollections(
-    followedCatalog([entry], []).entries,
-    's0',
-    source,
-    fakeCluster({ router: client, shardIds: ['a'] }),
-    wholeCollections,
-  )[0]?.collection.documentBytes;
+  return taskCollections(followedCatalog([entry], []).entries, 's0', source, wholeCollections)[0]?.collection
+    .documentBytes;
 }
 
 test('a collection whose statistics are empty has documents of unknown size', () => {
