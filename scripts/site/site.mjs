@@ -15,7 +15,7 @@ const vitepress = join(folder, 'node_modules', 'vitepress', 'bin', 'vitepress.js
 /** Packages that a network does not yield are no fault of the documents. */
 export const notFetched = 3;
 
-const usage = `node scripts/site/site.mjs [options]
+const usage = `npm run site -- [options]
   --base /convoy/   path below which the site is served (/)
   --serve           serves the built site on this machine until Ctrl-C`;
 
