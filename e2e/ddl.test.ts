@@ -5,6 +5,14 @@ import { DdlWorkload } from './ddl-workload.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from './fleet.js';
 import { isFullRun, needs } from './requirements.js';
 
+/** Renames between `a` or `b` and the others lead into another database of the destination. */
+const namespaceRemap = [
+  { from: { database: 'moving', collection: 'a' }, to: { database: 'moved', collection: 'first' } },
+  { from: { database: 'moving', collection: 'b' }, to: { database: 'moved', collection: 'b' } },
+];
+const nameThere = (namespace: string): string =>
+  ({ 'moving.a': 'moved.first', 'moving.b': 'moved.b' })[namespace] ?? namespace;
+
 /** With direct access, the fleet's samples have DDL changes too. */
 const accesses = isFullRun ? ['direct', 'router'] : ['router'];
 const orders = 4_000;
@@ -15,8 +23,8 @@ async function untilChanged(workload: DdlWorkload, changes: number): Promise<voi
 }
 
 test.each(accesses)(
-  'a fleet follows DDL changes of all kinds, during the copy and after it, and when its leader is killed: %s ' +
-    '(servers from 5.0)',
+  'a fleet follows DDL changes of all kinds, during the copy and after it, and when its leader is killed, also under ' +
+    'other names: %s (servers from 5.0)',
   { timeout: 560_000, ...needs({ version: [5, 0] }) },
   async (sourceAccess) => {
     await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
@@ -31,7 +39,7 @@ test.each(accesses)(
       catalogInterval_seconds: 1,
     });
 
-    await fleet.coordinator.client.start(defaultStart);
+    await fleet.coordinator.client.start({ ...defaultStart, namespaceRemap });
     await untilChanged(workload, changesMin);
     for (const instance of fleet.instances) {
       await instance.kill();
@@ -45,6 +53,6 @@ test.each(accesses)(
     // yet.
     await untilTaken(() => client.commit());
     await untilCommitted(client);
-    await clusters.expectEqual();
+    await clusters.expectEqual(nameThere);
   },
 );

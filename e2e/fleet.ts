@@ -175,16 +175,19 @@ export class Clusters implements AsyncDisposable {
     return this.expectEqual();
   }
 
-  /** Expects all users' data to be equal on both clusters, every document byte for byte. */
-  async expectEqual(): Promise<Comparison> {
-    const comparison = await this.compare();
+  /**
+   * Expects all users' data to be equal on both clusters, every document byte for byte.
+   * @param nameThere the names on the destination where they are other ones
+   */
+  async expectEqual(nameThere?: (namespace: string) => string): Promise<Comparison> {
+    const comparison = await this.compare(nameThere);
     expect(comparison).toMatchObject({ equal: true, differences: [] });
     return comparison;
   }
 
   /** Compares all users' data on both clusters. */
-  compare(): Promise<Comparison> {
-    return compareClusters(this.clients.source, this.clients.destination);
+  compare(nameThere?: (namespace: string) => string): Promise<Comparison> {
+    return compareClusters(this.clients.source, this.clients.destination, undefined, nameThere);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

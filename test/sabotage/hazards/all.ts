@@ -10,6 +10,7 @@ import { keyHazards } from './keys.js';
 import { limitHazards } from './limits.js';
 import { messageHazards } from './messages.js';
 import { orderHazards } from './order.js';
+import { otherNameHazards } from './other-names.js';
 import { ownerHazards } from './owners.js';
 import { retryHazards } from './retries.js';
 import { shardingHazards } from './sharding.js';
@@ -30,6 +31,7 @@ export const hazards: readonly Hazard[] = [
   ...limitHazards,
   ...messageHazards,
   ...orderHazards,
+  ...otherNameHazards,
   ...ownerHazards,
   ...retryHazards,
   ...shardingHazards,

@@ -208,10 +208,8 @@ export const ddlHazards: readonly Hazard[] = [
         takesOut: 'the drop of the target',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'complete',
-        find:
-          "return { ...found, operation: 'rename', to, droppedUuid: followed.at(to.database, to.name)?.uuid ?? null " +
-          '};',
-        replace: "return { ...found, operation: 'rename', to };",
+        find: 'return { ...found, operation, to, droppedUuid: followed.at(to.database, to.name)?.uuid ?? null };',
+        replace: 'return { ...found, operation, to };',
         tests: [instanceTest('ddl/ddl-tracker.test.ts', 'over a followed collection drops that')],
       },
     ],
@@ -225,8 +223,8 @@ export const ddlHazards: readonly Hazard[] = [
         takesOut: 'the single drops',
         file: instance('ddl/apply-ddl-change.ts'),
         symbol: 'applyDdlChange',
-        find: 'await dropRecorded(deps, database, uuid, signal);\n  return null;',
-        replace: 'await deps.destination.router.command(database, { dropDatabase: 1 }, { signal });\n  return null;',
+        find: 'await dropCounterpart(deps, uuid, ddlChange, signal);',
+        replace: 'await deps.destination.router.command(ddlChange.database, { dropDatabase: 1 }, { signal });',
         tests: [
           instanceTest(
             'ddl/apply-ddl-change.test.ts',

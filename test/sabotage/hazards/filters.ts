@@ -41,8 +41,8 @@ export const filterHazards: readonly Hazard[] = [
         takesOut: "the query of the verifier's lookups",
         file: instance('verify/embedded/look.ts'),
         symbol: 'lookAt',
-        find: "filter: side === 'source' ? documentFilter : undefined",
-        replace: 'filter: documentFilter',
+        find: "filter: side === 'source' ? collection.documentFilter : undefined",
+        replace: 'filter: collection.documentFilter',
         tests: [
           integrationTest(
             'contract/document-filters.test.ts',

@@ -29,7 +29,16 @@ export const migrationReportSchema = z.object({
   longestLag_seconds: nullableCount,
   indexes: z.object({ built: count, total: count }).nullable(),
   collections: z.object({
-    rows: z.array(z.object({ namespace: z.string(), totalBytes: count, copiedBytes: count, copiedDocuments: count })),
+    rows: z.array(
+      z.object({
+        namespace: z.string(),
+        /** Its name on the destination; absent when it is the same. */
+        destination: z.string().optional(),
+        totalBytes: count,
+        copiedBytes: count,
+        copiedDocuments: count,
+      }),
+    ),
     others: z.object({ collections: count, totalBytes: count, copiedBytes: count, copiedDocuments: count }),
   }),
   instances: z.array(

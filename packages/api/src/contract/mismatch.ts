@@ -26,6 +26,7 @@ const pathSchema = z.object({
 export const mismatchSchema = z
   .object({
     namespace: z.string(),
+    destination: z.string().optional().meta({ description: 'Its name on the destination, where that is another one.' }),
     kind: z.enum(mismatchKinds),
     _id: z.unknown().meta({ description: 'Canonical extended JSON; null for a namespace.' }),
     paths: z.array(pathSchema),

@@ -2,6 +2,7 @@ import { ConvoyError } from '../errors/convoy-error.js';
 import { canonicalJson, sortedSet } from './canonical-json.js';
 import { type DocumentFilter, filterText } from './document-filter.js';
 import type { NamePattern, NamespaceSelector } from './filter.js';
+import type { NamespaceRemap } from './namespace-remap.js';
 import type { Sharding } from './sharding.js';
 import type { StartRequest } from './start-request.js';
 import { blockedClusters, normaliseWriteBlocking } from './write-blocking.js';
@@ -9,7 +10,8 @@ import { blockedClusters, normaliseWriteBlocking } from './write-blocking.js';
 /**
  * Checks the rules between options that need no cluster, and sorts lists and letters whose order has no meaning.
  * @throws ConvoyError `sourceEqualsDestination`, `buildIndexesNeverWithReversible`,
- * `excludeHashedWithReversible`, `documentFilterWithReversible` or `reversibleNeedsWriteBlocking`
+ * `excludeHashedWithReversible`, `documentFilterWithReversible`,
+ * `namespaceRemapWithReversible` or `reversibleNeedsWriteBlocking`
  */
 export function normaliseStartRequest(request: StartRequest): StartRequest {
   checkOptionRules(request);
@@ -24,6 +26,7 @@ export function normaliseStartRequest(request: StartRequest): StartRequest {
     ...(request.keepBalancer === true ? { keepBalancer: true } : {}),
     ...(request.sharding === undefined ? {} : { sharding: normaliseSharding(request.sharding) }),
     ...(request.documentFilter === undefined ? {} : { documentFilter: normaliseFilters(request.documentFilter) }),
+    ...(request.namespaceRemap === undefined ? {} : { namespaceRemap: normaliseRemap(request.namespaceRemap) }),
     verification: { enabled: request.verification.enabled },
   };
 }
@@ -34,6 +37,7 @@ function checkOptionRules(request: StartRequest): void {
   if (request.buildIndexes === 'never') throw new ConvoyError('buildIndexesNeverWithReversible');
   if (request.buildIndexes.startsWith('excludeHashed')) throw new ConvoyError('excludeHashedWithReversible');
   if (request.documentFilter !== undefined) throw new ConvoyError('documentFilterWithReversible');
+  if (request.namespaceRemap !== undefined) throw new ConvoyError('namespaceRemapWithReversible');
   if (!blockedClusters(request.enableUserWriteBlocking).source) throw new ConvoyError('reversibleNeedsWriteBlocking');
 }
 
@@ -60,6 +64,13 @@ function normalisePattern(pattern: NamePattern): NamePattern {
 function normaliseFilters(filters: readonly DocumentFilter[]): DocumentFilter[] {
   const texts = filters.map((one) => ({ database: one.database, collection: one.collection, filter: filterText(one) }));
   return sortedSet(texts, canonicalJson);
+}
+
+function normaliseRemap(elements: NamespaceRemap): NamespaceRemap {
+  return sortedSet(
+    elements.map(({ from, to }) => ({ from: { ...from }, to: { ...to } })),
+    canonicalJson,
+  );
 }
 
 function normaliseSharding(sharding: Sharding): Sharding {

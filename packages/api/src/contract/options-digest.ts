@@ -18,6 +18,7 @@ const optionNames = [
   'keepBalancer',
   'sharding',
   'documentFilter',
+  'namespaceRemap',
   'verification',
 ] as const satisfies readonly (keyof StartRequest)[];
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { documentFiltersSchema } from './document-filter.js';
 import { namespaceFilterSchema } from './filter.js';
+import { namespaceRemapSchema } from './namespace-remap.js';
 import { shardingSchema } from './sharding.js';
 import { verificationSchema } from './verification.js';
 import { writeBlockingSchema } from './write-blocking.js';
@@ -41,6 +42,9 @@ export const startRequestSchema = z.strictObject({
   documentFilter: documentFiltersSchema
     .optional()
     .meta({ description: 'Migrates only the documents of some collections that match a query.' }),
+  namespaceRemap: namespaceRemapSchema.optional().meta({
+    description: 'Databases and collections that get another name on the destination. Filters name the source.',
+  }),
   verification: verificationSchema.default({ enabled: true }),
 });
 

@@ -46,6 +46,18 @@ export const optionErrors = {
     retry: 'afterChange',
     sentence: 'A reversible migration needs all documents. Leave out documentFilter or reversible.',
   },
+  namespaceRemapInvalid: {
+    httpStatus: 422,
+    retry: 'afterChange',
+    sentence:
+      'namespaceRemap does not give every namespace a name of its own that keeps its meaning. ' +
+      'Correct its elements, or exclude the namespace.',
+  },
+  namespaceRemapWithReversible: {
+    httpStatus: 422,
+    retry: 'afterChange',
+    sentence: 'A reverse keeps the names of both clusters. Leave out namespaceRemap or reversible.',
+  },
   buildIndexesNeverWithReversible: {
     httpStatus: 422,
     retry: 'afterChange',

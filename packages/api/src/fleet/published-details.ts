@@ -11,6 +11,8 @@ const count = z.number().nonnegative();
 /** One instance's part in one collection. */
 export const namespacePartSchema = z.object({
   namespace: z.string(),
+  /** Its name on the destination; absent when it is the same. */
+  destination: z.string().optional(),
   /** Estimated before the copy. */
   totalBytes: count,
   copiedBytes: count,

@@ -7,16 +7,32 @@ type Selectors = NonNullable<StartRequestBody['includeNamespaces']>;
 /** Characters that no database name has. */
 const forbiddenInDatabase = /[/\\ "$\0]/;
 
-/** Adds `--include` and `--exclude`, which can be repeated. */
+type Remap = NonNullable<StartRequestBody['namespaceRemap']>;
+
+/** Adds `--include`, `--exclude` and `--remap`, which can be repeated. */
 export function addNamespaceOptions(command: Command): Command {
   return command
     .option('--include <namespace>', 'only DATABASE or DATABASE.COLLECTION; repeatable, or JSON, or @file', collect)
-    .option('--exclude <namespace>', 'without DATABASE or DATABASE.COLLECTION; repeatable, or JSON, or @file', collect);
+    .option('--exclude <namespace>', 'without DATABASE or DATABASE.COLLECTION; repeatable, or JSON, or @file', collect)
+    .option('--remap <names>', 'another name on the destination: shop.orders=store.orders or shop=store', collectRemap);
 }
 
 /** Adds the selectors of one flag to those of the flags before it. */
 export function collect(text: string, before: Selectors = []): Selectors {
   return [...before, ...(/^[[{@]/.test(text) ? parsedSelectors(text) : [namedSelector(text)])];
+}
+
+/** Adds the elements of one flag to those of the flags before it. */
+export function collectRemap(text: string, before: Remap = []): Remap {
+  if (/^[[{@]/.test(text)) {
+    const value = parseJson(text) as Remap;
+    return [...before, ...(Array.isArray(value) ? value : [value])];
+  }
+  const sides = text.split('=');
+  const [from, to] = sides;
+  if (from === undefined || to === undefined || sides.length !== 2)
+    throw new InvalidArgumentError('It must be SOURCE=DESTINATION, for example shop.orders=store.orders, or JSON.');
+  return [...before, { from: named(from), to: named(to) }];
 }
 
 /** The service checks the fields of each selector. */
@@ -25,8 +41,13 @@ function parsedSelectors(text: string): Selectors {
   return Array.isArray(value) ? value : [value];
 }
 
-/** Databases have no dots in their names, collections may: the first dot divides. */
 function namedSelector(text: string): Selectors[number] {
+  const { database, collection } = named(text);
+  return collection === undefined ? { database } : { database, collections: [collection] };
+}
+
+/** Databases have no dots in their names, collections may: the first dot divides. */
+function named(text: string): Remap[number]['from'] {
   const dot = text.indexOf('.');
   const database = dot === -1 ? text : text.slice(0, dot);
   if (database === '' || forbiddenInDatabase.test(database))
@@ -35,5 +56,5 @@ function namedSelector(text: string): Selectors[number] {
   const collection = text.slice(dot + 1);
   if (collection === '' || collection === '*')
     throw new InvalidArgumentError(`Write ${database} to select the whole database.`);
-  return { database, collections: [collection] };
+  return { database, collection };
 }

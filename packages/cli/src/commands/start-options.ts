@@ -18,6 +18,7 @@ export interface StartOptions {
   exclude?: StartRequestBody['excludeNamespaces'];
   sharding?: StartRequestBody['sharding'];
   documentFilter?: StartRequestBody['documentFilter'];
+  remap?: StartRequestBody['namespaceRemap'];
 }
 
 /** The usual direction; the service itself has no default. */
@@ -49,7 +50,7 @@ export function addStartOptions(command: Command): Command {
 /** The request with only the given fields, so that the service's defaults apply to the others. */
 export function startBody(options: StartOptions): StartRequestBody {
   const { source, destination, buildIndexes, enableUserWriteBlocking, reversible } = options;
-  const { keepBalancer, include, exclude, documentFilter, sharding } = options;
+  const { keepBalancer, include, exclude, documentFilter, remap, sharding } = options;
   return {
     ...defaultClusters,
     ...options.optionsFile,
@@ -62,6 +63,7 @@ export function startBody(options: StartOptions): StartRequestBody {
     ...(include && { includeNamespaces: include }),
     ...(exclude && { excludeNamespaces: exclude }),
     ...(documentFilter && { documentFilter }),
+    ...(remap && { namespaceRemap: remap }),
     ...(sharding && { sharding }),
     ...(!options.verification && { verification: { enabled: false } }),
   };

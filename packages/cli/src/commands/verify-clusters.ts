@@ -28,6 +28,7 @@ export interface VerifyFlags extends Flags {
   readonly destination: string;
   readonly include?: unknown;
   readonly exclude?: unknown;
+  readonly remap?: unknown;
   readonly shardKeys: boolean;
   readonly settle: number;
   readonly generations: number;
@@ -79,17 +80,18 @@ function requestOf(flags: VerifyFlags): ComparisonRequest {
       : { ...settingFlags(flags, {}), cluster0: flags.source, cluster1: flags.destination };
   const config = parseInstanceConfig(sourcesOf(given));
   const [source, destination] = names === 2 ? [flags.source, flags.destination] : ['cluster0', 'cluster1'];
-  const { includeNamespaces, excludeNamespaces } = parseStartRequest({
+  const { includeNamespaces, excludeNamespaces, namespaceRemap } = parseStartRequest({
     source,
     destination,
     includeNamespaces: flags.include ?? [],
     excludeNamespaces: flags.exclude ?? [],
+    ...(flags.remap !== undefined && { namespaceRemap: flags.remap }),
   });
   return {
     config,
     source: requireClusterName(source),
     destination: requireClusterName(destination),
-    filter: { includeNamespaces, excludeNamespaces },
+    filter: { includeNamespaces, excludeNamespaces, namespaceRemap },
     options: {
       rule: { settle_ms: flags.settle * 1000, looksMin: looksForProof },
       generationsMax: flags.generations,

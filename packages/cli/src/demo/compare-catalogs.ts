@@ -6,6 +6,8 @@ import type { Document, MongoClient } from 'mongodb';
 export interface ComparedCollection {
   database: string;
   name: string;
+  /** Its namespace on the destination. */
+  there: { database: string; name: string };
   capped: boolean;
 }
 
@@ -26,17 +28,25 @@ interface Entry {
   shardKey: Document | null;
 }
 
+/**
+ * The namespace on the destination of one of the source (`database.collection`); the same without other names. Views
+ * keep what they read.
+ */
+export type NameThere = (namespace: string) => string;
+
 /** Compares collections and views, with their options, indexes and shard keys. */
 export async function compareCatalogs(
   source: MongoClient,
   destination: MongoClient,
   namespaces?: ReadonlySet<string>,
+  nameThere: NameThere = (namespace) => namespace,
 ): Promise<CatalogOutcome> {
-  const [left, right] = await Promise.all([readCatalog(source, namespaces), readCatalog(destination, namespaces)]);
+  const expected = namespaces && new Set([...namespaces].map(nameThere));
+  const [left, right] = await Promise.all([readCatalog(source, namespaces), readCatalog(destination, expected)]);
   const bothSharded = (await isSharded(source)) && (await isSharded(destination));
   const outcome: CatalogOutcome = { collections: [], differences: [] };
   for (const [namespace, entry] of left) {
-    const counterpart = right.get(namespace);
+    const counterpart = right.get(nameThere(namespace));
     if (counterpart === undefined) {
       outcome.differences.push(`${namespace} is missing on the destination`);
       continue;
@@ -53,11 +63,13 @@ export async function compareCatalogs(
       outcome.collections.push({
         database: entry.database,
         name: entry.name,
+        there: { database: counterpart.database, name: counterpart.name },
         capped: entry.options['capped'] === true,
       });
   }
+  const known = new Set([...left.keys()].map(nameThere));
   for (const namespace of right.keys())
-    if (!left.has(namespace)) outcome.differences.push(`${namespace} is only on the destination`);
+    if (!known.has(namespace)) outcome.differences.push(`${namespace} is only on the destination`);
   return outcome;
 }
 

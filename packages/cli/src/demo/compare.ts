@@ -1,5 +1,5 @@
 import type { Document, MongoClient } from 'mongodb';
-import { compareCatalogs, type ComparedCollection } from './compare-catalogs.js';
+import { compareCatalogs, type ComparedCollection, type NameThere } from './compare-catalogs.js';
 import { compareDocuments } from './compare-documents.js';
 
 /** Result of comparing two clusters. */
@@ -19,13 +19,15 @@ export const differencesMax = 20;
  * Compares all user data of two clusters: collections and views with their options, indexes and shard keys, and every
  * document byte for byte. Plain driver code that shares nothing with the engine. Both clusters must be idle.
  * @param namespaces compares only these when given (`database.collection`)
+ * @param nameThere the names on the destination where they are other ones
  */
 export async function compareClusters(
   source: MongoClient,
   destination: MongoClient,
   namespaces?: ReadonlySet<string>,
+  nameThere?: NameThere,
 ): Promise<Comparison> {
-  const catalogs = await compareCatalogs(source, destination, namespaces);
+  const catalogs = await compareCatalogs(source, destination, namespaces, nameThere);
   const comparison: Comparison = {
     equal: true,
     collections: catalogs.collections.length,
@@ -37,7 +39,7 @@ export async function compareClusters(
     if (comparison.differences.length >= differencesMax) break;
     const outcome = await compareDocuments(
       rawReader(source, collection),
-      rawReader(destination, collection),
+      rawReader(destination, { ...collection, ...collection.there }),
       collection.capped,
     );
     comparison.documents += outcome.documents;

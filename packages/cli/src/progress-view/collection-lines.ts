@@ -1,4 +1,5 @@
 import type { NamespacesPage } from '@convoy/api/client/contract-client';
+import { bothNames } from '@convoy/api/contract/namespace-remap';
 import { bytesText, countText, percentText } from '@convoy/coordinator/dashboard/views/quantity';
 
 const columns = ['collection', 'copied', 'of', 'part', 'documents'] as const;
@@ -7,8 +8,8 @@ const columns = ['collection', 'copied', 'of', 'part', 'documents'] as const;
 export function collectionLines({ total, matching, rows }: NamespacesPage): string[] {
   if (total === 0) return ['No collections yet.'];
   if (rows.length === 0) return [`None of ${countText(total)} collections matches.`];
-  const cells = rows.map(({ namespace, copiedBytes, totalBytes, copiedDocuments, partitions }) => [
-    namespace,
+  const cells = rows.map(({ namespace, destination, copiedBytes, totalBytes, copiedDocuments, partitions }) => [
+    bothNames(namespace, destination),
     bytesText(copiedBytes),
     bytesText(totalBytes),
     partText(copiedBytes, totalBytes, partitions.waiting + partitions.starting + partitions.copying === 0),

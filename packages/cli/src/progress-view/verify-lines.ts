@@ -1,3 +1,4 @@
+import { bothNames } from '@convoy/api/contract/namespace-remap';
 import type { ComparisonProgress, EndedComparison } from '@convoy/instance/process/comparison';
 import type { DescribedMismatch } from '@convoy/instance/verify/standalone/described-mismatch';
 import type { PathDifference } from '@convoy/instance/verify/compare/differing-paths';
@@ -34,9 +35,10 @@ export function comparisonLine(
 }
 
 /** A mismatch in one line: namespace, `_id` and differing fields. */
-export function mismatchLine({ namespace, kind, _id, paths, proven }: DescribedMismatch): string {
+export function mismatchLine({ namespace, destination, kind, _id, paths, proven }: DescribedMismatch): string {
   const where = paths.length === 0 ? '' : `: ${paths.map(pathText).join(', ')}`;
-  return `${namespace} ${kind} ${JSON.stringify(_id)}${where}${proven ? '' : ' (kept changing)'}`;
+  const names = bothNames(namespace, destination);
+  return `${names} ${kind} ${JSON.stringify(_id)}${where}${proven ? '' : ' (kept changing)'}`;
 }
 
 function pathText({ path, kind, sourceType, destinationType }: PathDifference): string {

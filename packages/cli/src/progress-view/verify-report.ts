@@ -37,13 +37,15 @@ export function verifyReport(ended: EndedComparison, context: ReportContext): st
 
 function comparedLines(ended: EndedComparison, { filter }: ReportContext): string[] {
   const { totals, started_ms, ended_ms, runs } = ended;
-  const isFiltered = filter.includeNamespaces.length + filter.excludeNamespaces.length > 0;
+  const { includeNamespaces, excludeNamespaces, namespaceRemap = [] } = filter;
+  const isFiltered = includeNamespaces.length + excludeNamespaces.length > 0;
   return [
     `- Source: ${clusterText(ended.source)}`,
     `- Destination: ${clusterText(ended.destination)}`,
     `- From ${new Date(started_ms).toISOString()} to ${new Date(ended_ms).toISOString()}` +
       (runs > 1 ? `, in ${runs} runs` : ''),
-    `- Filter: ${isFiltered ? code(JSON.stringify(filter)) : 'none, all user data'}`,
+    `- Filter: ${isFiltered ? code(JSON.stringify({ includeNamespaces, excludeNamespaces })) : 'none, all user data'}`,
+    ...(namespaceRemap.length > 0 ? [`- Other names on the destination: ${code(JSON.stringify(namespaceRemap))}`] : []),
     `- ${countText(ended.namespaces)} collections and views by their definitions, ` +
       `${countText(ended.collections)} collections by their documents`,
     `- ${countText(totals.sourceDocuments)} documents of the source, ` +

@@ -76,12 +76,15 @@ function collectionsOf({ rows, unnamed }: MergedNamespaces): MigrationReport['co
     .slice(REPORT_ROWS_MAX)
     .reduce((sums, row) => addSums(sums, { ...row, collections: 1 }), unnamed);
   return {
-    rows: bySize.slice(0, REPORT_ROWS_MAX).map(({ namespace, totalBytes, copiedBytes, copiedDocuments }) => ({
-      namespace,
-      totalBytes,
-      copiedBytes,
-      copiedDocuments,
-    })),
+    rows: bySize
+      .slice(0, REPORT_ROWS_MAX)
+      .map(({ namespace, destination, totalBytes, copiedBytes, copiedDocuments }) => ({
+        namespace,
+        ...(destination !== undefined && { destination }),
+        totalBytes,
+        copiedBytes,
+        copiedDocuments,
+      })),
     others,
   };
 }

@@ -1,5 +1,6 @@
 import type { HistoryPoint, TimelineEntry } from '@convoy/api/contract/history';
 import type { MigrationReport } from '@convoy/api/contract/migration-report';
+import { bothNames } from '@convoy/api/contract/namespace-remap';
 import { levelSeries, rateSeries } from '../dashboard/views/chart-series.js';
 import { byteRateText, bytesText, countText, durationText, eventRateText } from '../dashboard/views/quantity.js';
 import { markup } from './markup.js';
@@ -77,7 +78,7 @@ function collections({ rows, others }: MigrationReport['collections']): string {
   const rest = others.collections === 0 ? '' : line(`${countText(others.collections)} others`, others);
   return `<h2>Collections</h2>
 <table><thead><tr><th>Namespace</th>${['Documents', 'Copied', 'Estimated size'].map(headOf).join('')}</tr></thead>
-<tbody>${rows.map((row) => line(row.namespace, row)).join('\n')}${rest}</tbody></table>`;
+<tbody>${rows.map((row) => line(bothNames(row.namespace, row.destination), row)).join('\n')}${rest}</tbody></table>`;
 }
 
 function warnings({ warnings: present, commitBlockers }: MigrationReport): string {

@@ -99,6 +99,7 @@ function addPart(known: NamespaceView | undefined, part: NamespacePart): Namespa
   const { waiting, starting, copying, done } = part.partitions;
   return {
     namespace: known.namespace,
+    ...(known.destination !== undefined && { destination: known.destination }),
     instances: known.instances + 1,
     totalBytes: known.totalBytes + part.totalBytes,
     copiedBytes: known.copiedBytes + part.copiedBytes,

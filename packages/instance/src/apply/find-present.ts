@@ -24,7 +24,7 @@ export function presentOn(destination: NodeClient, retrying: Retrying): FindPres
     const ids = items.map(({ id }) => id);
     if (!ids.every(isLossless)) return null;
     const command = {
-      find: collection.name,
+      find: collection.destination.name,
       filter: { _id: { $in: ids.map(losslessValue) } },
       projection: keyFields(collection),
       readConcern: { level: 'majority' },
@@ -51,7 +51,7 @@ async function readKeys(
   command: Document,
   signal: AbortSignal,
 ): Promise<Set<string>> {
-  const cursor = await destination.openCursor(collection.database, command, { signal });
+  const cursor = await destination.openCursor(collection.destination.database, command, { signal });
   const keys = new Set<string>();
   try {
     for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {

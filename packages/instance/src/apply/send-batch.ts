@@ -195,8 +195,14 @@ async function restOfOrdered(
 }
 
 function writeOf({ collection, kind }: Bulk, statements: readonly Uint8Array[]): RawWrite {
-  const { database, name, capped } = collection;
-  return { database, collection: name, kind: writeKind(kind), ordered: capped, statements };
+  const { destination, capped } = collection;
+  return {
+    database: destination.database,
+    collection: destination.name,
+    kind: writeKind(kind),
+    ordered: capped,
+    statements,
+  };
 }
 
 /**

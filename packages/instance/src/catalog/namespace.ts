@@ -1,4 +1,5 @@
 import type { Binary, Document, Timestamp } from 'mongodb';
+import type { Namespace } from '../cluster/namespace.js';
 import type { KeyPattern } from './key-pattern.js';
 
 /** A chunk of a sharded collection: the owner of the shard-key range from `min` (inclusive) to `max` (exclusive). */
@@ -60,6 +61,12 @@ export interface CatalogEntry {
 export type Catalog = CatalogEntry[];
 
 /** `database.collection`, the field's word for a full name. */
-export function namespaceOf(entry: { database: string; name: string }): string {
+export function namespaceOf(entry: Namespace): string {
   return `${entry.database}.${entry.name}`;
+}
+
+/** The inverse of `namespaceOf`: no database has a dot in its name. */
+export function namespaceFrom(text: string): Namespace {
+  const dot = text.indexOf('.');
+  return { database: text.slice(0, dot), name: text.slice(dot + 1) };
 }

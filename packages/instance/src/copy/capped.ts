@@ -116,7 +116,7 @@ async function insertInOrder(
   deps: CopyDependencies,
   hard: AbortSignal,
 ): Promise<void> {
-  const { database, name: collection } = table.collection;
+  const { database, name: collection } = table.collection.destination;
   for (const { kind, statements } of runsOf(documents, table.collection)) {
     const outcome = await deps.writer.write({ database, collection, kind, statements, ordered: true }, hard);
     const failure = outcome.failures[0];

@@ -98,7 +98,7 @@ export class PartitionWriter {
     statements: readonly Uint8Array[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { database, name } = this.collection;
+    const { database, name } = this.collection.destination;
     const { writer, concurrency } = this.deps;
     const outcome = await concurrency.writes.run(
       () => writer.write({ database, collection: name, kind, statements, ordered: false }, signal),

@@ -4,7 +4,7 @@ import type { UuidPairs } from '../store/uuid-pairs.js';
 /**
  * Records the current UUIDs of capped collections that were recreated to empty them: documents cannot be deleted from
  * them, so a restarted copy does that.
- * @param followed collections as they are on the destination
+ * @param followed collections under their names on the destination
  * @param found what the destination has now, at least in their databases
  */
 export async function adoptCapped(

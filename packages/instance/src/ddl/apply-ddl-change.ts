@@ -2,7 +2,9 @@ import { createCollections } from '../catalog/make/create-collections.js';
 import type { DestinationPlan } from '../catalog/plan/destination-plan.js';
 import { listCollections } from '../catalog/read/list-namespaces.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
+import type { Namespace } from '../cluster/namespace.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
+import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import type { DdlChange } from '../store/ddl-journal.js';
 import { adoptCapped } from './adopt-capped.js';
@@ -12,6 +14,7 @@ import { clearName, type DestinationDependencies, dropRecorded, renameRecorded }
 export interface ApplyDdlDependencies extends DestinationDependencies {
   destination: ClusterClient;
   filter: NamespaceFilter;
+  remap: NamespaceRemap;
   /**
    * The collection as the source has it now, with the bounds of its sync tasks; null if the database has none of this
    * UUID.
@@ -34,51 +37,66 @@ export async function applyDdlChange(
   ddlChange: DdlChange,
   signal: AbortSignal,
 ): Promise<CatalogEntry | null> {
-  const { operation, uuid, database, name, to, droppedUuid } = ddlChange;
+  const { operation, uuid, to, droppedUuid } = ddlChange;
   await adoptConcerned(deps, ddlChange, signal);
-  if (droppedUuid !== null) await dropRecorded(deps, (to ?? ddlChange).database, droppedUuid, signal);
+  if (droppedUuid !== null) await dropCounterpart(deps, droppedUuid, to ?? ddlChange, signal);
   if (operation === 'rename' && to !== null) {
     const entry = deps.entryOf(uuid);
     // The collection was never created, so there is nothing to rename.
     if (entry === null) return null;
-    await renameRecorded(deps, { database, name }, to, uuid, signal);
+    const [from, there] = [deps.remap.toDestination(ddlChange), deps.remap.toDestination(to)];
+    await renameRecorded(deps, from, there, uuid, signal);
     return { ...entry, ...to };
   }
-  if (operation !== 'drop') return make(deps, ddlChange, signal);
-  await dropRecorded(deps, database, uuid, signal);
-  return null;
+  await dropCounterpart(deps, uuid, ddlChange, signal);
+  return operation === 'drop' ? null : make(deps, uuid, to ?? ddlChange, signal);
 }
 
-/** Creates an empty collection under the entry's name, as the source has it now under any name. */
+/**
+ * Creates an empty collection under a name of the source, as the source has it now under any name.
+ * @param namespace its name once the entry is applied
+ */
 async function make(
   deps: ApplyDdlDependencies,
-  { database, name, uuid }: DdlChange,
+  uuid: string,
+  { database, name }: Namespace,
   signal: AbortSignal,
 ): Promise<CatalogEntry | null> {
-  const { destination, filter, pairs } = deps;
+  const { destination, filter, pairs, remap } = deps;
   // An existing collection must be recreated, or is from an earlier attempt and may differ by now.
-  await dropRecorded(deps, database, uuid, signal);
+  await dropCounterpart(deps, uuid, { database, name }, signal);
   const found = await deps.readSource(database, uuid, signal);
   if (found === null || !filter.includes(found.database, found.name)) return null;
   const entry: CatalogEntry = { ...found, database, name };
-  await clearName(deps, database, name, signal);
+  const there = remap.toDestination(entry);
+  await clearName(deps, there.database, there.name, signal);
   const plan = await deps.plan(entry, signal);
   await deps.confirm(signal);
   await createCollections({ destination, plan, signal, confirm: () => deps.confirm(signal) });
-  const [made] = await listCollections(destination.router, database, signal, name);
+  const [made] = await listCollections(destination.router, there.database, signal, there.name);
   if (made !== undefined) await pairs.record([{ sourceUuid: uuid, destinationUuid: made.uuid }], signal);
   return entry;
 }
 
-/** A capped collection may have another UUID than the recorded one. */
-async function adoptConcerned(
+/** Drops what corresponds to a source collection. One that was never made may have no name on the destination. */
+async function dropCounterpart(
   deps: ApplyDdlDependencies,
-  { uuid, droppedUuid, database, to }: DdlChange,
+  uuid: string,
+  source: Namespace,
   signal: AbortSignal,
 ): Promise<void> {
+  if (deps.pairs.destinationOf(uuid) === null) return;
+  await dropRecorded(deps, deps.remap.toDestination(source).database, uuid, signal);
+}
+
+/** A capped collection may have another UUID than the recorded one. */
+async function adoptConcerned(deps: ApplyDdlDependencies, ddlChange: DdlChange, signal: AbortSignal): Promise<void> {
+  const { uuid, droppedUuid, to } = ddlChange;
+  const { remap, pairs, destination } = deps;
   const concerned = [uuid, droppedUuid].flatMap((one) => (one === null ? [] : (deps.entryOf(one) ?? [])));
   if (!concerned.some(({ options }) => options.capped === true)) return;
-  for (const each of new Set([database, (to ?? { database }).database])) {
-    await adoptCapped(deps.pairs, concerned, await listCollections(deps.destination.router, each, signal), signal);
+  const made = concerned.map((entry) => remap.onDestination(entry));
+  for (const each of new Set([ddlChange, to ?? ddlChange].map((source) => remap.toDestination(source).database))) {
+    await adoptCapped(pairs, made, await listCollections(destination.router, each, signal), signal);
   }
 }

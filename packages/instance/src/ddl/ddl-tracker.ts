@@ -1,6 +1,8 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Sharding } from '../catalog/namespace.js';
+import { namespaceOf, type Sharding } from '../catalog/namespace.js';
+import type { Namespace } from '../cluster/namespace.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
+import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { FoundDdlChange } from '../store/ddl-journal.js';
 import type { DdlLedger } from './ddl-ledger.js';
@@ -11,6 +13,7 @@ import { creationOf, type FollowedCollection, restartOf } from './followed-colle
 export interface TrackerDependencies {
   ledger: DdlLedger;
   filter: NamespaceFilter;
+  remap: NamespaceRemap;
   /**
    * True: every shard reports its copy of a drop or rename. False: one shard reports it for all, after all have
    * executed it.
@@ -184,9 +187,18 @@ export class DdlTracker {
         return { ...found, operation: 'drop' };
       if (isAt(collection, to)) return null;
       this.#refuseOtherDocuments(collection, to);
-      return { ...found, operation: 'rename', to, droppedUuid: followed.at(to.database, to.name)?.uuid ?? null };
+      const operation = this.#staysInDatabase(collection, to) ? 'rename' : 'restart';
+      return { ...found, operation, to, droppedUuid: followed.at(to.database, to.name)?.uuid ?? null };
     }, signal);
     this.#incomplete.delete(event.uuid);
+  }
+
+  /** Servers rename no sharded collection into another database, and give any other one a new UUID there. */
+  #staysInDatabase(from: FollowedCollection, to: Namespace): boolean {
+    const { remap, shardsReplicaSet } = this.deps;
+    if (remap.toDestination(from).database === remap.toDestination(to).database) return true;
+    if (shardsReplicaSet) throw renamedAcross(to);
+    return false;
   }
 
   /** Under another name another query may choose the documents, and those that are copied do not say which. */
@@ -208,13 +220,7 @@ export class DdlTracker {
     signal: AbortSignal,
   ): Promise<void> {
     if (to === null || !this.deps.filter.includes(to.database, to.name)) return;
-    if (this.deps.shardsReplicaSet && renamedAcrossDatabases.test(name)) {
-      throw new ConvoyError(
-        'renameAcrossDatabases',
-        `A collection was renamed into another database, to ${to.database}.${to.name}. A migration from a ` +
-          'replica set to a sharded cluster does not support this. Start anew.',
-      );
-    }
+    if (this.deps.shardsReplicaSet && renamedAcrossDatabases.test(name)) throw renamedAcross(to);
     if (name.startsWith(reshardedPrefix)) throw shardKeyChanged(`${database}.${to.name}`, 'resharded');
     await this.#addCreation(uuid, to, time, signal);
   }
@@ -273,4 +279,12 @@ function isAt(collection: FollowedCollection, to: DdlEvent['to']): boolean {
 
 function shardKeyChanged(namespace: string, what: string): ConvoyError {
   return new ConvoyError('shardKeyChanged', `${namespace} was ${what} on the source during the migration. Start anew.`);
+}
+
+function renamedAcross(to: Namespace): ConvoyError {
+  return new ConvoyError(
+    'renameAcrossDatabases',
+    `A collection was renamed into another database, to ${namespaceOf(to)}. A migration from a replica set to a ` +
+      'sharded cluster does not support this. Start anew.',
+  );
 }

@@ -1,4 +1,5 @@
-import { planCollection, type PlanDependencies } from '../catalog/plan/destination-plan.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { type CollectionPlan, planCollection, type PlanDependencies } from '../catalog/plan/destination-plan.js';
 import { holdsDocuments } from '../catalog/read/holds-documents.js';
 import { mapBounded } from '../catalog/map-bounded.js';
 import { IndexBuilds, type IndexBuildProgress } from '../catalog/make/index-builds.js';
@@ -17,6 +18,7 @@ export interface ShapeDependencies extends DestinationDependencies {
   source: ClusterClient;
   destination: ClusterClient;
   indexScope: PlanDependencies['indexScope'];
+  remap: PlanDependencies['remap'];
   /** Called at the beginning and after every collection, while indexes are built that wait for the copy's end. */
   onIndexProgress?: ((progress: IndexBuildProgress) => void) | undefined;
   /** Whether the journal has a pending entry about the collection, which is then skipped. */
@@ -31,7 +33,7 @@ export interface ShapeDependencies extends DestinationDependencies {
  * Brings indexes, options and views of the destination to the source's, in their form before the commit. It compares
  * states, so callers may repeat it at any time.
  * @param source as just read, with requested shard keys
- * @param found the destination's catalog with the same filter
+ * @param found the destination's catalog with the same filter of the source's namespaces
  * @throws what the clients throw; `indexNotSupported` if the destination refuses an index
  */
 export async function reconcileShape(
@@ -42,12 +44,16 @@ export async function reconcileShape(
 ): Promise<void> {
   const planned = (entry: CatalogEntry) => planCollection(entry, deps).plan;
   const present = new Map(found.map((entry) => [entry.uuid, entry]));
+  // Only until the journal is applied, a collection may still have its former name there.
+  const underNameOf = (plan: CollectionPlan, { database, name }: CatalogEntry): CollectionPlan => ({
+    ...plan,
+    entry: { ...plan.entry, database, name },
+  });
   const pairs = source.flatMap((entry) => {
     const uuid = entry.type === 'view' || deps.isChanging(entry.uuid) ? null : deps.pairs.destinationOf(entry.uuid);
     const there = uuid === null ? undefined : present.get(uuid);
     if (there === undefined) return [];
-    const { database, name } = there;
-    return [{ entry, there, plan: planned({ ...entry, database, name }) }];
+    return [{ entry, there, plan: underNameOf(planned(entry), there) }];
   });
   const progress = new IndexBuilds(
     pairs.map(({ plan }) => plan),
@@ -68,7 +74,9 @@ export async function reconcileShape(
  */
 async function dropStrays(deps: ShapeDependencies, found: Catalog, signal: AbortSignal): Promise<void> {
   for (const { database, name, type, uuid } of found) {
-    if (type === 'view' || deps.pairs.isRecorded(uuid) || deps.isFollowedName(database, name)) continue;
+    if (type === 'view' || deps.pairs.isRecorded(uuid)) continue;
+    const source = deps.remap.toSource({ database, name });
+    if (source === null || deps.isFollowedName(source.database, source.name)) continue;
     await deps.exclusively(() => dropStray(deps, database, uuid, name, signal));
   }
 }
@@ -84,4 +92,12 @@ async function dropStray(
   const listed = await findByUuid(deps, database, uuid, signal);
   if (listed?.name !== name) return;
   if (!(await holdsDocuments(deps.destination.router, listed, signal))) await drop(deps, listed, signal);
+}
+
+/**
+ * Builds an index only if no index has its name. An index that has it anyway was created after the destination was
+ * read.
+ */
+export function isReplacedIndex(error: unknown): boolean {
+  return error instanceof ConvoyError && error.error === 'catalogDiffers';
 }

@@ -22,24 +22,26 @@ export async function reconcileViews(
   found: Catalog,
   signal: AbortSignal,
 ): Promise<void> {
-  const wanted = new Map(source.filter(({ type }) => type === 'view').map((view) => [namespaceOf(view), view]));
+  const views = source.filter(({ type }) => type === 'view').map((view) => deps.plan(view));
+  const wanted = new Map(views.map((plan) => [namespaceOf(plan.entry), plan]));
   const present = new Map(found.map((entry) => [namespaceOf(entry), entry]));
   for (const [namespace, entry] of present) {
     if (entry.type === 'view' && !wanted.has(namespace)) await dropView(deps, entry, signal);
   }
-  for (const [namespace, view] of wanted) {
+  for (const [namespace, plan] of wanted) {
     const there = present.get(namespace);
-    if (there === undefined) await makeView(deps, view, signal);
-    else if (there.type === 'view') await changeView(deps, view, there, signal);
+    if (there === undefined) await makeView(deps, plan, signal);
+    else if (there.type === 'view') await changeView(deps, plan, there, signal);
   }
 }
 
 async function changeView(
   deps: ViewsDependencies,
-  view: CatalogEntry,
+  plan: CollectionPlan,
   there: CatalogEntry,
   signal: AbortSignal,
 ): Promise<void> {
+  const view = plan.entry;
   const differing = optionDifferences(view, there, 'temporary');
   if (differing.length === 0) return;
   if (differing.every((option) => option === 'viewOn' || option === 'pipeline')) {
@@ -55,12 +57,12 @@ async function changeView(
     return;
   }
   await dropView(deps, there, signal);
-  await makeView(deps, view, signal);
+  await makeView(deps, plan, signal);
 }
 
-async function makeView(deps: ViewsDependencies, view: CatalogEntry, signal: AbortSignal): Promise<void> {
+async function makeView(deps: ViewsDependencies, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
   const making = { destination: deps.destination, signal, confirm: () => deps.confirm(signal) };
-  await createCollection(making, deps.plan(view));
+  await createCollection(making, plan);
 }
 
 function dropView(deps: ViewsDependencies, view: CatalogEntry, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Catalog } from '../catalog/namespace.js';
+import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { readCursor } from '../catalog/read/read-cursor.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 
@@ -15,6 +16,7 @@ export async function refuseFunctionChanges(
   source: ClusterClient,
   destination: ClusterClient,
   catalog: Catalog,
+  remap: NamespaceRemap,
   signal: AbortSignal,
 ): Promise<void> {
   const changed: string[] = [];
@@ -22,7 +24,7 @@ export async function refuseFunctionChanges(
     if (name !== functionsCollection) continue;
     const [wanted, found] = await Promise.all([
       readFunctions(source, database, signal),
-      readFunctions(destination, database, signal),
+      readFunctions(destination, remap.toDestination({ database, name }).database, signal),
     ]);
     if (wanted.join() !== found.join()) changed.push(database);
   }

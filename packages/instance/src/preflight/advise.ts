@@ -1,17 +1,19 @@
+import { bothNames } from '@convoy/api/contract/namespace-remap';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Catalog } from '../catalog/namespace.js';
 import { namespaceOf } from '../catalog/namespace.js';
+import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { readBalancer } from '../cluster/balancer.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import type { Advice } from './examination.js';
-import { unmatchedParts, viewsWithoutSources } from './match-filter.js';
+import { unmatchedParts, unmatchedRemaps, viewsWithoutSources } from './match-filter.js';
 import { nameSome } from '../catalog/name-some.js';
 
 /** Number of matched names shown: enough to compare a filter's result with what was meant. */
 const MATCHED_NAMED_MAX = 100;
 
 /** Reports what the filter matched: the only way to notice a misspelt name before data is missing. */
-export function adviseMatched(catalog: Catalog, request: StartRequest): Advice {
+export function adviseMatched(catalog: Catalog, request: StartRequest, remap: NamespaceRemap): Advice {
   const filtered = request.includeNamespaces.length + request.excludeNamespaces.length > 0;
   const names = catalog.map(namespaceOf);
   if (filtered && names.length === 0) {
@@ -29,6 +31,14 @@ export function adviseMatched(catalog: Catalog, request: StartRequest): Advice {
       description:
         'These parts of includeNamespaces match nothing on the source that is not excluded: ' +
         `${nameSome(unmatched)}. Check their names.`,
+    };
+  }
+  const unmoved = unmatchedRemaps(catalog, request);
+  if (unmoved.length > 0) {
+    return {
+      result: 'warning',
+      name: 'namespaceRemapMatchesNothing',
+      description: `namespaceRemap names what is not migrated: ${nameSome(unmoved)}. Check these names.`,
     };
   }
   const blind = filtered ? viewsWithoutSources(catalog) : [];
@@ -49,7 +59,10 @@ export function adviseMatched(catalog: Catalog, request: StartRequest): Advice {
     description:
       names.length === 0
         ? 'The source is empty.'
-        : `To be migrated: ${counted}: ${nameSome(names, MATCHED_NAMED_MAX)}.`,
+        : `To be migrated: ${counted}: ${nameSome(
+            catalog.map((entry) => bothNames(namespaceOf(entry), namespaceOf(remap.toDestination(entry)))),
+            MATCHED_NAMED_MAX,
+          )}.`,
   };
 }
 

@@ -5,7 +5,7 @@ import { holdsDocuments } from '../catalog/read/holds-documents.js';
 import { mapBounded } from '../catalog/map-bounded.js';
 import { optionDifferences } from '../catalog/collection-options.js';
 import type { Catalog } from '../catalog/namespace.js';
-import { namespaceOf } from '../catalog/namespace.js';
+import { namespaceFrom, namespaceOf } from '../catalog/namespace.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import { readConfig } from '../catalog/read/read-sharding.js';
 import type { ClusterClient } from '../cluster/node-client.js';
@@ -21,6 +21,8 @@ const COLLECTIONS_PARALLEL = 8;
  * Checks whether the destination is free for the included namespaces: no metadata of another migration, no documents,
  * no different collection of the same name, no other zone ranges over planned collections. Empty collections that equal
  * the source's are reused.
+ * @param sourceCatalog the source's, under the names on the destination
+ * @param filter of the destination's namespaces
  * @throws ConvoyError `migrationExists` or `destinationNotEmpty`, naming the first few namespaces
  */
 export async function checkDestination(
@@ -97,6 +99,6 @@ async function checkZones(destination: ClusterClient, filter: NamespaceFilter, s
 }
 
 function isIncluded(filter: NamespaceFilter, namespace: string): boolean {
-  const dot = namespace.indexOf('.');
-  return filter.includes(namespace.slice(0, dot), namespace.slice(dot + 1));
+  const { database, name } = namespaceFrom(namespace);
+  return filter.includes(database, name);
 }

@@ -7,6 +7,7 @@ import { planDestination } from '../catalog/plan/destination-plan.js';
 import type { DestinationPlan } from '../catalog/plan/destination-plan.js';
 import type { Catalog } from '../catalog/namespace.js';
 import { compileNamespaceFilter, type NamespaceFilter } from '../catalog/namespace-filter.js';
+import { compileNamespaceRemap, type NamespaceRemap, noRemap, refuseUnmappable } from '../catalog/namespace-remap.js';
 import type { CatalogReport } from '../catalog/read/read-catalog.js';
 import { withSampledRanges } from '../catalog/read/sample-ranges.js';
 import { applyShardingEntries } from '../catalog/plan/sharding-plan.js';
@@ -69,6 +70,7 @@ export async function checkStart(input: StartCheck): Promise<StartCheckResult> {
     source,
     destination,
     indexScope: finalIndexScope(request.buildIndexes),
+    remap: compileNamespaceRemap(request.namespaceRemap),
   });
   const plan = request.sharding === undefined ? planned : await withSampledRanges(planned, source, destination, signal);
   return { warnings: [...examination.warnings, ...plan.warnings], sourceCatalog, plan };
@@ -106,9 +108,9 @@ async function examine(input: StartCheck, examination: Examination): Promise<Cat
     () => checkOptions(source, destination, request),
     () => 'The options fit the versions and topologies.',
   );
-  const filter = await examination.require(
+  const names = await examination.require(
     'filter',
-    () => compileNamespaceFilter(request),
+    () => ({ filter: compileNamespaceFilter(request), remap: compileNamespaceRemap(request.namespaceRemap) }),
     () => 'The filter is well-formed.',
   );
   await examination.require(
@@ -123,8 +125,8 @@ async function examine(input: StartCheck, examination: Examination): Promise<Cat
     verifies: request.verification.enabled,
   };
   await examination.require('privileges', () => checkUsers(source, destination, users, signal), describeUsers);
-  const catalog = filter === undefined ? undefined : await examineCatalog(input, filter, examination);
-  if (filter === undefined) for (const check of CATALOG_CHECKS) examination.skip(check);
+  const catalog = names === undefined ? undefined : await examineCatalog(input, names, examination);
+  if (names === undefined) for (const check of CATALOG_CHECKS) examination.skip(check);
   await examination.advise('balancers', () => adviseBalancers(source, destination, request, signal));
   await examination.advise('oplogWindow', () => checkOplogWindow(source, signal));
   return catalog;
@@ -132,16 +134,18 @@ async function examine(input: StartCheck, examination: Examination): Promise<Cat
 
 async function examineCatalog(
   input: StartCheck,
-  filter: NamespaceFilter,
+  { filter, remap }: { filter: NamespaceFilter; remap: NamespaceRemap },
   examination: Examination,
 ): Promise<Catalog | undefined> {
   const { source, destination, request, signal } = input;
   const report = await readSettledCatalog(source, filter, input.clock ?? systemClock, signal);
-  await examination.require(
+  const areNamed = await examination.require(
     'collections',
     async () => {
       checkSourceCatalog(report);
       await checkDocumentFilters(source, report.catalog, request, signal);
+      refuseUnmappable(remap, report.catalog);
+      return true;
     },
     () => 'Every collection, view and index can be migrated.',
   );
@@ -159,11 +163,19 @@ async function examineCatalog(
   if (input.alreadyRecorded !== true) {
     await examination.require(
       'destination',
-      () => checkDestination(destination, planned, filter, signal),
+      () =>
+        checkDestination(
+          destination,
+          planned.map((entry) => remap.onDestination(entry)),
+          remap.filterOnDestination(filter),
+          signal,
+        ),
       () => 'The destination is free for what is to be migrated.',
     );
   }
-  await examination.advise('matched', () => Promise.resolve(adviseMatched(planned, request)));
+  await examination.advise('matched', () =>
+    Promise.resolve(adviseMatched(planned, request, areNamed ? remap : noRemap)),
+  );
   await examination.advise('diskSpace', () => checkDiskSpace(destination, planned, signal));
   await examination.advise('equalIds', () => Promise.resolve(adviseEqualIds(planned, destination)));
   return catalog;

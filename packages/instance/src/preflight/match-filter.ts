@@ -1,7 +1,9 @@
 import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter';
+import { remapText } from '@convoy/api/contract/namespace-remap';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { namespaceOf, type Catalog, type CatalogEntry } from '../catalog/namespace.js';
 import { compileNamespaceFilter } from '../catalog/namespace-filter.js';
+import { viewSources } from '../catalog/view-sources.js';
 
 /**
  * The parts of `includeNamespaces` that select nothing of a catalog, in words: whole elements, and single names in
@@ -16,6 +18,19 @@ export function unmatchedParts(catalog: Catalog, { includeNamespaces }: StartReq
       .filter((name) => !catalog.some((entry) => entry.database === database && entry.name === name))
       .map((name) => `${database}.${name}`);
   });
+}
+
+/** The elements of `namespaceRemap` that no collection or view of a catalog has to do with. */
+export function unmatchedRemaps(catalog: Catalog, { namespaceRemap = [] }: StartRequest): string[] {
+  return namespaceRemap
+    .map(({ from }) => from)
+    .filter(
+      ({ database, collection }) =>
+        !catalog.some(
+          (entry) => entry.database === database && (collection === undefined || entry.name === collection),
+        ),
+    )
+    .map(remapText);
 }
 
 function matchesAny(catalog: Catalog, selector: NamespaceSelector): boolean {
@@ -47,24 +62,8 @@ export function viewsWithoutSources(catalog: Catalog): string[] {
     });
 }
 
-/** Namespaces that a view reads: its own source, and those that its pipeline joins. All are in its database. */
-function sourcesOf({ database, options }: CatalogEntry): Set<string> {
-  const names = new Set<string>();
-  if (typeof options.viewOn === 'string') names.add(options.viewOn);
-  addJoined(options.pipeline, names);
-  return new Set([...names].map((name) => `${database}.${name}`));
+/** Namespaces that a view reads; all are in its database. */
+function sourcesOf(view: CatalogEntry): Set<string> {
+  const { viewOn, joined } = viewSources(view);
+  return new Set([...(viewOn === null ? [] : [viewOn]), ...joined].map((name) => `${view.database}.${name}`));
 }
-
-function addJoined(value: unknown, names: Set<string>): void {
-  if (Array.isArray(value)) value.forEach((inner) => addJoined(inner, names));
-  if (!(value instanceof Map)) return;
-  for (const [field, inner] of value as ReadonlyMap<string, unknown>) {
-    const joined: unknown =
-      joinFields[field] === undefined || !(inner instanceof Map) ? null : inner.get(joinFields[field]);
-    for (const name of [joined, field === '$unionWith' ? inner : null]) if (typeof name === 'string') names.add(name);
-    addJoined(inner, names);
-  }
-}
-
-/** Stages that read another collection, with the field that names it; `$unionWith` may also be the name itself. */
-const joinFields: Readonly<Record<string, string>> = { $lookup: 'from', $graphLookup: 'from', $unionWith: 'coll' };

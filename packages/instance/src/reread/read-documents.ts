@@ -43,7 +43,7 @@ export async function readSource(
     ? { level: 'majority', afterClusterTime: at }
     : { level: 'snapshot', atClusterTime: at };
   const command = { ...readTarget(collection), ...matchingAll(collection.documentFilter), readConcern };
-  return readByIds(shard, collection, command, entries, readTime, signal);
+  return readByIds(shard, collection.database, command, entries, readTime, signal);
 }
 
 /** Reads the destination's documents of some entries at majority. */
@@ -53,8 +53,9 @@ export async function readDestination(
   entries: readonly RereadEntry[],
   signal: AbortSignal,
 ): Promise<DocumentsByClass> {
-  const command = { find: collection.name, readConcern: { level: 'majority' } };
-  return (await readByIds(destination, collection, command, entries, 0n, signal)).documents;
+  const { database, name } = collection.destination;
+  const command = { find: name, readConcern: { level: 'majority' } };
+  return (await readByIds(destination, database, command, entries, 0n, signal)).documents;
 }
 
 /**
@@ -72,12 +73,14 @@ export async function readEverywhere(
     ...matchingAll(collection.documentFilter),
     readConcern: { level: collection.capped ? 'majority' : 'snapshot' },
   };
-  return (await readByIds(router, collection, command, [entry], 0n, signal)).documents.get(entry.idClass) ?? [];
+  return (
+    (await readByIds(router, collection.database, command, [entry], 0n, signal)).documents.get(entry.idClass) ?? []
+  );
 }
 
 async function readByIds(
   client: NodeClient,
-  collection: SyncedCollection,
+  database: string,
   command: Document,
   entries: readonly RereadEntry[],
   readTime: bigint,
@@ -89,7 +92,7 @@ async function readByIds(
   const wanted = new Set(entries.map((entry) => entry.idClass));
   const hasTime = (command.readConcern as Document).atClusterTime !== undefined;
   const open = hasTime ? openAtTime : openPresent;
-  const cursor = await open(client, collection.database, { ...command, ...filter }, { signal });
+  const cursor = await open(client, database, { ...command, ...filter }, { signal });
   const documents: DocumentsByClass = new Map();
   let readEnd = readTime;
   let bytes = 0;

@@ -212,7 +212,8 @@ async function sendSteps(
 ): Promise<void> {
   for (const part of partsWithin(steps, ({ statement }) => statement.length, bulkBytesMax)) {
     const statements = part.map((step) => step.statement);
-    const write = { database: collection.database, collection: collection.name, kind, statements, ordered: false };
+    const { database, name } = collection.destination;
+    const write = { database, collection: name, kind, statements, ordered: false };
     const { failures } = await deps.retrying(`${kind} re-read documents`, () => writeKnown(write, deps, hard), hard);
     for (const { index, code } of failures) {
       const step = part[index];

@@ -3,7 +3,10 @@ import type { Metadata } from './metadata.js';
 import type { MigrationRecords } from './migration-record.js';
 import { refusingStale } from './refusing-stale.js';
 
-/** `restart`: the collection keeps its source UUID, and Convoy drops, creates and copies it again. */
+/**
+ * `restart`: the collection keeps its source UUID, and Convoy drops, creates and copies it again; under another name if
+ * a rename takes it into another database of the destination.
+ */
 export type DdlOperation = 'create' | 'drop' | 'rename' | 'restart';
 
 /** One DDL change, as the leader found it. */
@@ -16,7 +19,7 @@ export interface DdlChange {
   /** The namespace before the change; for a create, the new one. */
   database: string;
   name: string;
-  /** For a rename, the namespace after it. */
+  /** The namespace after a rename. */
   to: { database: string; name: string } | null;
   /** A followed collection under the target name of a rename or create; the change drops it. */
   droppedUuid: string | null;

@@ -1,13 +1,16 @@
 import type { Document } from 'mongodb';
+import type { Namespace } from '../cluster/namespace.js';
 import type { KeySource, ShardKeyField } from '../bson/shard-key.js';
 
 /** A source collection, as the stages of one sync task see it. */
 export interface SyncedCollection {
   /** UUID on the source, 32 hexadecimal digits. */
   readonly uuid: string;
-  /** Its namespace on the source and the destination; `renameCollection` changes it. */
+  /** Its namespace on the source; `renameCollection` changes it. */
   readonly database: string;
   readonly name: string;
+  /** Its namespace on the destination; changes with the other one. */
+  readonly destination: Namespace;
   /** No read may be earlier: before, it had another name or was another collection. 0 when there was no change. */
   readonly notBefore: bigint;
   readonly capped: boolean;
@@ -41,8 +44,8 @@ export type SyncedCollections = ReadonlyMap<string, SyncedCollection>;
 /** Changes the namespace of a collection in place, for all stages. `to.notBefore` is the time of the rename. */
 export function renameCollection(
   collection: SyncedCollection,
-  to: Pick<SyncedCollection, 'database' | 'name' | 'notBefore'>,
+  to: Pick<SyncedCollection, 'database' | 'name' | 'notBefore' | 'destination'>,
 ): void {
-  const { database, name, notBefore } = to;
-  Object.assign(collection, { database, name, notBefore });
+  const { database, name, notBefore, destination } = to;
+  Object.assign(collection, { database, name, notBefore, destination });
 }

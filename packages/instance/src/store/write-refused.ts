@@ -52,8 +52,8 @@ export function rereadOfUpsert(
 }
 
 /** The error for a statement that no repetition mends. It names namespace and code, never values. */
-export function writeRefused(collection: { database: string; name: string }, code: number): ConvoyError {
-  const namespace = `${collection.database}.${collection.name}`;
+export function writeRefused({ destination }: Pick<SyncedCollection, 'destination'>, code: number): ConvoyError {
+  const namespace = `${destination.database}.${destination.name}`;
   if (tooLargeCodes.has(code))
     return new ConvoyError('documentTooLarge', `A document of ${namespace} is larger than the destination takes.`);
   return new ConvoyError('writeRefused', `The destination refused a write to ${namespace} with code ${code}.`);

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import { collect } from '@convoy/cli/commands/namespace-option';
+import { collect, collectRemap } from '@convoy/cli/commands/namespace-option';
 
 describe('a namespace flag', () => {
   test.each([
@@ -36,4 +36,25 @@ describe('a namespace flag', () => {
       expect(() => collect(text)).toThrow(InvalidArgumentError);
     },
   );
+});
+
+describe('a flag for other names', () => {
+  test('maps databases and collections, also as JSON, and adds to the flags before it', () => {
+    const json = '{"from": {"database": "a=b"}, "to": {"database": "ab"}}';
+    const elements = ['shop.orders.2024=store.orders', json].reduce(
+      (before, text) => collectRemap(text, before),
+      collectRemap('crm=people'),
+    );
+    expect(elements).toEqual([
+      { from: { database: 'crm' }, to: { database: 'people' } },
+      { from: { database: 'shop', collection: 'orders.2024' }, to: { database: 'store', collection: 'orders' } },
+      { from: { database: 'a=b' }, to: { database: 'ab' } },
+    ]);
+    const request = parseStartRequest({ source: 'cluster0', destination: 'cluster1', namespaceRemap: elements });
+    expect(request.namespaceRemap).toHaveLength(3);
+  });
+
+  test.each(['shop', 'a=b=c', '=b', 'a=', 'shop.*=store.*', 'sh op=shop'])('refuses %j', (text) => {
+    expect(() => collectRemap(text)).toThrow(InvalidArgumentError);
+  });
 });

@@ -1,4 +1,5 @@
 import type { Mismatch } from '@convoy/api/contract/mismatch';
+import { bothNames } from '@convoy/api/contract/namespace-remap';
 import { byId, field, make, setList, setText } from '../page/dom.js';
 import { ApiFailure, type FleetApi } from '../page/fleet-api.js';
 
@@ -47,18 +48,23 @@ const pathsNamedMax = 5;
 /** A mismatch as text: its topic, but no content of a document, not even its `_id`. */
 export function mismatchText({
   namespace,
+  destination,
   kind,
   paths,
   detail,
   looks,
   proven,
   firstSeen,
-}: Pick<Mismatch, 'namespace' | 'kind' | 'paths' | 'detail' | 'looks' | 'proven' | 'firstSeen'>): string {
+}: Pick<
+  Mismatch,
+  'namespace' | 'destination' | 'kind' | 'paths' | 'detail' | 'looks' | 'proven' | 'firstSeen'
+>): string {
   const named = paths
     .slice(0, pathsNamedMax)
     .map((one) => `${one.path === '' ? 'the document' : one.path} ${one.kind}`);
   const more = paths.length > pathsNamedMax ? [`${paths.length - pathsNamedMax} more`] : [];
   const what = [...named, ...more, ...(detail === null ? [] : [detail])].join(', ');
   const status = proven ? 'proven' : 'possibly a pending change';
-  return `${namespace}: ${kind}${what === '' ? '' : ` (${what})`}, since ${firstSeen}, seen ${looks} times, ${status}`;
+  const names = bothNames(namespace, destination);
+  return `${names}: ${kind}${what === '' ? '' : ` (${what})`}, since ${firstSeen}, seen ${looks} times, ${status}`;
 }

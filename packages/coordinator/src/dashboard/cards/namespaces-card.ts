@@ -1,3 +1,4 @@
+import { bothNames } from '@convoy/api/contract/namespace-remap';
 import type { NamespacesReply, NamespaceView } from '../message.js';
 import type { FleetApi } from '../page/fleet-api.js';
 import { byId, field, make, setList, setText } from '../page/dom.js';
@@ -30,7 +31,7 @@ export class NamespacesCard {
     this.#matching = reply.matching;
     this.#card.hidden = reply.total === 0;
     setList(field(this.#card, 'rows'), reply.rows, {
-      key: ({ namespace }) => namespace,
+      key: ({ namespace, destination }) => bothNames(namespace, destination),
       create: makeRow,
       update: showRow,
     });
@@ -72,11 +73,12 @@ export function shownText({ total, matching, offset, rows, others }: NamespacesR
 
 const columns = ['documents', 'size', 'part', 'partitions'] as const;
 
-function makeRow({ namespace }: NamespaceView): HTMLElement {
+function makeRow({ namespace, destination }: NamespaceView): HTMLElement {
+  const names = bothNames(namespace, destination);
   return make(
     'tr',
     {},
-    make('th', { scope: 'row', class: 'name', title: namespace }, namespace),
+    make('th', { scope: 'row', class: 'name', title: names }, names),
     ...columns.map((name) => make('td', { 'data-field': name, class: 'number' })),
   );
 }

@@ -1,4 +1,5 @@
 import type { NamespaceSelector } from '@convoy/api/contract/filter';
+import { bothNames, type NamespaceRemap, remapText } from '@convoy/api/contract/namespace-remap';
 import type { Progress } from '@convoy/api/contract/progress';
 import type { Sharding } from '@convoy/api/contract/sharding';
 import type { StartRequest } from '@convoy/api/contract/start-request';
@@ -14,6 +15,7 @@ const texts: Partial<{ readonly [Name in keyof StartRequest]: (value: NonNullabl
   verification: ({ enabled }) => switchText(enabled),
   includeNamespaces: filterText,
   excludeNamespaces: filterText,
+  namespaceRemap: remapsText,
   sharding: shardingText,
 };
 
@@ -48,6 +50,10 @@ function selectorTexts({ database, databaseRegex, collections, collectionsRegex 
   const [left = ''] = database === undefined ? pattern(databaseRegex) : [database];
   const names = [...(collections ?? []), ...pattern(collectionsRegex)];
   return names.length === 0 ? [left] : names.map((name) => `${left}.${name}`);
+}
+
+function remapsText(elements: NamespaceRemap): string {
+  return elements.map(({ from, to }) => bothNames(remapText(from), remapText(to))).join(', ');
 }
 
 function shardingText({ createSupportingIndexes, shardingEntries }: Sharding): string {

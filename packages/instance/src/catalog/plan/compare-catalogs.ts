@@ -7,11 +7,12 @@ import { isIdIndex, portableIndex } from '../index-spec.js';
 import { sameKey } from '../key-pattern.js';
 import type { Catalog, CatalogEntry, Sharding } from '../namespace.js';
 import { namespaceOf } from '../namespace.js';
+import type { NamespaceRemap } from '../namespace-remap.js';
 
 /** One way in which the destination differs from the plan. */
 export interface CatalogDifference {
   kind: 'missing' | 'extra' | 'options' | 'index' | 'shardKey';
-  /** `database.collection`. */
+  /** `database.collection` on the destination. */
   namespace: string;
   /** Names of options, or the index with what is wrong with it; never values of documents. */
   detail: string;
@@ -20,17 +21,20 @@ export interface CatalogDifference {
 export interface CompareOptions extends IndexPlanDependencies {
   /** `temporary`: before commit, while attributes are deferred; `final`: after Convoy has restored them. */
   form: 'temporary' | 'final';
+  remap: NamespaceRemap;
 }
 
 /**
- * Compares what the destination should have with what it has, both read with the same filter.
+ * Compares what the destination should have with what it has, both read with the same filter of the source's
+ * namespaces.
  * @param source for a migration from a replica set to a sharded cluster: as `applyShardingEntries` returns it
  * @returns differences in order of namespace; empty if there are none
  */
 export function compareCatalogs(source: Catalog, destination: Catalog, options: CompareOptions): CatalogDifference[] {
   const found = new Map(destination.map((entry) => [namespaceOf(entry), entry]));
-  const expected = new Set(source.map(namespaceOf));
-  const differences = source.flatMap((entry) => compareEntry(entry, found.get(namespaceOf(entry)), options));
+  const wanted = source.map((entry) => options.remap.onDestination(entry));
+  const expected = new Set(wanted.map(namespaceOf));
+  const differences = wanted.flatMap((entry) => compareEntry(entry, found.get(namespaceOf(entry)), options));
   const extra = destination
     .filter((entry) => !expected.has(namespaceOf(entry)))
     .map((entry) => difference('extra', entry, `${entry.type} is not on the source`));

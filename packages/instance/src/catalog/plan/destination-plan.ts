@@ -8,12 +8,16 @@ import { planIndexes, shardingOn } from './index-plan.js';
 import type { IndexScope } from './index-scope.js';
 import type { IndexPlan } from './index-plan.js';
 import type { KeyPattern } from '../key-pattern.js';
+import type { Namespace } from '../../cluster/namespace.js';
 import type { Catalog, CatalogEntry } from '../namespace.js';
+import type { NamespaceRemap } from '../namespace-remap.js';
 
 /** Everything needed to create one collection or view on the destination. */
 export interface CollectionPlan {
-  /** The source's entry; its shard key is the one that counts. */
+  /** The source's entry under its name on the destination; its shard key is the one that counts. */
   entry: CatalogEntry;
+  /** Its name on the source. */
+  sourceNamespace: Namespace;
   /** Options of the destination's collection. */
   options: Document;
   /** Options of its storage; the destination has all of them, or none if it refuses one. */
@@ -36,6 +40,7 @@ export interface PlanDependencies {
   source: Pick<ClusterClient, 'shardIds'>;
   destination: Pick<ClusterClient, 'kind' | 'version' | 'shardIds'>;
   indexScope: IndexScope;
+  remap: NamespaceRemap;
 }
 
 /**
@@ -45,7 +50,10 @@ export interface PlanDependencies {
 export function planDestination(catalog: Catalog, deps: PlanDependencies): DestinationPlan {
   const planned = catalog.map((entry) => planCollection(entry, deps));
   return {
-    databases: planDatabases(catalog, deps),
+    databases: planDatabases(
+      catalog.map((entry) => deps.remap.onDestination(entry)),
+      deps,
+    ),
     collections: planned.map((one) => one.plan),
     warnings: planned.flatMap((one) => one.warnings),
   };
@@ -53,14 +61,16 @@ export function planDestination(catalog: Catalog, deps: PlanDependencies): Desti
 
 /** Plans one collection, for example one that appeared during the migration. */
 export function planCollection(
-  entry: CatalogEntry,
+  sourceEntry: CatalogEntry,
   deps: PlanDependencies,
 ): { plan: CollectionPlan; warnings: Warning[] } {
+  const entry = deps.remap.onDestination(sourceEntry);
   const { options, storage, warnings } = portableOptions(entry);
   const indexes = planIndexes(entry, deps);
   const sharding = shardingOn(deps.destination, entry);
   const plan: CollectionPlan = {
     entry,
+    sourceNamespace: { database: sourceEntry.database, name: sourceEntry.name },
     options,
     storage,
     indexes: indexes.indexes,

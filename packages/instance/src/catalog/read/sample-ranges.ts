@@ -7,7 +7,7 @@ import type { KeyPattern } from '../key-pattern.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
 import type { DestinationRange } from '../plan/distribution.js';
 import { mapBounded } from '../map-bounded.js';
-import type { CatalogEntry } from '../namespace.js';
+import type { Namespace } from '../../cluster/namespace.js';
 import { readCursor } from './read-cursor.js';
 
 /** Ranges per destination shard: enough for a later balancer, few enough to place. */
@@ -38,7 +38,7 @@ export async function withSampledRanges(
       if (collection.sharding === null || collection.sharding.ranges.length > 0) return collection;
       const ranges = await sampleRanges(
         source,
-        collection.entry,
+        collection.sourceNamespace,
         collection.sharding.key,
         destination.shardIds,
         signal,
@@ -51,7 +51,7 @@ export async function withSampledRanges(
 
 async function sampleRanges(
   source: ClusterClient,
-  entry: CatalogEntry,
+  namespace: Namespace,
   key: KeyPattern,
   destinationShardIds: readonly string[],
   signal: AbortSignal,
@@ -59,7 +59,7 @@ async function sampleRanges(
   const shards = [...destinationShardIds].sort();
   const rangeCount = shards.length * RANGES_PER_SHARD;
   const fields = rangedFields(key);
-  const sampled = await sampleKeys(source, entry, fields, rangeCount * SAMPLES_PER_RANGE, signal);
+  const sampled = await sampleKeys(source, namespace, fields, rangeCount * SAMPLES_PER_RANGE, signal);
   const points = quantiles(sampled, rangeCount).map((values) => keyBound(key, values, minKey));
   const [first, last] = [keyBound(key, [], minKey), keyBound(key, [], maxKey)];
   const bounds = [first, ...points, last];
@@ -83,7 +83,7 @@ function rangedFields(key: KeyPattern): string[] {
  */
 async function sampleKeys(
   source: ClusterClient,
-  entry: CatalogEntry,
+  namespace: Namespace,
   fields: readonly string[],
   size: number,
   signal: AbortSignal,
@@ -99,10 +99,16 @@ async function sampleKeys(
     },
     { $sort: Object.fromEntries(names.map((name) => [name, 1])) },
   ];
-  const command = { aggregate: entry.name, pipeline, collation: { locale: 'simple' }, allowDiskUse: true, cursor: {} };
+  const command = {
+    aggregate: namespace.name,
+    pipeline,
+    collation: { locale: 'simple' },
+    allowDiskUse: true,
+    cursor: {},
+  };
   const decode = (bytes: Uint8Array): RawValue[] =>
     names.map((name) => ownedValue(findValue(bytes, name) ?? nullValue));
-  const rows = await readCursor(source.router, entry.database, command, decode, signal);
+  const rows = await readCursor(source.router, namespace.database, command, decode, signal);
   return rows.filter((values) => values.every(isLossless));
 }
 

@@ -1,7 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
 import type { Catalog } from '../../catalog/namespace.js';
-import { readCatalog } from '../../catalog/read/read-catalog.js';
 import { storedEntry } from '../../catalog/stored-catalog.js';
 import { secondsOf, timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import { refuseFunctionChanges } from '../../ddl/server-functions.js';
@@ -10,10 +9,14 @@ import { storeEntries } from '../../store/task-storage.js';
 import { refuseDifferences } from './commit.js';
 import type { DdlLeader } from './ddl-leader.js';
 import { finalTotal } from './final-total.js';
-import { indexScopeOf } from '../migration/index-scope.js';
 import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
 import { lateWrites } from './late-writes.js';
-import { filterOf, type MigrationDependencies } from '../migration/migration-dependencies.js';
+import {
+  comparisonOf,
+  type MigrationDependencies,
+  readDestinationCatalog,
+  remapOf,
+} from '../migration/migration-dependencies.js';
 import { allTasks, untilOrFor } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
 import { untilTransactionsEnd } from './source-transactions.js';
@@ -58,14 +61,14 @@ export async function drainRounds(
     drainedRounds += 1;
     stepDone('roundDrained');
     await ddlChanges.compare(signal);
-    const [catalog, found] = await Promise.all([ddlChanges.readSource(signal), readDestination(deps, signal)]);
+    const [catalog, found] = await Promise.all([ddlChanges.readSource(signal), readDestinationCatalog(deps, signal)]);
     if (lateWrites(watch.view, catalog) > 0) continue;
-    differences = differencesOf(deps, catalog, found);
+    differences = compareCatalogs(catalog, found, comparisonOf(deps, 'temporary'));
     stepDone('definitionsCompared');
     if (differences.length > 0 || ddlChanges.changedAfter(above)) continue;
     await runtime.retrying(
       'compare functions',
-      () => refuseFunctionChanges(deps.source, deps.destination, catalog, signal),
+      () => refuseFunctionChanges(deps.source, deps.destination, catalog, remapOf(watch.view.record), signal),
       signal,
     );
     await seal(deps, leaderEpoch, { round, time, catalog }, signal);
@@ -128,27 +131,6 @@ async function seal(
     signal,
   );
   deps.fleet.wake();
-}
-
-function readDestination(
-  { runtime, destination, watch }: MigrationDependencies,
-  signal: AbortSignal,
-): Promise<Catalog> {
-  return runtime.retrying(
-    'read the destination catalog',
-    () => readCatalog(destination, filterOf(watch.view.record), signal),
-    signal,
-  );
-}
-
-/** Differences in the destination's definitions before attributes are restored. */
-function differencesOf(
-  { destination, watch }: MigrationDependencies,
-  catalog: Catalog,
-  found: Catalog,
-): CatalogDifference[] {
-  const indexScope = indexScopeOf(watch.view.record);
-  return compareCatalogs(catalog, found, { form: 'temporary', indexScope, destination });
 }
 
 /**

@@ -1,7 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
 import type { Catalog } from '../../catalog/namespace.js';
-import { readCatalog } from '../../catalog/read/read-catalog.js';
 import { restoreAttributes } from '../../catalog/make/restore-attributes.js';
 import { storedEntry } from '../../catalog/stored-catalog.js';
 import { timeAboveAll, timestampOf } from '../../cluster/cluster-time.js';
@@ -11,8 +10,12 @@ import { keepSourceClosed, restoreSourceBalancer } from './ask-source.js';
 import { balancersAfter, planOf, restoreBalancer } from './initialise.js';
 import { holdWhileViolated } from './hold-commit.js';
 import { refuseLateWrites } from './last-look.js';
-import { indexScopeOf } from '../migration/index-scope.js';
-import { filterOf, type MigrationDependencies, readCommittedCatalog } from '../migration/migration-dependencies.js';
+import {
+  comparisonOf,
+  type MigrationDependencies,
+  readCommittedCatalog,
+  readDestinationCatalog,
+} from '../migration/migration-dependencies.js';
 import { stepDone } from '../migration/steps.js';
 import { noteDifferences, verifyDocuments } from './verification-leader.js';
 import { bringBlock } from '../migration/write-blocks.js';
@@ -87,16 +90,8 @@ async function finishCatalog(
     signal,
   );
   stepDone('attributesRestored');
-  const found = await runtime.retrying(
-    'read the destination catalog',
-    () => readCatalog(destination, filterOf(deps.watch.view.record), signal),
-    signal,
-  );
-  const differences = compareCatalogs(catalog, found, {
-    form: 'final',
-    indexScope: indexScopeOf(deps.watch.view.record),
-    destination,
-  });
+  const found = await readDestinationCatalog(deps, signal);
+  const differences = compareCatalogs(catalog, found, comparisonOf(deps, 'final'));
   await noteDifferences(deps, differences, signal);
   refuseDifferences(differences);
   const { reversal } = deps.watch.view.record;

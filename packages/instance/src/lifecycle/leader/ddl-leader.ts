@@ -1,16 +1,16 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import { listCollections } from '../../catalog/read/list-namespaces.js';
 import type { Catalog } from '../../catalog/namespace.js';
+import { refuseUnmappable } from '../../catalog/namespace-remap.js';
 import { isShardedAs } from '../../catalog/read/read-sharding.js';
-import { readCatalog, readCollectionByUuid } from '../../catalog/read/read-catalog.js';
+import { readCollectionByUuid } from '../../catalog/read/read-catalog.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import { codeOf, failureName } from '../../cluster/failure.js';
 import { adoptCapped } from '../../ddl/adopt-capped.js';
 import { applyDdlChange } from '../../ddl/apply-ddl-change.js';
 import { DdlLedger } from '../../ddl/ddl-ledger.js';
 import { judgeCatalog } from '../../ddl/judge-catalog.js';
-import { reconcileShape } from '../../ddl/reconcile-shape.js';
+import { isReplacedIndex, reconcileShape } from '../../ddl/reconcile-shape.js';
 import { DdlWatcher } from '../../ddl/ddl-watcher.js';
 import { arrivedOf, takeUnknown } from '../../ddl/take-unknown.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
@@ -22,7 +22,13 @@ import { IdleTasks } from './idle.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { indexScopeOf } from '../migration/index-scope.js';
 import { isStreamAwaited } from '../migration/commit-awaited.js';
-import { filterOf, type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
+import {
+  filterOf,
+  type MigrationDependencies,
+  readDestinationCatalog,
+  readStartCatalog,
+  remapOf,
+} from '../migration/migration-dependencies.js';
 import { allTasks } from '../migration/migration-watch.js';
 import { refuseOtherShards } from './refuse-other-shards.js';
 import { ShardWaker } from './shard-waker.js';
@@ -76,6 +82,7 @@ export class DdlLeader {
         retrying: runtime.retrying,
         ledger: parts.ledger,
         filter: filterOf(deps.watch.view.record),
+        remap: remapOf(deps.watch.view.record),
         showsEachCopy: source.version[0] < oneCopyRelease,
         keepsBalancer: keepsBalancer(deps.watch.view.record),
         shardsReplicaSet: deps.watch.view.record.options.sharding !== undefined,
@@ -155,6 +162,7 @@ export class DdlLeader {
       signal,
     );
     refuseExpiring(this.deps.watch.view.record.options, catalog);
+    refuseUnmappable(remapOf(this.deps.watch.view.record), catalog);
     return catalog;
   }
 
@@ -164,18 +172,16 @@ export class DdlLeader {
    * @returns false when something changed meanwhile, so that they have to be compared again
    */
   async compare(signal: AbortSignal, onIndexProgress?: (progress: IndexBuildProgress) => void): Promise<boolean> {
-    const { runtime, source, destination, watch } = this.deps;
+    const { runtime, source, watch } = this.deps;
     const { record } = watch.view;
     const ledger = this.#ledger;
     const [before, wasSettled] = [ledger.known, ledger.next === undefined];
     const now = await this.readSource(signal);
-    const found = await runtime.retrying(
-      'read the destination catalog',
-      () => readCatalog(destination, filterOf(record), signal),
-      signal,
-    );
+    const found = await readDestinationCatalog(this.deps, signal);
     await refuseOtherShards(this.deps, this.leaderEpoch, signal);
-    await this.#exclusively(() => adoptCapped(this.#pairs, ledger.entries.values(), found, signal));
+    const remap = remapOf(record);
+    const made = [...ledger.entries.values()].map((entry) => remap.onDestination(entry));
+    await this.#exclusively(() => adoptCapped(this.#pairs, made, found, signal));
     const time = await sourceTimeAboveAll(this.deps, signal);
     const judged = (): ReturnType<typeof judgeCatalog> =>
       judgeCatalog({
@@ -196,6 +202,7 @@ export class DdlLeader {
       const shape = {
         source,
         indexScope: indexScopeOf(watch.view.record),
+        remap,
         onIndexProgress,
         isChanging: (uuid: string) => ledger.isChanging(uuid),
         isFollowedName: (database: string, name: string) => ledger.followed.at(database, name) !== undefined,
@@ -260,6 +267,7 @@ export class DdlLeader {
     const applying = {
       ...this.#destination(),
       filter: filterOf(deps.watch.view.record),
+      remap: remapOf(deps.watch.view.record),
       readSource: (database: string, uuid: string, each: AbortSignal) =>
         readSourceCollection(deps, database, uuid, each),
       plan: (entry: Parameters<typeof planNewCollection>[1], each: AbortSignal) => planNewCollection(deps, entry, each),
@@ -388,12 +396,4 @@ export class DdlLeader {
       took_ms = clock.monotonic_ms() - began_ms;
     }
   }
-}
-
-/**
- * Builds an index only if no index has its name. An index that has it anyway was created after the destination was
- * read.
- */
-function isReplacedIndex(error: unknown): boolean {
-  return error instanceof ConvoyError && error.error === 'catalogDiffers';
 }

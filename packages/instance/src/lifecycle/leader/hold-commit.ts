@@ -1,8 +1,9 @@
 import { storedValue } from '../../bson/stored-value.js';
 import { UniqueIndexViolated } from '../../catalog/unique-violation.js';
 import { heldWarning, isHeld } from '../migration/commit-awaited.js';
-import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import { type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
 import { warnOfCommit } from './commit-warning.js';
+import { sourceNameOf } from './verification-leader.js';
 
 /**
  * Interval between attempts to make indexes unique: before 6.0 each attempt builds the index again, up to the first
@@ -83,16 +84,17 @@ async function report(
  * exist.
  */
 async function list(
-  { metadata, runtime }: MigrationDependencies,
+  { metadata, runtime, watch }: MigrationDependencies,
   { violations }: UniqueIndexViolated,
   { heldFrom, looks }: { heldFrom: Date; looks: number },
   signal: AbortSignal,
 ): Promise<void> {
   const seen = { kind: 'duplicate', firstSeen: heldFrom, lastSeen: new Date(runtime.clock.now_ms()), looks };
+  const remap = remapOf(watch.view.record);
   const documents = violations.flatMap(({ namespace, index, ids }) =>
     ids.map((id, nth) => ({
       _id: `duplicate/${namespace}/${index}/${nth}`,
-      namespace,
+      ...sourceNameOf(remap, namespace),
       id: storedValue(id),
       detail: `shares a key of the unique index ${index}`,
       ...seen,

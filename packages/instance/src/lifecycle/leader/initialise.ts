@@ -2,6 +2,7 @@ import type { Warning } from '@convoy/api/contract/progress';
 import { planDestination, type DestinationPlan } from '../../catalog/plan/destination-plan.js';
 import { mapBounded } from '../../catalog/map-bounded.js';
 import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
+import { refuseUnmappable } from '../../catalog/namespace-remap.js';
 import { withSampledRanges } from '../../catalog/read/sample-ranges.js';
 import { sampleTaskBounds } from '../../catalog/task-bounds.js';
 import { storedEntry } from '../../catalog/stored-catalog.js';
@@ -16,7 +17,12 @@ import { keepsBalancer } from '../../store/reversal.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
 import { makeCollections } from './make-collections.js';
 import { indexScopeOf } from '../migration/index-scope.js';
-import { absentRequests, type MigrationDependencies, readSourceCatalog } from '../migration/migration-dependencies.js';
+import {
+  absentRequests,
+  type MigrationDependencies,
+  readSourceCatalog,
+  remapOf,
+} from '../migration/migration-dependencies.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { stepDone } from '../migration/steps.js';
 import { bringBlock } from '../migration/write-blocks.js';
@@ -42,6 +48,7 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
   stepDone('startTimeTaken');
   const catalog = await runtime.retrying('read the source catalog', () => readSourceCatalog(deps, signal), signal);
   refuseExpiring(deps.watch.view.record.options, catalog);
+  refuseUnmappable(remapOf(deps.watch.view.record), catalog);
   await storeEntries(
     deps.metadata,
     leaderEpoch,
@@ -77,8 +84,9 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
 
 /** What to create on the destination for a catalog. */
 export function planOf(deps: MigrationDependencies, catalog: Catalog): DestinationPlan {
-  const indexScope = indexScopeOf(deps.watch.view.record);
-  return planDestination(catalog, { source: deps.source, destination: deps.destination, indexScope });
+  const { source, destination, watch } = deps;
+  const { record } = watch.view;
+  return planDestination(catalog, { source, destination, indexScope: indexScopeOf(record), remap: remapOf(record) });
 }
 
 /**

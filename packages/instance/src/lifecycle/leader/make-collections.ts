@@ -6,10 +6,12 @@ import { createCollections } from '../../catalog/make/create-collections.js';
 import type { DestinationPlan } from '../../catalog/plan/destination-plan.js';
 import { holdsDocuments } from '../../catalog/read/holds-documents.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
-import { readCatalog } from '../../catalog/read/read-catalog.js';
 import { drop } from '../../ddl/destination-collections.js';
-import { indexScopeOf } from '../migration/index-scope.js';
-import { filterOf, type MigrationDependencies } from '../migration/migration-dependencies.js';
+import {
+  comparisonOf,
+  type MigrationDependencies,
+  readDestinationCatalog,
+} from '../migration/migration-dependencies.js';
 
 /** A former leader that still runs stops at the first conflict. */
 const clearingsMax = 5;
@@ -65,14 +67,9 @@ async function clearLeavings(
   catalog: Catalog,
   signal: AbortSignal,
 ): Promise<void> {
-  const { destination, records, watch } = deps;
-  const { record } = watch.view;
-  const found = await readCatalog(destination, filterOf(record), signal);
-  const differences = compareCatalogs(catalog, found, {
-    form: 'temporary',
-    indexScope: indexScopeOf(record),
-    destination,
-  });
+  const { destination, records } = deps;
+  const found = await readDestinationCatalog(deps, signal);
+  const differences = compareCatalogs(catalog, found, comparisonOf(deps, 'temporary'));
   const unlike = new Set(differences.filter(({ kind }) => kind !== 'extra').map(({ namespace }) => namespace));
   const confirm = (each: AbortSignal): Promise<void> => records.confirmLeader(leaderEpoch, each);
   for (const entry of found) {

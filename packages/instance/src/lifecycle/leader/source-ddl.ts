@@ -1,10 +1,10 @@
 import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
-import { planDestination, type DestinationPlan } from '../../catalog/plan/destination-plan.js';
+import type { DestinationPlan } from '../../catalog/plan/destination-plan.js';
 import { readCatalogReport, readCollectionByUuid } from '../../catalog/read/read-catalog.js';
 import { withSampledRanges } from '../../catalog/read/sample-ranges.js';
 import { sampleTaskBounds } from '../../catalog/task-bounds.js';
 import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
-import { indexScopeOf } from '../migration/index-scope.js';
+import { planOf } from './initialise.js';
 import { filterOf, type MigrationDependencies, withRequestedSharding } from '../migration/migration-dependencies.js';
 
 /** One collection of the source as it is now, with its requested shard key and task bounds; null when it is gone. */
@@ -46,7 +46,5 @@ export function planNewCollection(
   entry: CatalogEntry,
   signal: AbortSignal,
 ): Promise<DestinationPlan> {
-  const { source, destination, watch } = deps;
-  const plan = planDestination([entry], { source, destination, indexScope: indexScopeOf(watch.view.record) });
-  return withSampledRanges(plan, source, destination, signal);
+  return withSampledRanges(planOf(deps, [entry]), deps.source, deps.destination, signal);
 }

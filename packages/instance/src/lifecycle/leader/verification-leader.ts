@@ -1,14 +1,20 @@
 import type { Timestamp } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
+import { namespaceFrom, namespaceOf } from '../../catalog/namespace.js';
+import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { nameSome } from '../../catalog/name-some.js';
 import { timeAboveAll, timestampOf } from '../../cluster/cluster-time.js';
 import { isVerified, type MigrationRecord } from '../../store/migration-record.js';
-import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import { type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
+import { namedOnBothSides } from '../../verify/compare/named-on-both-sides.js';
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
 import { nameOfMismatch } from './verification-mismatches.js';
 
-/** A difference in a namespace; `order`: the documents of a capped collection were inserted in another order. */
+/**
+ * A difference in a namespace of the destination; `order`: the documents of a capped collection were inserted in
+ * another order.
+ */
 type NotedDifference = Omit<CatalogDifference, 'kind'> & { kind: CatalogDifference['kind'] | 'order' };
 
 /** Mismatches that are read for the namespaces in a failure's description. */
@@ -98,9 +104,10 @@ export async function noteDifferences(
 ): Promise<void> {
   if (!isVerified(watch.view.record) || differences.length === 0) return;
   const now = new Date(runtime.clock.now_ms());
+  const remap = remapOf(watch.view.record);
   const documents = differences.map(({ kind, namespace, detail }) => ({
     _id: `definition/${namespace}/${kind}/${detail}`,
-    namespace,
+    ...sourceNameOf(remap, namespace),
     kind,
     detail,
     firstSeen: now,
@@ -108,4 +115,10 @@ export async function noteDifferences(
     looks: 1,
   }));
   await metadata.upsertMany('mismatches', documents, signal);
+}
+
+/** @param destination the name of a collection on the destination */
+export function sourceNameOf(remap: NamespaceRemap, destination: string): ReturnType<typeof namedOnBothSides> {
+  const source = remap.toSource(namespaceFrom(destination));
+  return namedOnBothSides(source === null ? destination : namespaceOf(source), destination);
 }

@@ -55,9 +55,10 @@ export function nameOfMismatch({ _id, task }: Document): string {
 }
 
 function described(stored: Document, isFailed: boolean): Mismatch {
-  const { namespace, kind, id, paths, detail, firstSeen, lastSeen, looks, standing } = stored;
+  const { namespace, destination, kind, id, paths, detail, firstSeen, lastSeen, looks, standing } = stored;
   return {
     namespace: String(namespace),
+    ...(typeof destination === 'string' && { destination }),
     kind: kind as Mismatch['kind'],
     _id: id === undefined ? null : idJson(restoredValue(id as Binary)),
     paths: (paths ?? []) as Mismatch['paths'],

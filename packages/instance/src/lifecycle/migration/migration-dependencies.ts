@@ -4,7 +4,9 @@ import type { Fleet } from '@convoy/api/fleet/fleet';
 import { nameSome } from '../../catalog/name-some.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { compileNamespaceFilter, type NamespaceFilter } from '../../catalog/namespace-filter.js';
-import { readCatalogReport } from '../../catalog/read/read-catalog.js';
+import { compileNamespaceRemap, type NamespaceRemap } from '../../catalog/namespace-remap.js';
+import type { CompareOptions } from '../../catalog/plan/compare-catalogs.js';
+import { readCatalog, readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { applyShardingEntries } from '../../catalog/plan/sharding-plan.js';
 import { restoredEntry } from '../../catalog/stored-catalog.js';
 import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
@@ -15,6 +17,7 @@ import type { Metadata } from '../../store/metadata.js';
 import type { MigrationRecords, MigrationRecord } from '../../store/migration-record.js';
 import type { TaskRecords } from '../../store/task-record.js';
 import { readStoredEntries } from '../../store/task-storage.js';
+import { indexScopeOf } from './index-scope.js';
 import type { MigrationWatch } from './migration-watch.js';
 import type { Runtime } from './runtime.js';
 
@@ -36,6 +39,30 @@ export interface MigrationDependencies {
 /** The filter of a migration's options. */
 export function filterOf(record: MigrationRecord): NamespaceFilter {
   return compileNamespaceFilter(record.options);
+}
+
+/** The names of a migration's collections on the destination. */
+export function remapOf(record: Pick<MigrationRecord, 'options'>): NamespaceRemap {
+  return compileNamespaceRemap(record.options.namespaceRemap);
+}
+
+/** The destination's catalog as it is now: everything under a name that an included namespace has there. */
+export function readDestinationCatalog(
+  { runtime, destination, watch }: Pick<MigrationDependencies, 'runtime' | 'destination' | 'watch'>,
+  signal: AbortSignal,
+): Promise<Catalog> {
+  const filter = remapOf(watch.view.record).filterOnDestination(filterOf(watch.view.record));
+  return runtime.retrying('read the destination catalog', () => readCatalog(destination, filter, signal), signal);
+}
+
+/** How the destination's definitions of a migration are compared with the source's. */
+export function comparisonOf(
+  { destination, watch }: Pick<MigrationDependencies, 'destination' | 'watch'>,
+  form: CompareOptions['form'],
+): CompareOptions {
+  const { record } = watch.view;
+  const indexScope = indexScopeOf(record);
+  return { form, indexScope, remap: remapOf(record), destination };
 }
 
 /**

@@ -12,7 +12,12 @@ import { DdlFollower, type DdlSource, type JournalPosition } from '../task/follo
 import { followedCatalog } from '../task/followed-catalog.js';
 import { IdleTasks } from '../leader/idle.js';
 import { planOf } from '../leader/initialise.js';
-import { filterOf, type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
+import {
+  filterOf,
+  remapOf,
+  type MigrationDependencies,
+  readStartCatalog,
+} from '../migration/migration-dependencies.js';
 import { isStreamAwaited } from '../migration/commit-awaited.js';
 import { type MigrationView, untilOrFor } from '../migration/migration-watch.js';
 import { recreateCapped } from '../task/recreate-capped.js';
@@ -142,7 +147,7 @@ function syncPipeline(
   const { runtime, source, destination, metadata, taskRecords, watch } = deps;
   const migration = watch.view.record;
   const idle = new IdleTasks(watch, runtime.clock);
-  const filter = filterOf(migration);
+  const choice = { filter: filterOf(migration), remap: remapOf(migration) };
   if (migration.startTime === null) throw new ConvoyError('internalError', 'The migration has no start time.');
   const { entries, known } = followedCatalog(atStart, journal.done);
   const shardId = sourceShardOf(migration, record._id);
@@ -155,14 +160,15 @@ function syncPipeline(
       records: taskRecords,
       record,
       shardId,
-      collections: taskCollections(entries, shardId, source, filter, keepsBalancer(migration)),
+      collections: taskCollections(entries, shardId, source, choice, keepsBalancer(migration)),
       known,
       undone: journal.undone,
       startTime: timeOf(migration.startTime),
       beginsCopied: turnsOf(migration) > 0,
       bytesMax: Math.floor(runtime.config.memoryBytesMax / tasks),
-      includes: (database, name) => filter.includes(database, name),
-      taskOf: (followed) => taskCollection(followed, shardId, source, filter, keepsBalancer(migration)),
+      includes: (database, name) => choice.filter.includes(database, name),
+      toDestination: (namespace) => choice.remap.toDestination(namespace),
+      taskOf: (followed) => taskCollection(followed, shardId, source, choice, keepsBalancer(migration)),
       onFailure: replaced.onFailure,
       wake: () => deps.fleet.wake(),
       patience: { isAwaited: () => isStreamAwaited(watch.view), isIdle: () => idle.isIdle() },

@@ -1,5 +1,6 @@
 import type { StreamPatience } from '../../apply/change-stream-reader.js';
 import type { CatalogEntry } from '../../catalog/namespace.js';
+import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
 import type { Metadata } from '../../store/metadata.js';
@@ -34,6 +35,7 @@ export interface SyncPipelineDependencies {
    */
   rereadRequestsMax?: number;
   includes: (database: string, name: string) => boolean;
+  toDestination: NamespaceRemap['toDestination'];
   /** The task's part of a new collection on the source; null when it has none. */
   taskOf: (followed: FollowedEntry) => TaskCollection | null;
   /** Called immediately when a stage fails, while writes in flight still finish. */

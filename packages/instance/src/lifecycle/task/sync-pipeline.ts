@@ -71,7 +71,7 @@ export class SyncPipeline {
     this.#recentWrites = new RecentWrites(runtime.clock);
     this.#budget = new ByteBudget(deps.bytesMax / 2);
     this.#copyBudget = new ByteBudget(deps.bytesMax / 2);
-    this.#followed = new TaskTables(deps.known);
+    this.#followed = new TaskTables(deps.known, deps.toDestination);
     this.#storage = new TaskStorage(metadata, record._id, record.epoch, hard);
     this.#rereads = new RereadSet(this.#storage, this.#budget, deps.rereadRequestsMax);
     this.#unknown = this.#makeUnknown();

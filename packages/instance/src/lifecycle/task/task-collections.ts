@@ -5,6 +5,7 @@ import { type KeySource, shardKeyFields } from '../../bson/shard-key.js';
 import { cappedWithFilter } from '../../catalog/document-filter.js';
 import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
+import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { isCollated, taskBoundsOf } from '../../catalog/task-bounds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { type IdRange, wholeRange } from '../../store/partition.js';
@@ -26,17 +27,21 @@ export interface TaskCollection {
   seenPerOwned: number;
 }
 
-type DocumentChoice = Pick<NamespaceFilter, 'documentFilter'>;
+/** Which documents of a collection are migrated, and under which name. */
+export interface TaskChoice {
+  filter: Pick<NamespaceFilter, 'documentFilter'>;
+  remap: Pick<NamespaceRemap, 'toDestination'>;
+}
 
 /** The collections in which a sync task takes part, largest first. */
 export function taskCollections(
   followed: readonly FollowedEntry[],
   taskId: string,
   source: ClusterClient,
-  filter: DocumentChoice,
+  choice: TaskChoice,
   keepsBalancer = false,
 ): TaskCollection[] {
-  const shared = followed.flatMap((one) => taskCollection(one, taskId, source, filter, keepsBalancer) ?? []);
+  const shared = followed.flatMap((one) => taskCollection(one, taskId, source, choice, keepsBalancer) ?? []);
   return shared.sort((a, b) => b.sizeBytes - a.sizeBytes);
 }
 
@@ -51,11 +56,11 @@ export function taskCollection(
   followed: FollowedEntry,
   taskId: string,
   source: ClusterClient,
-  filter: DocumentChoice,
+  choice: TaskChoice,
   keepsBalancer = false,
 ): TaskCollection | null {
   if (followed.entry.type !== 'collection') return null;
-  const described = describe(followed, source, filter);
+  const described = describe(followed, source, choice);
   if (source.access !== 'direct')
     return ofRouterTask(followed, source.shardIds.indexOf(taskId), source, described, keepsBalancer);
   return holdsDocuments(followed.entry, taskId, source) ? ofShard(followed, taskId, described) : null;
@@ -130,18 +135,15 @@ function isWithin(document: Uint8Array, { lower, upper }: IdRange): boolean {
 type DescribedCollection = Omit<SyncedCollection, 'readBy' | 'showsOrphans' | 'owns'>;
 
 /** @throws ConvoyError `documentFilterInvalid` for a capped collection, which cannot skip documents in its order */
-function describe(
-  { entry, notBefore }: FollowedEntry,
-  source: ClusterClient,
-  filter: DocumentChoice,
-): DescribedCollection {
-  const documentFilter = filter.documentFilter(entry.database, entry.name);
+function describe({ entry, notBefore }: FollowedEntry, source: ClusterClient, choice: TaskChoice): DescribedCollection {
+  const documentFilter = choice.filter.documentFilter(entry.database, entry.name);
   if (documentFilter !== undefined && entry.options.capped === true) throw cappedWithFilter(namespaceOf(entry));
   const key = entry.sharding === null ? [] : shardKeyFields(entry.sharding.key);
   return {
     uuid: entry.uuid,
     database: entry.database,
     name: entry.name,
+    destination: choice.remap.toDestination(entry),
     notBefore,
     capped: entry.options.capped === true,
     documentBytes: entry.documentCount > 0 ? entry.sizeBytes / entry.documentCount : 0,

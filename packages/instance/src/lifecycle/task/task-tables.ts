@@ -1,4 +1,6 @@
 import type { NamespacePart } from '@convoy/api/fleet/published-details';
+import { namespaceOf } from '../../catalog/namespace.js';
+import { isSame, type NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { Partition } from '../../store/partition.js';
 import type { PartitionTable } from '../../store/partition-table.js';
 import { renameCollection, type SyncedCollection } from '../../store/synced-collection.js';
@@ -14,7 +16,10 @@ export class TaskTables {
   readonly #known: Set<string>;
 
   /** @param known UUIDs of all collections that are or were in the catalog */
-  constructor(known: ReadonlySet<string>) {
+  constructor(
+    known: ReadonlySet<string>,
+    private readonly toDestination: NamespaceRemap['toDestination'],
+  ) {
     this.#known = new Set(known);
   }
 
@@ -82,7 +87,7 @@ export class TaskTables {
   rename({ uuid, ...to }: NonNullable<DdlResult['renamed']>): void {
     const task = this.#tasks.get(uuid);
     if (task === undefined) return;
-    renameCollection(task.collection, to);
+    renameCollection(task.collection, { ...to, destination: this.toDestination(to) });
     task.entry = { ...task.entry, database: to.database, name: to.name };
   }
 
@@ -94,13 +99,14 @@ export class TaskTables {
 }
 
 function namespacePart(
-  { database, name }: SyncedCollection,
+  collection: SyncedCollection,
   sizeBytes: number,
   partitions: readonly Partition[],
 ): NamespacePart {
   const { copiedBytes, copiedDocuments, partitions: counts } = copyStats([{ partitions }]);
   return {
-    namespace: `${database}.${name}`,
+    namespace: namespaceOf(collection),
+    ...(isSame(collection, collection.destination) ? {} : { destination: namespaceOf(collection.destination) }),
     totalBytes: Math.round(sizeBytes),
     copiedBytes,
     copiedDocuments,

@@ -1,11 +1,16 @@
 import { isIdIndex } from '../../catalog/index-spec.js';
-import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import { isCollated } from '../../catalog/task-bounds.js';
 import type { VerifiedCollection } from '../../verify/embedded/verified-collection.js';
 import type { VerifiedCatalog } from '../../verify/embedded/verifier-dependencies.js';
 import { followedCatalog, type FollowedEntry } from './followed-catalog.js';
-import { filterOf, type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
-import { taskCollection } from './task-collections.js';
+import {
+  filterOf,
+  type MigrationDependencies,
+  readStartCatalog,
+  remapOf,
+} from '../migration/migration-dependencies.js';
+import { taskCollection, type TaskChoice } from './task-collections.js';
 
 /** The last digits of a UUID are random: they assign collections to tasks. */
 const dealtDigits = 8;
@@ -25,28 +30,28 @@ export class VerificationCatalog {
     this.#atStart ??= await readStartCatalog(this.deps, signal);
     const ddlChanges = await journal.readAfter(0, done, signal);
     const { entries } = followedCatalog(this.#atStart, ddlChanges);
+    const choice = { filter: filterOf(watch.view.record), remap: remapOf(watch.view.record) };
     this.#last = {
       ordinal: done,
       collections: entries.flatMap((followed) =>
-        followed.entry.type === 'collection' ? [this.#verified(followed)] : [],
+        followed.entry.type === 'collection' ? [this.#verified(followed, choice)] : [],
       ),
     };
     return this.#last;
   }
 
-  #verified(followed: FollowedEntry): VerifiedCollection {
+  #verified(followed: FollowedEntry, choice: TaskChoice): VerifiedCollection {
     const { source } = this.deps;
     const { entry, copy, notBefore } = followed;
-    const filter = filterOf(this.deps.watch.view.record);
     return {
       key: `${copy}@${notBefore}`,
       copy,
-      copiers: source.shardIds.filter((id) => taskCollection(followed, id, source, filter) !== null),
-      database: entry.database,
-      name: entry.name,
+      copiers: source.shardIds.filter((id) => taskCollection(followed, id, source, choice) !== null),
+      namespace: namespaceOf(entry),
+      on: { source: { database: entry.database, name: entry.name }, destination: choice.remap.toDestination(entry) },
       unordered: isCollated(entry) || !hasIdIndex(entry),
       capped: entry.options.capped === true,
-      documentFilter: filter.documentFilter(entry.database, entry.name),
+      documentFilter: choice.filter.documentFilter(entry.database, entry.name),
       sizeBytes: entry.sizeBytes,
       documentCount: Math.round(entry.documentCount),
       planner: Number.parseInt(entry.uuid.slice(-dealtDigits), 16) % source.shardIds.length,

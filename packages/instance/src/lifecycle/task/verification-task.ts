@@ -267,11 +267,12 @@ async function copied(
 /** `_id`s that divide a large collection, in order; sampling serves speed alone. */
 async function boundsOf(
   { runtime, source }: MigrationDependencies,
-  { database, name, sizeBytes }: VerifiedCollection,
+  { on, sizeBytes }: VerifiedCollection,
   signal: AbortSignal,
 ): Promise<RawValue[]> {
   const count = Math.min(source.shardIds.length * partsPerTaskMax, Math.floor(sizeBytes / partBytesMin));
   if (count < 2) return [];
+  const { database, name } = on.source;
   const sampled = await runtime
     .retrying('sample _ids', () => sampleIds(source.router, database, name, count * samplesPerPart, signal), signal)
     .catch((error: unknown) => {

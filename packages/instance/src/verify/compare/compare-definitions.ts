@@ -1,7 +1,8 @@
 import { elementType } from '../../bson/element-type.js';
 import { elementsOf } from '../../bson/scan.js';
 import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
-import { type Catalog, type CatalogEntry, namespaceOf, type Sharding } from '../../catalog/namespace.js';
+import { type Catalog, type CatalogEntry, namespaceFrom, namespaceOf, type Sharding } from '../../catalog/namespace.js';
+import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { CatalogReport } from '../../catalog/read/read-catalog.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 
@@ -18,6 +19,7 @@ export interface DdlDependencies {
   destination: Pick<ClusterClient, 'kind' | 'version'>;
   /** False: the destination intentionally has other shard keys. */
   shardKeys: boolean;
+  remap: NamespaceRemap;
 }
 
 /**
@@ -32,15 +34,19 @@ export function compareDefinitions(
   deps: DdlDependencies,
 ): NamespaceDifference[] {
   const comparesKeys = comparesShardKeys(deps);
-  const expected = comparesKeys ? source.catalog : withShardKeysOf(source.catalog, destination.catalog);
+  const expected = comparesKeys ? source.catalog : withShardKeysOf(source.catalog, destination.catalog, deps.remap);
+  const timeSeries = source.timeSeries.map((namespace) =>
+    namespaceOf(deps.remap.toDestination(namespaceFrom(namespace))),
+  );
   const options = {
     form: 'final',
     indexScope: 'all',
     destination: deps.destination,
+    remap: deps.remap,
   } as const;
   const differences: NamespaceDifference[] = [
     ...compareCatalogs(expected, destination.catalog, options),
-    ...compareTimeSeries(source.timeSeries, destination.timeSeries),
+    ...compareTimeSeries(timeSeries, destination.timeSeries),
     ...destination.inconsistentIndexes.map(({ namespace, index }): NamespaceDifference => ({
       kind: 'index',
       namespace,
@@ -52,14 +58,15 @@ export function compareDefinitions(
 }
 
 /** Whether shard keys are compared at all. */
-export function comparesShardKeys({ source, destination, shardKeys }: DdlDependencies): boolean {
+export function comparesShardKeys({ source, destination, shardKeys }: Omit<DdlDependencies, 'remap'>): boolean {
   return shardKeys && source.kind === 'sharded' && destination.kind === 'sharded';
 }
 
 /** The source's catalog as expected on a destination with its own shard keys. */
-function withShardKeysOf(source: Catalog, destination: Catalog): Catalog {
+function withShardKeysOf(source: Catalog, destination: Catalog, remap: NamespaceRemap): Catalog {
   const found = new Map(destination.map((entry) => [namespaceOf(entry), entry.sharding]));
-  return source.map((entry) => ({ ...entry, sharding: found.get(namespaceOf(entry)) ?? null }));
+  const there = (entry: CatalogEntry): string => namespaceOf(remap.toDestination(entry));
+  return source.map((entry) => ({ ...entry, sharding: found.get(there(entry)) ?? null }));
 }
 
 function compareTimeSeries(source: readonly string[], destination: readonly string[]): NamespaceDifference[] {

@@ -54,7 +54,7 @@ async function compareOrdered(
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<void> {
-  const { database, name: collection, sizeBytes, documentCount, documentFilter } = entry_.collection;
+  const { on, sizeBytes, documentCount, documentFilter } = entry_.collection;
   const { lower, upper } = part;
   const documentBytes = sizeBytes / Math.max(1, documentCount);
   const before = { source: part.source, destination: part.destination };
@@ -62,7 +62,8 @@ async function compareOrdered(
     new OrderedDocuments(
       deps[side].router,
       {
-        ...{ database, collection, lower, upper, after: times[side], documentBytes },
+        ...{ database: on[side].database, collection: on[side].name },
+        ...{ lower, upper, after: times[side], documentBytes },
         filter: side === 'source' ? documentFilter : undefined,
       },
       deps.retrying,
@@ -101,11 +102,11 @@ async function compareUnordered(
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<void> {
-  const { database, name: collection, documentFilter } = entry_.collection;
+  const { on: names, documentFilter } = entry_.collection;
   const on = (side: 'source' | 'destination'): FindDependencies => ({
     client: deps[side].router,
-    database,
-    collection,
+    database: names[side].database,
+    collection: names[side].name,
     after: times[side],
     filter: side === 'source' ? documentFilter : undefined,
     signal,

@@ -26,17 +26,17 @@ export interface Difference {
  */
 export async function lookAt(
   deps: Pick<VerifierDependencies, 'source' | 'destination'>,
-  { database, name, documentFilter }: Pick<VerifiedCollection, 'database' | 'name' | 'documentFilter'>,
+  collection: Pick<VerifiedCollection, 'on' | 'documentFilter'>,
   ids: readonly RawValue[],
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<Map<string, Difference>> {
   const on = (side: 'source' | 'destination'): FindDependencies => ({
     client: deps[side].router,
-    database,
-    collection: name,
+    database: collection.on[side].database,
+    collection: collection.on[side].name,
     after: times[side],
-    filter: side === 'source' ? documentFilter : undefined,
+    filter: side === 'source' ? collection.documentFilter : undefined,
     signal,
   });
   const here = await findDocuments(on('source'), ids);

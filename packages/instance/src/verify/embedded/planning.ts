@@ -98,8 +98,10 @@ async function planOne(
   const count = (side: 'source' | 'destination') =>
     deps.retrying(
       'count documents',
-      async () =>
-        Number((await deps[side].router.command(collection.database, { count: collection.name }, { signal })).n),
+      async () => {
+        const { database, name } = collection.on[side];
+        return Number((await deps[side].router.command(database, { count: name }, { signal })).n);
+      },
       signal,
     );
   const [source, destination] = await Promise.all([count('source'), count('destination')]);

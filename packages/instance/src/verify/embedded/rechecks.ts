@@ -1,5 +1,4 @@
 import { highestTime } from '../../cluster/cluster-time.js';
-import { namespaceOf } from '../../catalog/namespace.js';
 import type { LastingDifferences } from '../../store/task-record.js';
 import type { KnownTimes } from '../standalone/comparison-dependencies.js';
 import { lookupName } from '../compare/find-documents.js';
@@ -255,7 +254,7 @@ export class Rechecks {
 
 function count(lasting: LastingDifferences, standing: Standing, { collection }: BookedCollection): void {
   if (!standing.proven) return;
-  const namespace = namespaceOf(collection);
+  const { namespace } = collection;
   lasting.documents += 1;
   if (isGivenUp(standing)) lasting.givenUp += 1;
   if (!lasting.namespaces.includes(namespace)) lasting.namespaces.push(namespace);

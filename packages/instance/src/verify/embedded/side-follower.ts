@@ -128,7 +128,7 @@ export class SideFollower {
     const { deps, store, side } = this;
     const stream = new TouchedStream(
       deps[side],
-      [...this.#followed.values()],
+      [...this.#followed.values()].map(({ on }) => on[side]),
       deps.retrying,
       () => this.#position ?? 0n,
       deps,
@@ -140,7 +140,7 @@ export class SideFollower {
         signal.throwIfAborted();
         const notBefore_ms = deps.clock.monotonic_ms() + settle_ms;
         for (const { database, name, id, time } of touches) {
-          const entry_ = store.named(database, name);
+          const entry_ = store.named(side, { database, name });
           if (entry_?.plan !== null && entry_ !== undefined && time > entry_.plan.times[side])
             store.keys.add(side, entry_.collection.key, id, time, notBefore_ms);
         }

@@ -5,6 +5,7 @@ import type { RawValue } from '../../bson/scan.js';
 import { restoredValue, storedValue } from '../../bson/stored-value.js';
 import { encodeUtf8 } from '../../bson/utf8.js';
 import { lookupName } from '../compare/find-documents.js';
+import { namedOnBothSides } from '../compare/named-on-both-sides.js';
 import type { Difference } from './look.js';
 import { restoredStanding, type Standing, storedStanding } from './standing.js';
 import type { VerifiedCollection } from './verified-collection.js';
@@ -32,7 +33,7 @@ export function storedMismatch(
   return {
     _id: mismatchName(collection.key, id),
     key: collection.key,
-    namespace: namespaceOf(collection),
+    ...namedOnBothSides(collection.namespace, namespaceOf(collection.on.destination)),
     id: storedValue(id),
     kind: difference.kind,
     paths: difference.paths,

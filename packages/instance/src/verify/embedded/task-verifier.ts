@@ -174,7 +174,7 @@ export class TaskVerifier {
     }
   }
 
-  /** Own capped collections whose documents were inserted in another order. */
+  /** Own capped collections whose documents were inserted in another order, by their names on the destination. */
   async outOfOrder(times: KnownTimes, signal: AbortSignal): Promise<string[]> {
     const found: string[] = [];
     for (const { collection, plan } of this.#store.streamed) {
@@ -182,8 +182,8 @@ export class TaskVerifier {
       const after = latest([times, plan.times]);
       const on = (side: Side): FindDependencies => ({
         client: this.deps[side].router,
-        database: collection.database,
-        collection: collection.name,
+        database: collection.on[side].database,
+        collection: collection.on[side].name,
         after: after[side],
         signal,
       });
@@ -192,7 +192,7 @@ export class TaskVerifier {
         () => inSameInsertionOrder(on('source'), on('destination')),
         signal,
       );
-      if (!same) found.push(namespaceOf(collection));
+      if (!same) found.push(namespaceOf(collection.on.destination));
     }
     return found;
   }
@@ -372,5 +372,5 @@ export class TaskVerifier {
  */
 function isExpired({ expiring, whole }: LastLook, { collection }: BookedCollection, kind: string): boolean {
   const isPassing = kind === 'extraOnDestination' || (!whole && kind === 'missingOnDestination');
-  return isPassing && expiring.has(namespaceOf(collection));
+  return isPassing && expiring.has(collection.namespace);
 }

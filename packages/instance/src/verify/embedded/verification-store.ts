@@ -1,7 +1,8 @@
 import type { Document } from 'mongodb';
 import { namespaceOf } from '../../catalog/namespace.js';
+import type { Namespace } from '../../cluster/namespace.js';
 import { SerialQueue } from '../../store/serial-queue.js';
-import { TouchedKeys } from './touched-keys.js';
+import { type Side, TouchedKeys } from './touched-keys.js';
 import {
   partsOf,
   restoredPart,
@@ -62,9 +63,9 @@ export class VerificationStore {
     return this.#collections.get(key);
   }
 
-  /** The planned collection under a name. */
-  named(database: string, name: string): BookedCollection | undefined {
-    return this.#collections.get(this.#names.get(namespaceOf({ database, name })) ?? '');
+  /** The planned collection under its name on one side. */
+  named(side: Side, namespace: Namespace): BookedCollection | undefined {
+    return this.#collections.get(this.#names.get(nameOn(side, namespace)) ?? '');
   }
 
   isOwn({ collection }: BookedCollection): boolean {
@@ -135,7 +136,7 @@ export class VerificationStore {
     const { task, tasks } = this.deps;
     entry_.plan = restoredPlan(stored);
     entry_.parts = parts ?? partsOf(entry_.plan, entry_.collection.planner, task, tasks);
-    if (this.isOwn(entry_)) this.#names.set(namespaceOf(entry_.collection), key);
+    if (this.isOwn(entry_)) for (const name of namesOf(entry_)) this.#names.set(name, key);
   }
 
   /** Reads the plans of some collections, if they exist. */
@@ -180,8 +181,16 @@ export class VerificationStore {
     const entry_ = this.#collections.get(key);
     this.#collections.delete(key);
     this.keys.forget(key);
-    if (entry_ !== undefined && this.#names.get(namespaceOf(entry_.collection)) === key)
-      this.#names.delete(namespaceOf(entry_.collection));
+    for (const name of entry_ === undefined ? [] : namesOf(entry_))
+      if (this.#names.get(name) === key) this.#names.delete(name);
     await this.deps.storage.forget(key);
   }
+}
+
+function namesOf({ collection: { on } }: BookedCollection): string[] {
+  return [nameOn('source', on.source), nameOn('destination', on.destination)];
+}
+
+function nameOn(side: Side, namespace: Namespace): string {
+  return `${side}/${namespaceOf(namespace)}`;
 }

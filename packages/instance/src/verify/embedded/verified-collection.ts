@@ -1,6 +1,7 @@
 import type { Binary, Document, Timestamp } from 'mongodb';
 import type { RawValue } from '../../bson/scan.js';
 import { restoredValue, storedValue } from '../../bson/stored-value.js';
+import type { Namespace } from '../../cluster/namespace.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { KnownTimes } from '../standalone/comparison-dependencies.js';
 
@@ -11,8 +12,10 @@ export interface VerifiedCollection {
   /** Name of its copy, and the participating sync tasks. */
   copy: string;
   copiers: readonly string[];
-  database: string;
-  name: string;
+  /** Its name on the source, as mismatches are reported. */
+  namespace: string;
+  /** Where each side has it. */
+  on: Readonly<Record<'source' | 'destination', Namespace>>;
   /** Convoy cannot read its documents in a known order. */
   unordered: boolean;
   /** Servers drop its oldest documents without events. */

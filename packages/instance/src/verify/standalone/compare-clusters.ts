@@ -3,6 +3,7 @@ import { canonicalJson } from '@convoy/api/contract/canonical-json';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { compileNamespaceFilter } from '../../catalog/namespace-filter.js';
+import { compileNamespaceRemap, refuseUnmappable } from '../../catalog/namespace-remap.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { comparePartitions } from './compare-partitions.js';
 import { comparesShardKeys } from '../compare/compare-definitions.js';
@@ -12,7 +13,7 @@ import type { ComparisonTotals } from './comparison-state.js';
 import { type DdlOutcome, finalDefinitions, readReports } from './final-definitions.js';
 import { laterGenerations } from './later-generations.js';
 
-export type ComparisonFilter = Pick<StartRequest, 'includeNamespaces' | 'excludeNamespaces'>;
+export type ComparisonFilter = Pick<StartRequest, 'includeNamespaces' | 'excludeNamespaces' | 'namespaceRemap'>;
 
 /**
  * `equal`: everything was compared and is the same. `different`: at least one difference is proven. `undecided`: some
@@ -35,18 +36,19 @@ export interface ComparisonOutcome extends DdlOutcome {
   runs: number;
 }
 
-/** Identifies a comparison: two clusters and a filter. */
+/** Identifies a comparison: two clusters, a filter and other names. */
 export function comparisonIdentity(
   source: ClusterClient,
   destination: ClusterClient,
   filter: ComparisonFilter,
 ): string {
-  const { includeNamespaces, excludeNamespaces } = filter;
+  const { includeNamespaces, excludeNamespaces, namespaceRemap } = filter;
   const text = canonicalJson({
     source: source.clusterId,
     destination: destination.clusterId,
     includeNamespaces,
     excludeNamespaces,
+    ...(namespaceRemap && { namespaceRemap }),
   });
   return createHash('sha256').update(text).digest('hex');
 }
@@ -55,8 +57,8 @@ export function comparisonIdentity(
  * Compares two clusters that may both be written to. First every document of every included collection, then repeatedly
  * whatever differed until it is equal or proven different, then all definitions. Continues where an earlier process
  * ended.
- * @throws ConvoyError `invalidConfiguration` if the state is that of another comparison, `sourceEqualsDestination`;
- * what the clients throw after their retries
+ * @throws ConvoyError `namespaceRemapInvalid`, `invalidConfiguration` if the state is that of another comparison,
+ * `sourceEqualsDestination`; what the clients throw after their retries
  */
 export async function compareClusters(
   deps: ComparisonDependencies,
@@ -65,11 +67,13 @@ export async function compareClusters(
   const { source, destination, state, options, clock } = deps;
   if (source.clusterId === destination.clusterId) throw new ConvoyError('sourceEqualsDestination');
   const identity = comparisonIdentity(source, destination, filter);
-  const namespaces = compileNamespaceFilter(filter);
+  const names = { filter: compileNamespaceFilter(filter), remap: compileNamespaceRemap(filter.namespaceRemap) };
   if (state.plan === null) {
     deps.entered('planning');
-    const reports = await readReports(deps, namespaces);
-    await state.begin(identity, clock.now_ms(), await planComparison(source, reports, options.readers, deps.signal));
+    const reports = await readReports(deps, names);
+    refuseUnmappable(names.remap, reports.source.catalog);
+    const plan = await planComparison(source, reports, names.remap, options.readers, deps.signal);
+    await state.begin(identity, clock.now_ms(), plan);
   } else if (state.identity !== identity) {
     throw new ConvoyError(
       'invalidConfiguration',
@@ -82,7 +86,7 @@ export async function compareClusters(
   await laterGenerations(deps);
   deps.entered('comparing definitions');
   const plan = state.plan ?? { collections: [], partitions: [] };
-  const definitions = await finalDefinitions(deps, namespaces, plan);
+  const definitions = await finalDefinitions(deps, names, plan);
   return {
     ...definitions,
     verdict: verdictOf(state.totals, definitions),

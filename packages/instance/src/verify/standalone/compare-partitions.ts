@@ -31,10 +31,15 @@ async function compareOrdered(
   times: KnownTimes,
 ): Promise<void> {
   const { state, clock, options, retrying, signal } = deps;
-  const source = new OrderedDocuments(deps.source.router, readOf(collection, whole, times.source), retrying, signal);
+  const source = new OrderedDocuments(
+    deps.source.router,
+    readOf(collection, whole, 'source', times.source),
+    retrying,
+    signal,
+  );
   const destination = new OrderedDocuments(
     deps.destination.router,
-    readOf(collection, whole, times.destination),
+    readOf(collection, whole, 'destination', times.destination),
     retrying,
     signal,
   );

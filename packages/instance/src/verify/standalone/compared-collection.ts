@@ -1,12 +1,15 @@
 import type { RawValue } from '../../bson/scan.js';
+import type { Namespace } from '../../cluster/namespace.js';
 import type { OrderedRead } from '../compare/ordered-documents.js';
 
 /** A collection that is on both sides. */
 export interface ComparedCollection {
   /** Its position in the plan of the comparison. */
   number: number;
+  /** Its namespace on the source. */
   database: string;
   name: string;
+  destination: Namespace;
   sourceUuid: string;
   destinationUuid: string;
   /**
@@ -30,12 +33,19 @@ export interface ComparisonPartition {
   upper: RawValue | null;
 }
 
+/** The collection's name on one side. */
+export function namespaceOn(side: 'source' | 'destination', collection: ComparedCollection): Namespace {
+  return side === 'source' ? collection : collection.destination;
+}
+
 /** What one side reads for a partition. */
 export function readOf(
   collection: ComparedCollection,
   { lower, upper }: ComparisonPartition,
+  side: 'source' | 'destination',
   after: bigint,
 ): OrderedRead {
-  const { database, name, sizeBytes, documentCount } = collection;
+  const { sizeBytes, documentCount } = collection;
+  const { database, name } = namespaceOn(side, collection);
   return { database, collection: name, lower, upper, after, documentBytes: sizeBytes / Math.max(1, documentCount) };
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../cluster/clock.js';
 import { clusterTimeOf } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { ProofRule } from '../compare/check-again.js';
-import type { ComparedCollection } from './compared-collection.js';
+import { type ComparedCollection, namespaceOn } from './compared-collection.js';
 import type { ComparisonState } from './comparison-state.js';
 import type { FindDependencies } from '../compare/find-documents.js';
 import type { Retrying } from '../../cluster/retry.js';
@@ -62,13 +62,13 @@ export async function knownTimes({
 /** Where both sides of a collection are looked up. */
 export function lookupSides(
   deps: ComparisonDependencies,
-  { database, name }: ComparedCollection,
+  collection: ComparedCollection,
   times: KnownTimes,
 ): Record<'source' | 'destination', FindDependencies> {
   const side = (which: 'source' | 'destination'): FindDependencies => ({
     client: deps[which].router,
-    database,
-    collection: name,
+    database: namespaceOn(which, collection).database,
+    collection: namespaceOn(which, collection).name,
     after: times[which],
     signal: deps.signal,
   });

@@ -3,6 +3,7 @@ import { isLossless } from '../../bson/lossless.js';
 import type { RawValue } from '../../bson/scan.js';
 import { isIdIndex } from '../../catalog/index-spec.js';
 import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
+import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { CatalogReport } from '../../catalog/read/read-catalog.js';
 import { isCollated } from '../../catalog/task-bounds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
@@ -31,12 +32,13 @@ const partitionsPerReader = 4;
 export async function planComparison(
   source: ClusterClient,
   reports: Record<'source' | 'destination', CatalogReport>,
+  remap: NamespaceRemap,
   readers: number,
   signal: AbortSignal,
 ): Promise<ComparisonPlan> {
   const found = new Map(reports.destination.catalog.filter(isCollection).map((entry) => [namespaceOf(entry), entry]));
   const both = reports.source.catalog.filter(isCollection).flatMap((entry) => {
-    const other = found.get(namespaceOf(entry));
+    const other = found.get(namespaceOf(remap.toDestination(entry)));
     return other === undefined ? [] : [[entry, other] as const];
   });
   const collections = both.map(([entry, other], number) => comparedCollection(number, entry, other));
@@ -65,6 +67,7 @@ function comparedCollection(number: number, source: CatalogEntry, destination: C
     number,
     database,
     name,
+    destination: { database: destination.database, name: destination.name },
     sourceUuid: source.uuid,
     destinationUuid: destination.uuid,
     unordered: [source, destination].some((entry) => isCollated(entry) || !hasIdIndex(entry)),

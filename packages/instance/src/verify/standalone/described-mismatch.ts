@@ -1,13 +1,18 @@
 import { BSON } from 'mongodb';
 import { isLossless, losslessValue } from '../../bson/lossless.js';
+import { namespaceOf } from '../../catalog/namespace.js';
 import type { RawValue } from '../../bson/scan.js';
 import type { Mismatch, Suspect } from '../compare/check-again.js';
 import type { MismatchKind } from '../compare/compare-group.js';
 import type { PathDifference } from '../compare/differing-paths.js';
+import { namedOnBothSides } from '../compare/named-on-both-sides.js';
+import type { ComparedCollection } from './compared-collection.js';
 
 /** A mismatch as it is shown: only namespaces, `_id`s, paths and types. */
 export interface DescribedMismatch {
   namespace: string;
+  /** Its name on the destination, where that is another one. */
+  destination?: string;
   kind: MismatchKind;
   /** As canonical extended JSON; for values that it cannot represent, type byte and bytes. */
   _id: unknown;
@@ -20,18 +25,16 @@ export interface DescribedMismatch {
   proven: boolean;
 }
 
-interface Named {
-  database: string;
-  name: string;
-}
+type Named = Pick<ComparedCollection, 'database' | 'name' | 'destination'>;
 
 /** A proven mismatch as it is shown. */
 export function describeMismatch(
-  { database, name }: Named,
+  collection: Named,
   { kind, id, paths, firstSeen_ms, lastSeen_ms, looks }: Mismatch,
 ): DescribedMismatch {
   const times = { firstSeen: new Date(firstSeen_ms).toISOString(), lastSeen: new Date(lastSeen_ms).toISOString() };
-  return { namespace: `${database}.${name}`, kind, _id: idJson(id), paths, ...times, looks, proven: true };
+  const named = namedOnBothSides(namespaceOf(collection), namespaceOf(collection.destination));
+  return { ...named, kind, _id: idJson(id), paths, ...times, looks, proven: true };
 }
 
 /** What differed to the end, and kept changing. */

@@ -1,5 +1,7 @@
-import { namespaceOf } from '../../catalog/namespace.js';
+import { namespaceFrom, namespaceOf } from '../../catalog/namespace.js';
 import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
+import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
+import type { Namespace } from '../../cluster/namespace.js';
 import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { compareDefinitions, type NamespaceDifference } from '../compare/compare-definitions.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
@@ -23,15 +25,22 @@ export interface DdlOutcome {
 /** Maximum reads of both catalogs: definitions that keep changing are reported as last found. */
 const readingsMax = 5;
 
+/** Which namespaces are compared, and their names on the destination. */
+export interface ComparedNames {
+  filter: NamespaceFilter;
+  remap: NamespaceRemap;
+}
+
 /** Reads both catalogs. */
 export async function readReports(
   deps: ComparisonDependencies,
-  filter: NamespaceFilter,
+  { filter, remap }: ComparedNames,
 ): Promise<Record<'source' | 'destination', CatalogReport>> {
   const { retrying, signal } = deps;
-  const read = (side: 'source' | 'destination') =>
-    retrying(`read the catalog of ${deps[side].name}`, () => readCatalogReport(deps[side], filter, signal), signal);
-  const [source, destination] = await Promise.all([read('source'), read('destination')]);
+  const read = (side: 'source' | 'destination', included: NamespaceFilter) =>
+    retrying(`read the catalog of ${deps[side].name}`, () => readCatalogReport(deps[side], included, signal), signal);
+  const there = remap.filterOnDestination(filter);
+  const [source, destination] = await Promise.all([read('source', filter), read('destination', there)]);
   return { source, destination };
 }
 
@@ -42,22 +51,23 @@ export async function readReports(
  */
 export async function finalDefinitions(
   deps: ComparisonDependencies,
-  filter: NamespaceFilter,
+  names: ComparedNames,
   plan: ComparisonPlan,
 ): Promise<DdlOutcome> {
   const { options, clock, signal } = deps;
+  const { remap } = names;
   let before: ReadonlySet<string> | null = null;
   for (let reading = 1; ; reading += 1) {
-    const reports = await readReports(deps, filter);
+    const reports = await readReports(deps, names);
     const differences = [
-      ...compareDefinitions(reports.source, reports.destination, { ...deps, shardKeys: options.shardKeys }),
+      ...compareDefinitions(reports.source, reports.destination, { ...deps, shardKeys: options.shardKeys, remap }),
       ...(await orderDifferences(deps, reports.source, plan)),
     ];
     const isOld = before !== null && differences.every((difference) => before?.has(nameOf(difference)));
     if (differences.length === 0 || isOld || reading === readingsMax) {
       return {
         differences,
-        notCompared: notCompared(reports, plan),
+        notCompared: notCompared(reports, plan, remap),
         namespaces: reports.source.catalog.length + reports.source.timeSeries.length,
       };
     }
@@ -87,7 +97,7 @@ async function orderDifferences(
     if (!isSame)
       differences.push({
         kind: 'order',
-        namespace: namespaceOf(collection),
+        namespace: namespaceOf(collection.destination),
         detail: 'the documents were inserted in another order',
       });
   }
@@ -101,16 +111,20 @@ function nameOf({ kind, namespace, detail }: NamespaceDifference): string {
 function notCompared(
   { source, destination }: Record<'source' | 'destination', CatalogReport>,
   plan: ComparisonPlan,
+  remap: NamespaceRemap,
 ): NotCompared[] {
+  const nameThere = (namespace: Namespace): string => namespaceOf(remap.toDestination(namespace));
   const there = new Map(destination.catalog.map((entry) => [namespaceOf(entry), entry]));
   const planned = new Map(plan.collections.map((collection) => [namespaceOf(collection), collection]));
   const missed = source.catalog.filter((entry) => {
-    const other = there.get(namespaceOf(entry));
+    const other = there.get(nameThere(entry));
     if (entry.type !== 'collection' || other?.type !== 'collection') return false;
     const known = planned.get(namespaceOf(entry));
     return known?.sourceUuid !== entry.uuid || known.destinationUuid !== other.uuid;
   });
-  const series = source.timeSeries.filter((namespace) => destination.timeSeries.includes(namespace));
+  const series = source.timeSeries.filter((namespace) =>
+    destination.timeSeries.includes(nameThere(namespaceFrom(namespace))),
+  );
   return [
     ...missed.map((entry) => ({
       namespace: namespaceOf(entry),

@@ -13,6 +13,8 @@ const storedPlan = z.object({
       number: z.number(),
       database: z.string(),
       name: z.string(),
+      /** Absent in state of former releases. */
+      destination: z.object({ database: z.string(), name: z.string() }).optional(),
       sourceUuid: z.string(),
       destinationUuid: z.string(),
       unordered: z.boolean(),
@@ -55,5 +57,9 @@ export async function readPlan(path: string): Promise<RecordedPlan | null> {
     lower: lower === null ? null : valueOfText(lower),
     upper: upper === null ? null : valueOfText(upper),
   }));
-  return { identity, started_ms, plan: { collections, partitions: restored } };
+  const named = collections.map((one) => ({
+    ...one,
+    destination: one.destination ?? { database: one.database, name: one.name },
+  }));
+  return { identity, started_ms, plan: { collections: named, partitions: restored } };
 }

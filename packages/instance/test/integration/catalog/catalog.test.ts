@@ -14,6 +14,7 @@ import type { ClusterClient, NodeClient } from '../../../src/cluster/node-client
 import { checkStart } from '../../../src/preflight/check-start.js';
 import { openTestCluster } from './clusters.js';
 import { finalIndexScope } from '../../../src/catalog/plan/index-scope.js';
+import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
 const { signal } = new AbortController();
@@ -86,6 +87,7 @@ async function differences(
   return compareCatalogs(sourceCatalog, made, {
     form,
     indexScope: finalIndexScope(request.buildIndexes),
+    remap: noRemap,
     destination,
   });
 }

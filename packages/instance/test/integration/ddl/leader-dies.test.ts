@@ -10,6 +10,7 @@ import { applyDdlChange, type ApplyDdlDependencies } from '../../../src/ddl/appl
 import type { DdlChange } from '../../../src/store/ddl-journal.js';
 import type { UuidPair, UuidPairs } from '../../../src/store/uuid-pairs.js';
 import { openTestCluster, type TestCluster } from '../catalog/clusters.js';
+import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 const filter = compileNamespaceFilter({ includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [] });
 const { signal } = new AbortController();
@@ -69,6 +70,7 @@ function planOf(one: CatalogEntry[]) {
     source: source.cluster,
     destination: destination.cluster,
     indexScope: 'all',
+    remap: noRemap,
   });
 }
 
@@ -100,6 +102,7 @@ function depsOf(pairs: Map<string, string>): ApplyDdlDependencies {
     destination: destination.cluster,
     pairs: stored as unknown as UuidPairs,
     filter,
+    remap: noRemap,
     confirm,
     readSource: (database, uuid, each) => readCollectionByUuid(source.cluster, database, uuid, each),
     plan: (one) => Promise.resolve(planOf([one])),

@@ -18,6 +18,7 @@ const collection: SyncedCollection = {
   uuid: '00'.repeat(16),
   database: 'db',
   name: 'log',
+  destination: { database: 'db', name: 'log' },
   capped: true,
   collated: false,
   readBy: 'uuid',

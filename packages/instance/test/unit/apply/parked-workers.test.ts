@@ -109,7 +109,8 @@ describe('a parked collection', () => {
     applyWorkers.park(orders.uuid);
     const reread = [push(orders, 1, 9n)].map((routed) => ({ ...routed, event: { ...routed.event, time: 4n } }));
     applyWorkers.pushFirst(reread);
-    renameCollection(orders, { database: 'shop', name: 'archive', notBefore: 8n });
+    const archive = { database: 'shop', name: 'archive' };
+    renameCollection(orders, { ...archive, destination: archive, notBefore: 8n });
     applyWorkers.resume(orders.uuid);
     await run();
     await answerAll();

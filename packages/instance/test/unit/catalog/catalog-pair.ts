@@ -6,6 +6,7 @@ import type { ClusterClient } from '../../../src/cluster/node-client.js';
 import { fakeCluster } from '../fake-node-client.js';
 import { ConnectionLost, FakeCatalogServer } from './fake-catalog-server.js';
 import type { IndexScope } from '../../../src/catalog/plan/index-scope.js';
+import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 export const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
 const { signal } = new AbortController();
@@ -84,7 +85,7 @@ export function pair(destinationVersion: 4 | 5 | 6 = 5): Pair {
 /** The source's catalog, and its plan for the destination. */
 export async function makePlan({ source, destination }: Pair, indexScope: IndexScope = 'all') {
   const catalog = await readCatalog(source, everything, signal);
-  return { catalog, plan: planDestination(catalog, { source, destination, indexScope }) };
+  return { catalog, plan: planDestination(catalog, { source, destination, indexScope, remap: noRemap }) };
 }
 
 /** Runs to the end, and starts again whenever the connection is lost. */

@@ -13,6 +13,7 @@ import { FakeNodeClient, fakeCluster, serverError } from '../fake-node-client.js
 import type { Handler } from '../fake-node-client.js';
 import { FakeCatalogServer } from './fake-catalog-server.js';
 import { boundsOf, keyPattern } from './as-read.js';
+import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 interface Step {
   on?: string;
@@ -117,7 +118,7 @@ describe('a catalog of a real 5.0.7', () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     const destination = fakeCluster({ router: server.client, clusterId: '0b' });
     const catalog = await readCatalog(source, everything, signal);
-    const plan = planDestination(catalog, { source, destination, indexScope: 'all' });
+    const plan = planDestination(catalog, { source, destination, indexScope: 'all', remap: noRemap });
     expect(plan.warnings.map((warning) => warning.name)).toEqual(['shardKeyIndexAdded', 'shardKeyIndexAdded']);
     await createCollections({ destination, plan, signal, confirm });
     await restoreAttributes({ destination, plan, signal, confirm });
@@ -125,6 +126,7 @@ describe('a catalog of a real 5.0.7', () => {
     const differences = compareCatalogs(catalog, made, {
       form: 'final',
       indexScope: 'all',
+      remap: noRemap,
       destination: { kind: 'sharded', version: [5, 0, 7] },
     });
     expect(differences).toEqual([]);

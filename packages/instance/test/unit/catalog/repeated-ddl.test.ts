@@ -9,6 +9,7 @@ import { readCatalog } from '../../../src/catalog/read/read-catalog.js';
 import type { CallOptions, ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
 import { fakeCluster, serverError } from '../fake-node-client.js';
 import { FakeCatalogServer } from './fake-catalog-server.js';
+import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
 const { signal } = new AbortController();
@@ -50,6 +51,7 @@ async function planOf(
     source: sourceCluster,
     destination: destination(server.client),
     indexScope: 'all',
+    remap: noRemap,
   });
   return { plans: plan.collections, destination };
 }

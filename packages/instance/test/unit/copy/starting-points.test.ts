@@ -10,6 +10,7 @@ const collection: SyncedCollection = {
   uuid: '00'.repeat(16),
   database: 'db',
   name: 'c',
+  destination: { database: 'db', name: 'c' },
   capped: false,
   collated: false,
   readBy: 'uuid',

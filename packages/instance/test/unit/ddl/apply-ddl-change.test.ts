@@ -7,6 +7,7 @@ import { applyDdlChange, type ApplyDdlDependencies } from '../../../src/ddl/appl
 import type { DdlChange } from '../../../src/store/ddl-journal.js';
 import { FakeNodeClient, fakeCluster, serverError } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
+import { compileNamespaceRemap, type NamespaceRemap, noRemap } from '../../../src/catalog/namespace-remap.js';
 
 const uuidOf = (byte: string): string => byte.repeat(16);
 const [sourceOrders, sourceNew] = [uuidOf('0a'), uuidOf('0b')];
@@ -86,7 +87,11 @@ beforeEach(() => {
   });
 });
 
-function apply(operation: DdlChange['operation'], more: Partial<DdlChange> = {}): Promise<CatalogEntry | null> {
+function apply(
+  operation: DdlChange['operation'],
+  more: Partial<DdlChange> = {},
+  remap: NamespaceRemap = noRemap,
+): Promise<CatalogEntry | null> {
   const destination = fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'] });
   const uuidPairs = {
     destinationOf: (source: string) => pairs.get(source) ?? null,
@@ -100,10 +105,13 @@ function apply(operation: DdlChange['operation'], more: Partial<DdlChange> = {})
     destination,
     pairs: uuidPairs as never,
     filter: compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] }),
+    remap,
     confirm: () => Promise.resolve(),
     readSource: () => Promise.resolve(onSource),
     plan: (entry) =>
-      Promise.resolve(planDestination([entry], { source: { shardIds: ['rs'] }, destination, indexScope: 'all' })),
+      Promise.resolve(
+        planDestination([entry], { source: { shardIds: ['rs'] }, destination, indexScope: 'all', remap }),
+      ),
     entryOf: (uuid) => (uuid === sourceOrders ? entryOf('orders', uuid) : null),
   };
   const ddlChange: DdlChange = {
@@ -192,5 +200,35 @@ describe('a creation', () => {
   it('of what the source no longer has came to nothing', async () => {
     expect(await apply('create', { uuid: sourceNew, name: 'gone' })).toBeNull();
     expect(changes()).toEqual([]);
+  });
+});
+
+describe('a restart under a new name', () => {
+  const to = { database: 'shop', name: 'renamed' };
+
+  it('takes the collection away under its former name, and makes it under the new one', async () => {
+    onSource = entryOf('renamed', sourceOrders);
+    expect(await apply('restart', { to })).toMatchObject({ name: 'renamed' });
+    expect(changes()).toEqual(['drop orders', 'create renamed']);
+  });
+
+  it('may be repeated by a later leader', async () => {
+    onSource = entryOf('renamed', sourceOrders);
+    await apply('restart', { to });
+    await apply('restart', { to });
+    expect(changes().slice(2)).toEqual(['drop renamed', 'create renamed']);
+    expect([...present.keys()]).toEqual(['others', 'renamed']);
+  });
+
+  it('is made where its name leads on the destination', async () => {
+    const [from, there] = [
+      { database: 'shop', collection: 'renamed' },
+      { database: 'shop', collection: 'pieces' },
+    ];
+    onSource = entryOf('renamed', sourceOrders);
+    expect(await apply('restart', { to }, compileNamespaceRemap([{ from, to: there }]))).toMatchObject({
+      name: 'renamed',
+    });
+    expect(changes()).toEqual(['drop orders', 'create pieces']);
   });
 });

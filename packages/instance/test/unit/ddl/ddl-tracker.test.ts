@@ -7,6 +7,7 @@ import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
 import type { DdlChange, DdlJournal, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
+import { compileNamespaceRemap, type NamespaceRemap, noRemap } from '../../../src/catalog/namespace-remap.js';
 
 const filter = compileNamespaceFilter({
   includeNamespaces: [{ database: 'shop' }],
@@ -20,6 +21,8 @@ let triggers: number;
 let now_ms: number;
 let showsEachCopy: boolean;
 let keepsBalancer: boolean;
+let remap: NamespaceRemap;
+let shardsReplicaSet: boolean;
 
 function entryOf(name: string, uuid: string, shards: readonly string[]): CatalogEntry {
   const chunks = shards.map((shard, index) => chunkOf({ sk: index }, { sk: index + 1 }, shard));
@@ -44,6 +47,8 @@ beforeEach(() => {
   now_ms = 0;
   showsEachCopy = true;
   keepsBalancer = false;
+  remap = noRemap;
+  shardsReplicaSet = false;
   const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
     const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
     entries.push(ddlChange);
@@ -54,13 +59,18 @@ beforeEach(() => {
   tracker = new DdlTracker({
     ledger,
     filter,
+    get remap() {
+      return remap;
+    },
+    get shardsReplicaSet() {
+      return shardsReplicaSet;
+    },
     get showsEachCopy() {
       return showsEachCopy;
     },
     get keepsBalancer() {
       return keepsBalancer;
     },
-    shardsReplicaSet: false,
     monotonic_ms: () => now_ms,
     hasLeft: () => Promise.resolve(true),
     timeAboveAll: () => Promise.resolve(1000n),
@@ -269,4 +279,38 @@ it.each([
 ])('an event of the unknown kind %s triggers a read of the catalog', async (kind) => {
   for (const uuid of [orders, stranger, null]) await saw(kind, uuid, 20n, uuid === null ? '' : 'orders');
   expect([triggers, shown()]).toEqual([3, []]);
+});
+
+describe('other names on the destination', () => {
+  const apart = compileNamespaceRemap([
+    { from: { database: 'shop', collection: 'items' }, to: { database: 'archive', collection: 'items' } },
+    { from: { database: 'shop', collection: 'parts' }, to: { database: 'archive', collection: 'pieces' } },
+  ]);
+
+  test('a rename into another database of the destination is a new copy under the new name', async () => {
+    remap = apart;
+    await saw('rename', items, 10n, 'items', 'things');
+    expect(shown()).toEqual([['restart', items, 'items', 'things', null]]);
+    expect(ledger.followed.at('shop', 'things')?.uuid).toBe(items);
+  });
+
+  test('a rename within a database of the destination stays one', async () => {
+    remap = apart;
+    await saw('rename', items, 10n, 'items', 'parts');
+    expect(shown()).toEqual([['rename', items, 'items', 'parts', null]]);
+  });
+
+  test('a rename to a name that another one has there is refused', async () => {
+    remap = compileNamespaceRemap([{ from: { database: 'store' }, to: { database: 'shop' } }]);
+    await expect(saw('rename', items, 10n, 'items', 'things')).rejects.toMatchObject({
+      error: 'namespaceRemapInvalid',
+    });
+  });
+
+  test('a collection that was to be sharded cannot go into another database', async () => {
+    [remap, shardsReplicaSet] = [apart, true];
+    await expect(saw('rename', items, 10n, 'items', 'things')).rejects.toMatchObject({
+      error: 'renameAcrossDatabases',
+    });
+  });
 });

@@ -7,6 +7,7 @@ import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 import { indexAsRead } from '../catalog/as-read.js';
 import type { IndexScope } from '../../../src/catalog/plan/index-scope.js';
+import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 const id = { v: 2, key: { _id: 1 }, name: '_id_' };
 
@@ -50,7 +51,12 @@ async function sentFor(
     collMod: () => ({}),
   });
   const destination = fakeCluster({ router: client, version });
-  const { plan } = planCollection(entryOf(source), { source: { shardIds: ['s0'] }, destination, indexScope });
+  const { plan } = planCollection(entryOf(source), {
+    source: { shardIds: ['s0'] },
+    destination,
+    indexScope,
+    remap: noRemap,
+  });
   await reconcileIndexes({ destination, confirm }, plan, entryOf(there), never).catch((error: unknown) => {
     if (error !== replaced) throw error;
   });

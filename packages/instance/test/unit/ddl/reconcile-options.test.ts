@@ -6,6 +6,7 @@ import { reconcileOptions } from '../../../src/ddl/reconcile-options.js';
 import { reconcileViews, type ViewsDependencies } from '../../../src/ddl/reconcile-views.js';
 import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
+import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 const replaced = new Error('replaced');
 let client: FakeNodeClient;
@@ -36,7 +37,7 @@ function deps(): ViewsDependencies {
   const destination = fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
   const confirm = (): Promise<void> => (--allowed < 0 ? Promise.reject(replaced) : Promise.resolve());
   const plan = (view: CatalogEntry): CollectionPlan =>
-    planCollection(view, { source: { shardIds: ['rs'] }, destination, indexScope: 'all' }).plan;
+    planCollection(view, { source: { shardIds: ['rs'] }, destination, indexScope: 'all', remap: noRemap }).plan;
   return { destination, pairs: null as never, confirm, plan };
 }
 

@@ -9,6 +9,7 @@ import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
 import type { DdlChange, DdlJournal, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
+import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 const dataOperations = new Set(['insert', 'update', 'replace', 'delete']);
 
@@ -67,6 +68,7 @@ async function journalOf(events: readonly DdlEvent[], atStart: CatalogEntry[]): 
   const tracker = new DdlTracker({
     ledger,
     filter,
+    remap: noRemap,
     showsEachCopy: true,
     keepsBalancer: false,
     shardsReplicaSet: false,

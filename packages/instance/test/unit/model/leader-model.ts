@@ -20,6 +20,7 @@ import type { DestinationModel } from './destination-model.js';
 import type { Scheduler } from './scheduler.js';
 import type { ShownDdlChange } from './source-catalog.js';
 import { modelStart, type SourceHistory } from './source-history.js';
+import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 /** What a leader works with. */
 export interface LeaderInput {
@@ -134,6 +135,7 @@ export class LeaderModel {
     return new DdlTracker({
       ledger,
       filter,
+      remap: noRemap,
       showsEachCopy: true,
       keepsBalancer: false,
       shardsReplicaSet: false,
@@ -249,6 +251,7 @@ export class LeaderModel {
     const taking = {
       ledger: this.#ledger,
       filter,
+      remap: noRemap,
       namesOf: (_database: string, each: AbortSignal) => this.#namesNow(each),
       timeAboveAll: (each: AbortSignal) => this.#timeNow(each),
       untilKnown: (time: bigint, each: AbortSignal) => this.#moved.until(() => this.#ddlWatermark > time, each),

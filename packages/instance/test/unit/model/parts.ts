@@ -4,9 +4,10 @@ import type { ChangeEvent } from '../../../src/store/change-event.js';
 import type { Retrying } from '../../../src/cluster/retry.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { modelNamespace, modelUuid } from './change-events.js';
+import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
-/** No collection has a query that chooses its documents. */
-export const wholeCollections = { documentFilter: () => undefined };
+/** No collection has a query that chooses its documents, nor another name on the destination. */
+export const wholeCollections = { filter: { documentFilter: () => undefined }, remap: noRemap };
 
 /** A collection sharded by `sk` on both sides, with every document owned. */
 export function collectionOf(changes: Partial<SyncedCollection> = {}): SyncedCollection {
@@ -14,6 +15,7 @@ export function collectionOf(changes: Partial<SyncedCollection> = {}): SyncedCol
   return {
     uuid: modelUuid,
     ...modelNamespace,
+    destination: { ...modelNamespace, ...(changes.name !== undefined && { name: changes.name }) },
     notBefore: 0n,
     capped: false,
     collated: false,

@@ -128,6 +128,7 @@ export class TaskOwner {
         bytesMax: 2 ** 16,
         rereadRequestsMax: this.rereadRequestsMax,
         includes: () => true,
+        toDestination: (namespace) => namespace,
         taskOf: (followed) => this.view.taskOf(followed),
         onFailure: () => undefined,
         wake: () => journal.wake(),

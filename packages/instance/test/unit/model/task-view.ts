@@ -130,6 +130,7 @@ function collectionOf(
     uuid,
     database,
     name,
+    destination: { database, name },
     notBefore,
     capped: false,
     collated: false,

@@ -261,6 +261,31 @@ const findings: Finding[] = [
     says: /app\.mispelt, names like \/\^x\/i of app, databases like \/z\/\. Check their names/,
   },
   {
+    what: 'other names that nothing gets',
+    check: 'matched',
+    result: 'warning',
+    name: 'namespaceRemapMatchesNothing',
+    prepare: (fixture) => void fixture.sourceServer.add('app.c'),
+    request: {
+      namespaceRemap: [
+        { from: { database: 'app' }, to: { database: 'other' } },
+        { from: { database: 'app', collection: 'mispelt' }, to: { database: 'other', collection: 'd' } },
+      ],
+    },
+    says: /names what is not migrated: app\.mispelt\. Check/,
+  },
+  {
+    what: 'two collections that would have one name',
+    check: 'collections',
+    result: 'failed',
+    name: 'namespaceRemapInvalid',
+    prepare: ({ sourceServer }) => {
+      for (const name of ['app.c', 'other.c']) sourceServer.add(name);
+    },
+    request: { namespaceRemap: [{ from: { database: 'app' }, to: { database: 'other' } }] },
+    says: /would both be other\.c on the destination/,
+  },
+  {
     what: 'views whose collections the filter excludes',
     check: 'matched',
     result: 'warning',

@@ -35,6 +35,7 @@ function planOf(documents: number, parts: number): ComparisonPlan {
         number: 0,
         database: 'db',
         name: 'coll',
+        destination: { database: 'db', name: 'coll' },
         sourceUuid: 'a',
         destinationUuid: 'b',
         unordered: false,

@@ -8,6 +8,7 @@ import { everything, high, low, makePlan, pair, untilDone } from '../catalog-pai
 import { boundsOf } from '../as-read.js';
 import { MongoServerError } from 'mongodb';
 import type { NodeClient } from '../../../../src/cluster/node-client.js';
+import { noRemap } from '../../../../src/catalog/namespace-remap.js';
 
 const { signal } = new AbortController();
 const confirm = (): Promise<void> => Promise.resolve();
@@ -17,7 +18,7 @@ describe('createCollections', () => {
     const { catalog, plan } = await makePlan(clusters);
     const created = await createCollections({ destination: clusters.destination, plan, signal, confirm });
     const made = await readCatalog(clusters.destination, everything, signal);
-    const comparison = { indexScope: 'all', destination: clusters.destination } as const;
+    const comparison = { indexScope: 'all', remap: noRemap, destination: clusters.destination } as const;
     expect(compareCatalogs(catalog, made, { ...comparison, form: 'temporary' })).toEqual([]);
     expect(created.map((row) => row.destinationUuid)).toEqual(made.map((entry) => entry.uuid));
     expect(created.map((row) => row.sourceUuid)).toEqual(catalog.map((entry) => entry.uuid));
@@ -97,6 +98,7 @@ describe('createCollections', () => {
     expect(
       compareCatalogs(catalog, made, {
         indexScope: 'shardKey',
+        remap: noRemap,
         destination: { kind: 'sharded', version: [5, 0, 0] },
         form: 'temporary',
       }),
@@ -180,6 +182,7 @@ describe('restoreAttributes', () => {
     const made = await readCatalog(clusters.destination, everything, signal);
     const options = {
       indexScope: 'all',
+      remap: noRemap,
       destination: clusters.destination,
       form: 'final',
     } as const;

@@ -5,10 +5,11 @@ import { deferAttributes } from '../../../../src/catalog/make/defer-attributes.j
 import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
 import { restoreAttributes } from '../../../../src/catalog/make/restore-attributes.js';
 import { everything, makePlan, pair, type Pair, untilDone } from '../catalog-pair.js';
+import { noRemap } from '../../../../src/catalog/namespace-remap.js';
 
 const { signal } = new AbortController();
 const confirm = (): Promise<void> => Promise.resolve();
-const form = { indexScope: 'all', destination: { kind: 'sharded', version: [6, 0, 0] } } as const;
+const form = { indexScope: 'all', remap: noRemap, destination: { kind: 'sharded', version: [6, 0, 0] } } as const;
 
 type Plan = Awaited<ReturnType<typeof makePlan>>;
 

@@ -5,6 +5,7 @@ import { compareCatalogs } from '../../../../src/catalog/plan/compare-catalogs.j
 import { planIndexes } from '../../../../src/catalog/plan/index-plan.js';
 import type { CatalogEntry, Chunk } from '../../../../src/catalog/namespace.js';
 import { chunkOf, indexAsRead, keyPattern } from '../as-read.js';
+import { noRemap } from '../../../../src/catalog/namespace-remap.js';
 
 function entry(parts: Partial<CatalogEntry> = {}, indexes: Document[] = []): CatalogEntry {
   return {
@@ -22,7 +23,12 @@ function entry(parts: Partial<CatalogEntry> = {}, indexes: Document[] = []): Cat
   };
 }
 
-const final = { form: 'final', indexScope: 'all', destination: { kind: 'sharded', version: [5, 0, 0] } } as const;
+const final = {
+  form: 'final',
+  indexScope: 'all',
+  remap: noRemap,
+  destination: { kind: 'sharded', version: [5, 0, 0] },
+} as const;
 const temporary = { ...final, form: 'temporary' } as const;
 const unique = { v: 2, key: { u: 1 }, name: 'u_1', unique: true };
 const plainUnique = { v: 2, key: { u: 1 }, name: 'convoy_temporary_u_1' };

@@ -6,6 +6,7 @@ import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { withSampledRanges } from '../../../../src/catalog/read/sample-ranges.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { boundsOf, keyPattern } from '../as-read.js';
+import { noRemap } from '../../../../src/catalog/namespace-remap.js';
 
 const { signal } = new AbortController();
 const low = new BSON.MinKey();
@@ -27,7 +28,7 @@ async function rangesOf(key: Document, sample: Document[]) {
     documentCount: 0,
     sharding: { key: keyPattern(key), unique: false, chunks: [], everMoved: false },
   };
-  const plan = planDestination([entry], { source, destination, indexScope: 'all' });
+  const plan = planDestination([entry], { source, destination, indexScope: 'all', remap: noRemap });
   const sampled = await withSampledRanges(plan, source, destination, signal);
   return { ranges: (sampled.collections[0]?.sharding?.ranges ?? []).map(boundsOf), sent: router.sent };
 }

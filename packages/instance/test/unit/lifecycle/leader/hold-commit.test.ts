@@ -22,7 +22,7 @@ it('documents that hold a commit are listed as long as they do, also while the l
       return Promise.resolve(void counts.push(listed.size));
     },
   };
-  const record = { warnings: [] } as unknown as MigrationRecord;
+  const record = { options: {}, warnings: [] } as unknown as MigrationRecord;
   const deps = {
     runtime: {
       clock: {

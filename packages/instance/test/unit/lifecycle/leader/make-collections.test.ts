@@ -8,6 +8,7 @@ import { indexAsRead } from '../../catalog/as-read.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { never, once } from '../../model/parts.js';
+import { noRemap } from '../../../../src/catalog/namespace-remap.js';
 
 const entry = {
   database: 'shop',
@@ -37,7 +38,7 @@ let isDeposed: boolean;
 
 function make(leaderEpoch: number): Promise<unknown> {
   const destination = fakeCluster({ router: server.client, shardIds: ['a', 'b'] });
-  const plan = planDestination(catalog, { source: destination, destination, indexScope: 'all' });
+  const plan = planDestination(catalog, { source: destination, destination, indexScope: 'all', remap: noRemap });
   const deps = {
     runtime: { retrying: once },
     destination,

@@ -6,6 +6,7 @@ import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { recreateCapped } from '../../../../src/lifecycle/task/recreate-capped.js';
 import { FakeNodeClient, fakeCluster, serverError } from '../../fake-node-client.js';
 import { never, once } from '../../model/parts.js';
+import { noRemap } from '../../../../src/catalog/namespace-remap.js';
 
 const collectionUuidMismatchCode = 361;
 const options = { capped: true, size: 4096 };
@@ -65,6 +66,7 @@ function recreate(version: [number, number, number] = [6, 0, 0]): Promise<void> 
     source: destination,
     destination,
     indexScope: 'all',
+    remap: noRemap,
   }).collections;
   if (plan === undefined) throw new Error('nothing is planned');
   const confirm = (): Promise<void> => {

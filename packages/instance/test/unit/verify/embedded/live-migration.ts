@@ -11,6 +11,7 @@ import { fakeCluster } from '../../fake-node-client.js';
 import { MetadataModel } from '../../model/metadata-model.js';
 import { LiveClient, LiveSide } from './live-side.js';
 import { VirtualClock } from './virtual-clock.js';
+import { namedOn } from './named-on.js';
 
 export interface LiveMigrationOptions {
   /** From 0 to 1, the same for one seed. */
@@ -186,8 +187,7 @@ export class LiveMigration {
       key: 'copy@0',
       copy: 'copy',
       copiers: [],
-      database: 'db',
-      name: 'coll',
+      ...namedOn({ database: 'db', name: 'coll' }),
       unordered: false,
       capped: false,
       sizeBytes: 1,

@@ -6,6 +6,7 @@ import { VerificationStore } from '../../../../src/verify/embedded/verification-
 import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
 import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
+import { namedOn } from './named-on.js';
 
 const { signal } = new AbortController();
 
@@ -22,8 +23,7 @@ async function fixture(
     key: `c${n}`,
     copy: `c${n}`,
     copiers: ['shard0', 'shard1'],
-    database: 'shop',
-    name: `c${n}`,
+    ...namedOn({ database: 'shop', name: `c${n}` }),
     unordered: false,
     capped: false,
     sizeBytes: 1,

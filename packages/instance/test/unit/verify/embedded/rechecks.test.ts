@@ -9,6 +9,7 @@ import type { VerificationStore } from '../../../../src/verify/embedded/verifica
 import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
 import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
+import { namedOn } from './named-on.js';
 
 type Stored = Document & { _id: string };
 
@@ -17,8 +18,7 @@ const collectionOf = (key: string): VerifiedCollection => ({
   key,
   copy: key,
   copiers: [],
-  database: 'shop',
-  name: key,
+  ...namedOn({ database: 'shop', name: key }),
   unordered: false,
   capped: false,
   sizeBytes: 1,

@@ -7,6 +7,7 @@ import { SideFollower } from '../../../../src/verify/embedded/side-follower.js';
 import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
 import type { BookedCollection, VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
 import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import { namedOn } from './named-on.js';
 
 const seconds = (count: number): bigint => BigInt(count) << 32n;
 const tokenOf = (time: bigint): string => `82${time.toString(16).padStart(16, '0')}`;
@@ -22,7 +23,7 @@ function silentAfter(batch: RawBatch): RawCursor {
 function fixture() {
   const keys = new TouchedKeys(10_000);
   const entry_ = {
-    collection: { key: 'c', database: 'shop', name: 'orders' },
+    collection: { key: 'c', ...namedOn({ database: 'shop', name: 'orders' }) },
     plan: { times: { source: seconds(100), destination: 0n } },
   } as BookedCollection;
   const opened: unknown[] = [];

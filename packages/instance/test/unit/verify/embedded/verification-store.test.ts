@@ -4,13 +4,14 @@ import { encodeValue } from '../../../../src/bson/scan.js';
 import { restoredPart, storedPlan } from '../../../../src/verify/embedded/verified-collection.js';
 import { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
 import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import { namedOn } from './named-on.js';
 
 const { signal } = new AbortController();
 
 /** The store of a collection in three parts, and the parts that it has stored, one entry for each time. */
 async function planned() {
   const saved: Document[][] = [];
-  const collection = { key: 'orders', database: 'shop', name: 'orders', planner: 0 };
+  const collection = { key: 'orders', ...namedOn({ database: 'shop', name: 'orders' }), planner: 0 };
   const deps = {
     task: 0,
     tasks: 1,

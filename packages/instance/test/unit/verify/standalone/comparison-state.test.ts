@@ -19,6 +19,7 @@ const plan: ComparisonPlan = {
       number: 0,
       database: 'db',
       name: 'coll',
+      destination: { database: 'db', name: 'coll' },
       sourceUuid: 'a',
       destinationUuid: 'b',
       unordered: false,
