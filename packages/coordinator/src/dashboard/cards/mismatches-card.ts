@@ -1,7 +1,7 @@
 import type { Mismatch } from '@convoy/api/contract/mismatch';
-import { bothNames } from '@convoy/api/contract/namespace-remap';
 import { byId, field, make, setList, setText } from '../page/dom.js';
 import { ApiFailure, type FleetApi } from '../page/fleet-api.js';
+import { bothNames } from '../views/remap-text.js';
 
 /** Maximum rows to request. */
 const rowsMax = 50;

@@ -1,8 +1,8 @@
-import { bothNames } from '@convoy/api/contract/namespace-remap';
 import type { NamespacesReply, NamespaceView } from '../message.js';
 import type { FleetApi } from '../page/fleet-api.js';
 import { byId, field, make, setList, setText } from '../page/dom.js';
 import { bytesText, countText, percentText } from '../views/quantity.js';
+import { bothNames } from '../views/remap-text.js';
 
 const pageRows = 25;
 

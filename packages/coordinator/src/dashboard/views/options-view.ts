@@ -1,8 +1,8 @@
 import type { NamespaceSelector } from '@convoy/api/contract/filter';
-import { bothNames, type NamespaceRemap, remapText } from '@convoy/api/contract/namespace-remap';
 import type { Progress } from '@convoy/api/contract/progress';
 import type { Sharding } from '@convoy/api/contract/sharding';
 import type { StartRequest } from '@convoy/api/contract/start-request';
+import { remapsText } from './remap-text.js';
 
 /** One option of the migration. */
 export interface OptionView {
@@ -50,10 +50,6 @@ function selectorTexts({ database, databaseRegex, collections, collectionsRegex 
   const [left = ''] = database === undefined ? pattern(databaseRegex) : [database];
   const names = [...(collections ?? []), ...pattern(collectionsRegex)];
   return names.length === 0 ? [left] : names.map((name) => `${left}.${name}`);
-}
-
-function remapsText(elements: NamespaceRemap): string {
-  return elements.map(({ from, to }) => bothNames(remapText(from), remapText(to))).join(', ');
 }
 
 function shardingText({ createSupportingIndexes, shardingEntries }: Sharding): string {
