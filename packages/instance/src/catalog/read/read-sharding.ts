@@ -126,7 +126,7 @@ async function readStartedMoves(router: NodeClient, signal: AbortSignal): Promis
 
 /**
  * Whether the config servers still have a sharded collection under a name: a rename changes that after all shards have
- * executed it (recorded on 5.0.7; `RenameCollectionCoordinator` of 6.0 to 8.0).
+ * executed it (server source of 5.0.7, `RenameCollectionCoordinator`).
  * @param uuid 32 hexadecimal digits
  */
 export async function isShardedAs(
