@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { MongoClient } from 'mongodb';
 import type { Browser, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { ContractClient } from '@convoy/api/client/contract-client';
@@ -20,13 +21,15 @@ const orders = 1_000;
 /** A machine under load is slow, and so is a browser on it. */
 const shownWithin = { timeout: 120_000 };
 
+async function fillOptions(page: Page, options: unknown): Promise<void> {
+  const json = page.locator('#start [data-field="json"]');
+  if (!(await json.isVisible())) await page.locator('#start summary', { hasText: 'Advanced' }).click(shownWithin);
+  await json.fill(JSON.stringify(options));
+}
+
 /** Presses a button of the cut-over and confirms. */
 async function press(page: Page, command: string, options?: unknown): Promise<void> {
-  if (options !== undefined) {
-    const json = page.locator('#start [data-field="json"]');
-    if (!(await json.isVisible())) await page.locator('#start summary', { hasText: 'Advanced' }).click(shownWithin);
-    await json.fill(JSON.stringify(options));
-  }
+  if (options !== undefined) await fillOptions(page, options);
   await page.locator(`#do-${command}`).click(shownWithin);
   const typed = page.locator('#confirm [data-field="typed"]');
   if (await typed.isVisible()) await typed.fill(command);
@@ -56,6 +59,27 @@ async function untilGuided(page: Page): Promise<void> {
     .toContain('"includeNamespaces"');
   expect(await seriousFindings(page)).toEqual([]);
   await start.locator('[data-field="all"]').check();
+}
+
+/** A start is offered only once its checks pass: wrong options and a destination that is not empty stand against it. */
+async function expectNoStartAgainstChecks(page: Page, destination: MongoClient): Promise<void> {
+  const start = page.locator('#start');
+  const untilSummary = (text: string): Promise<void> =>
+    start.locator('[data-field="summary"]').filter({ hasText: text }).waitFor(shownWithin);
+  const button = page.locator('#do-start');
+  await fillOptions(page, { source: 'cluster0' });
+  await untilSummary('✕ A migration cannot start yet. destination');
+  expect(await button.isDisabled()).toBe(true);
+  await destination.db('shop').collection('orders').insertOne({});
+  await fillOptions(page, defaultStart);
+  await untilSummary('✕ A migration cannot start yet: one check fails. Do what it says, then check again.');
+  expect(await button.isDisabled()).toBe(true);
+  expect(await start.locator('.findings li').first().textContent()).toContain('shop.orders');
+  expect(await seriousFindings(page)).toEqual([]);
+  await destination.db('shop').dropDatabase();
+  await start.locator('[data-field="again"]').click(shownWithin);
+  await untilSummary('✓ A migration can start.');
+  expect(await button.isEnabled()).toBe(true);
 }
 
 async function untilState(page: Page, state: string): Promise<void> {
@@ -163,9 +187,7 @@ test(
     const { clusters, fleet, workload, client } = under;
 
     await untilGuided(page);
-    await press(page, 'start', { source: 'cluster0' });
-    await page.locator('#confirm [data-field="result"]').filter({ hasText: '✕' }).waitFor(shownWithin);
-    await page.locator('#confirm [data-field="cancel"]').click(shownWithin);
+    await expectNoStartAgainstChecks(page, clusters.clients.destination);
     await give(page, 'start', defaultStart);
     await untilState(page, 'RUNNING');
     await page.locator('#preflight li').first().waitFor(shownWithin);

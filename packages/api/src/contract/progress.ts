@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { commitBlockerSchema } from './commit-blocker.js';
+import { currentStepSchema } from './current-step.js';
 import { HOT_DOCUMENTS_MAX, hotDocumentSchema } from './hot-documents.js';
 import { verificationPhases } from './verification.js';
 import { waitingSchema } from './waiting.js';
@@ -92,6 +93,9 @@ export const progressSchema = z.object({
         'Reasons why canCommit is false; null in IDLE, COMMITTING and COMMITTED, and in INITIALIZING while no ' +
         'migration is known.',
     }),
+  currentStep: currentStepSchema.nullable().meta({
+    description: 'What a commit or a reverse does now; null while there is none.',
+  }),
   sourceWrites: sourceWritesSchema.nullable().meta({
     description: 'Whether anybody still writes to the source; null unless its changes are read as they come.',
   }),
@@ -157,6 +161,7 @@ export function idleProgress(): Progress {
     estimatedSecondsToCEACatchup: null,
     warnings: null,
     commitBlockers: null,
+    currentStep: null,
     sourceWrites: null,
     hotDocuments: null,
     startedAt: null,

@@ -4,6 +4,7 @@ import type { Progress } from '@convoy/api/contract/progress';
 import { shownBlockers } from '@convoy/coordinator/dashboard/views/blocker-groups';
 import { hotDocumentTexts } from '@convoy/coordinator/dashboard/views/hot-documents-text';
 import { bytesText, countText, durationText } from '@convoy/coordinator/dashboard/views/quantity';
+import { stepText } from '@convoy/coordinator/dashboard/views/step-text';
 import { copyEndText, startedText } from '@convoy/coordinator/dashboard/views/times-text';
 import { verdictOf } from '@convoy/coordinator/dashboard/views/verdict';
 import { sourceWritesText } from '@convoy/coordinator/dashboard/views/writes-text';
@@ -17,7 +18,9 @@ export type ShownProgress = Progress & Partial<FleetProgress>;
 /** The progress in one line, for logs and pipes. */
 export function progressLine(progress: ShownProgress): string {
   const copy = progress.collectionCopy;
+  const step = progress.currentStep;
   const parts = [progress.state, progress.info ?? undefined];
+  if (step) parts.push(`step ${step.number} of ${step.count}: ${step.description}`);
   if (isSizeKnown(copy))
     parts.push(
       `${percentOf(progress).toFixed(1)} %`,
@@ -39,7 +42,8 @@ export function progressBlock(progress: ShownProgress): string[] {
   const head = [progress.state, progress.info ?? undefined, ...ratesAndLag(progress)]
     .filter((part) => part !== undefined)
     .join(' · ');
-  const lines = [head];
+  const step = stepText(progress.currentStep);
+  const lines = step === '' ? [head] : [head, step];
   if (progress.metadataRemoved === true) lines.push('cleaned up: the metadata is removed from the destination');
   if (isSizeKnown(copy)) {
     const remaining = !progress.secondsRemaining ? '' : `, ${durationText(progress.secondsRemaining)} left`;

@@ -69,7 +69,11 @@ function showActions(): void {
   const view = cutOverView(latest, mayCommand !== false, isLive, reverseRefusal(latest, commandsSent));
   const canStart = view.primary?.name === 'start';
   byId('cut-over').hidden = canStart;
-  start.show(canStart);
+  const states = Object.values(latest.instances).map(({ state }) => state ?? 'IDLE');
+  start.show(
+    canStart,
+    states.some((state) => state !== 'IDLE'),
+  );
   if (!canStart) showCutOver(view, (action) => dialog.ask(action));
 }
 

@@ -118,6 +118,7 @@ function contractFields(
     estimatedSecondsToCEACatchup: slowestCatchUp(progresses),
     warnings: fleetWarnings(members, started, waitingFor, snapshot),
     commitBlockers: awaitsCommit(state, members) ? blockers : null,
+    currentStep: leadersOwn(members, (progress) => progress.currentStep),
     sourceWrites: complete ? fleetWrites(progresses.map((progress) => progress.sourceWrites)) : null,
     hotDocuments: fleetHotDocuments(progresses),
     startedAt: leadersOwn(members, (progress) => progress.startedAt),

@@ -85,6 +85,8 @@ export interface MigrationRecord {
   lastLook?: Timestamp | null;
   /** All documents are verified and attributes are being restored: the destination may expire documents. */
   attributesRestoring?: boolean;
+  /** By the destination's clock, when the leader last wrote a field that begins a step; absent before. */
+  stepBeganAt?: Date;
   /** Indexes that are built after the copy: absent until everything is copied. */
   indexBuilds?: 'running' | 'done';
   /** Set by a cleanup that checks for running members; a process answers in its task's record. */
@@ -179,7 +181,7 @@ export class MigrationRecords {
     const written = await this.metadata.updateOne(
       'migration',
       { _id: recordId, leaderEpoch, ...notBeyond(set) },
-      { $set: set },
+      { $set: set, ...(beginsStep(set) && nowBegan) },
       signal,
     );
     if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads.');
@@ -233,7 +235,8 @@ export class MigrationRecords {
    */
   async openAsLeader(leaderEpoch: number, signal: AbortSignal): Promise<boolean> {
     const undecided = { _id: recordId, leaderEpoch, failure: null, ...notBeyond({ phase: 'opening' }) };
-    if (await this.metadata.updateOne('migration', undecided, { $set: { phase: 'opening' } }, signal)) return true;
+    const opening = { $set: { phase: 'opening' }, ...nowBegan };
+    if (await this.metadata.updateOne('migration', undecided, opening, signal)) return true;
     const stored = await this.read(signal);
     if (stored !== null && stored.failure !== null) return false;
     throw new ConvoyError('staleEpoch', 'Another instance now leads.');
@@ -257,7 +260,7 @@ export class MigrationRecords {
       'reversal.turns': turns,
       'reversal.isOver': false,
     };
-    const written = await this.metadata.updateOne('migration', committed, { $set: set }, signal);
+    const written = await this.metadata.updateOne('migration', committed, { $set: set, ...nowBegan }, signal);
     if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads, or the migration was cleaned up.');
   }
 
@@ -295,6 +298,22 @@ export class MigrationRecords {
     };
     await this.metadata.updateOne('migration', undecided, { $set: { failure } }, signal);
   }
+}
+
+/** The fields that tell the steps of a commit or reverse apart. */
+const stepFields: readonly (keyof MigrationRecord)[] = [
+  'phase',
+  'commit',
+  'verification',
+  'attributesRestoring',
+  'lastLook',
+  'canWrite',
+];
+/** Sets `stepBeganAt` in the write that begins a step. */
+const nowBegan = { $currentDate: { stepBeganAt: true } };
+
+function beginsStep(set: Partial<MigrationRecord>): boolean {
+  return stepFields.some((field) => field in set);
 }
 
 /** The condition for a leader's write or its repetition: the record is not ahead of it. */

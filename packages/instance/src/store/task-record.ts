@@ -56,6 +56,8 @@ export interface TaskRecord {
   started: boolean;
   paused: boolean;
   commitRequested: boolean;
+  /** When its instance took the last command to commit or to reverse, by that process's clock. */
+  requestedAt?: Date;
   /** The stream resumes here; everything below is durable on the destination. Null before the first checkpoint. */
   checkpoint: Timestamp | null;
   /** No event above this time was sent to the destination. */

@@ -27,6 +27,7 @@ const furtherFields = [
   'estimatedSecondsToCEACatchup',
   'warnings',
   'commitBlockers',
+  'currentStep',
   'sourceWrites',
   'hotDocuments',
   'startedAt',

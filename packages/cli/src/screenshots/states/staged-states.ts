@@ -1,4 +1,5 @@
 import type { CommitBlocker } from '@convoy/api/contract/commit-blocker';
+import type { CurrentStep } from '@convoy/api/contract/current-step';
 import type { HotDocument } from '@convoy/api/contract/hot-documents';
 import { idleProgress, type MigrationState, type Progress } from '@convoy/api/contract/progress';
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
@@ -224,6 +225,7 @@ function progressOf(id: string, stage: Stage): Progress {
     destination: { pingLatencyMs: 0.9 },
     estimatedOplogTimeRemaining: '14 hours',
     warnings: [],
+    currentStep: stagedSteps[state] ?? null,
     commitBlockers: blocked?.(id) ?? (isCopied ? null : [copyingStill(id)]),
     sourceWrites:
       copied === 0 || state !== 'RUNNING'
@@ -236,6 +238,23 @@ function progressOf(id: string, stage: Stage): Progress {
     waitingFor,
   };
 }
+
+const stagedSteps: Partial<Record<MigrationState, CurrentStep>> = {
+  COMMITTING: {
+    name: 'verify',
+    number: 4,
+    count: 9,
+    description: 'Instances compare the last changes of both clusters: 2 of 3 are done.',
+    since: new Date(Date.now() - 12_000).toISOString(),
+  },
+  REVERSING: {
+    name: 'prepareDestination',
+    number: 3,
+    count: 3,
+    description: 'The leader closes the former source to users, stops the balancers, and defers its unique indexes.',
+    since: new Date(Date.now() - 2_000).toISOString(),
+  },
+};
 
 const stagedHotDocument: HotDocument = {
   namespace: 'shop.counters',

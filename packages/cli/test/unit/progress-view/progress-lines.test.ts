@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { idleFleetProgress, type FleetInstance, type FleetProgress } from '@convoy/api/contract/fleet-progress';
 import { idleProgress } from '@convoy/api/contract/progress';
+import { clockText } from '@convoy/coordinator/dashboard/views/quantity';
 import { LiveView } from '@convoy/cli/progress-view/live-view';
 import { progressBlock, progressLine } from '@convoy/cli/progress-view/progress-lines';
 
@@ -82,6 +83,15 @@ describe('a block', () => {
     const warnings = [{ name: 'commitNotOffered', description: 'shard0: it lags.' }];
     const block = progressBlock({ ...copying, commitBlockers: [blocker], warnings });
     expect(block.filter((line) => line.includes('it lags'))).toEqual(['no commit yet: shard0: it lags']);
+  });
+
+  test('says which step a commit is in, and since when', () => {
+    const description = 'The leader opens the destination to writes.';
+    const since = '2026-01-31T12:00:00.000Z';
+    const currentStep = { name: 'openDestination' as const, number: 8, count: 9, description, since };
+    const committing: FleetProgress = { ...copying, state: 'COMMITTING', currentStep };
+    expect(progressBlock(committing)[1]).toBe(`Step 8 of 9, since ${clockText(Date.parse(since))}: ${description}`);
+    expect(progressLine(committing)).toContain(` · step 8 of 9: ${description} · `);
   });
 
   test('says who writes to the source, and when the migration started', () => {

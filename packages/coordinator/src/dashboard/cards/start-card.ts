@@ -25,6 +25,9 @@ export class StartCard {
   #isReading = false;
   #isShown = false;
   #isHandwritten = false;
+  #isPartlyStarted = false;
+  /** Whether nothing that the last check of the present options found forbids a start. */
+  #isFree = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #checks = 0;
 
@@ -37,15 +40,21 @@ export class StartCard {
       field(this.#card, name).addEventListener('change', () => this.#changed());
     this.#json.addEventListener('input', () => this.#write());
     field(this.#card, 'toForm').addEventListener('click', () => this.#toForm());
+    field(this.#card, 'again').addEventListener('click', () => void this.#check());
     byId('do-start').addEventListener('click', () => {
       const body = this.#readBody();
       if (body !== null) start(body);
     });
   }
 
-  /** Shows the card while a start is possible, and asks for the source's content then. */
-  show(isPossible: boolean): void {
+  /**
+   * Shows the card while a start is possible, and asks for the source's content then.
+   * @param isPartlyStarted some instances have started: the checks forbid nothing then, as the destination is not empty
+   */
+  show(isPossible: boolean, isPartlyStarted: boolean): void {
     this.#card.hidden = !isPossible;
+    this.#isPartlyStarted = isPartlyStarted;
+    this.#showOffer();
     if (isPossible && !this.#isShown) this.#changed();
     this.#isShown = isPossible;
     if (isPossible && this.#source === null && !this.#isReading) void this.#readSource();
@@ -146,20 +155,17 @@ export class StartCard {
   /** The options; null without, with the reason in the summary. */
   #readBody(): unknown {
     const { refusal } = this.#view();
-    if (refusal !== null && !this.#isHandwritten) {
-      setText(field(this.#card, 'summary'), `✕ ${refusal}`);
-      showFindings(this.#card, []);
-      return null;
-    }
+    if (refusal !== null && !this.#isHandwritten) return this.#conclude(`✕ ${refusal}`, false);
     try {
       return JSON.parse(this.#json.value) as unknown;
     } catch {
-      setText(field(this.#card, 'summary'), '✕ The options under Advanced are no valid JSON.');
-      return null;
+      return this.#conclude('✕ The options under Advanced are no valid JSON. Correct them.', false);
     }
   }
 
   #checkSoon(): void {
+    this.#isFree = false;
+    this.#showOffer();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#check(), settle_ms);
   }
@@ -169,15 +175,52 @@ export class StartCard {
     if (body === null || this.#card.hidden) return;
     this.#checks += 1;
     const check = this.#checks;
-    const summary = field(this.#card, 'summary');
-    setText(summary, '◌ Checking both clusters …');
-    const reply = await this.api.ask<CheckReply>('check', body).catch((error: unknown) => reasonOf(error));
+    setText(field(this.#card, 'summary'), '◌ Checking both clusters …');
+    field(this.#card, 'again').hidden = true;
+    const reply = await this.api.ask<CheckReply>('check', body).catch((error: unknown) => error);
     // Later options have a check of their own.
     if (check !== this.#checks) return;
-    if (typeof reply === 'string') setText(summary, `✕ ${reply}`);
-    else setText(summary, reply.canStart ? '✓ A migration can start.' : '✕ A migration cannot start yet.');
-    showFindings(this.#card, typeof reply === 'string' ? [] : reply.items);
+    const { text, isFree, items } = checkedView(reply);
+    this.#conclude(text, isFree, items);
+    field(this.#card, 'again').hidden = false;
   }
+
+  /** Shows what a check has found, and offers the start or not. */
+  #conclude(text: string, isFree: boolean, items: CheckReply['items'] = []): null {
+    setText(field(this.#card, 'summary'), text);
+    showFindings(this.#card, items);
+    this.#isFree = isFree;
+    this.#showOffer();
+    return null;
+  }
+
+  #showOffer(): void {
+    (byId('do-start') as HTMLButtonElement).disabled = !this.#isFree && !this.#isPartlyStarted;
+  }
+}
+
+interface CheckedView {
+  readonly text: string;
+  readonly isFree: boolean;
+  readonly items: CheckReply['items'];
+}
+
+/** Without an answer in time the start is free: it checks again by itself. */
+function checkedView(reply: unknown): CheckedView {
+  if (reply instanceof ApiFailure && reply.error !== 'commandTimedOut')
+    return { text: `✕ A migration cannot start yet. ${reply.message}`, isFree: false, items: [] };
+  if (reply instanceof Error)
+    return { text: `▲ Not checked: ${reasonOf(reply)} A start checks by itself.`, isFree: true, items: [] };
+  const { canStart, items } = reply as CheckReply;
+  const failed = items.filter(({ result }) => result === 'failed').length;
+  const advice = items.some(({ result }) => result === 'warning') ? ' Read the warnings first.' : '';
+  if (canStart) return { text: `✓ A migration can start.${advice}`, isFree: true, items };
+  const what = failed === 1 ? 'one check fails' : `${failed} checks fail`;
+  return {
+    text: `✕ A migration cannot start yet: ${what}. Do what it says, then check again.`,
+    isFree: false,
+    items,
+  };
 }
 
 function reasonOf(error: unknown): string {

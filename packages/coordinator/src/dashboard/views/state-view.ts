@@ -8,6 +8,7 @@ import {
   eventRateText,
   percentText,
 } from './quantity.js';
+import { stepDurationText, stepText } from './step-text.js';
 import { copyEndText, elapsedText } from './times-text.js';
 import type { Tone } from './tone.js';
 import { waitingSentence } from './waiting-text.js';
@@ -91,8 +92,9 @@ function phaseOf({ failure, progress, instances }: FleetMessage): string {
     return 'Committed and cleaned up: Convoy’s metadata is removed from the destination.';
   if (progress.state === 'COMMITTED')
     return progress.canWrite === true ? 'Committed. The destination accepts writes.' : 'Committed.';
+  if (progress.currentStep) return stepText(progress.currentStep);
   if (progress.state === 'REVERSING') return 'Swapping source and destination.';
-  if (progress.state === 'COMMITTING') return 'Committing: applying all remaining changes.';
+  if (progress.state === 'COMMITTING') return 'Committing.';
   if (progress.canCommit) return 'Applying changes as they arrive. Ready to commit.';
   const words: Readonly<Record<string, string>> = {
     initializing: 'Creating collections and indexes on the destination.',
@@ -105,6 +107,7 @@ function phaseOf({ failure, progress, instances }: FleetMessage): string {
 function numberOf({
   failure,
   progress,
+  now_ms,
 }: FleetMessage): Pick<StateView, 'number' | 'numberLabel' | 'percent' | 'remaining'> {
   const { percent, info, state } = progress;
   if (state === 'IDLE' || state === 'INITIALIZING' || info === 'initializing')
@@ -120,7 +123,8 @@ function numberOf({
   if (failure !== null) return { ...copied, remaining: '' };
   if (percent !== null && percent >= 100) {
     if (state === 'COMMITTED') return { ...copied, numberLabel: 'copied and committed', remaining: '' };
-    if (state === 'COMMITTING') return { ...copied, remaining: 'committing' };
+    if (state === 'COMMITTING')
+      return { ...copied, remaining: stepDurationText(progress.currentStep, now_ms) || 'committing' };
     return { ...copied, remaining: catchUpText(progress.estimatedSecondsToCEACatchup, progress.canCommit) };
   }
   const remaining =

@@ -12,6 +12,7 @@ import type { Leader } from '@convoy/api/fleet/fleet';
 import { secondsOf, timeOf } from '../../cluster/cluster-time.js';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import { missedCommands } from '../../store/fleet-commands.js';
+import { currentStepOf } from './current-step.js';
 import type { Observed } from './lag-observer.js';
 import type { MigrationView } from '../migration/migration-watch.js';
 import { hotDocumentsOf } from '../stats/hot-documents.js';
@@ -68,6 +69,7 @@ export function progressOf(source: ProgressSource): Progress {
     estimatedSecondsToCEACatchup: catchUpOf(source),
     warnings: [...source.warnings, ...observed.warnings],
     commitBlockers: source.commitBlockers,
+    currentStep: currentStepOf(view, state),
     sourceWrites: state === 'RUNNING' || state === 'COMMITTING' ? sourceWritesOf(source.stats) : null,
     hotDocuments: state === 'RUNNING' || state === 'COMMITTING' ? hotDocumentsOf(source.stats) : null,
     startedAt: startOf(view.record.startTime),

@@ -192,8 +192,7 @@ export class MigrationRun {
 
   /** Records that this process's tasks should commit; the leader starts once all tasks of the fleet should. */
   async requestCommit(): Promise<void> {
-    await this.#setOwn({ commitRequested: true });
-    this.deps.fleet.wake();
+    await this.#request({ commitRequested: true });
   }
 
   /** Whether any instance of the fleet has taken the command to commit. */
@@ -206,8 +205,7 @@ export class MigrationRun {
   async requestReverse(): Promise<void> {
     // Its remaining writes belong to the direction that ends.
     await this.#member;
-    await this.#setOwn({ reverseRequested: turnsOf(this.view.record) });
-    this.deps.fleet.wake();
+    await this.#request({ reverseRequested: turnsOf(this.view.record) });
     this.#reported.changed();
   }
 
@@ -310,6 +308,11 @@ export class MigrationRun {
       watch: this.#watch,
       onIndexProgress: (progress) => (this.#indexBuilding = progress),
     };
+  }
+
+  async #request(set: Partial<TaskRecord>): Promise<void> {
+    await this.#setOwn({ ...set, requestedAt: new Date(this.deps.runtime.clock.now_ms()) });
+    this.deps.fleet.wake();
   }
 
   async #setOwn(set: Partial<TaskRecord>): Promise<void> {

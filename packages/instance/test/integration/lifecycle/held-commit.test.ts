@@ -34,11 +34,14 @@ async function mismatches(instance: ServedInstance): Promise<Listed[]> {
 }
 
 async function untilHeld(instance: ServedInstance): Promise<void> {
-  const { state, canWrite, warnings } = await instance.until(
+  const { state, canWrite, warnings, currentStep } = await instance.until(
     'duplicates hold the commit',
     (progress) => progress.warnings?.some(({ name }) => name === held) ?? false,
   );
   expect([state, canWrite]).toEqual(['COMMITTING', false]);
+  expect(currentStep).toMatchObject({ name: 'restoreIndexes', number: 4, count: 7 });
+  expect(currentStep?.description).toMatch(/^Documents with the same key of a unique index hold the commit\./);
+  expect(Date.parse(currentStep?.since ?? '')).toBeGreaterThan(Date.now() - 600_000);
   const reported = warnings?.find(({ name }) => name === held)?.description;
   expect(reported).toMatch(
     /shop\.items.*name_1.*shop\.items.*size_1_color_1|shop\.items.*size_1_color_1.*shop\.items.*name_1/,
