@@ -101,17 +101,13 @@ test('wrong usage, wrong settings and an absent service have different exit code
   expect((await convoy('no-such-command')).code).toBe(2);
   expect((await convoy('start', '--include', 'no json')).code).toBe(2);
   expect((await convoy('progress', '--url', 'http://127.0.0.1:1')).code).toBe(3);
-  expect(
-    (
-      await convoy(
-        'check',
-        '--cluster0',
-        'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100',
-        '--cluster1',
-        'mongodb://127.0.0.1:1',
-      )
-    ).stderr,
-  ).toContain('sourceUnavailable');
+  const unreachable = 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100';
+  const checked = await convoy('check', '--cluster0', unreachable, '--cluster1', unreachable);
+  expect(checked).toMatchObject({ code: 3, stderr: '' });
+  expect(checked.stdout).toMatch(
+    /sourceUnavailable: .* 127\.0\.0\.1:1: .*\n.*destinationUnavailable: .*127\.0\.0\.1:1: /,
+  );
+  expect(checked.stdout).toMatch(/A migration cannot start: clusters\.\n$/);
   const misconfigured = await convoy('instance', '--cluster0', 'mongodb://user:secret@127.0.0.1', '--port', 'x');
   expect(misconfigured).toMatchObject({ code: 1 });
   expect(misconfigured.stderr).toContain('cluster1');

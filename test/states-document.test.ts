@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { commandNames } from '@convoy/api/contract/commands';
-import { migrationStates } from '@convoy/api/contract/progress';
+import { type CommandName, commandNames } from '@convoy/api/contract/commands';
+import { type MigrationState, migrationStates } from '@convoy/api/contract/progress';
 import { requireState } from '@convoy/instance/lifecycle/commands/state-table';
 import { migrationPhases } from '@convoy/instance/store/migration-record';
 import { documentTable, plainText } from './document-table.js';
 
-function isTaken(...check: Parameters<typeof requireState>): boolean {
+function isTaken(command: CommandName, state: MigrationState): boolean {
   try {
-    requireState(...check);
+    requireState(command, state, '');
     return true;
   } catch {
     return false;

@@ -1,22 +1,12 @@
-import { ConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { CommanderError } from 'commander';
-import { exitCodes } from './commands/exit-code.js';
+import { exitCodeOf, exitCodes } from './commands/exit-code.js';
 import { isInterruption } from './commands/interruption.js';
 import { failureOutput, wantsJson } from './commands/json-output.js';
 import { NotInTime } from './environment/fleet/follow.js';
 import { convoyCommand } from './program.js';
 import { colouredFailure } from './progress-view/colours.js';
 import { errorLines } from './progress-view/error-lines.js';
-
-/** Failures in which a service, cluster or Redis did not respond. */
-const silentErrors: readonly ErrorName[] = [
-  'instanceUnreachable',
-  'requestTimedOut',
-  'tlsFailed',
-  'sourceUnavailable',
-  'destinationUnavailable',
-  'redisUnavailable',
-];
 
 // Node.js would print an uncaught error with all its fields, even document values.
 process.on('uncaughtException', (error) => void report(error).then((code) => process.exit(code)));
@@ -46,7 +36,7 @@ async function reportAsText(error: unknown): Promise<number> {
   if (isInterruption(error)) return exitCodes.interrupted;
   if (error instanceof ConvoyError) {
     console.error(errorLines(error).map(colouredFailure).join('\n'));
-    return silentErrors.includes(error.error) ? exitCodes.unreachable : exitCodes.failed;
+    return exitCodeOf([error.error]);
   }
   if (error instanceof NotInTime) {
     console.error(error.message);

@@ -7,7 +7,8 @@ export type StepProgress = Pick<Progress, 'state' | 'canCommit' | 'canWrite'> &
 
 const stepByState: Readonly<Record<MigrationState, (progress: StepProgress) => string>> = {
   INITIALIZING: () => 'Wait until the state is IDLE.',
-  IDLE: () => 'Run convoy check, then convoy start.',
+  IDLE: ({ warnings }) =>
+    `${isWarned(warnings, 'redisUnavailable') ? 'Bring Redis back. Then run' : 'Run'} convoy check, then convoy start.`,
   RUNNING: runningStep,
   PAUSED: () => 'Run convoy resume before the oplog wraps.',
   COMMITTING: () => 'Wait for COMMITTED. Do not write to either cluster yet.',
@@ -29,8 +30,12 @@ export function nextStep(progress: StepProgress): string {
 export const nextStepAfterFailure = 'Remove the cause, stop all instances, run convoy cleanup, and start again.';
 
 function runningStep({ canCommit, warnings }: StepProgress): string {
-  const isWarnedOf = (warning: string): boolean => warnings?.some(({ name }) => name === warning) ?? false;
-  if (isWarnedOf('waitingForInstances')) return 'Start the instances in the warning.';
-  if (isWarnedOf('instancesSilent')) return 'Check the instances in the warning.';
+  if (isWarned(warnings, 'redisUnavailable')) return 'Bring Redis back: the warning says why it is unreachable.';
+  if (isWarned(warnings, 'waitingForInstances')) return 'Start the instances in the warning.';
+  if (isWarned(warnings, 'instancesSilent')) return 'Check the instances in the warning.';
   return canCommit ? 'Stop the writers of the source, then run convoy commit.' : 'Wait until canCommit is true.';
+}
+
+function isWarned(warnings: StepProgress['warnings'], warning: string): boolean {
+  return warnings?.some(({ name }) => name === warning) ?? false;
 }

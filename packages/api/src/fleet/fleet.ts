@@ -1,6 +1,6 @@
 import type { CommandName } from '../contract/commands.js';
 import type { Mismatch } from '../contract/mismatch.js';
-import type { MigrationState, Progress } from '../contract/progress.js';
+import type { MigrationState, Progress, Warning } from '../contract/progress.js';
 import type { ErrorName } from '../errors/table.js';
 import type { InstanceStats } from './instance-stats.js';
 import type { QuestionTopic, StartQuestion } from './start-question.js';
@@ -148,6 +148,8 @@ export interface Fleet {
    * @throws ConvoyError `redisUnavailable`
    */
   question?(topic: QuestionTopic): Promise<StartQuestion | null>;
+  /** What is wrong between this process and its peers, for its own progress; absent where it needs none. */
+  warnings?(): Warning[];
   /** Releases identity and leadership and closes connections. */
   leave(): Promise<void>;
 }

@@ -1,3 +1,5 @@
+import type { ErrorName } from '@convoy/api/errors/convoy-error';
+
 /** Exit codes of `convoy`; `convoy --help` lists them. */
 export const exitCodes = {
   done: 0,
@@ -25,3 +27,18 @@ export const exitCodeTexts: Readonly<Record<number, string>> = {
   [exitCodes.notInTime]: 'not within --wait (probe: not in time)',
   [exitCodes.interrupted]: 'interrupted',
 };
+
+/** Failures in which a service, cluster or Redis did not respond. */
+const silentErrors: readonly ErrorName[] = [
+  'instanceUnreachable',
+  'requestTimedOut',
+  'tlsFailed',
+  'sourceUnavailable',
+  'destinationUnavailable',
+  'redisUnavailable',
+];
+
+/** The exit code for failures with these names: whoever did not respond decides. */
+export function exitCodeOf(errors: readonly ErrorName[]): number {
+  return errors.some((error) => silentErrors.includes(error)) ? exitCodes.unreachable : exitCodes.failed;
+}

@@ -23,7 +23,7 @@ const resultWidth = Math.max(...Object.values(resultWords).map((word) => word.le
 export function preflightLines({ canStart, items }: CheckReport): string[] {
   const checkConcurrency = Math.max(...items.map(({ check }) => check.length));
   const namesOf = (wanted: CheckResult): string =>
-    items.flatMap(({ check, result }) => (result === wanted ? [check] : [])).join(', ');
+    [...new Set(items.flatMap(({ check, result }) => (result === wanted ? [check] : [])))].join(', ');
   const warnings = namesOf('warning');
   const closing = canStart
     ? `A migration can start with these options${warnings === '' ? '' : `; read the warnings first: ${warnings}`}.`

@@ -41,11 +41,11 @@ export class DirectorService implements ContractService<FleetProgress> {
     return this.#send('reverse', {});
   }
 
-  /** @throws ConvoyError the fleet's failure, or `fleetIncomplete` when no instance ever registered */
+  /** @throws ConvoyError the fleet's failure; `fleetIncomplete` when no instance ever registered, `redisUnavailable` */
   async progress(): Promise<FleetProgress> {
     const { failure, progress, instances } = await Promise.resolve(this.#director.progress());
     if (failure !== null) throw new ConvoyError(failure.error, failure.errorDescription);
-    refuseEmptyFleet(instances);
+    refuseEmptyFleet(instances, this.#director.snapshot());
     return progress;
   }
 

@@ -209,7 +209,7 @@ export class FleetDirector {
     const snapshot = this.snapshot();
     const members = membersOf(snapshot);
     const ids = [...members.registeredIds, ...members.missingIds];
-    refuseEmptyFleet(ids);
+    refuseEmptyFleet(ids, snapshot);
     if (name === 'start') refuseOtherClusters(members);
     const present = answeringIds(ids, snapshot);
     const replies = await this.#sendTo({ commandId, name, body }, present, snapshot);

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Warning } from '@convoy/api/contract/progress';
 import type { Secret } from '@convoy/api/configuration/secret';
 import type {
   CommandResult,
@@ -23,6 +24,7 @@ import { DetailsPublisher } from '../membership/published-details.js';
 import { StartQuestions } from '../membership/start-questions.js';
 import { ThrottledPublisher } from '../membership/throttled-publisher.js';
 import { RedisConnections } from '../redis/connections.js';
+import { causeOf } from '../progress/warnings.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { fleetKeys } from '../redis/keys.js';
 import type { FleetKeys } from '../redis/keys.js';
@@ -193,6 +195,19 @@ export class RedisFleet implements Fleet {
 
   question(topic: QuestionTopic): Promise<StartQuestion | null> {
     return this.#questions.read(topic);
+  }
+
+  /** While Redis is lost: commands of coordinators do not arrive, and they show this instance as silent. */
+  warnings(): Warning[] {
+    if (this.#left || ['ready', 'connect'].includes(this.#connection.status)) return [];
+    const said =
+      'Redis is unreachable from this instance: coordinators neither hear nor command it. A migration continues.';
+    return [
+      {
+        name: 'redisUnavailable',
+        description: `${said}${causeOf({ whyDisconnected: this.#connections.failureText })}`,
+      },
+    ];
   }
 
   async leave(): Promise<void> {

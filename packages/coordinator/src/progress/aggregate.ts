@@ -13,7 +13,7 @@ import { fleetWrites } from './source-writes.js';
 import { nextEstimate, type RemainingEstimate } from './time-remaining.js';
 import { fleetVerification } from './verification.js';
 import { fleetWaiting, startedOf } from './waiting.js';
-import { fleetWarnings } from './warnings.js';
+import { fleetWarnings, unheardWarning } from './warnings.js';
 
 /** An instance before its copy reports 0 of this many bytes, which means unknown. */
 const TOTAL_BYTES_UNKNOWN = 1;
@@ -164,7 +164,9 @@ export function aggregateProgress(snapshot: FleetSnapshot, remaining: RemainingE
   const instances = instanceRows(snapshot, members);
   const states = members.reports.map(({ state }) => state);
   if (states.length > 0 && states.every((state) => state === 'IDLE')) {
-    return { failure, progress: idleFleetProgress(), instances, remaining: null };
+    const unheard = unheardWarning(snapshot);
+    const progress = { ...idleFleetProgress(), warnings: unheard === null ? null : [unheard] };
+    return { failure, progress, instances, remaining: null };
   }
   const waitingFor = fleetWaiting(members, snapshot);
   const started = startedOf(members, waitingFor);

@@ -61,10 +61,16 @@ function ofMembership(members: Members, waitingFor: readonly Waiting[]): Warning
   ];
 }
 
-function unheard(why: string | null): Warning {
-  const cause = why === null ? '' : ` Cause: ${why}`;
-  const description = `Redis is unreachable from this coordinator. All values are the last known ones.${cause}`;
-  return { name: 'redisUnavailable', description };
+/** Why Redis is unreachable and what to do, as sentences to append; empty while unknown. */
+export function causeOf({ whyDisconnected }: Pick<FleetSnapshot, 'whyDisconnected'>): string {
+  return whyDisconnected ? ` Cause: ${whyDisconnected}` : '';
+}
+
+/** Says that a coordinator has lost Redis, so that it neither hears instances nor reaches them; null otherwise. */
+export function unheardWarning(snapshot: Pick<FleetSnapshot, 'isConnected' | 'whyDisconnected'>): Warning | null {
+  if (snapshot.isConnected) return null;
+  const description = 'Redis is unreachable from this coordinator. All values are the last known ones.';
+  return { name: 'redisUnavailable', description: `${description}${causeOf(snapshot)}` };
 }
 
 /**
@@ -77,15 +83,12 @@ export function fleetWarnings(
   members: Members,
   started: readonly InstanceReport[],
   waitingFor: readonly Waiting[],
-  {
-    isConnected,
-    whyDisconnected = null,
-    redisWarnings = [],
-  }: Pick<FleetSnapshot, 'isConnected' | 'whyDisconnected' | 'redisWarnings'>,
+  snapshot: Pick<FleetSnapshot, 'isConnected' | 'whyDisconnected' | 'redisWarnings'>,
 ): Warning[] {
+  const unheard = unheardWarning(snapshot);
   const own = [
-    ...(isConnected ? [] : [unheard(whyDisconnected)]),
-    ...redisWarnings,
+    ...(unheard === null ? [] : [unheard]),
+    ...(snapshot.redisWarnings ?? []),
     ...mixedStates(started),
     ...ofMembership(members, waitingFor),
   ];

@@ -15,7 +15,7 @@ export function serveReport(app: FastifyInstance, director: FleetDirector, detai
   const report = async (): Promise<MigrationReport> => {
     const [history, namespaces] = await Promise.all([details.history(), details.namespaces()]);
     const { failure, progress, instances } = director.progress();
-    refuseEmptyFleet(instances);
+    refuseEmptyFleet(instances, director.snapshot());
     return migrationReport({ now_ms: Date.now(), failure, progress, instances, history, namespaces });
   };
   app.get(REPORT_PATH, async () => ({ success: true, report: await report() }));

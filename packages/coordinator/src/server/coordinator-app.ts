@@ -9,6 +9,7 @@ import { METRICS_PATH, metricsReply } from '@convoy/api/http/metrics-reply';
 import { EVENTS_PATH, INSTANCES_PATH } from '@convoy/api/http/operations';
 import { DirectorService } from '../director/director-service.js';
 import type { FleetDirector } from '../director/fleet-director.js';
+import { causeOf } from '../progress/warnings.js';
 import { serveReport } from '../report/report-routes.js';
 import { cachedDetails } from '../watching/cached-details.js';
 import { DASHBOARD_PREFIXES, serveDashboard } from '../watching/dashboard-files.js';
@@ -47,9 +48,8 @@ function serveEvents(app: FastifyInstance, events: ProgressEvents): void {
   });
 }
 
-function whyNotReady(why: string | null): string {
-  const cause = why === null ? '' : ` Cause: ${why}`;
-  return `Redis is unreachable, so this coordinator cannot send commands. It keeps retrying.${cause}`;
+function whyNotReady(director: FleetDirector): string {
+  return `Redis is unreachable, so this coordinator cannot send commands. It keeps retrying.${causeOf(director)}`;
 }
 
 /**
@@ -70,7 +70,7 @@ export async function createCoordinatorApp({
     scope: 'fleet',
     access: guarded,
     isReady: () => director.isConnected(),
-    whyNotReady: () => whyNotReady(director.whyDisconnected),
+    whyNotReady: () => whyNotReady(director),
     logger,
   });
   serveEvents(app, new ProgressEvents(director, Date.now()));

@@ -85,12 +85,19 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
   });
 
   it('recovers its state after a restart', async () => {
+    expect(director.progress().progress.warnings).toBeNull();
     await redis.stop();
+    const cause = expect.stringMatching(/unreachable from this .* Cause: the connection was refused/) as string;
+    const warnings = [{ name: 'redisUnavailable', description: cause }];
+    await expect.poll(() => director.progress().progress).toMatchObject({ state: 'IDLE', warnings });
+    for (const { fleet } of members) await expect.poll(() => fleet.warnings()).toEqual(warnings);
     await until(anyMember, 'no leader', () => members.every(({ fleet }) => !fleet.isLeader()));
     expect(members[0]?.fleet.reports().size).toBe(2);
     expect(director.progress().instances).toHaveLength(2);
     await redis.start();
     await expectRebuilt();
+    expect(members.map(({ fleet }) => fleet.warnings())).toEqual([[], []]);
+    expect(director.progress().progress.warnings).toBeNull();
   });
 
   it('delivers commands after a restart', async () => {

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { notifySchema } from '@convoy/api/configuration/notify-settings';
+import { nextStepAfterFailure } from '@convoy/api/contract/next-step';
+import { progressInfo } from '@convoy/api/contract/progress';
+import type { Failure } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { parseCoordinatorConfig, type CoordinatorConfig } from '../../src/config/coordinator-config.js';
 import { runCoordinator, type RunningCoordinator } from '../../src/process/coordinator-process.js';
@@ -72,6 +75,40 @@ describeOnRedis('notifications', (redis) => {
     });
     await expect.poll(() => sent('committed')).toBe(1);
     expect(await sent('ready')).toBe(1);
+  });
+
+  it('are a lag and a short oplog when they begin and when they end, and a failure with its reason', async () => {
+    await start();
+    const report = (seconds: { lag: number; oplog: number }, failure: Failure | null = null): void => {
+      const { fleet, identity } = member;
+      const info = progressInfo.changeEventApplication;
+      const running = { ...idleReport(identity).progress, state: 'RUNNING', info } as const;
+      const progress = { ...running, lagTimeSeconds: seconds.lag };
+      const oplogRemaining_seconds = seconds.oplog;
+      fleet.report(idleReport(identity, { state: 'RUNNING', failure, progress, oplogRemaining_seconds }));
+    };
+    const statuses = (): string[] => receiver.arrivals.map(({ event, body }) => `${event} ${String(body['status'])}`);
+    report({ lag: 301, oplog: 90_000 });
+    await expect.poll(statuses).toEqual(['lag raised']);
+    report({ lag: 60, oplog: 3_599 });
+    await expect.poll(statuses).toEqual(['lag raised', 'lag cleared', 'oplog raised']);
+    report({ lag: 60, oplog: 7_200 });
+    await expect.poll(statuses).toEqual(['lag raised', 'lag cleared', 'oplog raised', 'oplog cleared']);
+    report({ lag: 60, oplog: 7_200 }, { error: 'oplogHistoryLost', errorDescription: 'The oplog is too short.' });
+    await expect.poll(statuses).toHaveLength(5);
+    expect(receiver.arrivals.every(({ isSigned }) => isSigned)).toBe(true);
+    expect(receiver.arrivals.map(({ body }) => body)).toMatchObject([
+      { summary: expect.stringContaining('is above 300 s. It is 301 s now.') as string },
+      { next: 'Nothing to do.' },
+      { next: expect.stringMatching(/^Resume the migration, reduce its load/) as string },
+      { next: 'Nothing to do.' },
+      {
+        event: 'failed',
+        status: 'raised',
+        summary: expect.stringContaining('failed. oplogHistoryLost: The oplog is too short.') as string,
+        next: nextStepAfterFailure,
+      },
+    ]);
   });
 
   it('are not repeated by a coordinator that starts later', async () => {

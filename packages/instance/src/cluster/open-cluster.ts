@@ -167,9 +167,7 @@ async function openSharded(opening: Opening, router: NodeClient): Promise<Cluste
     const clusterId = await shardedClusterId(router, call);
     const addresses = await listShards(router, call);
     if (options.direct) for (const address of addresses) shards.set(address.id, wrap(shardClient(opening, address)));
-    await Promise.all(
-      [...shards].map(([id, client]) => probed(`${id} of ${name}`, client, releases.version, options.signal)),
-    );
+    await probeShards(name, shards, releases.version, options.signal);
     return {
       name,
       kind: 'sharded',
@@ -258,28 +256,42 @@ function preferenceOf({ readPreference = null }: OpenClusterOptions): ReadPrefer
   return readPreference === 'primary' ? null : readPreference;
 }
 
-async function probed(
-  shard: string,
-  client: NodeClient,
+/** Shards that one description names. */
+const shardsNamedMax = 20;
+
+/**
+ * Tries to read through every shard.
+ * @throws ConvoyError `shardsNotReachable` that names each shard that cannot be read, with its host and the cause
+ */
+async function probeShards(
+  name: string,
+  shards: ReadonlyMap<string, NodeClient>,
   [release]: ClusterClient['version'],
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    await probeShard(client, { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    const reading =
-      'give credentials of a user who may find, changeStream and listIndexes on every database and useUUID on ' +
-      'the cluster';
-    const role =
-      release < directRoleRelease
-        ? ''
-        : ', and has the role directShardOperations there: db.getSiblingDB("admin").grantRolesToUser(USER, ' +
-          '["directShardOperations"])';
-    const description =
-      `Shard ${shard} cannot be read directly: ${shardFailure(error)}. ` + `Make it reachable and ${reading}${role}.`;
-    throw new ConvoyError('shardsNotReachable', description, { cause: error });
-  }
+  const ids = [...shards.keys()];
+  const probed = await Promise.allSettled([...shards.values()].map((client) => probeShard(client, { signal })));
+  signal.throwIfAborted();
+  const failed = probed.flatMap((one, at) =>
+    one.status === 'rejected' ? [{ id: ids[at] ?? '', error: one.reason as unknown }] : [],
+  );
+  if (failed.length === 0) return;
+  const named = failed
+    .slice(0, shardsNamedMax)
+    .map(({ id, error }) => `Shard ${id} of ${name} cannot be read directly: ${shardFailure(error)}.`);
+  const more = failed.length - named.length;
+  const reading =
+    'give credentials of a user who may find, changeStream and listIndexes on every database and useUUID on ' +
+    'the cluster';
+  const role =
+    release < directRoleRelease
+      ? ''
+      : ', and has the role directShardOperations there: db.getSiblingDB("admin").grantRolesToUser(USER, ' +
+        '["directShardOperations"])';
+  const description =
+    `${named.join(' ')}${more > 0 ? ` ${more} more cannot, either.` : ''} ` +
+    `Make ${failed.length === 1 ? 'it' : 'them'} reachable and ${reading}${role}.`;
+  throw new ConvoyError('shardsNotReachable', description, { cause: failed[0]?.error });
 }
 
 function shardFailure(error: unknown): string {

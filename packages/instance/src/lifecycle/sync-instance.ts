@@ -26,7 +26,7 @@ import {
 import { ConfiguredClusters } from './migration/configured-clusters.js';
 import { acceptanceOf, type GivenCommand, isTaken } from './commands/fleet-command.js';
 import { MissedCommands } from './commands/missed-commands.js';
-import { refuseRecorded, unreachable } from './commands/command-refusals.js';
+import { refuseAfterFailure, refuseRecorded, unreachable } from './commands/command-refusals.js';
 import { refuseOtherClusters } from './migration/fleet-clusters.js';
 import { InstanceReporter, type InstanceStatus } from './progress/instance-reporter.js';
 import { MigrationRun } from './run/migration-run.js';
@@ -216,7 +216,7 @@ export class SyncInstance implements ContractService {
     const { name } = given;
     const timer = this.runtime.metrics.commandDuration.startTimer({ command: name });
     const result = this.#commands.then(async () => {
-      if (this.#failure() !== null) throw new ConvoyError('migrationFailed');
+      refuseAfterFailure(this.#failure(), this.#run !== null);
       const acceptance = await this.#take(given, run, this.#ending.signal).catch((error: unknown) => {
         throw isNetworkFailure(error) ? unreachable(name, error) : error;
       });
@@ -238,7 +238,7 @@ export class SyncInstance implements ContractService {
   ): Promise<Acceptance> {
     const metadataOf = (): Metadata => this.#metadata(this.#running().deps.home);
     if (!(await isTaken(this.#run, given, metadataOf, signal))) {
-      requireState(given.name, this.state);
+      requireState(given.name, this.state, this.whyNotReady);
       await run(signal);
     }
     return acceptanceOf(this.#run, given, signal);

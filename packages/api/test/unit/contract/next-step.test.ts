@@ -19,6 +19,12 @@ test('suggests to start missing instances, then to commit', () => {
   );
 });
 
+test('asks for Redis first while it is away', () => {
+  const warnings = [{ name: 'redisUnavailable', description: '' }];
+  expect(of({ state: 'IDLE', warnings })).toBe('Bring Redis back. Then run convoy check, then convoy start.');
+  expect(of({ state: 'RUNNING', canCommit: true, warnings })).toMatch(/^Bring Redis back:/);
+});
+
 test('does not suggest a destination that rejects writes', () => {
   expect(of({ state: 'COMMITTED', canWrite: false })).not.toContain('Point the writers');
   expect(of({ state: 'COMMITTED', canWrite: true })).toContain('Point the writers');

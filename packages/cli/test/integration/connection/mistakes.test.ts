@@ -19,8 +19,11 @@ afterAll(async () => {
   await places.close();
 });
 
-/** A destination that no check asks, since the source comes first. */
-const cluster1 = 'mongodb://127.0.0.1:1/';
+/** A destination that cannot be reached, either. */
+const cluster1 = 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=2000';
+const refusal =
+  'cannot be reached: HOST: the connection was refused (ECONNREFUSED). Check the port, and that the server runs and ' +
+  'listens on this address.';
 
 const withoutHosts = (text: string): string => text.trim().replaceAll(/127\.0\.0\.1:\d+/g, 'HOST');
 
@@ -40,11 +43,20 @@ describe('a mistake in a connection string', () => {
     expect(withoutHosts(thrown?.message ?? 'no failure')).toBe(`${error}: ${start(error)} cannot be ${sentence}`);
   });
 
-  it.concurrent.each(mistakes)('is explained by convoy check: $name', async ({ connectionString, error, sentence }) => {
-    const checked = await check(connectionString(places));
-    expect(checked).toMatchObject({ code: error.endsWith('Unavailable') ? 3 : 1, stdout: '' });
-    expect(withoutHosts(checked.stderr)).toBe(`${error}: ${start(error)} cannot be ${sentence}`);
-  });
+  it.concurrent.each(mistakes)(
+    'is explained by convoy check, beside the other cluster: $name',
+    async ({ connectionString, error, sentence }) => {
+      const checked = await check(connectionString(places), '--json');
+      expect(checked).toMatchObject({ code: 3, stderr: '' });
+      expect(JSON.parse(withoutHosts(checked.stdout))).toMatchObject({
+        canStart: false,
+        items: [
+          { check: 'clusters', result: 'failed', error, description: `${start(error)} cannot be ${sentence}` },
+          { error: 'destinationUnavailable', description: `The destination cluster1 ${refusal}` },
+        ],
+      });
+    },
+  );
 
   it.concurrent.each(unreadable)(
     'is refused before anything connects: %s',
@@ -56,9 +68,7 @@ describe('a mistake in a connection string', () => {
 });
 
 describe('other commands explain it in the same words', () => {
-  const refused = (what: string): string =>
-    `${what} cannot be reached: HOST: the connection was refused (ECONNREFUSED). Check the port, and that the server ` +
-    'runs and listens on this address.';
+  const refused = (what: string): string => `${what} ${refusal}`;
 
   /** Either cluster can have either role when writes are allowed again. */
   const unnamed = 'destinationUnavailable: cluster1';
@@ -104,6 +114,6 @@ function fileWith(connectionString: string): string {
   return file;
 }
 
-function check(connectionString: string): ReturnType<typeof runConvoy> {
-  return runConvoy('check', '--cluster0-file', fileWith(connectionString), '--cluster1', cluster1);
+function check(connectionString: string, ...flags: string[]): ReturnType<typeof runConvoy> {
+  return runConvoy('check', ...flags, '--cluster0-file', fileWith(connectionString), '--cluster1', cluster1);
 }

@@ -14,7 +14,7 @@ function withoutHosts(text: string): string {
   return text.replaceAll(/127\.0\.0\.1:\d+/g, 'HOST');
 }
 
-test('an instance that waits for its clusters says so in progress, with hosts, and in /readyz, without', async () => {
+test('an instance that waits for its clusters says so in progress, /readyz and to a start', async () => {
   using folder = ScratchFolder.create('test');
   const clusters = await Promise.all([freePort(), freePort()]);
   const [cluster0, cluster1] = clusters.map((port) => `mongodb://127.0.0.1:${port}/?serverSelectionTimeoutMS=500`);
@@ -43,4 +43,8 @@ test('an instance that waits for its clusters says so in progress, with hosts, a
       `${name} ${remedy.replace('HOST: ', '').replace(' The instance tries again.', '')}`,
     );
   expect(errorDescription).not.toContain('127.0.0.1');
+  const { stderr } = await runConvoy('start', '--url', url);
+  expect(stderr).toContain(
+    `the present state is INITIALIZING. ${errorDescription} Repeat start once the state is IDLE.`,
+  );
 });

@@ -1,5 +1,6 @@
 import type { CommandName } from '@convoy/api/contract/commands';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Failure } from '@convoy/api/fleet/fleet';
 import { UnreachableClusterError, unreachable as describe } from '../../cluster/connection-failure.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 import { refuseNewerRelease } from '../migration/release.js';
@@ -11,6 +12,19 @@ import { refuseNewerRelease } from '../migration/release.js';
 export function refuseRecorded(recorded: MigrationRecord, release: string): void {
   refuseNewerRelease(recorded.release, release);
   if (recorded.failure !== null || recorded.phase === 'committed') throw new ConvoyError('migrationExists');
+}
+
+/**
+ * Checks that nothing has failed. An instance that could not start names its own reason: no migration has failed.
+ * @throws ConvoyError `migrationFailed`, or the failure to start
+ */
+export function refuseAfterFailure(failure: Failure | null, hasMigration: boolean): void {
+  if (failure === null) return;
+  if (hasMigration) throw new ConvoyError('migrationFailed');
+  throw new ConvoyError(
+    failure.error,
+    `This instance could not start: ${failure.errorDescription} Then restart the instance.`,
+  );
 }
 
 /** The refusal of a command whose clusters are unreachable. */

@@ -140,14 +140,16 @@ export class InstanceReporter {
   #progress(): Progress {
     const { clusters, identity, fleet } = this.deps;
     const { run, isInitialized } = this.deps.status();
+    const ofFleet = fleet.warnings?.() ?? [];
     if (!isInitialized)
       return {
         ...idleProgress(),
         state: 'INITIALIZING',
         info: progressInfo.initializing,
-        warnings: clusters.warnings,
+        warnings: [...clusters.warnings, ...ofFleet],
       };
-    if (run === null || this.#observer === null) return idleProgress();
+    if (run === null || this.#observer === null)
+      return { ...idleProgress(), warnings: ofFleet.length === 0 ? null : ofFleet };
     return progressOf({
       state: run.state,
       view: run.view,
@@ -164,7 +166,7 @@ export class InstanceReporter {
       commitBlockers: this.offer.blockers(run),
       indexBuilding: run.indexBuilding,
       observed: this.#observer.seen,
-      warnings: [...run.warnings(), ...this.offer.warnings(run)],
+      warnings: [...run.warnings(), ...this.offer.warnings(run), ...ofFleet],
       isMetadataRemoved: run.removal.isRemoved,
     });
   }

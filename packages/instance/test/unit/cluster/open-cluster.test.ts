@@ -73,12 +73,24 @@ describe('opening a cluster', () => {
     await cluster.close();
   });
 
-  test('fails by name if a shard refuses the test read', async () => {
-    await using shard = await ScriptedNode.start(() => failure(13, 'Unauthorized'), { setName: 's0' });
-    await using router = await ScriptedNode.start(routerScript([{ _id: 'shard0', host: `s0/${shard.host}` }]));
-    const error = await errorOf(openCluster('cluster0', router.connectionString, { ...options, direct: true }));
+  test('fails with the name of every shard that cannot be read, its host and the cause', async () => {
+    await using refusing = await ScriptedNode.start(() => failure(13, 'Unauthorized'), { setName: 's0' });
+    await using dead = await ScriptedNode.start(() => 'disconnect', { setName: 's1' });
+    const deadHost = dead.host;
+    await dead[Symbol.asyncDispose]();
+    await using readable = await ScriptedNode.start(shardScript, { setName: 's2' });
+    const hosts = [refusing.host, deadHost, readable.host];
+    const shards = hosts.map((host, at) => ({ _id: `shard${at}`, host: `s${at}/${host}` }));
+    await using router = await ScriptedNode.start(routerScript(shards));
+    const text = `${router.connectionString}?serverSelectionTimeoutMS=200`;
+    const error = await errorOf(openCluster('cluster0', text, { ...options, direct: true }));
     expect(error.error).toBe('shardsNotReachable');
-    expect(error.errorDescription).toContain('Shard shard0 of cluster0 cannot be read directly: Unauthorized (13)');
+    expect(error.errorDescription).toContain('Shard shard0 of cluster0 cannot be read directly: Unauthorized (13).');
+    expect(error.errorDescription).toContain(
+      `Shard shard1 of cluster0 cannot be read directly: ${deadHost}: the connection was refused (ECONNREFUSED). ` +
+        'Make them reachable and give credentials',
+    );
+    expect(error.errorDescription).not.toContain('shard2');
   });
 
   test('treats a replica set as one shard under its set name', async () => {

@@ -18,18 +18,20 @@ describe('a command', () => {
   it.each(pairs.filter(({ command, state }) => taken[command] === state))(
     '$command is taken in $state',
     ({ command, state }) => {
-      expect(() => requireState(command, state)).not.toThrow();
+      expect(() => requireState(command, state, '')).not.toThrow();
     },
   );
 
   it.each(pairs.filter(({ command, state }) => taken[command] !== state))(
-    '$command is refused in $state, with both states in the text',
+    '$command is refused in $state, with both states and what to do in the text',
     ({ command, state }) => {
-      expect(() => requireState(command, state)).toThrow(
-        expect.objectContaining({
-          error: 'notInThisState',
-          errorDescription: `${command} is taken in state ${taken[command] ?? ''} only; the present state is ${state}.`,
-        }),
+      const needed = taken[command] ?? '';
+      const refused = `${command} is taken in state ${needed} only; the present state is ${state}.`;
+      const remedy =
+        state === 'INITIALIZING' ? `cluster0 is away\\. Repeat ${command} once the state is ${needed}` : '[A-Z].+';
+      const errorDescription = expect.stringMatching(new RegExp(`^${refused} ${remedy}\\.$`)) as string;
+      expect(() => requireState(command, state, 'cluster0 is away.')).toThrow(
+        expect.objectContaining({ error: 'notInThisState', errorDescription }),
       );
     },
   );
