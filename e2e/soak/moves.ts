@@ -12,25 +12,33 @@ export interface Move {
   readonly n: number;
 }
 
-/** Moves chunks and databases of the source, one after the other; what the servers refuse is passed over. */
-export async function move({ moves, stage }: History, clock: Clock, started_ms: number, user: User): Promise<void> {
+/**
+ * Moves chunks and databases of the source, one after the other; what the servers refuse is passed over.
+ * @returns how many of them the servers have taken
+ */
+export async function move({ moves, stage }: History, clock: Clock, started_ms: number, user: User): Promise<number> {
+  let taken = 0;
   for (const one of [...moves].sort((a, b) => a.at_ms - b.at_ms)) {
     await clock.sleep(started_ms + one.at_ms - clock.elapsed_ms);
-    await moveOne(one, stage, user).catch(passOver);
+    const isTaken = await moveOne(one, stage, user).catch(passOver);
+    if (isTaken === true) taken += 1;
   }
+  return taken;
 }
 
-async function moveOne({ kind, collection, n }: Move, { sourceShards }: Stage, user: User): Promise<void> {
+/** @returns false where there is nothing to move: the collection is not sharded */
+async function moveOne({ kind, collection, n }: Move, { sourceShards }: Stage, user: User): Promise<boolean> {
   const to = `shard${n % sourceShards}`;
   if (kind === 'movePrimary') {
     await user.command('admin', { movePrimary: database, to });
-    return;
+    return true;
   }
   const namespace = `${database}.${collection}`;
   const bounds = await chunkBounds(namespace, n, user);
-  if (bounds === null) return;
+  if (bounds === null) return false;
   if (kind === 'split') await user.command('admin', { split: namespace, bounds });
   else await user.command('admin', { moveChunk: namespace, bounds, to });
+  return true;
 }
 
 /** Bounds of a chunk; null where the collection is not sharded. */

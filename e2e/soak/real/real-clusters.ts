@@ -4,6 +4,7 @@ import { pollUntil } from '@convoy/testbed/process/poll-until';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
+import type { HistoryChoice } from '../history.js';
 import { realShards } from './real-history.js';
 
 /** The clusters of a history. */
@@ -14,6 +15,11 @@ type Side = (typeof realSides)[number];
 const serverDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
 /** An election among one member takes about a second. */
 const primaryWithin_ms = 60_000;
+/**
+ * A donor keeps the documents of a chunk that has moved for so long, where it is 15 minutes by default: time for reads
+ * to meet them, and no chunk may come back before.
+ */
+const orphans_seconds = 2;
 
 /** A source and a destination for several histories, one after the other. */
 export class RealClusters implements AsyncDisposable {
@@ -25,7 +31,10 @@ export class RealClusters implements AsyncDisposable {
   ) {}
 
   /** Starts both: real servers where there are some, simulated ones in processes of their own otherwise. */
-  static async start(folder: ScratchFolder, toReplicaSet: boolean): Promise<RealClusters> {
+  static async start(
+    folder: ScratchFolder,
+    { toReplicaSet, moves }: Pick<HistoryChoice, 'toReplicaSet' | 'moves'>,
+  ): Promise<RealClusters> {
     const closers = new Closers();
     try {
       const start = async (name: Side) =>
@@ -37,6 +46,7 @@ export class RealClusters implements AsyncDisposable {
           }),
         );
       const [source, destination] = await Promise.all([start('source'), start('destination')]);
+      if (moves) await deleteOrphansSoon(source);
       const clientTo = ({ connectionString }: TestCluster): MongoClient => {
         const client = new MongoClient(connectionString);
         closers.defer(() => client.close());
@@ -85,5 +95,12 @@ export class RealClusters implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.closers[Symbol.asyncDispose]();
+  }
+}
+
+async function deleteOrphansSoon(cluster: TestCluster): Promise<void> {
+  for (const shardId of cluster.shardIds) {
+    await using shard = new MongoClient(cluster.shardConnectionString(shardId));
+    await shard.db('admin').command({ setParameter: 1, orphanCleanupDelaySecs: orphans_seconds });
   }
 }

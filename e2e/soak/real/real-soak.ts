@@ -21,6 +21,8 @@ export async function realSoak(options: SoakOptions): Promise<number> {
 
 class RealSoak {
   passed = 0;
+  /** Moves of chunks and databases that the servers have taken. */
+  #moves = 0;
   readonly failed: number[] = [];
   #given = 0;
   readonly #started_ms = performance.now();
@@ -31,7 +33,7 @@ class RealSoak {
   async play(): Promise<void> {
     while (this.#goesOn()) {
       using folder = ScratchFolder.create('soak');
-      await using clusters = await RealClusters.start(folder, this.options.toReplicaSet);
+      await using clusters = await RealClusters.start(folder, this.options);
       for (let played = 0; played < historiesOfClusters && this.#goesOn(); played += 1) {
         if (!(await this.#playNext(clusters))) break;
       }
@@ -54,7 +56,7 @@ class RealSoak {
     this.#given += 1;
     const started_ms = performance.now();
     try {
-      await runRealHistory(realHistoryOf({ seed, ddlChanges, moves, toReplicaSet, path }), clusters);
+      this.#moves += await runRealHistory(realHistoryOf({ seed, ddlChanges, moves, toReplicaSet, path }), clusters);
       await clusters.clear();
       this.passed += 1;
     } catch (error) {
@@ -65,7 +67,10 @@ class RealSoak {
     }
     const seconds = ((performance.now() - started_ms) / 1000).toFixed(1);
     const names = this.failed.length === 0 ? '' : ` (seeds ${this.failed.join(', ')})`;
-    console.log(`seed ${seed}: ${seconds} s; ${this.passed} histories passed, ${this.failed.length} failed${names}`);
+    const made = moves ? `, ${this.#moves} moves taken` : '';
+    console.log(
+      `seed ${seed}: ${seconds} s; ${this.passed} histories passed, ${this.failed.length} failed${names}${made}`,
+    );
     return this.failed.at(-1) !== seed;
   }
 }

@@ -32,12 +32,13 @@ export class HistoryFailed extends Error {
 /**
  * Plays a history from its first write to the comparison of the clusters, with processes and in real time.
  * @param clusters are empty; what the history leaves on them stays
+ * @returns how many moves of chunks and databases the servers have taken
  * @throws HistoryFailed
  */
-export async function runRealHistory(history: History, clusters: RealClusters): Promise<void> {
+export async function runRealHistory(history: History, clusters: RealClusters): Promise<number> {
   using folder = ScratchFolder.create('history');
   try {
-    await play(history, clusters, folder);
+    return await play(history, clusters, folder);
   } catch (error) {
     folder.keep();
     // A cluster that is gone has nothing to say any more.
@@ -46,7 +47,7 @@ export async function runRealHistory(history: History, clusters: RealClusters): 
   }
 }
 
-async function play(history: History, clusters: RealClusters, folder: ScratchFolder): Promise<void> {
+async function play(history: History, clusters: RealClusters, folder: ScratchFolder): Promise<number> {
   const { source, destination } = clusters.clients;
   await using user = new RealUser(source);
   await prepareSource(history.stage, user);
@@ -65,11 +66,12 @@ async function play(history: History, clusters: RealClusters, folder: ScratchFol
   await members.commit();
   await members.suffer(history.incidentsAtCommit);
   await members.untilCommitted();
-  await moving;
+  const moves = await moving;
   await using onDestination = new RealUser(destination);
   const found = await differences(user, onDestination, history.stage.destinationShards > 0);
   if (found.length > 0)
     throw new Error(['the clusters differ:', ...found.map((text) => text.slice(0, differenceTextMax))].join('\n'));
+  return moves;
 }
 
 /** Everybody's time, from now on. */
