@@ -27,7 +27,8 @@ export function nextStep(progress: StepProgress): string {
 }
 
 /** The operator's next step after a failure. */
-export const nextStepAfterFailure = 'Remove the cause, stop all instances, run convoy cleanup, and start again.';
+export const nextStepAfterFailure =
+  'Remove the cause, stop all instances, run convoy cleanup, drop the unfinished copy, and start again.';
 
 function runningStep({ canCommit, warnings }: StepProgress): string {
   if (isWarned(warnings, 'redisUnavailable')) return 'Bring Redis back: the warning says why it is unreachable.';

@@ -141,7 +141,9 @@ function askForToken(): void {
   byId('token-form').hidden = false;
   setText(
     byId('token-text'),
-    api.hasToken ? 'The service does not accept this token.' : 'This service requires a token.',
+    api.hasToken
+      ? 'The service does not accept this token. Enter another one.'
+      : 'This service requires a token: its token, or its viewToken to look only.',
   );
   if (latest === null) setText(field(byId('state'), 'phase'), 'Waiting for a token.');
 }

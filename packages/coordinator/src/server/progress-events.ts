@@ -19,7 +19,8 @@ const CLIENT_BYTES_MAX = 256 * 1024;
 /** The data of one event. */
 export interface ProgressEvent {
   readonly failure: Failure | null;
-  readonly progress: FleetProgress;
+  /** Its instances stand beside it. */
+  readonly progress: Omit<FleetProgress, 'instances'> & { readonly instances?: undefined };
   readonly instances: readonly FleetInstance[];
 }
 
@@ -101,7 +102,8 @@ export class ProgressEvents {
   #take(): void {
     const { failure, progress, instances } = this.#director.progress();
     this.#gap_ms = Math.max(EVENT_GAP_MS, EVENT_GAP_PER_INSTANCE_MS * instances.length);
-    const data = JSON.stringify({ failure, progress, instances } satisfies ProgressEvent);
+    const event: ProgressEvent = { failure, progress: { ...progress, instances: undefined }, instances };
+    const data = JSON.stringify(event);
     if (data === this.#data) return;
     this.#data = data;
     this.#id += 1;

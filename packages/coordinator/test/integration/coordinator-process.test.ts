@@ -183,6 +183,7 @@ describeOnRedis('coordinator process', (redis) => {
     while (last.data.progress.totalEventsApplied !== 10) last = await events.next();
     expect(Number(last.id)).toBeGreaterThan(Number(first.id));
     expect(last.data.progress.state).toBe('RUNNING');
+    expect(last.data.progress).not.toHaveProperty('instances');
     events.close();
     const again = await openEvents(coordinator.url, first.id);
     expect((await again.next()).data.progress.totalEventsApplied).toBe(10);

@@ -164,8 +164,11 @@ export class StartCard {
   }
 
   #checkSoon(): void {
+    // What an earlier check finds is about other options.
+    this.#checks += 1;
     this.#isFree = false;
     this.#showOffer();
+    field(this.#card, 'again').hidden = true;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#check(), settle_ms);
   }

@@ -5,6 +5,7 @@ import type { MigrationState } from '@convoy/api/contract/progress';
 import type { FleetMessage } from '../message.js';
 import { blockerGroups, namesText } from './blocker-groups.js';
 import { countText, durationText } from './quantity.js';
+import { waitsForStart } from './waiting-text.js';
 import { verdictOf } from './verdict.js';
 import { sourceWritesText } from './writes-text.js';
 
@@ -40,7 +41,7 @@ const allReady = 'All instances ready';
 
 /** As command line and report say it. */
 const failureStep: typeof nextStepAfterFailure =
-  'Remove the cause, stop all instances, run convoy cleanup, and start again.';
+  'Remove the cause, stop all instances, run convoy cleanup, drop the unfinished copy, and start again.';
 
 const readOnly = 'Your token is read-only: commands need another one.';
 
@@ -237,6 +238,8 @@ function generalRefusal({ isConnected, instances }: FleetMessage, isLive: boolea
 
 function adviceOf({ failure, progress }: FleetMessage, noReverse: string | null): string {
   if (failure !== null) return failureStep;
+  if (progress.state === 'RUNNING' && waitsForStart(progress))
+    return 'Start the instances that the warning names: nothing is copied before all have started.';
   if (progress.state === 'RUNNING' && progress.canCommit)
     return 'Everything is ready. Stop the writers of the source, then commit.';
   if (isCleanedUp(progress)) return 'Stop the instances, or restart them before another migration.';

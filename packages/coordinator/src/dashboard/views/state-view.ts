@@ -11,7 +11,7 @@ import {
 import { stepDurationText, stepText } from './step-text.js';
 import { copyEndText, elapsedText } from './times-text.js';
 import type { Tone } from './tone.js';
-import { waitingSentence } from './waiting-text.js';
+import { waitingSentence, waitsForStart } from './waiting-text.js';
 
 /** One step of the migration. */
 export interface StepView {
@@ -95,6 +95,7 @@ function phaseOf({ failure, progress, instances }: FleetMessage): string {
   if (progress.currentStep) return stepText(progress.currentStep);
   if (progress.state === 'REVERSING') return 'Swapping source and destination.';
   if (progress.state === 'COMMITTING') return 'Committing.';
+  if (waitsForStart(progress)) return 'Waiting: nothing is copied before all instances have started.';
   if (progress.canCommit) return 'Applying changes as they arrive. Ready to commit.';
   const words: Readonly<Record<string, string>> = {
     initializing: 'Creating collections and indexes on the destination.',

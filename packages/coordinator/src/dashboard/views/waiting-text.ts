@@ -1,3 +1,4 @@
+import type { Progress } from '@convoy/api/contract/progress';
 import type { Waiting } from '@convoy/api/contract/waiting';
 import { namesText } from './blocker-groups.js';
 
@@ -9,6 +10,12 @@ export function waitingSentence(waitingFor: readonly Waiting[] | null): string {
   const { command, description, instance } = first;
   const reason = names === instance ? sentence(description) : `${instance}: ${description}`;
   return `WAITING for ${names} to ${command}. ${reason}`;
+}
+
+/** Whether the migration waits for the start of an instance, so that nothing is created or copied yet. */
+export function waitsForStart({ state, info, warnings }: Pick<Progress, 'state' | 'info' | 'warnings'>): boolean {
+  const isWarned = (warnings ?? []).some(({ name }) => name === 'waitingForInstances');
+  return state === 'RUNNING' && info === 'initializing' && isWarned;
 }
 
 function sentence(text: string): string {

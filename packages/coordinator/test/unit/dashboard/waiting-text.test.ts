@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { answerViews } from '../../../src/dashboard/views/answer-view.js';
+import { cutOverView } from '../../../src/dashboard/views/cut-over-view.js';
 import { stateView } from '../../../src/dashboard/views/state-view.js';
 import { waitingSentence } from '../../../src/dashboard/views/waiting-text.js';
 import { stagedMessage } from './staged-message.js';
@@ -14,6 +15,10 @@ describe('a recorded command that instances have not taken', () => {
   test('names the instance, the command and the reason', () => {
     expect(waitingSentence([waiting('shard2')])).toBe('WAITING for shard2 to start. It is IDLE.');
     expect(stateView(stagedMessage({ waitingFor: [waiting('shard2')] })).waiting).toContain('shard2');
+    const warnings = [{ name: 'waitingForInstances', description: 'shard2' }];
+    const waits = stagedMessage({ info: 'initializing', percent: null, warnings });
+    expect(stateView(waits).phase).toBe('Waiting: nothing is copied before all instances have started.');
+    expect(cutOverView(waits, true, true).advice).toMatch(/^Start the instances that the warning names:/);
   });
 
   test('several instances stand in one sentence, a long list as a count', () => {
